@@ -1,0 +1,1 @@
+"""The library: text in; vectors, clusters and scores out."""

@@ -1,0 +1,167 @@
+"""Configs: documented frozen dataclasses that survive JSON and refuse nonsense with a sentence.
+
+Each field is declared with :func:`option`, which carries its help text, range or choices; a form, the command line
+and the documentation table are drawn from the same declaration.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import json
+import math
+import types
+import typing
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+from core.errors import ConfigError, UnknownNameError
+
+C = TypeVar("C", bound="Config")
+
+
+@dataclass(frozen=True, slots=True)
+class OptionInfo:
+    """What is known about one setting beside its type and default."""
+
+    help: str
+    low: float | None = None
+    high: float | None = None
+    choices: tuple[Any, ...] | None = None
+    unit: str = ""
+
+
+def option(
+    default: Any,
+    help: str,
+    *,
+    low: float | None = None,
+    high: float | None = None,
+    choices: Sequence[Any] | None = None,
+    unit: str = "",
+) -> Any:
+    """A dataclass field with help text and bounds (inclusive)."""
+    info = OptionInfo(help, low, high, tuple(choices) if choices is not None else None, unit)
+    return dataclasses.field(default=default, metadata={"option": info})
+
+
+@dataclass(frozen=True)
+class Config:
+    """Base of every config. Values are checked when it is built, so an invalid config does not exist."""
+
+    def __post_init__(self) -> None:
+        hints = typing.get_type_hints(type(self))
+        for field in dataclasses.fields(self):
+            value = _checked(type(self), field, hints[field.name], getattr(self, field.name))
+            object.__setattr__(self, field.name, value)
+        self.validate()
+
+    def validate(self) -> None:
+        """Rules across fields; override and raise :class:`ConfigError`."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain JSON values; tuples become lists."""
+        return {f.name: _plain(getattr(self, f.name)) for f in dataclasses.fields(self)}
+
+    def digest(self) -> str:
+        """16 hex digits that name these settings."""
+        return digest_of(self.to_dict())
+
+
+def options(cls: type[Config]) -> dict[str, tuple[dataclasses.Field[Any], Any, OptionInfo]]:
+    """Every setting of a config class: name → (field, resolved type, what is known about it)."""
+    hints = typing.get_type_hints(cls)
+    return {f.name: (f, hints[f.name], f.metadata.get("option", OptionInfo(""))) for f in dataclasses.fields(cls)}
+
+
+def config_from_dict(cls: type[C], values: Mapping[str, Any]) -> C:
+    """Build ``cls`` from JSON values; an unknown key names the nearest setting."""
+    known = {f.name for f in dataclasses.fields(cls)}
+    for key in values:
+        if key not in known:
+            raise ConfigError(str(UnknownNameError(f"setting of {cls.__name__}", key, known)))
+    return cls(**values)
+
+
+def parse_value(cls: type[Config], name: str, text: str) -> Any:
+    """The value that ``text`` (from a command line ``--set name=text``) stands for."""
+    known = options(cls)
+    if name not in known:
+        raise ConfigError(str(UnknownNameError(f"setting of {cls.__name__}", name, known)))
+    kinds = _kinds(known[name][1])
+    if str in kinds and not (type(None) in kinds and text == "null"):
+        return text
+    try:
+        return json.loads(text)
+    except json.JSONDecodeError:
+        if tuple in kinds:
+            return [part.strip() for part in text.split(",") if part.strip()]
+        return text
+
+
+def digest_of(value: Any) -> str:
+    """16 hex digits of any JSON value; key order does not matter."""
+    text = json.dumps(value, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
+    return hashlib.blake2b(text.encode("utf-8"), digest_size=8).hexdigest()
+
+
+def _plain(value: Any) -> Any:
+    return [_plain(v) for v in value] if isinstance(value, tuple | list) else value
+
+
+def _kinds(hint: Any) -> set[Any]:
+    """The plain classes in a type hint: ``int | None`` → {int, NoneType}; ``tuple[str, ...]`` → {tuple}."""
+    if isinstance(hint, types.UnionType) or typing.get_origin(hint) is typing.Union:
+        return set().union(*(_kinds(arg) for arg in typing.get_args(hint)))
+    if typing.get_origin(hint) is typing.Literal:
+        return {type(arg) for arg in typing.get_args(hint)}
+    return {typing.get_origin(hint) or hint}
+
+
+def _checked(cls: type[Config], field: dataclasses.Field[Any], hint: Any, value: Any) -> Any:
+    name, kinds = f"{cls.__name__}.{field.name}", _kinds(hint)
+    info: OptionInfo = field.metadata.get("option", OptionInfo(""))
+    if value is None and type(None) in kinds:
+        return None
+    value = _coerced(name, kinds, value)
+    for part in value if isinstance(value, tuple) else (value,):
+        _check_bounds(name, info, part)
+    return value
+
+
+def _coerced(name: str, kinds: set[Any], value: Any) -> Any:
+    """``value`` as one of ``kinds``: whole floats become ints, lists become tuples; anything else is refused."""
+    if type(value) in kinds:
+        return value
+    if float in kinds and isinstance(value, int) and not isinstance(value, bool):
+        return float(value)
+    if int in kinds and isinstance(value, float) and value.is_integer():
+        return int(value)
+    if tuple in kinds and isinstance(value, list | tuple):
+        return tuple(value)
+    wanted = " or ".join(sorted(_WORDS.get(k, getattr(k, "__name__", str(k))) for k in kinds))
+    raise ConfigError(f"{name} must be {wanted}, not {value!r}.")
+
+
+def _check_bounds(name: str, info: OptionInfo, value: Any) -> None:
+    if info.choices is not None and value not in info.choices:
+        raise ConfigError(f"{name} must be one of {', '.join(map(str, info.choices))}, not {value!r}.")
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return
+    if not math.isfinite(value):
+        raise ConfigError(f"{name} must be a finite number, not {value}.")
+    if info.low is not None and value < info.low:
+        raise ConfigError(f"{name} must be at least {info.low:g}, not {value:g}.")
+    if info.high is not None and value > info.high:
+        raise ConfigError(f"{name} must be at most {info.high:g}, not {value:g}.")
+
+
+_WORDS = {
+    int: "a whole number",
+    float: "a number",
+    str: "text",
+    bool: "true or false",
+    tuple: "a list",
+    type(None): "nothing",
+}

@@ -1,0 +1,93 @@
+"""One tree of errors. Every error is a sentence that says what is wrong, where, and what to do.
+
+Nothing in the product raises a bare ``ValueError`` at a user: pages, jobs and the command line show
+``str(error)`` for any :class:`ThemescopeError` and treat every other exception as a defect of ours.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+from pathlib import Path
+
+
+class ThemescopeError(Exception):
+    """Base of every error that is meant to be read by the person who caused it."""
+
+
+class ConfigError(ThemescopeError):
+    """A setting that is unknown, of the wrong type, or out of range."""
+
+
+class UnknownNameError(ThemescopeError):
+    """A name that nothing is registered or stored under; the message offers the nearest ones."""
+
+    def __init__(self, kind: str, name: str, known: Iterable[str]) -> None:
+        self.kind, self.name, self.known = kind, name, sorted(known)
+        near = difflib.get_close_matches(name, self.known, n=3, cutoff=0.5)
+        if near:
+            hint = "Did you mean " + " or ".join(repr(n) for n in near) + "?"
+        elif self.known:
+            shown = ", ".join(self.known[:12]) + (", …" if len(self.known) > 12 else "")
+            hint = f"Known: {shown}."
+        else:
+            hint = f"There is no {kind} yet."
+        super().__init__(f"There is no {kind} called {name!r}. {hint}")
+
+
+class DuplicateNameError(ThemescopeError):
+    """A name that is already taken."""
+
+    def __init__(self, kind: str, name: str, advice: str = "Choose another name.") -> None:
+        self.kind, self.name = kind, name
+        super().__init__(f"A {kind} called {name!r} exists already. {advice}")
+
+
+class MissingExtraError(ThemescopeError):
+    """A package that an optional feature needs is not installed."""
+
+    def __init__(self, feature: str, package: str, extra: str) -> None:
+        self.feature, self.package, self.extra = feature, package, extra
+        super().__init__(
+            f"{feature} needs the package {package!r}, which is not installed. "
+            f"Install it with: pip install 'themescope[{extra}]'"
+        )
+
+
+class ReadError(ThemescopeError):
+    """A file that cannot be read as what it claims to be.
+
+    ``position`` says where, in the words of the format: "line 12", "byte 4,096", "page 'Adelaide'".
+    """
+
+    def __init__(self, path: Path | str, problem: str, position: str = "", advice: str = "") -> None:
+        self.path, self.problem, self.position, self.advice = Path(path), problem, position, advice
+        where = f"{self.path.name}, {position}" if position else self.path.name
+        super().__init__(f"{where}: {problem}" + (f" {advice}" if advice else ""))
+
+
+class DataError(ThemescopeError):
+    """Input that was read but cannot be used: too few articles, no triplets, mismatched lengths."""
+
+
+class TrainingError(ThemescopeError):
+    """Training cannot go on: no data for a split, or the loss is no longer finite."""
+
+
+class ArtifactError(ThemescopeError):
+    """A saved model that is missing, damaged, or was made by an incompatible version."""
+
+
+class StoreError(ThemescopeError):
+    """The store refuses or cannot be reached."""
+
+
+class ConflictError(StoreError):
+    """Somebody else changed the same thing first; nothing was overwritten."""
+
+
+class Cancelled(ThemescopeError):
+    """The person asked to stop. Raised by ``Report`` between two steps; partial work is kept or rolled back."""
+
+    def __init__(self) -> None:
+        super().__init__("Cancelled.")

@@ -1,0 +1,139 @@
+"""The nouns of Themescope, shared by every package.
+
+Text travels as :class:`Article` → :class:`Section` → :class:`Paragraph` out of the readers, and as positioned
+:class:`Sentence` rows into embedders. Arrays are numpy; their shapes are written beside their aliases, once.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import unicodedata
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+from scipy import sparse
+
+Vectors: TypeAlias = "npt.NDArray[np.float32] | sparse.csr_array"  # (n, dim); row i belongs to sentence i
+Matrix: TypeAlias = "npt.NDArray[np.floating] | sparse.csr_array"  # (n, dim) features
+Labels: TypeAlias = npt.NDArray[np.int32]  # (n,) cluster of each item; -1 = unassigned
+Points: TypeAlias = npt.NDArray[np.float32]  # (n, 2) coordinates of a map
+Ids: TypeAlias = npt.NDArray[np.int64]  # (n,) stable ids of the store
+
+
+class Split(StrEnum):
+    """Where an article may be used. Decided by its title alone, see :func:`split_of_title`."""
+
+    TRAIN = "train"
+    VALIDATION = "validation"
+    TEST = "test"
+
+
+def title_bucket(title: str) -> int:
+    """The bucket 0…999 of an article title: BLAKE2b-64 of the NFC title with ``_`` read as a space."""
+    folded = unicodedata.normalize("NFC", title.replace("_", " "))
+    digest = hashlib.blake2b(folded.encode("utf-8"), digest_size=8).digest()
+    return int.from_bytes(digest, "big") % 1000
+
+
+def split_of_bucket(bucket: int) -> Split:
+    """80 % train, 10 % validation, 10 % test (Ein Dor et al. 2018, section 3)."""
+    if bucket < 800:
+        return Split.TRAIN
+    return Split.VALIDATION if bucket < 900 else Split.TEST
+
+
+def split_of_title(title: str) -> Split:
+    """The split of an article; the same for everybody, whatever else is in the corpus."""
+    return split_of_bucket(title_bucket(title))
+
+
+@dataclass(frozen=True, slots=True)
+class Paragraph:
+    """A maximal block of running text. ``sentences`` is empty until it is split, or given by the source."""
+
+    text: str = ""
+    sentences: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """Text under one heading. The lead has level 1 and an empty title; ``path`` holds the headings above and its own."""
+
+    title: str
+    level: int
+    paragraphs: tuple[Paragraph, ...] = ()
+    path: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Article:
+    """One document with its sections, flat and in page order."""
+
+    title: str
+    sections: tuple[Section, ...]
+    url: str = ""
+    source: str = ""
+
+    def sentence_count(self) -> int:
+        """Number of sentences in all sections (0 before splitting)."""
+        return sum(len(p.sentences) for s in self.sections for p in s.paragraphs)
+
+
+@dataclass(frozen=True, slots=True)
+class Sentence:
+    """A sentence with its position. A loose sentence (typed, or from a list) has ids of -1."""
+
+    text: str
+    id: int = -1
+    article_id: int = -1
+    section: int = 0
+    """Index of the section in its article, in page order, counting from 0."""
+    paragraph: int = 0
+    """Index of the paragraph in its section."""
+    position: int = 0
+    """Index of the sentence in its article."""
+    opens_paragraph: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class TripletTexts:
+    """Triplets as text, ready for a metric: (pivot, same theme, other theme), with the article each belongs to.
+
+    ``groups[i]`` is an article id (-1 where the source does not say); intervals resample whole groups.
+    """
+
+    pivots: list[str]
+    positives: list[str]
+    negatives: list[str]
+    groups: Ids
+
+    def __len__(self) -> int:
+        return len(self.pivots)
+
+
+@dataclass(frozen=True)
+class Corpus:
+    """What an embedder may learn from. Every part is optional; a method's card says which it needs."""
+
+    name: str = ""
+    language: str = "en"
+    sentences: Sequence[Sentence] = ()
+    """Positioned sentences in store order, for methods that learn from running text."""
+    triplets: dict[Split, TripletTexts] = field(default_factory=dict)
+
+    def __iter__(self) -> Iterator[Sentence]:
+        return iter(self.sentences)
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """A mean with its 95 % interval, and how many groups it was taken over."""
+
+    value: float
+    low: float
+    high: float
+    n: int

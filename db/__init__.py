@@ -1,0 +1,1 @@
+"""The store: tables, migrations, repositories, artifact files, settings."""

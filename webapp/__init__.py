@@ -1,0 +1,1 @@
+"""Streamlit pages: choose, ask, show."""
