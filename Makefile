@@ -1,0 +1,65 @@
+# Two commands matter: `make run` and `make test`. Both start from a bare checkout.
+PYTHON ?= python3
+VENV   ?= .venv
+BIN    := $(VENV)/bin
+PIP    := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints-cpu.txt
+export THEMESCOPE_HOME ?= $(CURDIR)/themescope-home
+export OMP_WAIT_POLICY := PASSIVE
+
+.DEFAULT_GOAL := help
+.PHONY: help run test fix bench check services clean
+
+help: ## Show what can be made
+	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/'
+
+$(VENV)/made:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+	  { echo "Themescope needs Python 3.11 or newer; choose one with: make PYTHON=python3.12 …"; exit 1; }
+	@$(PYTHON) -m venv $(VENV) 2>/dev/null || { \
+	  if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
+	    apt-get update -q && apt-get install -y -q python3-venv && $(PYTHON) -m venv --clear $(VENV); \
+	  else echo "This Python cannot make environments. On Debian or Ubuntu: sudo apt install python3-venv"; exit 1; fi; }
+	@touch $@
+
+$(VENV)/installed: $(VENV)/made pyproject.toml constraints-cpu.txt
+	@echo "Installing Themescope (once; a few minutes) …"
+	@$(PIP) -e .
+	@touch $@
+
+$(VENV)/installed-test: $(VENV)/made pyproject.toml constraints-cpu.txt
+	@echo "Installing Themescope with its test tools (once; a few minutes) …"
+	@$(PIP) -e '.[test]'
+	@touch $(VENV)/installed $@
+
+run: $(VENV)/installed ## Install, migrate, make the demo, start web and worker, print the address
+	@$(BIN)/python -m webapp
+
+services: ## Install what the tests start themselves: Chromium, PostgreSQL, Redis (Debian, Ubuntu)
+	@missing=""; \
+	command -v chromium >/dev/null || command -v chromium-browser >/dev/null || missing="$$missing chromium"; \
+	ls /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1 || command -v initdb >/dev/null || missing="$$missing postgresql"; \
+	command -v redis-server >/dev/null || missing="$$missing redis-server"; \
+	if [ -z "$$missing" ]; then :; \
+	elif [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
+	  echo "Installing$$missing …"; apt-get update -q >/dev/null && \
+	  DEBIAN_FRONTEND=noninteractive apt-get install -y -q $$missing >/dev/null; \
+	else echo "Some tests will be skipped. To run them all: sudo apt install$$missing"; fi
+
+check: $(VENV)/installed-test ## Lint, format check, types, import rules
+	@$(BIN)/ruff check .
+	@$(BIN)/ruff format --check .
+	@$(BIN)/mypy
+	@$(BIN)/lint-imports
+
+test: $(VENV)/installed-test services check ## Everything that must hold before a change lands
+	@$(BIN)/python -m pytest -n 2 --dist loadgroup
+
+fix: $(VENV)/installed-test ## Format and repair what can be repaired by itself
+	@$(BIN)/ruff check --fix .
+	@$(BIN)/ruff format .
+
+bench: $(VENV)/installed-test ## Speed and memory beside their peers, in one run each
+	@for b in benchmarks/[a-z]*.py; do echo "== $$b"; $(BIN)/python $$b || exit 1; done
+
+clean: ## Remove the environment; your data folder stays
+	@rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache

@@ -1,0 +1,44 @@
+"""Every card of every family: it can be shown, configured and built without surprises."""
+
+import dataclasses
+import importlib
+import json
+
+import pytest
+
+from core.config import Config, config_from_dict, options
+
+FAMILIES = ("core.readers", "core.embedders", "core.clusterers", "core.evaluation", "jobs.kinds")
+CARDS = [
+    pytest.param(card, id=f"{family}:{card.id}")
+    for family in FAMILIES
+    for card in importlib.import_module(family).REGISTRY
+]
+
+
+@pytest.mark.parametrize("card", CARDS)
+def test_card_says_what_it_is(card):
+    assert card.id == card.id.lower()
+    assert " " not in card.id
+    assert card.title and card.source
+    assert card.summary.endswith(".")
+
+
+@pytest.mark.parametrize("card", CARDS)
+def test_factory_resolves(card):
+    assert callable(card.resolve())
+
+
+@pytest.mark.parametrize("card", CARDS)
+def test_config_is_documented(card):
+    cls = card.config_class()
+    assert issubclass(cls, Config)
+    assert dataclasses.is_dataclass(cls) and cls.__dataclass_params__.frozen
+    for name, (_, _, info) in options(cls).items():
+        assert info.help.endswith("."), f"{cls.__name__}.{name} has no help sentence"
+
+
+@pytest.mark.parametrize("card", [c for c in CARDS if "jobs.kinds" not in c.id])
+def test_default_config_survives_json(card):
+    config = card.config_class()()
+    assert config_from_dict(type(config), json.loads(json.dumps(config.to_dict()))) == config

@@ -1,0 +1,100 @@
+import dataclasses
+import json
+from dataclasses import dataclass
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from core.config import Config, config_from_dict, digest_of, option, options, parse_value
+from core.errors import ConfigError
+
+
+@dataclass(frozen=True)
+class Kettle(Config):
+    litres: float = option(1.0, "How much it holds.", low=0.1, high=5, unit="l")
+    cups: int = option(4, "How many cups.", low=1)
+    colour: str = option("red", "What it looks like.", choices=("red", "blue"))
+    limit: int | None = option(None, "At most this many, or no limit.", low=1)
+    names: tuple[str, ...] = option((), "Who drinks.")
+    loud: bool = option(False, "Whether it whistles.")
+
+    def validate(self) -> None:
+        if self.loud and self.colour == "blue":
+            raise ConfigError("A blue kettle cannot whistle.")
+
+
+kettles = st.builds(
+    Kettle,
+    litres=st.floats(0.1, 5),
+    cups=st.integers(1, 100),
+    colour=st.just("red"),
+    limit=st.none() | st.integers(1, 9),
+    names=st.lists(st.text(), max_size=3).map(tuple),
+    loud=st.booleans(),
+)
+
+
+@given(kettles)
+def test_survives_json(kettle):
+    again = config_from_dict(Kettle, json.loads(json.dumps(kettle.to_dict())))
+    assert again == kettle
+    assert again.digest() == kettle.digest()
+
+
+@pytest.mark.parametrize(
+    ("settings", "sentence"),
+    [
+        ({"litre": 2}, "Did you mean 'litres'"),
+        ({"litres": 9}, "Kettle.litres must be at most 5, not 9"),
+        ({"litres": float("nan")}, "must be a finite number"),
+        ({"cups": 0}, "must be at least 1"),
+        ({"cups": 1.5}, "must be a whole number, not 1.5"),
+        ({"cups": True}, "must be a whole number, not True"),
+        ({"cups": "many"}, "must be a whole number, not 'many'"),
+        ({"colour": "green"}, "must be one of red, blue, not 'green'"),
+        ({"limit": 0}, "must be at least 1"),
+        ({"names": "Ann"}, "must be a list"),
+        ({"loud": 1}, "must be true or false"),
+        ({"loud": True, "colour": "blue"}, "A blue kettle cannot whistle."),
+    ],
+)
+def test_refuses_nonsense_with_a_sentence(settings, sentence):
+    with pytest.raises(ConfigError, match=sentence.replace("(", r"\(")):
+        config_from_dict(Kettle, settings)
+
+
+def test_is_frozen():
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        Kettle().cups = 3
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "value"),
+    [
+        ("litres", "2.5", 2.5),
+        ("cups", "3", 3),
+        ("limit", "null", None),
+        ("names", "Ann, Bob", ["Ann", "Bob"]),
+        ("names", '["Ann"]', ["Ann"]),
+        ("loud", "true", True),
+        ("colour", "12", "12"),
+    ],
+)
+def test_command_line_values(name, text, value):
+    assert parse_value(Kettle, name, text) == value
+
+
+def test_command_line_names_the_nearest_setting():
+    with pytest.raises(ConfigError, match="Did you mean 'colour'"):
+        parse_value(Kettle, "color", "red")
+
+
+def test_options_know_help_range_and_unit():
+    _, kind, info = options(Kettle)["litres"]
+    assert (kind, info.help, info.low, info.high, info.unit) == (float, "How much it holds.", 0.1, 5, "l")
+
+
+@given(st.dictionaries(st.text(), st.integers() | st.text()))
+def test_digest_ignores_key_order(value):
+    assert digest_of(value) == digest_of(dict(reversed(list(value.items()))))
