@@ -1,0 +1,1 @@
+"""Text before it becomes vectors: sentences, tokens, vocabularies, word vectors."""

@@ -1,0 +1,202 @@
+"""Sentences out of paragraphs: the boundaries of the ``sentence-splitter`` package, found faster.
+
+The package (Koehn and Schroeder's splitter of the Europarl tools) looks at every word of a text with patterns that it
+looks up anew each time. Here the same rules are asked only where they can say yes: at a full stop, question or
+exclamation mark before a space. The lists of abbreviations are the package's own.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import deque
+from collections.abc import Iterable, Iterator
+from concurrent.futures import Future, ProcessPoolExecutor
+from dataclasses import replace
+from functools import lru_cache
+from importlib.resources import files
+from multiprocessing import get_context
+
+import regex
+
+from core.errors import ConfigError, UnknownNameError
+from core.types import Article, Paragraph, Section
+
+_PREFIXES = files("sentence_splitter") / "non_breaking_prefixes"
+
+LANGUAGES: tuple[str, ...] = tuple(sorted(f.name.removesuffix(".txt") for f in _PREFIXES.iterdir() if f.is_file()))
+"""Two-letter codes of the languages that sentences can be split in."""
+
+_OPENERS = r"""'"(\[\u00bf\u00a1\p{Initial_Punctuation}"""
+_CLOSERS = r"""'")\]\p{Final_Punctuation}"""
+_CAPITAL = r"[\p{Uppercase_Letter}\p{Other_Letter}]"
+
+# The four rewriting rules of the package, in its order. "(?<!\.)" only spares starts that must fail anyway and keeps
+# a long run of dots from taking quadratic time.
+_QUESTION = regex.compile(rf"([?!]) +([{_OPENERS}]*{_CAPITAL})")
+_ELLIPSIS = regex.compile(rf"((?<!\.)\.\.+) +([{_OPENERS}]*{_CAPITAL})")
+_CLOSED = regex.compile(rf"([?!.] *[{_CLOSERS}]+) +([{_OPENERS}]* *{_CAPITAL})")
+_OPENED = regex.compile(rf"([?!.]) +([{_OPENERS.replace('(', '')}]+ *{_CAPITAL})")
+
+# Cheap questions to ask first; most paragraphs answer no.
+_INITIAL = "".join(regex.findall(r"\p{Initial_Punctuation}", "".join(map(chr, range(0x3000)))))
+_FINAL = "".join(regex.findall(r"\p{Final_Punctuation}", "".join(map(chr, range(0x3000)))))
+_MAY_CLOSE = re.compile(rf"""[?!.] *['")\]{_FINAL}]""")
+_MAY_OPEN = re.compile(rf"""[?!.] +['"\[\u00bf\u00a1{_INITIAL}]""")
+_STOP = re.compile(r"\.\n? +")
+_SPACES = re.compile(r"  +")
+
+_STARTS_SENTENCE = regex.compile(rf"[{_OPENERS}]*[\p{{Uppercase_Letter}}\p{{Other_Letter}}0-9]")
+_ACRONYM = regex.compile(r"[\p{Uppercase_Letter}\p{Other_Letter}\-]+")
+_BEFORE_STOP = regex.compile(rf"([\w.\-]*)([{_CLOSERS}%]*)(\.+)$")
+_DIGITS = frozenset("0123456789")
+
+
+@lru_cache(maxsize=None)
+def _prefixes(language: str) -> tuple[frozenset[str], frozenset[str], int]:
+    """Abbreviations of a language: those that never end a sentence, those only before a number; longest length."""
+    always, numeric = set(), set()
+    for line in (_PREFIXES / f"{language}.txt").read_text(encoding="utf-8").splitlines():
+        word = line.partition("#")[0].strip()
+        if word:
+            # As in the package, the last line about a word decides.
+            (numeric if "#NUMERIC_ONLY#" in line else always).add(word)
+            (always if "#NUMERIC_ONLY#" in line else numeric).discard(word)
+    return frozenset(always), frozenset(numeric), max(map(len, always | numeric), default=0)
+
+
+class SentenceSplitter:
+    """Splits paragraphs of one language into sentences. Cheap to build and to send to another process.
+
+    Raises :class:`core.errors.ConfigError` for a language without a list of abbreviations.
+    """
+
+    __slots__ = ("_always", "_numeric", "_reach", "language")
+
+    def __init__(self, language: str) -> None:
+        if language not in LANGUAGES:
+            raise ConfigError(str(UnknownNameError("language to split sentences in", language, LANGUAGES)))
+        self.language = language
+        self._always, self._numeric, longest = _prefixes(language)
+        self._reach = longest + 3  # a longer word than this cannot be an abbreviation
+
+    def __reduce__(self) -> tuple[type[SentenceSplitter], tuple[str]]:
+        return SentenceSplitter, (self.language,)
+
+    def split(self, text: str) -> list[str]:
+        """The sentences of ``text`` in order, without blank ones; line breaks in ``text`` also end sentences."""
+        text = _at_marks(text)
+        pieces, start = [], 0
+        for stop in _STOP.finditer(text):
+            if self._ends_sentence(text, stop.start() + 1, stop.end()):
+                pieces.append(text[start : stop.end() - 1])
+                start = stop.end()
+        if pieces:
+            pieces.append(text[start:])
+            text = "\n".join(pieces)
+        if "  " in text:
+            text = _SPACES.sub(" ", text)
+        text = text.replace("\n ", "\n").replace(" \n", "\n").strip()
+        return [sentence for sentence in text.split("\n") if sentence]
+
+    def _ends_sentence(self, text: str, end: int, following: int) -> bool:
+        """Whether the word whose dots end at ``end`` closes a sentence before the word at ``following``."""
+        if not _STARTS_SENTENCE.match(text, following):
+            return False
+        word = text[max(text.rfind(" ", 0, end) + 1, end - self._reach) : end]
+        found = _BEFORE_STOP.search(word)
+        if found is None:
+            return False
+        prefix, closers = found.group(1), found.group(2)
+        if not closers and prefix in self._always:
+            return False
+        body = text[text.rfind(" ", 0, end) + 1 : end].rstrip(".")
+        _, dot, letters = body.rpartition(".")
+        if dot and _ACRONYM.fullmatch(letters):
+            return False
+        return bool(closers) or prefix not in self._numeric or text[following] not in _DIGITS
+
+
+def _at_marks(text: str) -> str:
+    """Rules one to four: breaks after question and exclamation marks, ellipses, and around quotes and brackets."""
+    if "? " in text or "! " in text:
+        text = _QUESTION.sub("\\1\n\\2", text)
+    if ".. " in text:
+        text = _ELLIPSIS.sub("\\1\n\\2", text)
+    if _MAY_CLOSE.search(text):
+        text = _CLOSED.sub("\\1\n\\2", text)
+    if _MAY_OPEN.search(text):
+        text = _OPENED.sub("\\1\n\\2", text)
+    return text
+
+
+def split_article(article: Article, splitter: SentenceSplitter) -> Article:
+    """The article with every paragraph's sentences. Sentences given by the source stay; empty paragraphs go."""
+    waiting = [p.text for s in article.sections for p in s.paragraphs if not p.sentences]
+    return _with_sentences(article, iter([splitter.split(text) for text in waiting]))
+
+
+def _with_sentences(article: Article, splits: Iterator[list[str]]) -> Article:
+    """The article with the next of ``splits`` in each paragraph that has no sentences yet."""
+    sections = []
+    for section in article.sections:
+        paragraphs = []
+        for paragraph in section.paragraphs:
+            sentences = paragraph.sentences or tuple(next(splits))
+            if sentences:
+                paragraphs.append(Paragraph(paragraph.text, sentences))
+        sections.append(Section(section.title, section.level, tuple(paragraphs), section.path))
+    return replace(article, sections=tuple(sections))
+
+
+_BATCH = 1 << 18  # characters of text sent to a process at once
+_WINDOW = 3  # batches under way per process: enough to keep it busy, few enough for flat memory
+
+
+def split_articles(articles: Iterable[Article], language: str, workers: int) -> Iterator[Article]:
+    """Split many articles, in order, holding a few batches in memory.
+
+    With ``workers`` above 1 the text is split in that many fresh processes (started by "spawn", as everywhere on
+    macOS and Windows, so a script that calls this needs its ``if __name__ == "__main__"`` guard). Errors of
+    ``articles`` pass through; closing the iterator ends the processes.
+    """
+    splitter = SentenceSplitter(language)
+    if workers <= 1:
+        return (split_article(article, splitter) for article in articles)
+    return _fan_out(articles, splitter, workers)
+
+
+def _fan_out(articles: Iterable[Article], splitter: SentenceSplitter, workers: int) -> Iterator[Article]:
+    pool = ProcessPoolExecutor(workers, mp_context=get_context("spawn"))
+    under_way: deque[tuple[list[Article], Future[list[list[str]]]]] = deque()
+    try:
+        for batch in _batches(articles):
+            texts = [p.text for a in batch for s in a.sections for p in s.paragraphs if not p.sentences]
+            under_way.append((batch, pool.submit(_split_texts, splitter, texts)))
+            if len(under_way) >= workers * _WINDOW:
+                yield from _joined(*under_way.popleft())
+        while under_way:
+            yield from _joined(*under_way.popleft())
+    finally:
+        pool.shutdown(wait=True, cancel_futures=True)
+
+
+def _joined(batch: list[Article], future: Future[list[list[str]]]) -> Iterator[Article]:
+    splits = iter(future.result())
+    for article in batch:
+        yield _with_sentences(article, splits)
+
+
+def _batches(articles: Iterable[Article]) -> Iterator[list[Article]]:
+    batch, size = [], 0
+    for article in articles:
+        batch.append(article)
+        size += sum(len(p.text) for s in article.sections for p in s.paragraphs)
+        if size >= _BATCH:
+            yield batch
+            batch, size = [], 0
+    if batch:
+        yield batch
+
+
+def _split_texts(splitter: SentenceSplitter, texts: list[str]) -> list[list[str]]:
+    return [splitter.split(text) for text in texts]
