@@ -1,0 +1,211 @@
+"""The triplets of one article, before anything is known about the others."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+
+import numpy as np
+
+from core.triplets.draws import (
+    Indices,
+    Keys,
+    article_key,
+    below,
+    keys,
+    smallest_per_group,
+    text_key,
+    two_below,
+)
+from core.triplets.filtering import KeptSection, eligible
+from core.triplets.rules import ArticleSentences, TripletRules, fold
+from core.types import Split
+
+
+@dataclass(frozen=True, slots=True)
+class Texts:
+    """Texts by column: (n,) store ids, hashes of the exact text, hashes of the folded text."""
+
+    ids: Indices
+    exact: Keys
+    folded: Keys
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+    def take(self, rows: Indices) -> Texts:
+        """Pick rows, in the order given."""
+        return Texts(self.ids[rows], self.exact[rows], self.folded[rows])
+
+
+@dataclass(frozen=True, slots=True)
+class Drawn:
+    """What one article gives. ``negatives`` is None when they come from other articles.
+
+    ``pool`` are its eligible sentences; ``slots`` holds (u, v, which): the positions of the pair and the number
+    of the triplet within the pair, (n,) each.
+    """
+
+    title: str
+    article_id: int
+    split: Split
+    pool: Texts
+    pivots: Texts
+    positives: Texts
+    negatives: Texts | None
+    slots: tuple[Indices, Indices, Indices]
+
+    def order(self) -> tuple[str, bytes]:
+        """Sort key of the canonical order: by title, then by content."""
+        return self.title, self.pool.exact.tobytes()
+
+
+@dataclass(frozen=True, slots=True)
+class _Eligible:
+    """Eligible sentences by column, (n,) each; ``starts`` and ``counts`` are (m,), one entry a kept section."""
+
+    texts: Texts
+    positions: Indices
+    sections: Indices
+    paragraphs: Indices
+    starts: Indices
+    counts: Indices
+
+
+def draw_sentences(
+    article: ArticleSentences, kept: list[KeptSection], rules: TripletRules, seed: int, counts: Counter[str]
+) -> Drawn:
+    """Triplets of sentences (``triplets-sen``): pairs of one section by rule (i), a third from elsewhere."""
+    pool = _eligible(kept, rules, counts)
+    base = article_key(article.title, seed)
+    u, v = _pairs(pool, rules.max_paragraph_distance)
+    counts["pairs_possible"] += len(u)
+    pair_cap, triplet_cap = rules.caps()
+    if pair_cap is not None:
+        chosen = smallest_per_group(
+            keys(base, "pair", pool.positions[u], pool.positions[v]), pool.sections[u], pair_cap
+        )
+        u, v = u[chosen], v[chosen]
+    counts["pairs_used"] += len(u)
+    pair, which, third = _slots(pool.sections[u], pool.counts)
+    counts["triplets_possible"] += len(pair)
+    chosen = _capped(keys(base, "triplet", pool.positions[u[pair]], pool.positions[v[pair]], which), triplet_cap)
+    pair, which, third = pair[chosen], which[chosen], third[chosen]
+    u, v = u[pair], v[pair]
+    slots = (pool.positions[u], pool.positions[v], which)
+    swap = (keys(base, "pivot", slots[0], slots[1]) & np.uint64(1)).astype(bool)
+    negatives: Texts | None = None
+    if rules.third != "random_article":
+        if rules.third == "same_article":
+            third = _other_sections(pool, pool.sections[u], base, slots)
+        negatives = pool.texts.take(pool.starts[third] + below(keys(base, "third", *slots), pool.counts[third]))
+    return Drawn(
+        article.title,
+        article.article_id,
+        article.split,
+        pool.texts,
+        pool.texts.take(np.where(swap, v, u)),
+        pool.texts.take(np.where(swap, u, v)),
+        negatives,
+        slots,
+    )
+
+
+def draw_titles(
+    article: ArticleSentences, kept: list[KeptSection], rules: TripletRules, seed: int, counts: Counter[str]
+) -> Drawn:
+    """Triplets of a sentence and two titles (``triplets-titles``): own section's title, a neighbour's title.
+
+    The pivot is the sentence that opens the section; if it fails rule (ii) the section gives none.
+    """
+    pool = _eligible(kept, rules, counts)
+    base = article_key(article.title, seed)
+    titles = _texts([(section.record.id, f"{article.title} {section.record.title}") for section in kept])
+    titled = np.array([bool(section.record.title.strip()) for section in kept], dtype=bool)
+    pivots = np.flatnonzero((pool.paragraphs == 0) & titled[pool.sections])
+    counts["pairs_possible"] += len(pivots)
+    counts["pairs_used"] += len(pivots)
+    pair, which, third = _slots(pool.sections[pivots], titled.astype(np.int64))
+    counts["triplets_possible"] += len(pair)
+    own = pool.positions[pivots[pair]]
+    chosen = _capped(keys(base, "title", own, which), rules.caps()[1])
+    pair, which, third, own = pair[chosen], which[chosen], third[chosen], own[chosen]
+    rows = pivots[pair]
+    return Drawn(
+        article.title,
+        article.article_id,
+        article.split,
+        pool.texts,
+        pool.texts.take(rows),
+        titles.take(pool.sections[rows]),
+        titles.take(third),
+        (own, own, which),
+    )
+
+
+def _texts(rows: list[tuple[int, str]]) -> Texts:
+    return Texts(
+        np.array([id for id, _ in rows], dtype=np.int64),
+        np.array([text_key(text) for _, text in rows], dtype=np.uint64),
+        np.array([text_key(fold(text)) for _, text in rows], dtype=np.uint64),
+    )
+
+
+def _eligible(kept: list[KeptSection], rules: TripletRules, dropped: Counter[str]) -> _Eligible:
+    found = [eligible(section, rules, dropped) for section in kept]
+    rows = [(sentence, paragraph, j) for j, section in enumerate(found) for sentence, paragraph in section]
+    sizes = np.array([len(section) for section in found], dtype=np.int64)
+    dropped["eligible"] += len(rows)
+    return _Eligible(
+        _texts([(sentence.id, sentence.text) for sentence, _, _ in rows]),
+        np.array([sentence.position for sentence, _, _ in rows], dtype=np.int64),
+        np.array([j for _, _, j in rows], dtype=np.int64),
+        np.array([paragraph for _, paragraph, _ in rows], dtype=np.int64),
+        np.cumsum(sizes) - sizes,
+        sizes,
+    )
+
+
+def _pairs(pool: _Eligible, farthest: int) -> tuple[Indices, Indices]:
+    """Rule (i): indices u < v of one section whose paragraphs are 1…farthest apart, in article order."""
+    firsts, seconds = [], []
+    for step in range(1, farthest + 1):  # one eligible sentence a paragraph: no pair is further apart in the list
+        u = np.arange(max(len(pool.sections) - step, 0))
+        v = u + step
+        distance = pool.paragraphs[v] - pool.paragraphs[u]
+        fits = (pool.sections[u] == pool.sections[v]) & (distance >= 1) & (distance <= farthest)
+        firsts.append(u[fits])
+        seconds.append(v[fits])
+    u, v = np.concatenate(firsts), np.concatenate(seconds)
+    order = np.lexsort((v, u))
+    return u[order], v[order]
+
+
+def _slots(own: Indices, available: Indices) -> tuple[Indices, Indices, Indices]:
+    """Every (pair, which, neighbour): one triplet for each neighbouring section that has something to offer.
+
+    ``own`` (n,) is the section of each pair, ``available`` (m,) how much each section offers.
+    """
+    padded = np.concatenate([[0], available, [0]])
+    before, after = padded[own] > 0, padded[own + 2] > 0
+    pair = np.concatenate([np.flatnonzero(before), np.flatnonzero(after)])
+    third = np.concatenate([own[before] - 1, own[after] + 1])
+    which = np.concatenate([np.zeros(before.sum(), np.int64), before[after].astype(np.int64)])
+    order = np.lexsort((which, pair))
+    return pair[order], which[order], third[order]
+
+
+def _capped(drawn: Keys, most: int | None) -> Indices:
+    if most is None:
+        return np.arange(len(drawn))
+    return smallest_per_group(drawn, np.zeros(len(drawn), np.int64), most)
+
+
+def _other_sections(pool: _Eligible, own: Indices, base: int, slots: tuple[Indices, Indices, Indices]) -> Indices:
+    """For each triplet another section that has eligible sentences; the two triplets of a pair get different ones."""
+    filled = np.flatnonzero(pool.counts)
+    place = np.searchsorted(filled, own)
+    others = np.full(len(own), len(filled) - 1, dtype=np.int64)
+    first, second = keys(base, "section", *slots[:2]), keys(base, "second section", *slots[:2])
+    drawn = two_below(first, second, slots[2], others)
+    return filled[drawn + (drawn >= place)]
