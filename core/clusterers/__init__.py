@@ -1,0 +1,91 @@
+"""Clusterers of the sentences of one article. Cards only; see ``core.registry``.
+
+Tags: ``compiled`` runs in one compiled kernel, so that a fan-out over articles would cost more than it saves;
+``no-vectors`` looks at the number of sentences only; ``needs-k`` does not choose the number of clusters itself;
+``paper`` is a row of the paper's table.
+"""
+
+from core.registry import Card, Registry
+
+_ED18 = "Ein Dor et al. 2018, section 4.3"
+_ICLUST = "Slonim, Atwal, Tkačik, Bialek 2005, Information-based clustering, PNAS 102:18297"
+_COMPILED = frozenset({"compiled", "needs-k"})
+
+REGISTRY = Registry(
+    "clusterer",
+    [
+        Card(
+            id="iclust",
+            title="Iclust",
+            summary="Moves one sentence at a time to the cluster it is most similar to on average; best of several "
+            "random starts. Cosine similarity.",
+            source=f"{_ICLUST}; used by {_ED18}",
+            factory="core.clusterers.iclust:Iclust",
+            config="core.clusterers.iclust:IclustConfig",
+            tags=_COMPILED | {"paper"},
+        ),
+        Card(
+            id="iclust-annealed",
+            title="Iclust, annealed",
+            summary="Soft Iclust at falling temperatures, then hardened and finished by single moves.",
+            source=_ICLUST,
+            factory="core.clusterers.annealed:AnnealedIclust",
+            config="core.clusterers.annealed:AnnealedConfig",
+            tags=_COMPILED,
+        ),
+        Card(
+            id="kmeans",
+            title="k-means on unit vectors",
+            summary="Lloyd's algorithm with Euclidean distance on vectors of length 1.",
+            source=f"{_ED18}; Lloyd 1982; k-means++ of Arthur and Vassilvitskii 2007",
+            factory="core.clusterers.kmeans:UnitKMeans",
+            config="core.clusterers.kmeans:KMeansConfig",
+            tags=_COMPILED | {"paper"},
+        ),
+        Card(
+            id="kmeans-raw",
+            title="k-means on raw vectors",
+            summary="Lloyd's algorithm with Euclidean distance on the vectors as they are.",
+            source="Lloyd 1982; one reading of Ein Dor et al. 2018",
+            factory="core.clusterers.kmeans:RawKMeans",
+            config="core.clusterers.kmeans:KMeansConfig",
+            tags=_COMPILED,
+        ),
+        Card(
+            id="kmeans-spherical",
+            title="Spherical k-means",
+            summary="Each sentence goes to the centre of largest cosine; a centre is the sum of its unit vectors.",
+            source="Dhillon and Modha 2001",
+            factory="core.clusterers.kmeans:SphericalKMeans",
+            config="core.clusterers.kmeans:KMeansConfig",
+            tags=_COMPILED,
+        ),
+        Card(
+            id="kmedians-l1",
+            title="k-medians with L1 distance",
+            summary="Each sentence goes to the nearest centre by L1; a centre is the median of every coordinate.",
+            source=f"{_ED18}, footnote on L1",
+            factory="core.clusterers.kmedians:KMedians",
+            config="core.clusterers.kmeans:KMeansConfig",
+            tags=frozenset({"needs-k"}),
+        ),
+        Card(
+            id="kmeans-rows",
+            title="k-means on rows of the cosine matrix",
+            summary="Lloyd's algorithm on each sentence's cosines to all sentences of the article.",
+            source="one reading of Ein Dor et al. 2018",
+            factory="core.clusterers.kmeans:RowsKMeans",
+            config="core.clusterers.kmeans:KMeansConfig",
+            tags=_COMPILED,
+        ),
+        Card(
+            id="random",
+            title="Random labels",
+            summary="The floor: labels drawn at random, every cluster with at least one sentence.",
+            source="floor row",
+            factory="core.clusterers.random_labels:RandomLabels",
+            config="core.clusterers.random_labels:RandomConfig",
+            tags=_COMPILED | {"no-vectors"},
+        ),
+    ],
+)
