@@ -1,0 +1,68 @@
+"""Readers: files in, articles with sections and paragraphs out. This file holds only their cards."""
+
+from __future__ import annotations
+
+from core.registry import Card, Registry
+
+REGISTRY = Registry(
+    "reader",
+    [
+        Card(
+            id="mediawiki-dump",
+            title="MediaWiki XML dump",
+            summary="Articles of a wiki's export (.xml, also packed with bz2, gzip or xz), cleaned of markup.",
+            source="mediawiki.org, Help:Export and Help:Formatting",
+            factory="core.readers.mediawiki_dump:MediawikiDump",
+            config="core.readers.mediawiki_dump:MediawikiDumpConfig",
+        ),
+        Card(
+            id="headed-text",
+            title="Text with = Heading = lines",
+            summary="Plain text whose headings stand between equals signs; = Title = starts an article.",
+            source="The form of WikiText-103 (Merity et al. 2017) and of MediaWiki's plain-text extracts",
+            factory="core.readers.headed_text:HeadedText",
+            config="core.readers.headed_text:HeadedTextConfig",
+        ),
+        Card(
+            id="markdown",
+            title="Markdown",
+            summary="A Markdown document with its headings; code, tables and images are left out.",
+            source="CommonMark 0.31, parsed by markdown-it-py",
+            factory="core.readers.markdown:Markdown",
+            config="core.readers.markdown:MarkdownConfig",
+        ),
+        Card(
+            id="html",
+            title="HTML page",
+            summary="The running text of a web page under its headings; menus, tables and scripts are left out.",
+            source="HTML Living Standard, sections 4.3 and 4.4",
+            factory="core.readers.html:Html",
+            config="core.readers.html:HtmlConfig",
+        ),
+        Card(
+            id="jsonl",
+            title="JSON lines",
+            summary="One article a line: title, url, source, and a flat list of sections with level and paragraphs.",
+            source="This product's own exchange format (see docs)",
+            factory="core.readers.jsonl:Jsonl",
+            config="core.readers.jsonl:JsonlConfig",
+        ),
+        Card(
+            id="scb-csv",
+            title="Sentence Clustering Benchmark (CSV)",
+            summary="One sentence a row with Article Title, Sentence, SectionTitle and Article Link.",
+            source="Ein Dor et al. 2018, section 5: IBM Debater Thematic Clustering of Sentences 1.0.2",
+            factory="core.readers.scb_csv:ScbCsv",
+            config="core.readers.scb_csv:ScbCsvConfig",
+            tags=frozenset({"split"}),
+        ),
+        Card(
+            id="plain",
+            title="Plain text",
+            summary="A text without headings: one article named after the file, paragraphs between blank lines.",
+            source="Convention",
+            factory="core.readers.plain:Plain",
+            config="core.readers.plain:PlainConfig",
+        ),
+    ],
+)

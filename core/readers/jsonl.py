@@ -1,0 +1,117 @@
+"""JSON lines: one article a line.
+
+``{"title": "Adelaide", "source": "…", "url": "…", "sections": [{"title": "", "level": 1, "paragraphs": ["…"]}]}``;
+``sections`` is flat and in page order, level 1 is the lead, level 2 a top-level heading. Other keys are ignored.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from core.config import Config
+from core.errors import ReadError
+from core.protocols import Report
+from core.readers.outline import Outline
+from core.readers.streams import lines
+from core.types import Article
+
+
+@dataclass(frozen=True)
+class JsonlConfig(Config):
+    """JSON lines need no settings."""
+
+
+class Jsonl:
+    """Streams articles out of .jsonl, .jsonl.gz, .jsonl.bz2 and .jsonl.xz."""
+
+    def __init__(self, config: JsonlConfig) -> None:
+        self.config = config
+        self._skipped: Counter[str] = Counter()
+
+    @property
+    def skipped(self) -> dict[str, int]:
+        """Articles without a paragraph."""
+        return dict(self._skipped)
+
+    def read(self, path: Path, report: Report) -> Iterator[Article]:
+        """Yield articles in line order; :class:`ReadError` names the line that is not one."""
+        self._skipped.clear()
+        number = 0
+        for number, line in lines(path, report):
+            if not line or line.isspace():
+                continue
+            try:
+                article = _article(_parsed(line))
+            except json.JSONDecodeError as error:
+                where = f"line {number:,}, column {error.colno:,}"
+                raise ReadError(path, f"not valid JSON ({error.msg}).", where, "Put one object on each line.") from None
+            except RecursionError:
+                raise ReadError(path, "JSON nested too deeply.", f"line {number:,}", "Mend the line.") from None
+            except _Shape as error:
+                advice = 'Each line needs "title" and "sections" with "title", "level" and "paragraphs".'
+                raise ReadError(path, f"{error}.", f"line {number:,}", advice) from None
+            if article is None:
+                self._skipped["no text"] += 1
+            else:
+                yield article
+
+
+class _Shape(Exception):
+    """The line is JSON, but not an article; says what is wrong."""
+
+
+def _parsed(line: str) -> Any:
+    record = json.loads(line)
+    if "\\ud" in line or "\\uD" in line or "\\u0000" in line:
+        # Escapes can spell what no text may hold and no database keeps: NUL, and halves of surrogate pairs.
+        text = json.dumps(record, ensure_ascii=False)
+        if "\\u0000" in text or any("\ud800" <= character <= "\udfff" for character in text):
+            raise _Shape("an escape in the line stands for no character (NUL or half of a surrogate pair)")
+    return record
+
+
+def _article(record: Any) -> Article | None:
+    if not isinstance(record, dict):
+        raise _Shape("the line is not a JSON object")
+    title = _get(record, "title", str)
+    if not title.strip():
+        raise _Shape('the article has an empty "title"')
+    outline = Outline(title.strip(), _get(record, "url", str, ""), _get(record, "source", str, ""))
+    for index, section in enumerate(_get(record, "sections", list)):
+        try:
+            _add_section(outline, section)
+        except _Shape as error:
+            raise _Shape(f"section {index + 1}: {error}") from None
+    return outline.article()
+
+
+def _add_section(outline: Outline, section: Any) -> None:
+    if not isinstance(section, dict):
+        raise _Shape("not a JSON object")
+    heading = _get(section, "title", str, "").strip()
+    level = _get(section, "level", int, 2 if heading else 1)
+    if not 1 <= level <= 100:
+        raise _Shape(f'"level" is {level}, not between 1 and 100')
+    if heading:
+        outline.heading(heading, max(level, 2))
+    for paragraph in _get(section, "paragraphs", list, []):
+        if not isinstance(paragraph, str):
+            raise _Shape('"paragraphs" holds something that is not a string')
+        outline.paragraph(paragraph)
+
+
+_KINDS = {str: "a string", int: "a whole number", list: "a list"}
+
+
+def _get(record: dict[str, Any], key: str, kind: type, default: Any = None) -> Any:
+    value = record.get(key, default)
+    if value is None:
+        raise _Shape(f'there is no "{key}"')
+    if not isinstance(value, kind) or isinstance(value, bool):
+        raise _Shape(f'"{key}" is not {_KINDS[kind]}')
+    return value

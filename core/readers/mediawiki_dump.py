@@ -1,0 +1,231 @@
+"""MediaWiki XML exports, streamed: expat hands over one page at a time, and its wikitext is cleaned.
+
+No document type is accepted, so no entity can be declared, expanded or fetched.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from urllib.parse import quote
+from xml.parsers import expat
+
+from core.config import Config, option
+from core.errors import ReadError
+from core.protocols import Report
+from core.readers.outline import Outline
+from core.readers.streams import ByteStream, check_article, open_stream
+from core.readers.wikitext.links import CATEGORIES, FILES, Links
+from core.readers.wikitext.page import read_page
+from core.types import Article
+
+_REDIRECT = re.compile(r"\s*#\w+\s*:?\s*\[\[")
+_DISAMBIGUATION = re.compile(
+    r"\{\{\s*(?:[\w -]*\bdisambig(?:uation)?\b[\w -]*|dab|disamb\w*|hndis|geodis|numberdis|mil-unit-dis|"
+    r"begriffsklärung|homonymie|desambiguaci[oó]n|disambigua|desambiguação|dp|doorverwijspagina|ujednoznacznienie|"
+    r"förgrening|неоднозначность)\s*[|}]",
+    re.IGNORECASE,
+)
+_NAMESPACES = frozenset(
+    "talk user wikipedia file image mediawiki template help category portal book draft module timedtext special media "
+    "topic gadget project".split()
+)
+_WANTED = frozenset({"title", "ns", "id", "text", "model", "sitename", "dbname", "base", "namespace"})
+
+
+@dataclass(frozen=True)
+class MediawikiDumpConfig(Config):
+    """What to take from a dump."""
+
+    keep_lists: bool = option(False, "Make every list item a paragraph; without it, lists are left out.")
+
+
+class MediawikiDump:
+    """Streams the articles of a dump; redirects, other namespaces and disambiguation pages are counted, not kept."""
+
+    def __init__(self, config: MediawikiDumpConfig) -> None:
+        self.config = config
+        self._skipped: Counter[str] = Counter()
+
+    @property
+    def skipped(self) -> dict[str, int]:
+        """Pages by reason: redirect, namespace, disambiguation, not wikitext, no text."""
+        return dict(self._skipped)
+
+    def read(self, path: Path, report: Report) -> Iterator[Article]:
+        """Yield articles in page order; :class:`ReadError` names line and page of the trouble."""
+        self._skipped.clear()
+        with open_stream(path, report) as stream:
+            parser = _Parser(stream)
+            links: Links | None = None
+            for page in parser.pages():
+                if links is None:
+                    links = Links(FILES | parser.site.files, CATEGORIES | parser.site.categories)
+                article = self._article(page, parser.site, links)
+                if article is not None:
+                    yield article
+
+    def _article(self, page: _Page, site: _Site, links: Links) -> Article | None:
+        reason = _why_skip(page)
+        if not reason:
+            outline = Outline(page.title, site.address(page), site.name)
+            read_page(page.text, outline, links, self.config.keep_lists)
+            article = outline.article()
+            if article is not None:
+                return article
+            reason = "no text"
+        self._skipped[reason] += 1
+        return None
+
+
+@dataclass
+class _Page:
+    title: str = ""
+    namespace: str = ""
+    revision: str = ""
+    model: str = ""
+    redirect: bool = False
+    text: str = ""
+
+
+@dataclass
+class _Site:
+    """What ``<siteinfo>`` says about the wiki."""
+
+    name: str = ""
+    base: str = ""
+    files: frozenset[str] = field(default_factory=frozenset)
+    categories: frozenset[str] = field(default_factory=frozenset)
+
+    def learn(self, element: str, text: str, key: str) -> None:
+        """Take in one element of the site's description."""
+        if element == "base":
+            self.base = text.rpartition("/")[0]
+        elif element == "dbname" or (element == "sitename" and not self.name):
+            self.name = text
+        elif element == "namespace" and key in ("6", "-2"):
+            self.files |= {text.lower()}
+        elif element == "namespace" and key == "14":
+            self.categories |= {text.lower()}
+
+    def address(self, page: _Page) -> str:
+        """Web address of a page in the revision that was read."""
+        if not self.base:
+            return ""
+        version = f"?oldid={page.revision}" if page.revision else ""
+        return f"{self.base}/{quote(page.title.replace(' ', '_'))}{version}"
+
+
+def _why_skip(page: _Page) -> str:
+    """Reason to pass over a page, or ""."""
+    prefix = page.title.partition(":")[0].lower().removesuffix(" talk")
+    if page.namespace not in ("", "0") or (not page.namespace and ":" in page.title and prefix in _NAMESPACES):
+        return "namespace"
+    if page.redirect or _REDIRECT.match(page.text):
+        return "redirect"
+    if page.model not in ("", "wikitext"):
+        return "not wikitext"
+    if page.title.endswith("(disambiguation)") or _DISAMBIGUATION.search(page.text):
+        return "disambiguation"
+    return ""
+
+
+class _Parser:
+    """Expat with just enough state to know the page it is in."""
+
+    def __init__(self, stream: ByteStream) -> None:
+        self.site = _Site()
+        self._stream = stream
+        self._ready: list[_Page] = []
+        self._page: _Page | None = None
+        self._path: list[str] = []
+        self._pieces: list[str] | None = None
+        self._size = 0
+        self._key = ""
+        self._expat = expat.ParserCreate()
+        self._expat.buffer_text = True
+        self._expat.buffer_size = 1 << 16
+        self._expat.StartElementHandler = self._start
+        self._expat.EndElementHandler = self._end
+        self._expat.CharacterDataHandler = self._characters
+        self._expat.StartDoctypeDeclHandler = self._doctype
+
+    def pages(self) -> Iterator[_Page]:
+        """Every page, as soon as it is complete."""
+        while True:
+            block = self._stream.read()
+            try:
+                self._expat.Parse(block, not block)
+            except expat.ExpatError as error:
+                raise self._broken(error, at_end=not block) from None
+            yield from self._ready
+            self._ready.clear()
+            if not block:
+                return
+
+    def _broken(self, error: expat.ExpatError, at_end: bool) -> ReadError:
+        where = f"line {error.lineno:,}, column {error.offset + 1:,}, byte {self._expat.ErrorByteIndex:,}"
+        if self._page is not None and self._page.title:
+            where += f", page {self._page.title!r}"
+        if at_end and error.code == expat.errors.codes[expat.errors.XML_ERROR_NO_ELEMENTS]:
+            problem, advice = "the dump ends in the middle.", "Download or copy it again."
+        else:
+            reason = expat.ErrorString(error.code)
+            problem, advice = f"not valid XML ({reason}).", "Check that this is a whole, unchanged dump in UTF-8."
+        return ReadError(self._stream.path, problem, where, advice)
+
+    def _doctype(self, *_: object) -> None:
+        where = f"line {self._expat.CurrentLineNumber:,}"
+        problem = "declares a document type, which dumps never do and which can hide an entity bomb."
+        raise ReadError(self._stream.path, problem, where, "Remove the DOCTYPE if you trust the file.")
+
+    def _start(self, name: str, attributes: dict[str, str]) -> None:
+        if not self._path and name != "mediawiki":
+            problem = f"this is XML, but its root is <{name}>, not <mediawiki>."
+            raise ReadError(self._stream.path, problem, "line 1", "Choose a page export or dump of a MediaWiki.")
+        self._path.append(name)
+        if name == "page":
+            self._page = _Page()
+        elif name == "redirect" and self._page is not None:
+            self._page.redirect = True
+        elif name in _WANTED:
+            self._pieces, self._size = [], 0
+            self._key = attributes.get("key", "")
+
+    def _characters(self, data: str) -> None:
+        if self._pieces is not None:
+            self._pieces.append(data)
+            self._size += len(data)
+            if self._size > 1 << 20:
+                title = self._page.title if self._page is not None else ""
+                check_article(self._stream.path, self._size, f"page {title!r}" if title else "")
+
+    def _end(self, name: str) -> None:
+        self._path.pop()
+        parent = self._path[-1] if self._path else ""
+        if self._pieces is not None and name in _WANTED:
+            text, self._pieces = "".join(self._pieces), None
+            if self._page is not None:
+                _keep(self._page, parent, name, text)
+            else:
+                self.site.learn(name, text, self._key)
+        if name == "page" and self._page is not None:
+            self._ready.append(self._page)
+            self._page = None
+
+
+def _keep(page: _Page, parent: str, name: str, text: str) -> None:
+    """Put the text of an element into its page; of several revisions the last one stays."""
+    if parent == "page" and name == "title":
+        page.title = text.strip()
+    elif parent == "page" and name == "ns":
+        page.namespace = text.strip()
+    elif parent == "revision" and name == "id":
+        page.revision = text.strip()
+    elif parent == "revision" and name == "model":
+        page.model = text.strip()
+    elif parent == "revision" and name == "text":
+        page.text = text

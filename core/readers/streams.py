@@ -1,0 +1,223 @@
+"""Files as streams of bytes or lines, packed or not, with every failure turned into a sentence with a position.
+
+Nothing here holds more than one line (or one block) of a file, and nothing unpacks without bounds.
+"""
+
+from __future__ import annotations
+
+import bz2
+import codecs
+import gzip
+import lzma
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO
+
+from core.errors import ReadError
+from core.protocols import Report
+
+BLOCK = 1 << 16
+"""Bytes read at once."""
+LINE_LIMIT = 16_000_000
+"""Longest line, in characters. The longest article of Wikipedia has about 2 million."""
+ARTICLE_LIMIT = 64_000_000
+"""Most characters of one article, or of a file that must be read whole."""
+BOMB_SIZE, BOMB_RATIO = 256_000_000, 250
+"""A packed file is refused once more than so many bytes came out, and so many times what went in.
+
+Text packs to a quarter or a tenth; dumps of nothing but redirects to a fortieth.
+"""
+
+_MAGIC = {b"\x1f\x8b": "gzip", b"BZh": "bzip2", b"\xfd7zXZ\x00": "xz"}
+_DAMAGE = (EOFError, OSError, zlib.error, lzma.LZMAError)
+_BOMS = {codecs.BOM_UTF8: "utf-8", codecs.BOM_UTF16_LE: "utf-16-le", codecs.BOM_UTF16_BE: "utf-16-be"}
+
+
+def check_file(path: Path) -> int:
+    """Size of the file in bytes. Raises :class:`ReadError` when it is missing, a folder, or empty."""
+    if not path.exists():
+        raise ReadError(path, "there is no such file.", advice="Check the path.")
+    if path.is_dir():
+        raise ReadError(path, "this is a folder, not a file.", advice="Give the files in it one by one.")
+    size = path.stat().st_size
+    if size == 0:
+        raise ReadError(path, "the file is empty.", advice="Check that it was saved or downloaded completely.")
+    return size
+
+
+class ByteStream:
+    """The unpacked bytes of a file, in blocks. ``offset`` counts them; progress counts packed bytes."""
+
+    def __init__(self, path: Path, report: Report | None = None) -> None:
+        self.path, self.offset = path, 0
+        self._report, self._size = report, check_file(path)
+        try:
+            self._raw: IO[bytes] = path.open("rb")
+        except OSError as error:
+            raise ReadError(path, f"cannot be opened ({error.strerror}).", advice="Check its permissions.") from None
+        self.packing = packing_of(self._raw.read(6))
+        self._raw.seek(0)
+        self._file = _unpacked(self._raw, self.packing)
+
+    def close(self) -> None:
+        """Close the file."""
+        if self._file is not self._raw:
+            self._file.close()
+        self._raw.close()
+
+    def read(self, size: int = BLOCK) -> bytes:
+        """The next at most ``size`` bytes; none at the end. Raises :class:`ReadError` on damage and on bombs."""
+        try:
+            block = self._file.read(size)
+        except _DAMAGE as error:
+            raise self._damaged(error) from None
+        self.offset += len(block)
+        went_in = self._raw.tell()
+        if self.packing and self.offset > BOMB_SIZE and self.offset > BOMB_RATIO * went_in:
+            raise ReadError(
+                self.path,
+                f"unpacks to more than {BOMB_RATIO} times its size, which no text does.",
+                f"byte {went_in:,}",
+                "If you trust the file, unpack it first and import the unpacked one.",
+            )
+        if self._report is not None:
+            self._report.progress(went_in, self._size, f"bytes of {self.path.name}")
+        return block
+
+    def _damaged(self, error: Exception) -> ReadError:
+        where = f"byte {self.offset:,}" + (" of the unpacked text" if self.packing else "")
+        if isinstance(error, EOFError):
+            problem = f"the {self.packing} file is cut off before its end."
+        elif self.packing:
+            problem = f"the {self.packing} file is damaged ({error})."
+        else:
+            problem = f"cannot be read ({error})."
+        return ReadError(self.path, problem, where, "Download or copy it again.")
+
+
+def packing_of(head: bytes) -> str:
+    """Name of the compression that ``head`` begins, or ""."""
+    return next((name for magic, name in _MAGIC.items() if head.startswith(magic)), "")
+
+
+def _unpacked(raw: IO[bytes], packing: str) -> IO[bytes]:
+    openers = {"gzip": gzip.open, "bzip2": bz2.open, "xz": lzma.open}
+    return openers[packing](raw, "rb") if packing else raw  # type: ignore[operator, no-any-return]
+
+
+@contextmanager
+def open_stream(path: Path, report: Report | None = None) -> Iterator[ByteStream]:
+    """A :class:`ByteStream` that is closed at the end."""
+    stream = ByteStream(path, report)
+    try:
+        yield stream
+    finally:
+        stream.close()
+
+
+class _Decoder:
+    """Incremental decoding of a stream that knows the byte of the first character it cannot read."""
+
+    def __init__(self, stream: ByteStream, encoding: str = "") -> None:
+        self._stream = stream
+        self._block = stream.read()
+        if not self._block:
+            raise ReadError(stream.path, "the file unpacks to nothing.", advice="Check that it was packed completely.")
+        bom = next((b for b in _BOMS if self._block.startswith(b)), b"")
+        self.encoding = _BOMS.get(bom, encoding or "utf-8")
+        self._decoder = codecs.getincrementaldecoder(self.encoding)("strict")
+        self._block = self._block[len(bom) :]
+        self._done = len(bom)  # bytes that were decoded, those waiting inside the decoder not counted
+
+    def blocks(self) -> Iterator[str]:
+        """The text, block by block."""
+        while self._block:
+            yield self._decode(self._block, final=False)
+            self._block = self._stream.read()
+        yield self._decode(b"", final=True)
+
+    def _decode(self, block: bytes, final: bool) -> str:
+        waiting = len(self._decoder.getstate()[0])
+        try:
+            text = self._decoder.decode(block, final)
+        except UnicodeDecodeError as error:
+            at = self._done - waiting + error.start
+            raise ReadError(
+                self._stream.path,
+                f"this is not {self.encoding.upper()} text (byte 0x{error.object[error.start]:02x}).",
+                f"byte {at:,}",
+                "Save the file as UTF-8.",
+            ) from None
+        nul = text.find("\0")
+        if nul >= 0:
+            at = self._done - waiting + len(text[:nul].encode(self.encoding))
+            raise ReadError(
+                self._stream.path, "holds binary data, not text.", f"byte {at:,}", "Export it as text or JSON lines."
+            )
+        self._done += len(block)
+        return text
+
+
+def lines(path: Path, report: Report) -> Iterator[tuple[int, str]]:
+    """Numbered lines from 1, without their ends. Raises :class:`ReadError` for a line beyond ``LINE_LIMIT``."""
+    with open_stream(path, report) as stream:
+        number, rest = 1, ""
+        pieces: list[str] = []
+        size = 0
+        for block in _Decoder(stream).blocks():
+            if "\n" not in block:
+                pieces.append(block)
+                size += len(block)
+                _check_line(path, number, size)
+                continue
+            *whole, rest = ("".join(pieces) + block).split("\n")
+            pieces, size = [rest], len(rest)
+            for line in whole:
+                yield number, line.removesuffix("\r")
+                number += 1
+        if rest or size:
+            yield number, "".join(pieces).removesuffix("\r")
+
+
+def _check_line(path: Path, number: int, size: int) -> None:
+    if size > LINE_LIMIT:
+        raise ReadError(
+            path,
+            f"the line is longer than {LINE_LIMIT:,} characters.",
+            f"line {number:,}",
+            "Put line breaks into it, at least between paragraphs or articles.",
+        )
+
+
+def whole_text(path: Path, report: Report, encoding: str = "") -> str:
+    """All text of a file that must be parsed at once. Raises :class:`ReadError` beyond ``ARTICLE_LIMIT``."""
+    pieces, size = [], 0
+    with open_stream(path, report) as stream:
+        for block in _Decoder(stream, encoding).blocks():
+            pieces.append(block)
+            size += len(block)
+            check_article(path, size)
+    return "".join(pieces).replace("\r\n", "\n")
+
+
+def check_article(path: Path, size: int, position: str = "") -> None:
+    """Raise :class:`ReadError` when one article has grown beyond ``ARTICLE_LIMIT`` characters."""
+    if size > ARTICLE_LIMIT:
+        raise ReadError(
+            path,
+            f"a single article of more than {ARTICLE_LIMIT:,} characters.",
+            position,
+            "Cut the file into articles first.",
+        )
+
+
+def head(path: Path, size: int = BLOCK) -> bytes:
+    """The first unpacked bytes of a file."""
+    with open_stream(path) as stream:
+        pieces, have = [], 0
+        while have < size and (block := stream.read(size - have)):
+            pieces.append(block)
+            have += len(block)
+    return b"".join(pieces)
