@@ -121,11 +121,11 @@ class _Site:
 
 def _why_skip(page: _Page) -> str:
     """Reason to pass over a page, or ""."""
+    if page.redirect or _REDIRECT.match(page.text):
+        return "redirect"
     prefix = page.title.partition(":")[0].lower().removesuffix(" talk")
     if page.namespace not in ("", "0") or (not page.namespace and ":" in page.title and prefix in _NAMESPACES):
         return "namespace"
-    if page.redirect or _REDIRECT.match(page.text):
-        return "redirect"
     if page.model not in ("", "wikitext"):
         return "not wikitext"
     if page.title.endswith("(disambiguation)") or _DISAMBIGUATION.search(page.text):

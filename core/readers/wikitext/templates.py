@@ -10,7 +10,7 @@ import re
 
 from core.readers.wikitext.template_values import expand
 
-_MARK = re.compile(r"\{\{++|\}\}++|(?:^|(?<=\n))[ \t:]*\{\|(?!\})|(?:^|(?<=\n))[ \t]*\|\}(?!\}(?!\}))")
+_MARK = re.compile(r"\{\{++|\}\}++|\{\|(?!\})|\|\}(?!\}(?!\}))")
 _DEPTH = 40
 _BROKEN = re.compile(r"\n\s*\n|\n(?==)")
 
@@ -63,6 +63,8 @@ def drop_templates(text: str) -> str:
         return text
     stack, done = _Stack(), 0
     for mark in _MARK.finditer(text):
+        if "|" in mark.group() and not _begins_line(text, mark.start()):
+            continue
         stack.pieces.append(text[done : mark.start()])
         done = mark.end()
         token = mark.group()
@@ -76,6 +78,13 @@ def drop_templates(text: str) -> str:
             stack.close_table()
     stack.pieces.append(text[done:])
     return _without_broken(stack)
+
+
+def _begins_line(text: str, at: int) -> bool:
+    """Whether only spaces and colons stand before ``at`` in its line, as before the marks of a table."""
+    while at and text[at - 1] in " \t:":
+        at -= 1
+    return at == 0 or text[at - 1] == "\n"
 
 
 def _without_broken(stack: _Stack) -> str:
