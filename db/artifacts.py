@@ -1,0 +1,146 @@
+"""Artifact files: the folders of fitted models, named by their content, and the checkpoints of running jobs."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+import shutil
+import tempfile
+import time
+from collections.abc import Callable, Collection
+from pathlib import Path
+
+from core.errors import ArtifactError
+
+_DIGEST = re.compile(r"[0-9a-f]{32}")
+_PARTIAL = "partial-"
+_DAY = 86_400.0
+
+
+class Artifacts:
+    """Folders under ``home/artifacts``. A digest names exactly one content, so nothing is ever overwritten."""
+
+    def __init__(self, home: Path) -> None:
+        self._folder = home / "artifacts"
+        self._checkpoints = home / "checkpoints"
+
+    def put(self, folder_writer: Callable[[Path], None]) -> str:
+        """Let ``folder_writer`` fill an empty folder, and move it into place. Returns its digest (32 hex digits).
+
+        Nobody sees a folder that is not complete: it is written under another name, flushed to disk, then renamed.
+
+        Raises
+        ------
+        ArtifactError
+            If nothing was written, or a link.
+        """
+        self._folder.mkdir(parents=True, exist_ok=True)
+        self._sweep_partial()
+        partial = Path(tempfile.mkdtemp(prefix=_PARTIAL, dir=self._folder))
+        try:
+            folder_writer(partial)
+            digest = digest_of_folder(partial)
+            for file in _files(partial):
+                _flush(file)
+            self._move(partial, self._folder / digest)
+        finally:
+            shutil.rmtree(partial, ignore_errors=True)
+        return digest
+
+    def path(self, digest: str) -> Path:
+        """The folder of an artifact; only read from it.
+
+        Raises
+        ------
+        ArtifactError
+            If it is not there, or ``digest`` is no digest.
+        """
+        if not _DIGEST.fullmatch(digest):
+            raise ArtifactError(f"{digest!r} does not name an artifact: that takes 32 digits of 0–9 and a–f.")
+        folder = self._folder / digest
+        if not folder.is_dir():
+            raise ArtifactError(
+                f"The files of artifact {digest} are missing from {self._folder}. Restore that folder or train again."
+            )
+        return folder
+
+    def check(self, digest: str) -> None:
+        """Read an artifact in full and compare it with its name; :class:`ArtifactError` when it was damaged."""
+        if digest_of_folder(self.path(digest)) != digest:
+            raise ArtifactError(
+                f"The files of artifact {digest} were changed or damaged. Train or add the model again."
+            )
+
+    def delete(self, digest: str) -> None:
+        """Remove an artifact, if it is there."""
+        if _DIGEST.fullmatch(digest):
+            shutil.rmtree(self._folder / digest, ignore_errors=True)
+
+    def sweep(self, in_use: Collection[str], older_than_s: float = _DAY) -> list[str]:
+        """Remove artifacts that nothing uses and that are old enough not to be just on their way into the store."""
+        limit = time.time() - older_than_s
+        folders = sorted(self._folder.iterdir()) if self._folder.is_dir() else []
+        unused = [f for f in folders if _DIGEST.fullmatch(f.name) and f.name not in in_use]
+        gone = [folder.name for folder in unused if folder.stat().st_mtime < limit]
+        for name in gone:
+            self.delete(name)
+        return gone
+
+    def checkpoint_folder(self, job_id: int) -> Path:
+        """A folder of the job's own that survives a crash; made when it is not there."""
+        folder = self._checkpoints / f"job-{int(job_id)}"
+        folder.mkdir(parents=True, exist_ok=True)
+        return folder
+
+    def drop_checkpoint(self, job_id: int) -> None:
+        """Remove the job's checkpoint folder, if it is there."""
+        shutil.rmtree(self._checkpoints / f"job-{int(job_id)}", ignore_errors=True)
+
+    def _move(self, partial: Path, target: Path) -> None:
+        if target.is_dir():
+            return
+        try:
+            os.replace(partial, target)
+        except OSError:
+            # Somebody else moved the same content in first; anything else is a real failure.
+            if not target.is_dir():
+                raise
+
+    def _sweep_partial(self) -> None:
+        """What a killed process left behind."""
+        for folder in self._folder.glob(f"{_PARTIAL}*"):
+            try:
+                old = folder.stat().st_mtime < time.time() - _DAY
+            except FileNotFoundError:
+                continue
+            if old:
+                shutil.rmtree(folder, ignore_errors=True)
+
+
+def digest_of_folder(folder: Path) -> str:
+    """BLAKE2b-128 over the names, sizes and bytes of every file below ``folder``, in order of their names."""
+    files = _files(folder)
+    if not files:
+        raise ArtifactError(f"Nothing was written into {folder.name}, so there is no artifact to keep.")
+    total = hashlib.blake2b(digest_size=16)
+    for file in files:
+        name = file.relative_to(folder).as_posix().encode("utf-8")
+        total.update(f"{len(name)} {file.stat().st_size} ".encode() + name)
+        with file.open("rb") as stream:
+            while block := stream.read(1 << 20):
+                total.update(block)
+    return total.hexdigest()
+
+
+def _files(folder: Path) -> list[Path]:
+    found = sorted(folder.rglob("*"), key=lambda p: p.relative_to(folder).as_posix())
+    for path in found:
+        if path.is_symlink():
+            raise ArtifactError(f"An artifact may not hold links, and {path.name} is one.")
+    return [path for path in found if path.is_file()]
+
+
+def _flush(file: Path) -> None:
+    with file.open("rb+") as stream:
+        os.fsync(stream.fileno())

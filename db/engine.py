@@ -1,0 +1,112 @@
+"""Engines: SQLite in WAL mode with explicit transactions, or PostgreSQL.
+
+On SQLite a writer begins with BEGIN IMMEDIATE: a deferred transaction that turns into a writer fails at once with
+'database is locked' when another one wrote meanwhile, however long the timeout. Readers begin deferred and therefore
+never wait; they see one snapshot from their first statement to their last, on both engines.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+import time
+from typing import Any
+
+import sqlalchemy as sa
+from sqlalchemy import event
+from sqlalchemy.engine import URL, Connection, Engine, make_url
+from sqlalchemy.exc import ArgumentError
+
+from core.errors import ConfigError, MissingExtraError, StoreError
+from db.settings import Settings, sqlite_path
+
+TIMEOUT_SECONDS = 15.0
+
+
+def open_engine(settings: Settings, *, foreign_keys: bool = True) -> Engine:
+    """An engine for writers; connects on first use.
+
+    Migrations ask for ``foreign_keys`` off (SQLite only), because rebuilding a table drops the old one.
+
+    Raises
+    ------
+    MissingExtraError
+        For PostgreSQL without psycopg.
+    StoreError
+        If the folder of the SQLite file cannot be made.
+    """
+    path = sqlite_path(settings.database_url)
+    if path is None:
+        return _postgres(settings)
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise StoreError(
+            f"The data folder {path.parent} cannot be made: {error.strerror}. Set THEMESCOPE_HOME to another folder."
+        ) from error
+    return _sqlite(_parsed(settings), foreign_keys)
+
+
+def readers_of(engine: Engine) -> Engine:
+    """The same pool for work that only reads: it never waits for a writer, and a write through it is refused."""
+    if engine.dialect.name == "sqlite":
+        return engine.execution_options(readonly=True)
+    return engine.execution_options(postgresql_readonly=True, isolation_level="REPEATABLE READ")
+
+
+def _parsed(settings: Settings) -> URL:
+    try:
+        return make_url(settings.database_url)
+    except (ArgumentError, ValueError):
+        raise ConfigError(
+            f"DATABASE_URL cannot be understood: {settings.database_label}. "
+            "Write it as postgresql://user:password@host:5432/name, special characters of the password as %XX."
+        ) from None
+
+
+def _postgres(settings: Settings) -> Engine:
+    try:
+        import psycopg  # noqa: F401
+    except ImportError as error:
+        raise MissingExtraError("A store on PostgreSQL", "psycopg", "postgres") from error
+    url = _parsed(settings).set(drivername="postgresql+psycopg")
+    timeout = {"connect_timeout": int(TIMEOUT_SECONDS)}
+    return sa.create_engine(url, connect_args=timeout, pool_pre_ping=True, pool_size=10, max_overflow=20)
+
+
+def _sqlite(url: URL, foreign_keys: bool) -> Engine:
+    engine = sa.create_engine(url, connect_args={"timeout": TIMEOUT_SECONDS}, pool_size=10, max_overflow=20)
+
+    @event.listens_for(engine, "connect")
+    def _connect(db: sqlite3.Connection, _: Any) -> None:
+        db.isolation_level = None  # we emit BEGIN ourselves
+        _use_wal(db)
+        db.execute("PRAGMA synchronous=NORMAL")
+        db.execute(f"PRAGMA foreign_keys={'ON' if foreign_keys else 'OFF'}")
+        db.create_function("holds", 2, _holds, deterministic=True)
+
+    @event.listens_for(engine, "begin")
+    def _begin(connection: Connection) -> None:
+        readonly = bool(connection.get_execution_options().get("readonly"))
+        connection.exec_driver_sql(f"PRAGMA query_only={int(readonly)}")
+        connection.exec_driver_sql("BEGIN" if readonly else "BEGIN IMMEDIATE")
+
+    return engine
+
+
+def _use_wal(db: sqlite3.Connection) -> None:
+    """Switch to WAL. The first switch needs the file alone and does not wait for others by itself."""
+    until = time.monotonic() + TIMEOUT_SECONDS
+    while db.execute("PRAGMA journal_mode").fetchone()[0] != "wal":
+        try:
+            db.execute("PRAGMA journal_mode=WAL")
+        except sqlite3.OperationalError as error:
+            if "readonly" in str(error):
+                return
+            if "locked" not in str(error) or time.monotonic() > until:
+                raise
+            time.sleep(0.02)
+
+
+def _holds(text: str | None, folded: str) -> bool:
+    """Whether ``text`` holds ``folded`` whatever its case: LIKE of SQLite folds ASCII letters only."""
+    return text is not None and folded in text.casefold()

@@ -1,0 +1,65 @@
+"""Running the migrations, one process at a time."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import sqlalchemy as sa
+from alembic import command
+from alembic.config import Config
+from alembic.runtime.migration import MigrationContext
+from alembic.script import ScriptDirectory
+from sqlalchemy.engine import Connection
+
+import db
+from core.errors import StoreError
+from db.engine import open_engine
+from db.settings import Settings
+
+_ADVISORY_LOCK = 0x7468656D65  # "theme": any number that nobody else uses in this database
+
+
+def configuration() -> Config:
+    """Alembic's settings: the revisions beside this file, and no ini file."""
+    config = Config()
+    config.set_main_option("script_location", (Path(db.__file__).parent / "migrations").as_posix().replace("%", "%%"))
+    config.set_main_option("path_separator", "os")
+    return config
+
+
+def upgrade(settings: Settings, revision: str = "head") -> None:
+    """Bring the store to ``revision`` in one transaction that locks everybody else's migration out.
+
+    Raises
+    ------
+    StoreError
+        If the store was made by a newer version of Themescope.
+    """
+    config = configuration()
+    engine = open_engine(settings, foreign_keys=False)
+    try:
+        # BEGIN IMMEDIATE on SQLite keeps other writers out; PostgreSQL needs a lock by agreement.
+        with engine.begin() as connection:
+            if connection.dialect.name == "postgresql":
+                connection.execute(sa.select(sa.func.pg_advisory_xact_lock(_ADVISORY_LOCK)))
+            _check_known(connection, config, settings)
+            config.attributes["connection"] = connection
+            command.upgrade(config, revision)
+    finally:
+        engine.dispose()
+
+
+def current_revision(connection: Connection) -> str | None:
+    """The schema's revision; None before the first migration."""
+    return MigrationContext.configure(connection).get_current_revision()
+
+
+def _check_known(connection: Connection, config: Config, settings: Settings) -> None:
+    current = current_revision(connection)
+    scripts = ScriptDirectory.from_config(config)
+    known = {script.revision for script in scripts.walk_revisions()}
+    if current is not None and current not in known:
+        raise StoreError(
+            f"The store at {settings.database_label} was made by a newer version of Themescope (schema {current}; this "
+            f"version knows up to {scripts.get_current_head()}). Update Themescope, or set THEMESCOPE_HOME elsewhere."
+        )

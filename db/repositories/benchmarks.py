@@ -1,0 +1,87 @@
+"""Clustering benchmarks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import sqlalchemy as sa
+
+from core.errors import DataError
+from core.records import BenchmarkItem, BenchmarkRecord, Json
+from db import tables as t
+from db.repositories.base import Repository
+from db.sql import bulk_insert, from_bytes, now, to_bytes
+
+_BENCHMARK = [t.benchmark.c[f] for f in BenchmarkRecord.__dataclass_fields__]
+_ITEM = ("benchmark_id", "position", "article_id", "sentence_ids", "truth")
+
+
+class Benchmarks(Repository):
+    """Articles with the true section of each of their sentences."""
+
+    def add(
+        self, corpus_id: int, name: str, config: Json, digest: str, counts: Json, items: Iterable[BenchmarkItem]
+    ) -> BenchmarkRecord:
+        """Enter a benchmark; items keep their order.
+
+        Raises
+        ------
+        DuplicateNameError
+            If the name is taken.
+        DataError
+            If an item has not one truth for each sentence.
+        """
+        values = {"corpus_id": corpus_id, "name": self._free_name(t.benchmark, name), "config": config}
+        id = self._insert(t.benchmark, **values, digest=digest, counts=counts, created=now())
+        rows = [(id, position, item.article_id, *_packed(item)) for position, item in enumerate(items)]
+        bulk_insert(self.connection, t.benchmark_item, _ITEM, rows)
+        return self.get(id)
+
+    def list(self, corpus_id: int | None = None) -> list[BenchmarkRecord]:
+        """All benchmarks (of one corpus), oldest first."""
+        query = sa.select(*_BENCHMARK).order_by(t.benchmark.c.id)
+        if corpus_id is not None:
+            query = query.where(t.benchmark.c.corpus_id == corpus_id)
+        return [BenchmarkRecord(*row) for row in self.connection.execute(query)]
+
+    def get(self, benchmark_id: int) -> BenchmarkRecord:
+        """The benchmark of that id, or :class:`UnknownNameError`."""
+        return BenchmarkRecord(*self._by_id(t.benchmark, _BENCHMARK, benchmark_id))
+
+    def by_name(self, name: str) -> BenchmarkRecord:
+        """The benchmark of that name; :class:`UnknownNameError` offers the nearest."""
+        return BenchmarkRecord(*self._named(t.benchmark, _BENCHMARK, name))
+
+    def by_digest(self, digest: str, corpus_id: int | None = None) -> BenchmarkRecord | None:
+        """The (oldest) benchmark with this content, if there is one (in that corpus)."""
+        query = sa.select(*_BENCHMARK).where(t.benchmark.c.digest == digest).order_by(t.benchmark.c.id)
+        if corpus_id is not None:
+            query = query.where(t.benchmark.c.corpus_id == corpus_id)
+        row = self._row(query)
+        return None if row is None else BenchmarkRecord(*row)
+
+    def usable_name(self, wanted: str) -> str:
+        """``wanted``, or the first free of ``wanted 2``, ``wanted 3``…"""
+        return self._usable_name(t.benchmark, wanted)
+
+    def items(self, benchmark_id: int) -> list[BenchmarkItem]:
+        """The articles of a benchmark, in their order."""
+        c = t.benchmark_item.c
+        query = sa.select(c.article_id, c.sentence_ids, c.truth).where(c.benchmark_id == benchmark_id)
+        return [
+            BenchmarkItem(article, from_bytes(ids, "<i8"), from_bytes(truth, "<i4"))
+            for article, ids, truth in self.connection.execute(query.order_by(c.position))
+        ]
+
+    def delete(self, benchmark_id: int) -> None:
+        """Remove a benchmark with its runs."""
+        self._delete(t.benchmark, benchmark_id)
+
+
+def _packed(item: BenchmarkItem) -> tuple[bytes, bytes]:
+    if len(item.sentence_ids) != len(item.truth):
+        raise DataError(
+            f"Article {item.article_id} of a benchmark has {len(item.sentence_ids)} sentences "
+            f"but {len(item.truth)} true sections."
+        )
+    return to_bytes(item.sentence_ids, "<i8"), to_bytes(item.truth, "<i4")

@@ -1,0 +1,222 @@
+"""Corpora, articles, sections and sentences."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
+
+import sqlalchemy as sa
+
+from core.records import ArticleRecord, CorpusRecord, Json, SectionRecord
+from core.types import Article, Ids, Sentence, Split, title_bucket
+from db import tables as t
+from db.repositories.base import Repository
+from db.repositories.text_rows import ArticleRows, SectionRows, SentenceRows
+from db.sql import bucket_range, bulk_insert, contains, id_chunks, now, within
+
+_ARTICLE = [t.article.c[f] for f in ArticleRecord.__dataclass_fields__]
+_SECTION = [t.section.c[f] for f in SectionRecord.__dataclass_fields__]
+_SENTENCE = [t.sentence.c[f] for f in Sentence.__dataclass_fields__]
+
+
+class Corpora(Repository):
+    """The text. Articles keep the order they came in; ids never change and are never used again."""
+
+    # --- corpora ----------------------------------------------------------------------------------------------------
+
+    def create(self, name: str, language: str) -> CorpusRecord:
+        """An empty corpus, hidden until :meth:`finish`.
+
+        Raises
+        ------
+        DuplicateNameError
+            If the name is taken, even by a corpus whose import is not finished.
+        """
+        values = {
+            "name": self._free_name(t.corpus, name),
+            "language": language,
+            "ready": False,
+            "created": now(),
+            "report": {},
+        }
+        counts = dict.fromkeys(("articles", "sections", "paragraphs", "sentences"), 0)
+        return self.get(self._insert(t.corpus, **values, **counts))
+
+    def finish(self, corpus_id: int, report: Json) -> CorpusRecord:
+        """Show the corpus to everybody, with the report of its import."""
+        self.connection.execute(t.corpus.update().where(t.corpus.c.id == corpus_id).values(ready=True, report=report))
+        return self.get(corpus_id)
+
+    def delete(self, corpus_id: int) -> None:
+        """Remove the corpus with its triplets, benchmarks, vectors, runs and maps; models stay (they need no text)."""
+        self.get(corpus_id)
+        sets = sa.select(t.triplet_set.c.id).where(t.triplet_set.c.corpus_id == corpus_id)
+        articles = sa.select(t.article.c.id).where(t.article.c.corpus_id == corpus_id)
+        # In bulk first: a cascade looks up every single parent.
+        self.connection.execute(t.triplet.delete().where(t.triplet.c.set_id.in_(sets)))
+        for table in (t.sentence, t.section, t.embedding, t.score, t.assignment):
+            self.connection.execute(table.delete().where(table.c.article_id.in_(articles)))
+        self._delete(t.corpus, corpus_id)
+
+    def list(self, include_unready: bool = False) -> list[CorpusRecord]:
+        """All corpora, oldest first."""
+        query = sa.select(t.corpus).order_by(t.corpus.c.id)
+        if not include_unready:
+            query = query.where(t.corpus.c.ready)
+        return [CorpusRecord(**row._mapping) for row in self.connection.execute(query)]
+
+    def by_name(self, name: str) -> CorpusRecord:
+        """The corpus of that name, ready or not; :class:`UnknownNameError` offers the nearest."""
+        return CorpusRecord(**self._named(t.corpus, list_of(t.corpus), name)._mapping)
+
+    def get(self, corpus_id: int) -> CorpusRecord:
+        """The corpus of that id, or :class:`UnknownNameError`."""
+        return CorpusRecord(**self._by_id(t.corpus, list_of(t.corpus), corpus_id)._mapping)
+
+    def usable_name(self, wanted: str) -> str:
+        """``wanted``, or the first free of ``wanted 2``, ``wanted 3``…"""
+        return self._usable_name(t.corpus, wanted)
+
+    # --- writing text -----------------------------------------------------------------------------------------------
+
+    def add_articles(self, corpus_id: int, articles: Sequence[Article]) -> None:
+        """Append split articles; call it with a batch of about 2,000 sentences or a few hundred articles.
+
+        Raises
+        ------
+        DataError
+            If a paragraph was not split into sentences.
+        """
+        if not articles:
+            return
+        start = self.imported_articles(corpus_id)
+        rows = ArticleRows(corpus_id, start, articles)
+        bulk_insert(self.connection, t.article, ArticleRows.columns, rows)
+        inserted = sa.select(t.article.c.id).where(t.article.c.corpus_id == corpus_id, t.article.c.position >= start)
+        ids = self.connection.execute(inserted.order_by(t.article.c.position)).scalars().all()
+        bulk_insert(self.connection, t.section, SectionRows.columns, SectionRows(ids, articles))
+        bulk_insert(self.connection, t.sentence, SentenceRows.columns, SentenceRows(ids, articles))
+        grown = {name: t.corpus.c[name] + more for name, more in rows.counts.items()}
+        self.connection.execute(t.corpus.update().where(t.corpus.c.id == corpus_id).values(grown))
+
+    def imported_articles(self, corpus_id: int) -> int:
+        """How many articles are in so far; an interrupted import goes on from here."""
+        last = sa.select(sa.func.max(t.article.c.position)).where(t.article.c.corpus_id == corpus_id)
+        position = self.connection.execute(last).scalar_one()
+        return 0 if position is None else position + 1
+
+    # --- articles ---------------------------------------------------------------------------------------------------
+
+    def articles(
+        self, corpus_id: int, search: str = "", split: Split | None = None, offset: int = 0, limit: int = 50
+    ) -> list[ArticleRecord]:
+        """A page of articles in store order; ``search`` looks into titles."""
+        query = self._article_query(sa.select(*_ARTICLE), corpus_id, search, split)
+        query = query.order_by(t.article.c.position).offset(offset).limit(limit)
+        return [ArticleRecord(*row) for row in self.connection.execute(query)]
+
+    def count_articles(self, corpus_id: int, search: str = "", split: Split | None = None) -> int:
+        """How many articles :meth:`articles` would page through."""
+        return self._number(self._article_query(sa.select(sa.func.count()), corpus_id, search, split))
+
+    def _article_query(self, query: sa.Select[Any], corpus_id: int, search: str, split: Split | None) -> sa.Select[Any]:
+        query = query.select_from(t.article).where(t.article.c.corpus_id == corpus_id)
+        if search:
+            query = query.where(contains(self.connection, t.article.c.title, search))
+        if split is not None:
+            query = query.where(t.article.c.bucket.between(*bucket_range(split)))
+        return query
+
+    def article(self, article_id: int) -> ArticleRecord:
+        """One article, or :class:`UnknownNameError`."""
+        return ArticleRecord(*self._by_id(t.article, _ARTICLE, article_id))
+
+    def articles_by_id(self, ids: Iterable[int] | Ids) -> dict[int, ArticleRecord]:
+        """Articles by id, any number; ids that are gone are left out."""
+        return {row.id: ArticleRecord(*row) for row in self._within(_ARTICLE, t.article.c.id, ids)}
+
+    def articles_by_title(self, corpus_id: int, title: str) -> list[ArticleRecord]:
+        """Articles with exactly this title, most often one."""
+        query = sa.select(*_ARTICLE).where(
+            t.article.c.corpus_id == corpus_id, t.article.c.bucket == title_bucket(title), t.article.c.title == title
+        )
+        return [ArticleRecord(*row) for row in self.connection.execute(query.order_by(t.article.c.position))]
+
+    # --- sections and sentences -------------------------------------------------------------------------------------
+
+    def sections(self, article_id: int) -> list[SectionRecord]:
+        """The headings of an article, in page order."""
+        query = sa.select(*_SECTION).where(t.section.c.article_id == article_id).order_by(t.section.c.position)
+        return [_section(row) for row in self.connection.execute(query)]
+
+    def sections_by_id(self, ids: Iterable[int] | Ids) -> dict[int, SectionRecord]:
+        """Sections by id, any number."""
+        return {row.id: _section(row) for row in self._within(_SECTION, t.section.c.id, ids)}
+
+    def sections_of(self, article_ids: Iterable[int] | Ids) -> dict[int, list[SectionRecord]]:
+        """The sections of each article, in page order."""
+        found: dict[int, list[SectionRecord]] = {}
+        for row in self._within(_SECTION, t.section.c.article_id, article_ids, t.section.c.position):
+            found.setdefault(row.article_id, []).append(_section(row))
+        return found
+
+    def sentences(self, article_id: int) -> list[Sentence]:
+        """The sentences of an article, in page order."""
+        query = sa.select(*_SENTENCE).where(t.sentence.c.article_id == article_id).order_by(t.sentence.c.position)
+        return [Sentence(*row) for row in self.connection.execute(query)]
+
+    def sentences_by_id(self, ids: Iterable[int] | Ids) -> dict[int, Sentence]:
+        """Sentences by id, any number; ids that are gone are left out."""
+        return {row.id: Sentence(*row) for row in self._within(_SENTENCE, t.sentence.c.id, ids)}
+
+    def sentences_of(self, article_ids: Iterable[int] | Ids) -> dict[int, list[Sentence]]:
+        """The sentences of each article, in page order."""
+        found: dict[int, list[Sentence]] = {}
+        for row in self._within(_SENTENCE, t.sentence.c.article_id, article_ids, t.sentence.c.position):
+            found.setdefault(row.article_id, []).append(Sentence(*row))
+        return found
+
+    def search_sentences(self, corpus_id: int, search: str, offset: int = 0, limit: int = 50) -> list[Sentence]:
+        """A page of the sentences that hold ``search``, in store order."""
+        query = (
+            sa.select(*_SENTENCE)
+            .join(t.article, t.article.c.id == t.sentence.c.article_id)
+            .where(t.article.c.corpus_id == corpus_id, contains(self.connection, t.sentence.c.text, search))
+            .order_by(t.article.c.position, t.sentence.c.position)
+        )
+        return [Sentence(*row) for row in self.connection.execute(query.offset(offset).limit(limit))]
+
+    def iterate(
+        self, corpus_id: int, splits: Iterable[Split] | None = None, batch: int = 200
+    ) -> Iterator[tuple[ArticleRecord, list[SectionRecord], list[Sentence]]]:
+        """Every article with its text, in store order, ``batch`` articles in memory at a time."""
+        position, query = -1, sa.select(*_ARTICLE).where(t.article.c.corpus_id == corpus_id)
+        if splits is not None:
+            query = query.where(sa.or_(sa.false(), *(t.article.c.bucket.between(*bucket_range(s)) for s in splits)))
+        while True:
+            page = query.where(t.article.c.position > position).order_by(t.article.c.position).limit(batch)
+            articles = [ArticleRecord(*row) for row in self.connection.execute(page)]
+            if not articles:
+                return
+            ids = [article.id for article in articles]
+            sections, sentences = self.sections_of(ids), self.sentences_of(ids)
+            for article in articles:
+                yield article, sections.get(article.id, []), sentences.get(article.id, [])
+            position = articles[-1].position
+
+    def _within(
+        self, columns: Sequence[sa.Column[Any]], key: sa.Column[int], ids: Iterable[int] | Ids, *order: sa.Column[Any]
+    ) -> Iterator[sa.Row[Any]]:
+        for chunk in id_chunks(ids):
+            yield from self.connection.execute(
+                sa.select(*columns).where(within(self.connection, key, chunk)).order_by(*order)
+            )
+
+
+def list_of(table: sa.Table) -> list[sa.Column[Any]]:
+    """The columns of a table, in order."""
+    return [*table.c]
+
+
+def _section(row: Any) -> SectionRecord:
+    return SectionRecord(row.id, row.article_id, row.position, row.level, row.title, tuple(row.path))

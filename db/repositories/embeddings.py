@@ -1,0 +1,88 @@
+"""Vectors: one block an article and model."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+import sqlalchemy as sa
+from scipy import sparse
+
+from core.errors import DataError
+from core.records import VectorBlock
+from core.types import Ids, Matrix
+from db import tables as t
+from db.repositories.base import Repository
+from db.sql import bulk_insert, from_bytes, id_chunks, to_bytes, within
+
+_DTYPES = {"float16": "<f2", "float32": "<f4"}
+_COLUMNS = ("model_id", "article_id", "format", "dtype", "rows", "dim", "data")
+
+
+class Embeddings(Repository):
+    """Blocks of shape (sentences of the article, dim), rows in sentence order; dense, or sparse as CSR."""
+
+    def add(self, model_id: int, blocks: Sequence[VectorBlock], dtype: str = "float16") -> None:
+        """Keep blocks, in place of older ones of the same articles; ``dtype`` is "float16" or "float32".
+
+        Raises
+        ------
+        DataError
+            If a block holds a value that is not finite in ``dtype``.
+        """
+        if dtype not in _DTYPES:
+            raise DataError(f"Vectors are kept as {' or '.join(_DTYPES)}, not {dtype!r}.")
+        rows = [(model_id, block.article_id, *_packed(block, dtype)) for block in blocks]
+        for chunk in id_chunks([block.article_id for block in blocks]):
+            chosen = within(self.connection, t.embedding.c.article_id, chunk)
+            self.connection.execute(t.embedding.delete().where(t.embedding.c.model_id == model_id, chosen))
+        bulk_insert(self.connection, t.embedding, _COLUMNS, rows)
+
+    def have(self, model_id: int, corpus_id: int) -> set[int]:
+        """Ids of the articles that are embedded."""
+        query = sa.select(t.embedding.c.article_id).join(t.article, t.article.c.id == t.embedding.c.article_id)
+        chosen = query.where(t.embedding.c.model_id == model_id, t.article.c.corpus_id == corpus_id)
+        return set(self.connection.execute(chosen).scalars())
+
+    def get(self, model_id: int, article_ids: Iterable[int] | Ids) -> dict[int, Matrix]:
+        """float32 blocks (n, dim) by article, dense or CSR as they were given; articles without one are left out."""
+        found: dict[int, Matrix] = {}
+        c = t.embedding.c
+        for chunk in id_chunks(article_ids):
+            chosen = within(self.connection, c.article_id, chunk)
+            query = sa.select(c.article_id, c.format, c.dtype, c.rows, c.dim, c.data).where(
+                c.model_id == model_id, chosen
+            )
+            found.update((id, _unpacked(*packed)) for id, *packed in self.connection.execute(query))
+        return found
+
+    def delete(self, model_id: int) -> None:
+        """Forget all vectors of a model."""
+        self.connection.execute(t.embedding.delete().where(t.embedding.c.model_id == model_id))
+
+
+def _packed(block: VectorBlock, dtype: str) -> tuple[str, str, int, int, bytes]:
+    """(format, dtype, rows, dim, data). CSR: row starts int32, columns int32, values, one after the other."""
+    x = block.vectors
+    rows, dim = x.shape
+    with np.errstate(over="ignore"):
+        values = np.asarray(x.data if sparse.issparse(x) else x).astype(_DTYPES[dtype])
+    if not np.isfinite(values).all():
+        raise DataError(f"The vectors of article {block.article_id} hold a value that {dtype} cannot keep.")
+    if not sparse.issparse(x):
+        return "dense", dtype, rows, dim, to_bytes(values, _DTYPES[dtype])
+    if not x.has_sorted_indices:
+        return _packed(VectorBlock(block.article_id, x.sorted_indices()), dtype)
+    parts = (to_bytes(x.indptr, "<i4"), to_bytes(x.indices, "<i4"), to_bytes(values, _DTYPES[dtype]))
+    return "csr", dtype, rows, dim, b"".join(parts)
+
+
+def _unpacked(format: str, dtype: str, rows: int, dim: int, data: bytes) -> Matrix:
+    kind = _DTYPES[dtype]
+    if format == "dense":
+        return np.frombuffer(data, dtype=kind).reshape(rows, dim).astype(np.float32)
+    starts = from_bytes(data[: 4 * (rows + 1)], "<i4")
+    rest, count = data[4 * (rows + 1) :], int(starts[-1])
+    values: Any = np.frombuffer(rest[4 * count :], dtype=kind).astype(np.float32)
+    return sparse.csr_array((values, from_bytes(rest[: 4 * count], "<i4"), starts), shape=(rows, dim))

@@ -1,0 +1,239 @@
+"""Background work. The row is the truth; the queue carries only its id and may deliver it twice, or never.
+
+Life: ``queued`` → :meth:`Jobs.claim` → ``running`` → :meth:`Jobs.finish` → ``done``, ``failed`` or ``cancelled``.
+Whoever holds a row proves it by ``owner``; every write of a worker is conditional on it, and a worker that
+lost its row (it was thought dead) learns so at its next beat and writes nothing more.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from datetime import timedelta
+from typing import Any, NamedTuple
+
+import sqlalchemy as sa
+
+from core.errors import StoreError
+from core.records import JobRecord, JobStatus, Json, MetricPoint
+from db import tables as t
+from db.repositories.base import Repository
+from db.sql import now
+
+_COLUMNS = [t.job.c[f] for f in JobRecord.__dataclass_fields__]
+_QUEUED, _RUNNING = JobStatus.QUEUED.value, JobStatus.RUNNING.value
+
+
+class Beat(NamedTuple):
+    """The answer to a heartbeat."""
+
+    owned: bool
+    """False: the row is somebody else's now; stop without writing."""
+    cancel: bool
+    """True: the person asked to stop."""
+
+
+class Jobs(Repository):
+    """Rows of background work and their curves."""
+
+    def add(self, kind: str, title: str, args: Json, queue: str = "default", after: int | None = None) -> JobRecord:
+        """A queued job; ``after`` names a job that must be done before it may start."""
+        if after is not None:
+            self.get(after)
+        time = now()
+        values = {"kind": kind, "title": title, "args": args, "queue": queue, "after": after}
+        blank = {"message": "", "owner": "", "error": "", "traceback": "", "result": {}}
+        start = {"status": _QUEUED, "progress": 0.0, "attempt": 0, "cancel": False, "created": time, "queued": time}
+        return self.get(self._insert(t.job, **values, **blank, **start))
+
+    def get(self, id: int) -> JobRecord:
+        """One job, or :class:`UnknownNameError`."""
+        return _record(self._by_id(t.job, _COLUMNS, id))
+
+    def list(self, limit: int = 100, status: JobStatus | Iterable[JobStatus] | None = None) -> list[JobRecord]:
+        """The newest jobs first; ``status``: one, or several."""
+        query = sa.select(*_COLUMNS).order_by(t.job.c.id.desc()).limit(limit)
+        if status is not None:
+            wanted = [status] if isinstance(status, str) else status
+            query = query.where(t.job.c.status.in_([JobStatus(s).value for s in wanted]))
+        return [_record(row) for row in self.connection.execute(query)]
+
+    def counts(self) -> dict[JobStatus, int]:
+        """How many jobs stand in each status."""
+        rows = self.connection.execute(sa.select(t.job.c.status, sa.func.count()).group_by(t.job.c.status))
+        found = {status: int(n) for status, n in rows}
+        return {status: found.get(status.value, 0) for status in JobStatus}
+
+    # --- the worker's side ------------------------------------------------------------------------------------------
+
+    def claim(self, id: int, owner: str, stale_s: float) -> JobRecord | None:
+        """Make the job ours: it is queued, or its owner has been silent for ``stale_s`` seconds.
+
+        None when it is somebody else's, ended, gone, was cancelled meanwhile (which this settles), or must wait for
+        ``after``. When that earlier job failed or was cancelled, this one fails with a sentence naming it.
+        """
+        row = self._row(sa.select(*_COLUMNS).where(t.job.c.id == id))
+        if row is None or JobStatus(row.status).ended:
+            return None
+        free = self._free(id, stale_s)
+        if row.cancel:
+            self._end(free, JobStatus.CANCELLED, "Cancelled.")
+            return None
+        earlier = None if row.after is None else self.get(row.after)
+        if earlier is not None and earlier.status is not JobStatus.DONE:
+            if earlier.status.ended:
+                self._fail_dependents(earlier)
+            return None
+        time = now()
+        values = {"status": _RUNNING, "owner": owner, "heartbeat": time, "attempt": t.job.c.attempt + 1, "ended": None}
+        started = sa.func.coalesce(t.job.c.started, sa.literal(time, t.job.c.started.type))
+        taken = self.connection.execute(t.job.update().where(free).values(**values, started=started)).rowcount
+        return self.get(id) if taken else None
+
+    def beat(self, id: int, owner: str, progress: float | None = None, message: str | None = None) -> Beat:
+        """Say that the work goes on, and how far it is (0…1)."""
+        values: dict[str, Any] = {"heartbeat": now()}
+        if progress is not None:
+            values["progress"] = min(max(float(progress), 0.0), 1.0)
+        if message is not None:
+            values["message"] = message
+        if not self.connection.execute(t.job.update().where(_owned(id, owner)).values(values)).rowcount:
+            return Beat(owned=False, cancel=False)
+        return Beat(True, bool(self.connection.execute(sa.select(t.job.c.cancel).where(t.job.c.id == id)).scalar_one()))
+
+    def finish(
+        self,
+        id: int,
+        owner: str,
+        status: JobStatus,
+        *,
+        result: Json | None = None,
+        error: str = "",
+        traceback: str = "",
+    ) -> bool:
+        """End our job. Jobs that wait for it fail at once if it did not get done. False: it is not ours any more."""
+        if not status.ended:
+            raise ValueError(f"A job cannot finish as {status.value!r}.")
+        values = {"result": result or {}, "traceback": traceback}
+        if status is JobStatus.DONE:
+            values["progress"] = 1.0
+        return self._end(_owned(id, owner), status, error, **values) > 0
+
+    def requeue(self, id: int, owner: str | None = None, *, interrupted: bool = False) -> bool:
+        """Put a running job back into the queue; with ``owner``, only if it is theirs.
+
+        ``interrupted``: an orderly stop of the worker, which does not count as an attempt.
+        """
+        where = _owned(id, owner) if owner is not None else sa.and_(t.job.c.id == id, t.job.c.status == _RUNNING)
+        values = {"status": _QUEUED, "owner": "", "heartbeat": None, "queued": now()}
+        if interrupted:
+            values["attempt"] = sa.case((t.job.c.attempt > 0, t.job.c.attempt - 1), else_=0)
+        return self.connection.execute(t.job.update().where(where).values(values)).rowcount > 0
+
+    def add_metrics(self, id: int, points: Iterable[MetricPoint]) -> None:
+        """Points of the job's curves. A step that is told again (after a resume) replaces the old point."""
+        unique = {(p.name, float(p.step)): float(p.value) for p in points}
+        if not unique:
+            return
+        known = sa.bindparam("at_name"), sa.bindparam("at_step")
+        old = t.job_metric.delete().where(
+            t.job_metric.c.job_id == id, t.job_metric.c.name == known[0], t.job_metric.c.step == known[1]
+        )
+        self.connection.execute(old, [{"at_name": name, "at_step": step} for name, step in unique])
+        rows = [{"job_id": id, "name": name, "step": step, "value": value} for (name, step), value in unique.items()]
+        self.connection.execute(t.job_metric.insert(), rows)
+
+    def metrics(self, id: int) -> list[MetricPoint]:
+        """The curves of a job, by name and step."""
+        c = t.job_metric.c
+        query = sa.select(c.name, c.step, c.value).where(c.job_id == id).order_by(c.name, c.step)
+        return [MetricPoint(*row) for row in self.connection.execute(query)]
+
+    # --- the person's side ------------------------------------------------------------------------------------------
+
+    def request_cancel(self, id: int) -> JobRecord:
+        """Ask a job to stop: a queued one is cancelled at once, a running one at its next beat, an ended one stays."""
+        self.get(id)
+        self._end(sa.and_(t.job.c.id == id, t.job.c.status == _QUEUED), JobStatus.CANCELLED, "Cancelled.")
+        running = sa.and_(t.job.c.id == id, t.job.c.status == _RUNNING)
+        self.connection.execute(t.job.update().where(running).values(cancel=True))
+        return self.get(id)
+
+    def retry(self, id: int) -> JobRecord:
+        """Queue a failed or cancelled job anew, together with the jobs that failed only because of it."""
+        job = self.get(id)
+        if job.status not in (JobStatus.FAILED, JobStatus.CANCELLED):
+            raise StoreError(f"Job {id} is {job.status.value}; only a failed or cancelled job can be tried again.")
+        self._reset([id])
+        waiting = [id]
+        while waiting:
+            never_ran = t.job.c.after.in_(waiting), t.job.c.status == JobStatus.FAILED.value, t.job.c.attempt == 0
+            waiting = [*self.connection.execute(sa.select(t.job.c.id).where(*never_ran)).scalars()]
+            self._reset(waiting)
+        return self.get(id)
+
+    def delete(self, id: int) -> None:
+        """Forget an ended job."""
+        job = self.get(id)
+        if not job.status.ended:
+            raise StoreError(f"Job {id} is {job.status.value}. Cancel it before you delete it.")
+        if job.status is not JobStatus.DONE:
+            self._fail_dependents(job)
+        self._delete(t.job, id)
+
+    # --- recovery ---------------------------------------------------------------------------------------------------
+
+    def stale(self, stale_s: float) -> list[int]:
+        """Running jobs whose owner has been silent for ``stale_s`` seconds."""
+        old = t.job.c.heartbeat < now() - timedelta(seconds=stale_s)
+        query = sa.select(t.job.c.id).where(t.job.c.status == _RUNNING, old)
+        return [*self.connection.execute(query.order_by(t.job.c.id)).scalars()]
+
+    def waiting(self, older_than_s: float) -> list[int]:
+        """Jobs queued for longer than that which nothing holds back: their message may be lost."""
+        earlier = t.job.alias("earlier")
+        old = t.job.c.queued < now() - timedelta(seconds=older_than_s)
+        held = sa.exists().where(earlier.c.id == t.job.c.after, earlier.c.status.in_([_QUEUED, _RUNNING]))
+        query = sa.select(t.job.c.id).where(t.job.c.status == _QUEUED, old, ~held)
+        return [*self.connection.execute(query.order_by(t.job.c.id)).scalars()]
+
+    def dependents(self, id: int) -> list[int]:
+        """Queued jobs that wait for this one: what to put on the queue when it is done."""
+        query = sa.select(t.job.c.id).where(t.job.c.after == id, t.job.c.status == _QUEUED)
+        return [*self.connection.execute(query.order_by(t.job.c.id)).scalars()]
+
+    # --- inside -----------------------------------------------------------------------------------------------------
+
+    def _free(self, id: int, stale_s: float) -> sa.ColumnElement[bool]:
+        silent = t.job.c.heartbeat < now() - timedelta(seconds=stale_s)
+        return sa.and_(t.job.c.id == id, sa.or_(t.job.c.status == _QUEUED, sa.and_(t.job.c.status == _RUNNING, silent)))
+
+    def _end(self, where: sa.ColumnElement[bool], status: JobStatus, error: str, **values: Any) -> int:
+        """End the rows of ``where``, and in failure whatever waits for them. Returns how many there were."""
+        ids = [*self.connection.execute(sa.select(t.job.c.id).where(where)).scalars()]
+        change = {"status": status.value, "ended": now(), "error": error, "cancel": False, **values}
+        count = self.connection.execute(t.job.update().where(where).values(change)).rowcount
+        if count and status is not JobStatus.DONE:
+            for id in ids:
+                self._fail_dependents(self.get(id))
+        return count
+
+    def _fail_dependents(self, earlier: JobRecord) -> None:
+        how = "was cancelled" if earlier.status is JobStatus.CANCELLED else "failed"
+        called = f"job {earlier.id} ({earlier.title})" if earlier.title else f"job {earlier.id}"
+        sentence = f"It had to wait for {called}, which {how}. Retry that job first."
+        self._end(sa.and_(t.job.c.after == earlier.id, t.job.c.status == _QUEUED), JobStatus.FAILED, sentence)
+
+    def _reset(self, ids: list[int]) -> None:
+        blank = {"owner": "", "error": "", "traceback": "", "message": "", "result": {}}
+        times = {"queued": now(), "started": None, "heartbeat": None, "ended": None}
+        state = {"status": _QUEUED, "progress": 0.0, "attempt": 0, "cancel": False}
+        self.connection.execute(t.job.update().where(t.job.c.id.in_(ids)).values(**blank, **times, **state))
+
+
+def _owned(id: int, owner: str) -> sa.ColumnElement[bool]:
+    return sa.and_(t.job.c.id == id, t.job.c.owner == owner, t.job.c.status == _RUNNING)
+
+
+def _record(row: Any) -> JobRecord:
+    values = dict(row._mapping)
+    return JobRecord(**{**values, "status": JobStatus(values["status"])})

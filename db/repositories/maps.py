@@ -1,0 +1,77 @@
+"""Two-dimensional maps of sentences."""
+
+from __future__ import annotations
+
+import sqlalchemy as sa
+
+from core.errors import ConflictError, DataError
+from core.records import Json, MapPoints, MapRecord
+from db import tables as t
+from db.repositories.base import Repository
+from db.sql import from_bytes, now, to_bytes
+
+_MAP = [t.map_.c[f] for f in MapRecord.__dataclass_fields__]
+
+
+class Maps(Repository):
+    """Maps; their points are one block each and are fetched only when asked for."""
+
+    def add(
+        self,
+        *,
+        corpus_id: int,
+        model_id: int,
+        name: str,
+        config: Json,
+        seed: int,
+        digest: str,
+        faithfulness: float,
+        sampled_from: int,
+        points: MapPoints,
+    ) -> MapRecord:
+        """Enter a map.
+
+        Raises
+        ------
+        ConflictError
+            If the same map (by ``digest``) is there already.
+        DataError
+            If sentences and coordinates differ in number.
+        """
+        if self.by_digest(digest) is not None:
+            raise ConflictError("The same map is stored already.")
+        n = len(points.sentence_ids)
+        if points.points.shape != (n, 2):
+            raise DataError(f"A map of {n} sentences needs {n} × 2 coordinates, not {points.points.shape}.")
+        values = {"corpus_id": corpus_id, "model_id": model_id, "name": name, "config": config, "seed": seed}
+        about = {"digest": digest, "faithfulness": faithfulness, "sampled_from": sampled_from, "created": now()}
+        blocks = {
+            "sentence_ids": to_bytes(points.sentence_ids, "<i8"),
+            "points": to_bytes(points.points, "<f4"),
+        }
+        return self.get(self._insert(t.map_, **values, **about, **blocks))
+
+    def list(self, corpus_id: int | None = None) -> list[MapRecord]:
+        """All maps (of one corpus), oldest first."""
+        query = sa.select(*_MAP).order_by(t.map_.c.id)
+        if corpus_id is not None:
+            query = query.where(t.map_.c.corpus_id == corpus_id)
+        return [MapRecord(*row) for row in self.connection.execute(query)]
+
+    def get(self, map_id: int) -> MapRecord:
+        """The map of that id, or :class:`UnknownNameError`."""
+        return MapRecord(*self._by_id(t.map_, _MAP, map_id))
+
+    def by_digest(self, digest: str) -> MapRecord | None:
+        """The map of that digest, if there is one."""
+        row = self._row(sa.select(*_MAP).where(t.map_.c.digest == digest))
+        return None if row is None else MapRecord(*row)
+
+    def points(self, map_id: int) -> MapPoints:
+        """Sentence ids (n,) and coordinates (n, 2)."""
+        row = self._by_id(t.map_, [t.map_.c.sentence_ids, t.map_.c.points], map_id)
+        return MapPoints(from_bytes(row.sentence_ids, "<i8"), from_bytes(row.points, "<f4").reshape(-1, 2))
+
+    def delete(self, map_id: int) -> None:
+        """Remove a map."""
+        self._delete(t.map_, map_id)

@@ -1,0 +1,83 @@
+"""Fitted methods."""
+
+from __future__ import annotations
+
+import sqlalchemy as sa
+
+from core.errors import ConflictError
+from core.records import Json, ModelRecord
+from db import tables as t
+from db.repositories.base import Repository
+from db.sql import now
+
+_MODEL = [t.model.c[f] for f in ModelRecord.__dataclass_fields__]
+
+
+class Models(Repository):
+    """One row a fitted method; its files are an artifact."""
+
+    def add(
+        self,
+        *,
+        name: str,
+        method: str,
+        config: Json,
+        seed: int,
+        digest: str,
+        artifact: str,
+        corpus_id: int | None = None,
+        triplet_set_id: int | None = None,
+        metrics: Json | None = None,
+    ) -> ModelRecord:
+        """Enter a model.
+
+        Raises
+        ------
+        DuplicateNameError
+            If the name is taken.
+        ConflictError
+            If the same model (by ``digest``) is there already.
+        """
+        same = self.by_digest(digest)
+        if same is not None:
+            raise ConflictError(f"The same model is stored already, as {same.name!r}.")
+        values = {
+            "name": self._free_name(t.model, name),
+            "method": method,
+            "config": config,
+            "seed": seed,
+            "digest": digest,
+            "artifact": artifact,
+            "corpus_id": corpus_id,
+            "triplet_set_id": triplet_set_id,
+            "metrics": metrics or {},
+        }
+        return self.get(self._insert(t.model, **values, created=now()))
+
+    def list(self, method: str | None = None) -> list[ModelRecord]:
+        """All models (of one method), oldest first."""
+        query = sa.select(*_MODEL).order_by(t.model.c.id)
+        if method is not None:
+            query = query.where(t.model.c.method == method)
+        return [ModelRecord(*row) for row in self.connection.execute(query)]
+
+    def get(self, model_id: int) -> ModelRecord:
+        """The model of that id, or :class:`UnknownNameError`."""
+        return ModelRecord(*self._by_id(t.model, _MODEL, model_id))
+
+    def by_name(self, name: str) -> ModelRecord:
+        """The model of that name; :class:`UnknownNameError` offers the nearest."""
+        return ModelRecord(*self._named(t.model, _MODEL, name))
+
+    def by_digest(self, digest: str) -> ModelRecord | None:
+        """The model of that (method, config, data, seed, code version), if there is one."""
+        row = self._row(sa.select(*_MODEL).where(t.model.c.digest == digest))
+        return None if row is None else ModelRecord(*row)
+
+    def delete(self, model_id: int) -> None:
+        """Remove a model with its vectors, runs and maps. Its files go with the next sweep of the artifacts."""
+        self._delete(t.model, model_id)
+
+    def usable_name(self, wanted: str) -> str:
+        """``wanted``, or the first free of ``wanted 2``, ``wanted 3``…"""
+        return self._usable_name(t.model, wanted)

@@ -1,0 +1,158 @@
+"""Runs: clusterings of a benchmark and triplet accuracies, with labels, scores and margins."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+
+import numpy as np
+import numpy.typing as npt
+import sqlalchemy as sa
+
+from core.errors import ConflictError, DataError
+from core.records import Json, RunRecord, ScoreRecord
+from core.types import Ids, Labels, Split
+from db import tables as t
+from db.repositories.base import Repository
+from db.sql import SPLITS, bulk_insert, from_bytes, id_chunks, now, to_bytes, within
+
+Margins = npt.NDArray[np.float32]
+
+_RUN = [t.run.c[f] for f in RunRecord.__dataclass_fields__]
+_SCORE = ("run_id", "article_id", "metric", "value", "low", "high", "n")
+
+
+class Runs(Repository):
+    """What was measured. A run is entered whole, with its digest: the same one is never computed twice."""
+
+    def add(
+        self,
+        *,
+        kind: str,
+        digest: str,
+        model_id: int | None = None,
+        benchmark_id: int | None = None,
+        triplet_set_id: int | None = None,
+        clusterer: str = "",
+        config: Json | None = None,
+        seed: int = 0,
+        seconds: float = 0.0,
+        assignments: Mapping[int, Labels] | None = None,
+        scores: Iterable[ScoreRecord] = (),
+        margins: Mapping[Split, tuple[Ids, Margins]] | None = None,
+    ) -> RunRecord:
+        """Enter a run. ``run_id`` of the scores is ignored.
+
+        Raises
+        ------
+        ConflictError
+            If the same run (by ``digest``) is there already.
+        DataError
+            If a score is not finite, or margins and triplets differ in number.
+        """
+        if self.by_digest(digest) is not None:
+            raise ConflictError("The same run is stored already.")
+        references = {"model_id": model_id, "benchmark_id": benchmark_id, "triplet_set_id": triplet_set_id}
+        values = {"kind": kind, "digest": digest, "clusterer": clusterer, "config": config or {}, "seed": seed}
+        id = self._insert(t.run, **references, **values, seconds=seconds, created=now())
+        labels = [(id, article, to_bytes(block, "<i4")) for article, block in (assignments or {}).items()]
+        bulk_insert(self.connection, t.assignment, ("run_id", "article_id", "labels"), labels)
+        bulk_insert(self.connection, t.score, _SCORE, [_score_row(id, score) for score in scores])
+        self._add_margins(id, margins or {})
+        return self.get(id)
+
+    def _add_margins(self, run_id: int, margins: Mapping[Split, tuple[Ids, Margins]]) -> None:
+        for split, (ids, values) in margins.items():
+            if len(ids) != len(values):
+                raise DataError(f"{len(ids)} triplets of the {split.value} split have {len(values)} margins.")
+            row = {
+                "split": SPLITS.index(split),
+                "triplet_ids": to_bytes(ids, "<i8"),
+                "margins": to_bytes(values, "<f4"),
+            }
+            self.connection.execute(t.margin.insert().values(run_id=run_id, **row))
+
+    def get(self, run_id: int) -> RunRecord:
+        """The run of that id, or :class:`UnknownNameError`."""
+        return RunRecord(*self._by_id(t.run, _RUN, run_id))
+
+    def by_digest(self, digest: str) -> RunRecord | None:
+        """The run of that digest, if there is one."""
+        row = self._row(sa.select(*_RUN).where(t.run.c.digest == digest))
+        return None if row is None else RunRecord(*row)
+
+    def list(
+        self,
+        benchmark_id: int | None = None,
+        model_id: int | None = None,
+        kind: str | None = None,
+        triplet_set_id: int | None = None,
+    ) -> list[RunRecord]:
+        """Runs that fit everything asked for, oldest first."""
+        asked = {"benchmark_id": benchmark_id, "model_id": model_id, "kind": kind, "triplet_set_id": triplet_set_id}
+        query = sa.select(*_RUN).order_by(t.run.c.id)
+        for name, value in asked.items():
+            if value is not None:
+                query = query.where(t.run.c[name] == value)
+        return [RunRecord(*row) for row in self.connection.execute(query)]
+
+    def delete(self, run_id: int) -> None:
+        """Remove a run with its labels, scores and margins."""
+        self._delete(t.run, run_id)
+
+    # --- results ----------------------------------------------------------------------------------------------------
+
+    def labels(self, run_id: int, article_id: int | None = None) -> dict[int, Labels]:
+        """Labels by article (of one article), in the order of the benchmark's sentences."""
+        c = t.assignment.c
+        query = sa.select(c.article_id, c.labels).where(c.run_id == run_id).order_by(c.article_id)
+        if article_id is not None:
+            query = query.where(c.article_id == article_id)
+        return {article: from_bytes(data, "<i4") for article, data in self.connection.execute(query)}
+
+    def scores(self, run_ids: Iterable[int] | Ids, per_article: bool = False) -> list[ScoreRecord]:
+        """Means with their intervals, or the values of single articles, run by run."""
+        c, found = t.score.c, []
+        which = c.article_id.is_not(None) if per_article else c.article_id.is_(None)
+        for chunk in id_chunks(run_ids):
+            query = sa.select(*(c[name] for name in _SCORE)).where(within(self.connection, c.run_id, chunk), which)
+            found += [ScoreRecord(*row) for row in self.connection.execute(query.order_by(c.run_id, c.id))]
+        return found
+
+    def margins(self, run_id: int, split: Split) -> tuple[Ids, Margins]:
+        """Triplet ids (n,) and d(pivot, negative) - d(pivot, positive) (n,); empty when the run has none there."""
+        c = t.margin.c
+        where = c.run_id == run_id, c.split == SPLITS.index(split)
+        row = self._row(sa.select(c.triplet_ids, c.margins).where(*where))
+        if row is None:
+            return np.empty(0, np.int64), np.empty(0, np.float32)
+        return from_bytes(row.triplet_ids, "<i8"), from_bytes(row.margins, "<f4")
+
+    def margins_of(self, triplet_ids: Sequence[int] | Ids, run_ids: Iterable[int] | Ids) -> dict[int, Margins]:
+        """Margins (n,) of these triplets in each run, row i of ``triplet_ids``; NaN where the run has none."""
+        wanted = np.asarray(triplet_ids, dtype=np.int64)
+        found = {int(run): np.full(len(wanted), np.nan, np.float32) for run in run_ids}
+        c = t.margin.c
+        for chunk in id_chunks(found):
+            query = sa.select(c.run_id, c.triplet_ids, c.margins).where(within(self.connection, c.run_id, chunk))
+            for run, ids, margins in self.connection.execute(query):
+                _fill(found[run], wanted, from_bytes(ids, "<i8"), from_bytes(margins, "<f4"))
+        return found
+
+
+def _fill(target: Margins, wanted: Ids, ids: Ids, margins: Margins) -> None:
+    """Write the margins of the wanted triplets into ``target``."""
+    if not len(ids):
+        return
+    order = np.argsort(ids, kind="stable")
+    at = np.minimum(np.searchsorted(ids, wanted, sorter=order), len(ids) - 1)
+    hit = ids[order[at]] == wanted
+    target[hit] = margins[order[at[hit]]]
+
+
+def _score_row(run_id: int, score: ScoreRecord) -> tuple[object, ...]:
+    numbers = [score.value, *(x for x in (score.low, score.high) if x is not None)]
+    if not all(math.isfinite(x) for x in numbers):
+        raise DataError(f"The score {score.metric!r} is not a finite number, so it cannot be stored.")
+    low, high = (None if x is None else float(x) for x in (score.low, score.high))
+    return run_id, score.article_id, score.metric, float(score.value), low, high, int(score.n)

@@ -1,0 +1,138 @@
+"""Triplet sets and their triplets."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+import sqlalchemy as sa
+
+from core.errors import DataError
+from core.records import Json, TripletCard, TripletRows, TripletSetRecord
+from core.types import Ids, Split, TripletTexts
+from db import tables as t
+from db.repositories.base import Repository
+from db.repositories.triplet_texts import TripletReader
+from db.sql import SPLITS, bulk_insert, contains, id_chunks, id_columns, now, within
+
+_SET = [t.triplet_set.c[f] for f in TripletSetRecord.__dataclass_fields__]
+_ROW = [t.triplet.c[name] for name in ("id", "article_id", "pivot_id", "positive_id", "negative_id")]
+_NEW = ("set_id", "split", "article_id", "pivot_id", "positive_id", "negative_id")
+_KINDS = ("sentences", "titles")
+
+
+class Triplets(Repository):
+    """Triplets are kept as ids; texts are looked up. Their order is the order they were added in, split by split."""
+
+    def create(self, corpus_id: int, name: str, kind: str, config: Json, seed: int, digest: str) -> TripletSetRecord:
+        """An empty set, hidden from :meth:`list` until :meth:`finish`.
+
+        Raises
+        ------
+        DuplicateNameError
+            If the name is taken, even by a set that is not finished.
+        """
+        if kind not in _KINDS:
+            raise DataError(f"A triplet set is of kind {' or '.join(_KINDS)}, not {kind!r}.")
+        name = self._free_name(t.triplet_set, name)
+        values = {"corpus_id": corpus_id, "name": name, "kind": kind, "config": config, "seed": seed, "digest": digest}
+        return self.get(self._insert(t.triplet_set, **values, counts={}, ready=False, created=now()))
+
+    def add(self, set_id: int, split: Split, rows: TripletRows) -> None:
+        """Append triplets (their ``ids`` are ignored); call it with some 10,000 at a time to keep others waiting less."""
+        columns = (rows.articles, rows.pivots, rows.positives, rows.negatives)
+        if len({len(column) for column in columns}) != 1:
+            raise DataError("The columns of a triplet block differ in length.")
+        table = np.column_stack([np.asarray(column, dtype=np.int64) for column in columns]).tolist()
+        number = SPLITS.index(split)
+        bulk_insert(self.connection, t.triplet, _NEW, ((set_id, number, *row) for row in table))
+
+    def finish(self, set_id: int, counts: Json) -> TripletSetRecord:
+        """Show the set to everybody."""
+        update = t.triplet_set.update().where(t.triplet_set.c.id == set_id)
+        self.connection.execute(update.values(ready=True, counts=counts))
+        return self.get(set_id)
+
+    def list(self, corpus_id: int | None = None, include_unready: bool = False) -> list[TripletSetRecord]:
+        """Finished sets (of one corpus), oldest first."""
+        query = sa.select(*_SET).order_by(t.triplet_set.c.id)
+        if not include_unready:
+            query = query.where(t.triplet_set.c.ready)
+        if corpus_id is not None:
+            query = query.where(t.triplet_set.c.corpus_id == corpus_id)
+        return [TripletSetRecord(*row) for row in self.connection.execute(query)]
+
+    def by_name(self, name: str) -> TripletSetRecord:
+        """The set of that name, ready or not; :class:`UnknownNameError` offers the nearest."""
+        return TripletSetRecord(*self._named(t.triplet_set, _SET, name))
+
+    def get(self, set_id: int) -> TripletSetRecord:
+        """The set of that id, or :class:`UnknownNameError`."""
+        return TripletSetRecord(*self._by_id(t.triplet_set, _SET, set_id))
+
+    def by_digest(self, corpus_id: int, digest: str) -> TripletSetRecord | None:
+        """The finished set with this content, if there is one."""
+        c = t.triplet_set.c
+        query = sa.select(*_SET).where(c.corpus_id == corpus_id, c.digest == digest, c.ready).order_by(c.id)
+        row = self._row(query)
+        return None if row is None else TripletSetRecord(*row)
+
+    def usable_name(self, wanted: str) -> str:
+        """``wanted``, or the first free of ``wanted 2``, ``wanted 3``…"""
+        return self._usable_name(t.triplet_set, wanted)
+
+    def delete(self, set_id: int) -> None:
+        """Remove a set with its triplets and the runs over it; models trained on it stay."""
+        self.connection.execute(t.triplet.delete().where(t.triplet.c.set_id == set_id))
+        self._delete(t.triplet_set, set_id)
+
+    # --- triplets ---------------------------------------------------------------------------------------------------
+
+    def rows(self, set_id: int, split: Split, limit: int | None = None) -> TripletRows:
+        """The triplets of a split as ids, in their order."""
+        c = t.triplet.c
+        query = sa.select(*_ROW).where(c.set_id == set_id, c.split == SPLITS.index(split)).order_by(c.id).limit(limit)
+        return TripletRows(*id_columns(self.connection.execute(query), len(_ROW)))
+
+    def texts(self, set_id: int, split: Split, limit: int | None = None) -> TripletTexts:
+        """The (first ``limit``) triplets of a split as text, row for row as :meth:`rows`.
+
+        For the kind "titles", positive and negative are the article's title and the section's, with a space between.
+        """
+        return TripletReader(self.connection).texts(self.get(set_id).kind, self.rows(set_id, split, limit))
+
+    def count(self, set_id: int, split: Split | None = None, search: str = "") -> int:
+        """How many triplets :meth:`page` would page through."""
+        return self._number(self._chosen(sa.select(sa.func.count()), set_id, split, search))
+
+    def page(
+        self, set_id: int, split: Split | None = None, search: str = "", offset: int = 0, limit: int = 20
+    ) -> list[TripletCard]:
+        """A page of cards, split by split; ``search`` looks into pivots and article titles."""
+        query = self._chosen(sa.select(t.triplet.c.id), set_id, split, search)
+        query = query.order_by(t.triplet.c.split, t.triplet.c.id).offset(offset).limit(limit)
+        return self.cards([*self.connection.execute(query).scalars()])
+
+    def cards(self, triplet_ids: Iterable[int] | Ids) -> list[TripletCard]:
+        """Triplets with everything a person needs to judge them, in the order asked for; gone ones are left out."""
+        wanted = [int(i) for i in triplet_ids]
+        columns = [*_ROW, t.triplet.c.split, t.triplet_set.c.kind]
+        found: dict[int, Any] = {}
+        for chunk in id_chunks(wanted):
+            query = sa.select(*columns).join(t.triplet_set, t.triplet_set.c.id == t.triplet.c.set_id)
+            query = query.where(within(self.connection, t.triplet.c.id, chunk))
+            found.update((row.id, row) for row in self.connection.execute(query))
+        return TripletReader(self.connection).cards([found[i] for i in wanted if i in found])
+
+    def _chosen(self, query: sa.Select[Any], set_id: int, split: Split | None, search: str) -> sa.Select[Any]:
+        query = query.select_from(t.triplet).where(t.triplet.c.set_id == set_id)
+        if split is not None:
+            query = query.where(t.triplet.c.split == SPLITS.index(split))
+        if search:
+            pivot, article = t.sentence, t.article
+            query = query.join(pivot, pivot.c.id == t.triplet.c.pivot_id)
+            query = query.join(article, article.c.id == t.triplet.c.article_id)
+            hits = (contains(self.connection, column, search) for column in (article.c.title, pivot.c.text))
+            query = query.where(sa.or_(*hits))
+        return query

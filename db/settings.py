@@ -1,0 +1,116 @@
+"""Where the store and the queue live. This is the only module that reads the environment.
+
+=================  ==========================================================================
+``THEMESCOPE_HOME``  data folder: artifacts, checkpoints, and the SQLite files (default: the platform's data folder)
+``DATABASE_URL``     the store: ``sqlite:///file`` or ``postgresql://user:password@host/name``
+``QUEUE_URL``        the queue: ``sqlite:///file``, ``redis://host`` or ``postgresql://…``
+=================  ==========================================================================
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from urllib.parse import SplitResult, unquote, urlsplit, urlunsplit
+
+from core.errors import ConfigError
+
+_STORES = ("sqlite", "postgres", "postgresql", "postgresql+psycopg")
+_QUEUES = ("sqlite", "redis", "rediss", "postgres", "postgresql", "postgresql+psycopg")
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """The data folder and the two addresses; passwords stay out of its ``repr``."""
+
+    home: Path
+    database_url: str = field(repr=False)
+    queue_url: str = field(repr=False)
+
+    def __post_init__(self) -> None:
+        _check_scheme("DATABASE_URL", self.database_url, _STORES)
+        _check_scheme("QUEUE_URL", self.queue_url, _QUEUES)
+        if sqlite_path(self.queue_url) and sqlite_path(self.queue_url) == sqlite_path(self.database_url):
+            raise ConfigError(
+                "QUEUE_URL and DATABASE_URL name the same SQLite file. The queue locks its file as a whole: "
+                "give it a file of its own."
+            )
+
+    @classmethod
+    def from_environment(cls, environ: Mapping[str, str] | None = None) -> Settings:
+        """Settings of this process; an unset or empty variable means its default.
+
+        Raises
+        ------
+        ConfigError
+            If an address is of a kind that Themescope does not speak.
+        """
+        given = os.environ if environ is None else environ
+        wanted = given.get("THEMESCOPE_HOME", "").strip()
+        home = Path(wanted).expanduser().absolute() if wanted else _platform_home(given)
+        return cls.in_folder(home, given.get("DATABASE_URL", "").strip(), given.get("QUEUE_URL", "").strip())
+
+    @classmethod
+    def in_folder(cls, home: Path, database_url: str = "", queue_url: str = "") -> Settings:
+        """Settings with both SQLite files in ``home`` unless an address is given."""
+        return cls(home, database_url or sqlite_url(home / "themescope.db"), queue_url or sqlite_url(home / "queue.db"))
+
+    @property
+    def database_label(self) -> str:
+        """The store's address without its password, fit to be shown."""
+        return without_password(self.database_url)
+
+    @property
+    def queue_label(self) -> str:
+        """The queue's address without its password, fit to be shown."""
+        return without_password(self.queue_url)
+
+
+def sqlite_url(path: Path) -> str:
+    """The URL of a SQLite file, on every system (``sqlite:///C:/…`` on Windows)."""
+    return f"sqlite:///{path.as_posix()}"
+
+
+def sqlite_path(url: str) -> Path | None:
+    """The file a ``sqlite:///…`` URL names; None for any other kind of address."""
+    scheme, _, rest = url.partition(":///")
+    return Path(rest.partition("?")[0]).expanduser() if scheme.partition("+")[0] == "sqlite" else None
+
+
+def without_password(url: str) -> str:
+    """``url`` with its password replaced by ``***`` and its query dropped."""
+    parts = urlsplit(url)
+    if parts.password is None and not parts.query:
+        return url
+    return urlunsplit(parts._replace(netloc=_shown_netloc(parts), query=""))
+
+
+def _shown_netloc(parts: SplitResult) -> str:
+    who, at, where = parts.netloc.rpartition("@")
+    if not at:
+        return where
+    return f"{unquote(who.partition(':')[0])}:***@{where}" if ":" in who else f"{who}@{where}"
+
+
+def _check_scheme(variable: str, url: str, known: tuple[str, ...]) -> None:
+    scheme = url.partition(":")[0]
+    if scheme not in known:
+        raise ConfigError(
+            f"{variable} starts with {scheme!r}, which is no kind of address Themescope speaks. "
+            f"Use one of {', '.join(s + '://…' for s in known if '+' not in s)}."
+        )
+    if scheme == "sqlite" and not url.removeprefix("sqlite:///").strip("/"):
+        raise ConfigError(f"{variable} names no SQLite file. Write it as sqlite:///folder/file.db.")
+
+
+def _platform_home(environ: Mapping[str, str]) -> Path:
+    """The folder where this system keeps the data of programs."""
+    home = Path.home()
+    if sys.platform == "win32":
+        return Path(environ.get("LOCALAPPDATA") or home / "AppData" / "Local") / "themescope"
+    if sys.platform == "darwin":
+        return home / "Library" / "Application Support" / "themescope"
+    return Path(environ.get("XDG_DATA_HOME") or home / ".local" / "share") / "themescope"

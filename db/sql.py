@@ -1,0 +1,106 @@
+"""SQL that the repositories share: large id selections, search, bulk inserts, arrays as bytes."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Sequence
+from datetime import UTC, datetime
+from itertools import islice
+from typing import Any, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+import sqlalchemy as sa
+from sqlalchemy.dialects.postgresql import ARRAY
+from sqlalchemy.engine import Connection, CursorResult
+
+from core.types import Ids, Split, split_of_bucket
+from db.types import clean_text
+
+T = TypeVar("T")
+BATCH = 2_000
+"""Rows of an insert; long enough to be quick, short enough to keep memory flat."""
+ID_CHUNK = 50_000
+
+SPLITS: tuple[Split, ...] = (Split.TRAIN, Split.VALIDATION, Split.TEST)
+"""How splits are numbered in the tables."""
+
+
+def now() -> datetime:
+    """The current time, UTC and aware."""
+    return datetime.now(UTC)
+
+
+def batches(items: Iterable[T], size: int) -> Iterator[list[T]]:
+    """Cut ``items`` into lists of ``size``; the last may be shorter."""
+    rest = iter(items)
+    while batch := list(islice(rest, size)):
+        yield batch
+
+
+def within(connection: Connection, column: sa.ColumnElement[int], ids: Sequence[int]) -> sa.ColumnElement[bool]:
+    """``column`` is one of ``ids``: any number of them in a single variable (a JSON text, or an array)."""
+    if connection.dialect.name == "sqlite":
+        listed = sa.func.json_each(json.dumps(ids)).table_valued("value")
+        return column.in_(sa.select(listed.c.value))
+    return column == sa.any_(sa.literal(ids, ARRAY(sa.BigInteger)))
+
+
+def id_chunks(ids: Iterable[int] | Ids) -> Iterator[list[int]]:
+    """Plain ints without repetition, in bounded chunks."""
+    if isinstance(ids, np.ndarray):
+        ids = np.unique(ids).tolist()
+    yield from batches(dict.fromkeys(int(i) for i in ids), ID_CHUNK)
+
+
+def contains(connection: Connection, column: sa.ColumnElement[str], text: str) -> sa.ColumnElement[bool]:
+    """``column`` holds ``text`` somewhere, whatever the case; ``%`` and ``_`` stand for themselves."""
+    text = clean_text(text)
+    if connection.dialect.name == "sqlite" and not text.isascii():
+        return sa.func.holds(column, text.casefold()) == sa.true()
+    escaped = text.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_")
+    if connection.dialect.name == "sqlite":
+        return column.like(f"%{escaped}%", escape="\\")
+    return column.ilike(f"%{escaped}%", escape="\\")
+
+
+def bulk_insert(connection: Connection, table: sa.Table, columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
+    """Insert ready-made rows past the expression layer: executemany on SQLite, COPY on PostgreSQL.
+
+    Values go to the driver as they are: text must be clean, JSON and times already converted.
+    """
+    prepare = connection.dialect.identifier_preparer
+    target = prepare.format_table(table)
+    names = ", ".join(prepare.format_column(table.c[name]) for name in columns)
+    if connection.dialect.name == "sqlite":
+        statement = f"INSERT INTO {target} ({names}) VALUES ({', '.join('?' * len(columns))})"
+        for batch in batches(rows, BATCH):
+            connection.exec_driver_sql(statement, batch)  # type: ignore[arg-type]
+        return
+    driver: Any = connection.connection.driver_connection
+    with driver.cursor() as cursor, cursor.copy(f"COPY {target} ({names}) FROM STDIN") as copy:
+        for row in rows:
+            copy.write_row(row)
+
+
+def id_columns(result: CursorResult[Any], width: int) -> list[Ids]:
+    """Rows of whole numbers as ``width`` arrays of shape (n,)."""
+    rows: list[tuple[int, ...]] = result.cursor.fetchall() if result.cursor is not None else []
+    table = np.array(rows, dtype=np.int64).reshape(len(rows), width)
+    return [np.ascontiguousarray(table[:, i]) for i in range(width)]
+
+
+def to_bytes(values: npt.ArrayLike, dtype: str) -> bytes:
+    """An array as little-endian bytes of ``dtype`` (such as "<i8"), in C order."""
+    return np.ascontiguousarray(values, dtype=dtype).tobytes()
+
+
+def from_bytes(data: bytes, dtype: str) -> npt.NDArray[Any]:
+    """Inverse of :func:`to_bytes`: a writable (n,) array in the machine's own byte order."""
+    return np.frombuffer(data, dtype=dtype).astype(np.dtype(dtype).newbyteorder("="))
+
+
+def bucket_range(split: Split) -> tuple[int, int]:
+    """First and last bucket of a split."""
+    buckets = [b for b in range(1000) if split_of_bucket(b) is split]
+    return buckets[0], buckets[-1]

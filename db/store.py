@@ -1,0 +1,127 @@
+"""The store: units of work over the repositories. What is not committed is rolled back."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import cached_property
+from typing import Any
+
+import sqlalchemy as sa
+from sqlalchemy.engine import Connection, Engine
+from sqlalchemy.exc import DBAPIError
+
+from db import tables as t
+from db.artifacts import Artifacts
+from db.engine import open_engine, readers_of
+from db.failures import as_store_error
+from db.repositories.benchmarks import Benchmarks
+from db.repositories.corpora import Corpora
+from db.repositories.embeddings import Embeddings
+from db.repositories.jobs import Jobs
+from db.repositories.maps import Maps
+from db.repositories.models import Models
+from db.repositories.runs import Runs
+from db.repositories.triplets import Triplets
+from db.repositories.workers import Workers
+from db.settings import Settings
+
+
+class Unit:
+    """Every repository over one transaction. Use it inside its ``with`` only."""
+
+    def __init__(self, connection: Connection) -> None:
+        self.corpora = Corpora(connection)
+        self.triplets = Triplets(connection)
+        self.models = Models(connection)
+        self.embeddings = Embeddings(connection)
+        self.benchmarks = Benchmarks(connection)
+        self.runs = Runs(connection)
+        self.maps = Maps(connection)
+        self.jobs = Jobs(connection)
+        self.workers = Workers(connection)
+
+
+class Store:
+    """The one door to everything that is kept. Cheap to build; connects on first use; safe between threads.
+
+    Processes take a copy each: a store that is pickled opens its own connections on the other side.
+    """
+
+    def __init__(self, settings: Settings) -> None:
+        self.settings = settings
+        self.artifacts = Artifacts(settings.home)
+
+    @cached_property
+    def _engine(self) -> Engine:
+        return open_engine(self.settings)
+
+    @cached_property
+    def _readers(self) -> Engine:
+        return readers_of(self._engine)
+
+    @contextmanager
+    def reading(self) -> Iterator[Unit]:
+        """A snapshot to read from; never waits for a writer. Nothing can be written through it.
+
+        Raises
+        ------
+        StoreError
+            If the database cannot be reached or is not set up.
+        """
+        with self._told():
+            with self._readers.connect() as connection:
+                yield Unit(connection)
+
+    @contextmanager
+    def writing(self) -> Iterator[Unit]:
+        """A transaction: committed when the block ends, rolled back when it raises.
+
+        Keep it short: on SQLite there is one writer at a time, and others wait up to 15 seconds. Compute first.
+
+        Raises
+        ------
+        StoreError
+            If the database cannot be reached or written to, is locked for too long, or is not set up.
+        """
+        with self._told():
+            with self._engine.begin() as connection:
+                yield Unit(connection)
+
+    def migrate(self) -> None:
+        """Bring the tables up to this version, from whatever is there; safe from several processes at once.
+
+        Raises
+        ------
+        StoreError
+            If the store cannot be reached, or was made by a newer version.
+        """
+        from db.migrate import upgrade
+
+        with self._told():
+            upgrade(self.settings)
+
+    def sweep_artifacts(self) -> list[str]:
+        """Remove the files of models that are gone (older than a day). Returns their digests."""
+        with self._told(), self._readers.connect() as connection:
+            in_use = set(connection.execute(sa.select(t.model.c.artifact)).scalars())
+        return self.artifacts.sweep(in_use)
+
+    def close(self) -> None:
+        """Give back the connections; the store opens new ones when it is used again."""
+        if "_engine" in self.__dict__:
+            self._engine.dispose()
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Store, (self.settings,)
+
+    @contextmanager
+    def _told(self) -> Iterator[None]:
+        """Turn what the driver says into a sentence."""
+        try:
+            yield
+        except DBAPIError as error:
+            told = as_store_error(error, self.settings)
+            if told is None:
+                raise
+            raise told from error

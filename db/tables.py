@@ -1,0 +1,264 @@
+"""Every table of the store. Migrations build them; a test compares the two.
+
+References carry a foreign key with ON DELETE and an index, with one exception: rows that name single sentences or
+sections (triplets, blocks of ids in benchmarks and maps) do not. Sentences and sections leave only together with
+their corpus, which takes those rows along by their own set; a constraint would cost an index on millions of rows.
+"""
+
+from __future__ import annotations
+
+import sqlalchemy as sa
+
+from db.types import BigId, Json, Number, Text, UtcDateTime
+
+metadata = sa.MetaData(
+    naming_convention={
+        "ix": "ix_%(table_name)s_%(column_0_N_name)s",
+        "uq": "uq_%(table_name)s_%(column_0_N_name)s",
+        "fk": "fk_%(table_name)s_%(column_0_name)s",
+        "pk": "pk_%(table_name)s",
+    }
+)
+
+
+def _id() -> sa.Column[int]:
+    return sa.Column("id", BigId, primary_key=True, autoincrement=True)
+
+
+def _to(table: str, name: str = "", *, nullable: bool = False, ondelete: str = "CASCADE") -> sa.Column[int]:
+    key = sa.ForeignKey(f"{table}.id", ondelete=ondelete)
+    return sa.Column(name or f"{table}_id", BigId, key, nullable=nullable, index=True)
+
+
+def _table(name: str, *parts: sa.schema.SchemaItem) -> sa.Table:
+    """A table whose ids are never used again, not even after the newest row is deleted."""
+    return sa.Table(name, metadata, _id(), *parts, sqlite_autoincrement=True)
+
+
+def _required(name: str, kind: sa.types.TypeEngine | type[sa.types.TypeEngine]) -> sa.Column:
+    return sa.Column(name, kind, nullable=False)
+
+
+# --- text -----------------------------------------------------------------------------------------------------------
+
+corpus = _table(
+    "corpus",
+    sa.Column("name", Text, nullable=False, unique=True),
+    _required("language", Text),
+    _required("ready", sa.Boolean),
+    _required("created", UtcDateTime),
+    _required("articles", BigId),
+    _required("sections", BigId),
+    _required("paragraphs", BigId),
+    _required("sentences", BigId),
+    _required("report", Json),
+)
+
+article = _table(
+    "article",
+    sa.Column("corpus_id", BigId, sa.ForeignKey("corpus.id", ondelete="CASCADE"), nullable=False),
+    _required("position", sa.Integer),
+    _required("title", Text),
+    _required("url", Text),
+    _required("source", Text),
+    _required("bucket", sa.Integer),
+    _required("sections", sa.Integer),
+    _required("sentences", sa.Integer),
+    sa.UniqueConstraint("corpus_id", "position"),
+)
+
+section = _table(
+    "section",
+    sa.Column("article_id", BigId, sa.ForeignKey("article.id", ondelete="CASCADE"), nullable=False),
+    _required("position", sa.Integer),
+    _required("level", sa.Integer),
+    _required("title", Text),
+    _required("path", Json),
+    sa.UniqueConstraint("article_id", "position"),
+)
+
+sentence = _table(
+    "sentence",
+    sa.Column("article_id", BigId, sa.ForeignKey("article.id", ondelete="CASCADE"), nullable=False),
+    _required("position", sa.Integer),
+    _required("section", sa.Integer),
+    _required("paragraph", sa.Integer),
+    _required("opens_paragraph", sa.Boolean),
+    _required("text", Text),
+    sa.UniqueConstraint("article_id", "position"),
+)
+
+# --- background work ------------------------------------------------------------------------------------------------
+
+job = _table(
+    "job",
+    _required("kind", Text),
+    _required("title", Text),
+    _required("args", Json),
+    sa.Column("status", Text, nullable=False, index=True),
+    _required("queue", Text),
+    _required("progress", sa.Double),
+    _required("message", Text),
+    _required("attempt", sa.Integer),
+    _required("owner", Text),
+    _to("job", "after", nullable=True, ondelete="SET NULL"),
+    _required("cancel", sa.Boolean),
+    _required("created", UtcDateTime),
+    _required("queued", UtcDateTime),
+    sa.Column("started", UtcDateTime),
+    sa.Column("heartbeat", UtcDateTime),
+    sa.Column("ended", UtcDateTime),
+    _required("error", Text),
+    _required("traceback", Text),
+    _required("result", Json),
+)
+
+job_metric = sa.Table(
+    "job_metric",
+    metadata,
+    sa.Column("job_id", BigId, sa.ForeignKey("job.id", ondelete="CASCADE"), primary_key=True),
+    sa.Column("name", Text, primary_key=True),
+    sa.Column("step", sa.Double, primary_key=True),
+    sa.Column("value", Number),
+)
+
+worker = sa.Table(
+    "worker",
+    metadata,
+    sa.Column("owner", Text, primary_key=True),
+    _required("queue", Text),
+    _required("started", UtcDateTime),
+    _required("heartbeat", UtcDateTime),
+)
+
+# --- triplets, models, vectors --------------------------------------------------------------------------------------
+
+triplet_set = _table(
+    "triplet_set",
+    _to("corpus"),
+    sa.Column("name", Text, nullable=False, unique=True),
+    _required("kind", Text),
+    _required("config", Json),
+    _required("seed", BigId),
+    _required("digest", Text),
+    _required("counts", Json),
+    _required("ready", sa.Boolean),
+    _required("created", UtcDateTime),
+)
+
+triplet = _table(
+    "triplet",
+    sa.Column("set_id", BigId, sa.ForeignKey("triplet_set.id", ondelete="CASCADE"), nullable=False),
+    _required("split", sa.Integer),
+    _required("article_id", BigId),
+    _required("pivot_id", BigId),
+    _required("positive_id", BigId),
+    _required("negative_id", BigId),
+    sa.Index(None, "set_id", "split", "id"),
+)
+
+model = _table(
+    "model",
+    sa.Column("name", Text, nullable=False, unique=True),
+    _required("method", Text),
+    _required("config", Json),
+    _required("seed", BigId),
+    sa.Column("digest", Text, nullable=False, unique=True),
+    # An artifact stands by itself: a model outlives the text it learned from.
+    _to("corpus", nullable=True, ondelete="SET NULL"),
+    _to("triplet_set", nullable=True, ondelete="SET NULL"),
+    _required("metrics", Json),
+    _required("artifact", Text),
+    _required("created", UtcDateTime),
+)
+
+embedding = sa.Table(
+    "embedding",
+    metadata,
+    sa.Column("model_id", BigId, sa.ForeignKey("model.id", ondelete="CASCADE"), primary_key=True),
+    sa.Column("article_id", BigId, sa.ForeignKey("article.id", ondelete="CASCADE"), primary_key=True, index=True),
+    _required("format", Text),
+    _required("dtype", Text),
+    _required("rows", sa.Integer),
+    _required("dim", sa.Integer),
+    _required("data", sa.LargeBinary),
+)
+
+# --- what is measured and drawn -------------------------------------------------------------------------------------
+
+benchmark = _table(
+    "benchmark",
+    _to("corpus"),
+    sa.Column("name", Text, nullable=False, unique=True),
+    _required("config", Json),
+    _required("digest", Text),
+    _required("counts", Json),
+    _required("created", UtcDateTime),
+)
+
+benchmark_item = sa.Table(
+    "benchmark_item",
+    metadata,
+    sa.Column("benchmark_id", BigId, sa.ForeignKey("benchmark.id", ondelete="CASCADE"), primary_key=True),
+    sa.Column("position", sa.Integer, primary_key=True),
+    _to("article"),
+    _required("sentence_ids", sa.LargeBinary),
+    _required("truth", sa.LargeBinary),
+)
+
+run = _table(
+    "run",
+    _required("kind", Text),
+    sa.Column("digest", Text, nullable=False, unique=True),
+    _to("model", nullable=True),
+    _to("benchmark", nullable=True),
+    _to("triplet_set", nullable=True),
+    _required("clusterer", Text),
+    _required("config", Json),
+    _required("seed", BigId),
+    _required("seconds", sa.Double),
+    _required("created", UtcDateTime),
+)
+
+assignment = sa.Table(
+    "assignment",
+    metadata,
+    sa.Column("run_id", BigId, sa.ForeignKey("run.id", ondelete="CASCADE"), primary_key=True),
+    sa.Column("article_id", BigId, sa.ForeignKey("article.id", ondelete="CASCADE"), primary_key=True, index=True),
+    _required("labels", sa.LargeBinary),
+)
+
+score = _table(
+    "score",
+    _to("run"),
+    _to("article", nullable=True),
+    _required("metric", Text),
+    _required("value", sa.Double),
+    sa.Column("low", sa.Double),
+    sa.Column("high", sa.Double),
+    _required("n", sa.Integer),
+)
+
+margin = sa.Table(
+    "margin",
+    metadata,
+    sa.Column("run_id", BigId, sa.ForeignKey("run.id", ondelete="CASCADE"), primary_key=True),
+    sa.Column("split", sa.Integer, primary_key=True),
+    _required("triplet_ids", sa.LargeBinary),
+    _required("margins", sa.LargeBinary),
+)
+
+map_ = _table(
+    "map",
+    _to("corpus"),
+    _to("model"),
+    _required("name", Text),
+    _required("config", Json),
+    _required("seed", BigId),
+    sa.Column("digest", Text, nullable=False, unique=True),
+    sa.Column("faithfulness", Number),
+    _required("sampled_from", BigId),
+    _required("created", UtcDateTime),
+    _required("sentence_ids", sa.LargeBinary),
+    _required("points", sa.LargeBinary),
+)

@@ -1,0 +1,106 @@
+"""Column types that behave the same on SQLite and PostgreSQL."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from typing import Any
+
+import numpy as np
+import sqlalchemy as sa
+from sqlalchemy.engine import Dialect
+
+BigId = sa.BigInteger().with_variant(sa.Integer(), "sqlite")
+"""Ids: 64 bits on both engines (only a column declared INTEGER can number itself on SQLite)."""
+
+
+def clean_text(text: str) -> str:
+    """``text`` with what no database can keep (NUL, lone surrogates) replaced by U+FFFD."""
+    if "\0" in text:
+        text = text.replace("\0", "\ufffd")
+    if text.isascii():
+        return text
+    try:
+        text.encode("utf-8")
+    except UnicodeEncodeError:
+        return "".join("\ufffd" if "\ud800" <= c <= "\udfff" else c for c in text)
+    return text
+
+
+def dump_json(value: Any) -> str:
+    """``value`` as JSON; mappings, tuples, paths and numpy scalars are written as their plain selves."""
+    return json.dumps(value, default=_plain, separators=(",", ":"))
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return dict(value)
+    if isinstance(value, np.generic):
+        return value.item()
+    if isinstance(value, np.ndarray):
+        return value.tolist()
+    return str(value)
+
+
+class Text(sa.TypeDecorator[str]):
+    """Text of any length that both engines accept, see :func:`clean_text`."""
+
+    impl = sa.Text
+    cache_ok = True
+
+    def process_bind_param(self, value: str | None, dialect: Dialect) -> str | None:
+        """Clean on the way in."""
+        return None if value is None else clean_text(value)
+
+
+class Json(sa.TypeDecorator[Any]):
+    """A JSON value kept as text, so that both engines keep exactly what was written."""
+
+    impl = sa.Text
+    cache_ok = True
+
+    def process_bind_param(self, value: Any, dialect: Dialect) -> str | None:
+        """Write."""
+        return dump_json(value)
+
+    def process_result_value(self, value: str | None, dialect: Dialect) -> Any:
+        """Read."""
+        return None if value is None else json.loads(value)
+
+
+class UtcDateTime(sa.TypeDecorator[datetime]):
+    """An aware time, kept in UTC. SQLite keeps text without a zone, whose order is the order of time."""
+
+    impl = sa.DateTime(timezone=True)
+    cache_ok = True
+
+    def process_bind_param(self, value: datetime | None, dialect: Dialect) -> datetime | None:
+        """Convert to UTC; a naive time is a defect of the caller's."""
+        if value is None:
+            return None
+        if value.tzinfo is None:
+            raise TypeError(f"A time without a zone cannot be stored: {value!r}.")
+        utc = value.astimezone(UTC)
+        return utc.replace(tzinfo=None) if dialect.name == "sqlite" else utc
+
+    def process_result_value(self, value: datetime | None, dialect: Dialect) -> datetime | None:
+        """Return aware, in UTC."""
+        if value is None:
+            return None
+        return value.replace(tzinfo=UTC) if value.tzinfo is None else value.astimezone(UTC)
+
+
+class Number(sa.TypeDecorator[float]):
+    """A 64-bit float whose NaN survives: SQLite has none and would refuse it, so it is kept as NULL."""
+
+    impl = sa.Double
+    cache_ok = True
+
+    def process_bind_param(self, value: float | None, dialect: Dialect) -> float | None:
+        """NaN to NULL."""
+        return None if value is None or value != value else float(value)
+
+    def process_result_value(self, value: float | None, dialect: Dialect) -> float:
+        """NULL to NaN."""
+        return float("nan") if value is None else value
