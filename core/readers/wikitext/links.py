@@ -15,7 +15,9 @@ CATEGORIES = frozenset(
 )
 _LANGUAGE = re.compile(r"(?:[a-z]{2,3}|simple|[a-z]{2,3}(?:-[a-z]+)+|be-x-old|map-bms|roa-rup)$")
 _INTERWIKI = frozenset("w wikt wiktionary s wikisource b q wikiquote n v c commons d m meta species voy mw wp".split())
-_EXTERNAL = re.compile(r"\[(?:https?:|ftps?:|news:|mailto:|irc:|gopher:|//)[^\s\[\]<>]*+[ \t]*+([^\[\]\n]*+)\]", re.IGNORECASE)
+_EXTERNAL = re.compile(
+    r"\[(?:https?:|ftps?:|news:|mailto:|irc:|gopher:|//)[^\s\[\]<>]*+[ \t]*+([^\[\]\n]*+)\]", re.IGNORECASE
+)
 _BARE = re.compile(r"(?<![\w\"(])https?://[^\s\[\]<>\"|]+(?<![.,;:!?)])")
 _LINK = re.compile(r"\[\[([^\[\]]*+(?:\[[^\[\]]++\][^\[\]]*+)*+)\]\]")
 _STRAY = re.compile(r"\[\[|\]\]")

@@ -15,7 +15,9 @@ _DROPPED = (
 _COMMENT = re.compile(r"<!--(?:.*?-->|.*)", re.DOTALL)
 _NOWIKI = re.compile(r"<nowiki>(.*?)</nowiki>", re.DOTALL | re.IGNORECASE)
 _TAG = re.compile(rf"<(/?)({_DROPPED})\b([^<>]*+)>", re.IGNORECASE)
-_BREAKS = re.compile(r"</?(?:p|div|blockquote|center|poem|h[1-6]|ul|ol|dl|hr)\b[^<>]*+>|<br\b[^<>]*+>\s*<br\b[^<>]*+>", re.I)
+_BREAKS = re.compile(
+    r"</?(?:p|div|blockquote|center|poem|h[1-6]|ul|ol|dl|hr)\b[^<>]*+>|<br\b[^<>]*+>\s*<br\b[^<>]*+>", re.I
+)
 _LINE_BREAK = re.compile(r"<br\b[^<>]*+>", re.IGNORECASE)
 _ITEM = re.compile(r"<(?:li|dt|dd)\b[^<>]*+>", re.IGNORECASE)
 _HTML = re.compile(r"</?[a-zA-Z][^<>]*+>")
@@ -44,7 +46,11 @@ def _drop_elements(text: str) -> str:
     while index < len(tags):
         tag = tags[index]
         pieces.append(text[kept : tag.start()])
-        if not tag.group(1) and not tag.group(3).endswith("/") and last_close.get(tag.group(2).lower(), -1) > tag.start():
+        if (
+            not tag.group(1)
+            and not tag.group(3).endswith("/")
+            and last_close.get(tag.group(2).lower(), -1) > tag.start()
+        ):
             index = _closing(tags, index)
         kept = tags[index].end()
         index += 1

@@ -100,7 +100,17 @@ def _quote(positional: Arguments, named: Named) -> str:
     return f"\n\n{text}\n\n" if text else ""
 
 
-_RANGES = {"to": " to ", "-": "–", "–": "–", "and": " and ", "or": " or ", "by": " by ", "x": " × ", "×": " × ", "+/-": " ± "}
+_RANGES = {
+    "to": " to ",
+    "-": "–",
+    "–": "–",
+    "and": " and ",
+    "or": " or ",
+    "by": " by ",
+    "x": " × ",
+    "×": " × ",
+    "+/-": " ± ",
+}
 _UNITS = {"sqmi": "sq mi", "km2": "km²", "m2": "m²", "sqft": "sq ft", "sqkm": "km²", "km3": "km³", "m3": "m³", "mph": "mph",
           "impgal": "imp gal", "usgal": "US gal", "cuft": "cu ft", "cuin": "cu in", "lb": "lb", "c": "°C", "f": "°F"}  # fmt: skip
 
@@ -219,7 +229,23 @@ def _table() -> dict[str, Value]:
     say(_height, "height")
     say(_other_language, "ill|illm|interlanguage link|interlanguage link multi|link-interwiki")
     say(_ship, "ship|sclass|sclass-|sclass2|sclass2-")
-    for prefix in ("USS", "HMS", "SS", "RMS", "HMAS", "HMCS", "MV", "MS", "SMS", "USNS", "USCGC", "HNoMS", "HDMS", "ORP", "INS"):
+    for prefix in (
+        "USS",
+        "HMS",
+        "SS",
+        "RMS",
+        "HMAS",
+        "HMCS",
+        "MV",
+        "MS",
+        "SMS",
+        "USNS",
+        "USCGC",
+        "HNoMS",
+        "HDMS",
+        "ORP",
+        "INS",
+    ):
         say(_hull(prefix), prefix.lower())
     for sign, names in {"$": "us$|usd", "A$": "a$|aud", "C$": "ca$|cad|can$", "NZ$": "nz$|nzd", "£": "gbp|£|pound sterling",
                         "€": "eur|euro|€", "₹": "inr|indian rupee|indian rupees|₹", "¥": "jpy|¥|yen|cny",

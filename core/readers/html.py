@@ -1,0 +1,148 @@
+"""HTML pages: the text under each heading, by the standard library's parser."""
+
+from __future__ import annotations
+
+import codecs
+import re
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+from html.parser import HTMLParser
+from pathlib import Path
+
+from core.config import Config, option
+from core.protocols import Report
+from core.readers.outline import Outline, title_of
+from core.readers.streams import head, whole_text
+from core.types import Article
+
+_CHARSET = re.compile(rb"<meta[^>]{0,200}?charset\s*=\s*[\"']?\s*([\w.:-]{2,40})", re.IGNORECASE)
+_HEADINGS = {f"h{level}": level for level in range(1, 7)}
+_LISTS = frozenset(("ul", "ol", "dl", "menu"))
+_VOID = frozenset("area base br col embed hr img input link meta source track wbr".split())
+_DROPPED = frozenset(
+    "script style noscript template nav header footer aside table figure figcaption svg math form button select "
+    "textarea iframe object audio video canvas code pre".split()
+)
+_DROPPED_CLASSES = frozenset("reference mw-editsection hatnote noprint navbox toc infobox thumb reflist".split())
+_INLINE = frozenset(
+    "a abbr b bdi bdo big cite code data del dfn em font i ins kbd label mark q rp rt ruby s samp small span strike "
+    "strong sub sup time tt u var wbr img".split()
+)
+
+
+@dataclass(frozen=True)
+class HtmlConfig(Config):
+    """What to take from a page."""
+
+    keep_lists: bool = option(False, "Make every list item a paragraph; without it, lists are left out.")
+
+
+class Html:
+    """Reads a page as one article, named by its first h1, else by its title, else by the file."""
+
+    def __init__(self, config: HtmlConfig) -> None:
+        self.config = config
+        self._skipped: Counter[str] = Counter()
+
+    @property
+    def skipped(self) -> dict[str, int]:
+        """A page without text, and list items that were left out."""
+        return dict(self._skipped)
+
+    def read(self, path: Path, report: Report) -> Iterator[Article]:
+        """Yield the article."""
+        self._skipped.clear()
+        parser = _Page(Outline("", source=path.name), self.config.keep_lists)
+        parser.feed(whole_text(path, report, _declared_encoding(head(path, 4096))))
+        parser.close()
+        parser.end_block()
+        parser.outline.title = parser.heading or parser.title or title_of(path.name)
+        article = parser.outline.article()
+        if parser.list_items:
+            self._skipped["list item"] = parser.list_items
+        if article is None:
+            self._skipped["no text"] += 1
+        else:
+            yield article
+
+
+def _declared_encoding(beginning: bytes) -> str:
+    """The encoding that a page names itself, if Python knows it and it is one for text."""
+    found = _CHARSET.search(beginning)
+    if not found:
+        return ""
+    try:
+        known = codecs.lookup(found.group(1).decode("ascii"))
+        b"a".decode(known.name)
+    except (LookupError, UnicodeError):
+        return ""
+    # A page that could be read up to here as ASCII is not UTF-16, whatever it says (HTML standard, 13.2.3.2).
+    return "utf-8" if known.name.startswith(("utf-16", "utf-32")) else known.name
+
+
+class _Page(HTMLParser):
+    """Collects blocks of text; elements that hold no running text are passed over with all that is in them."""
+
+    def __init__(self, outline: Outline, keep_lists: bool) -> None:
+        super().__init__(convert_charrefs=True)
+        self.outline, self._keep_lists = outline, keep_lists
+        self.title = self.heading = ""
+        self.list_items = 0
+        self._open: list[str] = []  # elements inside a dropped one
+        self._pieces: list[str] = []
+        self._level = self._lists = 0
+        self._in_title = False
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        """Begin an element."""
+        if tag == "br":
+            self._pieces.append(" ")
+        if tag in _VOID:
+            return
+        if self._open:
+            self._open.append(tag)
+            return
+        if tag in _DROPPED or not _DROPPED_CLASSES.isdisjoint((dict(attrs).get("class") or "").split()):
+            self._open.append(tag)
+            return
+        if tag not in _INLINE:
+            self.end_block()
+        self._lists += tag in _LISTS
+        self._level = _HEADINGS.get(tag, self._level)
+        self._in_title = self._in_title or tag == "title"
+
+    def handle_endtag(self, tag: str) -> None:
+        """End an element; closing tags without an opening one are ignored inside dropped elements."""
+        if self._open:
+            if tag in self._open:
+                while self._open.pop() != tag:
+                    pass
+            return
+        if tag == "title":
+            self.title, self._in_title = " ".join("".join(self._pieces).split()), False
+            self._pieces.clear()
+        elif tag not in _INLINE:
+            self.end_block()
+        self._lists = max(self._lists - (tag in _LISTS), 0)
+
+    def handle_data(self, data: str) -> None:
+        """Text between tags."""
+        if not self._open:
+            self._pieces.append(data)
+
+    def end_block(self) -> None:
+        """Put the text since the last block boundary where it belongs."""
+        text = " ".join("".join(self._pieces).split())
+        self._pieces.clear()
+        level, self._level = self._level, 0
+        if not text:
+            return
+        if level == 1 and not self.heading:
+            self.heading = text
+        elif level:
+            self.outline.heading(text, max(level, 2))
+        elif self._lists and not self._keep_lists:
+            self.list_items += 1
+        else:
+            self.outline.paragraph(text)

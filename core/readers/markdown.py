@@ -1,0 +1,104 @@
+"""Markdown documents: headings, paragraphs and block quotes as markdown-it-py (CommonMark) sees them."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from markdown_it import MarkdownIt
+from markdown_it.token import Token
+
+from core.config import Config, option
+from core.protocols import Report
+from core.readers.outline import Outline, title_of
+from core.readers.streams import whole_text
+from core.types import Article
+
+
+@dataclass(frozen=True)
+class MarkdownConfig(Config):
+    """What to take from a document."""
+
+    keep_lists: bool = option(False, "Make every list item a paragraph; without it, lists are left out.")
+    one_article: bool = option(
+        False, "The whole file is one article; without it, every first-level heading starts one."
+    )
+
+
+class Markdown:
+    """Reads a document; code, tables, images and raw HTML are left out."""
+
+    def __init__(self, config: MarkdownConfig) -> None:
+        self.config = config
+        self._skipped: Counter[str] = Counter()
+
+    @property
+    def skipped(self) -> dict[str, int]:
+        """Articles without a paragraph, and list items, code blocks and tables that were left out."""
+        return dict(self._skipped)
+
+    def read(self, path: Path, report: Report) -> Iterator[Article]:
+        """Yield articles in file order."""
+        self._skipped.clear()
+        tokens = MarkdownIt("commonmark").enable("table").parse(_without_front_matter(whole_text(path, report)))
+        outline, named = Outline(title_of(path.name), source=path.name), False
+        for kind, level, text in self._blocks(tokens):
+            if kind == "heading" and level == 1 and not self.config.one_article:
+                yield from self._closed(outline, named)
+                outline, named = Outline(text or title_of(path.name), source=path.name), True
+            elif kind == "heading":
+                outline.heading(text, level + self.config.one_article)
+            else:
+                outline.paragraph(text)
+        yield from self._closed(outline, True)
+
+    def _blocks(self, tokens: Sequence[Token]) -> Iterator[tuple[str, int, str]]:
+        """(kind, level, text) of every heading and paragraph that is wanted."""
+        lists = tables = 0
+        for index, token in enumerate(tokens):
+            lists += token.nesting * (token.type in ("bullet_list_open", "ordered_list_open", *_LIST_ENDS))
+            tables += token.nesting * (token.type in ("table_open", "table_close"))
+            if token.type in ("fence", "code_block"):
+                self._skipped["code block"] += 1
+            elif token.type == "table_open":
+                self._skipped["table"] += 1
+            elif token.type != "inline" or tables:
+                continue
+            elif tokens[index - 1].type == "heading_open":
+                yield "heading", int(tokens[index - 1].tag[1:]), text_of(token)
+            elif lists and not self.config.keep_lists:
+                self._skipped["list item"] += 1
+            else:
+                yield "paragraph", 0, text_of(token)
+
+    def _closed(self, outline: Outline, named: bool) -> Iterator[Article]:
+        article = outline.article()
+        if article is not None:
+            yield article
+        elif named:
+            self._skipped["no text"] += 1
+
+
+_LIST_ENDS = ("bullet_list_close", "ordered_list_close")
+
+
+def text_of(inline: Token) -> str:
+    """The words of a heading or paragraph: link labels and code stay, images and HTML tags go."""
+    pieces = []
+    for child in inline.children or ():
+        if child.type in ("text", "code_inline"):
+            pieces.append(child.content)
+        elif child.type in ("softbreak", "hardbreak"):
+            pieces.append(" ")
+    return " ".join("".join(pieces).split())
+
+
+def _without_front_matter(text: str) -> str:
+    """Drop the YAML block that static site generators put before a document."""
+    if text.startswith("---\n"):
+        _, end, rest = text[4:].partition("\n---\n")
+        if end:
+            return rest
+    return text
