@@ -1,0 +1,51 @@
+"""Methods that turn sentences into vectors. Cards only: nothing heavy is imported before a method is built."""
+
+from __future__ import annotations
+
+from core.registry import Card, Registry
+
+_ED18 = "Ein Dor et al. 2018, Learning Thematic Similarity Metric Using Triplet Networks"
+_TRIPLET_NET = "core.embedders.triplet_net:TripletNet"
+_TRIPLET_CONFIG = "core.embedders.triplet_config:TripletNetConfig"
+
+REGISTRY = Registry(
+    "method",
+    [
+        Card(
+            id="mean-vectors",
+            title="Mean of word vectors",
+            summary="The mean of the word vectors of a sentence; nothing is learned. The paper's baseline.",
+            source=f"{_ED18}, section 4 (mean-vectors)",
+            factory="core.embedders.mean_vectors:MeanVectors",
+            config="core.embedders.mean_vectors:MeanVectorsConfig",
+            tags=frozenset({"pretrained"}),
+        ),
+        Card(
+            id="tfidf",
+            title="Tf-idf",
+            summary="Weighted words of a sentence; by default a word's weight is measured inside its own article.",
+            source="Salton and Buckley 1988, Term-weighting approaches; within the article: this project",
+            factory="core.embedders.tfidf:Tfidf",
+            config="core.embedders.tfidf:TfidfConfig",
+            tags=frozenset({"sparse", "per-article", "needs-sentences"}),
+        ),
+        Card(
+            id="triplets-sen",
+            title="Triplet network on sentences",
+            summary="A BiLSTM with attention, trained so that sentences of one section lie close together.",
+            source=f"{_ED18}, section 3.2 (triplets-sen)",
+            factory=_TRIPLET_NET,
+            config=_TRIPLET_CONFIG,
+            tags=frozenset({"needs-triplets"}),
+        ),
+        Card(
+            id="triplets-titles",
+            title="Triplet network on section titles",
+            summary="The same network, trained so that a section's opening lies close to its own title.",
+            source=f"{_ED18}, section 3.2 (triplets-titles)",
+            factory=_TRIPLET_NET,
+            config=_TRIPLET_CONFIG,
+            tags=frozenset({"needs-triplets", "titles"}),
+        ),
+    ],
+)

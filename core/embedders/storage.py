@@ -1,0 +1,105 @@
+"""Files inside an artifact: safetensors for numbers, JSON for the rest; every damage is an :class:`ArtifactError`."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, TypeVar
+
+import numpy as np
+
+from core.config import Config, config_from_dict
+from core.errors import ArtifactError, ThemescopeError
+from core.text.word_vectors import WordVectors
+
+C = TypeVar("C", bound=Config)
+
+SETTINGS = "embedder.json"
+_VECTORS, _WORDS = "word-vectors.safetensors", "words.txt"
+
+
+def write_json(path: Path, value: Mapping[str, Any]) -> None:
+    """Write JSON, UTF-8, with one key a line so that two artifacts can be compared by eye."""
+    path.write_text(
+        json.dumps(value, ensure_ascii=False, indent=1, sort_keys=True) + "\n", encoding="utf-8", newline="\n"
+    )
+
+
+def read_json(path: Path) -> dict[str, Any]:
+    """The object in a JSON file."""
+    try:
+        value = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise _damaged(path, error) from None
+    if not isinstance(value, dict):
+        raise _damaged(path, "it does not hold an object")
+    return value
+
+
+def write_tensors(path: Path, tensors: Mapping[str, np.ndarray[Any, Any]]) -> None:
+    """Write named arrays."""
+    from safetensors.numpy import save_file
+
+    save_file({name: np.ascontiguousarray(array) for name, array in tensors.items()}, path)
+
+
+def read_tensors(path: Path, names: tuple[str, ...] = ()) -> dict[str, Any]:
+    """The arrays of a file; ``names`` must be among them."""
+    from safetensors import SafetensorError
+    from safetensors.numpy import load_file
+
+    try:
+        tensors: dict[str, Any] = load_file(path)
+    except (OSError, SafetensorError) as error:
+        raise _damaged(path, error) from None
+    missing = [name for name in names if name not in tensors]
+    if missing:
+        raise _damaged(path, f"it has no {missing[0]!r}")
+    return tensors
+
+
+def write_settings(folder: Path, config: Config, seed: int) -> None:
+    """Write how an embedder was configured."""
+    write_json(folder / SETTINGS, {"config": config.to_dict(), "seed": seed})
+
+
+def read_settings(folder: Path, config_class: type[C]) -> tuple[C, int]:
+    """Inverse of :func:`write_settings`."""
+    value = read_json(folder / SETTINGS)
+    try:
+        return config_from_dict(config_class, value["config"]), int(value["seed"])
+    except (KeyError, TypeError, ValueError, ThemescopeError) as error:
+        raise _damaged(folder / SETTINGS, error) from None
+
+
+def write_word_vectors(folder: Path, vectors: WordVectors) -> None:
+    """Write a word table: one word a line, and its rows as they are kept in memory."""
+    (folder / _WORDS).write_text("\n".join(vectors.words), encoding="utf-8", newline="\n")
+    tensors = {"vectors": vectors.table, "spread": np.array([vectors.spread], np.float64)}
+    if vectors.scales is not None:
+        tensors["scales"] = vectors.scales
+    if vectors.rows is not None:
+        tensors["rows"] = vectors.rows.astype(np.int32)
+    write_tensors(folder / _VECTORS, tensors)
+
+
+def read_word_vectors(folder: Path) -> WordVectors:
+    """Inverse of :func:`write_word_vectors`."""
+    tensors = read_tensors(folder / _VECTORS, ("vectors", "spread"))
+    rows = tensors.get("rows")
+    try:
+        words = (folder / _WORDS).read_bytes().decode("utf-8").split("\n")
+        return WordVectors(
+            words if len(words) > 1 or words[0] else [],
+            tensors["vectors"],
+            tensors.get("scales"),
+            None if rows is None else rows.astype(np.int64),
+            float(tensors["spread"][0]),
+        )
+    except (OSError, ValueError, IndexError, ThemescopeError) as error:
+        raise _damaged(folder / _WORDS, error) from None
+
+
+def _damaged(path: Path, why: object) -> ArtifactError:
+    return ArtifactError(f"The saved model in {path.parent.name} is damaged: {path.name}: {why}.")

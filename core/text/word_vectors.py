@@ -1,0 +1,212 @@
+"""Tables of word vectors: compact in memory, exact about what is out of vocabulary (algorithms B.1).
+
+A table holds (R, dim) rows as float32, float16 or int8 with one scale a row; several words may share a row. A word
+is looked up as it stands, then in lower case, in title case, and with its digits replaced as the table's makers did.
+A word that is still unknown gets a random vector of its own, drawn from N(0, s²I) by a hash of the word, where s is
+the table's standard deviation: never one shared vector for all, because the names of an article matter within it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Literal, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from core.errors import ConfigError, DataError
+from core.text.tokens import tokenize
+
+Float32: TypeAlias = npt.NDArray[np.float32]
+Rows: TypeAlias = npt.NDArray[np.int64]
+Storage: TypeAlias = Literal["fp32", "fp16", "int8"]
+STORAGES: tuple[Storage, ...] = ("fp32", "fp16", "int8")
+DISTILLED = "distilled:"
+
+_DIGIT = re.compile(r"\d")
+
+
+@dataclass(frozen=True)
+class WordVectors:
+    """Words and their vectors. Immutable; ``words[i]`` has row ``rows[i]``, or row i where ``rows`` is None."""
+
+    words: Sequence[str]
+    table: npt.NDArray[Any]
+    """(R, dim) float32, float16, or int8 together with ``scales``."""
+    scales: Float32 | None = None
+    """(R,) factor of each int8 row."""
+    rows: Rows | None = None
+    """(len(words),) row of each word, where words share rows."""
+    spread: float = 0.0
+    """Standard deviation s of the random vectors; 0 means: measure it on the table."""
+
+    def __post_init__(self) -> None:
+        if self.table.ndim != 2 or not self.table.shape[1]:
+            raise DataError(f"Word vectors need a table of rows and columns, not one of shape {self.table.shape}.")
+        count = len(self.table) if self.rows is None else len(self.rows)
+        if len(self.words) != count:
+            raise DataError(
+                f"There are {len(self.words):,} words for {count:,} vectors; the files do not belong together."
+            )
+        if self.rows is not None and len(self.rows) and not 0 <= self.rows.min() <= self.rows.max() < len(self.table):
+            raise DataError(f"The word list points outside the table of {len(self.table):,} rows.")
+        if not self.spread:
+            object.__setattr__(self, "spread", self._measured_spread())
+
+    def __len__(self) -> int:
+        return len(self.words)
+
+    @property
+    def dim(self) -> int:
+        """Number of coordinates of a vector."""
+        return int(self.table.shape[1])
+
+    @property
+    def storage(self) -> Storage:
+        """How the table is kept."""
+        if self.table.dtype == np.int8:
+            return "int8"
+        return "fp16" if self.table.dtype == np.float16 else "fp32"
+
+    def row(self, word: str) -> int:
+        """Row of ``word``, or -1: as it stands → lower → title → digits as "0", then as "#"."""
+        known = self._row_of
+        for form in (word, word.lower(), word.title()):
+            if form in known:
+                return known[form]
+        if _DIGIT.search(word):
+            for mark in "0#":
+                pattern = _DIGIT.sub(mark, word)
+                for form in (pattern, pattern.lower()):
+                    if form in known:
+                        return known[form]
+        return -1
+
+    def vectors(self, rows: Rows | slice) -> Float32:
+        """(n, dim) float32 vectors of table rows."""
+        picked = self.table[rows].astype(np.float32)
+        return picked if self.scales is None else picked * self.scales[rows, None]
+
+    def of_words(self, words: Sequence[str]) -> tuple[Float32, npt.NDArray[np.bool_]]:
+        """(n, dim) vectors of ``words`` and (n,) whether the table knows each; unknown ones are random."""
+        rows = np.fromiter((self.row(w) for w in words), np.int64, len(words))
+        known = rows >= 0
+        vectors = self.vectors(np.maximum(rows, 0)) if len(self.table) else np.zeros((len(words), self.dim), np.float32)
+        unknown = np.flatnonzero(~known)
+        if len(unknown):
+            vectors[unknown] = random_vectors([words[i] for i in unknown.tolist()], self.dim, self.spread)
+        return vectors, known
+
+    def stored_as(self, storage: Storage) -> WordVectors:
+        """Keep the same vectors more compactly; ``spread`` stays, so unknown words keep their vectors."""
+        if storage == self.storage:
+            return self
+        full = self.vectors(slice(None))
+        if storage == "int8":
+            scales = np.maximum(np.abs(full).max(axis=1), 1e-12) / 127
+            codes = np.rint(full / scales[:, None]).astype(np.int8)
+            return WordVectors(self.words, codes, scales.astype(np.float32), self.rows, self.spread)
+        table = full.astype(np.float16 if storage == "fp16" else np.float32)
+        return WordVectors(self.words, table, None, self.rows, self.spread)
+
+    def first(self, limit: int) -> WordVectors:
+        """Keep the first ``limit`` words (tables are usually in order of falling frequency); 0 keeps all."""
+        if not limit or limit >= len(self.words):
+            return self
+        if self.rows is None:
+            scales = None if self.scales is None else self.scales[:limit]
+            return WordVectors(self.words[:limit], self.table[:limit], scales, None, self.spread)
+        kept, rows = np.unique(self.rows[:limit], return_inverse=True)
+        scales = None if self.scales is None else self.scales[kept]
+        return WordVectors(self.words[:limit], self.table[kept], scales, rows.astype(np.int64), self.spread)
+
+    @cached_property
+    def _row_of(self) -> dict[str, int]:
+        rows: Iterable[int] = range(len(self.words)) if self.rows is None else self.rows.tolist()
+        known: dict[str, int] = {}
+        for word, row in zip(self.words, rows, strict=True):
+            known.setdefault(word, row)
+        return known
+
+    def _measured_spread(self) -> float:
+        if not len(self.table):
+            return 1.0
+        sample = self.vectors(slice(0, 50_000))
+        return float(np.sqrt(sample.var(axis=0, dtype=np.float64).mean())) or 1.0
+
+
+def random_vectors(words: Sequence[str], dim: int, spread: float) -> Float32:
+    """(n, dim) draws from N(0, spread²), each decided by its word alone (SHAKE-128, then Box–Muller)."""
+    pairs = (dim + 1) // 2
+    bits = b"".join(hashlib.shake_128(w.encode("utf-8", "surrogatepass")).digest(8 * pairs) for w in words)
+    uniform = (np.frombuffer(bits, "<u4").reshape(len(words), 2, pairs) + 0.5) / 2**32
+    radius, angle = np.sqrt(-2 * np.log(uniform[:, 0])), 2 * np.pi * uniform[:, 1]
+    normal = np.concatenate([radius * np.cos(angle), radius * np.sin(angle)], axis=1)[:, :dim]
+    return (spread * normal).astype(np.float32)
+
+
+def load_word_vectors(source: str, limit: int | None = None) -> WordVectors:
+    """Word vectors from ``source``, at most the first ``limit`` words.
+
+    ``source`` is the id of a table in :data:`core.text.word_tables.REGISTRY`, ``distilled:FOLDER`` for a table
+    distilled from a sentence encoder, or the path of a GloVe text file (``.txt``, ``.vec``), a word2vec binary
+    (``.bin``), or ``.safetensors`` with its vocabulary beside it. Raises :class:`core.errors.ConfigError` for a
+    source that is none of these, :class:`core.errors.ReadError` for a damaged file.
+    """
+    from core.text import word_tables, word_vector_files
+
+    if source.startswith(DISTILLED):
+        from core.text.distilled import distil_table
+
+        return distil_table(Path(source.removeprefix(DISTILLED)).expanduser(), limit or 0)
+    if source in word_tables.REGISTRY:
+        loaded: WordVectors = word_tables.REGISTRY.get(source).resolve()(limit or 0)
+        return loaded
+    path = Path(source).expanduser()
+    if path.is_file():
+        return word_vector_files.read_word_vectors(path, limit or 0)
+    raise ConfigError(
+        f"There are no word vectors at {source!r}. Give one of {', '.join(word_tables.REGISTRY.ids())}, "
+        f"a file (.txt, .vec, .bin, .safetensors), or {DISTILLED}FOLDER of a sentence encoder."
+    )
+
+
+@dataclass(frozen=True)
+class TokenIds:
+    """Tokenised texts over a table of just the words they use; text i is ``ids[starts[i]:starts[i + 1]]``."""
+
+    ids: npt.NDArray[np.int32]
+    starts: npt.NDArray[np.int64]
+    table: Float32
+    """(used words, dim)."""
+
+    @property
+    def lengths(self) -> npt.NDArray[np.int64]:
+        """(n,) tokens of each text."""
+        return np.diff(self.starts)
+
+    def __len__(self) -> int:
+        return len(self.starts) - 1
+
+
+def token_ids(texts: Iterable[str], vectors: WordVectors, *, unknown: bool = True) -> TokenIds:
+    """Tokenise ``texts`` once. ``unknown`` False leaves out the words that ``vectors`` does not have."""
+    index: dict[str, int] = {}
+    ids: list[int] = []
+    starts = [0]
+    for text in texts:
+        ids.extend([index.setdefault(token, len(index)) for token in tokenize(text)])
+        starts.append(len(ids))
+    flat, bounds = np.asarray(ids, np.int32), np.asarray(starts, np.int64)
+    table, known = vectors.of_words(list(index))
+    if unknown or known.all():
+        return TokenIds(flat, bounds, table)
+    renumbered = np.cumsum(known, dtype=np.int64) - 1
+    kept = known[flat]
+    counts = np.concatenate([[0], np.cumsum(kept, dtype=np.int64)])
+    return TokenIds(renumbered[flat[kept]].astype(np.int32), counts[bounds], table[known])
