@@ -75,7 +75,7 @@ def bulk_insert(connection: Connection, table: sa.Table, columns: Sequence[str],
     if connection.dialect.name == "sqlite":
         statement = f"INSERT INTO {target} ({names}) VALUES ({', '.join('?' * len(columns))})"
         for batch in batches(rows, BATCH):
-            connection.exec_driver_sql(statement, batch)  # type: ignore[arg-type]
+            connection.exec_driver_sql(statement, batch)
         return
     driver: Any = connection.connection.driver_connection
     with driver.cursor() as cursor, cursor.copy(f"COPY {target} ({names}) FROM STDIN") as copy:
@@ -85,7 +85,7 @@ def bulk_insert(connection: Connection, table: sa.Table, columns: Sequence[str],
 
 def id_columns(result: CursorResult[Any], width: int) -> list[Ids]:
     """Rows of whole numbers as ``width`` arrays of shape (n,)."""
-    rows: list[tuple[int, ...]] = result.cursor.fetchall() if result.cursor is not None else []
+    rows: Sequence[Any] = result.cursor.fetchall() if result.cursor is not None else []
     table = np.array(rows, dtype=np.int64).reshape(len(rows), width)
     return [np.ascontiguousarray(table[:, i]) for i in range(width)]
 

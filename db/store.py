@@ -69,9 +69,8 @@ class Store:
         StoreError
             If the database cannot be reached or is not set up.
         """
-        with self._told():
-            with self._readers.connect() as connection:
-                yield Unit(connection)
+        with self._told(), self._readers.connect() as connection:
+            yield Unit(connection)
 
     @contextmanager
     def writing(self) -> Iterator[Unit]:
@@ -84,9 +83,8 @@ class Store:
         StoreError
             If the database cannot be reached or written to, is locked for too long, or is not set up.
         """
-        with self._told():
-            with self._engine.begin() as connection:
-                yield Unit(connection)
+        with self._told(), self._engine.begin() as connection:
+            yield Unit(connection)
 
     def migrate(self) -> None:
         """Bring the tables up to this version, from whatever is there; safe from several processes at once.

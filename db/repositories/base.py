@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import sqlalchemy as sa
-from sqlalchemy.engine import Connection, Row
+from sqlalchemy.engine import Connection
 
 from core.errors import DataError, DuplicateNameError, UnknownNameError
 from db.types import clean_text
@@ -20,7 +20,8 @@ class Repository:
     def __init__(self, connection: Connection) -> None:
         self.connection = connection
 
-    def _row(self, statement: sa.Select[Any]) -> Row[Any] | None:
+    def _row(self, statement: sa.Select[Any]) -> Any:
+        """The first row, or None."""
         return self.connection.execute(statement).first()
 
     def _number(self, statement: sa.Select[Any]) -> int:
@@ -31,7 +32,7 @@ class Repository:
         assert key is not None
         return int(key[0])
 
-    def _named(self, table: sa.Table, columns: Sequence[sa.Column[Any]], name: str) -> Row[Any]:
+    def _named(self, table: sa.Table, columns: Sequence[sa.Column[Any]], name: str) -> Any:
         """The row called ``name``, or an error that offers the nearest names."""
         row = self._row(sa.select(*columns).where(table.c.name == name))
         if row is None:
@@ -39,7 +40,7 @@ class Repository:
             raise UnknownNameError(noun(table), name, known)
         return row
 
-    def _by_id(self, table: sa.Table, columns: Sequence[sa.Column[Any]], id: int) -> Row[Any]:
+    def _by_id(self, table: sa.Table, columns: Sequence[sa.Column[Any]], id: int) -> Any:
         row = self._row(sa.select(*columns).where(table.c.id == id))
         if row is None:
             known = self.connection.execute(sa.select(table.c.id).order_by(table.c.id.desc()).limit(100)).scalars()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import builtins
 from collections.abc import Iterable
 
 import sqlalchemy as sa
@@ -64,7 +65,7 @@ class Benchmarks(Repository):
         """``wanted``, or the first free of ``wanted 2``, ``wanted 3``…"""
         return self._usable_name(t.benchmark, wanted)
 
-    def items(self, benchmark_id: int) -> list[BenchmarkItem]:
+    def items(self, benchmark_id: int) -> builtins.list[BenchmarkItem]:
         """The articles of a benchmark, in their order."""
         c = t.benchmark_item.c
         query = sa.select(c.article_id, c.sentence_ids, c.truth).where(c.benchmark_id == benchmark_id)

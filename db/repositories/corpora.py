@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import builtins
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
@@ -109,7 +110,7 @@ class Corpora(Repository):
 
     def articles(
         self, corpus_id: int, search: str = "", split: Split | None = None, offset: int = 0, limit: int = 50
-    ) -> list[ArticleRecord]:
+    ) -> builtins.list[ArticleRecord]:
         """A page of articles in store order; ``search`` looks into titles."""
         query = self._article_query(sa.select(*_ARTICLE), corpus_id, search, split)
         query = query.order_by(t.article.c.position).offset(offset).limit(limit)
@@ -135,7 +136,7 @@ class Corpora(Repository):
         """Articles by id, any number; ids that are gone are left out."""
         return {row.id: ArticleRecord(*row) for row in self._within(_ARTICLE, t.article.c.id, ids)}
 
-    def articles_by_title(self, corpus_id: int, title: str) -> list[ArticleRecord]:
+    def articles_by_title(self, corpus_id: int, title: str) -> builtins.list[ArticleRecord]:
         """Articles with exactly this title, most often one."""
         query = sa.select(*_ARTICLE).where(
             t.article.c.corpus_id == corpus_id, t.article.c.bucket == title_bucket(title), t.article.c.title == title
@@ -144,7 +145,7 @@ class Corpora(Repository):
 
     # --- sections and sentences -------------------------------------------------------------------------------------
 
-    def sections(self, article_id: int) -> list[SectionRecord]:
+    def sections(self, article_id: int) -> builtins.list[SectionRecord]:
         """The headings of an article, in page order."""
         query = sa.select(*_SECTION).where(t.section.c.article_id == article_id).order_by(t.section.c.position)
         return [_section(row) for row in self.connection.execute(query)]
@@ -153,14 +154,14 @@ class Corpora(Repository):
         """Sections by id, any number."""
         return {row.id: _section(row) for row in self._within(_SECTION, t.section.c.id, ids)}
 
-    def sections_of(self, article_ids: Iterable[int] | Ids) -> dict[int, list[SectionRecord]]:
+    def sections_of(self, article_ids: Iterable[int] | Ids) -> dict[int, builtins.list[SectionRecord]]:
         """The sections of each article, in page order."""
-        found: dict[int, list[SectionRecord]] = {}
+        found: dict[int, builtins.list[SectionRecord]] = {}
         for row in self._within(_SECTION, t.section.c.article_id, article_ids, t.section.c.position):
             found.setdefault(row.article_id, []).append(_section(row))
         return found
 
-    def sentences(self, article_id: int) -> list[Sentence]:
+    def sentences(self, article_id: int) -> builtins.list[Sentence]:
         """The sentences of an article, in page order."""
         query = sa.select(*_SENTENCE).where(t.sentence.c.article_id == article_id).order_by(t.sentence.c.position)
         return [Sentence(*row) for row in self.connection.execute(query)]
@@ -169,14 +170,16 @@ class Corpora(Repository):
         """Sentences by id, any number; ids that are gone are left out."""
         return {row.id: Sentence(*row) for row in self._within(_SENTENCE, t.sentence.c.id, ids)}
 
-    def sentences_of(self, article_ids: Iterable[int] | Ids) -> dict[int, list[Sentence]]:
+    def sentences_of(self, article_ids: Iterable[int] | Ids) -> dict[int, builtins.list[Sentence]]:
         """The sentences of each article, in page order."""
-        found: dict[int, list[Sentence]] = {}
+        found: dict[int, builtins.list[Sentence]] = {}
         for row in self._within(_SENTENCE, t.sentence.c.article_id, article_ids, t.sentence.c.position):
             found.setdefault(row.article_id, []).append(Sentence(*row))
         return found
 
-    def search_sentences(self, corpus_id: int, search: str, offset: int = 0, limit: int = 50) -> list[Sentence]:
+    def search_sentences(
+        self, corpus_id: int, search: str, offset: int = 0, limit: int = 50
+    ) -> builtins.list[Sentence]:
         """A page of the sentences that hold ``search``, in store order."""
         query = (
             sa.select(*_SENTENCE)
@@ -188,7 +191,7 @@ class Corpora(Repository):
 
     def iterate(
         self, corpus_id: int, splits: Iterable[Split] | None = None, batch: int = 200
-    ) -> Iterator[tuple[ArticleRecord, list[SectionRecord], list[Sentence]]]:
+    ) -> Iterator[tuple[ArticleRecord, builtins.list[SectionRecord], builtins.list[Sentence]]]:
         """Every article with its text, in store order, ``batch`` articles in memory at a time."""
         position, query = -1, sa.select(*_ARTICLE).where(t.article.c.corpus_id == corpus_id)
         if splits is not None:
@@ -206,7 +209,7 @@ class Corpora(Repository):
 
     def _within(
         self, columns: Sequence[sa.Column[Any]], key: sa.Column[int], ids: Iterable[int] | Ids, *order: sa.Column[Any]
-    ) -> Iterator[sa.Row[Any]]:
+    ) -> Iterator[Any]:
         for chunk in id_chunks(ids):
             yield from self.connection.execute(
                 sa.select(*columns).where(within(self.connection, key, chunk)).order_by(*order)

@@ -64,7 +64,7 @@ class Embeddings(Repository):
 
 def _packed(block: VectorBlock, dtype: str) -> tuple[str, str, int, int, bytes]:
     """(format, dtype, rows, dim, data). CSR: row starts int32, columns int32, values, one after the other."""
-    x = block.vectors
+    x: Any = block.vectors
     rows, dim = x.shape
     with np.errstate(over="ignore"):
         values = np.asarray(x.data if sparse.issparse(x) else x).astype(_DTYPES[dtype])

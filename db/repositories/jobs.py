@@ -7,6 +7,7 @@ lost its row (it was thought dead) learns so at its next beat and writes nothing
 
 from __future__ import annotations
 
+import builtins
 from collections.abc import Iterable
 from datetime import timedelta
 from typing import Any, NamedTuple
@@ -113,7 +114,7 @@ class Jobs(Repository):
         """End our job. Jobs that wait for it fail at once if it did not get done. False: it is not ours any more."""
         if not status.ended:
             raise ValueError(f"A job cannot finish as {status.value!r}.")
-        values = {"result": result or {}, "traceback": traceback}
+        values: dict[str, Any] = {"result": result or {}, "traceback": traceback}
         if status is JobStatus.DONE:
             values["progress"] = 1.0
         return self._end(_owned(id, owner), status, error, **values) > 0
@@ -124,7 +125,7 @@ class Jobs(Repository):
         ``interrupted``: an orderly stop of the worker, which does not count as an attempt.
         """
         where = _owned(id, owner) if owner is not None else sa.and_(t.job.c.id == id, t.job.c.status == _RUNNING)
-        values = {"status": _QUEUED, "owner": "", "heartbeat": None, "queued": now()}
+        values: dict[str, Any] = {"status": _QUEUED, "owner": "", "heartbeat": None, "queued": now()}
         if interrupted:
             values["attempt"] = sa.case((t.job.c.attempt > 0, t.job.c.attempt - 1), else_=0)
         return self.connection.execute(t.job.update().where(where).values(values)).rowcount > 0
@@ -134,15 +135,17 @@ class Jobs(Repository):
         unique = {(p.name, float(p.step)): float(p.value) for p in points}
         if not unique:
             return
-        known = sa.bindparam("at_name"), sa.bindparam("at_step")
-        old = t.job_metric.delete().where(
-            t.job_metric.c.job_id == id, t.job_metric.c.name == known[0], t.job_metric.c.step == known[1]
+        c = t.job_metric.c
+        same: tuple[sa.ColumnElement[bool], ...] = (
+            c.name == sa.bindparam("at_name"),
+            c.step == sa.bindparam("at_step"),
         )
+        old = t.job_metric.delete().where(c.job_id == id, *same)
         self.connection.execute(old, [{"at_name": name, "at_step": step} for name, step in unique])
         rows = [{"job_id": id, "name": name, "step": step, "value": value} for (name, step), value in unique.items()]
         self.connection.execute(t.job_metric.insert(), rows)
 
-    def metrics(self, id: int) -> list[MetricPoint]:
+    def metrics(self, id: int) -> builtins.list[MetricPoint]:
         """The curves of a job, by name and step."""
         c = t.job_metric.c
         query = sa.select(c.name, c.step, c.value).where(c.job_id == id).order_by(c.name, c.step)
@@ -182,13 +185,13 @@ class Jobs(Repository):
 
     # --- recovery ---------------------------------------------------------------------------------------------------
 
-    def stale(self, stale_s: float) -> list[int]:
+    def stale(self, stale_s: float) -> builtins.list[int]:
         """Running jobs whose owner has been silent for ``stale_s`` seconds."""
         old = t.job.c.heartbeat < now() - timedelta(seconds=stale_s)
         query = sa.select(t.job.c.id).where(t.job.c.status == _RUNNING, old)
         return [*self.connection.execute(query.order_by(t.job.c.id)).scalars()]
 
-    def waiting(self, older_than_s: float) -> list[int]:
+    def waiting(self, older_than_s: float) -> builtins.list[int]:
         """Jobs queued for longer than that which nothing holds back: their message may be lost."""
         earlier = t.job.alias("earlier")
         old = t.job.c.queued < now() - timedelta(seconds=older_than_s)
@@ -196,7 +199,7 @@ class Jobs(Repository):
         query = sa.select(t.job.c.id).where(t.job.c.status == _QUEUED, old, ~held)
         return [*self.connection.execute(query.order_by(t.job.c.id)).scalars()]
 
-    def dependents(self, id: int) -> list[int]:
+    def dependents(self, id: int) -> builtins.list[int]:
         """Queued jobs that wait for this one: what to put on the queue when it is done."""
         query = sa.select(t.job.c.id).where(t.job.c.after == id, t.job.c.status == _QUEUED)
         return [*self.connection.execute(query.order_by(t.job.c.id)).scalars()]
@@ -223,7 +226,7 @@ class Jobs(Repository):
         sentence = f"It had to wait for {called}, which {how}. Retry that job first."
         self._end(sa.and_(t.job.c.after == earlier.id, t.job.c.status == _QUEUED), JobStatus.FAILED, sentence)
 
-    def _reset(self, ids: list[int]) -> None:
+    def _reset(self, ids: builtins.list[int]) -> None:
         blank = {"owner": "", "error": "", "traceback": "", "message": "", "result": {}}
         times = {"queued": now(), "started": None, "heartbeat": None, "ended": None}
         state = {"status": _QUEUED, "progress": 0.0, "attempt": 0, "cancel": False}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import builtins
 import math
 from collections.abc import Iterable, Mapping, Sequence
 
@@ -110,7 +111,7 @@ class Runs(Repository):
             query = query.where(c.article_id == article_id)
         return {article: from_bytes(data, "<i4") for article, data in self.connection.execute(query)}
 
-    def scores(self, run_ids: Iterable[int] | Ids, per_article: bool = False) -> list[ScoreRecord]:
+    def scores(self, run_ids: Iterable[int] | Ids, per_article: bool = False) -> builtins.list[ScoreRecord]:
         """Means with their intervals, or the values of single articles, run by run."""
         c, found = t.score.c, []
         which = c.article_id.is_not(None) if per_article else c.article_id.is_(None)

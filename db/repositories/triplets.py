@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import builtins
 from collections.abc import Iterable
 from typing import Any
 
@@ -40,7 +41,7 @@ class Triplets(Repository):
         return self.get(self._insert(t.triplet_set, **values, counts={}, ready=False, created=now()))
 
     def add(self, set_id: int, split: Split, rows: TripletRows) -> None:
-        """Append triplets (their ``ids`` are ignored); call it with some 10,000 at a time to keep others waiting less."""
+        """Append triplets (their ``ids`` are ignored); some 10,000 at a time keep other writers waiting least."""
         columns = (rows.articles, rows.pivots, rows.positives, rows.negatives)
         if len({len(column) for column in columns}) != 1:
             raise DataError("The columns of a triplet block differ in length.")
@@ -108,13 +109,13 @@ class Triplets(Repository):
 
     def page(
         self, set_id: int, split: Split | None = None, search: str = "", offset: int = 0, limit: int = 20
-    ) -> list[TripletCard]:
+    ) -> builtins.list[TripletCard]:
         """A page of cards, split by split; ``search`` looks into pivots and article titles."""
         query = self._chosen(sa.select(t.triplet.c.id), set_id, split, search)
         query = query.order_by(t.triplet.c.split, t.triplet.c.id).offset(offset).limit(limit)
         return self.cards([*self.connection.execute(query).scalars()])
 
-    def cards(self, triplet_ids: Iterable[int] | Ids) -> list[TripletCard]:
+    def cards(self, triplet_ids: Iterable[int] | Ids) -> builtins.list[TripletCard]:
         """Triplets with everything a person needs to judge them, in the order asked for; gone ones are left out."""
         wanted = [int(i) for i in triplet_ids]
         columns = [*_ROW, t.triplet.c.split, t.triplet_set.c.kind]
