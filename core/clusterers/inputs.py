@@ -1,0 +1,73 @@
+"""What goes into a clusterer: checks, unit vectors and similarity matrices."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from scipy import sparse
+
+from core.errors import ConfigError, DataError
+from core.types import Matrix
+
+Square = npt.NDArray[np.float64]  # (n, n)
+MOST_ITEMS = 12_000
+"""A similarity matrix of this many items takes 1.2 GB."""
+
+
+def check_items(n: int, k: int | None) -> int:
+    """Return ``k``, or raise: the clusterer was not told it, or there are too few or too many items."""
+    if k is None:
+        raise ConfigError("This clusterer does not choose the number of clusters itself: give k.")
+    if k < 1:
+        raise ConfigError(f"The number of clusters must be at least 1, not {k}.")
+    if n < k:
+        raise DataError(f"{n} sentences cannot be divided into {k} clusters that are not empty. Use a smaller k.")
+    if n > MOST_ITEMS:
+        raise DataError(
+            f"{n:,} sentences are too many to compare all with all (at most {MOST_ITEMS:,}). Cluster them by article."
+        )
+    return k
+
+
+def checked(x: Matrix, k: int | None) -> tuple[Matrix, int]:
+    """Return the matrix as float64 (CSR stays sparse) and the number of clusters; raise on nonsense."""
+    if x.ndim != 2:
+        raise DataError(f"A clusterer needs one row of numbers a sentence, not an array of shape {x.shape}.")
+    k = check_items(x.shape[0], k)
+    matrix: Matrix = sparse.csr_array(x, dtype=np.float64) if sparse.issparse(x) else np.asarray(x, dtype=np.float64)
+    values = matrix.data if isinstance(matrix, sparse.csr_array) else matrix
+    if not np.isfinite(values).all():
+        raise DataError("The vectors hold values that are not finite. Embed the sentences again.")
+    return matrix, k
+
+
+def gram_matrix(x: Matrix) -> Square:
+    """(n, n) inner products of the rows, float64 and C-contiguous."""
+    product: Any = x @ x.T
+    return np.ascontiguousarray(product.toarray() if sparse.issparse(product) else product, dtype=np.float64)
+
+
+def unit_rows(x: Matrix) -> Matrix:
+    """Rows of length 1; a zero row stays zero, so that its similarity to everything, itself included, is 0."""
+    if isinstance(x, sparse.csr_array):
+        lengths = np.sqrt(np.asarray(x.multiply(x).sum(axis=1), dtype=np.float64)).ravel()
+        return sparse.csr_array(sparse.diags_array(_inverse(lengths)) @ x)
+    return np.asarray(x * _inverse(np.linalg.norm(x, axis=1))[:, None])
+
+
+def cosine_matrix(x: Matrix) -> Square:
+    """(n, n) cosines of the rows of a dense or CSR matrix."""
+    return gram_matrix(unit_rows(x))
+
+
+def kernel_seed(seed: int) -> Any:
+    """Fold any whole number into the 64 bits that a compiled kernel takes."""
+    return np.uint64(seed % 2**64)
+
+
+def _inverse(lengths: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+    inverse = np.zeros_like(lengths)
+    np.divide(1.0, lengths, out=inverse, where=lengths > 0)
+    return inverse

@@ -1,0 +1,354 @@
+"""Compiled loops of Iclust, its annealed form, and Lloyd's algorithm, all on a similarity matrix.
+
+They live in one file on purpose: numba's cache notices a change only in the file of the function it compiled.
+Shapes: ``s`` (n, n) float64 similarities; ``labels`` (n,) int64; ``sums`` (k, n), ``sums[c, i]`` = Σ_{j∈c} s[i, j]
+(M of the specification, transposed so that a move touches two contiguous rows); ``within`` (k,), ``within[c]`` =
+Σ_{i,j∈c} s[i, j]; ``sizes`` (k,). Random numbers are SplitMix64, so that results do not depend on the platform.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numba import njit
+
+_GOLDEN = np.uint64(0x9E3779B97F4A7C15)
+_FIRST = np.uint64(0xBF58476D1CE4E5B9)
+_SECOND = np.uint64(0x94D049BB133111EB)
+_TINY = 1e-12
+
+
+@njit(cache=True)
+def _next(state: Any) -> Any:
+    state[0] += _GOLDEN
+    x = state[0]
+    x = (x ^ (x >> np.uint64(30))) * _FIRST
+    x = (x ^ (x >> np.uint64(27))) * _SECOND
+    return x ^ (x >> np.uint64(31))
+
+
+@njit(cache=True)
+def _below(state: Any, bound: int) -> Any:
+    return np.int64(_next(state) % np.uint64(bound))
+
+
+@njit(cache=True)
+def _uniform(state: Any) -> Any:
+    return np.float64(_next(state) >> np.uint64(11)) / 9007199254740992.0
+
+
+@njit(cache=True)
+def _shuffle(items: Any, state: Any) -> None:
+    for i in range(len(items) - 1, 0, -1):
+        j = _below(state, i + 1)
+        items[i], items[j] = items[j], items[i]
+
+
+@njit(cache=True)
+def random_partition(n: int, k: int, state: Any) -> Any:
+    """(n,) labels: one random item for every cluster, the rest uniform; no cluster is empty. ``n`` ≥ ``k``."""
+    order = np.arange(n)
+    _shuffle(order, state)
+    labels = np.empty(n, np.int64)
+    for place in range(n):
+        labels[order[place]] = place if place < k else _below(state, k)
+    return labels
+
+
+@njit(cache=True)
+def cluster_sums(s: Any, labels: Any, k: int) -> Any:
+    """Compute ``sums``, ``within`` and ``sizes`` of a partition from nothing."""
+    n = len(labels)
+    sums, within, sizes = np.zeros((k, n)), np.zeros(k), np.zeros(k, np.int64)
+    for i in range(n):
+        sums[labels[i]] += s[i]
+        sizes[labels[i]] += 1
+    for i in range(n):
+        within[labels[i]] += sums[labels[i], i]
+    return sums, within, sizes
+
+
+@njit(cache=True)
+def move(s: Any, sums: Any, within: Any, sizes: Any, i: Any, source: Any, target: Any) -> None:
+    """Take item ``i`` out of ``source`` and put it into ``target``, updating sums, within and sizes."""
+    within[source] -= 2 * sums[source, i] - s[i, i]
+    within[target] += 2 * sums[target, i] + s[i, i]
+    sums[source] -= s[i]
+    sums[target] += s[i]
+    sizes[source] -= 1
+    sizes[target] += 1
+
+
+@njit(cache=True)
+def _value(within: float, size: int, off: int, temperature: float, n: int) -> float:
+    """Compute what a cluster adds to n·F: S_c/(n_c - off) + T·n_c·ln(n_c/n). ``off`` is 1 without the diagonal."""
+    value = within / (size - off) if size > off else 0.0
+    if temperature > 0.0 and size > 0:
+        value += temperature * size * np.log(size / n)
+    return value
+
+
+@njit(cache=True)
+def hard_objective(s: Any, labels: Any, k: int, temperature: float, off: int) -> float:
+    """F of a hard partition, from nothing."""
+    n = len(labels)
+    _, within, sizes = cluster_sums(s, labels, k)
+    total = 0.0
+    for c in range(k):
+        total += _value(within[c], sizes[c], off, temperature, n)
+    return total / n
+
+
+@njit(cache=True)
+def sequential(s: Any, labels: Any, k: int, temperature: float, off: int, sweeps: int, state: Any) -> Any:
+    """Move single items until a sweep moves none (C.3), changing ``labels`` in place; returns F, which never falls."""
+    n = len(labels)
+    sums, within, sizes = cluster_sums(s, labels, k)
+    values = np.empty(k)
+    for c in range(k):
+        values[c] = _value(within[c], sizes[c], off, temperature, n)
+    order = np.arange(n)
+    for _ in range(sweeps):
+        _shuffle(order, state)
+        moved = False
+        for i in order:
+            a = labels[i]
+            if sizes[a] == 1:
+                continue
+            own = s[i, i]
+            left = _value(within[a] - 2 * sums[a, i] + own, sizes[a] - 1, off, temperature, n)
+            best, target = values[a] - left, a
+            best += _TINY * (1.0 + abs(best))
+            for c in range(k):
+                if c != a:
+                    gain = _value(within[c] + 2 * sums[c, i] + own, sizes[c] + 1, off, temperature, n) - values[c]
+                    if gain > best:
+                        best, target = gain, c
+            if target != a:
+                move(s, sums, within, sizes, i, a, target)
+                labels[i] = target
+                values[a] = left
+                values[target] = _value(within[target], sizes[target], off, temperature, n)
+                moved = True
+        if not moved:
+            break
+    return values.sum() / n
+
+
+@njit(cache=True)
+def iclust(s: Any, k: int, restarts: int, sweeps: int, temperature: float, off: int, seed: int) -> Any:
+    """Best of ``restarts`` random starts: (labels, F)."""
+    state = np.array([seed], np.uint64)
+    best, best_labels = -np.inf, np.zeros(len(s), np.int64)
+    for _ in range(restarts):
+        labels = random_partition(len(s), k, state)
+        found = sequential(s, labels, k, temperature, off, sweeps, state)
+        if found > best:
+            best, best_labels = found, labels
+    return best_labels, best
+
+
+@njit(cache=True)
+def soft_objective(s: Any, p: Any, temperature: float) -> float:
+    """F = ⟨s⟩ - T·I(C; i) of soft assignments ``p`` (n, k), natural logarithms."""
+    n, k = p.shape
+    total = 0.0
+    for c in range(k):
+        weight = p[:, c].sum()
+        if weight <= 0.0:
+            continue
+        total += p[:, c] @ (s @ np.ascontiguousarray(p[:, c])) / (weight * n)
+        for i in range(n):
+            if p[i, c] > 0.0:
+                total -= temperature * p[i, c] * np.log(p[i, c] * n / weight) / n
+    return total
+
+
+@njit(cache=True)
+def soft_rounds(s: Any, p: Any, temperature: float, tolerance: float, rounds: int) -> int:
+    """Iterate P(C|i) ∝ P(C)·exp{[2 s(C;i) - s(C)]/T} item by item, in place; returns the rounds it took.
+
+    Stops when no P(C|i) moved by more than ``tolerance`` in a round.
+    """
+    n, k = p.shape
+    sums = np.ascontiguousarray(p.T) @ s
+    weights = p.sum(axis=0)
+    within = np.empty(k)
+    for c in range(k):
+        within[c] = sums[c] @ np.ascontiguousarray(p[:, c])
+    new = np.empty(k)
+    for round_ in range(rounds):
+        largest = 0.0
+        for i in range(n):
+            for c in range(k):
+                new[c] = -np.inf
+                if weights[c] > _TINY:
+                    pull = 2 * sums[c, i] / weights[c] - within[c] / weights[c] ** 2
+                    new[c] = np.log(weights[c] / n) + pull / temperature
+            new[:] = np.exp(new - new.max())
+            new /= new.sum()
+            for c in range(k):
+                change = new[c] - p[i, c]
+                if abs(change) > _TINY:
+                    largest = max(largest, abs(change))
+                    within[c] += 2 * change * sums[c, i] + change * change * s[i, i]
+                    weights[c] += change
+                    sums[c] += change * s[i]
+                    p[i, c] = new[c]
+        if largest < tolerance:
+            return round_ + 1
+    return rounds
+
+
+@njit(cache=True)
+def harden(s: Any, p: Any) -> Any:
+    """(n,) labels by largest P(C|i); an empty cluster is given the item least similar to its own cluster."""
+    n, k = p.shape
+    labels = np.empty(n, np.int64)
+    for i in range(n):
+        labels[i] = np.argmax(p[i])
+    for c in range(k):
+        sums, _, sizes = cluster_sums(s, labels, k)
+        if sizes[c] > 0:
+            continue
+        least, chosen = np.inf, -1
+        for i in range(n):
+            a = labels[i]
+            if sizes[a] > 1 and sums[a, i] / sizes[a] < least:
+                least, chosen = sums[a, i] / sizes[a], i
+        labels[chosen] = c
+    return labels
+
+
+@njit(cache=True)
+def anneal(
+    s: Any, k: int, temperatures: Any, restarts: int, tolerance: float, rounds: int, sweeps: int, seed: int
+) -> Any:
+    """Best of ``restarts`` annealed runs, hardened and finished by single moves at T = 0: (labels, F)."""
+    state = np.array([seed], np.uint64)
+    best, best_labels = -np.inf, np.zeros(len(s), np.int64)
+    for _ in range(restarts):
+        p = np.empty((len(s), k))
+        for i in range(len(s)):
+            for c in range(k):
+                p[i, c] = 0.5 + _uniform(state)
+            p[i] /= p[i].sum()
+        for temperature in temperatures:
+            soft_rounds(s, p, temperature, tolerance, rounds)
+        labels = harden(s, p)
+        found = sequential(s, labels, k, 0.0, 0, sweeps, state)
+        if found > best:
+            best, best_labels = found, labels
+    return best_labels, best
+
+
+@njit(cache=True)
+def plus_plus(gram: Any, k: int, candidates: int, state: Any) -> Any:
+    """(k,) items chosen by k-means++: each with probability proportional to its squared distance from the chosen.
+
+    With several ``candidates`` a draw keeps the one that lowers the sum of distances most (greedy k-means++).
+    """
+    n = len(gram)
+    diagonal = np.diag(gram).copy()
+    chosen = np.empty(k, np.int64)
+    chosen[0] = _below(state, n)
+    nearest = np.maximum(diagonal + diagonal[chosen[0]] - 2 * gram[chosen[0]], 0.0)
+    nearest[chosen[0]] = 0.0
+    for c in range(1, k):
+        cumulated = np.cumsum(nearest)
+        best, kept = np.inf, nearest
+        for _ in range(candidates):
+            if cumulated[-1] > 0.0:
+                item = min(np.searchsorted(cumulated, _uniform(state) * cumulated[-1], side="right"), n - 1)
+            else:
+                item = _below(state, n)
+            left = np.minimum(nearest, np.maximum(diagonal + diagonal[item] - 2 * gram[item], 0.0))
+            left[item] = 0.0
+            if left.sum() < best:
+                best, kept, chosen[c] = left.sum(), left, item
+        nearest = kept
+    return chosen
+
+
+@njit(cache=True)
+def _distance(gram: Any, sums: Any, within: Any, sizes: Any, i: int, c: int, spherical: bool) -> Any:
+    """Item to centre: squared Euclidean, or 1 - cosine for centres that are normalised sums of unit vectors."""
+    if sizes[c] == 0:
+        return np.inf
+    if spherical:
+        return 1.0 - sums[c, i] / np.sqrt(within[c]) if within[c] > _TINY else 1.0
+    return gram[i, i] - 2 * sums[c, i] / sizes[c] + within[c] / sizes[c] ** 2
+
+
+@njit(cache=True)
+def _fill_empty(labels: Any, distances: Any, sizes: Any) -> None:
+    """Give every empty cluster the item farthest from its centre, out of a cluster that can spare one."""
+    for c in range(len(sizes)):
+        if sizes[c] > 0:
+            continue
+        farthest, chosen = -np.inf, -1
+        for i in range(len(labels)):
+            if sizes[labels[i]] > 1 and distances[i] > farthest:
+                farthest, chosen = distances[i], i
+        sizes[labels[chosen]] -= 1
+        sizes[c] = 1
+        labels[chosen] = c
+        distances[chosen] = 0.0
+
+
+@njit(cache=True)
+def lloyd_from(gram: Any, labels: Any, k: int, iterations: int, spherical: bool) -> Any:
+    """Lloyd's algorithm from a partition, in place; returns the sum of distances. No cluster ends empty.
+
+    Centres are never formed: ‖x_i - μ_c‖² = g_ii - 2 Σ_{j∈c} g_ij/n_c + Σ_{j,l∈c} g_jl/n_c².
+    """
+    n = len(labels)
+    distances = np.zeros(n)
+    for _ in range(iterations):
+        sums, within, sizes = cluster_sums(gram, labels, k)
+        changed = False
+        counts = np.zeros(k, np.int64)
+        for i in range(n):
+            target = labels[i]
+            nearest = _distance(gram, sums, within, sizes, i, target, spherical)
+            for c in range(k):
+                distance = _distance(gram, sums, within, sizes, i, c, spherical)
+                if distance < nearest - _TINY * (1.0 + gram[i, i]):
+                    nearest, target = distance, c
+            changed = changed or target != labels[i]
+            labels[i], distances[i] = target, nearest
+            counts[target] += 1
+        _fill_empty(labels, distances, counts)
+        if not changed:
+            break
+    sums, within, sizes = cluster_sums(gram, labels, k)
+    total = 0.0
+    for i in range(n):
+        total += _distance(gram, sums, within, sizes, i, labels[i], spherical)
+    return total
+
+
+@njit(cache=True)
+def lloyd(gram: Any, k: int, restarts: int, iterations: int, candidates: int, spherical: bool, seed: int) -> Any:
+    """Best of ``restarts`` k-means++ starts: (labels, sum of distances)."""
+    state = np.array([seed], np.uint64)
+    n = len(gram)
+    best, best_labels = np.inf, np.zeros(n, np.int64)
+    for _ in range(restarts):
+        centres = plus_plus(gram, k, candidates, state)
+        labels = np.empty(n, np.int64)
+        distances = np.empty(n)
+        sizes = np.zeros(k, np.int64)
+        for i in range(n):
+            apart = np.empty(k)
+            for c in range(k):
+                apart[c] = gram[i, i] + gram[centres[c], centres[c]] - 2 * gram[i, centres[c]]
+            labels[i] = np.argmin(apart)
+            distances[i] = apart[labels[i]]
+            sizes[labels[i]] += 1
+        _fill_empty(labels, distances, sizes)
+        found = lloyd_from(gram, labels, k, iterations, spherical)
+        if found < best:
+            best, best_labels = found, labels
+    return best_labels, best
