@@ -19,15 +19,79 @@ from core.types import Article
 _CHARSET = re.compile(rb"<meta[^>]{0,200}?charset\s*=\s*[\"']?\s*([\w.:-]{2,40})", re.IGNORECASE)
 _HEADINGS = {f"h{level}": level for level in range(1, 7)}
 _LISTS = frozenset(("ul", "ol", "dl", "menu"))
-_VOID = frozenset("area base br col embed hr img input link meta source track wbr".split())
-_DROPPED = frozenset(
-    "script style noscript template nav header footer aside table figure figcaption svg math form button select "
-    "textarea iframe object audio video canvas code pre".split()
+_VOID = frozenset(
+    ["area", "base", "br", "col", "embed", "hr", "img", "input", "link", "meta", "source", "track", "wbr"]
 )
-_DROPPED_CLASSES = frozenset("reference mw-editsection hatnote noprint navbox toc infobox thumb reflist".split())
+_DROPPED = frozenset(
+    [
+        "script",
+        "style",
+        "noscript",
+        "template",
+        "nav",
+        "header",
+        "footer",
+        "aside",
+        "table",
+        "figure",
+        "figcaption",
+        "svg",
+        "math",
+        "form",
+        "button",
+        "select",
+        "textarea",
+        "iframe",
+        "object",
+        "audio",
+        "video",
+        "canvas",
+        "code",
+        "pre",
+    ]
+)
+_DROPPED_CLASSES = frozenset(
+    ["reference", "mw-editsection", "hatnote", "noprint", "navbox", "toc", "infobox", "thumb", "reflist"]
+)
 _INLINE = frozenset(
-    "a abbr b bdi bdo big cite code data del dfn em font i ins kbd label mark q rp rt ruby s samp small span strike "
-    "strong sub sup time tt u var wbr img".split()
+    [
+        "a",
+        "abbr",
+        "b",
+        "bdi",
+        "bdo",
+        "big",
+        "cite",
+        "code",
+        "data",
+        "del",
+        "dfn",
+        "em",
+        "font",
+        "i",
+        "ins",
+        "kbd",
+        "label",
+        "mark",
+        "q",
+        "rp",
+        "rt",
+        "ruby",
+        "s",
+        "samp",
+        "small",
+        "span",
+        "strike",
+        "strong",
+        "sub",
+        "sup",
+        "time",
+        "tt",
+        "u",
+        "var",
+        "wbr",
+        "img",
+    ]
 )
 
 

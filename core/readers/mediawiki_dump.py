@@ -30,8 +30,27 @@ _DISAMBIGUATION = re.compile(
     re.IGNORECASE,
 )
 _NAMESPACES = frozenset(
-    "talk user wikipedia file image mediawiki template help category portal book draft module timedtext special media "
-    "topic gadget project".split()
+    [
+        "talk",
+        "user",
+        "wikipedia",
+        "file",
+        "image",
+        "mediawiki",
+        "template",
+        "help",
+        "category",
+        "portal",
+        "book",
+        "draft",
+        "module",
+        "timedtext",
+        "special",
+        "media",
+        "topic",
+        "gadget",
+        "project",
+    ]
 )
 _WANTED = frozenset({"title", "ns", "id", "text", "model", "sitename", "dbname", "base", "namespace"})
 

@@ -104,7 +104,7 @@ def packing_of(head: bytes) -> str:
 
 def _unpacked(raw: IO[bytes], packing: str) -> IO[bytes]:
     openers = {"gzip": gzip.open, "bzip2": bz2.open, "xz": lzma.open}
-    return openers[packing](raw, "rb") if packing else raw  # type: ignore[operator, no-any-return]
+    return openers[packing](raw, "rb") if packing else raw  # type: ignore[operator]
 
 
 @contextmanager

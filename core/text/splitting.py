@@ -12,11 +12,11 @@ from collections import deque
 from collections.abc import Iterable, Iterator
 from concurrent.futures import Future, ProcessPoolExecutor
 from dataclasses import replace
-from functools import lru_cache
+from functools import cache
 from importlib.resources import files
 from multiprocessing import get_context
 
-import regex
+import regex  # type: ignore[import-untyped]
 
 from core.errors import ConfigError, UnknownNameError
 from core.types import Article, Paragraph, Section
@@ -51,10 +51,11 @@ _BEFORE_STOP = regex.compile(rf"([\w.\-]*)([{_CLOSERS}%]*)(\.+)$")
 _DIGITS = frozenset("0123456789")
 
 
-@lru_cache(maxsize=None)
+@cache
 def _prefixes(language: str) -> tuple[frozenset[str], frozenset[str], int]:
     """Abbreviations of a language: those that never end a sentence, those only before a number; longest length."""
-    always, numeric = set(), set()
+    always: set[str] = set()
+    numeric: set[str] = set()
     for line in (_PREFIXES / f"{language}.txt").read_text(encoding="utf-8").splitlines():
         word = line.partition("#")[0].strip()
         if word:

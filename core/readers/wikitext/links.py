@@ -5,16 +5,88 @@ from __future__ import annotations
 import re
 
 FILES = frozenset(
-    "file image media datei bild fichier archivo imagen immagine ficheiro imagem arquivo bestand afbeelding plik "
-    "grafika fil tiedosto kuva soubor súbor fájl kép файл изображение αρχείο εικόνα dosya resim vaizdas attēls "
-    "mynd slika datoteka fitxer fișier imagine".split()
+    [
+        "file",
+        "image",
+        "media",
+        "datei",
+        "bild",
+        "fichier",
+        "archivo",
+        "imagen",
+        "immagine",
+        "ficheiro",
+        "imagem",
+        "arquivo",
+        "bestand",
+        "afbeelding",
+        "plik",
+        "grafika",
+        "fil",
+        "tiedosto",
+        "kuva",
+        "soubor",
+        "súbor",
+        "fájl",
+        "kép",
+        "файл",
+        "изображение",
+        "αρχείο",
+        "εικόνα",
+        "dosya",
+        "resim",
+        "vaizdas",
+        "attēls",
+        "mynd",
+        "slika",
+        "datoteka",
+        "fitxer",
+        "fișier",
+        "imagine",
+    ]
 )
 CATEGORIES = frozenset(
-    "category kategorie catégorie categoría categoria categorie kategoria kategori luokka kategória категория "
-    "κατηγορία kategorija flokkur".split()
+    [
+        "category",
+        "kategorie",
+        "catégorie",
+        "categoría",
+        "categoria",
+        "categorie",
+        "kategoria",
+        "kategori",
+        "luokka",
+        "kategória",
+        "категория",
+        "κατηγορία",
+        "kategorija",
+        "flokkur",
+    ]
 )
 _LANGUAGE = re.compile(r"(?:[a-z]{2,3}|simple|[a-z]{2,3}(?:-[a-z]+)+|be-x-old|map-bms|roa-rup)$")
-_INTERWIKI = frozenset("w wikt wiktionary s wikisource b q wikiquote n v c commons d m meta species voy mw wp".split())
+_INTERWIKI = frozenset(
+    [
+        "w",
+        "wikt",
+        "wiktionary",
+        "s",
+        "wikisource",
+        "b",
+        "q",
+        "wikiquote",
+        "n",
+        "v",
+        "c",
+        "commons",
+        "d",
+        "m",
+        "meta",
+        "species",
+        "voy",
+        "mw",
+        "wp",
+    ]
+)
 _EXTERNAL = re.compile(
     r"\[(?:https?:|ftps?:|news:|mailto:|irc:|gopher:|//)[^\s\[\]<>]*+[ \t]*+([^\[\]\n]*+)\]", re.IGNORECASE
 )

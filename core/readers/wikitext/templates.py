@@ -1,6 +1,6 @@
 """Templates ``{{…}}``, their parameters ``{{{…}}}`` and tables ``{|…|}``: one pass with a stack.
 
-Tables go. A template goes too, unless it stands for text (see ``template_values``). What is nested is resolved from
+Tables go. A template goes too, unless it stands for text (see ``template_names``). What is nested is resolved from
 the inside, so every character is looked at once per level, and levels are bounded as in MediaWiki.
 """
 
@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 
-from core.readers.wikitext.template_values import expand
+from core.readers.wikitext.template_names import expand
 
 _MARK = re.compile(r"\{\{++|\}\}++|\{\|(?!\})|\|\}(?!\}(?!\}))")
 _DEPTH = 40
@@ -88,7 +88,7 @@ def _begins_line(text: str, at: int) -> bool:
 
 
 def _without_broken(stack: _Stack) -> str:
-    """Join the output; after a bracket that was never closed, drop the rest of its paragraph (table: of its section)."""
+    """Join the output; what was never closed takes the rest of its paragraph along (a table: of its section)."""
     tail = ""
     while stack.open:
         start, braces = stack.open.pop()
