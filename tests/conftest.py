@@ -1,0 +1,109 @@
+"""Fixtures that every test may use: a home of its own, settings, stores on both engines, shared data."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import hypothesis
+import pytest
+
+from db.settings import Settings
+from db.store import Store
+from tests.servers import PostgresServer, postgres_server, redis_server
+
+__all__ = ["postgres_server", "redis_server"]
+
+ROOT = Path(__file__).resolve().parents[1]
+
+hypothesis.settings.register_profile(
+    "themescope",
+    deadline=None,
+    derandomize=True,
+    database=None,
+    max_examples=50,
+    suppress_health_check=[hypothesis.HealthCheck.too_slow, hypothesis.HealthCheck.function_scoped_fixture],
+)
+hypothesis.settings.load_profile("themescope")
+
+
+@pytest.fixture(autouse=True)
+def themescope_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A data folder of the test's own, also for the processes it starts."""
+    home = tmp_path / "home"
+    monkeypatch.setenv("THEMESCOPE_HOME", str(home))
+    monkeypatch.delenv("DATABASE_URL", raising=False)
+    monkeypatch.delenv("QUEUE_URL", raising=False)
+    return home
+
+
+@pytest.fixture
+def settings(themescope_home: Path) -> Settings:
+    """Settings of a store and a queue on SQLite, in the test's own folder; nothing is made yet."""
+    return Settings.from_environment()
+
+
+@pytest.fixture(scope="session")
+def empty_sqlite_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A migrated SQLite file to copy; migrating anew for each test would take ten times as long."""
+    folder = tmp_path_factory.mktemp("template")
+    store = Store(Settings.in_folder(folder))
+    store.migrate()
+    store.close()
+    return folder / "themescope.db"
+
+
+@pytest.fixture(scope="session")
+def postgres_url(postgres_server: PostgresServer) -> str:
+    """A migrated database, to be emptied between tests."""
+    url = postgres_server.new_database()
+    store = Store(Settings.in_folder(Path("unused"), url))
+    store.migrate()
+    store.close()
+    return url
+
+
+@pytest.fixture
+def sqlite_store(settings: Settings, empty_sqlite_file: Path) -> Iterator[Store]:
+    """An empty, migrated store on SQLite."""
+    settings.home.mkdir(parents=True)
+    shutil.copy(empty_sqlite_file, settings.home / "themescope.db")
+    store = Store(settings)
+    yield store
+    store.close()
+
+
+@pytest.fixture(params=["sqlite", pytest.param("postgres", marks=pytest.mark.postgres)])
+def store(request: pytest.FixtureRequest, themescope_home: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Store]:
+    """An empty, migrated store, on each engine in turn; the environment points to it."""
+    if request.param == "sqlite":
+        yield request.getfixturevalue("sqlite_store")
+        return
+    url = request.getfixturevalue("postgres_url")
+    monkeypatch.setenv("DATABASE_URL", url)
+    store = Store(Settings.in_folder(themescope_home, url))
+    yield store
+    store.close()
+    _empty(url)
+
+
+@pytest.fixture(scope="session")
+def shared_data() -> Path:
+    """The folder of real data beside the repository; skips where it is not."""
+    folder = Path(os.environ.get("THEMESCOPE_SHARED_DATA") or ROOT.parent / "shared" / "data")
+    if not folder.is_dir():
+        pytest.skip("The shared data is not here. Set THEMESCOPE_SHARED_DATA to its folder.")
+    return folder
+
+
+def _empty(url: str) -> None:
+    """Remove every row and start the ids anew."""
+    import psycopg
+
+    from db.tables import metadata
+
+    tables = ", ".join(f'"{table.name}"' for table in metadata.sorted_tables)
+    with psycopg.connect(url) as connection:
+        connection.execute(f"TRUNCATE {tables} RESTART IDENTITY CASCADE")

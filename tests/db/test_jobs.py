@@ -1,0 +1,350 @@
+from __future__ import annotations
+
+import math
+from concurrent.futures import ThreadPoolExecutor
+from datetime import UTC, datetime, timedelta
+
+import pytest
+import sqlalchemy as sa
+
+from core.errors import StoreError, UnknownNameError
+from core.records import JobRecord, JobStatus, MetricPoint
+from db import tables as t
+from db.repositories.jobs import Beat
+from db.store import Store
+
+
+def add(store: Store, title: str = "Import", after: int | None = None) -> int:
+    with store.writing() as w:
+        return w.jobs.add("import-corpus", title, {"files": ["a.xml"]}, after=after).id
+
+
+def claim(store: Store, id: int, owner: str = "me", stale_s: float = 30) -> JobRecord | None:
+    with store.writing() as w:
+        return w.jobs.claim(id, owner, stale_s)
+
+
+def finish(store: Store, id: int, status: JobStatus, owner: str = "me", **about: str) -> bool:
+    with store.writing() as w:
+        return w.jobs.finish(id, owner, status, **about)
+
+
+def get(store: Store, id: int) -> JobRecord:
+    with store.reading() as r:
+        return r.jobs.get(id)
+
+
+def grow_old(store: Store, id: int, seconds: float) -> None:
+    past = datetime.now(UTC) - timedelta(seconds=seconds)
+    with store.writing() as w:
+        update = t.job.update().where(t.job.c.id == id)
+        w.jobs.connection.execute(update.values(queued=past))
+        w.jobs.connection.execute(update.where(t.job.c.heartbeat.is_not(None)).values(heartbeat=past))
+
+
+class TestLife:
+    def test_a_new_job_is_queued(self, store: Store) -> None:
+        job = get(store, add(store))
+        assert (job.status, job.attempt, job.progress, job.owner) == (JobStatus.QUEUED, 0, 0.0, "")
+        assert job.args == {"files": ["a.xml"]}
+        assert job.created.tzinfo is not None and abs(job.created - datetime.now(UTC)) < timedelta(seconds=10)
+        assert job.started is None and job.heartbeat is None and job.ended is None
+
+    def test_claim_beat_finish(self, store: Store) -> None:
+        id = add(store)
+        claimed = claim(store, id)
+        assert claimed is not None
+        assert (claimed.status, claimed.owner, claimed.attempt) == (JobStatus.RUNNING, "me", 1)
+        with store.writing() as w:
+            assert w.jobs.beat(id, "me", 0.5, "half") == Beat(owned=True, cancel=False)
+        assert (get(store, id).progress, get(store, id).message) == (0.5, "half")
+        with store.writing() as w:
+            assert w.jobs.finish(id, "me", JobStatus.DONE, result={"corpus": 7})
+        job = get(store, id)
+        assert (job.status, job.progress, job.result) == (JobStatus.DONE, 1.0, {"corpus": 7})
+        assert job.ended is not None and job.started is not None and job.ended >= job.started
+
+    def test_an_unknown_job_is_named(self, store: Store) -> None:
+        with store.reading() as r, pytest.raises(UnknownNameError, match="no job called '77'"):
+            r.jobs.get(77)
+        assert claim(store, 77) is None
+
+    def test_an_error_is_kept(self, store: Store) -> None:
+        id = add(store)
+        claim(store, id)
+        assert finish(store, id, JobStatus.FAILED, error="The file is broken.", traceback="Traceback …")
+        assert (get(store, id).error, get(store, id).traceback) == ("The file is broken.", "Traceback …")
+
+    def test_newest_first_and_by_status(self, store: Store) -> None:
+        first, second, third = add(store), add(store), add(store)
+        claim(store, second)
+        with store.reading() as r:
+            assert [job.id for job in r.jobs.list()] == [third, second, first]
+            assert [job.id for job in r.jobs.list(limit=1)] == [third]
+            assert [job.id for job in r.jobs.list(status=JobStatus.RUNNING)] == [second]
+            both = r.jobs.list(status=[JobStatus.RUNNING, JobStatus.QUEUED])
+            assert [job.id for job in both] == [third, second, first]
+            assert r.jobs.counts()[JobStatus.QUEUED] == 2
+
+    def test_ids_are_never_used_again(self, store: Store) -> None:
+        id = add(store)
+        claim(store, id)
+        finish(store, id, JobStatus.DONE)
+        with store.writing() as w:
+            w.jobs.delete(id)
+        assert add(store) > id
+
+    def test_finish_needs_an_end(self, store: Store) -> None:
+        with store.writing() as w, pytest.raises(ValueError, match="running"):
+            w.jobs.finish(1, "me", JobStatus.RUNNING)
+
+
+class TestOwnership:
+    def test_a_job_is_claimed_once(self, store: Store) -> None:
+        id = add(store)
+        assert claim(store, id, "one") is not None
+        assert claim(store, id, "two") is None
+
+    def test_of_many_at_once_one_wins(self, store: Store) -> None:
+        id = add(store)
+        with ThreadPoolExecutor(8) as pool:
+            claims = list(pool.map(lambda n: claim(store, id, f"worker {n}"), range(8)))
+        assert sum(c is not None for c in claims) == 1
+        assert get(store, id).attempt == 1
+
+    def test_a_silent_owner_loses_the_job(self, store: Store) -> None:
+        id = add(store)
+        claim(store, id, "one")
+        grow_old(store, id, 60)
+        taken = claim(store, id, "two", stale_s=30)
+        assert taken is not None and (taken.owner, taken.attempt) == ("two", 2)
+        with store.writing() as w:
+            assert w.jobs.beat(id, "one", 0.9) == Beat(owned=False, cancel=False)
+            assert not w.jobs.finish(id, "one", JobStatus.DONE)
+            assert not w.jobs.requeue(id, "one")
+        assert (get(store, id).status, get(store, id).progress) == (JobStatus.RUNNING, 0.0)
+
+    def test_a_beating_owner_keeps_it(self, store: Store) -> None:
+        id = add(store)
+        claim(store, id, "one")
+        grow_old(store, id, 60)
+        with store.writing() as w:
+            w.jobs.beat(id, "one")
+        assert claim(store, id, "two", stale_s=30) is None
+
+    def test_an_ended_job_is_not_claimed(self, store: Store) -> None:
+        id = add(store)
+        claim(store, id)
+        finish(store, id, JobStatus.DONE)
+        assert claim(store, id, stale_s=0) is None
+
+    def test_started_is_the_first_start(self, store: Store) -> None:
+        id = add(store)
+        first = claim(store, id)
+        with store.writing() as w:
+            assert w.jobs.requeue(id, "me")
+        second = claim(store, id)
+        assert first is not None and second is not None
+        assert second.started == first.started and second.attempt == 2
+
+    def test_an_orderly_interruption_is_no_attempt(self, store: Store) -> None:
+        id = add(store)
+        for _ in range(3):
+            job = claim(store, id)
+            assert job is not None and job.attempt == 1
+            with store.writing() as w:
+                assert w.jobs.requeue(id, "me", interrupted=True)
+
+
+class TestRecovery:
+    def test_stale(self, store: Store) -> None:
+        old, young, queued = add(store), add(store), add(store)
+        claim(store, old)
+        claim(store, young)
+        grow_old(store, old, 60)
+        grow_old(store, queued, 60)
+        with store.reading() as r:
+            assert r.jobs.stale(30) == [old]
+
+    def test_waiting(self, store: Store) -> None:
+        lost, fresh, running = add(store), add(store), add(store)
+        held = add(store, after=running)
+        claim(store, running)
+        for id in (lost, held):
+            grow_old(store, id, 120)
+        with store.reading() as r:
+            assert r.jobs.waiting(60) == [lost]
+            assert r.jobs.waiting(0) == [lost, fresh]
+        finish(store, running, JobStatus.DONE)
+        with store.reading() as r:
+            assert r.jobs.waiting(60) == [lost, held]
+
+    def test_a_requeued_job_waits_from_then(self, store: Store) -> None:
+        id = add(store)
+        claim(store, id)
+        grow_old(store, id, 120)
+        with store.writing() as w:
+            assert w.jobs.requeue(id)
+        with store.reading() as r:
+            assert r.jobs.waiting(60) == []
+
+
+class TestChains:
+    def test_a_job_waits_for_the_earlier_one(self, store: Store) -> None:
+        first = add(store)
+        second = add(store, after=first)
+        assert claim(store, second) is None
+        assert get(store, second).status is JobStatus.QUEUED
+        claim(store, first)
+        assert claim(store, second) is None
+        finish(store, first, JobStatus.DONE)
+        with store.reading() as r:
+            assert r.jobs.dependents(first) == [second]
+        assert claim(store, second) is not None
+
+    @pytest.mark.parametrize(("end", "word"), [(JobStatus.FAILED, "failed"), (JobStatus.CANCELLED, "was cancelled")])
+    def test_a_failure_fails_the_whole_chain(self, store: Store, end: JobStatus, word: str) -> None:
+        first = add(store, "Import Rome")
+        second = add(store, "Triplets", after=first)
+        third = add(store, "Train", after=second)
+        claim(store, first)
+        finish(store, first, end, error="No.")
+        assert get(store, second).status is JobStatus.FAILED
+        assert f"job {first} (Import Rome), which {word}" in get(store, second).error
+        assert f"job {second} (Triplets), which failed" in get(store, third).error
+
+    def test_a_job_added_after_the_failure_fails_when_claimed(self, store: Store) -> None:
+        first = add(store)
+        claim(store, first)
+        finish(store, first, JobStatus.FAILED)
+        late = add(store, after=first)
+        assert claim(store, late) is None
+        assert get(store, late).status is JobStatus.FAILED
+
+    def test_retry_revives_the_chain(self, store: Store) -> None:
+        first = add(store)
+        second = add(store, after=first)
+        third = add(store, after=second)
+        claim(store, first)
+        finish(store, first, JobStatus.FAILED, error="No.", traceback="…")
+        with store.writing() as w:
+            job = w.jobs.retry(first)
+        assert (job.status, job.attempt, job.error, job.traceback) == (JobStatus.QUEUED, 0, "", "")
+        assert [get(store, id).status for id in (second, third)] == [JobStatus.QUEUED] * 2
+
+    def test_retry_leaves_what_failed_by_itself(self, store: Store) -> None:
+        first = add(store)
+        second = add(store, after=first)
+        claim(store, first)
+        finish(store, first, JobStatus.DONE)
+        claim(store, second)
+        finish(store, second, JobStatus.FAILED, error="Mine.")
+        with store.writing() as w, pytest.raises(StoreError, match="done; only a failed"):
+            w.jobs.retry(first)
+        assert get(store, second).error == "Mine."
+
+    def test_deleting_a_failed_job_does_not_free_what_waited(self, store: Store) -> None:
+        first = add(store)
+        claim(store, first)
+        finish(store, first, JobStatus.FAILED)
+        late = add(store, after=first)
+        with store.writing() as w:
+            w.jobs.delete(first)
+        assert get(store, late).status is JobStatus.FAILED
+
+
+class TestCancel:
+    def test_a_queued_job_is_cancelled_at_once(self, store: Store) -> None:
+        id = add(store)
+        with store.writing() as w:
+            assert w.jobs.request_cancel(id).status is JobStatus.CANCELLED
+        assert claim(store, id) is None
+
+    def test_a_running_job_learns_at_its_beat(self, store: Store) -> None:
+        id = add(store)
+        claim(store, id)
+        with store.writing() as w:
+            assert w.jobs.request_cancel(id).status is JobStatus.RUNNING
+            assert w.jobs.beat(id, "me") == Beat(owned=True, cancel=True)
+
+    def test_a_dead_worker_does_not_keep_it_from_ending(self, store: Store) -> None:
+        id = add(store)
+        claim(store, id)
+        with store.writing() as w:
+            w.jobs.request_cancel(id)
+        grow_old(store, id, 60)
+        assert claim(store, id, "two", stale_s=30) is None
+        assert get(store, id).status is JobStatus.CANCELLED
+
+    def test_an_ended_job_stays_as_it_is(self, store: Store) -> None:
+        id = add(store)
+        claim(store, id)
+        finish(store, id, JobStatus.DONE)
+        with store.writing() as w:
+            assert w.jobs.request_cancel(id).status is JobStatus.DONE
+
+    def test_only_ended_jobs_are_deleted(self, store: Store) -> None:
+        id = add(store)
+        with store.writing() as w, pytest.raises(StoreError, match="Cancel it before"):
+            w.jobs.delete(id)
+
+
+class TestMetrics:
+    def test_curves_by_name_and_step(self, store: Store) -> None:
+        id = add(store)
+        with store.writing() as w:
+            w.jobs.add_metrics(id, [MetricPoint("loss", 2, 0.5), MetricPoint("accuracy", 1, 0.6)])
+            w.jobs.add_metrics(id, [MetricPoint("loss", 1, 0.9)])
+            w.jobs.add_metrics(id, [])
+        with store.reading() as r:
+            points = r.jobs.metrics(id)
+        assert points == [MetricPoint("accuracy", 1, 0.6), MetricPoint("loss", 1, 0.9), MetricPoint("loss", 2, 0.5)]
+
+    def test_a_step_told_again_replaces_the_old_point(self, store: Store) -> None:
+        id = add(store)
+        with store.writing() as w:
+            w.jobs.add_metrics(id, [MetricPoint("loss", 1, 0.9), MetricPoint("loss", 1, 0.8)])
+            w.jobs.add_metrics(id, [MetricPoint("loss", 1, 0.7)])
+        with store.reading() as r:
+            assert r.jobs.metrics(id) == [MetricPoint("loss", 1, 0.7)]
+
+    def test_a_diverging_curve_can_be_kept(self, store: Store) -> None:
+        id = add(store)
+        with store.writing() as w:
+            w.jobs.add_metrics(id, [MetricPoint("loss", 1, math.nan), MetricPoint("loss", 2, math.inf)])
+        with store.reading() as r:
+            nan, infinite = r.jobs.metrics(id)
+        assert math.isnan(nan.value) and infinite.value == math.inf
+
+    def test_metrics_go_with_their_job(self, store: Store) -> None:
+        id = add(store)
+        with store.writing() as w:
+            w.jobs.add_metrics(id, [MetricPoint("loss", 1, 0.9)])
+            w.jobs.request_cancel(id)
+            w.jobs.delete(id)
+            assert w.jobs.connection.execute(sa.select(sa.func.count()).select_from(t.job_metric)).scalar_one() == 0
+
+
+class TestWorkers:
+    def test_beat_and_leave(self, store: Store) -> None:
+        with store.writing() as w:
+            w.workers.beat("host:1", "default")
+            w.workers.beat("host:1", "default")
+            w.workers.beat("host:2", "gpu")
+        with store.reading() as r:
+            assert [(one.owner, one.queue) for one in r.workers.alive()] == [("host:1", "default"), ("host:2", "gpu")]
+            assert all(one.heartbeat >= one.started for one in r.workers.alive())
+        with store.writing() as w:
+            w.workers.leave("host:1")
+            w.workers.leave("nobody")
+        with store.reading() as r:
+            assert [one.owner for one in r.workers.alive()] == ["host:2"]
+
+    def test_the_silent_are_not_alive_and_are_forgotten(self, store: Store) -> None:
+        with store.writing() as w:
+            w.workers.beat("dead", "default")
+            past = datetime.now(UTC) - timedelta(days=2)
+            w.workers.connection.execute(t.worker.update().values(heartbeat=past))
+            assert w.workers.alive() == []
+            w.workers.beat("new", "default")
+            assert w.workers.connection.execute(sa.select(t.worker.c.owner)).scalars().all() == ["new"]

@@ -1,0 +1,36 @@
+"""Small articles for the store's tests."""
+
+from __future__ import annotations
+
+from core.records import CorpusRecord
+from core.types import Article, Paragraph, Section
+from db.store import Store
+
+
+def article(title: str, sections: int = 3, paragraphs: int = 2, sentences: int = 2) -> Article:
+    """Sentences say where they stand: "Rome 1.0.1." is the second of the first paragraph of the second section."""
+    return Article(
+        title,
+        tuple(
+            Section(
+                "" if s == 0 else f"Heading {s}",
+                1 if s == 0 else 2,
+                tuple(
+                    Paragraph("text", tuple(f"{title} {s}.{p}.{i}." for i in range(sentences)))
+                    for p in range(paragraphs)
+                ),
+                () if s == 0 else (f"Heading {s}",),
+            )
+            for s in range(sections)
+        ),
+        url=f"https://example.org/{title}",
+        source="test",
+    )
+
+
+def add_corpus(store: Store, name: str = "demo", articles: int = 5) -> CorpusRecord:
+    """A finished corpus of articles called "Article 0", "Article 1", …"""
+    with store.writing() as w:
+        corpus = w.corpora.create(name, "en")
+        w.corpora.add_articles(corpus.id, [article(f"Article {i}") for i in range(articles)])
+        return w.corpora.finish(corpus.id, {"files": ["a.txt"]})

@@ -1,0 +1,175 @@
+"""Private PostgreSQL and Redis servers for the tests, on free loopback ports, gone when the session ends."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import socket
+import subprocess
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from itertools import count
+from pathlib import Path
+
+import pytest
+
+WAIT_SECONDS = 30.0
+_POSTGRES_OPTIONS = ("fsync=off", "synchronous_commit=off", "full_page_writes=off", "unix_socket_directories=")
+
+
+@dataclass
+class PostgresServer:
+    """A running server; ``new_database`` gives the URL of an empty database of its own."""
+
+    port: int
+    _numbers: Iterator[int] = field(default_factory=count)
+
+    def url(self, database: str = "postgres") -> str:
+        return f"postgresql://themescope@127.0.0.1:{self.port}/{database}"
+
+    def new_database(self) -> str:
+        import psycopg
+
+        name = f"test_{next(self._numbers)}"
+        with psycopg.connect(self.url(), autocommit=True) as connection:
+            connection.execute(f'CREATE DATABASE "{name}"')
+        return self.url(name)
+
+
+def missing(what: str, how: str) -> None:
+    """Skip on a developer's machine, fail in CI."""
+    reason = f"{what} is not installed. {how}"
+    if os.environ.get("CI", "").lower() in ("1", "true"):
+        pytest.fail(reason)
+    pytest.skip(reason)
+
+
+def free_port() -> int:
+    with socket.socket() as s:
+        s.bind(("127.0.0.1", 0))
+        return int(s.getsockname()[1])
+
+
+@pytest.fixture(scope="session")
+def postgres_server() -> Iterator[PostgresServer]:
+    """A PostgreSQL server, or a skip with the reason."""
+    binaries = _postgres_folder()
+    if binaries is None:
+        missing("PostgreSQL", "On Debian: apt-get install postgresql")
+    assert binaries is not None
+    try:
+        import psycopg  # noqa: F401
+    except ImportError:
+        missing("psycopg", "pip install 'themescope[postgres]'")
+    with _server_folder("postgres") as (folder, user):
+        data, port = folder / "data", free_port()
+        init = ["initdb", "-D", data, "-U", "themescope", "-A", "trust", "-E", "UTF8", "--locale=C.UTF-8", "--no-sync"]
+        with (folder / "log").open("wb") as log:
+            _run([binaries / init[0], *init[1:]], folder, user, log)
+            options = [part for option in _POSTGRES_OPTIONS for part in ("-c", option)]
+            command = [binaries / "postgres", "-D", data, "-p", port, "-h", "127.0.0.1", *options]
+            with _running(command, folder, user, log):
+                server = PostgresServer(port)
+                _wait_for(lambda: _postgres_answers(server), folder / "log")
+                yield server
+
+
+@pytest.fixture(scope="session")
+def redis_server() -> Iterator[str]:
+    """The URL of a Redis server that keeps nothing on disk, or a skip with the reason."""
+    binary = shutil.which("redis-server")
+    if binary is None:
+        missing("Redis", "On Debian: apt-get install redis-server")
+    with _server_folder(None) as (folder, user):
+        port = free_port()
+        command = [binary, "--port", port, "--bind", "127.0.0.1", "--save", "", "--appendonly", "no", "--dir", folder]
+        with (folder / "log").open("wb") as log, _running(command, folder, user, log):
+            _wait_for(lambda: _redis_answers(port), folder / "log")
+            yield f"redis://127.0.0.1:{port}/0"
+
+
+def _postgres_folder() -> Path | None:
+    """Where initdb and postgres are: in PATH, or where Debian puts them (the newest version)."""
+    found = shutil.which("initdb")
+    if found and (Path(found).resolve().parent / "postgres").exists():
+        return Path(found).resolve().parent
+    versions = [p for p in Path("/usr/lib/postgresql").glob("*/bin") if (p / "initdb").exists()]
+    return max(versions, key=lambda p: float(p.parent.name), default=None)
+
+
+@contextlib.contextmanager
+def _server_folder(user: str | None) -> Iterator[tuple[Path, str | None]]:
+    """A temporary folder, owned by ``user`` when we are root: PostgreSQL refuses to run as root."""
+    root = hasattr(os, "geteuid") and os.geteuid() == 0
+    user = user if root else None
+    folder = Path(tempfile.mkdtemp(prefix="themescope-server-"))
+    try:
+        if user is not None:
+            try:
+                shutil.chown(folder, user)
+            except LookupError:
+                missing(f"The account {user!r} (the server refuses to run as root)", "Run the tests as another user.")
+        yield folder, user
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def _run(command: list[object], folder: Path, user: str | None, log: object) -> None:
+    subprocess.run(
+        [str(part) for part in command],
+        cwd=folder,
+        user=user,
+        stdout=log,
+        stderr=log,
+        stdin=subprocess.DEVNULL,
+        check=True,
+    )
+
+
+@contextlib.contextmanager
+def _running(command: list[object], folder: Path, user: str | None, log: object) -> Iterator[None]:
+    words = [str(part) for part in command]
+    # A session of its own: Ctrl+C in the terminal must reach the tests, not the server under them.
+    process = subprocess.Popen(
+        words, cwd=folder, user=user, stdout=log, stderr=log, stdin=subprocess.DEVNULL, start_new_session=True
+    )
+    try:
+        yield
+    finally:
+        # SIGINT is PostgreSQL's fast shutdown; Redis understands it too.
+        process.send_signal(2)
+        try:
+            process.wait(10)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
+
+
+def _wait_for(answers: Callable[[], bool], log: Path) -> None:
+    until = time.monotonic() + WAIT_SECONDS
+    while not answers():
+        if time.monotonic() > until:
+            pytest.fail(f"A test server did not start: {log.read_text(errors='replace')[-2000:]}")
+        time.sleep(0.05)
+
+
+def _postgres_answers(server: PostgresServer) -> bool:
+    import psycopg
+
+    try:
+        psycopg.connect(server.url(), connect_timeout=2).close()
+    except psycopg.OperationalError:
+        return False
+    return True
+
+
+def _redis_answers(port: int) -> bool:
+    try:
+        with socket.create_connection(("127.0.0.1", port), timeout=1) as s:
+            s.sendall(b"PING\r\n")
+            return s.recv(16).startswith(b"+PONG")
+    except OSError:
+        return False
