@@ -1,0 +1,123 @@
+"""Samples a triplet set from a corpus and stores it. The same request again finds the set that is there."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from core.config import option
+from core.errors import DataError, DuplicateNameError, UnknownNameError
+from core.records import CorpusRecord, TripletRows, TripletSetRecord
+from core.types import Split
+from db.store import Store
+from jobs.articles import StoredArticles, ready_corpus, splits_of
+from jobs.config import JobConfig, rules_of
+from jobs.context import JobContext
+
+BATCH_ROWS = 20_000
+
+
+@dataclass(frozen=True)
+class TripletsConfig(JobConfig):
+    """Arguments of a triplet set."""
+
+    corpus: str = option("", "Name of the corpus to sample from.")
+    name: str = option("", "Name of the new triplet set.")
+    kind: str = option(
+        "sentences", "What is compared with the pivot: sentences or section titles.", choices=("sentences", "titles")
+    )
+    rules_json: str = option("{}", "Rules as JSON; empty means the paper's.")
+    seed: int = option(0, "Seed of every draw.", low=0)
+    splits: tuple[str, ...] = option(("train", "validation", "test"), "Splits to sample.")
+
+    def validate(self) -> None:
+        """Names, rules and splits must make sense before anything is queued."""
+        from core.triplets.rules import TripletRules
+
+        self.require("corpus", "name")
+        rules_of(TripletRules, self.rules_json)
+        splits_of(self.splits)
+
+    def title(self) -> str:
+        """Names the set and its corpus."""
+        return f"Sample triplets “{self.name}” from “{self.corpus}”"
+
+
+def run(args: TripletsConfig, context: JobContext) -> dict[str, Any]:
+    """Sample and store; nothing is computed when the same set exists."""
+    from core.triplets.rules import TripletRules
+    from core.triplets.sample import sample_triplets
+
+    store, corpus = context.store, ready_corpus(context.store, args.corpus)
+    rules, splits = rules_of(TripletRules, args.rules_json), splits_of(args.splits)
+    config = rules.to_dict() | {"splits": [s.value for s in splits]}
+    existing = _existing(store, corpus, args, config)
+    if existing is not None:
+        return _result(existing, cached=True)
+    articles = StoredArticles(store, corpus, splits)
+    sampled = sample_triplets(articles, args.kind, rules, args.seed, context.part(0.0, 0.8, "Sampling"))
+    if len(sampled) == 0:
+        raise DataError(_nothing(corpus, sampled.counts))
+    with store.writing() as w:
+        record = w.triplets.create(corpus.id, args.name, args.kind, config, args.seed, sampled.digest())
+    try:
+        _add(context, record.id, sampled.rows)
+    except Exception:
+        with store.writing() as w:
+            w.triplets.delete(record.id)
+        raise
+    with store.writing() as w:
+        w.triplets.finish(record.id, sampled.counts)
+    with store.reading() as r:
+        return _result(r.triplets.get(record.id), cached=False)
+
+
+def _existing(
+    store: Store, corpus: CorpusRecord, args: TripletsConfig, config: dict[str, Any]
+) -> TripletSetRecord | None:
+    """The set that was asked for, if it is there; what a killed attempt left under the name is removed."""
+    with store.reading() as r:
+        for found in r.triplets.list(corpus.id):
+            if found.ready and (found.kind, found.seed, dict(found.config)) == (args.kind, args.seed, config):
+                return found
+        try:
+            taken = r.triplets.by_name(args.name)
+        except UnknownNameError:
+            return None
+    if taken.ready:
+        raise DuplicateNameError("triplet set", args.name)
+    with store.writing() as w:
+        w.triplets.delete(taken.id)
+    return None
+
+
+def _add(context: JobContext, set_id: int, rows: dict[Split, TripletRows]) -> None:
+    total = sum(len(part.pivots) for part in rows.values())
+    done = 0
+    for split, part in rows.items():
+        for start in range(0, len(part.pivots), BATCH_ROWS):
+            piece = TripletRows(*(getattr(part, name)[start : start + BATCH_ROWS] for name in TripletRows.__slots__))
+            with context.store.writing() as w:
+                w.triplets.add(set_id, split, piece)
+            done += len(piece.pivots)
+            context.progress(0.8 + 0.2 * done / total, 1.0, f"{done:,} of {total:,} triplets stored")
+
+
+def _nothing(corpus: CorpusRecord, counts: dict[str, Any]) -> str:
+    articles = counts["articles"]
+    return (
+        f"No triplet can be made from {corpus.name!r}: {articles['qualifying']} of {articles['seen']} articles have "
+        "enough sections left. Triplets need articles with several sections of several paragraphs; "
+        "lower min_sections or min_tokens, or import longer articles."
+    )
+
+
+def _result(record: TripletSetRecord, cached: bool) -> dict[str, Any]:
+    counts = dict(record.counts)
+    return {
+        "triplets": record.name,
+        "triplet_set_id": record.id,
+        "digest": record.digest,
+        "cached": cached,
+        "counts": counts,
+    }

@@ -1,0 +1,8 @@
+"""What pages and the command line call to have work done in the background."""
+
+from __future__ import annotations
+
+from jobs.control import cancel, check_job, enqueue, retry, worker_alive
+from jobs.demo import seed_demo
+
+__all__ = ["cancel", "check_job", "enqueue", "retry", "seed_demo", "worker_alive"]

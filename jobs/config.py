@@ -1,0 +1,53 @@
+"""What every kind of job's arguments have in common: a config that names things, and settings as JSON text."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from dataclasses import dataclass
+from typing import Any
+
+from core.config import Config, config_from_dict
+from core.errors import ConfigError
+from core.registry import Registry
+
+
+@dataclass(frozen=True)
+class JobConfig(Config):
+    """Arguments of a job: names and ids, never objects, so that a chain of jobs can be queued ahead."""
+
+    def title(self) -> str:
+        """One line that tells a person what this job does."""
+        return type(self).__name__
+
+    def require(self, *names: str) -> None:
+        """Refuse empty arguments that the job cannot do without."""
+        for name in names:
+            if not getattr(self, name):
+                raise ConfigError(f"{name!r} is missing. {self._help(name)}")
+
+    def _help(self, name: str) -> str:
+        fields = {f.name: f for f in dataclasses.fields(self)}
+        info = fields[name].metadata.get("option")
+        return info.help if info is not None else ""
+
+
+def settings_of(text: str, what: str = "settings") -> dict[str, Any]:
+    """The JSON object in ``text``; anything else is a :class:`ConfigError`."""
+    try:
+        value = json.loads(text)
+    except json.JSONDecodeError as error:
+        raise ConfigError(f"The {what} are not valid JSON (character {error.pos}: {error.msg}).") from None
+    if not isinstance(value, dict):
+        raise ConfigError(f"The {what} must be a JSON object such as {{}}, not {text[:40]!r}.")
+    return value
+
+
+def check_settings(registry: Registry, id: str, text: str) -> Config:
+    """The config of ``id`` from JSON settings, or a sentence about what is wrong with them."""
+    return registry.configure(id, settings_of(text))
+
+
+def rules_of(cls: type[Config], text: str) -> Any:
+    """A rules config from its JSON settings."""
+    return config_from_dict(cls, settings_of(text, "rules"))

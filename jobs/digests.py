@@ -1,0 +1,55 @@
+"""Names for work that has been done: the same inputs give the same digest, so nothing is computed twice."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable
+from importlib import metadata
+from typing import Any
+
+from core.config import digest_of
+from core.types import Article
+
+
+def code_version() -> str:
+    """The version of Themescope that computes; part of every digest."""
+    try:
+        return metadata.version("themescope")
+    except metadata.PackageNotFoundError:
+        return "source"
+
+
+def work_digest(what: str, **inputs: Any) -> str:
+    """Digest of a piece of work from its kind, its inputs (JSON values) and the code version."""
+    return digest_of({"what": what, "code": code_version(), **inputs})
+
+
+class TextDigest:
+    """Digest of a corpus: of its articles' text, whatever their order in the files."""
+
+    def __init__(self, language: str) -> None:
+        self._language = language
+        self._articles: list[bytes] = []
+
+    def add(self, article: Article) -> None:
+        """Count one article in; 16 bytes are kept of it."""
+        digest = hashlib.blake2b(digest_size=16)
+        for part in _parts(article):
+            digest.update(part.encode("utf-8", "surrogatepass"))
+            digest.update(b"\x00")
+        self._articles.append(digest.digest())
+
+    def __str__(self) -> str:
+        total = hashlib.blake2b(self._language.encode("utf-8"), digest_size=8)
+        for article in sorted(self._articles):
+            total.update(article)
+        return total.hexdigest()
+
+
+def _parts(article: Article) -> Iterable[str]:
+    yield article.title
+    for section in article.sections:
+        yield f"\x01{section.level}\x01{section.title}"
+        for paragraph in section.paragraphs:
+            yield "\x02"
+            yield from paragraph.sentences or (paragraph.text,)

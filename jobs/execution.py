@@ -1,0 +1,89 @@
+"""Runs one claimed job to its end, in a worker or in the foreground: the same code, the same rows."""
+
+from __future__ import annotations
+
+import errno
+import logging
+import traceback
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from core.config import config_from_dict
+from core.errors import Cancelled, ThemescopeError
+from core.records import JobRecord, JobStatus
+from db.store import Store
+from jobs.context import JobContext, LeaveJob
+from jobs.heart import Heart
+from jobs.kinds import REGISTRY
+
+logger = logging.getLogger(__name__)
+
+BEAT_S = 1.0
+"""Seconds between two beats of a running job; also the delay of a live curve."""
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """How a job ended."""
+
+    status: JobStatus
+    result: Mapping[str, Any] = field(default_factory=dict)
+    error: str = ""
+    traceback: str = ""
+
+
+def execute(store: Store, job: JobRecord, context: JobContext) -> Outcome | None:
+    """Run a job that ``context.owner`` has claimed; None when it must be left as it is (see :class:`LeaveJob`)."""
+    heart = Heart(context.beat, BEAT_S, f"heart of job {job.id}")
+    heart.start()
+    try:
+        outcome = _run(job, context)
+    except LeaveJob as reason:
+        logger.info("Job %d left: %s.", job.id, type(reason).__name__)
+        return None
+    finally:
+        heart.stop()
+    context.beat()
+    _finish(store, job, context.owner, outcome)
+    return outcome
+
+
+def _run(job: JobRecord, context: JobContext) -> Outcome:
+    try:
+        card = REGISTRY.get(job.kind)
+        config = config_from_dict(card.config_class(), job.args)
+        return Outcome(JobStatus.DONE, card.resolve()(config, context))
+    except Cancelled:
+        return Outcome(JobStatus.CANCELLED, error="Cancelled.")
+    except ThemescopeError as error:
+        return Outcome(JobStatus.FAILED, error=str(error))
+    except Exception as error:
+        logger.exception("Job %d (%s) failed.", job.id, job.kind)
+        return Outcome(JobStatus.FAILED, error=sentence_for(error), traceback=traceback.format_exc())
+
+
+def sentence_for(error: Exception) -> str:
+    """What to tell a person about an error that is not theirs."""
+    if isinstance(error, MemoryError):
+        return "The machine ran out of memory. Close other programs, or use less data or a smaller method."
+    if isinstance(error, OSError) and error.errno == errno.ENOSPC:
+        return "The disk is full. Make room in the data folder and retry."
+    if isinstance(error, PermissionError):
+        return f"Themescope may not open {error.filename!r}. Change its permissions and retry."
+    said = " ".join(str(error).split())[:200]
+    return f"Something went wrong inside Themescope ({type(error).__name__}: {said}). The job's log has the details."
+
+
+def _finish(store: Store, job: JobRecord, owner: str, outcome: Outcome) -> None:
+    with store.writing() as w:
+        w.jobs.finish(
+            job.id,
+            owner,
+            outcome.status,
+            result=outcome.result,
+            error=outcome.error,
+            traceback=outcome.traceback,
+        )
+    if outcome.status is not JobStatus.FAILED:
+        store.artifacts.drop_checkpoint(job.id)

@@ -1,0 +1,126 @@
+"""Runs a job here and now, with a progress bar: the same code and the same row as in a worker, without the queue.
+
+Pages see a foreground job as running. Should this process be killed, a worker takes the job over.
+"""
+
+from __future__ import annotations
+
+import shutil
+import signal
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from types import FrameType
+from typing import Any
+
+import click
+
+from core.errors import Cancelled, ThemescopeError
+from core.records import JobRecord, JobStatus
+from db.store import Store
+from jobs.context import JobContext, Stop
+from jobs.control import check_job
+from jobs.execution import execute
+from jobs.runner import STALE_S, new_owner
+
+
+class JobFailed(ThemescopeError):
+    """A foreground job failed; the message is the job's own sentence."""
+
+    def __init__(self, job_id: int, error: str, traceback: str) -> None:
+        self.job_id, self.traceback = job_id, traceback
+        super().__init__(error)
+
+
+def run_here(store: Store, kind: str, args: Mapping[str, Any], *, quiet: bool = False) -> dict[str, Any]:
+    """Run a job to its end in this process; its result.
+
+    Raises
+    ------
+    JobFailed
+        With the sentence of the job.
+    Cancelled
+        After Ctrl-C, or when somebody cancelled it from a page.
+    """
+    config = check_job(kind, args)
+    owner = new_owner()
+    with store.writing() as w:
+        job = w.jobs.add(kind, config.title(), config.to_dict())
+        claimed = w.jobs.claim(job.id, owner, stale_s=STALE_S)
+    assert claimed is not None
+    bar = Bar(claimed.title, quiet)
+    context = JobContext(store, claimed, owner, watcher=bar)
+    with _ctrl_c(lambda: context.stop(Stop.CANCEL)):
+        outcome = execute(store, claimed, context)
+    bar.end(outcome is not None and outcome.status is JobStatus.DONE)
+    if outcome is None:
+        raise JobFailed(job.id, f"Job {job.id} was taken over by a worker and goes on there.", "")
+    if outcome.status is JobStatus.CANCELLED:
+        raise Cancelled
+    if outcome.status is JobStatus.FAILED:
+        raise JobFailed(job.id, outcome.error, outcome.traceback)
+    return {"job": job.id, **outcome.result}
+
+
+class Bar:
+    """A progress line on standard error: drawn over in a terminal, a line now and then in a log."""
+
+    def __init__(self, title: str, quiet: bool = False) -> None:
+        self._title, self._quiet = title, quiet
+        self._terminal = sys.stderr.isatty()
+        self._last, self._said = 0.0, ""
+
+    def __call__(self, share: float, message: str) -> None:
+        """Show where the work is; drawn at most ten times a second."""
+        now = time.monotonic()
+        if self._quiet or now - self._last < (0.1 if self._terminal else 10.0):
+            return
+        self._last = now
+        self._show(share, message)
+
+    def end(self, well: bool) -> None:
+        """Finish the line."""
+        if not self._quiet:
+            self._show(1.0 if well else 0.0, "done" if well else "stopped")
+            if self._terminal:
+                click.echo(err=True)
+
+    def _show(self, share: float, message: str) -> None:
+        filled = round(24 * share)
+        line = f"{self._title}  [{'█' * filled}{'·' * (24 - filled)}] {share:4.0%}  {message}"
+        if self._terminal:
+            click.echo("\r\x1b[2K" + line[: shutil.get_terminal_size().columns - 1], nl=False, err=True)
+        elif line != self._said:
+            click.echo(line, err=True)
+        self._said = line
+
+
+@contextmanager
+def _ctrl_c(stop: Callable[[], None]) -> Iterator[None]:
+    """First Ctrl-C: stop at the next step and clean up. Second: stop at once."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+
+    def handler(number: int, frame: FrameType | None) -> None:
+        stop()
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+
+    before = signal.signal(signal.SIGINT, handler)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+def follow(store: Store, job_id: int, show: Callable[[JobRecord], None], every: float = 0.5) -> JobRecord:
+    """Call ``show`` with the row until the job has ended."""
+    while True:
+        with store.reading() as r:
+            job = r.jobs.get(job_id)
+        show(job)
+        if job.status.ended:
+            return job
+        time.sleep(every)

@@ -1,0 +1,263 @@
+"""Import: files → articles → sentences → store, in batches, resumable after any article, rolled back when it fails.
+
+The corpus stays invisible until the last article is in. What the store already holds is the checkpoint: a resumed
+import reads its files from the start, skips as many articles as are stored, and goes on.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+from collections.abc import Iterator
+from contextlib import closing
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+from core.config import option
+from core.errors import Cancelled, ConfigError, DataError, DuplicateNameError, ReadError, UnknownNameError
+from core.protocols import Reader, Report
+from core.records import CorpusRecord, JobStatus
+from core.types import Article
+from db.store import Store
+from jobs.config import JobConfig, check_settings, settings_of
+from jobs.context import JobContext
+from jobs.digests import TextDigest
+
+logger = logging.getLogger(__name__)
+
+BATCH_SENTENCES = 2_000
+BATCH_ARTICLES = 200
+SMALL_FILE = 2_000_000
+"""Bytes below which starting processes costs more than it saves."""
+
+
+@dataclass(frozen=True)
+class ImportConfig(JobConfig):
+    """Arguments of an import."""
+
+    files: tuple[str, ...] = option((), "Paths of the files to read, as the worker sees them.")
+    corpus: str = option("", "Name of the new corpus.")
+    language: str = option("en", "Language of the text, as a two-letter code; decides how sentences are split.")
+    reader: str = option("", "Reader to use; empty means: detect the format from the content.")
+    settings_json: str = option("{}", "Settings of the reader as JSON.")
+    workers: int = option(0, "Processes that split sentences; 0 means one for each core.", low=0, high=256)
+
+    def validate(self) -> None:
+        """Names, reader and settings must make sense before anything is queued."""
+        from core.readers import REGISTRY as READERS
+
+        self.require("files", "corpus")
+        if any(not isinstance(f, str) for f in self.files):
+            raise ConfigError("'files' must be a list of paths.")
+        if self.reader:
+            check_settings(READERS, self.reader, self.settings_json)
+        settings_of(self.settings_json)
+
+    def title(self) -> str:
+        """Names the file, or how many there are, and the corpus."""
+        what = Path(self.files[0]).name if len(self.files) == 1 else f"{len(self.files)} files"
+        return f"Import {what} into “{self.corpus}”"
+
+
+def run(args: ImportConfig, context: JobContext) -> dict[str, Any]:
+    """Import; raises ``ReadError`` and leaves the store as it was when a file is broken."""
+    from core.text.splitting import SentenceSplitter
+
+    SentenceSplitter(args.language)
+    sources = _Sources(args)
+    record = _open(args, context)
+    if record.ready:
+        return _result(record)
+    try:
+        digest = TextDigest(args.language)
+        _import(args, context, record, sources, digest)
+        return _result(_close(context.store, record, sources.report() | {"digest": str(digest)}))
+    except (Exception, Cancelled):
+        with context.store.writing() as w:
+            w.corpora.delete(record.id)
+        raise
+
+
+class _Sources:
+    """The files with their readers, read one after the other."""
+
+    def __init__(self, args: ImportConfig) -> None:
+        from core.readers import REGISTRY as READERS
+        from core.readers.detect import detect
+
+        self._args = args
+        self._paths = [Path(f) for f in args.files]
+        for path in self._paths:
+            if not path.is_file():
+                raise ReadError(path, "this file does not exist." if not path.exists() else "this is not a file.")
+        self.ids = [args.reader or detect(path) for path in self._paths]
+        self._readers: list[Reader] = [READERS.build(id, settings_of(args.settings_json)) for id in self.ids]
+        self._sizes = [max(path.stat().st_size, 1) for path in self._paths]
+
+    @property
+    def size(self) -> int:
+        """Bytes on disk of all files."""
+        return sum(self._sizes)
+
+    def articles(self, report: Report) -> Iterator[Article]:
+        """Every article of every file, in order."""
+        before = 0
+        for path, reader, size in zip(self._paths, self._readers, self._sizes, strict=True):
+            yield from reader.read(path, _FileReport(report, before, size, self.size))
+            before += size
+
+    def report(self) -> dict[str, Any]:
+        """What the corpus remembers of how it came in."""
+        skipped: dict[str, int] = {}
+        for reader in self._readers:
+            for reason, count in reader.skipped.items():
+                skipped[reason] = skipped.get(reason, 0) + count
+        return {
+            "files": [path.name for path in self._paths],
+            "readers": sorted(set(self.ids)),
+            "settings": settings_of(self._args.settings_json),
+            "skipped": skipped,
+        }
+
+
+class _FileReport:
+    """Scales the progress of one file into that of all, by size."""
+
+    def __init__(self, report: Report, before: int, size: int, total: int) -> None:
+        self._report, self._before, self._size, self._total = report, before, size, total
+
+    def progress(self, done: float, total: float, message: str = "") -> None:
+        share = min(done / total, 1.0) if total > 0 else 0.0
+        self._report.progress(self._before + self._size * share, self._total)
+
+    def metric(self, name: str, step: float, value: float) -> None:
+        self._report.metric(name, step, value)
+
+    def checkpoint_folder(self) -> Path | None:
+        return self._report.checkpoint_folder()
+
+
+def _open(args: ImportConfig, context: JobContext) -> CorpusRecord:
+    """The corpus to fill: a new one, or the one an earlier attempt of this job left."""
+    marker = context.checkpoint_folder() / "corpus"
+    try:
+        with context.store.reading() as r:
+            found = r.corpora.by_name(args.corpus)
+    except UnknownNameError:
+        found = None
+    if found is not None:
+        mine = marker.is_file() and marker.read_text(encoding="utf-8") == str(found.id)
+        if mine:
+            return found
+        _remove_orphan(args, context, found)
+    with context.store.writing() as w:
+        record = w.corpora.create(args.corpus, args.language)
+    marker.write_text(str(record.id), encoding="utf-8")
+    return record
+
+
+def _remove_orphan(args: ImportConfig, context: JobContext, found: CorpusRecord) -> None:
+    """Delete what an import that will never go on has left under this name, or say that the name is taken."""
+    if found.ready:
+        raise DuplicateNameError("corpus", args.corpus)
+    with context.store.reading() as r:
+        others = [
+            job
+            for status in (JobStatus.RUNNING, JobStatus.QUEUED)
+            for job in r.jobs.list(limit=10_000, status=status)
+            if job.kind == "import-corpus" and job.id != context.job_id and job.args.get("corpus") == args.corpus
+        ]
+    if any(job.status is JobStatus.RUNNING or job.attempt > 0 for job in others):
+        raise DuplicateNameError("corpus", args.corpus, f"Job {others[0].id} is importing it right now.")
+    with context.store.writing() as w:
+        w.corpora.delete(found.id)
+
+
+def _import(
+    args: ImportConfig, context: JobContext, record: CorpusRecord, sources: _Sources, digest: TextDigest
+) -> None:
+    from core.text.splitting import split_articles
+
+    with context.store.reading() as r:
+        stored = r.corpora.imported_articles(record.id)
+    counter = _Counter(context, stored)
+    read = _digested(sources.articles(counter), digest)
+    for _ in islice(read, stored):
+        pass
+    workers = args.workers or (os.cpu_count() or 1)
+    split = split_articles(read, args.language, 1 if sources.size < SMALL_FILE else workers)
+    with closing(split):
+        for batch in _batches(split):
+            with context.store.writing() as w:
+                w.corpora.add_articles(record.id, batch)
+            counter.add(batch)
+    counter.progress(1, 1)
+    if counter.articles == 0:
+        skipped = ", ".join(f"{n} × {why}" for why, n in sources.report()["skipped"].items())
+        raise DataError(
+            f"No article was found in {', '.join(Path(f).name for f in args.files)}, read as "
+            f"{', '.join(sorted(set(sources.ids)))}" + (f" (skipped: {skipped})." if skipped else ".")
+        )
+
+
+class _Counter:
+    """A report that says how much is in, whatever the reader says it is doing."""
+
+    def __init__(self, report: Report, articles: int) -> None:
+        self._report, self.articles, self.sentences = report, articles, 0
+
+    def add(self, batch: list[Article]) -> None:
+        """Count a stored batch."""
+        self.articles += len(batch)
+        self.sentences += sum(article.sentence_count() for article in batch)
+
+    def progress(self, done: float, total: float, message: str = "") -> None:
+        self._report.progress(done, total, f"{self.articles:,} articles stored")
+
+    def metric(self, name: str, step: float, value: float) -> None:
+        self._report.metric(name, step, value)
+
+    def checkpoint_folder(self) -> Path | None:
+        return self._report.checkpoint_folder()
+
+
+def _digested(articles: Iterator[Article], digest: TextDigest) -> Iterator[Article]:
+    for article in articles:
+        digest.add(article)
+        yield article
+
+
+def _batches(articles: Iterator[Article]) -> Iterator[list[Article]]:
+    """Whole articles, about 2,000 sentences at a time."""
+    batch: list[Article] = []
+    sentences = 0
+    for article in articles:
+        batch.append(article)
+        sentences += article.sentence_count()
+        if sentences >= BATCH_SENTENCES or len(batch) >= BATCH_ARTICLES:
+            yield batch
+            batch, sentences = [], 0
+    if batch:
+        yield batch
+
+
+def _close(store: Store, record: CorpusRecord, report: dict[str, Any]) -> CorpusRecord:
+    with store.writing() as w:
+        w.corpora.finish(record.id, report)
+    with store.reading() as r:
+        return r.corpora.get(record.id)
+
+
+def _result(record: CorpusRecord) -> dict[str, Any]:
+    return {
+        "corpus": record.name,
+        "corpus_id": record.id,
+        "articles": record.articles,
+        "sections": record.sections,
+        "paragraphs": record.paragraphs,
+        "sentences": record.sentences,
+        "skipped": dict(record.report.get("skipped", {})),
+        "digest": record.report.get("digest", ""),
+    }

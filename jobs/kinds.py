@@ -1,0 +1,85 @@
+"""Every kind of job, as cards: what pages offer, what the queue carries, what the command line runs."""
+
+from __future__ import annotations
+
+from core.registry import Card, Registry
+
+_HOUSE = "Themescope"
+
+REGISTRY = Registry(
+    "kind of job",
+    [
+        Card(
+            id="import-corpus",
+            title="Import a corpus",
+            summary="Reads files of articles with sections, splits them into sentences and stores them.",
+            source=_HOUSE,
+            factory="jobs.import_corpus:run",
+            config="jobs.import_corpus:ImportConfig",
+        ),
+        Card(
+            id="build-triplets",
+            title="Sample triplets",
+            summary="Samples weakly labelled triplets (pivot, same section, other section) from a corpus.",
+            source="Ein Dor et al. 2018, section 3",
+            factory="jobs.build_triplets:run",
+            config="jobs.build_triplets:TripletsConfig",
+        ),
+        Card(
+            id="build-benchmark",
+            title="Build a benchmark",
+            summary="Chooses articles whose sections are the true clusters of their sentences.",
+            source="Ein Dor et al. 2018, section 4.2 (Sentence Clustering Benchmark)",
+            factory="jobs.build_benchmark:run",
+            config="jobs.build_benchmark:BenchmarkConfig",
+        ),
+        Card(
+            id="train",
+            title="Train a method",
+            summary="Fits a method to triplets or sentences and keeps it as a model.",
+            source="Ein Dor et al. 2018, section 3",
+            factory="jobs.train:run",
+            config="jobs.train:TrainConfig",
+        ),
+        Card(
+            id="add-model",
+            title="Add a saved model",
+            summary="Takes a folder with a saved model into the store.",
+            source=_HOUSE,
+            factory="jobs.add_model:run",
+            config="jobs.add_model:AddModelConfig",
+        ),
+        Card(
+            id="embed",
+            title="Embed a corpus",
+            summary="Computes the vector of every sentence of a corpus and stores one block an article.",
+            source=_HOUSE,
+            factory="jobs.embed:run",
+            config="jobs.embed:EmbedConfig",
+        ),
+        Card(
+            id="evaluate-triplets",
+            title="Triplet accuracy",
+            summary="Measures how often a model puts the pivot closer to the sentence of its own section.",
+            source="Ein Dor et al. 2018, section 4.1",
+            factory="jobs.evaluate_triplets:run",
+            config="jobs.evaluate_triplets:EvaluateTripletsConfig",
+        ),
+        Card(
+            id="cluster",
+            title="Cluster a benchmark",
+            summary="Clusters the sentences of every article of a benchmark and scores the result against its sections.",
+            source="Ein Dor et al. 2018, section 4.2",
+            factory="jobs.cluster:run",
+            config="jobs.cluster:ClusterConfig",
+        ),
+        Card(
+            id="project",
+            title="Draw a map",
+            summary="Projects sentences to two dimensions and measures how faithful the map is.",
+            source="McInnes, Healy and Melville 2018 (UMAP)",
+            factory="jobs.project:run",
+            config="jobs.project:ProjectConfig",
+        ),
+    ],
+)

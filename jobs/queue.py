@@ -1,0 +1,114 @@
+"""The queue: huey on SQLite, Redis or PostgreSQL, told apart by the address alone.
+
+Messages are JSON with nothing in them but a job's id; huey's pickled messages would let anybody who can write to the
+queue run code in the worker.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any, Protocol
+
+from huey import PostgresHuey, PriorityRedisHuey, SqliteHuey
+from huey.api import Huey
+from huey.exceptions import ConfigurationError
+from huey.registry import Message
+from huey.serializer import Serializer
+
+from core.errors import ConfigError, MissingExtraError, StoreError
+from db.settings import sqlite_path
+
+
+class Work(Protocol):
+    """What the queue hands a job's id to."""
+
+    def __call__(self, job_id: int) -> None: ...
+
+
+class JsonMessages(Serializer):  # type: ignore[misc]
+    """Messages as JSON objects: id, task name and arguments. Whatever else huey could send is not used here."""
+
+    def _serialize(self, data: Message) -> bytes:
+        return json.dumps({"id": data.id, "name": data.name, "args": list(data.args or ())}).encode("utf-8")
+
+    def _deserialize(self, data: bytes) -> Message:
+        message = json.loads(bytes(data))
+        return Message(
+            id=str(message["id"]),
+            name=str(message["name"]),
+            retries=0,
+            retry_delay=0,
+            args=tuple(int(a) for a in message["args"]),
+            kwargs={},
+        )
+
+
+class JobQueue:
+    """Sends ids of jobs; in a worker, ``work`` is what receives them.
+
+    One queue named ``default`` with one consumer thread is the normal case: jobs fan out over the cores themselves,
+    and one job at a time never shares a GPU. More threads (``themescope worker --workers 2``) help when short jobs
+    should not wait behind a long training; more machines need PostgreSQL or Redis as queue, a PostgreSQL store and a
+    shared data folder.
+    """
+
+    def __init__(self, url: str, name: str = "default", work: Work | None = None) -> None:
+        self.name = name
+        self.huey = build_huey(url, name)
+        receive = work or _nobody
+
+        # Defined here, in one place for both sides: huey names a task after the module of its function.
+        def run_job(job_id: int) -> None:
+            receive(job_id)
+
+        self._task = self.huey.task(retries=0)(run_job)
+
+    def send(self, job_id: int) -> None:
+        """Let some worker look at job ``job_id``. Call it after the row is committed."""
+        try:
+            self._task(job_id)
+        except Exception as error:
+            raise StoreError(
+                f"The queue cannot be reached ({type(error).__name__}). Check QUEUE_URL and that its server runs."
+            ) from error
+
+    def is_empty(self) -> bool:
+        """True if no message waits."""
+        return int(self.huey.storage.queue_size()) == 0
+
+    def close(self) -> None:
+        """Close connections; the queue stays usable and opens them again."""
+        self.huey.storage.close()
+
+
+def build_huey(url: str, name: str) -> Huey:
+    """The huey behind ``url``: ``sqlite:///file``, ``redis://…`` or ``postgresql://…``; without stored results."""
+    kind = url.split(":", 1)[0].split("+", 1)[0]
+    common: dict[str, Any] = {"results": False, "serializer": JsonMessages()}
+    try:
+        if kind == "sqlite":
+            return SqliteHuey(name, filename=_sqlite_file(url), timeout=15, **common)
+        if kind in ("redis", "rediss", "unix"):
+            return PriorityRedisHuey(name, url=url, **common)
+        if kind in ("postgresql", "postgres"):
+            return PostgresHuey(name, dsn="postgresql" + url[url.index(":") :], **common)
+    except ConfigurationError:
+        package = "redis" if kind.startswith("redis") else "psycopg"
+        raise MissingExtraError(
+            f"A queue at {kind}://", package, "redis" if package == "redis" else "postgres"
+        ) from None
+    except Exception as error:
+        raise StoreError(f"The queue cannot be opened ({type(error).__name__}: {error}). Check QUEUE_URL.") from error
+    raise ConfigError(f"QUEUE_URL must begin with sqlite:///, redis:// or postgresql://, not {kind!r}.")
+
+
+def _sqlite_file(url: str) -> str:
+    path = sqlite_path(url)
+    if path is None or path.name in ("", ":memory:"):
+        raise ConfigError("QUEUE_URL must name a file, such as sqlite:////data/queue.db; a worker reads it too.")
+    path.parent.mkdir(parents=True, exist_ok=True)
+    return str(path)
+
+
+def _nobody(job_id: int) -> None:
+    raise ConfigError(f"Job {job_id} reached a process that is not a worker.")

@@ -1,0 +1,42 @@
+"""Removes what killed jobs left behind and no job will ever finish: invisible corpora and triplet sets."""
+
+from __future__ import annotations
+
+import logging
+from datetime import UTC, datetime, timedelta
+
+from core.records import JobStatus
+from db.store import Store
+
+logger = logging.getLogger(__name__)
+
+FAR = 10_000
+"""More jobs than ever wait at once."""
+
+OLD = timedelta(minutes=1)
+"""Younger leftovers are let be: their job may have been stored a moment before."""
+
+
+def sweep(store: Store) -> list[str]:
+    """Delete unfinished corpora and triplet sets that no waiting or running job is working on; their names."""
+    with store.reading() as r:
+        corpora = [c for c in r.corpora.list(include_unready=True) if not c.ready]
+        sets = [s for s in r.triplets.list(include_unready=True) if not s.ready]
+        if not corpora and not sets:
+            return []
+        live = r.jobs.list(limit=FAR, status=(JobStatus.QUEUED, JobStatus.RUNNING))
+    limit = datetime.now(UTC) - OLD
+    wanted = {job.args.get("corpus") for job in live if job.kind == "import-corpus"}
+    wanted_sets = {job.args.get("name") for job in live if job.kind == "build-triplets"}
+    gone_corpora = [c for c in corpora if c.name not in wanted and c.created < limit]
+    gone_sets = [s for s in sets if s.name not in wanted_sets and s.created < limit]
+    for corpus in gone_corpora:
+        with store.writing() as w:
+            w.corpora.delete(corpus.id)
+    for triplets in gone_sets:
+        with store.writing() as w:
+            w.triplets.delete(triplets.id)
+    names = [c.name for c in gone_corpora] + [s.name for s in gone_sets]
+    if names:
+        logger.info("Removed what unfinished jobs left: %s.", ", ".join(names))
+    return names

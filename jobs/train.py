@@ -1,0 +1,180 @@
+"""Fits a method and keeps it as a model: resumes from its checkpoint, and never fits the same thing twice."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from core.config import Config, option
+from core.errors import ConfigError, DataError
+from core.protocols import Embedder
+from core.records import CorpusRecord, ModelRecord, TripletSetRecord
+from core.registry import Card
+from core.types import Corpus, Split
+from db.store import Store
+from jobs.articles import TrainingSentences, ready_corpus
+from jobs.config import JobConfig, check_settings, settings_of
+from jobs.context import JobContext
+from jobs.digests import code_version, work_digest
+
+
+@dataclass(frozen=True)
+class TrainConfig(JobConfig):
+    """Arguments of a training."""
+
+    method: str = option("", "Id of the method to fit.")
+    name: str = option("", "Name of the new model.")
+    triplets: str = option("", "Triplet set to learn from, for methods that need triplets.")
+    corpus: str = option("", "Corpus to learn from, for methods that learn from running text.")
+    settings_json: str = option("{}", "Settings of the method as JSON.")
+    seed: int = option(0, "Seed of everything random.", low=0)
+
+    def validate(self) -> None:
+        """The method must exist, its settings make sense, and what it learns from be named."""
+        from core.embedders import REGISTRY as METHODS
+
+        self.require("method", "name")
+        check_settings(METHODS, self.method, self.settings_json)
+        tags = METHODS.get(self.method).tags
+        if "needs-triplets" in tags and not self.triplets:
+            raise ConfigError(f"{self.method!r} learns from triplets. Name a triplet set.")
+        if "needs-sentences" in tags and not (self.corpus or self.triplets):
+            raise ConfigError(f"{self.method!r} learns from running text. Name a corpus.")
+
+    def title(self) -> str:
+        """Names the method, the data and the model."""
+        source = self.triplets or self.corpus
+        return f"Train “{self.name}” ({self.method})" + (f" on “{source}”" if source else "")
+
+
+@dataclass(frozen=True)
+class _Data:
+    """What a model learns from, and the names it goes into the record by."""
+
+    corpus: CorpusRecord | None
+    triplets: TripletSetRecord | None
+
+    def digest(self, card: Card) -> list[str]:
+        """The inputs that decide the outcome."""
+        if "needs-triplets" in card.tags and self.triplets is not None:
+            return ["triplets", self.triplets.digest]
+        if "needs-sentences" in card.tags and self.corpus is not None:
+            return ["corpus", str(self.corpus.report.get("digest", self.corpus.id))]
+        return []
+
+
+def run(args: TrainConfig, context: JobContext) -> dict[str, Any]:
+    """Fit, save the artifact, enter the model. Returns at once when this very fit exists."""
+    from core.embedders import REGISTRY as METHODS
+    from core.embedders.artifact import title_digests
+
+    store, card = context.store, METHODS.get(args.method)
+    config = METHODS.configure(args.method, settings_of(args.settings_json))
+    data = _find_data(store, args)
+    digest = work_digest("train", method=args.method, config=config.to_dict(), data=data.digest(card), seed=args.seed)
+    with store.reading() as r:
+        existing = r.models.by_digest(digest)
+    if existing is not None:
+        return _result(existing, cached=True)
+    context.progress(0, 1, "Reading the data")
+    corpus, record = _load_data(store, card, data)
+    embedder: Embedder = METHODS.build(args.method, config, seed=args.seed)
+    begun = time.monotonic()
+    embedder.fit(corpus, context.part(0.0, 0.98))
+    metrics = {name: point.value for name, point in context.last.items()}
+    metrics["seconds"] = round(time.monotonic() - begun, 1)
+    record["train_titles"] = title_digests(_titles(store, card, data, corpus))
+    context.progress(0.98, 1, "Saving the model")
+    made = _Made(args, config, data, digest, metrics, record)
+    return _result(_keep(store, embedder, made), cached=False)
+
+
+def _find_data(store: Store, args: TrainConfig) -> _Data:
+    with store.reading() as r:
+        triplets = r.triplets.by_name(args.triplets) if args.triplets else None
+        if triplets is not None and not triplets.ready:
+            raise DataError(f"Triplet set {args.triplets!r} is still being sampled. Wait for its job to end.")
+        if args.corpus or triplets is None:
+            corpus = ready_corpus(store, args.corpus) if args.corpus else None
+        else:
+            corpus = r.corpora.get(triplets.corpus_id)
+    return _Data(corpus, triplets)
+
+
+def _load_data(store: Store, card: Card, data: _Data) -> tuple[Corpus, dict[str, Any]]:
+    """The corpus as the method sees it, and the record of it that goes into the artifact."""
+    record: dict[str, Any] = {"code": code_version()}
+    parts: dict[str, Any] = {}
+    if "needs-triplets" in card.tags and data.triplets is not None:
+        parts["triplets"] = _triplets(store, data.triplets)
+        record |= {"triplets": data.triplets.name, "triplets_digest": data.triplets.digest}
+        record["rules"] = dict(data.triplets.config)
+    if "needs-sentences" in card.tags and data.corpus is not None:
+        parts["sentences"] = TrainingSentences(store, data.corpus)
+    if data.corpus is not None:
+        record |= {"corpus": data.corpus.name, "corpus_digest": data.corpus.report.get("digest", "")}
+        parts |= {"name": data.corpus.name, "language": data.corpus.language}
+    return Corpus(**parts), record
+
+
+def _triplets(store: Store, record: TripletSetRecord) -> dict[Split, Any]:
+    """Texts to learn from and to stop by. Test triplets are not even read."""
+    with store.reading() as r:
+        return {split: r.triplets.texts(record.id, split) for split in (Split.TRAIN, Split.VALIDATION)}
+
+
+def _titles(store: Store, card: Card, data: _Data, corpus: Corpus) -> list[str]:
+    """Titles of every article that had a part in the fit."""
+    titles = list(corpus.sentences.titles) if isinstance(corpus.sentences, TrainingSentences) else []
+    if "needs-triplets" in card.tags and data.triplets is not None:
+        with store.reading() as r:
+            rows = [r.triplets.rows(data.triplets.id, split) for split in (Split.TRAIN, Split.VALIDATION)]
+            ids = {int(i) for part in rows for i in part.articles}
+            titles += [article.title for article in r.corpora.articles_by_id(ids).values()]
+    return titles
+
+
+@dataclass(frozen=True)
+class _Made:
+    """Everything that is written down about a new model."""
+
+    args: TrainConfig
+    config: Config
+    data: _Data
+    digest: str
+    metrics: Mapping[str, float]
+    record: dict[str, Any]
+
+
+def _keep(store: Store, embedder: Embedder, made: _Made) -> ModelRecord:
+    from core.embedders.artifact import save_embedder
+
+    def write(folder: Path) -> None:
+        save_embedder(embedder, made.args.method, folder, {**made.record, "metrics": dict(made.metrics)})
+
+    artifact = store.artifacts.put(write)
+    with store.writing() as w:
+        return w.models.add(
+            name=w.models.usable_name(made.args.name),
+            method=made.args.method,
+            config=made.config.to_dict(),
+            seed=made.args.seed,
+            digest=made.digest,
+            corpus_id=made.data.corpus.id if made.data.corpus else None,
+            triplet_set_id=made.data.triplets.id if made.data.triplets else None,
+            metrics=made.metrics,
+            artifact=artifact,
+        )
+
+
+def _result(record: ModelRecord, cached: bool) -> dict[str, Any]:
+    return {
+        "model": record.name,
+        "model_id": record.id,
+        "digest": record.digest,
+        "cached": cached,
+        "metrics": dict(record.metrics),
+    }
