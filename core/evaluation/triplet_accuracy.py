@@ -1,0 +1,88 @@
+"""Share of triplets whose pivot is nearer to the sentence of its own theme (Ein Dor et al. 2018, section 4.1)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from core.errors import DataError
+from core.evaluation.intervals import bootstrap_mean
+from core.protocols import Embedder, Report
+from core.types import Estimate, Ids, Sentence, TripletTexts, Vectors
+
+BATCH = 2048
+
+
+@dataclass(frozen=True, slots=True)
+class TripletAccuracy:
+    """Row i belongs to triplet i: ``correct`` is 1, 0 or ½ (tie); ``margins`` is d⁻ - d⁺ in the method's distance."""
+
+    correct: npt.NDArray[np.float32]
+    margins: npt.NDArray[np.float32]
+    estimate: Estimate
+    """The mean of ``correct``, with its interval over articles."""
+
+
+def accuracy_of_margins(margins: npt.ArrayLike, groups: Ids | None = None, seed: int = 0) -> TripletAccuracy:
+    """Accuracy from (n,) margins d⁻ - d⁺ that were computed elsewhere; an exact tie counts ½."""
+    found = np.asarray(margins, dtype=np.float32)
+    if np.isnan(found).any():
+        raise DataError("A triplet has a distance that is not a number, so its accuracy is not defined.")
+    correct = (0.5 + 0.5 * np.sign(found)).astype(np.float32)
+    return TripletAccuracy(correct, found, bootstrap_mean(correct, groups, seed=seed))
+
+
+def triplet_accuracy(
+    embedder: Embedder, triplets: TripletTexts, report: Report, seed: int = 0, batch: int = BATCH
+) -> TripletAccuracy:
+    """Embed the sentences of ``triplets`` and compare distances; every sentence of a batch is embedded once.
+
+    A batch ends between two articles, so that a method which looks at the other sentences of an article sees all of
+    them that the triplets mention. Memory is that of one batch. Raises :class:`DataError` when there are none.
+    """
+    if len(triplets) == 0:
+        raise DataError("There are no triplets to measure. Choose another split or triplet set.")
+    margins = np.empty(len(triplets), dtype=np.float32)
+    done = 0
+    report.progress(0, len(triplets), "triplets")
+    for rows in _batches(triplets.groups, batch):
+        margins[rows] = _margins(embedder, triplets, rows)
+        done += len(rows)
+        report.progress(done, len(triplets), "triplets")
+    return accuracy_of_margins(margins, triplets.groups, seed)
+
+
+def _batches(groups: Ids, batch: int) -> Iterator[npt.NDArray[np.int64]]:
+    """Rows ordered by group, cut between groups once ``batch`` of them are together; group -1 is cut anywhere."""
+    order = np.argsort(groups, kind="stable")
+    ordered = groups[order]
+    start = 0
+    while start < len(order):
+        end = min(start + batch, len(order))
+        while end < len(order) and ordered[end] != -1 and ordered[end] == ordered[end - 1]:
+            end += 1
+        yield order[start:end]
+        start = end
+
+
+def _margins(embedder: Embedder, triplets: TripletTexts, rows: npt.NDArray[np.int64]) -> npt.NDArray[np.float32]:
+    places: dict[tuple[int, str], int] = {}
+    index = np.empty((3, len(rows)), dtype=np.int64)
+    for column, texts in enumerate((triplets.pivots, triplets.positives, triplets.negatives)):
+        for i, row in enumerate(rows):
+            key = (int(triplets.groups[row]), texts[row])
+            index[column, i] = places.setdefault(key, len(places))
+    sentences = [
+        Sentence(text, article_id=group, position=i, opens_paragraph=True) for i, (group, text) in enumerate(places)
+    ]
+    vectors = embedder.embed(sentences)
+    pivots, positives, negatives = (_rows(vectors, index[column]) for column in range(3))
+    return embedder.distances(pivots, negatives) - embedder.distances(pivots, positives)
+
+
+def _rows(vectors: Vectors, rows: npt.NDArray[np.int64]) -> Vectors:
+    picked: Vectors = vectors[rows]
+    return picked
