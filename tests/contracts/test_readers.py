@@ -1,0 +1,131 @@
+"""One suite over every registered reader, on tiny files."""
+
+import json
+from collections.abc import Iterator
+
+import pytest
+
+from core.config import config_from_dict
+from core.errors import Cancelled, ReadError
+from core.protocols import Reader, Silent
+from core.readers import REGISTRY
+from core.readers.detect import detect
+from core.readers.preview import preview
+from core.types import Article
+from tests.core.readers.samples import PACKERS, SAMPLES, sample, write
+
+READERS = pytest.mark.parametrize("id", REGISTRY.ids())
+PACKINGS = pytest.mark.parametrize("packing", list(PACKERS))
+
+
+def test_every_reader_has_a_sample():
+    assert set(SAMPLES) == set(REGISTRY.ids())
+
+
+@READERS
+def test_the_card_says_where_the_format_comes_from(id):
+    card = REGISTRY.get(id)
+    assert card.source and card.title and card.summary
+    assert isinstance(REGISTRY.build(id), Reader)
+
+
+@READERS
+def test_the_config_survives_json_and_explains_itself(id):
+    config = REGISTRY.configure(id)
+    again = config_from_dict(type(config), json.loads(json.dumps(config.to_dict())))
+    assert again == config and again.digest() == config.digest()
+    assert all(field.metadata["option"].help for field in type(config).__dataclass_fields__.values())
+
+
+@READERS
+@PACKINGS
+def test_reads_and_is_detected_packed_or_not(id, packing, tmp_path):
+    path = sample(tmp_path, id, packing)
+    assert detect(path) == id
+    articles = list(REGISTRY.build(id).read(path, Silent()))
+    assert articles and all(isinstance(article, Article) for article in articles)
+    assert any("Ada" in article.title or article.title == "ada" for article in articles)
+    text = " ".join(p.text for a in articles for s in a.sections for p in s.paragraphs)
+    assert "founded" in text and "  " not in text
+
+
+@READERS
+def test_articles_are_well_formed(id, tmp_path):
+    for article in REGISTRY.build(id).read(sample(tmp_path, id), Silent()):
+        assert article.title == article.title.strip() != ""
+        assert any(section.paragraphs for section in article.sections)
+        for index, section in enumerate(article.sections):
+            assert (section.level == 1) == (section.title == "") == (section.path == ())
+            assert index == 0 or section.level > 1
+            assert section.path == () or section.path[-1] == section.title
+            assert all(p.text.strip() == p.text != "" and "\n" not in p.text for p in section.paragraphs)
+
+
+@READERS
+def test_streams_restarts_and_keeps_order(id, tmp_path):
+    path, reader = sample(tmp_path, id), REGISTRY.build(id)
+    first = reader.read(path, Silent())
+    assert isinstance(first, Iterator)
+    next(first)  # begun and left: the next reading starts afresh
+    once, skipped = list(reader.read(path, Silent())), reader.skipped
+    assert list(reader.read(path, Silent())) == once
+    assert reader.skipped == skipped
+    assert all(isinstance(reason, str) and count > 0 for reason, count in skipped.items())
+
+
+@READERS
+@pytest.mark.parametrize("packing", [".gz", ".bz2", ".xz"])
+def test_a_truncated_file_is_named(id, packing, tmp_path):
+    path = sample(tmp_path, id, packing)
+    path.write_bytes(path.read_bytes()[:-12])
+    with pytest.raises(ReadError, match=r"cut off|damaged") as caught:
+        list(REGISTRY.build(id).read(path, Silent()))
+    assert path.name in str(caught.value) and "again" in str(caught.value) and caught.value.position
+
+
+@READERS
+@pytest.mark.parametrize("packing", ["", ".gz"])
+def test_missing_empty_folder_wrong_encoding(id, packing, tmp_path):
+    empty = write(tmp_path, "empty", b"", packing)
+    latin = write(tmp_path, "latin", SAMPLES[id].replace(b"founded", b"f\xfcnded"), packing)
+    for path, words in {empty: "nothing|empty", latin: "byte [0-9]", tmp_path: "folder", tmp_path / "no": "no such"}.items():
+        with pytest.raises(ReadError, match=words) as caught:
+            list(REGISTRY.build(id).read(path, Silent()))
+        assert path.name in str(caught.value)
+
+
+@READERS
+def test_binary_garbage_is_refused(id, tmp_path):
+    path = write(tmp_path, "noise.bin", bytes(range(256)) * 40)
+    with pytest.raises(ReadError):
+        list(REGISTRY.build(id).read(path, Silent()))
+    with pytest.raises(ReadError, match="binary"):
+        detect(path)
+
+
+@READERS
+def test_progress_reaches_the_end_and_can_cancel(id, tmp_path):
+    class Watching(Silent):
+        seen = (0.0, 1.0)
+
+        def progress(self, done, total, message=""):
+            self.seen = (done, total)
+
+    class Stopping(Silent):
+        def progress(self, done, total, message=""):
+            raise Cancelled
+
+    path, report = sample(tmp_path, id), Watching()
+    list(REGISTRY.build(id).read(path, report))
+    assert report.seen[0] == report.seen[1] == path.stat().st_size
+    with pytest.raises(Cancelled):
+        list(REGISTRY.build(id).read(path, Stopping()))
+
+
+@READERS
+def test_a_preview_shows_the_first_articles(id, tmp_path):
+    path = sample(tmp_path, id)
+    shown = preview(path, n=1)
+    assert shown.reader == id and len(shown.articles) == 1
+    assert shown.articles[0] == next(REGISTRY.build(id).read(path, Silent()))
+    assert len(preview(path, id, {}, n=50).articles) <= 2

@@ -1,0 +1,72 @@
+"""Tiny files of every known format, built in the tests."""
+
+import bz2
+import gzip
+import json
+import lzma
+
+PACKERS = {"": bytes, ".gz": gzip.compress, ".bz2": bz2.compress, ".xz": lzma.compress}
+
+SECTIONS = [
+    {"title": "", "level": 1, "paragraphs": ["Ada is a town. It is old."]},
+    {"title": "History", "level": 2, "paragraphs": []},
+    {"title": "Early days", "level": 3, "paragraphs": ["It was founded in 1200.", "Then it grew."]},
+]
+
+
+def jsonl(*titles):
+    records = [{"title": t, "source": "test", "url": f"https://x.org/{t}", "sections": SECTIONS} for t in titles]
+    return "".join(json.dumps(record) + "\n" for record in records).encode()
+
+
+def page(title, text, ns="0", extra=""):
+    text = text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+    return (
+        f"<page><title>{title}</title><ns>{ns}</ns><id>1</id>{extra}<revision><id>77</id><model>wikitext</model>"
+        f'<text xml:space="preserve">{text}</text></revision></page>\n'
+    )
+
+
+def dump(*pages):
+    site = (
+        "<siteinfo><sitename>Wikipedia</sitename><dbname>testwiki</dbname><base>https://en.wikipedia.org/wiki/Main_Page"
+        '</base><namespaces><namespace key="6">Bildchen</namespace><namespace key="14">Sorte</namespace>'
+        "</namespaces></siteinfo>\n"
+    )
+    return f'<mediawiki xmlns="http://www.mediawiki.org/xml/export-0.10/">\n{site}{"".join(pages)}</mediawiki>\n'.encode()
+
+
+WIKITEXT = "'''Ada''' is a [[town]]. It is old.\n\n== History ==\n=== Early days ===\nIt was founded in 1200.\n\nThen it grew."
+SCB = (
+    "Article Title,Sentence,SectionTitle,Article Link\n"
+    "Ada,It was founded in 1200 .,History,https://x.org/Ada\n"
+    'Ada,"Then, it grew .",History,https://x.org/Ada\n'
+    "Bea,She was born .,Life,https://x.org/Bea\n"
+)
+SAMPLES = {
+    "mediawiki-dump": dump(page("Ada", WIKITEXT), page("Bea", WIKITEXT), page("Old", "#REDIRECT [[Ada]]")),
+    "headed-text": b"= Ada =\nAda is a town. It is old.\n== History ==\n=== Early days ===\nIt was founded in 1200.\nThen it grew.\n"
+    b"= Bea =\nBea is a person.\n= Empty =\n",
+    "markdown": b"# Ada\n\nAda is a *town*. It\nis old.\n\n## History\n\n### Early days\n\nIt was founded.\n\n* item\n\n# Bea\n\nBea is.\n",
+    "html": b"<!DOCTYPE html><html><head><title>Ada - Site</title></head><body><nav>Menu</nav><h1>Ada</h1><p>Ada is a <b>town</b>."
+    b"<br>It is old.</p><h2>History</h2><h3>Early days</h3><p>It was founded in 1200.<p>Then it grew.<ul><li>item</ul></body></html>",
+    "jsonl": jsonl("Ada", "Bea"),
+    "scb-csv": SCB.encode(),
+    "plain": b"Ada is a town.\nIt is old.\n\nIt was founded in 1200.\n\nThen it grew.\n",
+}
+SUFFIXES = {"mediawiki-dump": ".xml", "markdown": ".md", "html": ".html", "jsonl": ".jsonl", "scb-csv": ".csv"}
+
+
+def write(folder, name, data, packing=""):
+    path = folder / (name + packing)
+    path.write_bytes(PACKERS[packing](data))
+    return path
+
+
+def sample(folder, reader, packing=""):
+    return write(folder, "ada" + SUFFIXES.get(reader, ".txt"), SAMPLES[reader], packing)
+
+
+def texts(article):
+    """Section title → paragraphs."""
+    return {section.title: [p.text for p in section.paragraphs] for section in article.sections}

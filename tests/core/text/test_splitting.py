@@ -1,0 +1,121 @@
+"""Sentences: the package's boundaries, order, bounded work."""
+
+import copy
+import time
+
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+from sentence_splitter import SentenceSplitter as Package
+
+from core.errors import ConfigError
+from core.text.splitting import LANGUAGES, SentenceSplitter, split_article, split_articles
+from core.types import Article, Paragraph, Section
+
+PIECES = (
+    " |  |.|..|!|?|\"|'|(|)|[|]|«|»|“|”|A|b|Mr|No|U.S|1|-|%|\n|é|É|ª|中|\t|¿|etc|_|,|Art|pp|p|vs|. The |! (And |.” But |。"
+).split("|")
+PARAGRAPH = (
+    "Dr. Smith of the U.S. Navy (ret.) came at 5 p.m. on Jan. 5. He left at once! \"Why?\" asked Mrs. Jones. 'No. 7 is "
+    "open.' She smiled... Then she said: see Fig. 3 and pp. 4-5. (Nobody did.) ¿Qué? Ça va. “Good.” 3 men came. e.g. this."
+)
+
+
+def package_split(language, text):
+    return [sentence for sentence in Package(language).split(text) if sentence]
+
+
+@pytest.mark.parametrize("language", ["en", "de", "fr", "lt", "fi", "ru"])
+@given(text=st.lists(st.sampled_from(PIECES), max_size=14).map("".join))
+@settings(max_examples=150, deadline=None)
+@example(text=PARAGRAPH)
+@example(text="No. 5 is No. Five. p. 3.\n \n X. .Y.Z. A.")
+def test_boundaries_are_those_of_the_package(language, text):
+    assert SentenceSplitter(language).split(text) == package_split(language, text)
+
+
+@given(text=st.text(max_size=60))
+@settings(max_examples=200, deadline=None)
+def test_any_text_splits_as_the_package_does(text):
+    assert SentenceSplitter("en").split(text) == package_split("en", text)
+
+
+def test_every_language_of_the_package_is_known_and_used():
+    assert len(LANGUAGES) >= 20
+    for language in LANGUAGES:
+        assert SentenceSplitter(language).split(PARAGRAPH) == package_split(language, PARAGRAPH)
+
+
+def test_unknown_language_names_the_known_ones():
+    with pytest.raises(ConfigError, match="'en"):
+        SentenceSplitter("eng")
+    with pytest.raises(ConfigError, match="'xx'"):
+        split_articles([], "xx", 1)
+
+
+def test_faster_than_the_package_on_one_core():
+    text = " ".join([PARAGRAPH, "It was a long day. The sun was high. Nobody had come to see them. Then it rained."] * 200)
+    ours, package = SentenceSplitter("en"), Package("en")
+    seconds = []
+    for split in (package.split, ours.split):
+        start = time.process_time()
+        split(text)
+        seconds.append(time.process_time() - start)
+    assert seconds[0] > 1.5 * seconds[1]
+
+
+@pytest.mark.parametrize("text", ["." * 200_000, ". " * 100_000, "a" * 500_000 + ".", '."' * 100_000, "(" * 200_000, "A." * 100_000])
+def test_degenerate_texts_take_linear_time(text):
+    start = time.process_time()
+    SentenceSplitter("en").split(text + " End")
+    assert time.process_time() - start < 5
+
+
+def article(number):
+    lead = Section("", 1, (Paragraph(f"Article {number} begins. It goes on."), Paragraph("  ")))
+    body = Section("Body", 2, (Paragraph("Given. Kept whole.", ("Given. Kept whole.",)), Paragraph("One! Two? Three.")), ("Body",))
+    return Article(f"A{number}", (lead, body), "u", "s")
+
+
+def test_split_article_fills_keeps_and_drops():
+    done = split_article(article(1), SentenceSplitter("en"))
+    assert [p.sentences for p in done.sections[0].paragraphs] == [("Article 1 begins.", "It goes on.")]
+    assert [p.sentences for p in done.sections[1].paragraphs] == [("Given. Kept whole.",), ("One!", "Two?", "Three.")]
+    assert (done.title, done.url, done.source, done.sections[1].path) == ("A1", "u", "s", ("Body",))
+    assert split_article(done, SentenceSplitter("en")) == done
+
+
+def test_processes_keep_order_and_memory_stays_bounded(monkeypatch):
+    monkeypatch.setattr("core.text.splitting._BATCH", 1000)
+    taken = 0
+
+    def source():
+        nonlocal taken
+        for number in range(600):
+            taken += 1
+            yield article(number)
+
+    fanned = split_articles(source(), "en", 2)
+    first = next(fanned)
+    assert taken < 200  # only a window of batches was read ahead
+    assert [first, *fanned] == list(split_articles(source(), "en", 1))
+
+
+def test_errors_of_the_source_pass_through_processes():
+    def source():
+        yield article(1)
+        raise ConfigError("stop here")
+
+    with pytest.raises(ConfigError, match="stop here"):
+        list(split_articles(source(), "en", 2))
+
+
+def test_closing_early_ends_the_processes():
+    fanned = split_articles((article(n) for n in range(50)), "en", 2)
+    next(fanned)
+    fanned.close()
+    assert list(fanned) == []
+
+
+def test_a_splitter_is_rebuilt_from_its_language():
+    assert copy.copy(SentenceSplitter("de")).language == "de"
