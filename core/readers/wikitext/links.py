@@ -105,17 +105,15 @@ class Links:
 
     def clean(self, text: str) -> str:
         """``text`` without link markup. Links inside links (captions) are resolved from the inside."""
-        if "[" not in text:
+        if "[" not in text and "]]" not in text:
             return text
         if "//" in text or "mailto:" in text:
             text = _EXTERNAL.sub(r"\1", text)
         for _ in range(_ROUNDS):
-            if "[[" not in text:
-                return text
             text, count = _LINK.subn(self._label, text)
             if not count:
                 break
-        return _STRAY.sub("", text)
+        return _STRAY.sub("", text) if "[[" in text or "]]" in text else text
 
     def _label(self, found: re.Match[str]) -> str:
         target, pipe, label = found.group(1).partition("|")

@@ -55,7 +55,7 @@ def _arguments(rest: str) -> tuple[Arguments, Named]:
     return [positional[number] for number in sorted(positional)], named
 
 
-# Names in lower case, between bars.
+# Names in lower case, between bars. Characters that are markup elsewhere are said as entities.
 _SPOKEN: tuple[tuple[Value, str], ...] = (
     (
         say.first,
@@ -89,7 +89,7 @@ _SPOKEN: tuple[tuple[Value, str], ...] = (
     (say.nihongo, "nihongo|nihongo2|nihongo3|nihongo foot"),
     (say.height, "height"),
     (say.other_language, "ill|illm|interlanguage link|interlanguage link multi|link-interwiki"),
-    (say.around("'", "'"), "gloss|single quote|literal translation inline"),
+    (say.around("&#39;", "&#39;"), "gloss|single quote|literal translation inline"),
     (say.around('"', '"'), "double quote|qq"),
     *(
         (say.hull(name), name.lower())
@@ -110,12 +110,12 @@ _SPOKEN: tuple[tuple[Value, str], ...] = (
     (say.constant("—"), "mdash|em dash|emdash|—"),
     (say.constant(" — "), "spaced mdash|smd"),
     (say.constant(" "), "nbsp|space|thinspace|thin space|spaces|sp|hair space|br"),
-    (say.constant("'"), "'|`|apostrophe|'-"),
-    (say.constant("'s"), "'s|apostrophe s"),
+    (say.constant("&#39;"), "'|`|apostrophe|'-"),
+    (say.constant("&#39;s"), "'s|apostrophe s"),
     (say.constant('"'), '"|"\'|\'"|" \'|\' "'),
     (say.constant(" · "), "·|dot|middot|•|bull|bullet|·w|dotw"),
-    (say.constant("="), "=|equals"),
-    (say.constant("|"), "!|pipe"),
+    (say.constant("&#61;"), "=|equals"),
+    (say.constant("&#124;"), "!|pipe"),
     (say.constant("π"), "pi"),
     (say.constant("°"), "deg|degree"),
     (say.constant("−"), "minus|−"),

@@ -7,6 +7,7 @@ Descriptions are those of the templates' pages on English Wikipedia; ``template_
 from __future__ import annotations
 
 import re
+from collections import deque
 from collections.abc import Callable
 
 Arguments = list[str]  # positional arguments, stripped
@@ -78,25 +79,23 @@ _RANGES = {
     "+/-": " ± ",
 }
 _UNITS = {"sqmi": "sq mi", "sqft": "sq ft", "sqkm": "km²", "km2": "km²", "m2": "m²", "km3": "km³", "m3": "m³"}
+_SUBDIVIDED = frozenset({"ft", "yd", "mi", "st", "lb"})  # units with a smaller one behind: 5 ft 10 in
 _UNITS |= {"impgal": "imp gal", "usgal": "US gal", "cuft": "cu ft", "cuin": "cu in", "c": "°C", "f": "°F"}
 
 
 def convert(positional: Arguments, _named: Named) -> str:
-    """The quantity as written, without its conversion: 10 km; 5 ft 10 in; 10 to 20 km."""
-    text, shown = "", 0
-    for part in positional:
-        if _NUMBER.match(part):
-            if text and text[-1].isalpha() and shown % 2 == 0:
-                text += " "
-            text += part
-            shown += 1
-        elif part.lower() in _RANGES and shown % 2 == 1:
-            text += _RANGES[part.lower()]
-            shown -= 1
-        elif shown:
-            return (text + " " + _UNITS.get(part.lower(), part)).strip()
-        else:
-            return ""
+    """Say the quantity as written, without its conversion: 10 km; 5 ft 10 in; 10 to 20 km."""
+    if not positional or not _NUMBER.match(positional[0]):
+        return ""
+    rest = deque(positional[1:])
+    text = positional[0]
+    while len(rest) > 1 and rest[0].lower() in _RANGES and _NUMBER.match(rest[1]):
+        text += _RANGES[rest.popleft().lower()] + rest.popleft()
+    if rest:
+        unit = rest.popleft()
+        text += " " + _UNITS.get(unit.lower(), unit)
+        if unit in _SUBDIVIDED and len(rest) > 1 and _NUMBER.match(rest[0]):
+            text += f" {rest[0]} {rest[1]}"
     return text
 
 

@@ -33,10 +33,14 @@ def dump(*pages):
         '</base><namespaces><namespace key="6">Bildchen</namespace><namespace key="14">Sorte</namespace>'
         "</namespaces></siteinfo>\n"
     )
-    return f'<mediawiki xmlns="http://www.mediawiki.org/xml/export-0.10/">\n{site}{"".join(pages)}</mediawiki>\n'.encode()
+    return (
+        f'<mediawiki xmlns="http://www.mediawiki.org/xml/export-0.10/">\n{site}{"".join(pages)}</mediawiki>\n'.encode()
+    )
 
 
-WIKITEXT = "'''Ada''' is a [[town]]. It is old.\n\n== History ==\n=== Early days ===\nIt was founded in 1200.\n\nThen it grew."
+WIKITEXT = (
+    "'''Ada''' is a [[town]]. It is old.\n\n== History ==\n=== Early days ===\nIt was founded in 1200.\n\nThen it grew."
+)
 SCB = (
     "Article Title,Sentence,SectionTitle,Article Link\n"
     "Ada,It was founded in 1200 .,History,https://x.org/Ada\n"

@@ -1,0 +1,151 @@
+"""Wikitext becomes text without debris."""
+
+import re
+import time
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from core.readers.outline import Outline
+from core.readers.wikitext.links import Links
+from core.readers.wikitext.page import read_page
+
+DEBRIS = re.compile(r"\{\{|\}\}|\[\[|\]\]|<ref|</|'''|''|==|\(\s*\)|  | ,|^[,;:)]|&nbsp;|\{\||\|\}")
+
+
+def paragraphs(text, keep_lists=False):
+    outline = Outline("T")
+    read_page(text, outline, Links(), keep_lists)
+    return [p.text for section in outline.sections() for p in section.paragraphs]
+
+
+def clean(text):
+    return " ".join(paragraphs(text))
+
+
+CASES = {
+    "'''Bold''' and ''italic'' and '''''both'''''.": "Bold and italic and both.",
+    "The [[town|old town]] of [[Ada]]s.": "The old town of Adas.",
+    "[[File:A.jpg|thumb|A [[nested|link]] and [http://x.org one] [sic]]]Text.": "Text.",
+    "[[Category:Towns]]Text [[:Category:Towns|towns]].[[fr:Ville]]": "Text towns.",
+    'Text<ref>{{cite web|url=x}}</ref> goes<ref name=a /> on<ref name="b">x</ref>.': "Text goes on.",
+    "A<!-- hidden {{ -->B": "AB",
+    "Before {{infobox|a={{b|c={{d}}}}\n|e=f}}after.": "Before after.",
+    "It is {{convert|10|km|mi}} long and {{convert|5|ft|10|in|cm}} high.": "It is 10 km long and 5 ft 10 in high.",
+    "From {{convert|10|to|20|sqmi|km2}}.": "From 10 to 20 sq mi.",
+    "The {{lang|de|Stadt}}, {{lang-fr|ville}}, {{nowrap|no [[wrap|break]]}}.": "The Stadt, ville, no break.",
+    "Ada ({{IPAc-en|a|d}}; {{lang-la|Ada}}) is.": "Ada (Ada) is.",
+    "Ada ({{IPA|a}}) is ( , ) old ().": "Ada is old.",
+    "Born {{birth date|1950|3|2}}, died {{death date|df=yes|2001|4|5}}.": "Born March 2, 1950, died 5 April 2001.",
+    "{{As of|2015|3}}, it was {{circa|1900}}{{ndash}}1910.": "As of March 2015, it was c. 1900–1910.",
+    "H<sub>2</sub>O and <b>bold</b><br/>text &amp; more&nbsp;text.": "H2O and bold text & more text.",
+    "Where <math>x = {y}</math> is.": "Where is.",
+    "__NOTOC__Text.": "Text.",
+    "See [http://x.org the site] and http://y.org/z now.": "See the site and now.",
+    "{|\n|-\n| a || {{x|y}}\n{|\n|inner\n|}\n|}\nText.": "Text.",
+    "{{tag|\n{|\n|a\n|}}}Text.": "Text.",
+    "<nowiki>[[not a link]]</nowiki> stays.": "[[not a link]] stays.",
+    "<gallery>\nFile:A.jpg|caption\n</gallery>Text.": "Text.",
+    "<ref>never closed. Text <ref>closed</ref> on.": "never closed. Text on.",
+    "Text {{never closed|a=b\n\nNext.": "Text Next.",
+    "Stray }} and ]] here.": "Stray and here.",
+    "{{USS|Enterprise|CV-6}} cost {{US$|5 million}}.": "USS Enterprise cost US$5 million.",
+    "{{quote|Words of weight.|Author}}": "Words of weight.",
+    "{{unknown|text}} , which [[Image:x.png]]is.": "which is.",
+    "The ''Argo''{{'s}} crew": "The Argo's crew",
+    "{{{1|default}}}Text": "Text",
+    "The price rose to .5 percent ; then fell .": "The price rose to .5 percent; then fell.",
+    ":''For others, see [[X]].''\nText.": "Text.",
+}
+
+
+@pytest.mark.parametrize("source", list(CASES))
+def test_markup_leaves_no_debris(source):
+    assert clean(source) == CASES[source]
+
+
+def test_headings_of_every_level_with_paths():
+    outline = Outline("T")
+    text = "Lead.\n== A ==\nOne.\n===B===\nTwo.\n====== F ''x'' ======\nDeep.\n== {{anchor|c}}C ==\n=== D ===\nEnd.\n= E =\nTop."
+    read_page(text, outline, Links(), False)
+    assert [(s.title, s.level, s.path) for s in outline.sections()] == [
+        ("", 1, ()),
+        ("A", 2, ("A",)),
+        ("B", 3, ("A", "B")),
+        ("F x", 6, ("A", "B", "F x")),
+        ("C", 2, ("C",)),
+        ("D", 3, ("C", "D")),
+        ("E", 2, ("E",)),
+    ]
+
+
+def test_lists_by_option():
+    text = "Intro:\n* one\n** two [[x]]\n# three\n; term : meaning\nAfter\nit."
+    assert paragraphs(text) == ["Intro:", "After it."]
+    assert paragraphs(text, keep_lists=True) == ["Intro:", "one", "two x", "three", "term: meaning", "After it."]
+
+
+def test_paragraphs_end_at_blank_lines_and_block_tags():
+    assert paragraphs("One\nline.\n\nTwo.<br><br>Three.<p>Four.</p><blockquote>Five.</blockquote>Six.") == [
+        "One line.", "Two.", "Three.", "Four.", "Five.", "Six.",
+    ]  # fmt: skip
+
+
+MARKS = [
+    "{{",
+    "}}",
+    "{{{",
+    "}}}",
+    "[[",
+    "]]",
+    "|",
+    "{|",
+    "|}",
+    "\n",
+    "==",
+    "'''",
+    "<ref>",
+    "</ref>",
+    "<br>",
+    "a",
+    "File:",
+    " ",
+    "(",
+    ")",
+    "*",
+]
+
+
+@given(st.lists(st.sampled_from(MARKS), max_size=40).map("".join))
+@settings(max_examples=300, deadline=None)
+def test_broken_markup_never_fails_and_never_leaves_brackets(text):
+    for paragraph in paragraphs(text, keep_lists=True):
+        assert not re.search(r"\{\{|\[\[|\]\]|<ref|''|  ", paragraph)
+
+
+@pytest.mark.parametrize(
+    "unit",
+    [
+        "{{",
+        "[[",
+        "<ref>",
+        "<math>",
+        "{|\n",
+        "[",
+        "{{nowrap|",
+        "<!--",
+        "(",
+        "'",
+        "\n== ",
+        "}}",
+        "[[a|",
+        "(,",
+        "<div ",
+        "{",
+    ],
+)
+def test_bombs_of_markup_take_linear_time(unit):
+    start = time.process_time()
+    paragraphs(unit * 40_000 + " text")
+    assert time.process_time() - start < 5
