@@ -24,7 +24,7 @@ from core.types import Article
 
 _REDIRECT = re.compile(r"\s*#\w+\s*:?\s*\[\[")
 _DISAMBIGUATION = re.compile(
-    r"\{\{\s*(?:[\w -]*\bdisambig(?:uation)?\b[\w -]*|dab|disamb\w*|hndis|geodis|numberdis|mil-unit-dis|"
+    r"\{\{\s*(?:[\w -]*\bdisambig(?:uation)?\b(?! needed)[\w -]*|dab|disamb\w*|hndis|geodis|numberdis|mil-unit-dis|"
     r"begriffsklärung|homonymie|desambiguaci[oó]n|disambigua|desambiguação|dp|doorverwijspagina|ujednoznacznienie|"
     r"förgrening|неоднозначность)\s*[|}]",
     re.IGNORECASE,
@@ -98,6 +98,14 @@ class MediawikiDump:
             reason = "no text"
         self._skipped[reason] += 1
         return None
+
+
+def page_texts(path: Path) -> Iterator[str]:
+    """Raw wikitext of every page that would be read as an article; for measuring and for looking."""
+    with open_stream(path) as stream:
+        for page in _Parser(stream).pages():
+            if not _why_skip(page):
+                yield page.text
 
 
 @dataclass
@@ -189,7 +197,7 @@ class _Parser:
         where = f"line {error.lineno:,}, column {error.offset + 1:,}, byte {self._expat.ErrorByteIndex:,}"
         if self._page is not None and self._page.title:
             where += f", page {self._page.title!r}"
-        if at_end and error.code == expat.errors.codes[expat.errors.XML_ERROR_NO_ELEMENTS]:
+        if at_end:
             problem, advice = "the dump ends in the middle.", "Download or copy it again."
         else:
             reason = expat.ErrorString(error.code)

@@ -88,7 +88,12 @@ def test_a_truncated_file_is_named(id, packing, tmp_path):
 def test_missing_empty_folder_wrong_encoding(id, packing, tmp_path):
     empty = write(tmp_path, "empty", b"", packing)
     latin = write(tmp_path, "latin", SAMPLES[id].replace(b"founded", b"f\xfcnded"), packing)
-    for path, words in {empty: "nothing|empty", latin: "byte [0-9]", tmp_path: "folder", tmp_path / "no": "no such"}.items():
+    for path, words in {
+        empty: "nothing|empty",
+        latin: "byte [0-9]",
+        tmp_path: "folder",
+        tmp_path / "no": "no such",
+    }.items():
         with pytest.raises(ReadError, match=words) as caught:
             list(REGISTRY.build(id).read(path, Silent()))
         assert path.name in str(caught.value)

@@ -16,7 +16,7 @@ PIECES = (
     " |  |.|..|!|?|\"|'|(|)|[|]|«|»|“|”|A|b|Mr|No|U.S|1|-|%|\n|é|É|ª|中|\t|¿|etc|_|,|Art|pp|p|vs|. The |! (And |.” But |。"
 ).split("|")
 PARAGRAPH = (
-    "Dr. Smith of the U.S. Navy (ret.) came at 5 p.m. on Jan. 5. He left at once! \"Why?\" asked Mrs. Jones. 'No. 7 is "
+    'Dr. Smith of the U.S. Navy (ret.) came at 5 p.m. on Jan. 5. He left at once! "Why?" asked Mrs. Jones. \'No. 7 is '
     "open.' She smiled... Then she said: see Fig. 3 and pp. 4-5. (Nobody did.) ¿Qué? Ça va. “Good.” 3 men came. e.g. this."
 )
 
@@ -54,7 +54,9 @@ def test_unknown_language_names_the_known_ones():
 
 
 def test_faster_than_the_package_on_one_core():
-    text = " ".join([PARAGRAPH, "It was a long day. The sun was high. Nobody had come to see them. Then it rained."] * 200)
+    text = " ".join(
+        [PARAGRAPH, "It was a long day. The sun was high. Nobody had come to see them. Then it rained."] * 200
+    )
     ours, package = SentenceSplitter("en"), Package("en")
     seconds = []
     for split in (package.split, ours.split):
@@ -64,7 +66,9 @@ def test_faster_than_the_package_on_one_core():
     assert seconds[0] > 1.5 * seconds[1]
 
 
-@pytest.mark.parametrize("text", ["." * 200_000, ". " * 100_000, "a" * 500_000 + ".", '."' * 100_000, "(" * 200_000, "A." * 100_000])
+@pytest.mark.parametrize(
+    "text", ["." * 200_000, ". " * 100_000, "a" * 500_000 + ".", '."' * 100_000, "(" * 200_000, "A." * 100_000]
+)
 def test_degenerate_texts_take_linear_time(text):
     start = time.process_time()
     SentenceSplitter("en").split(text + " End")
@@ -73,7 +77,9 @@ def test_degenerate_texts_take_linear_time(text):
 
 def article(number):
     lead = Section("", 1, (Paragraph(f"Article {number} begins. It goes on."), Paragraph("  ")))
-    body = Section("Body", 2, (Paragraph("Given. Kept whole.", ("Given. Kept whole.",)), Paragraph("One! Two? Three.")), ("Body",))
+    body = Section(
+        "Body", 2, (Paragraph("Given. Kept whole.", ("Given. Kept whole.",)), Paragraph("One! Two? Three.")), ("Body",)
+    )
     return Article(f"A{number}", (lead, body), "u", "s")
 
 

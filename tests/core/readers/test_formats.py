@@ -1,0 +1,237 @@
+"""What each reader takes, leaves and counts; the sentence that each broken file gets."""
+
+import json
+
+import pytest
+
+from core.errors import ReadError
+from core.protocols import Silent
+from core.readers import REGISTRY, streams
+from core.readers.detect import detect
+from core.readers.outline import title_of
+from tests.core.readers.samples import SCB, WIKITEXT, dump, jsonl, page, texts, write
+
+
+def read(id, path, **settings):
+    reader = REGISTRY.build(id, settings)
+    return list(reader.read(path, Silent())), reader.skipped
+
+
+def fails(id, path):
+    with pytest.raises(ReadError) as caught:
+        read(id, path)
+    assert path.name in str(caught.value) and caught.value.advice
+    return str(caught.value)
+
+
+def test_a_dump_skips_and_counts(tmp_path):
+    path = write(
+        tmp_path,
+        "w.xml",
+        dump(
+            page("Ada", "[[Bildchen:x.png|a]][[Sorte:Towns]]" + WIKITEXT),
+            page("Old", "x", extra='<redirect title="Ada" />'),
+            page("Older", "#REDIRECT [[Ada]]"),
+            page("Talk:Ada", "hello", ns="1"),
+            page("Ada (x)", "'''Ada''' may be:\n* a\n{{disambiguation|geo}}"),
+            page("Kept", "Text{{disambiguation needed|date=May 2010}}. {{other uses}}"),
+            page("List", "* only\n* items"),
+        ),
+    )
+    articles, skipped = read("mediawiki-dump", path)
+    assert [a.title for a in articles] == ["Ada", "Kept"]
+    assert skipped == {"redirect": 2, "namespace": 1, "disambiguation": 1, "no text": 1}
+    assert texts(articles[0]) == {
+        "": ["Ada is a town. It is old."],
+        "History": [],
+        "Early days": ["It was founded in 1200.", "Then it grew."],
+    }
+    assert articles[0].url == "https://en.wikipedia.org/wiki/Ada?oldid=77" and articles[0].source == "testwiki"
+    assert len(read("mediawiki-dump", path, keep_lists=True)[0]) == 3
+
+
+def test_a_dump_without_siteinfo_and_namespaces(tmp_path):
+    path = write(
+        tmp_path, "w.xml", dump(page("User talk:A", "x"), page("Star Trek: II", "y")).replace(b"<ns>0</ns>", b"")
+    )
+    assert [a.title for a in read("mediawiki-dump", path)[0]] == ["Star Trek: II"]
+
+
+def test_broken_dumps_say_where(tmp_path):
+    whole = dump(page("Ada", "x"), page("Bea", "y"))
+    assert "page 'Bea'" in fails("mediawiki-dump", write(tmp_path, "bad.xml", whole.replace(b">y<", b">y</b><")))
+    cut = fails("mediawiki-dump", write(tmp_path, "cut.xml", whole[: whole.index(b">y<")]))
+    assert "ends in the middle" in cut and "page 'Bea'" in cut and "line" in cut
+    assert "byte" in fails("mediawiki-dump", write(tmp_path, "latin.xml", whole.replace(b">y<", b">\xff<")))
+    assert "<rss>" in fails("mediawiki-dump", write(tmp_path, "rss.xml", b"<rss><page/></rss>"))
+
+
+def test_entity_bombs_are_refused(tmp_path):
+    bomb = b'<?xml version="1.0"?><!DOCTYPE m [<!ENTITY a "aaaa"><!ENTITY b "&a;&a;">]>' + dump(page("Ada", "x"))
+    assert "entity bomb" in fails("mediawiki-dump", write(tmp_path, "bomb.xml", bomb))
+    outside = b'<!DOCTYPE m SYSTEM "file:///etc/passwd">' + dump(page("Ada", "x"))
+    assert "document type" in fails("mediawiki-dump", write(tmp_path, "outside.xml", outside))
+
+
+@pytest.mark.parametrize(
+    ("line", "words"),
+    [
+        (b'{"title": "A"', "column 14"),
+        (b"[1]", "not a JSON object"),
+        (b"{}", 'no "title"'),
+        (b'{"title": " ", "sections": []}', "empty"),
+        (b'{"title": "A"}', 'no "sections"'),
+        (b'{"title": "A", "sections": [{"paragraphs": [1]}]}', "section 1"),
+        (b'{"title": "A", "sections": [{"level": "2"}]}', "whole number"),
+        (b'{"title": "A", "sections": [{"level": 0}]}', "between 1 and 100"),
+        (b'{"title": "A", "sections": [7]}', "section 1"),
+        (b'{"title": "\\ud800", "sections": []}', "no character"),
+        (b'{"title": "a\\u0000", "sections": []}', "no character"),
+        (b"[" * 100_000, "nested too deeply"),
+    ],
+)
+def test_bad_json_lines_are_named(line, words, tmp_path):
+    message = fails("jsonl", write(tmp_path, "a.jsonl", jsonl("Ada") + b"\n" + line + b"\n"))
+    assert "line 3" in message and words in message
+
+
+def test_jsonl_takes_emoji_escapes_and_counts_empty_articles(tmp_path):
+    lines = [
+        {"title": "A", "sections": [{"title": "", "level": 1, "paragraphs": ["\U0001f600 x"]}]},
+        {"title": "B", "sections": []},
+    ]
+    path = write(tmp_path, "a.jsonl", "\r\n".join(map(json.dumps, lines)).encode())
+    articles, skipped = read("jsonl", path)
+    assert texts(articles[0]) == {"": ["\U0001f600 x"]} and skipped == {"no text": 1}
+
+
+def test_scb_rows_may_be_scattered(tmp_path):
+    rows = SCB.splitlines()
+    path = write(
+        tmp_path, "s.csv", "\n".join([rows[0], rows[3], rows[1], "Bea,,Life,x", "Bea,She sang .,,x", rows[2]]).encode()
+    )
+    articles, skipped = read("scb-csv", path)
+    assert [a.title for a in articles] == ["Bea", "Ada"] and skipped == {"no sentence": 1}
+    assert texts(articles[0]) == {"": ["She sang ."], "Life": ["She was born ."]}
+    assert texts(articles[1]) == {"History": ["It was founded in 1200 .", "Then, it grew ."]}
+    assert articles[1].sections[0].paragraphs[0].sentences == ("It was founded in 1200 .",)
+    assert articles[1].url == "https://x.org/Ada"
+
+
+def test_scb_errors_name_columns_and_lines(tmp_path):
+    path = write(tmp_path, "a.csv", b"article title,Text,Article Link\nA,b,c\n")
+    message = fails("scb-csv", path)
+    assert "'Sentence', 'SectionTitle'" in message and "'Text'" in message and detect(path) == "scb-csv"
+    assert "line 3" in fails("scb-csv", write(tmp_path, "b.csv", SCB.splitlines()[0].encode() + b"\nA,b,c,d\nA,b\n"))
+    assert "no Article Title" in fails(
+        "scb-csv", write(tmp_path, "c.csv", SCB.splitlines()[0].encode() + b"\n,b,c,d\n")
+    )
+    assert "quotation mark" in fails("scb-csv", write(tmp_path, "d.csv", SCB.encode() + b'A,"never closed,x,y\n'))
+
+
+def test_headed_text_in_both_spellings(tmp_path):
+    path = write(
+        tmp_path,
+        "wiki.txt",
+        b"Before.\n = Ada = \n \n Text one . \n - item\n = = Life = = \n More . \n==== Deep ====\nEnd == here =\n",
+    )
+    articles, skipped = read("headed-text", path)
+    assert [a.title for a in articles] == ["wiki", "Ada"] and skipped == {"list item": 1}
+    assert [(s.title, s.level) for s in articles[1].sections] == [("", 1), ("Life", 2), ("Deep", 4)]
+    wrapped = write(tmp_path, "w.txt", b"== A ==\none\ntwo\n\nthree\n")
+    assert texts(read("headed-text", wrapped, paragraphs="block")[0][0]) == {"A": ["one two", "three"]}
+
+
+def test_markdown_by_articles_or_as_one(tmp_path):
+    source = b"---\ntitle: x\n---\n# A\nText [link](u) `code` ![pic](p).\n\n> Quote.\n\n```\ncode\n```\n- item\n\n|a|b|\n|-|-|\n|1|2|\n\n# B\n## C\nEnd.\n"
+    path = write(tmp_path, "doc.md", source)
+    articles, skipped = read("markdown", path)
+    assert [a.title for a in articles] == ["A", "B"] and skipped == {"code block": 1, "table": 1, "list item": 1}
+    assert texts(articles[0]) == {"": ["Text link code .", "Quote."]}
+    (one,), _ = read("markdown", path, one_article=True, keep_lists=True)
+    assert [(s.title, s.level) for s in one.sections] == [("A", 2), ("B", 2), ("C", 3)] and "item" in texts(one)["A"]
+
+
+def test_html_takes_running_text_in_the_declared_encoding(tmp_path):
+    source = (
+        '<html><head><meta charset="iso-8859-1"><title>T\xe4 &amp; Co</title><style>p{}</style></head><body><p>Caf\xe9'
+        '<sup class="reference">[1]</sup> <b>is</b>\n open.</p><table><tr><td>no</table><h2>One<span class="mw-editsection">'
+        "edit</span></h2>loose <i>text</i><div>Block</div><script>if (a<b) x</script><h4>Two</h4><p>End</body>"
+    )
+    path = write(tmp_path, "p.html", source.encode("latin-1"))
+    (article,), skipped = read("html", path)
+    assert article.title == "T\xe4 & Co" and skipped == {}
+    assert texts(article) == {"": ["Caf\xe9 is open."], "One": ["loose text", "Block"], "Two": ["End"]}
+
+
+def test_plain_text_and_byte_order_marks(tmp_path):
+    path = write(tmp_path, "my_notes.txt", "One\r\nline.\r\n\r\nTwo.".encode("utf-16"))
+    (article,), _ = read("plain", path)
+    assert article.title == "my notes" and texts(article) == {"": ["One line.", "Two."]}
+    assert texts(read("plain", path, paragraphs="line")[0][0]) == {"": ["One", "line.", "Two."]}
+    assert read("plain", write(tmp_path, "blank.txt", b" \n\n"))[1] == {"no text": 1}
+    assert title_of("a_b.tar.gz") == "a b" and title_of(".gz") == ".gz"
+
+
+def test_encoding_errors_name_the_byte(tmp_path):
+    data = b"good text\n" * 10_000 + b"bad \xff here"
+    assert f"byte {100_004:,}" in fails("plain", write(tmp_path, "a.txt", data))
+    assert "byte 8" in fails("plain", write(tmp_path, "b.txt", "größer".encode() + b"\xc3"))
+    assert "binary" in fails("plain", write(tmp_path, "c.txt", b"text\0text"))
+
+
+def test_one_endless_line_is_refused_early(tmp_path, monkeypatch):
+    monkeypatch.setattr(streams, "LINE_LIMIT", 200_000)
+    for packing in ("", ".bz2"):
+        path = write(tmp_path, "long.txt", b"word " * 100_000, packing)
+        for id in ("plain", "headed-text", "jsonl", "scb-csv"):
+            assert "longer than 200,000" in fails(id, path)
+    monkeypatch.setattr(streams, "ARTICLE_LIMIT", 300_000)
+    lines = write(tmp_path, "many.txt", b"word\n" * 100_000)
+    for id in ("plain", "headed-text", "markdown", "html"):
+        assert "single article" in fails(id, lines)
+
+
+def test_two_hundred_megabytes_of_one_line_end_at_once(tmp_path):
+    path = tmp_path / "huge.txt"
+    with path.open("wb") as file:
+        for _ in range(200):
+            file.write(b"word. " * 166_667)
+    assert detect(path) == "plain"
+    assert "line 1" in fails("plain", path) and "longer than" in fails("jsonl", path)
+
+
+def test_decompression_bombs_are_refused(tmp_path, monkeypatch):
+    monkeypatch.setattr(streams, "BOMB_SIZE", 1_000_000)
+    path = write(tmp_path, "bomb.txt", b"\n" * 5_000_000, ".xz")
+    assert "times its size" in fails("plain", path)
+
+
+@pytest.mark.parametrize(
+    ("data", "words"),
+    [
+        (b"PK\x03\x04" + b"x" * 50, "ZIP"),
+        (b"%PDF-1.7 text", "PDF"),
+        (b"<rss></rss>", "not a MediaWiki dump"),
+        (b'[{"title": "A"}]', "JSON array"),
+        (bytes(range(256)), "binary"),
+    ],
+)
+def test_unknown_formats_are_named(data, words, tmp_path):
+    with pytest.raises(ReadError, match=words):
+        detect(write(tmp_path, "a.bin", data, ".gz"))
+
+
+@pytest.mark.parametrize(
+    ("data", "id"),
+    [
+        (b"Setext\n======\n\ntext", "markdown"),
+        (b"[Link](x) first\n\n## Two\n", "markdown"),
+        (b"Text, with commas\nand = signs = inside", "plain"),
+        (b'\xef\xbb\xbf{"title": 1}', "jsonl"),
+        (b"<p>Text</p>", "html"),
+        (b"f\xfcr die Stadt", "plain"),
+    ],
+)
+def test_detection_by_content(data, id, tmp_path):
+    assert detect(write(tmp_path, "file.dat", data)) == id

@@ -1,0 +1,64 @@
+"""Readers on real files: the dump inside the gensim wheel always, the shared collection where it is at hand."""
+
+import os
+import random
+import re
+from importlib.util import find_spec
+from pathlib import Path
+
+import pytest
+from sentence_splitter import SentenceSplitter as Package
+
+from core.protocols import Silent
+from core.readers import REGISTRY
+from core.readers.detect import detect
+from core.text.splitting import SentenceSplitter
+
+DEBRIS = re.compile(
+    r"\{\{|\}\}|\[\[|\]\]|<ref|'''|==|\(\s*\)|  | ,(?=\s)|^[,;:)]|,,|&nbsp;|\{\||\|\}|<!--|__[A-Z]+__|\bthumb\|"
+)
+ROOT = Path(__file__).parents[3]
+SHARED = Path(os.environ.get("THEMESCOPE_SHARED_DATA") or ROOT.parent / "shared" / "data") / "wikipedia"
+shared = pytest.mark.skipif(not SHARED.is_dir(), reason=f"no shared data at {SHARED} (set THEMESCOPE_SHARED_DATA)")
+
+
+def gensim_dump():
+    (package,) = find_spec("gensim").submodule_search_locations
+    return next((Path(package) / "test" / "test_data").glob("enwiki-latest-pages-articles1.xml-p0*-shortened.bz2"))
+
+
+def paragraphs(articles):
+    return [p.text for article in articles for section in article.sections for p in section.paragraphs]
+
+
+def test_the_dump_inside_gensim():
+    path = gensim_dump()
+    assert detect(path) == "mediawiki-dump"
+    reader = REGISTRY.build("mediawiki-dump")
+    articles = list(reader.read(path, Silent()))
+    skipped = reader.skipped
+    assert skipped["redirect"] == 100
+    # 106 pages are no redirects: 97 articles, 8 disambiguation pages, one list without running text.
+    assert len(articles) == 97 and skipped["disambiguation"] == 8 and skipped["no text"] == 1
+    texts = paragraphs(articles)
+    assert not [text for text in random.Random(0).sample(texts, 20) if DEBRIS.search(text) or "|" in text]
+    assert sum(bool(DEBRIS.search(text)) for text in texts) <= 2  # of about 5,000
+    assert next(a for a in articles if a.title == "Anarchism").sections[1].level == 2
+
+
+@shared
+@pytest.mark.parametrize("name", ["2014-3-pages", "2017-5-pages-tables", "2021-27-pages"])
+def test_the_other_dumps(name):
+    reader = REGISTRY.build("mediawiki-dump")
+    articles = list(reader.read(SHARED / "dumps" / f"enwiki-{name}.xml.bz2", Silent()))
+    assert len(articles) + sum(reader.skipped.values()) == int(name.split("-")[1])
+    assert not [text for text in paragraphs(articles) if DEBRIS.search(text)]
+
+
+@shared
+def test_the_sample_and_its_sentences():
+    articles = list(REGISTRY.build("jsonl").read(SHARED / "sample.jsonl", Silent()))
+    assert len(articles) == 40
+    ours, package = SentenceSplitter("en"), Package("en")
+    for text in random.Random(0).sample(paragraphs(articles), 150):
+        assert ours.split(text) == package.split(text)
