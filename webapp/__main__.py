@@ -1,0 +1,170 @@
+"""``python -m webapp``: migrate the store, make the demo on an empty one, start web and worker, print the address."""
+
+from __future__ import annotations
+
+import argparse
+import ipaddress
+import logging
+import os
+import signal
+import socket
+import sys
+import threading
+import time
+import urllib.error
+import urllib.request
+from pathlib import Path
+from typing import TextIO
+
+from honcho.manager import Manager
+from honcho.printer import Message, Printer
+
+from core.errors import ConfigError, ThemescopeError
+
+DEFAULT_PORT = 8501
+_TRIES = 50
+_ANSWER_S = 60.0
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Run until stopped; the exit code is that of the first process that ended by itself."""
+    asked = _parser().parse_args(arguments)
+    try:
+        check_address(asked.address, asked.allow_remote)
+        port = free_port(asked.address, asked.port)
+        home = prepare(demo=not asked.no_demo)
+    except ThemescopeError as error:
+        print(f"themescope: {error}", file=sys.stderr)  # noqa: T201
+        return 2
+    return serve(asked.address, port, home, asked.verbose)
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="python -m webapp", description=__doc__)
+    parser.add_argument("--port", type=int, default=DEFAULT_PORT, help="port; the next free one is taken (%(default)s)")
+    parser.add_argument("--address", default="127.0.0.1", help="address to listen on (%(default)s)")
+    parser.add_argument("--allow-remote", action="store_true", help="listen on an address that others can reach")
+    parser.add_argument("--no-demo", action="store_true", help="do not build the demo on an empty store")
+    parser.add_argument("--verbose", action="store_true", help="show everything that web and worker say")
+    return parser
+
+
+def check_address(address: str, allow_remote: bool) -> None:
+    """Refuse an address that others can reach, unless it was asked for: there is no login yet."""
+    if is_loopback(address) or allow_remote:
+        return
+    raise ConfigError(
+        f"{address} can be reached by other people, and Themescope has no login yet: everybody who reaches it could "
+        "read and delete everything, and read files on this machine by importing them. If only people you trust can "
+        "reach it, add --allow-remote; otherwise use a tunnel, such as ssh -L 8501:localhost:8501."
+    )
+
+
+def is_loopback(address: str) -> bool:
+    """True if only this machine can reach ``address``."""
+    if address == "localhost":
+        return True
+    try:
+        return ipaddress.ip_address(address).is_loopback
+    except ValueError:
+        return False
+
+
+def free_port(address: str, first: int) -> int:
+    """``first``, or the next port that nobody listens on."""
+    for port in range(first, first + _TRIES):
+        family = socket.AF_INET6 if ":" in address else socket.AF_INET
+        with socket.socket(family) as probe:
+            if os.name != "nt":
+                probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            try:
+                probe.bind((address, port))
+            except OSError:
+                continue
+            return port
+    raise ConfigError(f"No port from {first} to {first + _TRIES - 1} is free on {address}. Choose another with --port.")
+
+
+def prepare(demo: bool) -> Path:
+    """Bring the store up to date, queue the demo if it is empty, and return the data folder."""
+    from db.settings import Settings
+    from db.store import Store
+    from jobs.commands import seed_demo
+
+    store = Store(Settings.from_environment())
+    store.migrate()
+    if demo:
+        seed_demo(store)
+    return store.settings.home
+
+
+def serve(address: str, port: int, home: Path, verbose: bool) -> int:
+    """Start web and worker, say where when the web answers, and stop both together."""
+    environment = {**os.environ, "OMP_WAIT_POLICY": "PASSIVE", "PYTHONUNBUFFERED": "1"}
+    manager = Manager(_Quiet(sys.stdout, verbose=verbose))
+    manager.add_process("web", _command(_web(address, port)), env=environment)
+    manager.add_process("worker", _command([sys.executable, "-m", "jobs.cli", "worker"]), env=environment)
+    shown = f"[{address}]" if ":" in address else address
+    # honcho forks; the thread begins after that, so that no child inherits it in mid-step.
+    announcement = threading.Timer(0.5, _announce, args=(f"http://{shown}:{port}", home))
+    announcement.daemon = True
+    announcement.start()
+    manager.loop()
+    stopped = {-signal.SIGTERM, -signal.SIGINT, 128 + signal.SIGTERM, 128 + signal.SIGINT}
+    return 0 if manager.returncode in stopped else int(manager.returncode or 0)
+
+
+def _web(address: str, port: int) -> list[str]:
+    script = Path(__file__).with_name("app.py")
+    options = {"server.address": address, "server.port": str(port), "server.headless": "true"}
+    flags = [part for name, value in options.items() for part in (f"--{name}", value)]
+    return [sys.executable, "-m", "streamlit", "run", str(script), *flags]
+
+
+def _command(parts: list[str]) -> str:
+    """One line for the shell that honcho starts processes with."""
+    if os.name == "nt":
+        import subprocess
+
+        return subprocess.list2cmdline(parts)
+    import shlex
+
+    return "exec " + shlex.join(parts)
+
+
+def _announce(url: str, home: Path) -> None:
+    """Print the address once the web answers."""
+    deadline = time.monotonic() + _ANSWER_S
+    while time.monotonic() < deadline:
+        try:
+            with urllib.request.urlopen(f"{url}/_stcore/health", timeout=1):
+                break
+        except (urllib.error.URLError, OSError):
+            time.sleep(0.1)
+    else:
+        print(f"The web does not answer at {url}. See what it says with --verbose.", flush=True)  # noqa: T201
+        return
+    print(f"\n  Themescope is ready:  {url}\n  Data folder:          {home}\n  Stop with Ctrl+C\n", flush=True)  # noqa: T201
+
+
+class _Quiet(Printer):  # type: ignore[misc]
+    """Passes on what the processes say; unless ``verbose``, without honcho's and Streamlit's small talk."""
+
+    def __init__(self, output: TextIO, verbose: bool) -> None:
+        super().__init__(output=output)
+        self._verbose = verbose
+
+    def write(self, message: Message) -> None:
+        text = message.data.decode(errors="replace") if isinstance(message.data, bytes) else str(message.data)
+        if self._verbose or _worth_saying(message.name, text):
+            super().write(message)
+
+
+def _worth_saying(name: str, text: str) -> bool:
+    small_talk = ("You can now view", "URL:", "Local URL", "Uvicorn", "Press CTRL")
+    return bool(text.strip()) and name != "system" and not any(phrase in text for phrase in small_talk)
+
+
+if __name__ == "__main__":
+    logging.basicConfig(level=logging.WARNING, format="%(levelname)s %(name)s: %(message)s")
+    sys.exit(main())

@@ -1,0 +1,24 @@
+"""The pages and how one gets to them. Run by ``python -m webapp``; each page is a script of its own."""
+
+import streamlit as st
+
+from webapp.components.status import sidebar
+
+st.set_page_config(page_title="Themescope", page_icon=":material/hub:", layout="wide")
+page = st.navigation(
+    {
+        "": [st.Page("pages/home.py", title="Home", icon=":material/home:", default=True)],
+        "Text": [
+            st.Page("pages/corpora.py", title="Corpora", icon=":material/library_books:", url_path="corpora"),
+            st.Page("pages/triplets.py", title="Triplets", icon=":material/change_history:", url_path="triplets"),
+        ],
+        "Methods": [
+            st.Page("pages/train.py", title="Train", icon=":material/model_training:", url_path="train"),
+            st.Page("pages/compare.py", title="Compare", icon=":material/leaderboard:", url_path="compare"),
+        ],
+        "Explore": [st.Page("pages/map.py", title="Map", icon=":material/scatter_plot:", url_path="map")],
+        "Machine": [st.Page("pages/jobs.py", title="Jobs", icon=":material/work_history:", url_path="jobs")],
+    }
+)
+sidebar()
+page.run()

@@ -1,0 +1,129 @@
+"""A corpus as a table, as a list of articles, and as text."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import pandas as pd
+import streamlit as st
+
+from core.records import ArticleRecord, CorpusRecord
+from core.triplets.filtering import eligible, kept_sections
+from core.triplets.rules import ArticleSentences, TripletRules
+from webapp import queries
+from webapp.components import reader
+from webapp.components.choose import nothing
+from webapp.components.text import count, plain, words
+
+_LISTED = 500
+
+
+def table(corpora: Sequence[CorpusRecord]) -> None:
+    """Every corpus with its counts."""
+    st.dataframe(
+        pd.DataFrame(
+            {
+                "Corpus": [c.name for c in corpora],
+                "Language": [c.language for c in corpora],
+                "Articles": [c.articles for c in corpora],
+                "Sections": [c.sections for c in corpora],
+                "Paragraphs": [c.paragraphs for c in corpora],
+                "Sentences": [c.sentences for c in corpora],
+            }
+        ),
+        hide_index=True,
+        column_config={"Corpus": st.column_config.TextColumn(width="large")},
+    )
+
+
+def report(corpus: CorpusRecord) -> None:
+    """How a corpus came in, and what was dropped on the way, by reason."""
+    dropped = _counts(corpus.report.get("skipped", {}))
+    if dropped:
+        st.markdown("**Passed over at import**")
+        st.dataframe(
+            pd.DataFrame({"Reason": [words(r) for r in dropped], "Count": list(dropped.values())}),
+            hide_index=True,
+            width="content",
+        )
+    rest = {key: value for key, value in corpus.report.items() if key != "skipped"}
+    if rest:
+        with st.expander("How it was imported", icon=":material/receipt_long:"):
+            st.json(rest)
+
+
+def _counts(value: Any) -> dict[str, int]:
+    return {str(k): int(v) for k, v in value.items() if v} if isinstance(value, Mapping) else {}
+
+
+def browse(corpus: CorpusRecord) -> None:
+    """Search among titles on the left, the article on the right."""
+    side, main = st.columns([1, 3], gap="medium")
+    with side:
+        search = st.text_input(
+            "Find an article", key="find", bind="query-params", placeholder="part of a title", icon=":material/search:"
+        )
+        total = queries.count_articles(corpus.id, search)
+        found = queries.articles(corpus.id, search, limit=_LISTED)
+        more = f"the first {_LISTED} of " if total > _LISTED else ""
+        st.caption(f"{more}{count(total, 'article')}" + (" found" if search else ""))
+        chosen = _list(corpus, found)
+    with main:
+        if chosen is None:
+            nothing("No article has this in its title.", "Shorten the search on the left.")
+        else:
+            _show(corpus, chosen)
+
+
+def _list(corpus: CorpusRecord, found: Sequence[ArticleRecord]) -> ArticleRecord | None:
+    """The list with one article chosen: by a click, by the address, or the first."""
+    if not found:
+        return None
+    wanted = st.query_params.get("article", "")
+    event = st.dataframe(
+        pd.DataFrame({"Article": [a.title for a in found], "Sentences": [a.sentences for a in found]}),
+        hide_index=True,
+        height=520,
+        on_select="rerun",
+        selection_mode="single-cell",
+        key=f"articles-{corpus.id}-{hash(tuple(a.id for a in found))}",
+        column_config={
+            "Article": st.column_config.TextColumn(width="medium"),
+            "Sentences": st.column_config.NumberColumn("Sent.", width="small", help="Number of sentences"),
+        },
+    )
+    cells = event["selection"]["cells"]
+    if cells:
+        st.query_params["article"] = found[cells[0][0]].title
+        return found[cells[0][0]]
+    named = next((a for a in found if a.title == wanted), None)
+    return named or (queries.article_titled(corpus.id, wanted) if wanted else None) or found[0]
+
+
+def _show(corpus: CorpusRecord, article: ArticleRecord) -> None:
+    sections, sentences = queries.article_text(article.id, corpus.created)
+    rules = TripletRules()
+    text = ArticleSentences(article.id, article.title, article.bucket, tuple(sections), tuple(sentences))
+    kept = kept_sections(text, rules, Counter())
+    usable = {s.id for section in kept for s, _ in eligible(section, rules, Counter())}
+    st.header(plain(article.title), anchor=False)
+    with st.container(horizontal=True, vertical_alignment="center"):
+        st.badge(article.split.value, color="gray", help="Decided by the title alone, the same for everybody")
+        st.caption(f"{count(article.sections, 'section')}, {count(article.sentences, 'sentence')}")
+        if article.url.startswith(("https://", "http://")):
+            st.link_button("Source", article.url, icon=":material/open_in_new:", type="tertiary")
+        st.space("stretch")
+        inside = st.text_input("Find in text", key="in", placeholder="find in text", label_visibility="collapsed")
+    if len(kept) < rules.min_sections:
+        usable = set()
+        st.caption(
+            f"Only {count(len(kept), 'section')} would be left after the triplet rules, which ask for "
+            f"{rules.min_sections}: this article gives no triplets."
+        )
+    else:
+        st.caption(
+            f":primary[▍] {count(len(usable), 'sentence')} that triplets may use · :gray[▍] other paragraph openings"
+        )
+    reader.article(sections, sentences, usable, inside or "")

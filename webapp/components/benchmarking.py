@@ -1,0 +1,91 @@
+"""Benchmarks: build one, and ask for the combinations of model and clusterer that are missing on it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+
+import streamlit as st
+
+from core.clusterers import REGISTRY as CLUSTERERS
+from core.records import BenchmarkRecord, CorpusRecord, ModelRecord
+from core.scb import ScbRules
+from webapp import queries
+from webapp.components.comparing import clusterer_title
+from webapp.components.jobs import submit
+from webapp.components.text import count, plain
+from webapp.forms import checked, config_fields
+
+
+def missing(benchmark: BenchmarkRecord) -> None:
+    """Ask for combinations that have not been run."""
+    models = queries.models()
+    left, right = st.columns(2)
+    chosen = left.multiselect("Models", [m.name for m in models], default=[m.name for m in models][:4])
+    ids = CLUSTERERS.ids()
+    paper = [c.id for c in CLUSTERERS if "paper" in c.tags or "no-vectors" in c.tags]
+    clusterers = right.multiselect("Clusterers", ids, default=paper, format_func=clusterer_title)
+    wanted = combinations(benchmark, [m for m in models if m.name in chosen], clusterers)
+    label = f"Run {count(len(wanted), 'missing combination')}" if wanted else "Nothing is missing"
+    clicked = st.button(label, type="primary", icon=":material/play_arrow:", disabled=not wanted)
+    if clicked and _queue(benchmark, wanted):
+        st.rerun()
+
+
+def combinations(
+    benchmark: BenchmarkRecord, models: Sequence[ModelRecord], clusterers: Sequence[str]
+) -> list[tuple[ModelRecord | None, str]]:
+    """Model × clusterer without a run; a clusterer that needs no vectors is one row, whatever the models."""
+    done = {(run.model_id, run.clusterer) for run in queries.clusterings(benchmark.id)}
+    found: list[tuple[ModelRecord | None, str]] = []
+    for id in clusterers:
+        rows: Sequence[ModelRecord | None] = [None] if "no-vectors" in CLUSTERERS.get(id).tags else models
+        found += [(m, id) for m in rows if (m.id if m else None, id) not in done]
+    return found
+
+
+def _queue(benchmark: BenchmarkRecord, wanted: Sequence[tuple[ModelRecord | None, str]]) -> bool:
+    """One job for each combination; the first of a model computes its vectors, the others find them."""
+    asked = []
+    for model, clusterer in wanted:
+        name = model.name if model else ""
+        args = {"model": name, "clusterer": clusterer, "benchmark": benchmark.name}
+        title = f"{clusterer_title(clusterer)}{f' of {name}' if name else ''} on {benchmark.name}"
+        asked.append(submit("cluster", args, title))
+    return all(asked)
+
+
+def about(benchmark: BenchmarkRecord) -> None:
+    """What a benchmark holds, beside the published set where the builder laid it there."""
+    with st.expander(f"About {plain(benchmark.name)}", icon=":material/info:"):
+        left, right = st.columns(2)
+        with left:
+            st.json(dict(benchmark.counts))
+        with right:
+            st.json(dict(benchmark.config))
+
+
+def build(corpus: CorpusRecord) -> None:
+    """The form for a new benchmark."""
+    with st.form(f"benchmark-{corpus.id}"):
+        left, middle, right = st.columns([2, 1, 2])
+        name = left.text_input("Name of the benchmark", value=f"{corpus.name} sections")
+        seed = middle.number_input("Seed", min_value=0, value=0, step=1)
+        splits = right.multiselect(
+            "Splits", ["test", "validation", "train"], default=["test"], help="Models learn from train; test on test."
+        )
+        values = config_fields(ScbRules, f"scb-{corpus.id}")
+        if not st.form_submit_button("Build the benchmark", type="primary", icon=":material/rule:"):
+            return
+    rules = checked(ScbRules, values)
+    if rules is None:
+        return
+    args = {
+        "corpus": corpus.name,
+        "name": name.strip(),
+        "rules_json": json.dumps(rules.to_dict()),
+        "seed": int(seed),
+        "splits": splits,
+    }
+    if submit("build-benchmark", args, f"Benchmark {name.strip()}"):
+        st.rerun()

@@ -1,0 +1,59 @@
+"""Choosing what to look at. A choice lives in the address under a readable name, so a view can be sent as a link."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TypeVar
+
+import streamlit as st
+
+from core.records import CorpusRecord
+from webapp import queries
+from webapp.components.text import plain
+
+R = TypeVar("R")
+
+
+def by_name(label: str, records: Sequence[R], param: str, name: Callable[[R], str], help: str = "") -> R:
+    """One of ``records`` (at least one), remembered in the address as ``param=name``; equal names are numbered."""
+    named: dict[str, R] = {}
+    for record in records:
+        wanted, number = name(record), 2
+        while wanted in named:
+            wanted, number = f"{name(record)} ({number})", number + 1
+        named[wanted] = record
+    if st.session_state.get(param) not in named:
+        st.session_state.pop(param, None)
+    chosen = st.selectbox(label, list(named), key=param, bind="query-params", help=help or None)
+    return named[chosen if chosen in named else next(iter(named))]
+
+
+def corpus(help: str = "") -> CorpusRecord | None:
+    """A corpus, or None with a hint when there is none yet."""
+    found = queries.corpora()
+    if not found:
+        nothing(
+            "No corpus yet.",
+            "Import texts first: a Wikipedia dump, Markdown, HTML, JSONL or plain text.",
+            "corpora",
+            "Import a corpus",
+        )
+        return None
+    return by_name("Corpus", found, "corpus", lambda record: record.name, help)
+
+
+def nothing(what: str, advice: str, page: str = "", link: str = "") -> None:
+    """An empty state: what is missing and what to do next."""
+    with st.container(border=True, horizontal_alignment="center"):
+        st.space("small")
+        st.markdown(f"**{plain(what)}**", text_alignment="center")
+        st.caption(plain(advice), text_alignment="center")
+        if page:
+            st.page_link(f"pages/{page}.py", label=link, icon=":material/arrow_forward:")
+        st.space("small")
+
+
+def title(name: str, about: str) -> None:
+    """The head of a page."""
+    st.title(name, anchor=False)
+    st.caption(about)

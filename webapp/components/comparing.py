@@ -1,0 +1,202 @@
+"""Comparing methods: means over articles with their intervals, best first, chance beside them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import pandas as pd
+import streamlit as st
+from pandas.io.formats.style import Styler
+
+from core.clusterers import REGISTRY as CLUSTERERS
+from core.evaluation import REGISTRY as METRICS
+from core.records import BenchmarkRecord, RunRecord, ScoreRecord, TripletSetRecord
+from webapp import queries
+from webapp.components.jobs import submit
+from webapp.components.text import count, duration
+from webapp.exports import csv_text
+from webapp.figures import IntervalRow, interval_figure
+from webapp.palette import tones
+
+_NO_MODEL = "no vectors"
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One method × clusterer with its mean scores."""
+
+    model: str
+    clusterer: str
+    scores: dict[str, ScoreRecord]
+    seconds: float
+    floor: bool
+
+
+def rows(benchmark: BenchmarkRecord) -> list[Row]:
+    """The newest run of every combination."""
+    names = {m.id: m.name for m in queries.models()}
+    newest: dict[tuple[str, str], RunRecord] = {}
+    for run in queries.clusterings(benchmark.id):
+        newest.setdefault((names.get(run.model_id or -1, _NO_MODEL), run.clusterer), run)
+    scores = queries.mean_scores(run.id for run in newest.values())
+    return [
+        Row(model, clusterer_title(run.clusterer), scores.get(run.id, {}), run.seconds, run.model_id is None)
+        for (model, _), run in newest.items()
+    ]
+
+
+def clusterer_title(id: str) -> str:
+    """The title on a clusterer's card; its id where this version has no such card."""
+    return CLUSTERERS.get(id).title if id in CLUSTERERS else id
+
+
+def clustering(benchmark: BenchmarkRecord) -> None:
+    """Table, chart and export of one benchmark."""
+    found = rows(benchmark)
+    present = [card for card in METRICS if any(card.id in row.scores for row in found)]
+    if not present:
+        st.info("Nothing has been clustered on this benchmark yet. Ask for it below.", icon=":material/info:")
+        return
+    by = st.segmented_control(
+        "Sort and draw by",
+        [card.id for card in present],
+        default="ami" if any(c.id == "ami" for c in present) else present[0].id,
+        required=True,
+        format_func=lambda id: METRICS.get(id).title,
+        key="metric",
+        bind="query-params",
+    )
+    metric = METRICS.get(by)
+    ordered = sorted(found, key=lambda row: row.scores[by].value if by in row.scores else float("-inf"), reverse=True)
+    st.dataframe(_table(ordered, [card.id for card in present]), hide_index=True)
+    n = max(row.scores[by].n for row in ordered if by in row.scores)
+    st.caption(
+        f"Means over {count(n, 'article')} with 95 % bootstrap intervals over articles; the best of each column stands "
+        f"out. Random labels are the floor. {metric.title}: {metric.summary}"
+    )
+    lines = [
+        _interval(
+            f"{row.model} · {row.clusterer}" if not row.floor else row.clusterer,
+            row.clusterer,
+            row.scores[by],
+            row.floor,
+        )
+        for row in ordered
+        if by in row.scores
+    ]
+    st.plotly_chart(
+        interval_figure(lines, metric.title, tones(st.context.theme.type)),
+        key=f"intervals-{by}",
+        config={"displayModeBar": False},
+    )
+    st.download_button(
+        "CSV",
+        data=lambda: export(ordered, [card.id for card in present]),
+        file_name="themescope-comparison.csv",
+        mime="text/csv",
+        icon=":material/download:",
+        on_click="ignore",
+    )
+
+
+def _interval(label: str, group: str, score: ScoreRecord, floor: bool = False) -> IntervalRow:
+    low, high = (score.value if bound is None else bound for bound in (score.low, score.high))
+    return IntervalRow(label, group, score.value, low, high, floor)
+
+
+def with_interval(score: ScoreRecord | None) -> str:
+    """Write ``0.312 [0.290, 0.334]``, or a dash."""
+    if score is None:
+        return "–"
+    if score.low is None or score.high is None:
+        return f"{score.value:.3f}"
+    return f"{score.value:.3f} [{score.low:.3f}, {score.high:.3f}]"
+
+
+def _table(found: Sequence[Row], metrics: Sequence[str]) -> Styler:
+    frame = pd.DataFrame(
+        {
+            "Model": [row.model for row in found],
+            "Clusterer": [row.clusterer for row in found],
+            **{METRICS.get(m).title: [with_interval(row.scores.get(m)) for row in found] for m in metrics},
+            "Time": [duration(row.seconds) for row in found],
+        }
+    )
+    styles = pd.DataFrame("", index=frame.index, columns=frame.columns)
+    for metric in metrics:
+        values = [row.scores[metric].value if metric in row.scores else float("-inf") for row in found]
+        styles.loc[values.index(max(values)), METRICS.get(metric).title] = _BEST
+    for place, row in enumerate(found):
+        if row.floor:
+            styles.loc[place] = _FLOOR
+    return frame.style.apply(lambda _: styles, axis=None)
+
+
+_BEST = "background-color: rgba(31, 143, 136, 0.25); font-weight: 700"
+_FLOOR = "color: #7b858e"
+
+
+def export(found: Sequence[Row], metrics: Sequence[str]) -> str:
+    """Every score as numbers: value, both ends of the interval, number of articles."""
+    header = ["model", "clusterer", "seconds", *(f"{m}{part}" for m in metrics for part in ("", "_low", "_high", "_n"))]
+    return csv_text(
+        header,
+        (
+            [row.model, row.clusterer, row.seconds, *(cell for m in metrics for cell in _cells(row.scores.get(m)))]
+            for row in found
+        ),
+    )
+
+
+def _cells(score: ScoreRecord | None) -> list[float | int | None]:
+    return [None] * 4 if score is None else [score.value, score.low, score.high, score.n]
+
+
+def triplet_accuracy(chosen: TripletSetRecord) -> None:
+    """Accuracy of every model that was evaluated on a set, and a way to evaluate the others."""
+    names = {m.id: m.name for m in queries.models()}
+    newest: dict[str, RunRecord] = {}
+    for run in queries.triplet_runs(chosen.id):
+        if run.model_id in names:
+            newest.setdefault(names[run.model_id], run)
+    scores = {name: queries.mean_scores([run.id]).get(run.id, {}) for name, run in newest.items()}
+    accuracy = {name: next(iter(found.values())) for name, found in scores.items() if found}
+    if accuracy:
+        _accuracy_table(accuracy)
+    else:
+        st.info("No model has been evaluated on this set yet.", icon=":material/info:")
+    rest = [name for name in names.values() if name not in accuracy]
+    if rest:
+        chosen_names = st.multiselect("Models to evaluate", rest, default=rest[:4])
+        if st.button("Evaluate", type="primary", icon=":material/play_arrow:", disabled=not chosen_names):
+            asked = [
+                submit("evaluate-triplets", {"model": n, "triplets": chosen.name}, f"Triplet accuracy of {n}")
+                for n in chosen_names
+            ]
+            if all(asked):
+                st.rerun()
+
+
+def _accuracy_table(accuracy: dict[str, ScoreRecord]) -> None:
+    ordered = sorted(accuracy.items(), key=lambda item: item[1].value, reverse=True)
+    left, right = st.columns([1, 1])
+    left.dataframe(
+        pd.DataFrame(
+            {
+                "Model": [name for name, _ in ordered],
+                "Accuracy": [with_interval(score) for _, score in ordered],
+                "Articles": [score.n for _, score in ordered],
+            }
+        ),
+        hide_index=True,
+    )
+    left.caption(
+        "Share of test triplets whose pivot is nearer to its own section; 0.5 is chance. Intervals over articles."
+    )
+    lines = [_interval(name, "accuracy", score) for name, score in ordered]
+    right.plotly_chart(
+        interval_figure(lines, "Triplet accuracy", tones(st.context.theme.type)),
+        key="accuracy",
+        config={"displayModeBar": False},
+    )

@@ -1,0 +1,59 @@
+"""The form for a new map."""
+
+from __future__ import annotations
+
+import json
+
+import streamlit as st
+from core.projection import UmapConfig
+
+from core.records import CorpusRecord, ModelRecord
+from webapp import queries
+from webapp.components.choose import by_name, nothing
+from webapp.components.jobs import submit
+from webapp.forms import checked, config_fields
+
+_LISTED = 2_000
+
+
+def form(corpus: CorpusRecord) -> None:
+    """Ask for a map: the vectors are computed first where they are missing, then laid out in two dimensions."""
+    models = queries.models()
+    if not models:
+        nothing("A map needs a model.", "There is none yet. Train one; mean vectors takes seconds.", "train", "Train")
+        return
+    model = by_name("Model", models, "model", lambda m: m.name)
+    titles = [a.title for a in queries.articles(corpus.id, limit=_LISTED)]
+    with st.form(f"draw-{corpus.id}"):
+        chosen = st.multiselect("Articles (none: the whole corpus)", titles, placeholder="the whole corpus")
+        left, middle, right = st.columns([2, 1, 1])
+        name = left.text_input("Name of the map", placeholder=f"{corpus.name} by {model.name}")
+        limit = middle.number_input("Most sentences", 50, 50_000, min(20_000, max(50, corpus.sentences)), step=1_000)
+        seed = right.number_input("Seed", min_value=0, value=0, step=1)
+        values = config_fields(UmapConfig, "umap", shown=3)
+        if not st.form_submit_button("Draw the map", type="primary", icon=":material/scatter_plot:"):
+            return
+    config = checked(UmapConfig, values)
+    if config is None:
+        return
+    args = {
+        "corpus": corpus.name,
+        "model": model.name,
+        "articles": _ids(corpus, chosen),
+        "limit": int(limit),
+        "settings_json": json.dumps(config.to_dict()),
+        "seed": int(seed),
+        "name": name.strip() or _name(corpus, model, chosen),
+    }
+    if submit("project", args, f"Map {args['name']}"):
+        st.rerun()
+
+
+def _name(corpus: CorpusRecord, model: ModelRecord, chosen: list[str]) -> str:
+    what = corpus.name if not chosen else chosen[0] if len(chosen) == 1 else f"{len(chosen)} articles of {corpus.name}"
+    return f"{what} by {model.name}"
+
+
+def _ids(corpus: CorpusRecord, titles: list[str]) -> list[int]:
+    found = (queries.article_titled(corpus.id, title) for title in titles)
+    return [article.id for article in found if article is not None]

@@ -1,0 +1,167 @@
+"""Asking for work and watching it."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from datetime import UTC, datetime
+from typing import Any
+
+import streamlit as st
+
+from core.errors import ThemescopeError
+from core.records import JobRecord, JobStatus, MetricPoint
+from jobs import commands
+from webapp import queries
+from webapp.components.status import no_worker
+from webapp.components.text import ago, duration, plain, words
+from webapp.figures import curve_figure
+from webapp.palette import tones
+
+_POLL_S = 1.5
+_BADGES = {
+    JobStatus.QUEUED: ("waiting", "gray", ":material/schedule:"),
+    JobStatus.RUNNING: ("running", "blue", ":material/autorenew:"),
+    JobStatus.DONE: ("done", "green", ":material/check:"),
+    JobStatus.FAILED: ("failed", "red", ":material/error:"),
+    JobStatus.CANCELLED: ("cancelled", "orange", ":material/cancel:"),
+}
+
+
+def submit(kind: str, args: Mapping[str, Any], title: str, after: int | None = None) -> JobRecord | None:
+    """Ask for a job. What is wrong with the arguments is said here, at the form; nothing is queued then."""
+    try:
+        job = commands.enqueue(queries.store(), kind, args, title=title, after=after)
+    except ThemescopeError as error:
+        st.error(plain(error), icon=":material/error:")
+        return None
+    st.session_state.setdefault("asked", []).append(job.id)
+    return job
+
+
+def badge(status: JobStatus) -> None:
+    """The status as a coloured word with a symbol, so that colour is not the only sign."""
+    name, colour, icon = _BADGES[status]
+    st.badge(name, icon=icon, color=colour)  # type: ignore[arg-type]
+
+
+def watch(kinds: Collection[str]) -> None:
+    """Live progress of jobs of these kinds, and what became of those that this person asked for."""
+    failures(kinds)
+    active = queries.active_jobs(kinds)
+    if not active:
+        return
+    if not queries.worker_alive():
+        no_worker(sum(job.status is JobStatus.QUEUED for job in active))
+    st.fragment(_live, run_every=_POLL_S)(tuple(sorted(kinds)), tuple(job.id for job in active))
+
+
+def failures(kinds: Collection[str]) -> None:
+    """The sentence of every job of this session that failed; it stays until it is dismissed."""
+    asked: list[int] = st.session_state.get("asked", [])
+    for job_id in list(asked):
+        job = queries.job(job_id)
+        if job is None or (job.status.ended and job.status is not JobStatus.FAILED):
+            asked.remove(job_id)
+        elif job.status is JobStatus.FAILED and job.kind in kinds:
+            with st.container(border=True):
+                st.error(f"**{plain(job.title)}** failed. {plain(job.error)}", icon=":material/error:")
+                if st.button("Dismiss", key=f"dismiss-{job.id}", icon=":material/close:"):
+                    asked.remove(job_id)
+                    st.rerun()
+
+
+def _live(kinds: tuple[str, ...], known: tuple[int, ...]) -> None:
+    active = queries.active_jobs(kinds)
+    if {job.id for job in active} != set(known):
+        st.rerun()
+    for job in active:
+        with st.container(border=True):
+            progress(job)
+            curves(queries.metrics(job.id), key=f"live-{job.id}")
+
+
+def progress(job: JobRecord) -> None:
+    """Title, bar, message and a way to stop."""
+    with st.container(horizontal=True, vertical_alignment="center"):
+        badge(job.status)
+        st.markdown(f"**{plain(job.title)}**")
+        st.caption(_since(job))
+        st.space("stretch")
+        st.button(
+            "Cancel",
+            key=f"cancel-{job.id}",
+            icon=":material/stop_circle:",
+            disabled=job.cancel,
+            on_click=_cancel,
+            args=(job.id,),
+        )
+    text = "stopping …" if job.cancel else plain(job.message) or ("waiting for its turn" if not job.started else "")
+    st.progress(min(max(job.progress, 0.0), 1.0), text=text or None)
+
+
+def _cancel(job_id: int) -> None:
+    commands.cancel(queries.store(), job_id)
+
+
+def _retry(job_id: int) -> None:
+    commands.retry(queries.store(), job_id)
+
+
+def _since(job: JobRecord) -> str:
+    if job.started is None:
+        return f"asked {ago(job.created)}"
+    return f"for {duration(elapsed(job))}"
+
+
+def elapsed(job: JobRecord) -> float:
+    """Seconds that a job has run, or ran."""
+    if job.started is None:
+        return 0.0
+    return max(0.0, ((job.ended or datetime.now(UTC)) - job.started).total_seconds())
+
+
+def curves(points: Sequence[MetricPoint], key: str) -> None:
+    """Every curve of a job side by side, each with its own scale."""
+    by_name: dict[str, list[MetricPoint]] = {}
+    for point in points:
+        by_name.setdefault(point.name, []).append(point)
+    shades = tones(st.context.theme.type)
+    names = list(by_name)
+    for start in range(0, len(names), 3):
+        for column, name in zip(st.columns(3), names[start : start + 3], strict=False):
+            with column:
+                figure = curve_figure(name, by_name[name], shades)
+                st.plotly_chart(figure, key=f"{key}-{name}", config={"displayModeBar": False})
+
+
+def ended(job: JobRecord) -> None:
+    """One ended job: a line, and everything about it when opened."""
+    _, _, icon = _BADGES[job.status]
+    took = f" · {duration(elapsed(job))}" if job.started else ""
+    with st.expander(f"{plain(job.title)} · {ago(job.ended)}{took}", icon=icon):
+        with st.container(horizontal=True, vertical_alignment="center"):
+            badge(job.status)
+            attempts = f", attempt {job.attempt}" if job.attempt > 1 else ""
+            st.caption(f"Job {job.id}, {plain(words(job.kind)).lower()}{attempts}")
+            st.space("stretch")
+            if job.status is not JobStatus.DONE:
+                st.button(
+                    "Try again",
+                    key=f"retry-{job.id}",
+                    icon=":material/replay:",
+                    on_click=_retry,
+                    args=(job.id,),
+                )
+        if job.error:
+            st.error(plain(job.error), icon=":material/error:")
+        if job.traceback:
+            with st.expander("For the developers: traceback", icon=":material/bug_report:"):
+                st.code(job.traceback, language=None)
+        curves(queries.metrics(job.id), key=f"ended-{job.id}")
+        left, right = st.columns(2)
+        with left:
+            st.caption("Asked for")
+            st.json(dict(job.args), expanded=False)
+        with right:
+            st.caption("Result")
+            st.json(dict(job.result), expanded=False)

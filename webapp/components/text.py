@@ -1,0 +1,67 @@
+"""Text of others is data: it is shown letter by letter, never read as Markdown, HTML or an emoji code."""
+
+from __future__ import annotations
+
+import html
+import re
+from datetime import UTC, datetime
+
+_PUNCTUATION = re.compile(r"([!-/:-@\[-`{-~])")
+# What the browser side still rewrites inside plain text nodes: emoji and icon codes, bare links and addresses,
+# arrows between spaces. A word joiner (invisible, zero width) keeps each apart.
+_JOINER = "\u2060"
+_REWRITTEN = re.compile(r"(?<=\w):(?=//)|:(?=[\w+-]+:)|(?<=www)(?=\.)|(?=@)|(?<=[<\-~>])(?=[->=])", re.IGNORECASE)
+
+
+def plain(text: object) -> str:
+    """``text`` for any place that reads Markdown (labels, captions, headings, messages): it appears as it is."""
+    flat = " ".join(str(text).split())
+    apart = _REWRITTEN.sub(lambda match: match.group() + _JOINER, flat)
+    return _PUNCTUATION.sub(r"\\\1", apart)
+
+
+def figure_text(text: object, width: int | None = None) -> str:
+    """``text`` for a chart, where tags such as ``<b>`` would be obeyed; cut to ``width`` letters."""
+    flat = " ".join(str(text).split())
+    return html.escape(shorten(flat, width) if width else flat, quote=False)
+
+
+def shorten(text: str, width: int) -> str:
+    """At most ``width`` letters, with an ellipsis where something was cut."""
+    return text if len(text) <= width else text[: width - 1].rstrip() + "…"
+
+
+def count(n: float, noun: str, plural: str = "") -> str:
+    """Write ``1 article``, ``6,580 articles``."""
+    return f"{n:,} {noun if n == 1 else plural or noun + 's'}"
+
+
+def ago(moment: datetime | None, now: datetime | None = None) -> str:
+    """How long ago, in the words people use."""
+    if moment is None:
+        return "never"
+    seconds = ((now or datetime.now(UTC)) - moment).total_seconds()
+    if seconds < 60:
+        return "just now"
+    for size, name in ((86_400, "day"), (3_600, "hour"), (60, "minute")):
+        if seconds >= size:
+            return f"{count(int(seconds // size), name)} ago"
+    return "just now"
+
+
+def duration(seconds: float) -> str:
+    """Write ``0.4 s``, ``3 min 20 s``, ``2 h 5 min``."""
+    if seconds < 10:
+        return f"{seconds:.1f} s"
+    if seconds < 60:
+        return f"{seconds:.0f} s"
+    minutes, rest = divmod(round(seconds), 60)
+    if minutes < 60:
+        return f"{minutes} min {rest} s" if rest else f"{minutes} min"
+    return f"{minutes // 60} h {minutes % 60} min"
+
+
+def words(identifier: str) -> str:
+    """A setting's or a key's name as words: ``batch_size`` → "Batch size"."""
+    spaced = identifier.replace("_", " ").replace("-", " ").strip()
+    return spaced[:1].upper() + spaced[1:]

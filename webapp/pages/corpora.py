@@ -1,0 +1,59 @@
+"""Corpora: bring text in, read it."""
+
+import streamlit as st
+
+from core.errors import ThemescopeError
+from core.records import CorpusRecord
+from webapp import queries
+from webapp.components import articles, importing
+from webapp.components.choose import by_name, nothing, title
+from webapp.components.jobs import watch
+from webapp.components.text import ago, plain
+
+title("Corpora", "The texts that everything else is made of. Articles keep their sections and paragraphs.")
+watch(["import-corpus"])
+corpora = queries.corpora()
+read, listing, bring = st.tabs(["Read", "All corpora", "Import"], key="view", bind="query-params", on_change="rerun")
+
+
+@st.dialog("Delete this corpus?")
+def confirm_deletion(corpus: CorpusRecord) -> None:
+    """Deleting takes everything along that was made from the corpus."""
+    st.markdown(
+        f"**{plain(corpus.name)}** with {corpus.articles:,} articles, and all triplets, vectors, benchmarks and maps "
+        "made from it. This cannot be undone."
+    )
+    if st.button("Delete", type="primary", icon=":material/delete:"):
+        try:
+            with queries.store().writing() as w:
+                w.corpora.delete(corpus.id)
+        except ThemescopeError as error:
+            st.error(plain(error))
+            return
+        st.rerun()
+
+
+if read.open:
+    with read:
+        if corpora:
+            articles.browse(by_name("Corpus", corpora, "corpus", lambda c: c.name))
+        else:
+            nothing("No corpus yet.", "Open the tab “Import” to bring in a file, or wait for the demo to be built.")
+if listing.open:
+    with listing:
+        if not corpora:
+            nothing("No corpus yet.", "Open the tab “Import” to bring in a file.")
+        else:
+            articles.table(corpora)
+            chosen = by_name("Details of", corpora, "corpus-details", lambda c: c.name)
+            st.caption(f"Imported {ago(chosen.created)}, language {plain(chosen.language)}")
+            articles.report(chosen)
+            if st.button("Delete this corpus …", icon=":material/delete:"):
+                confirm_deletion(chosen)
+if bring.open:
+    with bring:
+        st.caption(
+            "The format is recognised by content. You see the first articles before anything is stored. "
+            "A broken file leaves the store as it was."
+        )
+        importing.form()

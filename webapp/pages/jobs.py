@@ -1,0 +1,47 @@
+"""Jobs: trust the machine. The queue, what runs, what failed and why."""
+
+import streamlit as st
+
+from core.records import JobStatus
+from webapp import queries
+from webapp.components import jobs
+from webapp.components.choose import nothing, title
+from webapp.components.status import workers
+from webapp.components.text import count
+
+_POLL_S = 2.0
+_SHOWN = 25
+
+title("Jobs", "Everything that takes long. A job survives a crash of its worker and goes on from where it was.")
+known = queries.job_states()
+
+
+@st.fragment(run_every=_POLL_S)
+def now() -> None:
+    """Worker and active jobs; the page is drawn anew when a job has begun or ended."""
+    if queries.job_states() != known:
+        st.rerun()
+    workers()
+    for job in queries.active_jobs():
+        with st.container(border=True):
+            jobs.progress(job)
+            jobs.curves(queries.metrics(job.id), key=f"curve-{job.id}")
+
+
+now()
+everything = queries.jobs(limit=500)
+if not everything:
+    nothing("No job has been asked for yet.", "Importing, training, clustering and drawing maps happen here.")
+ended = [job for job in everything if job.status.ended]
+if ended:
+    st.subheader("Ended", anchor=False)
+    states = ["all", *(s.value for s in (JobStatus.DONE, JobStatus.FAILED, JobStatus.CANCELLED))]
+    state = st.segmented_control(
+        "Show", states, default="all", required=True, key="state", bind="query-params", label_visibility="collapsed"
+    )
+    listed = [job for job in ended if state in ("all", job.status.value)]
+    pages = max(1, -(-len(listed) // _SHOWN))
+    page = st.number_input("Page", 1, pages, 1, key="page", bind="query-params", width=140) if pages > 1 else 1
+    for job in listed[(page - 1) * _SHOWN : page * _SHOWN]:
+        jobs.ended(job)
+    st.caption(count(len(listed), "job"))

@@ -1,0 +1,25 @@
+"""Map: see which sentences a model puts together, and whether they share a section."""
+
+import streamlit as st
+
+from webapp import queries
+from webapp.components import atlas, drawing
+from webapp.components.choose import corpus, nothing, title
+from webapp.components.jobs import watch
+
+title("Map", "Every point is a sentence; near points are alike in theme to the model. Draw around points to read them.")
+watch(["project", "embed"])
+left, right = st.columns(2)
+with left:
+    chosen = corpus()
+if chosen is not None:
+    maps = queries.maps(chosen.id)
+    if maps:
+        with right:
+            record = atlas.choose_map(maps)
+        atlas.show(chosen, record)
+        st.divider()
+    else:
+        nothing("No map of this corpus yet.", "Choose a model below and draw one; it takes a minute or two.")
+    with st.expander("Draw another map" if maps else "Draw a map", icon=":material/add:", expanded=not maps):
+        drawing.form(chosen)

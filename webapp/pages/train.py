@@ -1,0 +1,23 @@
+"""Train: any method that has a card."""
+
+import streamlit as st
+
+from webapp import queries
+from webapp.components import training
+from webapp.components.choose import nothing, title
+from webapp.components.jobs import watch
+
+title("Train", "Every method learns here, from its own form. Curves move while it learns; you may leave the page.")
+watch(["train", "add-model"])
+learn, have = st.tabs(["New model", "Models"], key="view", bind="query-params", on_change="rerun")
+if learn.open:
+    with learn:
+        training.form()
+        training.add_from_folder()
+if have.open:
+    with have:
+        models = queries.models()
+        if models:
+            training.models(models)
+        else:
+            nothing("No model yet.", "Train one under “New model”. Mean vectors takes seconds and is a fair start.")

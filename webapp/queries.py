@@ -1,0 +1,267 @@
+"""What pages read. Everything goes through the store's read-only repositories, so a page never waits for a writer.
+
+Only what cannot change is cached: sentences, map points and labels are written once, and every key carries the digest
+or the time of creation of what it belongs to, because ids may be used again after a deletion.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from datetime import datetime
+from typing import Any, TypeVar
+
+import numpy as np
+import streamlit as st
+
+from core.errors import UnknownNameError
+from core.records import (
+    ArticleRecord,
+    BenchmarkRecord,
+    CorpusRecord,
+    JobRecord,
+    JobStatus,
+    MapPoints,
+    MapRecord,
+    MetricPoint,
+    ModelRecord,
+    RunRecord,
+    ScoreRecord,
+    SectionRecord,
+    TripletCard,
+    TripletSetRecord,
+    WorkerRecord,
+)
+from core.types import Ids, Labels, Sentence, Split
+from db.settings import Settings
+from db.store import Store
+
+T = TypeVar("T")
+ACTIVE = (JobStatus.QUEUED, JobStatus.RUNNING)
+_SIGN_OF_LIFE_S = 7.0  # workers beat every 2 s
+
+
+def store() -> Store:
+    """The store of this server process."""
+    settings = Settings.from_environment()
+    return _store(str(settings.home), settings.database_url, settings.queue_url)
+
+
+@st.cache_resource(show_spinner=False)
+def _store(home: str, database_url: str, queue_url: str) -> Store:
+    opened = Store(Settings.from_environment())
+    opened.migrate()
+    return opened
+
+
+def _read(ask: Callable[[Any], T]) -> T:
+    with store().reading() as repositories:
+        return ask(repositories)
+
+
+def _or_none(ask: Callable[[Any], T]) -> T | None:
+    try:
+        return _read(ask)
+    except UnknownNameError:
+        return None
+
+
+# ---------------------------------------------------------------- corpora
+
+
+def corpora() -> list[CorpusRecord]:
+    """Every corpus that is ready."""
+    return _read(lambda r: r.corpora.list())
+
+
+def articles(corpus_id: int, search: str = "", offset: int = 0, limit: int = 50) -> list[ArticleRecord]:
+    """One page of articles whose title matches."""
+    return _read(lambda r: r.corpora.articles(corpus_id, search=search, offset=offset, limit=limit))
+
+
+def count_articles(corpus_id: int, search: str = "") -> int:
+    """How many articles match."""
+    return _read(lambda r: r.corpora.count_articles(corpus_id, search=search))
+
+
+def article_titled(corpus_id: int, title: str) -> ArticleRecord | None:
+    """The article with exactly this title."""
+    found = articles(corpus_id, search=title, limit=200)
+    return next((a for a in found if a.title == title), None)
+
+
+@st.cache_data(show_spinner=False, max_entries=64)
+def article_text(article_id: int, created: datetime) -> tuple[list[SectionRecord], list[Sentence]]:
+    """Sections and sentences of an article; ``created`` is its corpus's, which makes the key unique."""
+    return _read(lambda r: (r.corpora.sections(article_id), r.corpora.sentences(article_id)))
+
+
+@st.cache_data(show_spinner=False, max_entries=8)
+def sentences(ids: tuple[int, ...], created: datetime) -> dict[int, Sentence]:
+    """Sentences by id, any number of them."""
+    return _read(lambda r: r.corpora.sentences_by_id(np.asarray(ids, dtype=np.int64)))
+
+
+# ---------------------------------------------------------------- triplets
+
+
+def triplet_sets(corpus_id: int | None = None) -> list[TripletSetRecord]:
+    """Every triplet set that is ready."""
+    return [t for t in _read(lambda r: r.triplets.list(corpus_id)) if t.ready]
+
+
+def triplet_page(
+    set_id: int, split: Split | None, search: str, offset: int, limit: int
+) -> tuple[list[TripletCard], int]:
+    """One page of triplets, and how many match in all."""
+
+    def ask(r: Any) -> tuple[list[TripletCard], int]:
+        cards = r.triplets.page(set_id, split=split, search=search, offset=offset, limit=limit)
+        return cards, r.triplets.count(set_id, split=split, search=search)
+
+    return _read(ask)
+
+
+def triplet_runs(set_id: int) -> list[RunRecord]:
+    """Evaluations of models on a triplet set, newest first."""
+    return _read(lambda r: r.runs.list(kind="triplets", triplet_set_id=set_id))[::-1]
+
+
+def margins(triplet_ids: Sequence[int], run_ids: Sequence[int]) -> dict[int, dict[int, float]]:
+    """Run id → triplet id → distance to the other theme minus distance to the same theme."""
+    found = _read(lambda r: r.runs.margins_of(list(triplet_ids), list(run_ids)))
+    return {
+        run: {triplet: float(m) for triplet, m in zip(triplet_ids, values, strict=True) if np.isfinite(m)}
+        for run, values in found.items()
+    }
+
+
+# ---------------------------------------------------------------- models, benchmarks, runs
+
+
+def models() -> list[ModelRecord]:
+    """Every model."""
+    return _read(lambda r: r.models.list())
+
+
+def benchmarks(corpus_id: int | None = None) -> list[BenchmarkRecord]:
+    """Every benchmark."""
+    return _read(lambda r: r.benchmarks.list(corpus_id))
+
+
+def clusterings(benchmark_id: int | None = None, model_id: int | None = None) -> list[RunRecord]:
+    """Clusterings, newest first."""
+    return _read(lambda r: r.runs.list(benchmark_id=benchmark_id, model_id=model_id, kind="clustering"))[::-1]
+
+
+def mean_scores(run_ids: Iterable[int]) -> dict[int, dict[str, ScoreRecord]]:
+    """Run id → metric → mean with its interval."""
+    scores: dict[int, dict[str, ScoreRecord]] = {}
+    for score in _read(lambda r: r.runs.scores(list(run_ids))):
+        if score.article_id is None:
+            scores.setdefault(score.run_id, {})[score.metric] = score
+    return scores
+
+
+@st.cache_data(show_spinner=False, max_entries=16)
+def labels(run_id: int, digest: str) -> dict[int, Labels]:
+    """Article id → labels of its sentences, in the order of the benchmark's item."""
+    return _read(lambda r: r.runs.labels(run_id))
+
+
+@st.cache_data(show_spinner=False, max_entries=8)
+def benchmark_sentences(benchmark_id: int, digest: str) -> dict[int, Ids]:
+    """Article id → ids of its sentences in a benchmark."""
+    items = _read(lambda r: r.benchmarks.items(benchmark_id))
+    return {item.article_id: item.sentence_ids for item in items}
+
+
+# ---------------------------------------------------------------- maps
+
+
+def maps(corpus_id: int | None = None) -> list[MapRecord]:
+    """Every map, newest first."""
+    return sorted(_read(lambda r: r.maps.list(corpus_id)), key=lambda m: m.created, reverse=True)
+
+
+@st.cache_data(show_spinner=False, max_entries=4)
+def map_points(map_id: int, digest: str) -> MapPoints:
+    """The points of a map."""
+    return _read(lambda r: r.maps.points(map_id))
+
+
+@st.cache_data(show_spinner=False, max_entries=4)
+def map_articles(map_id: int, digest: str) -> dict[int, tuple[str, list[str]]]:
+    """Article id → (title, section titles by position) for every article that has a point on a map."""
+    points = map_points(map_id, digest)
+
+    def ask(r: Any) -> dict[int, tuple[str, list[str]]]:
+        found = r.corpora.sentences_by_id(points.sentence_ids)
+        ids = sorted({s.article_id for s in found.values()})
+        return {i: (r.corpora.article(i).title, [s.title for s in r.corpora.sections(i)]) for i in ids}
+
+    return _read(ask)
+
+
+# ---------------------------------------------------------------- jobs
+
+
+def jobs(limit: int = 100) -> list[JobRecord]:
+    """Jobs, newest first."""
+    return _read(lambda r: r.jobs.list(limit=limit))
+
+
+def active_jobs(kinds: Iterable[str] | None = None) -> list[JobRecord]:
+    """Jobs that wait or run, oldest first."""
+    wanted = set(kinds) if kinds is not None else None
+    found = _read(lambda r: [job for status in ACTIVE for job in r.jobs.list(limit=500, status=status)])
+    return sorted((j for j in found if wanted is None or j.kind in wanted), key=lambda j: j.id)
+
+
+def job(job_id: int) -> JobRecord | None:
+    """One job, or None when it is gone."""
+    return _or_none(lambda r: r.jobs.get(job_id))
+
+
+def metrics(job_id: int) -> list[MetricPoint]:
+    """The live curves of a job."""
+    return _read(lambda r: r.jobs.metrics(job_id))
+
+
+def status_counts() -> Counter[JobStatus]:
+    """How many jobs wait and run."""
+    return Counter(j.status for j in active_jobs())
+
+
+def worker_alive() -> bool:
+    """True if a worker gave a sign of life lately; with the pages' polling, its end is told within 10 seconds."""
+    return bool(_read(lambda r: r.workers.alive(within_s=_SIGN_OF_LIFE_S)))
+
+
+def usable_corpus_name(wanted: str) -> str:
+    """``wanted``, numbered where a corpus of that name exists already."""
+    taken = {record.name for record in _read(lambda r: r.corpora.list(include_unready=True))}
+    name, number = wanted, 2
+    while name in taken:
+        name, number = f"{wanted} {number}", number + 1
+    return name
+
+
+def fingerprint() -> tuple[int, ...]:
+    """Changes whenever a corpus, a model, a benchmark, a run or a map has come or gone."""
+
+    def ask(r: Any) -> tuple[int, ...]:
+        lists = (r.corpora.list(), r.models.list(), r.benchmarks.list(), r.runs.list(), r.maps.list())
+        return tuple(hash(tuple(record.id for record in found)) for found in lists)
+
+    return _read(ask)
+
+
+def job_states() -> tuple[tuple[int, str], ...]:
+    """(id, status) of every recent job; changes when one begins, ends or is retried."""
+    return tuple((j.id, j.status.value) for j in jobs(limit=500))
+
+
+def workers() -> list[WorkerRecord]:
+    """Workers that gave a sign of life lately."""
+    return _read(lambda r: r.workers.alive(within_s=_SIGN_OF_LIFE_S))
