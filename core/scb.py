@@ -70,7 +70,7 @@ class ScbRules(SectionRules):
         super().validate()
         if self.max_sections < self.min_sections:
             raise ConfigError(
-                f"max_sections ({self.max_sections}) is below min_sections ({self.min_sections}), so no article is left."
+                f"max_sections ({self.max_sections}) is below min_sections ({self.min_sections}): no article is left."
             )
 
 

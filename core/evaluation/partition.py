@@ -57,7 +57,7 @@ class Agreement:
     def identical(self) -> bool:
         """True when the partitions differ in nothing but names."""
         rows, columns = self.table.shape
-        return rows == columns == int(np.count_nonzero(self.table))
+        return bool(rows == columns == np.count_nonzero(self.table))
 
     def mutual_information(self) -> float:
         """Σ (n_uv/N) ln(N n_uv/(a_u b_v)), nats."""
