@@ -99,6 +99,7 @@ class Artifacts:
 
     def _move(self, partial: Path, target: Path) -> None:
         if target.is_dir():
+            os.utime(target)  # young again: a sweep that runs now must not take it
             return
         try:
             os.replace(partial, target)

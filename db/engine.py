@@ -43,7 +43,7 @@ def open_engine(settings: Settings, *, foreign_keys: bool = True) -> Engine:
         raise StoreError(
             f"The data folder {path.parent} cannot be made: {error.strerror}. Set THEMESCOPE_HOME to another folder."
         ) from error
-    return _sqlite(_parsed(settings), foreign_keys)
+    return _sqlite(_parsed(settings).set(database=str(path)), foreign_keys)
 
 
 def readers_of(engine: Engine) -> Engine:
@@ -107,6 +107,6 @@ def _use_wal(db: sqlite3.Connection) -> None:
             time.sleep(0.02)
 
 
-def _holds(text: str | None, folded: str) -> bool:
-    """Whether ``text`` holds ``folded`` whatever its case: LIKE of SQLite folds ASCII letters only."""
-    return text is not None and folded in text.casefold()
+def _holds(text: str, lowered: str) -> bool:
+    """Whether ``text`` holds ``lowered`` whatever its case: LIKE of SQLite folds ASCII letters only."""
+    return lowered in text.lower()

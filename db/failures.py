@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from sqlalchemy.exc import DBAPIError, IntegrityError, InterfaceError, OperationalError
+from sqlalchemy.exc import TimeoutError as PoolTimeout
 
 from core.errors import ConflictError, StoreError
 from db.settings import Settings
@@ -30,13 +31,16 @@ _UNREACHABLE = (
 )
 
 
-def as_store_error(error: DBAPIError, settings: Settings) -> StoreError | None:
+def as_store_error(error: Exception, settings: Settings) -> StoreError | None:
     """The sentence for ``error``, or None when it can only be a defect of ours."""
     where = settings.database_label
     if isinstance(error, IntegrityError):
         return ConflictError("Something this needs was changed or deleted meanwhile; nothing was written. Try again.")
-    text = str(error.orig)
-    state = getattr(error.orig, "sqlstate", None)
+    if isinstance(error, PoolTimeout):
+        return StoreError(f"Too many readers and writers at once for the store at {where}. Try again.")
+    # SQLite's own errors come bare when they happen while a connection is being prepared.
+    cause = error.orig if isinstance(error, DBAPIError) else error
+    text, state = str(cause), getattr(cause, "sqlstate", None)
     if state in _STATES:
         return StoreError(_STATES[state].format(where=where))
     # SQLite's words only: a statement on PostgreSQL may quote them in its data.

@@ -71,6 +71,10 @@ class Settings:
 
 def sqlite_url(path: Path) -> str:
     """The URL of a SQLite file, on every system (``sqlite:///C:/…`` on Windows)."""
+    if "?" in str(path):
+        raise ConfigError(
+            f"The data folder {path.parent} has a question mark in its name, which SQLite URLs cannot carry."
+        )
     return f"sqlite:///{path.as_posix()}"
 
 
@@ -102,7 +106,7 @@ def _check_scheme(variable: str, url: str, known: tuple[str, ...]) -> None:
             f"{variable} starts with {scheme!r}, which is no kind of address Themescope speaks. "
             f"Use one of {', '.join(s + '://…' for s in known if '+' not in s)}."
         )
-    if scheme == "sqlite" and not url.removeprefix("sqlite:///").strip("/"):
+    if scheme == "sqlite" and url.removeprefix("sqlite:///").strip("/") in ("", ":memory:", "sqlite:"):
         raise ConfigError(f"{variable} names no SQLite file. Write it as sqlite:///folder/file.db.")
 
 

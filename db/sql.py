@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, datetime
-from itertools import islice
+from itertools import chain, islice
 from typing import Any, TypeVar
 
 import numpy as np
@@ -21,6 +21,8 @@ T = TypeVar("T")
 BATCH = 2_000
 """Rows of an insert; long enough to be quick, short enough to keep memory flat."""
 ID_CHUNK = 50_000
+PATTERN_LIMIT = 1_000
+"""Characters; SQLite refuses long patterns."""
 
 SPLITS: tuple[Split, ...] = (Split.TRAIN, Split.VALIDATION, Split.TEST)
 """How splits are numbered in the tables."""
@@ -56,8 +58,8 @@ def id_chunks(ids: Iterable[int] | Ids) -> Iterator[list[int]]:
 def contains(connection: Connection, column: sa.ColumnElement[str], text: str) -> sa.ColumnElement[bool]:
     """``column`` holds ``text`` somewhere, whatever the case; ``%`` and ``_`` stand for themselves."""
     text = clean_text(text)
-    if connection.dialect.name == "sqlite" and not text.isascii():
-        return sa.func.holds(column, text.casefold()) == sa.true()
+    if connection.dialect.name == "sqlite" and (len(text) > PATTERN_LIMIT or not text.isascii()):
+        return sa.func.holds(column, text.lower()) == sa.true()
     escaped = text.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_")
     if connection.dialect.name == "sqlite":
         return column.like(f"%{escaped}%", escape="\\")
@@ -85,8 +87,9 @@ def bulk_insert(connection: Connection, table: sa.Table, columns: Sequence[str],
 
 def id_columns(result: CursorResult[Any], width: int) -> list[Ids]:
     """Rows of whole numbers as ``width`` arrays of shape (n,)."""
-    rows: Sequence[Any] = result.cursor.fetchall() if result.cursor is not None else []
-    table = np.array(rows, dtype=np.int64).reshape(len(rows), width)
+    # Straight from the driver's cursor: half a million rows without an object for each.
+    cursor: Any = result.cursor
+    table = np.fromiter(chain.from_iterable(cursor), dtype=np.int64).reshape(-1, width)
     return [np.ascontiguousarray(table[:, i]) for i in range(width)]
 
 

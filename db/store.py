@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager
-from functools import cached_property
+from threading import Lock
 from typing import Any
 
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection, Engine
-from sqlalchemy.exc import DBAPIError
+from sqlalchemy.exc import SQLAlchemyError
 
 from db import tables as t
 from db.artifacts import Artifacts
@@ -51,12 +52,17 @@ class Store:
     def __init__(self, settings: Settings) -> None:
         self.settings = settings
         self.artifacts = Artifacts(settings.home)
+        self._lock = Lock()
+        self._opened: Engine | None = None
 
-    @cached_property
+    @property
     def _engine(self) -> Engine:
-        return open_engine(self.settings)
+        with self._lock:
+            if self._opened is None:
+                self._opened = open_engine(self.settings)
+            return self._opened
 
-    @cached_property
+    @property
     def _readers(self) -> Engine:
         return readers_of(self._engine)
 
@@ -107,8 +113,9 @@ class Store:
 
     def close(self) -> None:
         """Give back the connections; the store opens new ones when it is used again."""
-        if "_engine" in self.__dict__:
-            self._engine.dispose()
+        with self._lock:
+            if self._opened is not None:
+                self._opened.dispose()
 
     def __reduce__(self) -> tuple[Any, ...]:
         return Store, (self.settings,)
@@ -118,7 +125,7 @@ class Store:
         """Turn what the driver says into a sentence."""
         try:
             yield
-        except DBAPIError as error:
+        except (SQLAlchemyError, sqlite3.Error) as error:
             told = as_store_error(error, self.settings)
             if told is None:
                 raise

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import sqlalchemy as sa
 
-from db.types import BigId, Json, Number, Text, UtcDateTime
+from db.types import Big, Json, Number, Text, UtcDateTime
 
 metadata = sa.MetaData(
     naming_convention={
@@ -22,12 +22,12 @@ metadata = sa.MetaData(
 
 
 def _id() -> sa.Column[int]:
-    return sa.Column("id", BigId, primary_key=True, autoincrement=True)
+    return sa.Column("id", Big, primary_key=True, autoincrement=True)
 
 
 def _to(table: str, name: str = "", *, nullable: bool = False, ondelete: str = "CASCADE") -> sa.Column[int]:
     key = sa.ForeignKey(f"{table}.id", ondelete=ondelete)
-    return sa.Column(name or f"{table}_id", BigId, key, nullable=nullable, index=True)
+    return sa.Column(name or f"{table}_id", Big, key, nullable=nullable, index=True)
 
 
 def _table(name: str, *parts: sa.schema.SchemaItem) -> sa.Table:
@@ -47,16 +47,16 @@ corpus = _table(
     _required("language", Text),
     _required("ready", sa.Boolean),
     _required("created", UtcDateTime),
-    _required("articles", BigId),
-    _required("sections", BigId),
-    _required("paragraphs", BigId),
-    _required("sentences", BigId),
+    _required("articles", Big),
+    _required("sections", Big),
+    _required("paragraphs", Big),
+    _required("sentences", Big),
     _required("report", Json),
 )
 
 article = _table(
     "article",
-    sa.Column("corpus_id", BigId, sa.ForeignKey("corpus.id", ondelete="CASCADE"), nullable=False),
+    sa.Column("corpus_id", Big, sa.ForeignKey("corpus.id", ondelete="CASCADE"), nullable=False),
     _required("position", sa.Integer),
     _required("title", Text),
     _required("url", Text),
@@ -69,7 +69,7 @@ article = _table(
 
 section = _table(
     "section",
-    sa.Column("article_id", BigId, sa.ForeignKey("article.id", ondelete="CASCADE"), nullable=False),
+    sa.Column("article_id", Big, sa.ForeignKey("article.id", ondelete="CASCADE"), nullable=False),
     _required("position", sa.Integer),
     _required("level", sa.Integer),
     _required("title", Text),
@@ -79,7 +79,7 @@ section = _table(
 
 sentence = _table(
     "sentence",
-    sa.Column("article_id", BigId, sa.ForeignKey("article.id", ondelete="CASCADE"), nullable=False),
+    sa.Column("article_id", Big, sa.ForeignKey("article.id", ondelete="CASCADE"), nullable=False),
     _required("position", sa.Integer),
     _required("section", sa.Integer),
     _required("paragraph", sa.Integer),
@@ -116,7 +116,7 @@ job = _table(
 job_metric = sa.Table(
     "job_metric",
     metadata,
-    sa.Column("job_id", BigId, sa.ForeignKey("job.id", ondelete="CASCADE"), primary_key=True),
+    sa.Column("job_id", Big, sa.ForeignKey("job.id", ondelete="CASCADE"), primary_key=True),
     sa.Column("name", Text, primary_key=True),
     sa.Column("step", sa.Double, primary_key=True),
     sa.Column("value", Number),
@@ -139,7 +139,7 @@ triplet_set = _table(
     sa.Column("name", Text, nullable=False, unique=True),
     _required("kind", Text),
     _required("config", Json),
-    _required("seed", BigId),
+    _required("seed", Big),
     _required("digest", Text),
     _required("counts", Json),
     _required("ready", sa.Boolean),
@@ -148,12 +148,12 @@ triplet_set = _table(
 
 triplet = _table(
     "triplet",
-    sa.Column("set_id", BigId, sa.ForeignKey("triplet_set.id", ondelete="CASCADE"), nullable=False),
+    sa.Column("set_id", Big, sa.ForeignKey("triplet_set.id", ondelete="CASCADE"), nullable=False),
     _required("split", sa.Integer),
-    _required("article_id", BigId),
-    _required("pivot_id", BigId),
-    _required("positive_id", BigId),
-    _required("negative_id", BigId),
+    _required("article_id", Big),
+    _required("pivot_id", Big),
+    _required("positive_id", Big),
+    _required("negative_id", Big),
     sa.Index(None, "set_id", "split", "id"),
 )
 
@@ -162,7 +162,7 @@ model = _table(
     sa.Column("name", Text, nullable=False, unique=True),
     _required("method", Text),
     _required("config", Json),
-    _required("seed", BigId),
+    _required("seed", Big),
     sa.Column("digest", Text, nullable=False, unique=True),
     # An artifact stands by itself: a model outlives the text it learned from.
     _to("corpus", nullable=True, ondelete="SET NULL"),
@@ -175,8 +175,8 @@ model = _table(
 embedding = sa.Table(
     "embedding",
     metadata,
-    sa.Column("model_id", BigId, sa.ForeignKey("model.id", ondelete="CASCADE"), primary_key=True),
-    sa.Column("article_id", BigId, sa.ForeignKey("article.id", ondelete="CASCADE"), primary_key=True, index=True),
+    sa.Column("model_id", Big, sa.ForeignKey("model.id", ondelete="CASCADE"), primary_key=True),
+    sa.Column("article_id", Big, sa.ForeignKey("article.id", ondelete="CASCADE"), primary_key=True, index=True),
     _required("format", Text),
     _required("dtype", Text),
     _required("rows", sa.Integer),
@@ -199,7 +199,7 @@ benchmark = _table(
 benchmark_item = sa.Table(
     "benchmark_item",
     metadata,
-    sa.Column("benchmark_id", BigId, sa.ForeignKey("benchmark.id", ondelete="CASCADE"), primary_key=True),
+    sa.Column("benchmark_id", Big, sa.ForeignKey("benchmark.id", ondelete="CASCADE"), primary_key=True),
     sa.Column("position", sa.Integer, primary_key=True),
     _to("article"),
     _required("sentence_ids", sa.LargeBinary),
@@ -215,7 +215,7 @@ run = _table(
     _to("triplet_set", nullable=True),
     _required("clusterer", Text),
     _required("config", Json),
-    _required("seed", BigId),
+    _required("seed", Big),
     _required("seconds", sa.Double),
     _required("created", UtcDateTime),
 )
@@ -223,8 +223,8 @@ run = _table(
 assignment = sa.Table(
     "assignment",
     metadata,
-    sa.Column("run_id", BigId, sa.ForeignKey("run.id", ondelete="CASCADE"), primary_key=True),
-    sa.Column("article_id", BigId, sa.ForeignKey("article.id", ondelete="CASCADE"), primary_key=True, index=True),
+    sa.Column("run_id", Big, sa.ForeignKey("run.id", ondelete="CASCADE"), primary_key=True),
+    sa.Column("article_id", Big, sa.ForeignKey("article.id", ondelete="CASCADE"), primary_key=True, index=True),
     _required("labels", sa.LargeBinary),
 )
 
@@ -242,7 +242,7 @@ score = _table(
 margin = sa.Table(
     "margin",
     metadata,
-    sa.Column("run_id", BigId, sa.ForeignKey("run.id", ondelete="CASCADE"), primary_key=True),
+    sa.Column("run_id", Big, sa.ForeignKey("run.id", ondelete="CASCADE"), primary_key=True),
     sa.Column("split", sa.Integer, primary_key=True),
     _required("triplet_ids", sa.LargeBinary),
     _required("margins", sa.LargeBinary),
@@ -254,10 +254,10 @@ map_ = _table(
     _to("model"),
     _required("name", Text),
     _required("config", Json),
-    _required("seed", BigId),
+    _required("seed", Big),
     sa.Column("digest", Text, nullable=False, unique=True),
     sa.Column("faithfulness", Number),
-    _required("sampled_from", BigId),
+    _required("sampled_from", Big),
     _required("created", UtcDateTime),
     _required("sentence_ids", sa.LargeBinary),
     _required("points", sa.LargeBinary),

@@ -11,9 +11,6 @@ import numpy as np
 import sqlalchemy as sa
 from sqlalchemy.engine import Dialect
 
-BigId = sa.BigInteger().with_variant(sa.Integer(), "sqlite")
-"""Ids: 64 bits on both engines (only a column declared INTEGER can number itself on SQLite)."""
-
 
 def clean_text(text: str) -> str:
     """``text`` with what no database can keep (NUL, lone surrogates) replaced by U+FFFD."""
@@ -30,7 +27,7 @@ def clean_text(text: str) -> str:
 
 def dump_json(value: Any) -> str:
     """``value`` as JSON; mappings, tuples, paths and numpy scalars are written as their plain selves."""
-    return json.dumps(value, default=_plain, separators=(",", ":"))
+    return _ENCODER.encode(value)
 
 
 def _plain(value: Any) -> Any:
@@ -41,6 +38,24 @@ def _plain(value: Any) -> Any:
     if isinstance(value, np.ndarray):
         return value.tolist()
     return str(value)
+
+
+_ENCODER = json.JSONEncoder(default=_plain, separators=(",", ":"))
+
+
+class Big(sa.TypeDecorator[int]):
+    """A whole number of 64 bits, plain or numpy's. (On SQLite only a column declared INTEGER can number itself.)"""
+
+    impl = sa.BigInteger
+    cache_ok = True
+
+    def load_dialect_impl(self, dialect: Dialect) -> sa.types.TypeEngine[Any]:
+        """INTEGER has 64 bits on SQLite."""
+        return dialect.type_descriptor(sa.Integer() if dialect.name == "sqlite" else sa.BigInteger())
+
+    def process_bind_param(self, value: Any, dialect: Dialect) -> int | None:
+        """Drivers know nothing of numpy."""
+        return None if value is None else int(value)
 
 
 class Text(sa.TypeDecorator[str]):

@@ -34,7 +34,7 @@ class Benchmarks(Repository):
         """
         values = {"corpus_id": corpus_id, "name": self._free_name(t.benchmark, name), "config": config}
         id = self._insert(t.benchmark, **values, digest=digest, counts=counts, created=now())
-        rows = [(id, position, item.article_id, *_packed(item)) for position, item in enumerate(items)]
+        rows = [(id, position, int(item.article_id), *_packed(item)) for position, item in enumerate(items)]
         bulk_insert(self.connection, t.benchmark_item, _ITEM, rows)
         return self.get(id)
 

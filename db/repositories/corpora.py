@@ -13,11 +13,14 @@ from core.types import Article, Ids, Sentence, Split, title_bucket
 from db import tables as t
 from db.repositories.base import Repository
 from db.repositories.text_rows import ArticleRows, SectionRows, SentenceRows
-from db.sql import bucket_range, bulk_insert, contains, id_chunks, now, within
+from db.sql import BATCH, bucket_range, bulk_insert, contains, id_chunks, now, within
 
 _ARTICLE = [t.article.c[f] for f in ArticleRecord.__dataclass_fields__]
 _SECTION = [t.section.c[f] for f in SectionRecord.__dataclass_fields__]
 _SENTENCE = [t.sentence.c[f] for f in Sentence.__dataclass_fields__]
+# The order of their index, so that nothing is sorted.
+_SECTION_ORDER = (t.section.c.article_id, t.section.c.position)
+_SENTENCE_ORDER = (t.sentence.c.article_id, t.sentence.c.position)
 
 
 class Corpora(Repository):
@@ -157,7 +160,7 @@ class Corpora(Repository):
     def sections_of(self, article_ids: Iterable[int] | Ids) -> dict[int, builtins.list[SectionRecord]]:
         """The sections of each article, in page order."""
         found: dict[int, builtins.list[SectionRecord]] = {}
-        for row in self._within(_SECTION, t.section.c.article_id, article_ids, t.section.c.position):
+        for row in self._within(_SECTION, t.section.c.article_id, article_ids, *_SECTION_ORDER):
             found.setdefault(row.article_id, []).append(_section(row))
         return found
 
@@ -173,7 +176,7 @@ class Corpora(Repository):
     def sentences_of(self, article_ids: Iterable[int] | Ids) -> dict[int, builtins.list[Sentence]]:
         """The sentences of each article, in page order."""
         found: dict[int, builtins.list[Sentence]] = {}
-        for row in self._within(_SENTENCE, t.sentence.c.article_id, article_ids, t.sentence.c.position):
+        for row in self._within(_SENTENCE, t.sentence.c.article_id, article_ids, *_SENTENCE_ORDER):
             found.setdefault(row.article_id, []).append(Sentence(*row))
         return found
 
@@ -211,9 +214,9 @@ class Corpora(Repository):
         self, columns: Sequence[sa.Column[Any]], key: sa.Column[int], ids: Iterable[int] | Ids, *order: sa.Column[Any]
     ) -> Iterator[Any]:
         for chunk in id_chunks(ids):
-            yield from self.connection.execute(
-                sa.select(*columns).where(within(self.connection, key, chunk)).order_by(*order)
-            )
+            query = sa.select(*columns).where(within(self.connection, key, chunk)).order_by(*order)
+            for rows in self.connection.execute(query).partitions(BATCH):
+                yield from rows
 
 
 def list_of(table: sa.Table) -> list[sa.Column[Any]]:

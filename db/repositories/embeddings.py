@@ -33,7 +33,7 @@ class Embeddings(Repository):
         """
         if dtype not in _DTYPES:
             raise DataError(f"Vectors are kept as {' or '.join(_DTYPES)}, not {dtype!r}.")
-        rows = [(model_id, block.article_id, *_packed(block, dtype)) for block in blocks]
+        rows = [(int(model_id), int(block.article_id), *_packed(block, dtype)) for block in blocks]
         for chunk in id_chunks([block.article_id for block in blocks]):
             chosen = within(self.connection, t.embedding.c.article_id, chunk)
             self.connection.execute(t.embedding.delete().where(t.embedding.c.model_id == model_id, chosen))

@@ -56,7 +56,7 @@ class Runs(Repository):
         references = {"model_id": model_id, "benchmark_id": benchmark_id, "triplet_set_id": triplet_set_id}
         values = {"kind": kind, "digest": digest, "clusterer": clusterer, "config": config or {}, "seed": seed}
         id = self._insert(t.run, **references, **values, seconds=seconds, created=now())
-        labels = [(id, article, to_bytes(block, "<i4")) for article, block in (assignments or {}).items()]
+        labels = [(id, int(article), to_bytes(block, "<i4")) for article, block in (assignments or {}).items()]
         bulk_insert(self.connection, t.assignment, ("run_id", "article_id", "labels"), labels)
         bulk_insert(self.connection, t.score, _SCORE, [_score_row(id, score) for score in scores])
         self._add_margins(id, margins or {})
@@ -156,4 +156,5 @@ def _score_row(run_id: int, score: ScoreRecord) -> tuple[object, ...]:
     if not all(math.isfinite(x) for x in numbers):
         raise DataError(f"The score {score.metric!r} is not a finite number, so it cannot be stored.")
     low, high = (None if x is None else float(x) for x in (score.low, score.high))
-    return run_id, score.article_id, score.metric, float(score.value), low, high, int(score.n)
+    article = None if score.article_id is None else int(score.article_id)
+    return run_id, article, score.metric, float(score.value), low, high, int(score.n)

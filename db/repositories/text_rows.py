@@ -15,7 +15,7 @@ class ArticleRows:
     columns = ("corpus_id", "position", "title", "url", "source", "bucket", "sections", "sentences")
 
     def __init__(self, corpus_id: int, start: int, articles: Sequence[Article]) -> None:
-        self._corpus_id, self._start, self._articles = corpus_id, start, articles
+        self._corpus_id, self._start, self._articles = int(corpus_id), start, articles
         self.counts = {
             "articles": len(articles),
             "sections": sum(len(a.sections) for a in articles),

@@ -47,7 +47,7 @@ class Triplets(Repository):
             raise DataError("The columns of a triplet block differ in length.")
         table = np.column_stack([np.asarray(column, dtype=np.int64) for column in columns]).tolist()
         number = SPLITS.index(split)
-        bulk_insert(self.connection, t.triplet, _NEW, ((set_id, number, *row) for row in table))
+        bulk_insert(self.connection, t.triplet, _NEW, ((int(set_id), number, *row) for row in table))
 
     def finish(self, set_id: int, counts: Json) -> TripletSetRecord:
         """Show the set to everybody."""
