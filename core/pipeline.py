@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -20,7 +20,7 @@ from core.protocols import Clusterer, Report
 from core.types import Estimate, Labels, Matrix
 
 CHUNK = 16
-Item = tuple[Labels, Matrix | None]
+Item: TypeAlias = "tuple[Labels, Matrix | None]"
 Scores = dict[str, tuple[npt.NDArray[np.float64], Estimate]]
 
 
@@ -66,7 +66,7 @@ def score_labels(truths: Sequence[Labels], labels: Sequence[Labels], seed: int =
     return scores
 
 
-_Task = tuple[Matrix, int, int]  # vectors, k, seed
+_Task: TypeAlias = "tuple[Matrix, int, int]"  # vectors, k, seed
 
 
 def _tasks(items: Iterable[Item], needs_vectors: bool, seed: int) -> Iterator[_Task]:
