@@ -49,8 +49,8 @@ def run(args: BenchmarkConfig, context: JobContext) -> dict[str, Any]:
         existing = r.benchmarks.by_digest(digest)
     if existing is not None:
         return _result(existing, cached=True)
-    context.progress(0, 1, "Choosing articles")
-    items, counts = build_scb(StoredArticles(store, corpus, splits), rules, args.seed, splits)
+    report = context.part(0.0, 0.9, "Choosing articles")
+    items, counts = build_scb(StoredArticles(store, corpus, splits), rules, args.seed, splits, report)
     if not items:
         raise DataError(
             f"No article of {corpus.name!r} ({', '.join(args.splits)}) has enough sections and sentences for a "

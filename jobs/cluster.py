@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -105,8 +104,7 @@ class _Work:
 
         pairs = ((item.truth, x) for item, x in self._matrices(items))
         report = context.part(0.5, 0.97, "Clustering")
-        settings = self.config.to_dict()
-        return cluster_items(pairs, self.clusterer, settings, self.seed, os.cpu_count() or 1, report)
+        return cluster_items(pairs, self.clusterer, self.config, self.seed, 0, report, total=len(items))
 
     def _matrices(self, items: Sequence[BenchmarkItem]) -> Iterator[tuple[BenchmarkItem, Matrix | None]]:
         """Each item with the vectors of its sentences, some articles at a time."""

@@ -75,7 +75,7 @@ class JobContext:
             self._metrics.append(point)
         self.check()
 
-    def checkpoint_folder(self) -> Path | None:
+    def checkpoint_folder(self) -> Path:
         """The folder of this job that survives its worker."""
         return self.store.artifacts.checkpoint_folder(self.job_id)
 

@@ -48,6 +48,13 @@ def retry(store: Store, job_id: int) -> JobRecord:
     return job
 
 
+def forget(store: Store, job_id: int) -> None:
+    """Delete the row of an ended job, and its checkpoint."""
+    with store.writing() as w:
+        w.jobs.delete(job_id)
+    store.artifacts.drop_checkpoint(job_id)
+
+
 def worker_alive(store: Store) -> bool:
     """True if some worker has shown a sign of life within the last 10 seconds."""
     with store.reading() as r:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterable
 from importlib import metadata
+from pathlib import Path
 from typing import Any
 
 from core.config import digest_of
@@ -22,6 +23,12 @@ def code_version() -> str:
 def work_digest(what: str, **inputs: Any) -> str:
     """Digest of a piece of work from its kind, its inputs (JSON values) and the code version."""
     return digest_of({"what": what, "code": code_version(), **inputs})
+
+
+def file_digest(path: Path) -> str:
+    """Digest of the bytes of a file."""
+    with path.open("rb") as stream:
+        return hashlib.file_digest(stream, lambda: hashlib.blake2b(digest_size=16)).hexdigest()
 
 
 class TextDigest:

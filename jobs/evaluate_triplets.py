@@ -55,7 +55,7 @@ def _on_file(args: EvaluateTripletsConfig, model: ModelRecord, context: JobConte
     from core.evaluation.triplet_accuracy import triplet_accuracy
     from core.triplets.csv import read_triplets_csv
 
-    texts, _ = read_triplets_csv(Path(args.file))
+    texts = read_triplets_csv(Path(args.file)).texts
     embedder, _ = load_model(context.store, model)
     begun = time.monotonic()
     accuracy = triplet_accuracy(embedder, texts, report=context)

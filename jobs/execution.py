@@ -31,6 +31,8 @@ class Outcome:
     result: Mapping[str, Any] = field(default_factory=dict)
     error: str = ""
     traceback: str = ""
+    cause: Exception | None = None
+    """The error itself, for whoever runs the job in the foreground."""
 
 
 def execute(store: Store, job: JobRecord, context: JobContext) -> Outcome | None:
@@ -57,10 +59,10 @@ def _run(job: JobRecord, context: JobContext) -> Outcome:
     except Cancelled:
         return Outcome(JobStatus.CANCELLED, error="Cancelled.")
     except ThemescopeError as error:
-        return Outcome(JobStatus.FAILED, error=str(error))
+        return Outcome(JobStatus.FAILED, error=str(error), cause=error)
     except Exception as error:
         logger.exception("Job %d (%s) failed.", job.id, job.kind)
-        return Outcome(JobStatus.FAILED, error=sentence_for(error), traceback=traceback.format_exc())
+        return Outcome(JobStatus.FAILED, error=sentence_for(error), traceback=traceback.format_exc(), cause=error)
 
 
 def sentence_for(error: Exception) -> str:
@@ -85,5 +87,6 @@ def _finish(store: Store, job: JobRecord, owner: str, outcome: Outcome) -> None:
             error=outcome.error,
             traceback=outcome.traceback,
         )
-    if outcome.status is not JobStatus.FAILED:
+    # A failed or cancelled job may be retried, and then goes on from its checkpoint.
+    if outcome.status is JobStatus.DONE:
         store.artifacts.drop_checkpoint(job.id)

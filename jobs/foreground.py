@@ -27,7 +27,7 @@ from jobs.runner import STALE_S, new_owner
 
 
 class JobFailed(ThemescopeError):
-    """A foreground job failed; the message is the job's own sentence."""
+    """A foreground job failed by a defect of ours; ``traceback`` is for the report of it."""
 
     def __init__(self, job_id: int, error: str, traceback: str) -> None:
         self.job_id, self.traceback = job_id, traceback
@@ -39,8 +39,8 @@ def run_here(store: Store, kind: str, args: Mapping[str, Any], *, quiet: bool = 
 
     Raises
     ------
-    JobFailed
-        With the sentence of the job.
+    ThemescopeError
+        What the job said, as the error it said it with; :class:`JobFailed` when it broke.
     Cancelled
         After Ctrl-C, or when somebody cancelled it from a page.
     """
@@ -59,6 +59,8 @@ def run_here(store: Store, kind: str, args: Mapping[str, Any], *, quiet: bool = 
         raise JobFailed(job.id, f"Job {job.id} was taken over by a worker and goes on there.", "")
     if outcome.status is JobStatus.CANCELLED:
         raise Cancelled
+    if isinstance(outcome.cause, ThemescopeError):
+        raise outcome.cause
     if outcome.status is JobStatus.FAILED:
         raise JobFailed(job.id, outcome.error, outcome.traceback)
     return {"job": job.id, **outcome.result}
@@ -70,7 +72,8 @@ class Bar:
     def __init__(self, title: str, quiet: bool = False) -> None:
         self._title, self._quiet = title, quiet
         self._terminal = sys.stderr.isatty()
-        self._last, self._said = 0.0, ""
+        # A log gets its first line after ten seconds only: short jobs leave just their last one.
+        self._last, self._said = 0.0 if self._terminal else time.monotonic(), ""
 
     def __call__(self, share: float, message: str) -> None:
         """Show where the work is; drawn at most ten times a second."""

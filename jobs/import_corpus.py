@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import logging
 import os
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from contextlib import closing
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from core.config import option
 from core.errors import Cancelled, ConfigError, DataError, DuplicateNameError, ReadError, UnknownNameError
@@ -23,7 +23,7 @@ from core.types import Article
 from db.store import Store
 from jobs.config import JobConfig, check_settings, settings_of
 from jobs.context import JobContext
-from jobs.digests import TextDigest
+from jobs.digests import TextDigest, file_digest
 
 logger = logging.getLogger(__name__)
 
@@ -57,8 +57,12 @@ class ImportConfig(JobConfig):
 
     def title(self) -> str:
         """Names the file, or how many there are, and the corpus."""
-        what = Path(self.files[0]).name if len(self.files) == 1 else f"{len(self.files)} files"
+        what = _short(Path(self.files[0]).name) if len(self.files) == 1 else f"{len(self.files)} files"
         return f"Import {what} into “{self.corpus}”"
+
+
+def _short(name: str) -> str:
+    return name if len(name) <= 40 else f"{name[:28]}…{name[-11:]}"
 
 
 def run(args: ImportConfig, context: JobContext) -> dict[str, Any]:
@@ -116,6 +120,7 @@ class _Sources:
                 skipped[reason] = skipped.get(reason, 0) + count
         return {
             "files": [path.name for path in self._paths],
+            "file_digests": [file_digest(path) for path in self._paths],
             "readers": sorted(set(self.ids)),
             "settings": settings_of(self._args.settings_json),
             "skipped": skipped,
@@ -188,7 +193,7 @@ def _import(
         pass
     workers = args.workers or (os.cpu_count() or 1)
     split = split_articles(read, args.language, 1 if sources.size < SMALL_FILE else workers)
-    with closing(split):
+    with closing(cast("Generator[Article]", split)):
         for batch in _batches(split):
             with context.store.writing() as w:
                 w.corpora.add_articles(record.id, batch)

@@ -68,7 +68,7 @@ REGISTRY = Registry(
         Card(
             id="cluster",
             title="Cluster a benchmark",
-            summary="Clusters the sentences of every article of a benchmark and scores the result against its sections.",
+            summary="Clusters every article of a benchmark and scores the clusters against its sections.",
             source="Ein Dor et al. 2018, section 4.2",
             factory="jobs.cluster:run",
             config="jobs.cluster:ClusterConfig",

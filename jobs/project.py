@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from core.config import Config, option
-from core.errors import DataError
+from core.errors import DataError, UnknownNameError
 from core.records import ArticleRecord, CorpusRecord, MapPoints, MapRecord, ModelRecord
 from core.types import Ids
 from db.store import Store
@@ -29,7 +29,8 @@ class ProjectConfig(JobConfig):
 
     corpus: str = option("", "Name of the corpus.")
     model: str = option("", "Name of the model whose vectors are drawn.")
-    articles: tuple[int, ...] = option((), "Ids of the articles to draw; empty means the whole corpus.")
+    articles: tuple[int, ...] = option((), "Ids of the articles to draw; with no titles either, the whole corpus.")
+    titles: tuple[str, ...] = option((), "Titles of articles to draw, for jobs that are queued before the import.")
     limit: int = option(20_000, "Most sentences on the map; more are sampled.", low=FEWEST, high=1_000_000)
     settings_json: str = option("{}", "Settings of the projection as JSON.")
     seed: int = option(0, "Seed of the sample and the layout: the same seed gives the same map.", low=0)
@@ -44,7 +45,10 @@ class ProjectConfig(JobConfig):
 
     def title(self) -> str:
         """Names what is drawn."""
-        what = f"{len(self.articles)} articles of “{self.corpus}”" if self.articles else f"“{self.corpus}”"
+        count = len(self.articles) + len(self.titles)
+        what = f"{count} article{'s' * (count > 1)} of “{self.corpus}”" if count else f"“{self.corpus}”"
+        if len(self.titles) == 1 and not self.articles:
+            what = f"“{self.titles[0]}”"
         return f"Map of {self.name or what} by “{self.model}”"
 
 
@@ -55,8 +59,9 @@ def run(args: ProjectConfig, context: JobContext) -> dict[str, Any]:
     store = context.store
     corpus, model = ready_corpus(store, args.corpus), find_model(store, args.model)
     config = rules_of(UmapConfig, args.settings_json)
-    articles = _articles(store, corpus, args.articles)
-    digest = _digest(args, corpus, model, config)
+    articles = _articles(store, corpus, args)
+    chosen_ids = [a.id for a in articles] if args.articles or args.titles else []
+    digest = _digest(args, corpus, model, config, chosen_ids)
     with store.reading() as r:
         existing = r.maps.by_digest(digest)
     if existing is not None:
@@ -73,8 +78,8 @@ def run(args: ProjectConfig, context: JobContext) -> dict[str, Any]:
         record = w.maps.add(
             corpus_id=corpus.id,
             model_id=model.id,
-            name=args.name or _name(corpus, model, articles, bool(args.articles)),
-            config=config.to_dict() | {"articles": list(args.articles), "limit": args.limit},
+            name=args.name or _name(corpus, model, articles if chosen_ids else []),
+            config=config.to_dict() | {"articles": chosen_ids, "limit": args.limit},
             seed=args.seed,
             digest=digest,
             faithfulness=kept,
@@ -84,26 +89,35 @@ def run(args: ProjectConfig, context: JobContext) -> dict[str, Any]:
     return _result(store, record, cached=False)
 
 
-def _digest(args: ProjectConfig, corpus: CorpusRecord, model: ModelRecord, config: Config) -> str:
+def _digest(
+    args: ProjectConfig, corpus: CorpusRecord, model: ModelRecord, config: Config, articles: Sequence[int]
+) -> str:
     return work_digest(
         "project",
         corpus=[corpus.id, corpus.report.get("digest", "")],
         model=model.digest,
-        articles=sorted(args.articles),
+        articles=list(articles),
         limit=args.limit,
         config=config.to_dict(),
         seed=args.seed,
     )
 
 
-def _articles(store: Store, corpus: CorpusRecord, wanted: Sequence[int]) -> list[ArticleRecord]:
+def _articles(store: Store, corpus: CorpusRecord, args: ProjectConfig) -> list[ArticleRecord]:
+    """The articles that were asked for, in store order; all of them when none was."""
     with store.reading() as r:
-        if not wanted:
+        if not (args.articles or args.titles):
             return r.corpora.articles(corpus.id, limit=max(corpus.articles, 1))
-        found = r.corpora.articles_by_id(wanted)
-    foreign = [i for i in wanted if i not in found or found[i].corpus_id != corpus.id]
-    if foreign:
-        raise DataError(f"Corpus {corpus.name!r} has no article with id {foreign[0]}.")
+        found = r.corpora.articles_by_id(args.articles)
+        foreign = [i for i in args.articles if i not in found or found[i].corpus_id != corpus.id]
+        if foreign:
+            raise DataError(f"Corpus {corpus.name!r} has no article with id {foreign[0]}.")
+        for title in args.titles:
+            same = r.corpora.articles_by_title(corpus.id, title)
+            if not same:
+                near = [a.title for a in r.corpora.articles(corpus.id, search=title, limit=3)]
+                raise UnknownNameError("article", title, near)
+            found |= {article.id: article for article in same}
     return sorted(found.values(), key=lambda a: a.position)
 
 
@@ -135,8 +149,11 @@ def _sentence_ids(store: Store, chosen: dict[int, Ids]) -> Ids:
     return np.array(ids, dtype=np.int64)
 
 
-def _name(corpus: CorpusRecord, model: ModelRecord, articles: Sequence[ArticleRecord], some: bool) -> str:
-    what = articles[0].title if some and len(articles) == 1 else corpus.name
+def _name(corpus: CorpusRecord, model: ModelRecord, articles: Sequence[ArticleRecord]) -> str:
+    """Named after what it shows: one article, some, or (no ``articles``) the whole corpus."""
+    what = corpus.name
+    if articles:
+        what = articles[0].title + (f" and {len(articles) - 1} more" if len(articles) > 1 else "")
     return f"{what} · {model.name}"
 
 

@@ -7,7 +7,8 @@ queue run code in the worker.
 from __future__ import annotations
 
 import json
-from typing import Any, Protocol
+from collections.abc import Callable
+from typing import Any
 
 from huey import PostgresHuey, PriorityRedisHuey, SqliteHuey
 from huey.api import Huey
@@ -18,14 +19,11 @@ from huey.serializer import Serializer
 from core.errors import ConfigError, MissingExtraError, StoreError
 from db.settings import sqlite_path
 
-
-class Work(Protocol):
-    """What the queue hands a job's id to."""
-
-    def __call__(self, job_id: int) -> None: ...
+Work = Callable[[int], None]
+"""What the queue hands a job's id to."""
 
 
-class JsonMessages(Serializer):  # type: ignore[misc]
+class JsonMessages(Serializer):
     """Messages as JSON objects: id, task name and arguments. Whatever else huey could send is not used here."""
 
     def _serialize(self, data: Message) -> bytes:
@@ -94,9 +92,8 @@ def build_huey(url: str, name: str) -> Huey:
             return PostgresHuey(name, dsn="postgresql" + url[url.index(":") :], **common)
     except ConfigurationError:
         package = "redis" if kind.startswith("redis") else "psycopg"
-        raise MissingExtraError(
-            f"A queue at {kind}://", package, "redis" if package == "redis" else "postgres"
-        ) from None
+        extra = "redis" if package == "redis" else "postgres"
+        raise MissingExtraError(f"A queue at {kind}://", package, extra) from None
     except Exception as error:
         raise StoreError(f"The queue cannot be opened ({type(error).__name__}: {error}). Check QUEUE_URL.") from error
     raise ConfigError(f"QUEUE_URL must begin with sqlite:///, redis:// or postgresql://, not {kind!r}.")

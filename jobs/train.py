@@ -84,7 +84,8 @@ def run(args: TrainConfig, context: JobContext) -> dict[str, Any]:
     embedder: Embedder = METHODS.build(args.method, config, seed=args.seed)
     begun = time.monotonic()
     embedder.fit(corpus, context.part(0.0, 0.98))
-    metrics = {name: point.value for name, point in context.last.items()}
+    # Some methods sum their training up; for others the ends of their curves are what is known.
+    metrics = dict(getattr(embedder, "metrics", None) or {name: p.value for name, p in context.last.items()})
     metrics["seconds"] = round(time.monotonic() - begun, 1)
     record["train_titles"] = title_digests(_titles(store, card, data, corpus))
     context.progress(0.98, 1, "Saving the model")

@@ -69,7 +69,7 @@ class Worker:
             sweep(self.store)
 
 
-class _Consumer(Consumer):  # type: ignore[misc]
+class _Consumer(Consumer):
     """huey's consumer; on any stop signal it first tells running jobs to let go, then waits a moment for them."""
 
     def __init__(self, worker: Worker, **options: Any) -> None:

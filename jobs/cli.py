@@ -1,0 +1,34 @@
+"""The command line: the same jobs as the pages, in the foreground, with a progress bar."""
+
+from __future__ import annotations
+
+import os
+
+# See jobs.app: set before anything can import torch.
+os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
+
+import click
+
+from jobs.console.evaluate import evaluate
+from jobs.console.jobs import jobs_
+from jobs.console.lists import list_
+from jobs.console.service import demo, doctor, worker
+from jobs.console.shell import Commands
+from jobs.console.work import add_model, embed, import_, map_, train, triplets
+from jobs.digests import code_version
+
+
+@click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(code_version(), prog_name="themescope")
+def main() -> None:
+    """Learn which sentences belong to the same theme, cluster by it, and see how well that works.
+
+    Settings come from the environment: THEMESCOPE_HOME (data folder), DATABASE_URL, QUEUE_URL.
+    """
+
+
+for command in (import_, triplets, train, add_model, embed, evaluate, map_, list_, jobs_, worker, demo, doctor):
+    main.add_command(command)
+
+if __name__ == "__main__":
+    main()
