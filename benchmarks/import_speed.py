@@ -27,7 +27,7 @@ from core.types import Article
 
 
 def dump() -> Path:
-    """The dump fragment that gensim ships for its own tests."""
+    """Find the dump fragment that gensim ships for its own tests."""
     spec = find_spec("gensim")
     assert spec is not None and spec.submodule_search_locations
     return next(

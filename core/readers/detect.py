@@ -74,7 +74,7 @@ def _suffix(path: Path) -> str:
 
 
 def _text(path: Path, beginning: bytes) -> str:
-    """The beginning as text. What is not UTF-8 is left to the readers to name, unless it is plainly binary."""
+    """Decode the beginning. What is not UTF-8 is left to the readers to name, unless it is plainly binary."""
     for magic, kind in _BINARIES.items():
         if beginning.startswith(magic):
             raise ReadError(path, f"this is {kind}, which no reader knows.", "byte 0", _KNOWN)

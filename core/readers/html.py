@@ -132,7 +132,7 @@ class Html:
 
 
 def _declared_encoding(beginning: bytes) -> str:
-    """The encoding that a page names itself, if Python knows it and it is one for text."""
+    """Find the encoding that a page names itself, if Python knows it and it is one for text."""
     found = _CHARSET.search(beginning)
     if not found:
         return ""

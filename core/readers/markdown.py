@@ -85,7 +85,7 @@ _LIST_ENDS = ("bullet_list_close", "ordered_list_close")
 
 
 def text_of(inline: Token) -> str:
-    """The words of a heading or paragraph: link labels and code stay, images and HTML tags go."""
+    """Return the words of a heading or paragraph: link labels and code stay, images and HTML tags go."""
     pieces = []
     for child in inline.children or ():
         if child.type in ("text", "code_inline"):

@@ -53,7 +53,7 @@ class Outline:
 
 
 def title_of(name: str) -> str:
-    """A title from a file name: without its endings, underscores read as spaces."""
+    """Make a title of a file name: without its endings, underscores read as spaces."""
     stem = name
     for ending in (".gz", ".bz2", ".xz"):
         stem = stem.removesuffix(ending)

@@ -26,7 +26,7 @@ class Preview:
 
 
 def preview(path: Path, reader_id: str | None = None, settings: Mapping[str, Any] | None = None, n: int = 5) -> Preview:
-    """The first ``n`` articles (paragraphs not yet split) as ``reader_id``, or the detected reader, reads them.
+    """Read the first ``n`` articles (paragraphs not yet split) by ``reader_id``, or by the detected reader.
 
     Raises :class:`core.errors.ReadError` for a file that cannot be read so far.
     """

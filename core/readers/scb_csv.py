@@ -106,7 +106,7 @@ def _article(title: str, rows: _Open, source: str) -> Article:
 
 
 def fold(column: str) -> str:
-    """A column name as it is compared: without case, spaces and underscores."""
+    """Fold a column name for comparison: without case, spaces and underscores."""
     return column.replace(" ", "").replace("_", "").lower()
 
 

@@ -68,7 +68,7 @@ class ByteStream:
         self._raw.close()
 
     def read(self, size: int = BLOCK) -> bytes:
-        """The next at most ``size`` bytes; none at the end. Raises :class:`ReadError` on damage and on bombs."""
+        """Read at most ``size`` bytes; none at the end. Raises :class:`ReadError` on damage and on bombs."""
         try:
             block = self._file.read(size)
         except _DAMAGE as error:
@@ -109,7 +109,7 @@ def _unpacked(raw: IO[bytes], packing: str) -> IO[bytes]:
 
 @contextmanager
 def open_stream(path: Path, report: Report | None = None) -> Iterator[ByteStream]:
-    """A :class:`ByteStream` that is closed at the end."""
+    """Open a :class:`ByteStream` that is closed at the end."""
     stream = ByteStream(path, report)
     try:
         yield stream
@@ -132,7 +132,7 @@ class _Decoder:
         self._done = len(bom)  # bytes that were decoded, those waiting inside the decoder not counted
 
     def blocks(self) -> Iterator[str]:
-        """The text, block by block."""
+        """Yield the text, block by block."""
         while self._block:
             yield self._decode(self._block, final=False)
             self._block = self._stream.read()
@@ -214,7 +214,7 @@ def check_article(path: Path, size: int, position: str = "") -> None:
 
 
 def head(path: Path, size: int = BLOCK) -> bytes:
-    """The first unpacked bytes of a file."""
+    """Read the first unpacked bytes of a file."""
     with open_stream(path) as stream:
         pieces, have = [], 0
         while have < size and (block := stream.read(size - have)):

@@ -84,7 +84,7 @@ class SentenceSplitter:
         return SentenceSplitter, (self.language,)
 
     def split(self, text: str) -> list[str]:
-        """The sentences of ``text`` in order, without blank ones; line breaks in ``text`` also end sentences."""
+        """Return the sentences of ``text`` in order, without blank ones; line breaks in ``text`` also end sentences."""
         text = _at_marks(text)
         pieces, start = [], 0
         for stop in _STOP.finditer(text):
@@ -131,13 +131,13 @@ def _at_marks(text: str) -> str:
 
 
 def split_article(article: Article, splitter: SentenceSplitter) -> Article:
-    """The article with every paragraph's sentences. Sentences given by the source stay; empty paragraphs go."""
+    """Fill in every paragraph's sentences. Sentences given by the source stay; empty paragraphs go."""
     waiting = [p.text for s in article.sections for p in s.paragraphs if not p.sentences]
     return _with_sentences(article, iter([splitter.split(text) for text in waiting]))
 
 
 def _with_sentences(article: Article, splits: Iterator[list[str]]) -> Article:
-    """The article with the next of ``splits`` in each paragraph that has no sentences yet."""
+    """Put the next of ``splits`` into each paragraph that has no sentences yet."""
     sections = []
     for section in article.sections:
         paragraphs = []

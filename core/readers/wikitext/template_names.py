@@ -13,7 +13,7 @@ _LONGEST = 20_000  # characters of a template that may still be running text
 
 
 def expand(inside: str) -> str:
-    """The text that the template ``{{inside}}`` stands for; "" for navigation boxes, infoboxes, citations and so on."""
+    """Return the text that ``{{inside}}`` stands for; "" for navigation boxes, infoboxes, citations and so on."""
     if len(inside) > _LONGEST:
         return ""
     name, _, rest = inside.partition("|")

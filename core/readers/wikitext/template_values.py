@@ -47,7 +47,7 @@ def words(positional: Arguments, _named: Named) -> str:
 
 
 def constant(text: str) -> Value:
-    """Always say ``text``."""
+    """Say ``text``, whatever the arguments."""
     return lambda _positional, _named: text
 
 

@@ -12,6 +12,10 @@ _INVISIBLE = re.compile(r"[\u200b-\u200f\u202a-\u202e\u2060\ufeff\xad\x00-\x08\x
 _BRACKET_START = re.compile(r"([(\[])[\s,;:/–—]+(?=[^\s])")
 _BRACKET_END = re.compile(r"[\s,;:/]+([)\]])")
 _EMPTY = re.compile(r" ?\(\s*[-,;:/.–—\"'\s]*\)| ?\[\s*\]|(?<=\s)\"\s*\"(?=[\s.,;]|$)")
+# "(equivalent to ${{Inflation|…}} million in {{Inflation/year|…}})" once its templates are gone
+_INFLATION = re.compile(
+    r" ?\((?:equivalent|equal) to(?: about| approximately)?[ $£€]*(?:[mb]illion)?(?: in| as of)? ?\)"
+)
 _SPACE_BEFORE = re.compile(r" +([,;:!?](?=[\s\"')]|$)|\.(?=\s|$|\"))")
 _DOUBLE_COMMA = re.compile(r",(?: ?,)+|;(?: ?[;,])+|,(?: ?;)+")
 _COMMA_STOP = re.compile(r"[,;:] ?(\.(?=\s|$))")
@@ -48,6 +52,8 @@ def tidy(text: str) -> str:
 
 
 def _brackets(text: str) -> str:
+    if " to" in text:
+        text = _INFLATION.sub("", text)
     for _ in range(3):  # emptied brackets inside brackets
         text, count = _EMPTY.subn("", text)
         if not count:

@@ -49,11 +49,13 @@ SCB = (
 )
 SAMPLES = {
     "mediawiki-dump": dump(page("Ada", WIKITEXT), page("Bea", WIKITEXT), page("Old", "#REDIRECT [[Ada]]")),
-    "headed-text": b"= Ada =\nAda is a town. It is old.\n== History ==\n=== Early days ===\nIt was founded in 1200.\nThen it grew.\n"
-    b"= Bea =\nBea is a person.\n= Empty =\n",
-    "markdown": b"# Ada\n\nAda is a *town*. It\nis old.\n\n## History\n\n### Early days\n\nIt was founded.\n\n* item\n\n# Bea\n\nBea is.\n",
-    "html": b"<!DOCTYPE html><html><head><title>Ada - Site</title></head><body><nav>Menu</nav><h1>Ada</h1><p>Ada is a <b>town</b>."
-    b"<br>It is old.</p><h2>History</h2><h3>Early days</h3><p>It was founded in 1200.<p>Then it grew.<ul><li>item</ul></body></html>",
+    "headed-text": b"= Ada =\nAda is a town. It is old.\n== History ==\n=== Early days ===\n"
+    b"It was founded in 1200.\nThen it grew.\n= Bea =\nBea is a person.\n= Empty =\n",
+    "markdown": b"# Ada\n\nAda is a *town*. It\nis old.\n\n## History\n\n### Early days\n\n"
+    b"It was founded.\n\n* item\n\n# Bea\n\nBea is.\n",
+    "html": b"<!DOCTYPE html><html><head><title>Ada - Site</title></head><body><nav>Menu</nav>"
+    b"<h1>Ada</h1><p>Ada is a <b>town</b>.<br>It is old.</p><h2>History</h2><h3>Early days</h3>"
+    b"<p>It was founded in 1200.<p>Then it grew.<ul><li>item</ul></body></html>",
     "jsonl": jsonl("Ada", "Bea"),
     "scb-csv": SCB.encode(),
     "plain": b"Ada is a town.\nIt is old.\n\nIt was founded in 1200.\n\nThen it grew.\n",

@@ -143,7 +143,10 @@ def test_headed_text_in_both_spellings(tmp_path):
 
 
 def test_markdown_by_articles_or_as_one(tmp_path):
-    source = b"---\ntitle: x\n---\n# A\nText [link](u) `code` ![pic](p).\n\n> Quote.\n\n```\ncode\n```\n- item\n\n|a|b|\n|-|-|\n|1|2|\n\n# B\n## C\nEnd.\n"
+    source = (
+        b"---\ntitle: x\n---\n# A\nText [link](u) `code` ![pic](p).\n\n> Quote.\n\n```\ncode\n```\n"
+        b"- item\n\n|a|b|\n|-|-|\n|1|2|\n\n# B\n## C\nEnd.\n"
+    )
     path = write(tmp_path, "doc.md", source)
     articles, skipped = read("markdown", path)
     assert [a.title for a in articles] == ["A", "B"] and skipped == {"code block": 1, "table": 1, "list item": 1}
@@ -155,8 +158,9 @@ def test_markdown_by_articles_or_as_one(tmp_path):
 def test_html_takes_running_text_in_the_declared_encoding(tmp_path):
     source = (
         '<html><head><meta charset="iso-8859-1"><title>T\xe4 &amp; Co</title><style>p{}</style></head><body><p>Caf\xe9'
-        '<sup class="reference">[1]</sup> <b>is</b>\n open.</p><table><tr><td>no</table><h2>One<span class="mw-editsection">'
-        "edit</span></h2>loose <i>text</i><div>Block</div><script>if (a<b) x</script><h4>Two</h4><p>End</body>"
+        '<sup class="reference">[1]</sup> <b>is</b>\n open.</p><table><tr><td>no</table><h2>One'
+        '<span class="mw-editsection">edit</span></h2>loose <i>text</i><div>Block</div>'
+        "<script>if (a<b) x</script><h4>Two</h4><p>End</body>"
     )
     path = write(tmp_path, "p.html", source.encode("latin-1"))
     (article,), skipped = read("html", path)

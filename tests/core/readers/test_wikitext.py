@@ -55,6 +55,7 @@ CASES = {
     "{{unknown|text}} , which [[Image:x.png]]is.": "which is.",
     "The ''Argo''{{'s}} crew": "The Argo's crew",
     "{{{1|default}}}Text": "Text",
+    "Worth $5 (equivalent to ${{Inflation|US|5}} million in {{Inflation/year|US}}).": "Worth $5.",
     "The price rose to .5 percent ; then fell .": "The price rose to .5 percent; then fell.",
     ":''For others, see [[X]].''\nText.": "Text.",
 }
@@ -67,7 +68,10 @@ def test_markup_leaves_no_debris(source):
 
 def test_headings_of_every_level_with_paths():
     outline = Outline("T")
-    text = "Lead.\n== A ==\nOne.\n===B===\nTwo.\n====== F ''x'' ======\nDeep.\n== {{anchor|c}}C ==\n=== D ===\nEnd.\n= E =\nTop."
+    text = (
+        "Lead.\n== A ==\nOne.\n===B===\nTwo.\n====== F ''x'' ======\nDeep.\n"
+        "== {{anchor|c}}C ==\n=== D ===\nEnd.\n= E =\nTop."
+    )
     read_page(text, outline, Links(), False)
     assert [(s.title, s.level, s.path) for s in outline.sections()] == [
         ("", 1, ()),

@@ -12,12 +12,12 @@ from core.errors import ConfigError
 from core.text.splitting import LANGUAGES, SentenceSplitter, split_article, split_articles
 from core.types import Article, Paragraph, Section
 
-PIECES = (
-    " |  |.|..|!|?|\"|'|(|)|[|]|«|»|“|”|A|b|Mr|No|U.S|1|-|%|\n|é|É|ª|中|\t|¿|etc|_|,|Art|pp|p|vs|. The |! (And |.” But |。"
-).split("|")
+WORDS = ["  ", "..", "Mr", "No", "U.S", "etc", "Art", "pp", "p", "vs", ". The", " ", "! (And ", ".” But ", ". "]
+PIECES = [*" .!?'()[]«»“”Ab1-%\n\té_É,ª中¿\"", *WORDS]
 PARAGRAPH = (
     'Dr. Smith of the U.S. Navy (ret.) came at 5 p.m. on Jan. 5. He left at once! "Why?" asked Mrs. Jones. \'No. 7 is '
-    "open.' She smiled... Then she said: see Fig. 3 and pp. 4-5. (Nobody did.) ¿Qué? Ça va. “Good.” 3 men came. e.g. this."
+    "open.' She smiled... Then she said: see Fig. 3 and pp. 4-5. (Nobody did.) ¿Qué? Ça va. “Good.” 3 men came. "
+    "e.g. this."
 )
 
 
