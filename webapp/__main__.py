@@ -147,7 +147,7 @@ def _announce(url: str, home: Path) -> None:
     print(f"\n  Themescope is ready:  {url}\n  Data folder:          {home}\n  Stop with Ctrl+C\n", flush=True)  # noqa: T201
 
 
-class _Quiet(Printer):  # type: ignore[misc]
+class _Quiet(Printer):
     """Passes on what the processes say; unless ``verbose``, without honcho's and Streamlit's small talk."""
 
     def __init__(self, output: TextIO, verbose: bool) -> None:

@@ -1,10 +1,18 @@
 """The pages and how one gets to them. Run by ``python -m webapp``; each page is a script of its own."""
 
+from pathlib import Path
+
 import streamlit as st
 
 from webapp.components.status import sidebar
 
-st.set_page_config(page_title="Themescope", page_icon=":material/hub:", layout="wide")
+# A file of our own: an icon given by its name would be fetched from a foreign host.
+_ASSETS = Path(__file__).parent / "assets"
+_ICON = str(_ASSETS / "icon.svg")
+
+st.set_page_config(page_title="Themescope", page_icon=_ICON, layout="wide", initial_sidebar_state=236)
+st.logo(_ICON, size="large")
+st.html(_ASSETS / "style.css")
 page = st.navigation(
     {
         "": [st.Page("pages/home.py", title="Home", icon=":material/home:", default=True)],

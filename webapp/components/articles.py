@@ -83,16 +83,12 @@ def _list(corpus: CorpusRecord, found: Sequence[ArticleRecord]) -> ArticleRecord
         return None
     wanted = st.query_params.get("article", "")
     event = st.dataframe(
-        pd.DataFrame({"Article": [a.title for a in found], "Sentences": [a.sentences for a in found]}),
+        pd.DataFrame({"Article": [a.title for a in found]}),
         hide_index=True,
         height=520,
         on_select="rerun",
         selection_mode="single-cell",
         key=f"articles-{corpus.id}-{hash(tuple(a.id for a in found))}",
-        column_config={
-            "Article": st.column_config.TextColumn(width="medium"),
-            "Sentences": st.column_config.NumberColumn("Sent.", width="small", help="Number of sentences"),
-        },
     )
     cells = event["selection"]["cells"]
     if cells:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass, field
 
 import pandas as pd
 import streamlit as st
@@ -20,23 +21,63 @@ def doors(corpora: Sequence[CorpusRecord]) -> None:
     demo = corpora[0].name if corpora else ""
     where = {"corpus": demo} if demo else None
     with_map = bool(corpora and queries.maps(corpora[0].id))
-    one, two, three = st.columns(3)
-    with one, st.container(border=True, height="stretch"):
-        st.markdown("#### :primary[:material/explore:] Explore the demo")
-        st.write("A piece of Wikipedia, already read, clustered and drawn. Lasso a group of sentences and read it.")
-        page = "map" if with_map else "corpora"
-        st.page_link(f"pages/{page}.py", label="Open the map" if with_map else "Read it", query_params=where)
-        st.page_link("pages/compare.py", label="See which method clusters best")
-    with two, st.container(border=True, height="stretch"):
-        st.markdown("#### :primary[:material/library_add:] Import a corpus with sections")
-        st.write("Wikipedia dumps, Markdown, HTML, JSON lines. Sections become training signal and truth.")
-        st.page_link("pages/corpora.py", label="Import files", query_params={"view": "Import"})
-        st.page_link("pages/triplets.py", label="Look at triplets")
-    with three, st.container(border=True, height="stretch"):
-        st.markdown("#### :primary[:material/bubble_chart:] Cluster my own sentences")
-        st.write("A plain text without headings will do: import it, then draw a map of it by a ready model.")
-        st.page_link("pages/corpora.py", label="Import plain text", query_params={"view": "Import"})
-        st.page_link("pages/map.py", label="Draw a map")
+    for column, door in zip(st.columns(3), _doors(bool(corpora), with_map), strict=True):
+        with column, st.container(border=True, height="stretch"):
+            st.markdown(f"#### :primary[{door.icon}] {door.title}")
+            st.markdown(door.about)
+            with st.container(vertical_alignment="bottom", height="stretch", gap="xxsmall"):
+                if st.button(door.label, type="primary" if door.first else "secondary", width="stretch"):
+                    st.switch_page(f"pages/{door.page}.py", query_params={**door.query, **(where or {})})
+                st.page_link(f"pages/{door.other}.py", label=door.other_label)
+
+
+@dataclass(frozen=True, slots=True)
+class _Door:
+    title: str
+    icon: str
+    about: str
+    label: str
+    page: str
+    other_label: str
+    other: str
+    first: bool = False
+    query: dict[str, str] = field(default_factory=dict)
+
+
+def _doors(ready: bool, with_map: bool) -> tuple[_Door, ...]:
+    start = ("Open the map", "map") if with_map else ("Read the articles", "corpora")
+    return (
+        _Door(
+            "Explore the demo" if ready else "The demo is being built",
+            ":material/explore:",
+            "A piece of Wikipedia, read, clustered and drawn by the same jobs as your own text. "
+            "Lasso a group of sentences and read it.",
+            *start,
+            "See which method clusters best",
+            "compare",
+            first=True,
+        ),
+        _Door(
+            "Import a corpus with sections",
+            ":material/library_add:",
+            "Wikipedia dumps, Markdown, HTML, JSON lines. Headings become the training signal and the truth.",
+            "Import files",
+            "corpora",
+            "What is a triplet?",
+            "triplets",
+            query={"view": "Import"},
+        ),
+        _Door(
+            "Cluster my own sentences",
+            ":material/bubble_chart:",
+            "A plain text without headings will do: import it, then draw a map of it by a ready model.",
+            "Import plain text",
+            "corpora",
+            "Draw a map",
+            "map",
+            query={"view": "Import"},
+        ),
+    )
 
 
 def totals(

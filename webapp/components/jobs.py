@@ -136,9 +136,9 @@ def curves(points: Sequence[MetricPoint], key: str) -> None:
 
 def ended(job: JobRecord) -> None:
     """One ended job: a line, and everything about it when opened."""
-    _, _, icon = _BADGES[job.status]
+    _, colour, icon = _BADGES[job.status]
     took = f" · {duration(elapsed(job))}" if job.started else ""
-    with st.expander(f"{plain(job.title)} · {ago(job.ended)}{took}", icon=icon):
+    with st.expander(f":{colour}[{icon}] {plain(job.title)} :gray[· {ago(job.ended)}{took}]"):
         with st.container(horizontal=True, vertical_alignment="center"):
             badge(job.status)
             attempts = f", attempt {job.attempt}" if job.attempt > 1 else ""

@@ -22,7 +22,7 @@ _KINDS = {"sentences": "Sentences (triplets-sen)", "titles": "Section titles (tr
 
 def browse(chosen: TripletSetRecord) -> None:
     """One triplet large, its neighbours in a table below; J and K move."""
-    left, right = st.columns([1, 2])
+    left, right = st.columns([2, 3])
     splits = ["all", *(s.value for s in Split)]
     split = left.segmented_control(
         "Split", splits, default="all", required=True, key="split", bind="query-params", help="Decided by article title"

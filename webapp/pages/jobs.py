@@ -42,6 +42,7 @@ if ended:
     listed = [job for job in ended if state in ("all", job.status.value)]
     pages = max(1, -(-len(listed) // _SHOWN))
     page = st.number_input("Page", 1, pages, 1, key="page", bind="query-params", width=140) if pages > 1 else 1
-    for job in listed[(page - 1) * _SHOWN : page * _SHOWN]:
-        jobs.ended(job)
+    with st.container(gap="xsmall"):
+        for job in listed[(page - 1) * _SHOWN : page * _SHOWN]:
+            jobs.ended(job)
     st.caption(count(len(listed), "job"))
