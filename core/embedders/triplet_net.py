@@ -1,0 +1,153 @@
+"""``triplets-sen`` and ``triplets-titles``: the triplet network of Ein Dor et al. 2018 as a method.
+
+The saved model is self-contained: the network's weights (float32) and the word vectors it was trained on, exactly as
+they were rounded for training, so that it embeds elsewhere as it did here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+import numpy.typing as npt
+
+from core.embedders import distances
+from core.embedders.storage import (
+    read_json,
+    read_settings,
+    read_tensors,
+    read_word_vectors,
+    write_json,
+    write_settings,
+    write_tensors,
+    write_word_vectors,
+)
+from core.embedders.triplet_config import TripletNetConfig
+from core.errors import ArtifactError, DataError
+from core.protocols import Report
+from core.text.word_vectors import Storage, WordVectors, load_word_vectors, token_ids
+from core.types import Corpus, Sentence, Split, TripletTexts, Vectors
+
+if TYPE_CHECKING:
+    from core.networks.batching import TripletData
+    from core.networks.bilstm_attention import BiLstmAttention
+
+_WEIGHTS, _TRAINING = "network.safetensors", "training.json"
+_BLOCK = 4_096  # sentences tokenised at once
+_CELLS = 4_096  # tokens encoded at once
+
+_DISTANCES = {
+    "l1": distances.l1_distances,
+    "mean-l1": distances.l1_distances,
+    "l2": distances.l2_distances,
+    "cosine": distances.cosine_distances,
+}
+
+
+class TripletNet:
+    """A BiLSTM with attention over frozen word vectors; sentences are compared in the distance it was trained with."""
+
+    def __init__(self, config: TripletNetConfig, seed: int) -> None:
+        self.config, self.seed = config, seed
+        self.metrics: dict[str, float] = {}
+        """How training went: validation accuracy, steps, seconds, triplets/s."""
+        self.history: list[dict[str, float]] = []
+        """One row a validation, see :class:`core.networks.training.Trained`."""
+        self._vectors: WordVectors | None = None
+        self._net: BiLstmAttention | None = None
+
+    def fit(self, corpus: Corpus, report: Report) -> None:
+        """Train on ``corpus.triplets`` of the splits train and validation."""
+        from core.networks.training import train
+
+        given = [corpus.triplets.get(split) for split in (Split.TRAIN, Split.VALIDATION)]
+        if not all(given):
+            raise DataError("The triplet network needs triplets for training and for validation; build a triplet set.")
+        report.progress(0, 1, "Reading word vectors")
+        storage: Storage = self.config.storage  # type: ignore[assignment]
+        limit = self.config.vocabulary_limit or None
+        self._vectors = load_word_vectors(self.config.word_vectors, limit).stored_as(storage)
+        training, validation = (
+            self._data(texts, limit, report)
+            for texts, limit in zip(given, (0, self.config.validation_limit), strict=True)
+            if texts is not None
+        )
+        trained = train(self.config, self.seed, training, validation, report)
+        self.metrics, self.history = trained.metrics, trained.history
+        self._net = self._network(trained.weights)
+
+    def embed(self, sentences: Sequence[Sentence]) -> Vectors:
+        """(n, 2·hidden) vectors; a sentence without tokens is the zero vector."""
+        import torch
+
+        from core.networks.device import pick_device, thread_count
+        from core.networks.encoding import Encoder
+
+        vectors, net = self._fitted()
+        net.to(pick_device(self.config.device))
+        out = np.zeros((len(sentences), net.width), np.float32)
+        with thread_count(self.config.threads), torch.inference_mode():
+            for start in range(0, len(sentences), _BLOCK):
+                block = sentences[start : start + _BLOCK]
+                encoder = Encoder(net, token_ids((s.text for s in block), vectors), torch.float32)
+                rows = np.arange(len(block))
+                out[start : start + len(block)] = encoder.encode(rows, _nothing, cells=_CELLS).cpu().numpy()
+        return out
+
+    def distances(self, a: Vectors, b: Vectors) -> npt.NDArray[np.float32]:
+        """(n,) distances of the kind the network was trained with; the paper's is L1."""
+        return _DISTANCES[self.config.distance](a, b)
+
+    def save(self, folder: Path) -> None:
+        """Write settings, weights, word vectors and the course of the training."""
+        vectors, net = self._fitted()
+        write_settings(folder, self.config, self.seed)
+        write_word_vectors(folder, vectors)
+        write_tensors(folder / _WEIGHTS, {n: t.detach().cpu().numpy() for n, t in net.state_dict().items()})
+        write_json(folder / _TRAINING, {"metrics": self.metrics, "history": self.history})
+
+    @classmethod
+    def load(cls, folder: Path) -> Self:
+        """Inverse of :meth:`save`."""
+        import torch
+
+        config, seed = read_settings(folder, TripletNetConfig)
+        model = cls(config, seed)
+        model._vectors = read_word_vectors(folder)
+        course = read_json(folder / _TRAINING)
+        model.metrics, model.history = course.get("metrics", {}), course.get("history", [])
+        weights = {name: torch.from_numpy(array) for name, array in read_tensors(folder / _WEIGHTS).items()}
+        try:
+            model._net = model._network(weights)
+        except RuntimeError as error:
+            raise ArtifactError(f"The saved model in {folder.name} is damaged: {_WEIGHTS}: {error}") from None
+        return model
+
+    def _data(self, texts: TripletTexts, limit: int, report: Report) -> TripletData:
+        from core.networks.batching import triplet_data
+
+        assert self._vectors is not None
+
+        def tick() -> None:
+            report.progress(0, 1, "Reading the sentences")
+
+        return triplet_data(texts, self._vectors, limit, self.seed, tick)
+
+    def _network(self, weights: dict[str, Any]) -> BiLstmAttention:
+        from core.networks.bilstm_attention import BiLstmAttention
+
+        assert self._vectors is not None
+        net = BiLstmAttention(self._vectors.dim, self.config.hidden, self.config.attention)
+        net.load_state_dict(weights)
+        return net.eval()
+
+    def _fitted(self) -> tuple[WordVectors, BiLstmAttention]:
+        if self._vectors is None or self._net is None:
+            raise DataError("The triplet network is not trained yet: call fit() first, or load a saved model.")
+        return self._vectors, self._net
+
+
+def _nothing() -> None:
+    """Between chunks of sentences nothing needs to be told."""

@@ -1,0 +1,1 @@
+"""Networks and how they are trained. Everything here imports torch; methods import it late."""

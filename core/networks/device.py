@@ -1,0 +1,47 @@
+"""Where a network runs and in which precision."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import torch
+
+from core.errors import ConfigError
+
+
+def pick_device(wanted: str) -> torch.device:
+    """The device for "auto", "cpu" or "cuda"; ``ConfigError`` where a GPU is asked for and missing."""
+    found = torch.cuda.is_available()
+    if wanted == "cuda" and not found:
+        raise ConfigError("There is no CUDA GPU on this machine. Choose device auto or cpu.")
+    return torch.device("cuda" if found and wanted != "cpu" else "cpu")
+
+
+def native_bf16(device: torch.device) -> bool:
+    """Whether bfloat16 is computed by the hardware. Emulated on a processor it is about 50 times slower."""
+    if device.type == "cuda":
+        return bool(torch.cuda.is_bf16_supported(including_emulation=False))
+    capabilities = torch.cpu.get_capabilities() if hasattr(torch.cpu, "get_capabilities") else {}
+    return bool(capabilities.get("avx512_bf16") or capabilities.get("amx_bf16") or capabilities.get("bf16"))
+
+
+def pick_precision(wanted: str, device: torch.device) -> torch.dtype:
+    """The dtype of the network's inner products for "auto", "fp32" or "bf16"."""
+    if wanted == "fp32" or not native_bf16(device):
+        if wanted == "bf16":
+            raise ConfigError("This processor does not compute bfloat16 natively. Choose precision auto or fp32.")
+        return torch.float32
+    return torch.bfloat16
+
+
+@contextmanager
+def thread_count(threads: int) -> Iterator[None]:
+    """Run with this many processor threads, then as before; 0 changes nothing."""
+    before = torch.get_num_threads()
+    if threads:
+        torch.set_num_threads(threads)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)

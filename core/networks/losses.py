@@ -1,0 +1,78 @@
+"""The triplet loss of Ein Dor et al. 2018 and its variants (algorithms B.4, B.6).
+
+With Δ = d(x, x⁺) − d(x, x⁻) the paper's |p⁺| + |1 − p⁻| over softmax(d⁺, d⁻) is L = 2σ(Δ): a smooth 0–1 loss in
+(0, 2), 1 at chance, whose gradient 2p(1 − p) vanishes on both sides. A temperature τ divides Δ, because distances
+grow with the norms of the vectors and with them the share of triplets that no longer teach anything.
+"""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+_THETA_LIMIT = 3.0
+
+
+def triplet_losses(delta: Tensor, loss: str) -> Tensor:
+    """(n,) loss of each triplet from (n,) Δ/τ: "paper" is 2σ(Δ/τ), "log" is softplus(Δ/τ) = −log σ(−Δ/τ).
+
+    Both are computed without exponentiating a distance; "log" keeps a gradient on triplets that are badly wrong.
+    """
+    if loss == "log":
+        return functional.softplus(delta)
+    return 2 * torch.sigmoid(delta)
+
+
+def gradient_share(delta: Tensor) -> Tensor:
+    """(n,) 4p(1 − p): gradient of the paper's loss relative to its peak at Δ = 0."""
+    p = torch.sigmoid(delta)
+    return 4 * p * (1 - p)
+
+
+def distances(a: Tensor, b: Tensor, kind: str) -> Tensor:
+    """(n,) distance of the rows of two (n, dim) tensors, in float32 also under mixed precision.
+
+    "mean-l1" divides by dim and is flat in the loss unless the temperature is measured or learned.
+    """
+    a, b = a.float(), b.float()
+    if kind == "cosine":
+        return 1 - functional.cosine_similarity(a, b, dim=1, eps=1e-8)
+    if kind == "l2":
+        return torch.sqrt((a - b).square().sum(dim=1) + 1e-8)
+    total = (a - b).abs().sum(dim=1)
+    return total / a.shape[1] if kind == "mean-l1" else total
+
+
+class TripletLoss(nn.Module):
+    """Weighted mean loss over triplets of encoded sentences, with the temperature it is measured at.
+
+    A learned scale is τ = τ₀·exp(−θ) with θ clipped to [−3, 3]; otherwise τ = τ₀ throughout.
+    """
+
+    def __init__(self, loss: str, distance: str, *, learned_scale: bool = False) -> None:
+        super().__init__()
+        self.loss, self.distance = loss, distance
+        self.tau: Tensor
+        self.register_buffer("tau", torch.ones(()))
+        self.theta = nn.Parameter(torch.zeros(()), requires_grad=learned_scale)
+
+    @property
+    def temperature(self) -> Tensor:
+        """The temperature in force."""
+        return self.tau * torch.exp(-self.theta.clamp(-_THETA_LIMIT, _THETA_LIMIT))
+
+    def set_temperature(self, tau: float) -> None:
+        """Measure Δ in units of ``tau`` from now on."""
+        self.tau.fill_(tau)
+
+    def deltas(self, vectors: Tensor, triplets: Tensor) -> Tensor:
+        """(n,) Δ of (n, 3) rows (pivot, positive, negative) into ``vectors``."""
+        pivot = vectors[triplets[:, 0]]
+        near = distances(pivot, vectors[triplets[:, 1]], self.distance)
+        return near - distances(pivot, vectors[triplets[:, 2]], self.distance)
+
+    def forward(self, vectors: Tensor, triplets: Tensor, weights: Tensor) -> Tensor:
+        """Mean loss, (n,) ``weights`` giving each triplet's share."""
+        losses = triplet_losses(self.deltas(vectors, triplets) / self.temperature, self.loss)
+        return (losses * weights).sum() / weights.sum()

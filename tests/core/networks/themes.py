@@ -1,0 +1,32 @@
+"""A tiny language of themes: sentences of one section share some of its theme's words."""
+
+import numpy as np
+
+from core.networks.batching import triplet_data
+from core.text.word_vectors import WordVectors
+from core.types import TripletTexts
+
+NO_WORDS = WordVectors([], np.zeros((0, 12), np.float32))
+
+
+def theme_triplets(articles=30, seed=0, per_article=12):
+    random = np.random.default_rng(seed)
+    themes = [[f"theme{k}word{i}" for i in range(10)] for k in range(6)]
+
+    def sentence(theme):
+        common = [f"common{i}" for i in range(20)]
+        return " ".join([*random.choice(themes[theme], 2), *random.choice(common, random.integers(2, 6))])
+
+    pivots, positives, negatives, groups = [], [], [], []
+    for article in range(articles):
+        for _ in range(per_article):
+            theme, other = random.choice(6, 2, replace=False)
+            pivots.append(sentence(theme))
+            positives.append(sentence(theme))
+            negatives.append(sentence(other))
+            groups.append(article)
+    return TripletTexts(pivots, positives, negatives, np.array(groups))
+
+
+def theme_data(articles=30, seed=0, per_article=12):
+    return triplet_data(theme_triplets(articles, seed, per_article), NO_WORDS)
