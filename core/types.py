@@ -32,10 +32,14 @@ class Split(StrEnum):
     TEST = "test"
 
 
+def fold_title(title: str) -> str:
+    """The form in which titles are compared: NFC, with ``_`` read as a space."""
+    return unicodedata.normalize("NFC", title.replace("_", " "))
+
+
 def title_bucket(title: str) -> int:
-    """The bucket 0…999 of an article title: BLAKE2b-64 of the NFC title with ``_`` read as a space."""
-    folded = unicodedata.normalize("NFC", title.replace("_", " "))
-    digest = hashlib.blake2b(folded.encode("utf-8"), digest_size=8).digest()
+    """The bucket 0…999 of an article title: BLAKE2b-64 of its folded form."""
+    digest = hashlib.blake2b(fold_title(title).encode("utf-8"), digest_size=8).digest()
     return int.from_bytes(digest, "big") % 1000
 
 

@@ -9,7 +9,7 @@ from typing import overload
 from core.errors import ConfigError, DataError
 from core.records import CorpusRecord
 from core.triplets.rules import ArticleSentences
-from core.types import Sentence, Split
+from core.types import Sentence, Split, fold_title
 from db.store import Store
 
 
@@ -31,11 +31,31 @@ def splits_of(names: Sequence[str]) -> tuple[Split, ...]:
     return tuple(split for split in Split if split.value in names)
 
 
-class StoredArticles:
-    """The articles of a corpus in store order, a few hundred in memory at a time; can be iterated again."""
+def titles_of(store: Store, corpora: Sequence[str]) -> frozenset[str]:
+    """Titles of all articles of the named corpora, folded as the split folds them."""
+    folded: set[str] = set()
+    for name in corpora:
+        corpus = ready_corpus(store, name)
+        with store.reading() as r:
+            titles = (article.title for article in r.corpora.articles(corpus.id, limit=corpus.articles))
+            folded.update(map(fold_title, titles))
+    return frozenset(folded)
 
-    def __init__(self, store: Store, corpus: CorpusRecord, splits: Sequence[Split] | None = None) -> None:
-        self._store, self._corpus, self._splits = store, corpus, splits
+
+class StoredArticles:
+    """The articles of a corpus in store order, a few hundred in memory at a time; can be iterated again.
+
+    Articles whose folded title is in ``without`` are passed over.
+    """
+
+    def __init__(
+        self,
+        store: Store,
+        corpus: CorpusRecord,
+        splits: Sequence[Split] | None = None,
+        without: frozenset[str] = frozenset(),
+    ) -> None:
+        self._store, self._corpus, self._splits, self._without = store, corpus, splits, without
         self.titles: list[str] = []
         """Titles seen by the last iteration."""
 
@@ -46,6 +66,8 @@ class StoredArticles:
         self.titles = []
         with self._store.reading() as r:
             for article, sections, sentences in r.corpora.iterate(self._corpus.id, splits=self._splits):
+                if fold_title(article.title) in self._without:
+                    continue
                 self.titles.append(article.title)
                 yield ArticleSentences(article.id, article.title, article.bucket, tuple(sections), tuple(sentences))
 

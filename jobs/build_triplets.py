@@ -10,7 +10,7 @@ from core.errors import DataError, DuplicateNameError, UnknownNameError
 from core.records import CorpusRecord, TripletRows, TripletSetRecord
 from core.types import Split
 from db.store import Store
-from jobs.articles import StoredArticles, ready_corpus, splits_of
+from jobs.articles import StoredArticles, ready_corpus, splits_of, titles_of
 from jobs.config import JobConfig, rules_of
 from jobs.context import JobContext
 
@@ -29,6 +29,7 @@ class TripletsConfig(JobConfig):
     rules_json: str = option("{}", "Rules as JSON; empty means the paper's.")
     seed: int = option(0, "Seed of every draw.", low=0)
     splits: tuple[str, ...] = option(("train", "validation", "test"), "Splits to sample.")
+    without: tuple[str, ...] = option((), "Names of corpora whose articles are kept out, compared by title.")
 
     def validate(self) -> None:
         """Names, rules and splits must make sense before anything is queued."""
@@ -51,10 +52,12 @@ def run(args: TripletsConfig, context: JobContext) -> dict[str, Any]:
     store, corpus = context.store, ready_corpus(context.store, args.corpus)
     rules, splits = rules_of(TripletRules, args.rules_json), splits_of(args.splits)
     config = rules.to_dict() | {"splits": [s.value for s in splits]}
+    if args.without:
+        config |= {"without": sorted(args.without)}
     existing = _existing(store, corpus, args, config)
     if existing is not None:
         return _result(existing, cached=True)
-    articles = StoredArticles(store, corpus, splits)
+    articles = StoredArticles(store, corpus, splits, without=titles_of(store, args.without))
     sampled = sample_triplets(articles, args.kind, rules, args.seed, context.part(0.0, 0.8, "Sampling"))
     if len(sampled) == 0:
         raise DataError(_nothing(corpus, sampled.counts))

@@ -7,10 +7,11 @@ in the corpus, nor the ids of the store can change it, and whole columns are dra
 from __future__ import annotations
 
 import hashlib
-import unicodedata
 
 import numpy as np
 import numpy.typing as npt
+
+from core.types import fold_title
 
 Keys = npt.NDArray[np.uint64]
 Indices = npt.NDArray[np.int64]
@@ -25,7 +26,7 @@ def text_key(text: str) -> int:
 
 def article_key(title: str, seed: int) -> int:
     """64 bits that seed everything drawn in the article of this title."""
-    return text_key(f"{seed}\n{unicodedata.normalize('NFC', title.replace('_', ' '))}")
+    return text_key(f"{seed}\n{fold_title(title)}")
 
 
 def keys(base: int, purpose: str, *columns: Indices) -> Keys:

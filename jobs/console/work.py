@@ -40,6 +40,7 @@ def import_(shell: Shell, files: tuple[Path, ...], pairs: tuple[str, ...], **opt
 @click.option("--kind", type=KINDS, default="sentences", show_default=True, help="What is compared with the pivot.")
 @click.option("--name", default="", help="Name of the new set; default: named after corpus and kind.")
 @click.option("--split", "splits", multiple=True, help="Split to sample (repeat it); default: all three.")
+@click.option("--without", multiple=True, metavar="CORPUS", help="Keep out articles that CORPUS has (repeat it).")
 @settings_option("rules")
 @SEED
 @background
@@ -52,6 +53,7 @@ def triplets(shell: Shell, corpus: str, pairs: tuple[str, ...], splits: tuple[st
     if not options["name"]:
         with shell.store.reading() as r:
             options["name"] = r.triplets.usable_name(f"{corpus} {options['kind']}")
+    options["without"] = list(options["without"])
     args = {"corpus": corpus, "rules_json": settings_json(TripletRules, pairs), **options}
     _done(shell, shell.run("build-triplets", args | ({"splits": list(splits)} if splits else {})))
 
