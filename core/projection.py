@@ -127,7 +127,7 @@ def _others(neighbours: Neighbours, own: Neighbours) -> list[Neighbours]:
 
 def _as_metric(distances: Floats, metric: str) -> Floats:
     """Distances in the metric of the config: 1 - cos = ‖a - b‖²/2 for unit vectors."""
-    return distances**2 / 2 if metric == "cosine" else distances
+    return np.asarray(distances**2 / 2, dtype=np.float32) if metric == "cosine" else distances
 
 
 def _umap() -> Any:
@@ -154,7 +154,7 @@ def _layout(
             gamma=1.0,
             negative_sample_rate=5,
             n_epochs=config.epochs or (500 if len(rows) <= 10_000 else 200),
-            init="pca" if len(rows) < FEW else "spectral",
+            init=_start(rows),
             random_state=random_state,
             metric="euclidean",
             metric_kwds={},
@@ -166,6 +166,13 @@ def _layout(
     finally:
         epochs.release()
     return np.asarray(points, dtype=np.float32)
+
+
+def _start(rows: Floats) -> str:
+    """Choose what the layout starts from; equal rows have no axes."""
+    if not np.ptp(rows, axis=0).any():
+        return "random"
+    return "pca" if len(rows) < FEW else "spectral"
 
 
 class _Epochs:

@@ -155,10 +155,11 @@ def soft_objective(s: Any, p: Any, temperature: float) -> float:
     n, k = p.shape
     total = 0.0
     for c in range(k):
-        weight = p[:, c].sum()
+        column = np.ascontiguousarray(p[:, c])
+        weight = column.sum()
         if weight <= 0.0:
             continue
-        total += p[:, c] @ (s @ np.ascontiguousarray(p[:, c])) / (weight * n)
+        total += column @ (s @ column) / (weight * n)
         for i in range(n):
             if p[i, c] > 0.0:
                 total -= temperature * p[i, c] * np.log(p[i, c] * n / weight) / n

@@ -12,6 +12,7 @@ Floats = npt.NDArray[np.float64]
 
 LEVEL = 0.95
 _CHUNK = 4_000_000  # draws held at a time
+_FEW = 0.125  # share of different groups up to which it is faster to draw how often each comes
 
 
 def bootstrap_mean(
@@ -82,8 +83,8 @@ def _resampled_means(sums: Floats, sizes: Floats, n_resamples: int, rng: np.rand
     """(n_resamples,) means of groups drawn with replacement."""
     n = len(sums)
     kinds, counts = np.unique(np.stack([sums, sizes]), axis=1, return_counts=True)
-    if kinds.shape[1] <= n // 8:
-        # Few different groups (single triplets are right, wrong or tied): drawing how often each comes is the same.
+    if kinds.shape[1] <= n * _FEW:
+        # Single triplets are right, wrong or tied: to draw how often each comes is the same as to draw them all.
         drawn = rng.multinomial(n, counts / n, size=n_resamples)
         return np.asarray((drawn @ kinds[0]) / (drawn @ kinds[1]))
     step = max(1, _CHUNK // n)

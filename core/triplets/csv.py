@@ -44,7 +44,7 @@ def read_triplets_csv(path: Path) -> TripletTable:
             columns = _columns(path, header)
             rows = list(_rows(path, reader, header, columns))
     except UnicodeDecodeError as error:
-        raise ReadError(path, "The text is not UTF-8.", f"byte {error.start:,}", "Save the file as UTF-8.") from error
+        raise ReadError(path, "The text is not UTF-8.", _undecodable_line(path), "Save the file as UTF-8.") from error
     except csv.Error as error:
         raise ReadError(path, f"This is not a CSV file: {error}.", f"line {reader.line_num}") from error
     except OSError as error:
@@ -90,6 +90,17 @@ def _rows(path: Path, reader: Iterator[list[str]], header: list[str], columns: l
             if not row[i].strip():
                 raise ReadError(path, f"{header[i]} is empty.", line, "Every triplet needs three sentences.")
         yield row
+
+
+def _undecodable_line(path: Path) -> str:
+    """Find the first line that is not UTF-8; the error of a buffered reader knows only the place in its buffer."""
+    with path.open("rb") as file:
+        for number, line in enumerate(file, start=1):
+            try:
+                line.decode("utf-8")
+            except UnicodeDecodeError:
+                return f"line {number}"
+    return ""
 
 
 def _group_name(name: str) -> str:

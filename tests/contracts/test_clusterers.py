@@ -1,0 +1,89 @@
+"""What every registered clusterer keeps to."""
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from core.clusterers import REGISTRY
+from core.config import config_from_dict
+from core.errors import ConfigError, DataError
+from core.protocols import Clusterer
+from core.registry import Card
+
+CARDS = list(REGISTRY)
+every = pytest.mark.parametrize("card", CARDS, ids=[card.id for card in CARDS])
+
+
+def vectors(n: int = 30, dim: int = 8, seed: int = 0) -> np.ndarray:
+    return np.random.default_rng(seed).normal(size=(n, dim)).astype(np.float32)
+
+
+def build(card: Card) -> Clusterer:
+    built = REGISTRY.build(card.id)
+    assert isinstance(built, Clusterer)
+    return built
+
+
+@every
+def test_labels(card: Card) -> None:
+    x = vectors()
+    before = x.copy()
+    labels = build(card).cluster(x, 4, 7)
+    assert labels.dtype == np.int32 and labels.shape == (30,)
+    assert set(labels) == {0, 1, 2, 3}
+    np.testing.assert_array_equal(x, before)
+
+
+@every
+def test_same_seed_same_labels(card: Card) -> None:
+    x = vectors()
+    np.testing.assert_array_equal(build(card).cluster(x, 5, 3), build(card).cluster(x, 5, 3))
+    for seed in (0, 2**63 - 1, -1 % 2**32):
+        assert len(build(card).cluster(x, 5, seed)) == 30
+
+
+@every
+def test_sparse_rows_give_the_same_labels(card: Card) -> None:
+    x = vectors() * (vectors(seed=1) > 0.5)
+    x[3] = 0.0
+    dense, csr = build(card).cluster(x, 4, 0), build(card).cluster(sparse.csr_array(x), 4, 0)
+    np.testing.assert_array_equal(dense, csr)
+
+
+@every
+@pytest.mark.parametrize("k", [1, 6])
+def test_smallest_and_largest_k(card: Card, k: int) -> None:
+    labels = build(card).cluster(vectors(6), k, 0)
+    assert sorted(set(labels)) == list(range(k))
+
+
+@every
+def test_equal_and_zero_rows(card: Card) -> None:
+    for x in (np.ones((9, 3), np.float32), np.zeros((9, 3), np.float32)):
+        assert set(build(card).cluster(x, 3, 0)) == {0, 1, 2}
+
+
+@every
+def test_nonsense_is_refused(card: Card) -> None:
+    clusterer = build(card)
+    with pytest.raises(DataError, match="3 sentences cannot be divided into 5"):
+        clusterer.cluster(vectors(3), 5, 0)
+    with pytest.raises(ConfigError, match="at least 1"):
+        clusterer.cluster(vectors(3), 0, 0)
+    if "needs-k" in card.tags:
+        with pytest.raises(ConfigError, match="give k"):
+            clusterer.cluster(vectors(3), None, 0)
+    if "no-vectors" not in card.tags:
+        broken = vectors()
+        broken[2, 1] = np.nan
+        with pytest.raises(DataError, match="not finite"):
+            clusterer.cluster(broken, 3, 0)
+
+
+@every
+def test_config_survives_json(card: Card) -> None:
+    config = REGISTRY.configure(card.id)
+    assert config_from_dict(card.config_class(), config.to_dict()) == config
+    with pytest.raises(ConfigError):
+        REGISTRY.configure(card.id, {"no_such_setting": 1})
+    assert card.title and card.summary and card.source

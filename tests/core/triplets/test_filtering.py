@@ -1,0 +1,118 @@
+"""Rules (ii)–(v), one by one, on hand-made articles."""
+
+from collections import Counter
+
+import pytest
+
+from core.errors import ConfigError
+from core.triplets.filtering import eligible, kept_sections
+from core.triplets.rules import ArticleSentences, SectionRules, TripletRules, positioned
+from core.types import Article, Paragraph, Section
+from tests.core.triplets.articles import article, section, words
+
+
+def kept_titles(source: ArticleSentences, rules: SectionRules | None = None) -> list[str]:
+    return [kept.record.title for kept in kept_sections(source, rules or SectionRules(), Counter())]
+
+
+def test_lead_is_dropped_but_not_what_follows_it() -> None:
+    assert kept_titles(article("X", section("A"), section("B", level=3))) == ["A", "B"]
+
+
+def test_a_first_section_with_a_title_is_no_lead() -> None:
+    assert kept_titles(article("X", section("A"), section("B"), lead=False)) == ["A", "B"]
+
+
+def test_first_titled_section_goes_with_its_subsections_on_request() -> None:
+    source = article("X", section("A"), section("A1", level=3), section("B"))
+    assert kept_titles(source, SectionRules(drop_first="lead+first_titled")) == ["B"]
+
+
+@pytest.mark.parametrize(
+    "title", ["Background", "BACKGROUND", "  background ", "See  also", "references", "Authored Books"]
+)
+def test_background_and_back_matter_are_folded(title: str) -> None:
+    assert kept_titles(article("X", section("A"), section(title), section("B"))) == ["A", "B"]
+
+
+@pytest.mark.parametrize("title", ["Backgrounds", "Note", "Bibliography", "Sources", "Filmography"])
+def test_other_titles_stay(title: str) -> None:
+    assert kept_titles(article("X", section("A"), section(title))) == ["A", title]
+
+
+@pytest.mark.parametrize("title", ["Bibliography", "sources", "Footnotes", "Gallery", "Publications", "Discography"])
+def test_extended_list_on_request(title: str) -> None:
+    assert kept_titles(article("X", section("A"), section(title)), SectionRules(extended_drop=True)) == ["A"]
+
+
+def test_a_dropped_section_takes_all_its_subsections_and_no_more() -> None:
+    source = article(
+        "X", section("Notes"), section("N1", level=3), section("N2", level=4), section("B"), section("B1", level=3)
+    )
+    dropped: Counter[str] = Counter()
+    kept = kept_sections(source, SectionRules(), dropped)
+    assert [k.record.title for k in kept] == ["B", "B1"]
+    assert dropped["back_matter"] == 1 and dropped["inside_dropped"] == 2 and dropped["lead"] == 1
+
+
+def test_a_dropped_subsection_leaves_its_parent_and_siblings() -> None:
+    source = article("X", section("A"), section("Background", level=3), section("A2", level=3))
+    assert kept_titles(source) == ["A", "A2"]
+
+
+def test_empty_sections_are_dropped() -> None:
+    dropped: Counter[str] = Counter()
+    kept = kept_sections(article("X", section("A"), section("B", paragraphs=0)), SectionRules(), dropped)
+    assert [k.record.title for k in kept] == ["A"] and dropped["empty"] == 1
+
+
+def test_top_merges_subsections_in_order_and_counts_paragraphs_through() -> None:
+    source = article("X", section("A", 2), section("A1", 1, level=3), section("A11", 1, level=4), section("B", 1))
+    kept = kept_sections(source, SectionRules(sections="top"), Counter())
+    assert [k.record.title for k in kept] == ["A", "B"]
+    assert [s.text.split()[0] for s in kept[0].sentences if s.opens_paragraph] == [
+        "A/0/0",
+        "A/1/0",
+        "A1/0/0",
+        "A11/0/0",
+    ]
+    assert sorted(set(kept[0].paragraphs)) == [0, 1, 2, 3]
+
+
+def test_top_keeps_a_heading_whose_text_stands_in_subsections() -> None:
+    source = article("X", section("A", 0), section("A1", 1, level=3), section("B", 1))
+    kept = kept_sections(source, SectionRules(sections="top"), Counter())
+    assert [(k.record.title, len(k.sentences)) for k in kept] == [("A", 2), ("B", 2)]
+
+
+def test_top_never_merges_into_the_lead_or_a_dropped_section() -> None:
+    source = article("X", section("Deep", 1, level=3), section("Notes"), section("B", 1))
+    assert kept_titles(source, SectionRules(sections="top")) == ["Deep", "B"]
+
+
+@pytest.mark.parametrize(("tokens", "stays"), [(4, False), (5, True), (50, True), (51, False)])
+def test_token_bounds_are_inclusive(tokens: int, stays: bool) -> None:
+    kept = kept_sections(article("X", section("A", 1, tokens=tokens)), SectionRules(), Counter())
+    assert bool(eligible(kept[0], SectionRules(), Counter())) is stays
+
+
+def test_a_paragraph_whose_opening_fails_does_not_fall_through() -> None:
+    paragraphs = (Paragraph("", ("Too short.", words("second"))), Paragraph("", (words("fine"), words("other"))))
+    source = positioned(Article("X", (Section("A", 2, paragraphs),)))
+    dropped: Counter[str] = Counter()
+    found = eligible(kept_sections(source, SectionRules(), Counter())[0], SectionRules(), dropped)
+    assert [(s.text.split()[0], paragraph) for s, paragraph in found] == [("fine", 1)]
+    assert dropped == {"too_short": 1, "not_opening": 2}
+
+
+def test_bounds_that_leave_nothing_are_refused() -> None:
+    with pytest.raises(ConfigError, match="min_tokens"):
+        SectionRules(min_tokens=9, max_tokens=8)
+
+
+def test_profiles_and_caps() -> None:
+    assert TripletRules().caps() == (1, 4)
+    assert TripletRules(profile="max-signal").caps() == (3, None)
+    assert TripletRules(profile="all").caps() == (None, None)
+    assert TripletRules(profile="all", pairs_per_section=2).caps() == (2, None)
+    assert TripletRules(triplets_per_article=9).caps() == (1, 9)

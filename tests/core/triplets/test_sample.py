@@ -1,0 +1,255 @@
+"""The sampler: what a triplet is, volume, third sentences, titles, independence of file order (J.14)."""
+
+from collections import Counter, defaultdict
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from core.errors import ConfigError, DataError
+from core.protocols import Silent
+from core.triplets.rules import ArticleSentences, TripletRules, positioned
+from core.triplets.sample import SampledTriplets, sample_triplets
+from core.types import Article, Paragraph, Section, Sentence, Split
+from tests.core.triplets.articles import article, plain, section, words
+
+ALL = TripletRules(profile="all")
+THIRDS = ("adjacent", "same_article", "random_article")
+
+
+def draw(
+    articles: list[ArticleSentences], rules: TripletRules = ALL, kind: str = "sentences", seed: int = 0
+) -> SampledTriplets:
+    return sample_triplets(articles, kind, rules, seed, Silent())
+
+
+def texts(articles: list[ArticleSentences], sampled: SampledTriplets) -> list[tuple[Split, str, str, str]]:
+    by_id = {s.id: s.text for a in articles for s in a.sentences}
+    return [
+        (split, by_id[p], by_id[q], by_id[n])
+        for split, rows in sampled.rows.items()
+        for p, q, n in zip(rows.pivots, rows.positives, rows.negatives, strict=True)
+    ]
+
+
+def split_articles(per_split: int = 3, **shape: int) -> list[ArticleSentences]:
+    """``per_split`` articles of every split."""
+    found: dict[Split, list[ArticleSentences]] = defaultdict(list)
+    number = 0
+    while min(len(found[s]) for s in Split) < per_split:
+        candidate = plain(f"Title {number}", id=number + 1, **shape)
+        if len(found[candidate.split]) < per_split:
+            found[candidate.split].append(candidate)
+        number += 1
+    return [a for split in Split for a in found[split]]
+
+
+def test_five_sections_are_needed_after_dropping() -> None:
+    four = [section(name) for name in "ABCD"]
+    source = article("X", *four, section("Notes"), section("Empty", 0), section("Background"))
+    sampled = draw([source])
+    assert len(sampled) == 0
+    assert sampled.counts["articles"]["dropped"] == {"fewer_than_min_sections": 1}
+    assert len(draw([article("X", *four, section("E"))])) > 0
+
+
+def test_two_paragraphs_in_five_sections_give_eight_triplets() -> None:
+    sampled = draw([plain("X")])  # one pair a section; inner sections have two neighbours, outer ones one
+    assert len(sampled) == 2 * 3 + 2
+    assert sampled.counts["pairs"]["possible"] == 5
+    assert sampled.counts["mean_triplets_per_article"] == 8.0
+
+
+def test_pairs_are_at_most_three_paragraphs_apart() -> None:
+    source = article("X", section("A", 6), *(section(n, 1) for n in "BCDE"))
+    assert draw([source]).counts["pairs"]["possible"] == 5 + 4 + 3
+    near = TripletRules(profile="all", max_paragraph_distance=1)
+    assert draw([source], near).counts["pairs"]["possible"] == 5
+
+
+def test_distance_counts_paragraphs_that_are_not_eligible() -> None:
+    paragraphs = [Paragraph("", (words("first"),)), *[Paragraph("", ("Short.",))] * 3, Paragraph("", (words("fifth"),))]
+    tail = [section(n, 1) for n in "BCDE"]
+    source = positioned(Article("X", (Section("A", 2, tuple(paragraphs)), *tail)))
+    assert draw([source]).counts["pairs"]["possible"] == 0
+
+
+def test_third_sentence_equal_after_folding_is_dropped() -> None:
+    same = Section("A", 2, (Paragraph("", ("One two three four  FIVE.",)), Paragraph("", (words("a"),))))
+    twin = Section("B", 2, (Paragraph("", ("one two three four five.",)),))
+    source = positioned(Article("X", (same, twin, *(section(n, 1) for n in "CDE"))))
+    sampled = draw([source])
+    assert len(sampled) == 0 and sampled.counts["triplets"]["dropped"]["same_text"] == 1
+
+
+def test_neighbours_are_those_of_the_filtered_list() -> None:
+    source = article("X", section("A"), section("Notes"), section("B"), *(section(n, 1) for n in "CDE"))
+    negatives = {n.split("/")[0] for _, p, _, n in texts([source], draw([source])) if p.startswith("A/")}
+    assert negatives == {"B"}
+
+
+def test_pivot_is_either_sentence_of_the_pair() -> None:
+    sampled = draw([plain(f"T{i}", id=i + 1) for i in range(40)])
+    rows = sampled.rows[Split.TRAIN]
+    assert 0.35 < np.mean(rows.pivots < rows.positives) < 0.65
+
+
+@pytest.mark.parametrize("third", THIRDS)
+def test_caps(third: str) -> None:
+    articles = split_articles(3, sections=7, paragraphs=5)
+    sampled = draw(articles, TripletRules(third=third))
+    per_article = Counter(int(a) for rows in sampled.rows.values() for a in rows.articles)
+    assert set(per_article.values()) == {4}
+    assert sampled.counts["pairs"]["used"] == 7 * len(articles)
+    assert draw(articles, TripletRules(profile="max-signal", third=third)).counts["pairs"]["used"] == 21 * len(articles)
+
+
+def test_variants_have_the_same_pairs() -> None:
+    articles = split_articles(3, sections=6, paragraphs=4)
+    drawn = [texts(articles, draw(articles, TripletRules(third=third))) for third in THIRDS]
+    pairs = [[row[:3] for row in rows] for rows in drawn]
+    assert pairs[0] == pairs[1] == pairs[2]
+    assert drawn[0] != drawn[1] != drawn[2]
+
+
+def test_same_article_uses_all_other_sections_twice_different_for_a_pair() -> None:
+    source = plain("X", sections=8, paragraphs=4)
+    rows = texts([source], draw([source], TripletRules(profile="all", third="same_article")))
+    reached = {(p.split("/")[0], n.split("/")[0]) for _, p, _, n in rows}
+    assert len(reached) > 8 * 4  # of 56; neighbours alone would be 14
+    by_pair: dict[tuple[str, str], list[str]] = defaultdict(list)
+    for _, p, q, n in rows:
+        by_pair[p, q].append(n.split("/")[0])
+    assert all(len(set(sections)) == len(sections) for sections in by_pair.values())
+
+
+def test_random_article_needs_another_article_of_the_split() -> None:
+    with pytest.raises(DataError, match="only article of its split"):
+        draw([plain("X")], TripletRules(third="random_article"))
+
+
+def test_titles() -> None:
+    source = article("Black Market", *(section(n, 2) for n in ("Pricing", "Arms", "Drugs", "War", "Law")))
+    sampled = draw([source], kind="titles")
+    rows = sampled.rows[source.split]
+    title = {s.id: s.title for s in source.sections}
+    opening = {s.id: s.text.split()[0] for s in source.sentences}
+    found = [
+        (opening[p], title[q], title[n]) for p, q, n in zip(rows.pivots, rows.positives, rows.negatives, strict=True)
+    ]
+    assert found == [
+        ("Pricing/0/0", "Pricing", "Arms"),
+        ("Arms/0/0", "Arms", "Pricing"),
+        ("Arms/0/0", "Arms", "Drugs"),
+        ("Drugs/0/0", "Drugs", "Arms"),
+        ("Drugs/0/0", "Drugs", "War"),
+        ("War/0/0", "War", "Drugs"),
+        ("War/0/0", "War", "Law"),
+        ("Law/0/0", "Law", "War"),
+    ]
+
+
+def test_titles_pivot_is_the_opening_of_the_first_paragraph_only() -> None:
+    late = Section("A", 2, (Paragraph("", ("Short.",)), Paragraph("", (words("late"),))))
+    source = positioned(Article("X", (late, *(section(n, 1) for n in "BCDE"))))
+    sampled = draw([source], kind="titles")
+    assert source.sections[0].id not in sampled.rows[source.split].positives
+    assert source.sections[0].id in sampled.rows[source.split].negatives
+
+
+def test_equal_titles_and_blank_titles_give_no_triplet() -> None:
+    names = ("Early life", "early  LIFE", "", "C", "D")
+    source = positioned(
+        Article(
+            "X",
+            (section("Z", 1), *(Section(n, 2, section(f"s{i}", 1).paragraphs) for i, n in enumerate(names))),
+        )
+    )
+    title = {s.id: s.title for s in source.sections}
+    rows = draw([source], kind="titles").rows[source.split]
+    pairs = {(title[q], title[n]) for q, n in zip(rows.positives, rows.negatives, strict=True)}
+    assert pairs == {("Z", "Early life"), ("Early life", "Z"), ("C", "D"), ("D", "C")}
+
+
+def test_titles_refuse_other_thirds_and_unknown_kinds() -> None:
+    with pytest.raises(ConfigError, match="adjacent"):
+        draw([], TripletRules(third="same_article"), "titles")
+    with pytest.raises(ConfigError, match="sentences or titles"):
+        draw([], ALL, "paragraphs")
+
+
+@pytest.mark.parametrize(("kind", "third"), [*(("sentences", third) for third in THIRDS), ("titles", "adjacent")])
+def test_file_order_and_ids_change_nothing(kind: str, third: str) -> None:
+    rules = TripletRules(third=third)
+    articles = split_articles(4, sections=6, paragraphs=3)
+    renumbered = [plain(a.title, 6, 3, id=500 - i) for i, a in enumerate(articles)]
+    first, again, other = draw(articles, rules, kind), draw(articles[::-1], rules, kind), draw(renumbered, rules, kind)
+    assert first.digest() == again.digest() == other.digest()
+    assert first.counts == again.counts == other.counts
+    for split in Split:
+        for column in ("articles", "pivots", "positives", "negatives"):
+            np.testing.assert_array_equal(getattr(first.rows[split], column), getattr(again.rows[split], column))
+    assert draw(articles, rules, kind, seed=1).digest() != first.digest()
+
+
+def test_an_article_is_drawn_alike_whatever_else_is_there() -> None:
+    alone, company = plain("X", 6, 4), [plain(f"T{i}", 6, 4, id=i + 2) for i in range(5)]
+    together = texts([alone, *company], draw([alone, *company], TripletRules()))
+    assert [row for row in together if row[1].startswith("X ")] == texts([alone], draw([alone], TripletRules()))
+
+
+def test_counts_add_up() -> None:
+    articles = [*split_articles(2, sections=6, paragraphs=4), article("Small", section("A"), id=999)]
+    counts = draw(articles, TripletRules()).counts
+    sections = counts["sections"]
+    assert sections["seen"] == sections["kept"] + sum(sections["dropped"].values())
+    sentences = counts["sentences"]
+    assert sentences["in_kept_sections"] == sentences["eligible"] + sum(sentences["dropped"].values())
+    triplets = counts["triplets"]
+    assert triplets["total"] == sum(triplets[str(split)] for split in Split) == 6 * 4
+    assert triplets["dropped"]["over_article_cap"] == 6 * (6 * 2 - 2) - 6 * 4
+
+
+@st.composite
+def corpora(draw_: st.DrawFn) -> list[ArticleSentences]:
+    """Articles of random shape: levels, empty sections, sentences too short, repeated texts, back matter."""
+    titles = draw_(st.lists(st.text("abcä_ ", min_size=1, max_size=5), min_size=1, max_size=6, unique=True))
+    heading = st.sampled_from(["A", "B", "C", "D", "Notes", "background", ""])
+    text = st.sampled_from(
+        ["Short.", "one two three four five", "a b c d e f", "g h i j k", "One  two three four FIVE"]
+    )
+    paragraph = st.lists(text, min_size=1, max_size=2).map(lambda s: Paragraph("", tuple(s)))
+    one = st.builds(
+        lambda t, level, ps: Section(t, level, tuple(ps)), heading, st.integers(2, 4), st.lists(paragraph, max_size=5)
+    )
+    return [
+        positioned(Article(title, tuple(draw_(st.lists(one, min_size=4, max_size=9)))), i, i * 1000, i * 100)
+        for i, title in enumerate(titles)
+    ]
+
+
+@settings(max_examples=60, deadline=None)
+@given(corpora(), st.sampled_from(["flattened", "top"]), st.sampled_from(THIRDS), st.integers(0, 3), st.randoms())
+def test_invariants(articles: list[ArticleSentences], sections: str, third: str, seed: int, random: object) -> None:
+    rules = TripletRules(profile="all", sections=sections, third=third)
+    try:
+        sampled = draw(articles, rules, seed=seed)
+    except DataError:
+        return
+    random.shuffle(articles)  # type: ignore[attr-defined]
+    assert draw(articles, rules, seed=seed).digest() == sampled.digest()
+    sentences: dict[int, Sentence] = {s.id: s for a in articles for s in a.sentences}
+    split = {a.article_id: a.split for a in articles}
+    for of, rows in sampled.rows.items():
+        for article_id, p, q, n in zip(rows.articles, rows.pivots, rows.positives, rows.negatives, strict=True):
+            pivot, positive, negative = (sentences[int(i)] for i in (p, q, n))
+            assert pivot.article_id == positive.article_id == article_id
+            assert of == split[article_id] == split[negative.article_id]
+            assert (negative.article_id == int(article_id)) is (third != "random_article")
+            assert all(s.opens_paragraph and 5 <= len(s.text.split()) <= 50 for s in (pivot, positive, negative))
+            if sections == "flattened":
+                assert pivot.section == positive.section and 1 <= abs(pivot.paragraph - positive.paragraph) <= 3
+                assert (negative.section, negative.article_id) != (pivot.section, pivot.article_id)
+            folded = [" ".join(s.text.casefold().split()) for s in (pivot, positive, negative)]
+            assert folded[2] not in folded[:2]
