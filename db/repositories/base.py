@@ -59,7 +59,7 @@ class Repository:
         return name
 
     def _usable_name(self, table: sa.Table, wanted: str) -> str:
-        """``wanted``, or ``wanted 2``, ``wanted 3``… when it is taken."""
+        """``wanted``, or with the first free number behind it: ``wanted 2``."""
         wanted = (clean_text(wanted).strip() or noun(table))[: NAME_LIMIT - 8]
         taken = set(self.connection.execute(sa.select(table.c.name)).scalars())
         name, number = wanted, 1

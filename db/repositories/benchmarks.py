@@ -62,7 +62,7 @@ class Benchmarks(Repository):
         return None if row is None else BenchmarkRecord(*row)
 
     def usable_name(self, wanted: str) -> str:
-        """``wanted``, or the first free of ``wanted 2``, ``wanted 3``…"""
+        """``wanted``, or with the first free number behind it: ``wanted 2``."""
         return self._usable_name(t.benchmark, wanted)
 
     def items(self, benchmark_id: int) -> builtins.list[BenchmarkItem]:

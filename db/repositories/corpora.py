@@ -78,7 +78,7 @@ class Corpora(Repository):
         return CorpusRecord(**self._by_id(t.corpus, list_of(t.corpus), corpus_id)._mapping)
 
     def usable_name(self, wanted: str) -> str:
-        """``wanted``, or the first free of ``wanted 2``, ``wanted 3``…"""
+        """``wanted``, or with the first free number behind it: ``wanted 2``."""
         return self._usable_name(t.corpus, wanted)
 
     # --- writing text -----------------------------------------------------------------------------------------------

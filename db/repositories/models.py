@@ -79,5 +79,5 @@ class Models(Repository):
         self._delete(t.model, model_id)
 
     def usable_name(self, wanted: str) -> str:
-        """``wanted``, or the first free of ``wanted 2``, ``wanted 3``…"""
+        """``wanted``, or with the first free number behind it: ``wanted 2``."""
         return self._usable_name(t.model, wanted)

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
-from core.records import TripletCard, TripletRows
-from core.types import Ids, TripletTexts
+from core.records import ArticleRecord, SectionRecord, TripletCard, TripletRows
+from core.types import Ids, Sentence, TripletTexts
 from db import tables as t
 from db.repositories.corpora import Corpora
 from db.sql import SPLITS, id_chunks, within
@@ -39,43 +40,21 @@ class TripletReader:
 
     def cards(self, rows: Sequence[Any]) -> list[TripletCard]:
         """Cards of triplet rows (with their set's ``kind``), in the same order."""
-        titled = [row for row in rows if row.kind == "titles"]
-        plain = [row for row in rows if row.kind != "titles"]
-        sentences = self._corpora.sentences_by_id(
-            [row.pivot_id for row in rows] + [i for row in plain for i in (row.positive_id, row.negative_id)]
-        )
-        sections = self._corpora.sections_by_id([i for row in titled for i in (row.positive_id, row.negative_id)])
-        titles = self._title_texts(sections)
+        found = self._find(rows)
+        return [found.card(row) for row in rows]
+
+    def _find(self, rows: Sequence[Any]) -> _Found:
+        titled = [i for row in rows if row.kind == "titles" for i in (row.positive_id, row.negative_id)]
+        others = [i for row in rows if row.kind != "titles" for i in (row.positive_id, row.negative_id)]
+        sentences = self._corpora.sentences_by_id([*(row.pivot_id for row in rows), *others])
         of_article = self._corpora.sections_of(s.article_id for s in sentences.values())
-        headings = {(a, s.position): s.title for a, listed in of_article.items() for s in listed}
-        articles = self._corpora.articles_by_id(row.article_id for row in rows)
-        cards = []
-        for row in rows:
-            pivot = sentences[row.pivot_id]
-            if row.kind == "titles":
-                positive, negative = titles[row.positive_id], titles[row.negative_id]
-                other = sections[row.negative_id].title
-            else:
-                positive, negative = sentences[row.positive_id].text, sentences[row.negative_id].text
-                at = sentences[row.negative_id]
-                other = headings.get((at.article_id, at.section), "")
-            cards.append(
-                TripletCard(
-                    id=row.id,
-                    split=SPLITS[row.split],
-                    article_id=row.article_id,
-                    article=articles[row.article_id].title,
-                    pivot=pivot.text,
-                    positive=positive,
-                    negative=negative,
-                    pivot_section=headings.get((pivot.article_id, pivot.section), ""),
-                    negative_section=other,
-                    pivot_id=row.pivot_id,
-                    positive_id=row.positive_id,
-                    negative_id=row.negative_id,
-                )
-            )
-        return cards
+        return _Found(
+            sentences,
+            {(article, s.position): s.title for article, listed in of_article.items() for s in listed},
+            self._corpora.sections_by_id(titled),
+            self._title_texts(titled),
+            self._corpora.articles_by_id(row.article_id for row in rows),
+        )
 
     def _sentence_texts(self, ids: Ids) -> dict[int, str]:
         c = t.sentence.c
@@ -92,3 +71,45 @@ class TripletReader:
             rows = self._connection.execute(query.where(within(self._connection, key, chunk)))
             found.update((id, " ".join(parts).strip()) for id, *parts in rows)
         return found
+
+
+@dataclass(frozen=True, slots=True)
+class _Found:
+    """Everything some cards show, by id."""
+
+    sentences: dict[int, Sentence]
+    headings: dict[tuple[int, int], str]
+    """Section titles by article and position."""
+    sections: dict[int, SectionRecord]
+    titles: dict[int, str]
+    articles: dict[int, ArticleRecord]
+
+    def card(self, row: Any) -> TripletCard:
+        """The card of one row."""
+        pivot, pivot_section = self._sentence(row.pivot_id)
+        side = self._title if row.kind == "titles" else self._sentence
+        positive, _ = side(row.positive_id)
+        negative, negative_section = side(row.negative_id)
+        return TripletCard(
+            id=row.id,
+            split=SPLITS[row.split],
+            article_id=row.article_id,
+            article=self.articles[row.article_id].title,
+            pivot=pivot,
+            positive=positive,
+            negative=negative,
+            pivot_section=pivot_section,
+            negative_section=negative_section,
+            pivot_id=row.pivot_id,
+            positive_id=row.positive_id,
+            negative_id=row.negative_id,
+        )
+
+    def _sentence(self, id: int) -> tuple[str, str]:
+        """Its text and the title of its section."""
+        sentence = self.sentences[id]
+        return sentence.text, self.headings.get((sentence.article_id, sentence.section), "")
+
+    def _title(self, id: int) -> tuple[str, str]:
+        """Article title and section title, and the section's alone."""
+        return self.titles[id], self.sections[id].title

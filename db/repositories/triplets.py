@@ -80,7 +80,7 @@ class Triplets(Repository):
         return None if row is None else TripletSetRecord(*row)
 
     def usable_name(self, wanted: str) -> str:
-        """``wanted``, or the first free of ``wanted 2``, ``wanted 3``…"""
+        """``wanted``, or with the first free number behind it: ``wanted 2``."""
         return self._usable_name(t.triplet_set, wanted)
 
     def delete(self, set_id: int) -> None:

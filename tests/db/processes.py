@@ -1,0 +1,58 @@
+"""What other processes do to a store at the same time. Imports little: each process starts from nothing."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+from collections.abc import Callable
+from typing import Any
+
+from db.store import Store
+from tests.db.texts import article
+
+
+def at_once(*work: tuple[Any, ...]) -> list[str]:
+    """Run each (function, store, *arguments) in a process of its own, all from the same moment; returns what failed."""
+    context = multiprocessing.get_context("spawn")
+    errors, start = context.Queue(), context.Barrier(len(work))
+    processes = [context.Process(target=_run, args=(start, errors, *task)) for task in work]
+    for process in processes:
+        process.start()
+    for process in processes:
+        process.join(60)
+    failed = [f"exit code {p.exitcode}" for p in processes if p.exitcode != 0]
+    while not errors.empty():
+        failed.append(errors.get())
+    return failed
+
+
+def _run(start: Any, errors: Any, function: Callable[..., None], store: Store, *arguments: Any) -> None:
+    start.wait(60)
+    try:
+        function(store, *arguments)
+    except Exception as error:
+        errors.put(repr(error))
+    finally:
+        store.close()
+
+
+def edit(store: Store, corpus_id: int, times: int) -> None:
+    """What a page does: read, think, write."""
+    for n in range(times):
+        with store.reading() as r:
+            r.corpora.articles(corpus_id)
+        with store.writing() as w:
+            w.workers.beat(f"{os.getpid()}-{n}", "default")
+            assert w.workers.alive()
+
+
+def load(store: Store, corpus_id: int, times: int) -> None:
+    """What a worker does: batch after batch."""
+    for n in range(times):
+        with store.writing() as w:
+            w.corpora.add_articles(corpus_id, [article(f"{n} {i}", 4, 5, 5) for i in range(20)])
+
+
+def migrate(store: Store) -> None:
+    """What every start of the program does."""
+    store.migrate()

@@ -1,0 +1,126 @@
+from __future__ import annotations
+
+import os
+import re
+import time
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+from core.errors import ArtifactError
+from db.artifacts import Artifacts
+
+
+@pytest.fixture
+def artifacts(tmp_path: Path) -> Artifacts:
+    return Artifacts(tmp_path / "home")
+
+
+def writer(**files: str):
+    def write(folder: Path) -> None:
+        for name, text in files.items():
+            (folder / name).parent.mkdir(parents=True, exist_ok=True)
+            (folder / name).write_text(text, encoding="utf-8")
+
+    return write
+
+
+class TestPut:
+    def test_a_digest_names_the_content(self, artifacts: Artifacts) -> None:
+        digest = artifacts.put(writer(model="x", words="a\nb"))
+        assert re.fullmatch("[0-9a-f]{32}", digest)
+        assert (artifacts.path(digest) / "words").read_text(encoding="utf-8") == "a\nb"
+        assert artifacts.put(writer(words="a\nb", model="x")) == digest
+        others = [writer(model="x", words="a\nc"), writer(model="x", word="a\nb"), writer(model="xa", words="\nb")]
+        assert len({digest, *(artifacts.put(other) for other in others)}) == 4
+
+    def test_folders_are_part_of_it(self, artifacts: Artifacts) -> None:
+        digest = artifacts.put(writer(**{"parts/one": "1"}))
+        assert (artifacts.path(digest) / "parts" / "one").is_file()
+
+    def test_nothing_is_seen_of_an_unfinished_write(self, artifacts: Artifacts, tmp_path: Path) -> None:
+        def fail(folder: Path) -> None:
+            (folder / "model").write_text("half")
+            assert not [p for p in folder.parent.iterdir() if re.fullmatch("[0-9a-f]{32}", p.name)]
+            raise RuntimeError("power cut")
+
+        with pytest.raises(RuntimeError, match="power cut"):
+            artifacts.put(fail)
+        assert list((tmp_path / "home" / "artifacts").iterdir()) == []
+
+    def test_nothing_written_is_refused(self, artifacts: Artifacts) -> None:
+        with pytest.raises(ArtifactError, match="Nothing was written"):
+            artifacts.put(lambda folder: None)
+
+    def test_links_are_refused(self, artifacts: Artifacts) -> None:
+        def link(folder: Path) -> None:
+            try:
+                (folder / "model").symlink_to(folder.parent)
+            except OSError:
+                pytest.skip("This system lets us make no links.")
+
+        with pytest.raises(ArtifactError, match="may not hold links"):
+            artifacts.put(link)
+
+    def test_two_at_once(self, artifacts: Artifacts) -> None:
+        with ThreadPoolExecutor(4) as pool:
+            digests = set(pool.map(lambda _: artifacts.put(writer(model="x" * 100_000)), range(8)))
+        (digest,) = digests
+        artifacts.check(digest)
+
+    def test_leftovers_of_a_killed_process_are_swept(self, artifacts: Artifacts, tmp_path: Path) -> None:
+        artifacts.put(writer(model="x"))
+        old, young = (tmp_path / "home" / "artifacts" / f"partial-{name}" for name in ("old", "young"))
+        for folder in (old, young):
+            folder.mkdir()
+        os.utime(old, (time.time() - 200_000,) * 2)
+        artifacts.put(writer(model="y"))
+        assert not old.exists() and young.exists()
+
+
+class TestPath:
+    @pytest.mark.parametrize(
+        "digest", ["", "..", "../..", "a/b", "A" * 32, "0" * 31, "0" * 33, "0" * 32 + "\n", "/etc"]
+    )
+    def test_what_is_no_digest_is_refused(self, artifacts: Artifacts, digest: str) -> None:
+        artifacts.put(writer(model="x"))
+        with pytest.raises(ArtifactError, match="does not name an artifact"):
+            artifacts.path(digest)
+        artifacts.delete(digest)
+
+    def test_missing(self, artifacts: Artifacts) -> None:
+        with pytest.raises(ArtifactError, match="are missing from"):
+            artifacts.path("0" * 32)
+
+    def test_damage_is_found(self, artifacts: Artifacts) -> None:
+        digest = artifacts.put(writer(model="x"))
+        artifacts.check(digest)
+        (artifacts.path(digest) / "model").write_text("y")
+        with pytest.raises(ArtifactError, match="changed or damaged"):
+            artifacts.check(digest)
+
+
+class TestSweep:
+    def test_only_the_old_and_unused_go(self, artifacts: Artifacts) -> None:
+        used, unused, young = (artifacts.put(writer(model=text)) for text in "abc")
+        for digest in (used, unused):
+            os.utime(artifacts.path(digest), (time.time() - 200_000,) * 2)
+        assert artifacts.sweep({used}) == [unused]
+        assert artifacts.path(used) and artifacts.path(young)
+
+    def test_putting_it_again_makes_it_young(self, artifacts: Artifacts) -> None:
+        digest = artifacts.put(writer(model="x"))
+        os.utime(artifacts.path(digest), (time.time() - 200_000,) * 2)
+        artifacts.put(writer(model="x"))
+        assert artifacts.sweep(set()) == []
+
+
+class TestCheckpoints:
+    def test_one_folder_a_job(self, artifacts: Artifacts) -> None:
+        folder = artifacts.checkpoint_folder(7)
+        (folder / "state").write_text("x")
+        assert artifacts.checkpoint_folder(7) == folder and artifacts.checkpoint_folder(8) != folder
+        artifacts.drop_checkpoint(7)
+        artifacts.drop_checkpoint(7)
+        assert not folder.exists()

@@ -1,0 +1,227 @@
+from __future__ import annotations
+
+import unicodedata
+
+import numpy as np
+import pytest
+import sqlalchemy as sa
+from hypothesis import given
+from hypothesis import strategies as st
+
+from core.errors import DataError, DuplicateNameError, UnknownNameError
+from core.types import Article, Paragraph, Section, Split, split_of_title, title_bucket
+from db import tables as t
+from db.store import Store
+from tests.db.texts import add_corpus, article
+
+ANY_TEXT = st.text(st.characters(exclude_categories=()), max_size=30)
+
+
+class TestCorpora:
+    def test_create_add_finish(self, store: Store) -> None:
+        with store.writing() as w:
+            corpus = w.corpora.create(" Rome ", "en")
+            assert (corpus.name, corpus.ready, corpus.articles) == ("Rome", False, 0)
+            w.corpora.add_articles(corpus.id, [article("A"), article("B")])
+            w.corpora.add_articles(corpus.id, [article("C")])
+            w.corpora.add_articles(corpus.id, [])
+        with store.reading() as r:
+            assert r.corpora.list() == []
+            assert [c.name for c in r.corpora.list(include_unready=True)] == ["Rome"]
+            assert r.corpora.imported_articles(corpus.id) == 3
+        with store.writing() as w:
+            w.corpora.finish(corpus.id, {"skipped": {"redirect": np.int64(3)}, "files": ("a", "b")})
+        with store.reading() as r:
+            (ready,) = r.corpora.list()
+        assert (ready.articles, ready.sections, ready.paragraphs, ready.sentences) == (3, 9, 18, 36)
+        assert ready.report == {"skipped": {"redirect": 3}, "files": ["a", "b"]}
+
+    def test_names_are_unique(self, store: Store) -> None:
+        add_corpus(store, "Rome")
+        with store.writing() as w, pytest.raises(DuplicateNameError, match="'Rome' exists already"):
+            w.corpora.create("Rome", "en")
+        with store.reading() as r:
+            assert r.corpora.usable_name("Rome") == "Rome 2"
+            assert r.corpora.usable_name("Athens") == "Athens"
+
+    @pytest.mark.parametrize("name", ["", "  ", "x" * 201])
+    def test_names_have_a_length(self, store: Store, name: str) -> None:
+        with store.writing() as w, pytest.raises(DataError):
+            w.corpora.create(name, "en")
+
+    def test_an_unknown_name_offers_the_nearest(self, store: Store) -> None:
+        add_corpus(store, "Wikipedia")
+        with store.reading() as r:
+            with pytest.raises(UnknownNameError, match="Did you mean 'Wikipedia'"):
+                r.corpora.by_name("Wikipedai")
+            with pytest.raises(UnknownNameError, match="no corpus called '99'"):
+                r.corpora.get(99)
+
+    def test_delete_takes_the_text_along(self, store: Store) -> None:
+        gone, kept = add_corpus(store, "gone"), add_corpus(store, "kept")
+        with store.writing() as w:
+            w.corpora.delete(gone.id)
+        with store.reading() as r:
+            assert [c.name for c in r.corpora.list()] == ["kept"]
+            assert len(list(r.corpora.iterate(kept.id))) == 5
+            for table, left in ((t.article, 5), (t.section, 15), (t.sentence, 60)):
+                assert r.corpora.connection.execute(sa.select(sa.func.count()).select_from(table)).scalar_one() == left
+
+    def test_ids_are_never_used_again(self, store: Store) -> None:
+        first = add_corpus(store, "first")
+        with store.reading() as r:
+            used = [s.id for a in r.corpora.articles(first.id) for s in r.corpora.sentences(a.id)]
+        with store.writing() as w:
+            w.corpora.delete(first.id)
+        second = add_corpus(store, "second")
+        with store.reading() as r:
+            fresh = [s.id for a in r.corpora.articles(second.id) for s in r.corpora.sentences(a.id)]
+        assert second.id > first.id and min(fresh) > max(used)
+
+
+class TestText:
+    def test_sentences_know_where_they_stand(self, store: Store) -> None:
+        given = Article(
+            "Rome",
+            (
+                Section("", 1, (Paragraph("a", ("One.", "Two.")), Paragraph(" "), Paragraph("b", ("Three.",)))),
+                Section("History", 2),
+                Section("Kings", 3, (Paragraph("c", ("Four.",)),), ("History", "Kings")),
+            ),
+            "https://example.org/Rome",
+            "test",
+        )
+        with store.writing() as w:
+            corpus = w.corpora.create("c", "en")
+            w.corpora.add_articles(corpus.id, [given])
+        with store.reading() as r:
+            (about,) = r.corpora.articles(corpus.id)
+            assert (about.title, about.url, about.source) == ("Rome", "https://example.org/Rome", "test")
+            assert (about.sections, about.sentences, about.bucket) == (3, 4, title_bucket("Rome"))
+            assert about.split is split_of_title("Rome")
+            sentences = r.corpora.sentences(about.id)
+            assert [(s.text, s.section, s.paragraph, s.position, s.opens_paragraph) for s in sentences] == [
+                ("One.", 0, 0, 0, True),
+                ("Two.", 0, 0, 1, False),
+                ("Three.", 0, 1, 2, True),
+                ("Four.", 2, 0, 3, True),
+            ]
+            assert all(s.article_id == about.id and s.opens_paragraph in (True, False) for s in sentences)
+            sections = r.corpora.sections(about.id)
+            assert [(s.position, s.level, s.title, s.path) for s in sections] == [
+                (0, 1, "", ()),
+                (1, 2, "History", ()),
+                (2, 3, "Kings", ("History", "Kings")),
+            ]
+            assert r.corpora.sections_by_id([sections[2].id]) == {sections[2].id: sections[2]}
+            assert r.corpora.article(about.id) == about
+            assert r.corpora.articles_by_title(corpus.id, "Rome") == [about]
+            assert r.corpora.get(corpus.id).paragraphs == 3
+
+    def test_text_that_was_not_split_is_refused(self, store: Store) -> None:
+        with pytest.raises(DataError, match="of 'Rome' was not split"), store.writing() as w:
+            corpus = w.corpora.create("c", "en")
+            w.corpora.add_articles(corpus.id, [Article("Rome", (Section("", 1, (Paragraph("One. Two."),)),))])
+        with store.reading() as r:
+            assert r.corpora.list(include_unready=True) == []
+
+    @given(text=ANY_TEXT, title=ANY_TEXT, heading=ANY_TEXT)
+    def test_any_text_comes_back(self, store: Store, text: str, title: str, heading: str) -> None:
+        def kept(given: str) -> str:
+            return "".join("\ufffd" if c == "\0" or unicodedata.category(c) == "Cs" else c for c in given)
+
+        given = Article(title, (Section(heading, 2, (Paragraph(text, (text, "x")),), (heading,)),), title, heading)
+        with store.writing() as w:
+            corpus = w.corpora.create(w.corpora.usable_name("c"), "en")
+            w.corpora.add_articles(corpus.id, [given])
+            w.corpora.finish(corpus.id, {title: heading})
+        with store.reading() as r:
+            ((about, (section,), (sentence, _)),) = r.corpora.iterate(corpus.id)
+            assert (about.title, about.url, about.source) == (kept(title), kept(title), kept(heading))
+            assert about.bucket == title_bucket(kept(title))
+            assert (section.title, section.path) == (kept(heading), (kept(heading),))
+            assert sentence.text == kept(text)
+            assert r.corpora.get(corpus.id).report == {title: heading}
+        with store.writing() as w:
+            w.corpora.delete(corpus.id)
+
+    def test_an_unknown_article_is_an_error(self, store: Store) -> None:
+        with store.reading() as r, pytest.raises(UnknownNameError, match="no article called '5'"):
+            r.corpora.article(5)
+
+
+class TestPages:
+    def test_offset_limit_and_count(self, store: Store) -> None:
+        corpus = add_corpus(store, articles=12)
+        add_corpus(store, "other")
+        with store.reading() as r:
+            page = r.corpora.articles(corpus.id, offset=5, limit=3)
+            assert [a.title for a in page] == ["Article 5", "Article 6", "Article 7"]
+            assert [a.position for a in page] == [5, 6, 7]
+            assert r.corpora.count_articles(corpus.id) == 12
+
+    def test_by_split(self, store: Store) -> None:
+        corpus = add_corpus(store, articles=60)
+        with store.reading() as r:
+            every = r.corpora.articles(corpus.id, limit=100)
+            for split in Split:
+                chosen = [a for a in every if a.split is split]
+                assert chosen and r.corpora.articles(corpus.id, split=split, limit=100) == chosen
+                assert r.corpora.count_articles(corpus.id, split=split) == len(chosen)
+                assert [a for a, _, _ in r.corpora.iterate(corpus.id, [split])] == chosen
+            assert list(r.corpora.iterate(corpus.id, [])) == []
+
+    @pytest.mark.parametrize(
+        ("search", "found"),
+        [
+            ("100%", ["100% Wolf"]),
+            ("%", ["100% Wolf"]),
+            ("_", ["snake_case"]),
+            ("\\", ["back\\slash"]),
+            ("WOLF", ["100% Wolf", "The wolf"]),
+            ("ÉCOLE", ["École normale"]),
+            ("école", ["École normale"]),
+            ("ecole", []),
+            ("москва", ["Москва 😀"]),
+            ("😀", ["Москва 😀"]),
+            ("'; DROP TABLE article; --", []),
+            ("\0", []),
+            ("x" * 5_000, []),
+        ],
+    )
+    def test_search_means_what_it_says(self, store: Store, search: str, found: list[str]) -> None:
+        titles = ["100% Wolf", "The wolf", "snake_case", "back\\slash", "École normale", "Москва 😀"]
+        with store.writing() as w:
+            corpus = w.corpora.create("c", "en")
+            w.corpora.add_articles(corpus.id, [article(title, 1, 1, 1) for title in titles])
+        with store.reading() as r:
+            assert [a.title for a in r.corpora.articles(corpus.id, search=search)] == found
+            assert r.corpora.count_articles(corpus.id, search=search) == len(found)
+            assert len(r.corpora.search_sentences(corpus.id, search)) == len(found)
+
+
+class TestLargeSelections:
+    def test_a_hundred_thousand_ids(self, store: Store) -> None:
+        corpus = add_corpus(store, articles=20)
+        with store.reading() as r:
+            everything = {s.id: s for _, _, listed in r.corpora.iterate(corpus.id) for s in listed}
+            found = r.corpora.sentences_by_id(range(1, 100_001))
+            assert found == everything
+            ids = np.array([*everything] * 500)
+            assert r.corpora.sentences_by_id(ids) == everything
+            assert r.corpora.sentences_by_id([]) == {}
+            assert len(r.corpora.articles_by_id(range(100_000))) == 20
+
+    @pytest.mark.parametrize("batch", [1, 3, 7, 100])
+    def test_iterate_is_in_store_order_whatever_the_batch(self, store: Store, batch: int) -> None:
+        with store.writing() as w:
+            one, two = w.corpora.create("one", "en"), w.corpora.create("two", "en")
+            for i in range(7):  # two imports at once
+                w.corpora.add_articles(one.id, [article(f"One {i}")])
+                w.corpora.add_articles(two.id, [article(f"Two {i}")])
+        with store.reading() as r:
+            walked = list(r.corpora.iterate(one.id, batch=batch))
+            assert [a.title for a, _, _ in walked] == [f"One {i}" for i in range(7)]
+            for about, sections, sentences in walked:
+                assert sections == r.corpora.sections(about.id)
+                assert sentences == r.corpora.sentences(about.id)

@@ -1,0 +1,140 @@
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+import sqlalchemy as sa
+from alembic.autogenerate import compare_metadata
+from alembic.runtime.migration import MigrationContext
+from alembic.script import ScriptDirectory
+
+from core.errors import StoreError
+from core.types import title_bucket
+from db.engine import open_engine
+from db.migrate import configuration, current_revision, upgrade
+from db.settings import Settings
+from db.store import Store
+from db.tables import metadata
+from tests.db.processes import at_once, migrate
+from tests.db.texts import add_corpus
+
+HEAD = ScriptDirectory.from_config(configuration()).get_current_head()
+
+
+@pytest.fixture(params=["sqlite", pytest.param("postgres", marks=pytest.mark.postgres)])
+def empty(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Store]:
+    """A store without any table."""
+    url = "" if request.param == "sqlite" else request.getfixturevalue("postgres_server").new_database()
+    store = Store(Settings.in_folder(tmp_path / "home", url))
+    yield store
+    store.close()
+
+
+def query(store: Store, statement: str) -> list[tuple[object, ...]]:
+    engine = open_engine(store.settings)
+    with engine.begin() as connection:
+        rows = connection.exec_driver_sql(statement)
+        found = [tuple(row) for row in rows] if rows.returns_rows else []
+    engine.dispose()
+    return found
+
+
+def test_from_nothing_to_head_and_again(empty: Store) -> None:
+    empty.migrate()
+    empty.migrate()
+    assert query(empty, "SELECT version_num FROM alembic_version") == [(HEAD,)]
+    assert add_corpus(empty).sentences == 60
+
+
+def test_from_the_first_revision_with_data_in_it(empty: Store) -> None:
+    upgrade(empty.settings, "0001")
+    now = str(datetime.now(UTC))
+    bucket = title_bucket("Rome")
+    for statement in (
+        "INSERT INTO corpus (name, language, ready, created, articles, sections, paragraphs, sentences, report) "
+        f"VALUES ('old', 'en', true, '{now}', 1, 1, 1, 2, '[\"a\"]')",
+        "INSERT INTO article (corpus_id, position, title, url, source, bucket, sections, sentences) "
+        f"VALUES (1, 0, 'Rome', '', 'test', {bucket}, 1, 2)",
+        "INSERT INTO section (article_id, position, level, title, path) VALUES (1, 0, 1, '', '[]')",
+        "INSERT INTO sentence (article_id, position, section, paragraph, opens_paragraph, text) "
+        "VALUES (1, 0, 0, 0, true, 'Old one.'), (1, 1, 0, 0, false, 'Old two.')",
+        "INSERT INTO job (kind, title, args, status, queue, progress, message, attempt, owner, cancel, created, "
+        f"queued, error, traceback, result) VALUES ('k', 't', '{{}}', 'queued', 'default', 0, '', 0, '', false, '{now}', "
+        f"'{now}', '', '', '{{}}')",
+    ):
+        query(empty, statement)
+    empty.migrate()
+    with empty.reading() as r:
+        corpus = r.corpora.by_name("old")
+        ((about, sections, sentences),) = r.corpora.iterate(corpus.id)
+        assert corpus.report == ["a"] and about.title == "Rome" and len(sections) == 1
+        assert [s.text for s in sentences] == ["Old one.", "Old two."]
+        assert r.jobs.get(1).args == {}
+    with empty.writing() as w:
+        w.triplets.create(corpus.id, "new", "sentences", {}, 0, "d")
+        w.corpora.delete(corpus.id)
+        assert w.triplets.list(include_unready=True) == []
+
+
+def test_every_revision_keeps_what_is_there(empty: Store) -> None:
+    revisions = [s.revision for s in ScriptDirectory.from_config(configuration()).walk_revisions()][::-1]
+    assert revisions[0] == "0001" and revisions[-1] == HEAD
+    for number, revision in enumerate(revisions):
+        upgrade(empty.settings, revision)
+        query(empty, f"INSERT INTO worker VALUES ('{number}', 'q', '{datetime.now(UTC)}', '{datetime.now(UTC)}')")
+    assert len(query(empty, "SELECT * FROM worker")) == len(revisions)
+
+
+def test_migrations_and_tables_agree(empty: Store) -> None:
+    empty.migrate()
+    engine = open_engine(empty.settings)
+    with engine.connect() as connection:
+        context = MigrationContext.configure(connection, opts={"compare_type": True, "compare_server_default": True})
+        assert compare_metadata(context, metadata) == []
+        kept = {name: key["options"] for name, key in _keys(connection).items()}
+    engine.dispose()
+    keys = [(table.name, key) for table in metadata.sorted_tables for key in table.foreign_key_constraints]
+    declared = {(name, key.column_keys[0]): key.ondelete for name, key in keys}
+    assert {name: options.get("ondelete") for name, options in kept.items()} == declared
+
+
+def _keys(connection: sa.Connection) -> dict[tuple[str, str], dict]:
+    inspector = sa.inspect(connection)
+    return {
+        (table, key["constrained_columns"][0]): key
+        for table in inspector.get_table_names()
+        for key in inspector.get_foreign_keys(table)
+    }
+
+
+def test_every_foreign_key_has_an_index() -> None:
+    for table in metadata.sorted_tables:
+        unique = [c for c in table.constraints if isinstance(c, sa.UniqueConstraint | sa.PrimaryKeyConstraint)]
+        led_by = {index.columns[0].name for index in (*table.indexes, *unique)}
+        for key in table.foreign_key_constraints:
+            assert key.column_keys[0] in led_by, f"{table.name}.{key.column_keys[0]}"
+
+
+def test_a_newer_store_is_left_alone(empty: Store) -> None:
+    empty.migrate()
+    query(empty, "UPDATE alembic_version SET version_num = '9999'")
+    with pytest.raises(StoreError, match=rf"made by a newer version of Themescope \(schema 9999.*up to {HEAD}"):
+        empty.migrate()
+
+
+def test_a_failed_migration_leaves_nothing_behind(empty: Store) -> None:
+    query(empty, "CREATE TABLE score (id INTEGER)")  # in the way of the last revision
+    with pytest.raises(Exception, match="score"):
+        empty.migrate()
+    engine = open_engine(empty.settings)
+    with engine.connect() as connection:
+        assert current_revision(connection) is None
+        assert set(sa.inspect(connection).get_table_names()) <= {"score"}
+    engine.dispose()
+
+
+def test_several_processes_at_once(empty: Store) -> None:
+    assert at_once((migrate, empty), (migrate, empty)) == []
+    assert query(empty, "SELECT version_num FROM alembic_version") == [(HEAD,)]

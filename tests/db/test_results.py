@@ -1,0 +1,293 @@
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+import sqlalchemy as sa
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import sparse
+
+from core.errors import ConflictError, DataError, DuplicateNameError, UnknownNameError
+from core.records import BenchmarkItem, BenchmarkRecord, MapPoints, ModelRecord, ScoreRecord, VectorBlock
+from core.types import Split
+from db import tables as t
+from db.store import Store
+from tests.db.texts import add_corpus
+
+
+def add_model(store: Store, name: str = "model", corpus_id: int | None = None) -> ModelRecord:
+    with store.writing() as w:
+        return w.models.add(
+            name=name,
+            method="triplets-sen",
+            config={"hidden": 300},
+            seed=2**40,
+            digest=f"digest of {name}",
+            artifact="0" * 32,
+            corpus_id=corpus_id,
+            metrics={"validation": 0.74},
+        )
+
+
+def add_benchmark(store: Store, corpus_id: int, name: str = "scb") -> BenchmarkRecord:
+    items = [
+        BenchmarkItem(2, np.array([20, 21, 2**40]), np.array([0, 1, 1], np.int32)),
+        BenchmarkItem(1, np.array([10]), np.array([3])),
+    ]
+    with store.writing() as w:
+        return w.benchmarks.add(corpus_id, name, {"min": 5}, f"digest of {name}", {"articles": 2}, items)
+
+
+class TestModels:
+    def test_round_trip(self, store: Store) -> None:
+        corpus = add_corpus(store)
+        model = add_model(store, corpus_id=corpus.id)
+        assert (model.seed, model.config, model.metrics) == (2**40, {"hidden": 300}, {"validation": 0.74})
+        assert model.corpus_id == corpus.id and model.triplet_set_id is None
+        with store.reading() as r:
+            assert r.models.list() == r.models.list("triplets-sen") == [model]
+            assert r.models.list("tfidf") == []
+            assert r.models.get(model.id) == r.models.by_name("model") == r.models.by_digest(model.digest) == model
+            assert r.models.by_digest("other") is None
+            with pytest.raises(UnknownNameError, match="Did you mean 'model'"):
+                r.models.by_name("modell")
+
+    def test_the_same_is_not_entered_twice(self, store: Store) -> None:
+        model = add_model(store)
+        with store.writing() as w:
+            about = {"method": "x", "config": {}, "seed": 0, "artifact": "a"}
+            with pytest.raises(ConflictError, match="stored already, as 'model'"):
+                w.models.add(name="other", digest=model.digest, **about)
+            with pytest.raises(DuplicateNameError):
+                w.models.add(name="model", digest="other", **about)
+            assert w.models.usable_name("model") == "model 2"
+            w.models.add(name="model 2", digest="third", **about)
+            assert w.models.usable_name("model") == "model 3"
+            assert len(w.models.usable_name("x" * 500)) <= 200
+            assert w.models.usable_name(" ") == "model 3"
+
+    def test_a_model_outlives_its_corpus(self, store: Store) -> None:
+        corpus = add_corpus(store)
+        add_model(store, corpus_id=corpus.id)
+        with store.writing() as w:
+            w.corpora.delete(corpus.id)
+            assert w.models.by_name("model").corpus_id is None
+
+
+class TestEmbeddings:
+    @pytest.mark.parametrize(("dtype", "tolerance"), [("float16", 1e-3), ("float32", 0)])
+    def test_dense_blocks(self, store: Store, dtype: str, tolerance: float) -> None:
+        corpus, model = add_corpus(store), add_model(store)
+        x = np.random.default_rng(0).normal(size=(7, 5)).astype(np.float32)
+        with store.writing() as w:
+            w.embeddings.add(model.id, [VectorBlock(1, x), VectorBlock(np.int64(2), x[:0])], dtype)
+        with store.reading() as r:
+            assert r.embeddings.have(model.id, corpus.id) == {1, 2}
+            assert r.embeddings.have(model.id, corpus.id + 1) == set()
+            got = r.embeddings.get(model.id, [1, 2, 3])
+        assert got.keys() == {1, 2} and got[1].dtype == np.float32 and got[2].shape == (0, 5)
+        np.testing.assert_allclose(got[1], x, rtol=tolerance)
+        got[1][0, 0] = 1  # ours to change
+
+    def test_sparse_blocks(self, store: Store) -> None:
+        add_corpus(store)
+        model = add_model(store)
+        x = sparse.random_array((9, 400), density=0.05, format="csr", dtype=np.float32, rng=np.random.default_rng(0))
+        empty = sparse.csr_array((3, 400), dtype=np.float32)
+        with store.writing() as w:
+            w.embeddings.add(model.id, [VectorBlock(1, x), VectorBlock(2, empty)], "float32")
+        with store.reading() as r:
+            got = r.embeddings.get(model.id, np.array([1, 2]))
+        assert sparse.issparse(got[1]) and got[1].dtype == np.float32 and got[1].shape == (9, 400)
+        assert (got[1] != x).nnz == 0 and got[2].nnz == 0 and got[2].shape == (3, 400)
+
+    def test_a_block_is_replaced(self, store: Store) -> None:
+        add_corpus(store)
+        model, other = add_model(store), add_model(store, "other")
+        with store.writing() as w:
+            for one in (model, other):
+                w.embeddings.add(one.id, [VectorBlock(1, np.zeros((2, 2))), VectorBlock(2, np.zeros((2, 2)))])
+        with store.writing() as w:
+            w.embeddings.add(model.id, [VectorBlock(1, np.ones((2, 2)))])
+            assert w.embeddings.get(model.id, [1])[1].sum() == 4
+            assert w.embeddings.get(model.id, [2])[2].sum() == w.embeddings.get(other.id, [1])[1].sum() == 0
+
+    @pytest.mark.parametrize("value", [math.nan, math.inf, 1e6])
+    def test_what_cannot_be_kept_is_refused(self, store: Store, value: float) -> None:
+        add_corpus(store)
+        model = add_model(store)
+        with store.writing() as w, pytest.raises(DataError, match="article 1 hold a value that float16 cannot keep"):
+            w.embeddings.add(model.id, [VectorBlock(1, np.full((2, 2), value))])
+        with store.writing() as w, pytest.raises(DataError, match="float16 or float32, not 'int8'"):
+            w.embeddings.add(model.id, [], "int8")
+
+    def test_delete_and_cascade(self, store: Store) -> None:
+        corpus, model, other = add_corpus(store), add_model(store), add_model(store, "other")
+        with store.writing() as w:
+            for one in (model, other):
+                w.embeddings.add(one.id, [VectorBlock(1, np.zeros((2, 2)))])
+            w.embeddings.delete(model.id)
+            assert w.embeddings.have(model.id, corpus.id) == set()
+            assert w.embeddings.have(other.id, corpus.id) == {1}
+            w.models.delete(other.id)
+            assert w.embeddings.have(other.id, corpus.id) == set()
+
+
+class TestBenchmarks:
+    def test_round_trip(self, store: Store) -> None:
+        corpus = add_corpus(store)
+        made = add_benchmark(store, corpus.id)
+        with store.reading() as r:
+            assert r.benchmarks.list() == r.benchmarks.list(corpus.id) == [made]
+            assert r.benchmarks.list(corpus.id + 1) == []
+            assert (
+                r.benchmarks.by_name("scb") == r.benchmarks.by_digest(made.digest) == r.benchmarks.get(made.id) == made
+            )
+            assert r.benchmarks.by_digest(made.digest, corpus.id + 1) is None
+            assert r.benchmarks.usable_name("scb") == "scb 2"
+            two, one = r.benchmarks.items(made.id)
+        assert (two.article_id, one.article_id) == (2, 1)
+        assert two.sentence_ids.tolist() == [20, 21, 2**40] and two.sentence_ids.dtype == np.int64
+        assert two.truth.tolist() == [0, 1, 1] and two.truth.dtype == one.truth.dtype == np.int32
+
+    def test_refused(self, store: Store) -> None:
+        corpus = add_corpus(store)
+        add_benchmark(store, corpus.id)
+        with store.writing() as w:
+            with pytest.raises(DuplicateNameError):
+                w.benchmarks.add(corpus.id, "scb", {}, "x", {}, [])
+            with pytest.raises(DataError, match="2 sentences but 1 true"):
+                uneven = BenchmarkItem(1, np.array([1, 2]), np.array([1], np.int32))
+                w.benchmarks.add(corpus.id, "uneven", {}, "x", {}, [uneven])
+
+    def test_delete(self, store: Store) -> None:
+        made = add_benchmark(store, add_corpus(store).id)
+        with store.writing() as w:
+            w.benchmarks.delete(made.id)
+            assert w.benchmarks.list() == [] and w.benchmarks.items(made.id) == []
+
+
+class TestRuns:
+    def test_a_clustering(self, store: Store) -> None:
+        model = add_model(store)
+        benchmark = add_benchmark(store, add_corpus(store).id)
+        scores = [ScoreRecord(0, 1, "ami", 0.25), ScoreRecord(0, np.int64(2), "ami", 0.5, n=np.int64(1))]
+        mean = ScoreRecord(0, None, "ami", np.float64(0.375), 0.3, 0.45, 2)
+        with store.writing() as w:
+            run = w.runs.add(
+                kind="clustering",
+                digest="d",
+                model_id=model.id,
+                benchmark_id=benchmark.id,
+                clusterer="kmeans",
+                config={"restarts": 10},
+                seed=1,
+                seconds=1.5,
+                assignments={1: np.array([0, 0, -1]), np.int64(2): np.array([1], np.int32)},
+                scores=[*scores, mean],
+            )
+        with store.reading() as r:
+            assert r.runs.by_digest("d") == r.runs.get(run.id) == run and r.runs.by_digest("e") is None
+            assert r.runs.list(benchmark_id=benchmark.id, model_id=model.id, kind="clustering") == [run]
+            assert r.runs.list(kind="triplets") == [] == r.runs.list(model_id=99)
+            labels = r.runs.labels(run.id)
+            assert {a: (x.tolist(), x.dtype) for a, x in labels.items()} == {
+                1: ([0, 0, -1], np.int32),
+                2: ([1], np.int32),
+            }
+            assert r.runs.labels(run.id, 2).keys() == {2}
+            assert r.runs.scores([run.id]) == [ScoreRecord(run.id, None, "ami", 0.375, 0.3, 0.45, 2)]
+            assert [(s.article_id, s.value) for s in r.runs.scores([run.id], per_article=True)] == [(1, 0.25), (2, 0.5)]
+            assert r.runs.scores([]) == []
+
+    def test_a_run_without_vectors(self, store: Store) -> None:
+        with store.writing() as w:
+            run = w.runs.add(kind="clustering", digest="d", clusterer="random")
+            assert run.model_id is None and w.runs.list() == [run]
+            with pytest.raises(ConflictError, match="stored already"):
+                w.runs.add(kind="clustering", digest="d")
+
+    @pytest.mark.parametrize("value", [math.nan, math.inf])
+    def test_a_score_must_be_a_number(self, store: Store, value: float) -> None:
+        with store.writing() as w, pytest.raises(DataError, match="'ami' is not a finite number"):
+            w.runs.add(kind="clustering", digest="d", scores=[ScoreRecord(0, None, "ami", value)])
+
+    def test_margins(self, store: Store) -> None:
+        test = np.array([9, 3, 7]), np.array([0.5, -0.25, 0.0], np.float32)
+        train = np.array([1]), np.array([1.0], np.float32)
+        with store.writing() as w:
+            one = w.runs.add(kind="triplets", digest="1", margins={Split.TEST: test, Split.TRAIN: train})
+            two = w.runs.add(kind="triplets", digest="2", margins={Split.TEST: (test[0][:1], test[1][:1])})
+            none = w.runs.add(kind="triplets", digest="3", margins={Split.TEST: (test[0][:0], test[1][:0])})
+            with pytest.raises(DataError, match="3 triplets of the test split have 1 margins"):
+                w.runs.add(kind="triplets", digest="4", margins={Split.TEST: (test[0], test[1][:1])})
+        with store.reading() as r:
+            ids, margins = r.runs.margins(one.id, Split.TEST)
+            assert ids.tolist() == [9, 3, 7] and margins.tolist() == [0.5, -0.25, 0.0]
+            assert margins.dtype == np.float32 and len(r.runs.margins(two.id, Split.TRAIN)[0]) == 0
+            of = r.runs.margins_of([3, 1, 9, 100], [one.id, two.id, none.id])
+        np.testing.assert_array_equal(of[one.id], [-0.25, 1.0, 0.5, np.nan])
+        np.testing.assert_array_equal(of[two.id], [np.nan, np.nan, 0.5, np.nan])
+        assert np.isnan(of[none.id]).all()
+
+    def test_runs_go_with_what_they_measured(self, store: Store) -> None:
+        corpus, model = add_corpus(store), add_model(store)
+        benchmark = add_benchmark(store, corpus.id)
+        about = {"kind": "clustering", "assignments": {1: np.zeros(3)}, "scores": [ScoreRecord(0, 1, "ami", 0.5)]}
+        with store.writing() as w:
+            w.runs.add(digest="1", model_id=model.id, benchmark_id=benchmark.id, **about)
+            second = w.runs.add(digest="2", benchmark_id=benchmark.id, **about)
+            w.models.delete(model.id)
+            assert w.runs.list() == [second]
+            w.runs.delete(second.id)
+            w.runs.add(digest="3", benchmark_id=benchmark.id, **about)
+            w.corpora.delete(corpus.id)
+            assert w.runs.list() == [] == w.benchmarks.list()
+            for table in (t.assignment, t.score):
+                assert w.runs.connection.execute(sa.select(sa.func.count()).select_from(table)).scalar_one() == 0
+
+
+class TestMaps:
+    def test_round_trip(self, store: Store) -> None:
+        corpus, model = add_corpus(store), add_model(store)
+        about = {"corpus_id": corpus.id, "model_id": model.id, "config": {"neighbours": 15}, "seed": 0}
+        points = MapPoints(np.array([5, 2**40]), np.array([[1, 2], [3, 4.5]], np.float32))
+        with store.writing() as w:
+            made = w.maps.add(**about, name="m", digest="d", faithfulness=0.25, sampled_from=100, points=points)
+            blank = MapPoints(np.empty(0, np.int64), np.empty((0, 2), np.float32))
+            unsure = w.maps.add(**about, name="m", digest="e", faithfulness=math.nan, sampled_from=0, points=blank)
+            with pytest.raises(ConflictError):
+                w.maps.add(**about, name="m", digest="d", faithfulness=1, sampled_from=1, points=points)
+            with pytest.raises(DataError, match="2 sentences needs 2 × 2"):
+                wrong = MapPoints(points.sentence_ids, np.zeros((2, 3), np.float32))
+                w.maps.add(**about, name="m", digest="f", faithfulness=1, sampled_from=1, points=wrong)
+        assert math.isnan(unsure.faithfulness)
+        with store.reading() as r:
+            assert [m.id for m in r.maps.list(corpus.id)] == [made.id, unsure.id]
+            assert r.maps.list(corpus.id + 1) == []
+            assert r.maps.by_digest("d") == r.maps.get(made.id) == made and made.faithfulness == 0.25
+            got = r.maps.points(made.id)
+            np.testing.assert_array_equal(got.sentence_ids, points.sentence_ids)
+            np.testing.assert_array_equal(got.points, points.points)
+            assert r.maps.points(unsure.id).points.shape == (0, 2)
+        with store.writing() as w:
+            w.maps.delete(made.id)
+            w.models.delete(model.id)
+            assert w.maps.list() == []
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(), inner, max_size=3),
+    max_leaves=8,
+)
+
+
+@given(config=st.dictionaries(st.text(), JSON, max_size=4))
+def test_any_json_comes_back(store: Store, config: dict) -> None:
+    with store.writing() as w:
+        model = w.models.add(name="m", method="x", config=config, seed=0, digest="d", artifact="a")
+        assert model.config == config
+        w.models.delete(model.id)

@@ -1,0 +1,75 @@
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from core.errors import ConfigError
+from db.settings import Settings, sqlite_path, sqlite_url, without_password
+
+
+class TestFromEnvironment:
+    def test_defaults_are_files_in_the_home(self, tmp_path: Path) -> None:
+        settings = Settings.from_environment({"THEMESCOPE_HOME": str(tmp_path)})
+        assert settings.home == tmp_path
+        assert sqlite_path(settings.database_url) == tmp_path / "themescope.db"
+        assert sqlite_path(settings.queue_url) == tmp_path / "queue.db"
+
+    def test_it_reads_the_process_environment(self, themescope_home: Path) -> None:
+        assert Settings.from_environment().home == themescope_home
+
+    def test_an_empty_variable_is_unset(self, tmp_path: Path) -> None:
+        given = {"THEMESCOPE_HOME": str(tmp_path), "DATABASE_URL": "", "QUEUE_URL": " "}
+        assert Settings.from_environment(given) == Settings.in_folder(tmp_path)
+
+    def test_the_home_may_be_relative_or_start_with_a_tilde(self) -> None:
+        assert Settings.from_environment({"THEMESCOPE_HOME": "data"}).home == Path.cwd() / "data"
+        assert Settings.from_environment({"THEMESCOPE_HOME": "~/data"}).home == Path.home() / "data"
+
+    @pytest.mark.parametrize(
+        ("platform", "variable", "ending"),
+        [
+            ("linux", "XDG_DATA_HOME", "themescope"),
+            ("win32", "LOCALAPPDATA", "themescope"),
+            ("darwin", "", "Library/Application Support/themescope"),
+        ],
+    )
+    def test_the_platforms_own_place(
+        self, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, platform: str, variable: str, ending: str
+    ) -> None:
+        monkeypatch.setattr(sys, "platform", platform)
+        home = Settings.from_environment({variable: str(tmp_path)} if variable else {}).home
+        assert home.as_posix().endswith(ending)
+        assert not variable or home.parent == tmp_path
+
+
+class TestAddresses:
+    def test_passwords_are_not_shown(self, tmp_path: Path) -> None:
+        url = "postgresql://ann:s3cret%40@db.example.org:5433/themes?password=s3cret"
+        settings = Settings.in_folder(tmp_path, url, "redis://:s3cret@localhost:6379/1")
+        assert settings.database_label == "postgresql://ann:***@db.example.org:5433/themes"
+        assert settings.queue_label == "redis://:***@localhost:6379/1"
+        assert "s3cret" not in repr(settings)
+        assert without_password("postgresql://ann@host/themes") == "postgresql://ann@host/themes"
+
+    @pytest.mark.parametrize("url", ["mysql://localhost/x", "themescope.db", "http://localhost"])
+    def test_unknown_kinds_are_refused(self, tmp_path: Path, url: str) -> None:
+        with pytest.raises(ConfigError, match=r"DATABASE_URL starts with .* Use one of sqlite://…, postgres://…"):
+            Settings.in_folder(tmp_path, url)
+        with pytest.raises(ConfigError, match="QUEUE_URL starts with"):
+            Settings.in_folder(tmp_path, queue_url=url)
+
+    @pytest.mark.parametrize("url", ["sqlite://", "sqlite:///", "sqlite:///:memory:"])
+    def test_sqlite_needs_a_file(self, tmp_path: Path, url: str) -> None:
+        with pytest.raises(ConfigError, match="names no SQLite file"):
+            Settings.in_folder(tmp_path, url)
+
+    def test_store_and_queue_need_a_file_each(self, tmp_path: Path) -> None:
+        url = sqlite_url(tmp_path / "one.db")
+        with pytest.raises(ConfigError, match="a file of its own"):
+            Settings.in_folder(tmp_path, url, url)
+
+    def test_a_question_mark_in_the_folder_is_refused(self) -> None:
+        with pytest.raises(ConfigError, match="question mark"):
+            Settings.in_folder(Path("what?"))

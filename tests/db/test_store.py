@@ -1,0 +1,174 @@
+from __future__ import annotations
+
+import os
+import pickle
+import time
+from pathlib import Path
+
+import pytest
+from sqlalchemy.exc import ProgrammingError
+
+from core.errors import ConfigError, ConflictError, MissingExtraError, StoreError
+from db.settings import Settings, sqlite_url
+from db.store import Store
+from tests.db.processes import at_once, edit, load
+from tests.db.texts import add_corpus, article
+from tests.servers import free_port
+
+
+class TestUnitOfWork:
+    def test_committed_when_the_block_ends(self, store: Store) -> None:
+        with store.writing() as w:
+            w.corpora.create("kept", "en")
+        with store.reading() as r:
+            assert r.corpora.by_name("kept")
+
+    @pytest.mark.parametrize("error", [RuntimeError, KeyboardInterrupt])
+    def test_rolled_back_when_it_raises(self, store: Store, error: type[BaseException]) -> None:
+        with pytest.raises(error), store.writing() as w:
+            corpus = w.corpora.create("lost", "en")
+            w.corpora.add_articles(corpus.id, [article("A")])
+            raise error
+        with store.reading() as r:
+            assert r.corpora.list(include_unready=True) == []
+
+    def test_nothing_is_written_through_a_reader(self, store: Store) -> None:
+        with pytest.raises(StoreError), store.reading() as r:
+            r.corpora.create("x", "en")
+        with store.writing() as w:  # the pooled connection writes again
+            w.corpora.create("x", "en")
+
+    def test_a_reader_sees_one_snapshot(self, store: Store) -> None:
+        add_corpus(store, "one")
+        with store.reading() as r:
+            assert len(r.corpora.list()) == 1
+            add_corpus(store, "two")
+            assert len(r.corpora.list()) == 1
+        with store.reading() as r:
+            assert len(r.corpora.list()) == 2
+
+    def test_a_reader_never_waits_for_a_writer(self, store: Store) -> None:
+        add_corpus(store)
+        with store.writing() as w:
+            corpus = w.corpora.create("half", "en")
+            w.corpora.add_articles(corpus.id, [article("A")])
+            before = time.monotonic()
+            for _ in range(20):
+                with store.reading() as r:
+                    assert [c.name for c in r.corpora.list(include_unready=True)] == ["demo"]
+            assert time.monotonic() - before < 2
+
+    def test_references_to_nothing_are_a_conflict(self, store: Store) -> None:
+        with pytest.raises(ConflictError, match="nothing was written"), store.writing() as w:
+            w.triplets.create(77, "t", "sentences", {}, 0, "d")
+
+    def test_a_copy_in_another_process_opens_its_own_connections(self, store: Store) -> None:
+        add_corpus(store)
+        copy = pickle.loads(pickle.dumps(store))
+        with copy.reading() as r:
+            assert len(r.corpora.list()) == 1
+        copy.close()
+
+    def test_a_closed_store_opens_again(self, store: Store) -> None:
+        add_corpus(store)
+        store.close()
+        with store.reading() as r:
+            assert len(r.corpora.list()) == 1
+
+    def test_defects_of_ours_are_not_dressed_up(self, store: Store) -> None:
+        with pytest.raises((ProgrammingError, StoreError)) as caught, store.reading() as r:
+            r.corpora.connection.exec_driver_sql("SELECT nonsense FROM corpus")
+        assert "nonsense" in str(caught.value)
+
+    def test_unused_artifacts_are_swept(self, store: Store) -> None:
+        used, unused = (store.artifacts.put(lambda f, x=x: (f / "m").write_text(x) and None) for x in "ab")
+        for digest in (used, unused):
+            os.utime(store.artifacts.path(digest), (time.time() - 200_000,) * 2)
+        with store.writing() as w:
+            w.models.add(name="m", method="x", config={}, seed=0, digest="d", artifact=used)
+        assert store.sweep_artifacts() == [unused]
+
+
+class TestConcurrency:
+    def test_processes_write_and_read_at_once(self, store: Store) -> None:
+        with store.writing() as w:
+            busy, read = w.corpora.create("busy", "en"), w.corpora.create("read", "en")
+        assert at_once((load, store, busy.id, 15), (edit, store, read.id, 40), (edit, store, read.id, 40)) == []
+        with store.reading() as r:
+            assert r.corpora.get(busy.id).sentences == 15 * 20 * 100
+            assert len(r.workers.alive(600)) == 80
+
+
+class TestTrouble:
+    def test_a_store_that_is_not_set_up(self, settings: Settings) -> None:
+        store = Store(settings)
+        with pytest.raises(StoreError, match="not set up yet"), store.reading() as r:
+            r.corpora.list()
+        store.close()
+
+    @pytest.mark.postgres
+    def test_a_postgres_store_that_is_not_set_up(self, tmp_path: Path, postgres_server) -> None:
+        store = Store(Settings.in_folder(tmp_path, postgres_server.new_database()))
+        with pytest.raises(StoreError, match="not set up yet"), store.reading() as r:
+            r.corpora.list()
+        store.close()
+
+    @pytest.mark.parametrize("scheme", ["postgres", "postgresql", "postgresql+psycopg"])
+    def test_an_unreachable_server_without_its_password(self, tmp_path: Path, scheme: str) -> None:
+        pytest.importorskip("psycopg")
+        store = Store(Settings.in_folder(tmp_path, f"{scheme}://ann:s3cret@127.0.0.1:{free_port()}/themes"))
+        with pytest.raises(StoreError, match=r"cannot be reached.*Check that the server runs") as caught:
+            store.migrate()
+        assert "s3cret" not in str(caught.value) and "ann:***@127.0.0.1" in str(caught.value)
+
+    @pytest.mark.postgres
+    def test_an_unknown_database(self, tmp_path: Path, postgres_server) -> None:
+        store = Store(Settings.in_folder(tmp_path, postgres_server.url("nowhere")))
+        with pytest.raises(StoreError, match='"nowhere" does not exist'):
+            store.migrate()
+
+    def test_a_file_that_is_no_database(self, settings: Settings) -> None:
+        settings.home.mkdir()
+        (settings.home / "themescope.db").write_bytes(b"no database at all " * 100)
+        with pytest.raises(StoreError, match="is not a database"):
+            Store(settings).migrate()
+
+    def test_a_folder_in_place_of_the_file(self, settings: Settings) -> None:
+        (settings.home / "themescope.db").mkdir(parents=True)
+        with pytest.raises(StoreError, match="cannot be opened"):
+            Store(settings).migrate()
+
+    def test_a_home_that_cannot_be_made(self, tmp_path: Path) -> None:
+        (tmp_path / "file").write_text("x")
+        store = Store(Settings.in_folder(tmp_path / "file" / "home"))
+        with pytest.raises(StoreError, match=r"cannot be made.*Set THEMESCOPE_HOME"):
+            store.migrate()
+
+    def test_a_file_that_may_only_be_read(self, sqlite_store: Store) -> None:
+        add_corpus(sqlite_store)
+        sqlite_store.close()
+        path = sqlite_store.settings.home / "themescope.db"
+        if os.name != "posix" or os.geteuid() == 0:
+            pytest.skip("File permissions do not bind this account.")
+        path.chmod(0o444)
+        with pytest.raises(StoreError, match="cannot be written to"):
+            add_corpus(sqlite_store, "second")
+
+    def test_a_url_that_cannot_be_parsed(self, tmp_path: Path) -> None:
+        pytest.importorskip("psycopg")
+        store = Store(Settings.in_folder(tmp_path, "postgresql://ann:s3cret@host:port/x"))
+        with pytest.raises(ConfigError, match="DATABASE_URL cannot be understood") as caught:
+            store.migrate()
+        assert "s3cret" not in str(caught.value)
+
+    def test_a_missing_driver_names_the_extra(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setitem(__import__("sys").modules, "psycopg", None)
+        with pytest.raises(MissingExtraError, match=r"pip install 'themescope\[postgres\]'"):
+            Store(Settings.in_folder(tmp_path, "postgresql://localhost/x")).migrate()
+
+    def test_a_sqlite_file_elsewhere(self, tmp_path: Path) -> None:
+        store = Store(Settings.in_folder(tmp_path / "home", sqlite_url(tmp_path / "deep" / "er" / "x.db")))
+        store.migrate()
+        add_corpus(store)
+        store.close()
+        assert (tmp_path / "deep" / "er" / "x.db").is_file()
