@@ -1,4 +1,8 @@
-"""The pages and how one gets to them. Run by ``python -m webapp``; each page is a script of its own."""
+"""The pages and how one gets to them. Run by ``python -m webapp``; each page is a script in ``views``.
+
+The folder is not called ``pages``: beside the main script Streamlit takes that name for its older way of finding
+pages, and then a link to a page, opened before anybody has opened the front page, runs without this file.
+"""
 
 from pathlib import Path
 
@@ -15,17 +19,17 @@ st.logo(_ICON, size="large")
 st.html(_ASSETS / "style.css")
 page = st.navigation(
     {
-        "": [st.Page("pages/home.py", title="Home", icon=":material/home:", default=True)],
+        "": [st.Page("views/home.py", title="Home", icon=":material/home:", default=True)],
         "Text": [
-            st.Page("pages/corpora.py", title="Corpora", icon=":material/library_books:", url_path="corpora"),
-            st.Page("pages/triplets.py", title="Triplets", icon=":material/change_history:", url_path="triplets"),
+            st.Page("views/corpora.py", title="Corpora", icon=":material/library_books:", url_path="corpora"),
+            st.Page("views/triplets.py", title="Triplets", icon=":material/change_history:", url_path="triplets"),
         ],
         "Methods": [
-            st.Page("pages/train.py", title="Train", icon=":material/model_training:", url_path="train"),
-            st.Page("pages/compare.py", title="Compare", icon=":material/leaderboard:", url_path="compare"),
+            st.Page("views/train.py", title="Train", icon=":material/model_training:", url_path="train"),
+            st.Page("views/compare.py", title="Compare", icon=":material/leaderboard:", url_path="compare"),
         ],
-        "Explore": [st.Page("pages/map.py", title="Map", icon=":material/scatter_plot:", url_path="map")],
-        "Machine": [st.Page("pages/jobs.py", title="Jobs", icon=":material/work_history:", url_path="jobs")],
+        "Explore": [st.Page("views/map.py", title="Map", icon=":material/scatter_plot:", url_path="map")],
+        "Machine": [st.Page("views/jobs.py", title="Jobs", icon=":material/work_history:", url_path="jobs")],
     }
 )
 sidebar()

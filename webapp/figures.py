@@ -57,7 +57,7 @@ def map_figure(view: MapView, tones: Tones) -> go.Figure:
     )
     axis = {"visible": False, "showgrid": False, "zeroline": False}
     figure.update_xaxes(**axis)
-    figure.update_yaxes(**axis, scaleanchor="x")
+    figure.update_yaxes(**axis)
     return figure
 
 
@@ -71,6 +71,7 @@ def _category(
         mode="markers",
         name=figure_text(view.names[category] if category >= 0 else view.other, 32),
         customdata=ids,
+        legendrank=1000 + category if category >= 0 else 2000,
         hovertext=hover,
         hovertemplate="%{hovertext}<extra></extra>",
         selectedpoints=None if view.selected is None else np.flatnonzero(np.isin(ids, view.selected)),
@@ -147,7 +148,7 @@ def interval_figure(rows: Sequence[IntervalRow], unit: str, tones: Tones) -> go.
         chosen = [row for row in ordered if (row.floor if group is None else not row.floor and row.group == group)]
         if chosen:
             place = -1 if group is None else groups.index(group)
-            figure.add_trace(_intervals(chosen, group or "floor", place, tones))
+            figure.add_trace(_intervals(chosen, group or chosen[0].group, place, tones))
     figure.update_layout(
         height=max(170, 76 + 30 * len(rows)),
         margin={"l": 8, "r": 8, "t": 8, "b": 8},
@@ -158,6 +159,7 @@ def interval_figure(rows: Sequence[IntervalRow], unit: str, tones: Tones) -> go.
     figure.update_yaxes(
         automargin=True,
         showgrid=False,
+        tickfont={"color": tones.ink, "size": 13},
         categoryorder="array",
         categoryarray=[figure_text(r.label, 48) for r in ordered],
     )

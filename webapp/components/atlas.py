@@ -56,6 +56,8 @@ class Colouring:
     categories: npt.NDArray[np.int64]
     names: list[str]
     other: str
+    clusters: bool = False
+    """True for the clusters of a run, which the table cannot say otherwise."""
 
     def name(self, row: int) -> str:
         """The category of one row in words."""
@@ -65,7 +67,7 @@ class Colouring:
 def show(corpus: CorpusRecord, record: MapRecord) -> None:
     """Controls, map, and the table of what is selected."""
     whole = scene(corpus, record)
-    first, second, third, fourth = st.columns([2, 2, 2, 1], vertical_alignment="bottom")
+    first, second, third, fourth = st.columns([4, 4, 4, 2], vertical_alignment="bottom")
     with first:
         article = _article_choice(whole)
     view = whole if article == _WHOLE else whole.only(np.array([a == article for a in whole.articles]))
@@ -149,7 +151,7 @@ def clusters(view: Scene, run: RunRecord) -> Colouring:
     label = mapping.cluster_of(queries.labels(run.id, run.digest), items)
     found = np.array([label.get(int(i), -1) for i in view.ids], dtype=np.int64)
     names = [f"Cluster {k + 1}" for k in range(int(found.max(initial=-1)) + 1)]
-    return Colouring(found, names, "not clustered")
+    return Colouring(found, names, "not clustered", clusters=True)
 
 
 def _draw(record: MapRecord, view: Scene, colouring: Colouring, marked: Ids, look: tuple[float, float]) -> Ids:
@@ -239,20 +241,19 @@ def _table(view: Scene, colouring: Colouring, chosen: Ids, record: MapRecord) ->
 
 _COLUMNS = {
     "Sentence": st.column_config.TextColumn(width="large"),
-    "Section": st.column_config.TextColumn(width="small"),
-    "Article": st.column_config.TextColumn(width="small"),
+    "Section": st.column_config.TextColumn(width="medium"),
 }
 
 
 def _frame(view: Scene, colouring: Colouring, rows: Sequence[int] | npt.NDArray[np.intp]) -> pd.DataFrame:
-    return pd.DataFrame(
-        {
-            "Sentence": [view.sentences[i].text for i in rows],
-            "Section": [view.sections[i] or "Introduction" for i in rows],
-            "Article": [view.articles[i] for i in rows],
-            "Colour": [colouring.name(i) for i in rows],
-        }
-    )
+    columns = {
+        "Sentence": [view.sentences[i].text for i in rows],
+        "Section": [view.sections[i] or "Introduction" for i in rows],
+        "Article": [view.articles[i] for i in rows],
+    }
+    if colouring.clusters:
+        columns = {"Cluster": [colouring.name(i) for i in rows], **columns}
+    return pd.DataFrame(columns)
 
 
 def export(view: Scene, colouring: Colouring, rows: Sequence[int] | npt.NDArray[np.intp]) -> str:

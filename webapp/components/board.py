@@ -27,8 +27,8 @@ def doors(corpora: Sequence[CorpusRecord]) -> None:
             st.markdown(door.about)
             with st.container(vertical_alignment="bottom", height="stretch", gap="xxsmall"):
                 if st.button(door.label, type="primary" if door.first else "secondary", width="stretch"):
-                    st.switch_page(f"pages/{door.page}.py", query_params={**door.query, **(where or {})})
-                st.page_link(f"pages/{door.other}.py", label=door.other_label)
+                    st.switch_page(f"views/{door.page}.py", query_params={**door.query, **(where or {})})
+                st.page_link(f"views/{door.other}.py", label=door.other_label)
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,7 +110,7 @@ def results(benchmarks: Sequence[BenchmarkRecord]) -> None:
                 hide_index=True,
             )
             st.page_link(
-                "pages/compare.py",
+                "views/compare.py",
                 label="All methods",
                 icon=":material/arrow_forward:",
                 query_params={"benchmark": benchmark.name},
@@ -137,7 +137,7 @@ def models(found: Sequence[ModelRecord]) -> None:
         ),
         hide_index=True,
     )
-    st.page_link("pages/train.py", label="All models", icon=":material/arrow_forward:", query_params={"view": "Models"})
+    st.page_link("views/train.py", label="All models", icon=":material/arrow_forward:", query_params={"view": "Models"})
 
 
 def running(active: Sequence[JobRecord]) -> None:

@@ -49,7 +49,7 @@ def nothing(what: str, advice: str, page: str = "", link: str = "") -> None:
         st.markdown(f"**{plain(what)}**", text_alignment="center")
         st.caption(plain(advice), text_alignment="center")
         if page:
-            st.page_link(f"pages/{page}.py", label=link, icon=":material/arrow_forward:")
+            st.page_link(f"views/{page}.py", label=link, icon=":material/arrow_forward:")
         st.space("small")
 
 

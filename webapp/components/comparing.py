@@ -12,6 +12,7 @@ from pandas.io.formats.style import Styler
 from core.clusterers import REGISTRY as CLUSTERERS
 from core.evaluation import REGISTRY as METRICS
 from core.records import BenchmarkRecord, RunRecord, ScoreRecord, TripletSetRecord
+from core.registry import Card
 from webapp import queries
 from webapp.components.jobs import submit
 from webapp.components.text import count, duration
@@ -55,49 +56,60 @@ def clustering(benchmark: BenchmarkRecord) -> None:
     """Table, chart and export of one benchmark."""
     found = rows(benchmark)
     present = [card for card in METRICS if any(card.id in row.scores for row in found)]
+    present.sort(key=lambda card: "paper" not in card.tags)  # the paper's columns first
     if not present:
         st.info("Nothing has been clustered on this benchmark yet. Ask for it below.", icon=":material/info:")
         return
-    by = st.segmented_control(
+    ids = [card.id for card in present]
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        metric = METRICS.get(_sorting(ids))
+        ordered = sorted(found, key=lambda row: _value(row, metric.id), reverse=True)
+        st.space("stretch")
+        st.download_button(
+            "CSV",
+            data=lambda: export(ordered, ids),
+            file_name="themescope-comparison.csv",
+            mime="text/csv",
+            icon=":material/download:",
+            on_click="ignore",
+        )
+    st.dataframe(_table(ordered, ids), hide_index=True)
+    scored = [row for row in ordered if metric.id in row.scores]
+    st.caption(
+        f"Means over {count(scored[0].scores[metric.id].n, 'article')} with 95 % bootstrap intervals over articles; "
+        f"the best of each column stands out, random labels are the floor. {metric.title}: {metric.summary}"
+    )
+    _chart(scored, metric)
+
+
+def _sorting(ids: Sequence[str]) -> str:
+    return st.segmented_control(
         "Sort and draw by",
-        [card.id for card in present],
-        default="ami" if any(c.id == "ami" for c in present) else present[0].id,
+        ids,
+        default="ami" if "ami" in ids else ids[0],
         required=True,
         format_func=lambda id: METRICS.get(id).title,
         key="metric",
         bind="query-params",
     )
-    metric = METRICS.get(by)
-    ordered = sorted(found, key=lambda row: row.scores[by].value if by in row.scores else float("-inf"), reverse=True)
-    st.dataframe(_table(ordered, [card.id for card in present]), hide_index=True)
-    n = max(row.scores[by].n for row in ordered if by in row.scores)
-    st.caption(
-        f"Means over {count(n, 'article')} with 95 % bootstrap intervals over articles; the best of each column stands "
-        f"out. Random labels are the floor. {metric.title}: {metric.summary}"
-    )
+
+
+def _value(row: Row, metric: str) -> float:
+    return row.scores[metric].value if metric in row.scores else float("-inf")
+
+
+def _chart(scored: Sequence[Row], metric: Card) -> None:
     lines = [
         _interval(
-            f"{row.model} · {row.clusterer}" if not row.floor else row.clusterer,
+            row.clusterer if row.floor else f"{row.model} · {row.clusterer}",
             row.clusterer,
-            row.scores[by],
+            row.scores[metric.id],
             row.floor,
         )
-        for row in ordered
-        if by in row.scores
+        for row in scored
     ]
-    st.plotly_chart(
-        interval_figure(lines, metric.title, tones(st.context.theme.type)),
-        key=f"intervals-{by}",
-        config={"displayModeBar": False},
-    )
-    st.download_button(
-        "CSV",
-        data=lambda: export(ordered, [card.id for card in present]),
-        file_name="themescope-comparison.csv",
-        mime="text/csv",
-        icon=":material/download:",
-        on_click="ignore",
-    )
+    figure = interval_figure(lines, metric.title, tones(st.context.theme.type))
+    st.plotly_chart(figure, key=f"intervals-{metric.id}", config={"displayModeBar": False})
 
 
 def _interval(label: str, group: str, score: ScoreRecord, floor: bool = False) -> IntervalRow:
@@ -106,12 +118,17 @@ def _interval(label: str, group: str, score: ScoreRecord, floor: bool = False) -
 
 
 def with_interval(score: ScoreRecord | None) -> str:
-    """Write ``0.312 [0.290, 0.334]``, or a dash."""
+    """Write ``.312 [.290, .334]``, or a dash."""
     if score is None:
         return "–"
     if score.low is None or score.high is None:
-        return f"{score.value:.3f}"
-    return f"{score.value:.3f} [{score.low:.3f}, {score.high:.3f}]"
+        return _short(score.value)
+    return f"{_short(score.value)} [{_short(score.low)}, {_short(score.high)}]"
+
+
+def _short(value: float) -> str:
+    """Three digits without the leading zero, as papers print scores."""
+    return f"{value:.3f}".replace("0.", ".", 1) if abs(value) < 1 else f"{value:.3f}"
 
 
 def _table(found: Sequence[Row], metrics: Sequence[str]) -> Styler:
@@ -125,7 +142,7 @@ def _table(found: Sequence[Row], metrics: Sequence[str]) -> Styler:
     )
     styles = pd.DataFrame("", index=frame.index, columns=frame.columns)
     for metric in metrics:
-        values = [row.scores[metric].value if metric in row.scores else float("-inf") for row in found]
+        values = [_value(row, metric) for row in found]
         styles.loc[values.index(max(values)), METRICS.get(metric).title] = _BEST
     for place, row in enumerate(found):
         if row.floor:
