@@ -48,7 +48,8 @@ class Encoder:
     def __init__(self, net: BiLstmAttention, tokens: TokenIds, precision: torch.dtype) -> None:
         self.net, self._tokens, self._precision = net, tokens, precision
         self.device = next(net.parameters()).device
-        self._table = torch.from_numpy(tokens.table).to(self.device)
+        words = tokens.table if len(tokens.table) else np.zeros((1, net.dim), np.float32)  # padding needs a row
+        self._table = torch.from_numpy(words).to(self.device)
 
     def encode(self, rows: Index, tick: Callable[[], None], drop: Dropout | None = None, cells: int = 0) -> Tensor:
         """(n, width) float32 vectors of ``rows``; ``tick`` is called between chunks of at most ``cells`` tokens."""

@@ -1,0 +1,178 @@
+"""What every registered embedder keeps to."""
+
+import dataclasses
+import json
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from core.config import config_from_dict
+from core.embedders import REGISTRY
+from core.embedders.artifact import load_embedder, save_embedder
+from core.errors import ArtifactError, ThemescopeError
+from core.protocols import Embedder, Silent
+from core.types import Corpus, Sentence, Split, TripletTexts
+
+CARDS = list(REGISTRY)
+every = pytest.mark.parametrize("card", CARDS, ids=[card.id for card in CARDS])
+
+# Settings that make a method small; a method without such a field ignores them.
+SMALL = {
+    "vocabulary_limit": 300, "hidden": 8, "attention": 4, "epochs": 1, "batch_size": 8, "threads": 1, "device": "cpu",
+}  # fmt: skip
+
+TEXTS = [
+    "The city was founded by the river in the north.",
+    "Its port is one of the largest in the country.",
+    "",
+    "The team won the national cup in 1998.",
+    "The Team, won the national cup in 1998!",
+    "Zyxwv qrst.",
+    "The council is elected every four years; it meets in the old town hall.",
+]
+
+
+def sentences():
+    return [Sentence(text, id=i, article_id=1 + i // 4, position=i) for i, text in enumerate(TEXTS)]
+
+
+def corpus():
+    rows = [(0, 1, 3), (1, 0, 6), (3, 4, 0), (6, 1, 3)] * 3
+    pivots, positives, negatives = ([TEXTS[row[part]] for row in rows] for part in range(3))
+    triplets = TripletTexts(pivots, positives, negatives, np.arange(len(rows)) // 4)
+    return Corpus("tiny", sentences=sentences(), triplets={Split.TRAIN: triplets, Split.VALIDATION: triplets})
+
+
+def build(card, seed=3):
+    fields = {f.name for f in dataclasses.fields(card.config_class())}
+    embedder = REGISTRY.build(card.id, {k: v for k, v in SMALL.items() if k in fields}, seed=seed)
+    embedder.fit(corpus(), Silent())
+    return embedder
+
+
+@pytest.fixture(scope="module")
+def fitted():
+    return {card.id: build(card) for card in CARDS}
+
+
+def dense(x):
+    return x.toarray() if sparse.issparse(x) else x
+
+
+@every
+def test_it_keeps_the_protocol_and_names_its_source(card, fitted):
+    assert isinstance(fitted[card.id], Embedder)
+    assert card.source and card.summary
+
+
+@every
+def test_one_finite_row_for_each_sentence(card, fitted):
+    vectors = fitted[card.id].embed(sentences())
+    assert vectors.shape[0] == len(TEXTS) and vectors.shape[1] > 1
+    assert vectors.dtype == np.float32
+    assert sparse.issparse(vectors) == ("sparse" in card.tags)
+    assert np.isfinite(dense(vectors)).all()
+
+
+@every
+def test_a_sentence_without_words_is_the_zero_vector(card, fitted):
+    assert not dense(fitted[card.id].embed(sentences()))[2].any()
+
+
+@every
+def test_rows_follow_the_order_of_the_sentences(card, fitted):
+    given = sentences()
+    order = [5, 2, 0, 6, 1, 4, 3]
+    forward, shuffled = (dense(fitted[card.id].embed(s)) for s in (given, [given[i] for i in order]))
+    assert np.allclose(forward[order], shuffled, atol=1e-5)
+
+
+@every
+def test_a_row_depends_on_its_own_article_only_where_the_card_says_so(card, fitted):
+    given = sentences()
+    whole, article = (dense(fitted[card.id].embed(s)) for s in (given, given[:4]))
+    assert np.allclose(whole[:4], article, atol=1e-5)
+    alone = dense(fitted[card.id].embed(given[:1]))
+    if "per-article" not in card.tags:
+        assert np.allclose(whole[:1], alone, atol=1e-5)
+
+
+@every
+def test_no_sentences_no_rows(card, fitted):
+    embedder = fitted[card.id]
+    empty = embedder.embed([])
+    assert empty.shape == (0, embedder.embed(sentences()).shape[1]) and empty.dtype == np.float32
+    assert embedder.distances(empty, empty).shape == (0,)
+
+
+@every
+def test_distances_are_finite_symmetric_and_order_the_obvious(card, fitted):
+    embedder = fitted[card.id]
+    vectors = embedder.embed(sentences())
+    a, b = vectors[[0, 1, 2, 3, 3]], vectors[[1, 0, 0, 4, 6]]
+    there, back = embedder.distances(a, b), embedder.distances(b, a)
+    assert there.shape == (5,) and there.dtype == np.float32 and np.isfinite(there).all()
+    assert np.allclose(there, back, atol=1e-6) and (there >= -1e-6).all()
+    assert there[3] < there[4]
+
+
+@every
+def test_rows_of_different_matrices_are_not_compared(card, fitted):
+    vectors = fitted[card.id].embed(sentences())
+    with pytest.raises(ThemescopeError):
+        fitted[card.id].distances(vectors, vectors[:2])
+
+
+@every
+def test_same_seed_same_result(card, fitted):
+    assert np.array_equal(dense(fitted[card.id].embed(sentences())), dense(build(card).embed(sentences())))
+
+
+@every
+def test_inputs_are_left_alone(card, fitted):
+    given = sentences()
+    fitted[card.id].embed(given)
+    assert given == sentences()
+
+
+@every
+def test_saved_and_loaded_it_gives_the_same_rows(card, fitted, tmp_path):
+    record = {"corpus": "tiny", "train_titles": ["00ff"]}
+    digest = save_embedder(fitted[card.id], card.id, tmp_path / "model", record)
+    assert {p.suffix for p in (tmp_path / "model").iterdir()} <= {".json", ".safetensors", ".txt"}
+    loaded, info = load_embedder(tmp_path / "model")
+    assert np.array_equal(dense(loaded.embed(sentences())), dense(fitted[card.id].embed(sentences())))
+    assert (info["method"], info["seed"], info["record"], info["digest"]) == (card.id, 3, record, digest)
+    assert config_from_dict(card.config_class(), json.loads(json.dumps(info["config"]))) == loaded.config
+    assert save_embedder(loaded, card.id, tmp_path / "again", record) == digest
+
+
+@every
+def test_a_damaged_file_is_noticed(card, fitted, tmp_path):
+    save_embedder(fitted[card.id], card.id, tmp_path, {})
+    for path in tmp_path.iterdir():
+        whole = path.read_bytes()
+        path.write_bytes(whole[: len(whole) // 2])
+        with pytest.raises(ArtifactError, match="damaged"):
+            load_embedder(tmp_path)
+        path.write_bytes(whole)
+    load_embedder(tmp_path)
+
+
+@every
+def test_before_fitting_it_says_what_to_do(card):
+    embedder = REGISTRY.build(card.id, {}, seed=1)
+    try:
+        embedder.embed(sentences())
+    except ThemescopeError as error:
+        assert "fit()" in str(error)
+
+
+@every
+def test_a_corpus_without_what_it_needs_is_refused(card):
+    needs = card.tags & {"needs-triplets"}
+    if not needs:
+        return
+    with pytest.raises(ThemescopeError, match="triplets"):
+        REGISTRY.build(card.id, {}, seed=1).fit(Corpus(sentences=sentences()), Silent())
