@@ -105,6 +105,12 @@ class JobContext:
                 self._metrics = points + self._metrics
             logger.warning("The heart beat of job %d was not written; trying again.", self.job_id, exc_info=True)
 
+    def end(self) -> None:
+        """Write what is still to be written; the status says the rest."""
+        with self._lock:
+            self._message = ""
+        self.beat()
+
     def _write(self, share: float, message: str, points: list[MetricPoint]) -> None:
         with self.store.writing() as w:
             beat = w.jobs.beat(self.job_id, self.owner, progress=share, message=message)

@@ -46,7 +46,7 @@ def execute(store: Store, job: JobRecord, context: JobContext) -> Outcome | None
         return None
     finally:
         heart.stop()
-    context.beat()
+    context.end()
     _finish(store, job, context.owner, outcome)
     return outcome
 

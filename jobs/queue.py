@@ -16,7 +16,7 @@ from huey.exceptions import ConfigurationError
 from huey.registry import Message
 from huey.serializer import Serializer
 
-from core.errors import ConfigError, MissingExtraError, StoreError
+from core.errors import ConfigError, MissingExtraError, StoreError, ThemescopeError
 from db.settings import sqlite_path
 
 Work = Callable[[int], None]
@@ -89,7 +89,10 @@ def build_huey(url: str, name: str) -> Huey:
         if kind in ("redis", "rediss", "unix"):
             return PriorityRedisHuey(name, url=url, **common)
         if kind in ("postgresql", "postgres"):
-            return PostgresHuey(name, dsn="postgresql" + url[url.index(":") :], **common)
+            # Polled like a file: waiting for notices needs a connection a thread that huey never closes.
+            return PostgresHuey(name, dsn="postgresql" + url[url.index(":") :], blocking=False, **common)
+    except ThemescopeError:
+        raise
     except ConfigurationError:
         package = "redis" if kind.startswith("redis") else "psycopg"
         extra = "redis" if package == "redis" else "postgres"

@@ -45,6 +45,11 @@ class Runner:
         self._sent: dict[int, float] = {}
         self._lock = threading.Lock()
 
+    @property
+    def busy(self) -> bool:
+        """True while a job runs here."""
+        return bool(self._running)
+
     def run(self, job_id: int) -> None:
         """Do job ``job_id`` if it is there to be done and nobody else does it."""
         job = self._claim(job_id)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import threading
 import time
 from typing import Any
 
@@ -19,6 +20,9 @@ logger = logging.getLogger(__name__)
 PRESENCE_S = 2.0
 """Seconds between two signs of life of a worker; pages say "no worker" after 10 s without one."""
 
+IDLE_S = 20.0
+"""Seconds without a job after which a new worker warms up."""
+
 SWEEP_S = 60.0
 """Seconds between two looks for what killed jobs left behind."""
 
@@ -29,20 +33,22 @@ GRACE_S = 3.5
 class Worker:
     """A consumer with its runner; what ``jobs.app`` builds from the settings."""
 
-    def __init__(self, store: Store, queue_name: str = "default") -> None:
+    def __init__(self, store: Store, queue_name: str = "default", warm_up: bool = True) -> None:
         self.store = store
+        self._cold = warm_up
         self.queue = JobQueue(store.settings.queue_url, queue_name, work=self._work)
         self.runner = Runner(store, self.queue)
         self._heart = Heart(self._present, PRESENCE_S, "presence of the worker")
         self._started = False
         self._swept = -SWEEP_S
+        self._idle_since = time.monotonic()
         self.queue.huey.create_consumer = self.consumer
         self.queue.huey.on_startup()(self.start)
         self.queue.huey.on_shutdown()(self.leave)
 
     def consumer(self, **options: Any) -> Consumer:
-        """A consumer; options are huey's. Polls about once a second when idle, and needs no periodic tasks."""
-        options = {"max_delay": 1.0, "periodic": False, "shutdown_timeout": GRACE_S, **options}
+        """A consumer; options are huey's. Polls twice a second when idle, and needs no periodic tasks."""
+        options = {"max_delay": 0.5, "periodic": False, "shutdown_timeout": GRACE_S, **options}
         return _Consumer(self, **options)
 
     def start(self) -> None:
@@ -64,9 +70,18 @@ class Worker:
         with self.store.writing() as w:
             w.workers.beat(self.runner.owner, self.queue.name)
         self.runner.recover()
+        self._warm_up()
         if time.monotonic() - self._swept >= SWEEP_S:
             self._swept = time.monotonic()
             sweep(self.store)
+
+    def _warm_up(self) -> None:
+        """Once, when there has been nothing to do for a while: compile what the first map would wait for."""
+        now = time.monotonic()
+        self._idle_since = now if self.runner.busy else self._idle_since
+        if self._cold and now - self._idle_since >= IDLE_S:
+            self._cold = False
+            threading.Thread(target=_compile, name="warm-up", daemon=True).start()
 
 
 class _Consumer(Consumer):
@@ -85,6 +100,17 @@ class _Consumer(Consumer):
         logger.info("The worker stopped.")
 
 
-def run_worker(store: Store, workers: int = 1, queue_name: str = "default") -> None:
+def run_worker(store: Store, workers: int = 1, queue_name: str = "default", warm_up: bool = True) -> None:
     """Work until told to stop (SIGTERM, SIGINT)."""
-    Worker(store, queue_name).queue.huey.create_consumer(workers=workers).run()
+    Worker(store, queue_name, warm_up).queue.huey.create_consumer(workers=workers).run()
+
+
+def _compile() -> None:
+    """Draw a tiny map once: umap-learn compiles its loops at first use."""
+    import numpy as np
+
+    from core.projection import UmapConfig, project
+    from core.protocols import Silent
+
+    vectors = np.random.default_rng(0).normal(size=(80, 8)).astype(np.float32)
+    project(vectors, UmapConfig(epochs=2), 0, Silent())

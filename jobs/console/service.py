@@ -13,15 +13,16 @@ from jobs.console.tables import table
 @click.command()
 @click.option("--workers", type=click.IntRange(1, 64), default=1, show_default=True, help="Jobs done side by side.")
 @click.option("--queue", "queue_name", default="default", show_default=True, help="Queue to work on.")
+@click.option("--warm-up/--no-warm-up", default=True, help="Compile what maps need while there is nothing to do.")
 @common
 @pass_shell
-def worker(shell: Shell, workers: int, queue_name: str) -> None:
+def worker(shell: Shell, workers: int, queue_name: str, warm_up: bool) -> None:
     """Do the jobs of the queue until stopped. Interrupted jobs go back into the queue and resume."""
     from jobs.worker import run_worker
 
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(name)s %(message)s")
     logging.getLogger("alembic").setLevel(logging.WARNING)
-    run_worker(shell.store, workers, queue_name)
+    run_worker(shell.store, workers, queue_name, warm_up)
 
 
 @click.command()

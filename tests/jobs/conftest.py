@@ -1,0 +1,68 @@
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+import pytest
+
+from core.records import JobRecord
+from db.settings import Settings
+from db.store import Store
+from jobs.control import enqueue
+from jobs.queue import JobQueue
+from jobs.runner import Runner
+from tests.jobs import toy
+from tests.servers import PostgresServer
+
+QUEUES = [
+    "sqlite",
+    pytest.param("redis", marks=pytest.mark.redis),
+    pytest.param("postgres", marks=pytest.mark.postgres),
+]
+
+
+@pytest.fixture(params=QUEUES)
+def queue_url(request: pytest.FixtureRequest, settings: Settings) -> str:
+    """The address of an empty queue, on each kind of server in turn."""
+    if request.param == "sqlite":
+        return settings.queue_url
+    if request.param == "redis":
+        import redis
+
+        url: str = request.getfixturevalue("redis_server")
+        with redis.Redis.from_url(url) as client:
+            client.flushdb()
+        return url
+    server: PostgresServer = request.getfixturevalue("postgres_server")
+    return server.new_database()
+
+
+@pytest.fixture
+def toys(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Replace the kinds of jobs by the toy."""
+    monkeypatch.setattr("jobs.control.REGISTRY", toy.REGISTRY)
+    monkeypatch.setattr("jobs.execution.REGISTRY", toy.REGISTRY)
+    toy.RUNS.clear()
+
+
+@pytest.fixture
+def add(sqlite_store: Store, toys: None) -> Callable[..., JobRecord]:
+    """Enqueue a toy."""
+
+    def add_it(after: int | None = None, **args: object) -> JobRecord:
+        return enqueue(sqlite_store, "toy", args, after=after)
+
+    return add_it
+
+
+@pytest.fixture
+def queue(sqlite_store: Store) -> Iterator[JobQueue]:
+    """The sending side of the store's queue."""
+    queue = JobQueue(sqlite_store.settings.queue_url)
+    yield queue
+    queue.close()
+
+
+@pytest.fixture
+def runner(sqlite_store: Store, queue: JobQueue) -> Runner:
+    """A runner in this process."""
+    return Runner(sqlite_store, queue)

@@ -1,0 +1,92 @@
+"""Text to import, worker processes to kill, and patience."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+from core.records import JobRecord
+from db import tables as t
+from db.store import Store
+
+ROOT = Path(__file__).resolve().parents[2]
+WORDS = "river stone window garden music market harbour winter letter signal forest engine cloud mirror summer".split()
+
+
+def article(number: int, sections: int = 6, paragraphs: int = 4) -> str:
+    """An article as text with headings; every section has words of its own."""
+    lines = [f"= Article {number} =", "", f"Article {number} begins with a lead of one sentence.", ""]
+    for s in range(sections):
+        lines += [f"== Part {s} ==", ""]
+        theme = WORDS[s % len(WORDS)]
+        for p in range(paragraphs):
+            other = WORDS[(number + p) % len(WORDS)]
+            lines += [
+                f"The {theme} of number {number} was seen near the {theme} in year {p}. "
+                f"Nobody there had thought of the {other} or of any {theme} before.",
+                "",
+            ]
+    return "\n".join(lines)
+
+
+def write_articles(folder: Path, count: int, **shape: int) -> Path:
+    """A file of ``count`` articles."""
+    path = folder / f"articles-{count}.txt"
+    path.write_text("\n".join(article(i, **shape) for i in range(count)), encoding="utf-8")
+    return path
+
+
+def get(store: Store, job_id: int) -> JobRecord:
+    with store.reading() as r:
+        return r.jobs.get(job_id)
+
+
+def wait_for(condition: Callable[[], Any], seconds: float = 30.0, every: float = 0.02) -> Any:
+    """The first true value of ``condition``."""
+    end = time.monotonic() + seconds
+    while not (value := condition()):
+        assert time.monotonic() < end, "waited in vain"
+        time.sleep(every)
+    return value
+
+
+def wait_ended(store: Store, job_id: int, seconds: float = 30.0) -> JobRecord:
+    """The row of the job once it has ended."""
+    wait_for(lambda: get(store, job_id).status.ended, seconds)
+    return get(store, job_id)
+
+
+def grow_old(store: Store, job_id: int, seconds: float = 3600.0) -> None:
+    """Let the last sign of life of a job be long ago, so that nobody has to wait for it to become so."""
+    past = datetime.now(UTC) - timedelta(seconds=seconds)
+    with store.writing() as w:
+        update = t.job.update().where(t.job.c.id == job_id)
+        w.jobs.connection.execute(update.values(queued=past))
+        w.jobs.connection.execute(update.where(t.job.c.heartbeat.is_not(None)).values(heartbeat=past))
+
+
+@contextmanager
+def worker_process(environment: Mapping[str, str] | None = None) -> Iterator[subprocess.Popen[bytes]]:
+    """A worker as a process of its own, in the environment of the test; killed at the end if it still runs."""
+    env = {**os.environ, "OMP_NUM_THREADS": "1", "PYTHONPATH": str(ROOT), **(environment or {})}
+    command = [sys.executable, "-m", "jobs.cli", "worker", "--no-warm-up"]
+    process = subprocess.Popen(command, env=env, cwd=ROOT, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    try:
+        yield process
+    finally:
+        process.kill()
+        process.wait()
+
+
+def kill(process: subprocess.Popen[bytes]) -> None:
+    """No warning, no clean-up."""
+    process.send_signal(getattr(signal, "SIGKILL", signal.SIGTERM))
+    process.wait()

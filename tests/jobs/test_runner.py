@@ -1,0 +1,268 @@
+"""What happens to a job between the queue and its end."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
+from core.errors import ConfigError, StoreError, UnknownNameError
+from core.records import JobRecord, JobStatus, MetricPoint
+from db.store import Store
+from jobs.attempts import CAP, note_attempt
+from jobs.commands import cancel, enqueue, forget, retry, worker_alive
+from jobs.queue import JobQueue
+from jobs.runner import LOST_S, STALE_S, Runner
+from tests.jobs import toy
+from tests.jobs.helpers import get, grow_old, wait_for
+
+Add = Callable[..., JobRecord]
+
+
+def take_all(queue: JobQueue) -> list[int]:
+    """The ids that wait in the queue, taken off it."""
+    ids = []
+    while (task := queue.huey.dequeue()) is not None:
+        ids.append(task.args[0])
+    return ids
+
+
+class TestEnd:
+    def test_done(self, add: Add, runner: Runner) -> None:
+        job = add(steps=4)
+        runner.run(job.id)
+        row = get(runner.store, job.id)
+        assert (row.status, row.progress, row.result, row.error) == (JobStatus.DONE, 1.0, {"steps": 4}, "")
+        with runner.store.reading() as r:
+            assert r.jobs.metrics(job.id)[-1] == MetricPoint("height", 3.0, 30.0)
+
+    def test_failed_by_its_input(self, add: Add, runner: Runner) -> None:
+        job = add(what="refuse")
+        runner.run(job.id)
+        row = get(runner.store, job.id)
+        assert (row.status, row.error, row.traceback) == (JobStatus.FAILED, "There is nothing to work on.", "")
+
+    def test_failed_by_a_defect(self, add: Add, runner: Runner) -> None:
+        job = add(what="break")
+        runner.run(job.id)
+        row = get(runner.store, job.id)
+        assert row.status is JobStatus.FAILED
+        assert row.error.startswith("Something went wrong inside Themescope (KeyError: 'nothing')")
+        assert "Traceback" in row.traceback
+
+    def test_unknown_kind_in_the_store(self, sqlite_store: Store, runner: Runner) -> None:
+        with sqlite_store.writing() as w:
+            job = w.jobs.add("relabel", "From a newer version", {})
+        runner.run(job.id)
+        assert "no kind of job called 'relabel'" in get(sqlite_store, job.id).error
+
+    def test_a_job_that_is_gone_is_nothing_to_do(self, runner: Runner) -> None:
+        runner.run(4711)
+
+    def test_checkpoint_goes_when_done_and_stays_when_failed(self, add: Add, runner: Runner) -> None:
+        done, failed = add(), add(what="refuse")
+        runner.run(done.id)
+        runner.run(failed.id)
+        folder = runner.store.settings.home / "checkpoints"
+        assert [path.name for path in folder.iterdir()] == [f"job-{failed.id}"]
+        forget(runner.store, failed.id)
+        assert list(folder.iterdir()) == []
+
+
+class TestEnqueue:
+    def test_nonsense_is_refused_before_anything_is_stored(self, add: Add, sqlite_store: Store) -> None:
+        with pytest.raises(ConfigError, match="steps must be a whole number"):
+            add(steps="many")
+        with pytest.raises(ConfigError, match="Did you mean 'steps'"):
+            add(step=3)
+        with pytest.raises(UnknownNameError, match="no kind of job called 'toi'"):
+            enqueue(sqlite_store, "toi", {})
+        with sqlite_store.reading() as r:
+            assert r.jobs.list() == []
+
+    def test_message_follows_the_row(self, add: Add, queue: JobQueue) -> None:
+        job = add()
+        assert take_all(queue) == [job.id]
+
+
+class TestCancel:
+    def test_a_running_job_stops_within_five_seconds(self, add: Add, runner: Runner) -> None:
+        job = add(what="spin")
+        with ThreadPoolExecutor(1) as pool:
+            future = pool.submit(runner.run, job.id)
+            wait_for(lambda: get(runner.store, job.id).message == "spinning")
+            asked = time.monotonic()
+            cancel(runner.store, job.id)
+            future.result(5)
+        assert time.monotonic() - asked < 5
+        assert get(runner.store, job.id).status is JobStatus.CANCELLED
+
+    def test_a_waiting_job_ends_at_once_and_is_not_run(self, add: Add, runner: Runner) -> None:
+        job = add()
+        assert cancel(runner.store, job.id).status is JobStatus.CANCELLED
+        runner.run(job.id)
+        assert toy.RUNS[job.id] == 0
+
+
+class TestOwnership:
+    def test_two_workers_and_one_job(self, add: Add, sqlite_store: Store, queue: JobQueue) -> None:
+        job = add(steps=20, pause=0.01)
+        runners = [Runner(sqlite_store, queue) for _ in range(4)]
+        with ThreadPoolExecutor(4) as pool:
+            list(pool.map(lambda r: r.run(job.id), runners))
+        assert toy.RUNS[job.id] == 1
+        assert get(sqlite_store, job.id).attempt == 1
+
+    def test_delivered_twice_runs_once(self, add: Add, runner: Runner) -> None:
+        job = add()
+        runner.run(job.id)
+        runner.run(job.id)
+        assert toy.RUNS[job.id] == 1
+
+    def test_who_lost_the_job_stops_and_writes_nothing(self, add: Add, runner: Runner) -> None:
+        job = add(what="spin")
+        with ThreadPoolExecutor(1) as pool:
+            future = pool.submit(runner.run, job.id)
+            wait_for(lambda: get(runner.store, job.id).message == "spinning")
+            with runner.store.writing() as w:
+                w.jobs.requeue(job.id)
+                assert w.jobs.claim(job.id, "another", STALE_S) is not None
+            future.result(5)
+        row = get(runner.store, job.id)
+        assert (row.status, row.owner) == (JobStatus.RUNNING, "another")
+
+
+class TestChain:
+    def test_the_next_is_sent_when_the_first_is_done(self, add: Add, runner: Runner, queue: JobQueue) -> None:
+        first = add()
+        second = add(after=first.id)
+        take_all(queue)
+        runner.run(second.id)
+        assert get(runner.store, second.id).status is JobStatus.QUEUED
+        runner.run(first.id)
+        assert take_all(queue) == [second.id]
+        runner.run(second.id)
+        assert get(runner.store, second.id).status is JobStatus.DONE
+
+    def test_what_waited_fails_with_the_first_and_is_retried_with_it(
+        self, add: Add, runner: Runner, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        first = add(what="refuse")
+        second = add(after=first.id)
+        third = add(after=second.id)
+        runner.run(first.id)
+        assert "which failed" in get(runner.store, third.id).error
+        monkeypatch.setattr(toy, "_refuse", toy._count)
+        retry(runner.store, first.id)
+        for job in (first, second, third):
+            runner.run(job.id)
+        assert get(runner.store, third.id).status is JobStatus.DONE
+
+    def test_only_what_failed_can_be_retried(self, add: Add, runner: Runner) -> None:
+        job = add()
+        runner.run(job.id)
+        with pytest.raises(StoreError, match="only a failed or cancelled job"):
+            retry(runner.store, job.id)
+
+
+class TestRecovery:
+    def test_an_abandoned_job_is_sent_again_once(self, add: Add, runner: Runner, queue: JobQueue) -> None:
+        job = add()
+        take_all(queue)
+        with runner.store.writing() as w:
+            w.jobs.claim(job.id, "dead", STALE_S)
+        assert runner.recover() == []
+        grow_old(runner.store, job.id, STALE_S + 1)
+        assert runner.recover() == [job.id]
+        assert runner.recover() == []
+        assert take_all(queue) == [job.id]
+        runner.run(job.id)
+        assert (get(runner.store, job.id).status, get(runner.store, job.id).attempt) == (JobStatus.DONE, 2)
+
+    def test_a_lost_message_is_made_good(self, add: Add, runner: Runner, queue: JobQueue) -> None:
+        job, held = add(), add(after=add().id)
+        take_all(queue)
+        for row in (job, held):
+            grow_old(runner.store, row.id, LOST_S + 1)
+        assert runner.recover() == [job.id]
+
+    def test_a_long_queue_is_not_sent_again(self, add: Add, runner: Runner, queue: JobQueue) -> None:
+        for _ in range(3):
+            grow_old(runner.store, add().id, LOST_S + 1)
+        assert runner.recover() == []
+
+    def test_a_job_that_kills_its_worker_is_given_up(self, add: Add, runner: Runner) -> None:
+        job = add(what="count")
+        for _ in range(CAP):
+            folder = runner.store.artifacts.checkpoint_folder(job.id)
+            with runner.store.writing() as w:
+                row = w.jobs.claim(job.id, "doomed", STALE_S)
+            assert row is not None
+            note_attempt(folder, row.attempt, row.progress)
+            grow_old(runner.store, job.id)
+        runner.run(job.id)
+        row = get(runner.store, job.id)
+        assert row.status is JobStatus.FAILED
+        assert row.error.startswith(f"Given up: the worker died {CAP} times in a row")
+        assert toy.RUNS[job.id] == 0
+        retry(runner.store, job.id)
+        runner.run(job.id)
+        assert get(runner.store, job.id).status is JobStatus.DONE
+
+    def test_progress_between_two_deaths_is_forgiven(self, runner: Runner) -> None:
+        folder = runner.store.artifacts.checkpoint_folder(1)
+        assert [note_attempt(folder, n, p) for n, p in enumerate([0, 0, 0.2, 0.2, 0.2, 0.5, 0.4], start=1)] == [
+            0, 1, 0, 1, 2, 0, 1,
+        ]  # fmt: skip
+
+
+class TestShutDown:
+    def test_running_jobs_go_back_and_resume(self, add: Add, sqlite_store: Store, queue: JobQueue) -> None:
+        job = add(what="checkpoint", steps=10)
+        take_all(queue)
+        leaving = Runner(sqlite_store, queue)
+        with ThreadPoolExecutor(1) as pool:
+            future = pool.submit(leaving.run, job.id)
+            wait_for(lambda: get(sqlite_store, job.id).message == "spinning")
+            leaving.shut_down()
+            future.result(5)
+        row = get(sqlite_store, job.id)
+        assert (row.status, row.attempt) == (JobStatus.QUEUED, 0)
+        assert take_all(queue) == [job.id]
+        Runner(sqlite_store, queue).run(job.id)
+        assert get(sqlite_store, job.id).result == {"started_at": 5}
+
+
+class TestPresence:
+    def test_no_worker_is_seen_within_ten_seconds(self, sqlite_store: Store) -> None:
+        from datetime import UTC, datetime, timedelta
+
+        from db import tables as t
+
+        assert not worker_alive(sqlite_store)
+        with sqlite_store.writing() as w:
+            w.workers.beat("me", "default")
+        assert worker_alive(sqlite_store)
+        with sqlite_store.writing() as w:
+            past = datetime.now(UTC) - timedelta(seconds=10)
+            w.workers.connection.execute(t.worker.update().values(heartbeat=past))
+        assert not worker_alive(sqlite_store)
+
+
+def test_a_heart_outlives_an_error() -> None:
+    from jobs.heart import Heart
+
+    beats: list[int] = []
+    enough = threading.Event()
+
+    def beat() -> None:
+        beats.append(1)
+        if len(beats) == 3:
+            enough.set()
+        raise OSError("the disk hiccups")
+
+    with Heart(beat, 0.01, "test"):
+        assert enough.wait(5)

@@ -1,0 +1,83 @@
+"""A kind of job that does what its argument says: small enough to see what the machinery around it does."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from dataclasses import dataclass
+from typing import Any
+
+from core.config import option
+from core.errors import DataError
+from core.registry import Card, Registry
+from jobs.config import JobConfig
+from jobs.context import JobContext
+
+RUNS: Counter[int] = Counter()
+"""How often each job's work was begun in this process."""
+
+
+@dataclass(frozen=True)
+class ToyConfig(JobConfig):
+    what: str = option("count", "What to do.", choices=("count", "refuse", "break", "spin", "checkpoint"))
+    steps: int = option(3, "How many steps.", low=0)
+    pause: float = option(0.0, "Seconds between two steps.", low=0)
+
+    def title(self) -> str:
+        return f"Toy that does {self.what}"
+
+
+def run(args: ToyConfig, context: JobContext) -> dict[str, Any]:
+    RUNS[context.job_id] += 1
+    return {"count": _count, "refuse": _refuse, "break": _break, "spin": _spin, "checkpoint": _checkpoint}[args.what](
+        args, context
+    )
+
+
+def _count(args: ToyConfig, context: JobContext) -> dict[str, Any]:
+    for step in range(args.steps):
+        context.progress(step + 1, args.steps, f"step {step + 1}")
+        context.metric("height", step, step * 10.0)
+        time.sleep(args.pause)
+    return {"steps": args.steps}
+
+
+def _refuse(args: ToyConfig, context: JobContext) -> dict[str, Any]:
+    raise DataError("There is nothing to work on.")
+
+
+def _break(args: ToyConfig, context: JobContext) -> dict[str, Any]:
+    return {}["nothing"]
+
+
+def _spin(args: ToyConfig, context: JobContext) -> dict[str, Any]:
+    while True:
+        context.progress(1, 2, "spinning")
+        time.sleep(0.01)
+
+
+def _checkpoint(args: ToyConfig, context: JobContext) -> dict[str, Any]:
+    """Count in a file, and stop for good (spin) once at half way, the first time."""
+    file = context.checkpoint_folder() / "count"
+    start = int(file.read_text()) if file.exists() else 0
+    for step in range(start, args.steps):
+        file.write_text(str(step + 1))
+        context.progress(step + 1, args.steps)
+        if start == 0 and step + 1 == args.steps // 2:
+            _spin(args, context)
+    return {"started_at": start}
+
+
+REGISTRY = Registry(
+    "kind of job",
+    [
+        Card(
+            id="toy",
+            title="Toy",
+            summary="Does what it is told.",
+            source="The tests",
+            factory="tests.jobs.toy:run",
+            config="tests.jobs.toy:ToyConfig",
+        )
+    ],
+)
