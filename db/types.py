@@ -44,7 +44,10 @@ _ENCODER = json.JSONEncoder(default=_plain, separators=(",", ":"))
 
 
 class Big(sa.TypeDecorator[int]):
-    """A whole number of 64 bits, plain or numpy's. (On SQLite only a column declared INTEGER can number itself.)"""
+    """A whole number of 64 bits, plain or numpy's.
+
+    On SQLite only a column that is declared INTEGER can number itself.
+    """
 
     impl = sa.BigInteger
     cache_ok = True

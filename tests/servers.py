@@ -17,7 +17,13 @@ from pathlib import Path
 import pytest
 
 WAIT_SECONDS = 30.0
-_POSTGRES_OPTIONS = ("fsync=off", "synchronous_commit=off", "full_page_writes=off", "unix_socket_directories=")
+_POSTGRES_OPTIONS = (
+    "fsync=off",
+    "synchronous_commit=off",
+    "full_page_writes=off",
+    "autovacuum=off",
+    "unix_socket_directories=",
+)
 
 
 @dataclass

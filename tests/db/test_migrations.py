@@ -61,8 +61,8 @@ def test_from_the_first_revision_with_data_in_it(empty: Store) -> None:
         "INSERT INTO sentence (article_id, position, section, paragraph, opens_paragraph, text) "
         "VALUES (1, 0, 0, 0, true, 'Old one.'), (1, 1, 0, 0, false, 'Old two.')",
         "INSERT INTO job (kind, title, args, status, queue, progress, message, attempt, owner, cancel, created, "
-        f"queued, error, traceback, result) VALUES ('k', 't', '{{}}', 'queued', 'default', 0, '', 0, '', false, '{now}', "
-        f"'{now}', '', '', '{{}}')",
+        f"queued, error, traceback, result) VALUES ('k', 't', '[]', 'queued', 'default', 0, '', 0, '', false, "
+        f"'{now}', '{now}', '', '', '[]')",
     ):
         query(empty, statement)
     empty.migrate()
@@ -71,7 +71,7 @@ def test_from_the_first_revision_with_data_in_it(empty: Store) -> None:
         ((about, sections, sentences),) = r.corpora.iterate(corpus.id)
         assert corpus.report == ["a"] and about.title == "Rome" and len(sections) == 1
         assert [s.text for s in sentences] == ["Old one.", "Old two."]
-        assert r.jobs.get(1).args == {}
+        assert r.jobs.get(1).args == []
     with empty.writing() as w:
         w.triplets.create(corpus.id, "new", "sentences", {}, 0, "d")
         w.corpora.delete(corpus.id)
