@@ -7,14 +7,16 @@ exclamation mark before a space. The lists of abbreviations are the package's ow
 
 from __future__ import annotations
 
+import os
 import re
+import threading
 from collections import deque
 from collections.abc import Iterable, Iterator
 from concurrent.futures import Future, ProcessPoolExecutor
 from dataclasses import replace
 from functools import cache
 from importlib.resources import files
-from multiprocessing import get_context
+from multiprocessing import get_context, parent_process
 
 import regex  # type: ignore[import-untyped]
 
@@ -167,7 +169,7 @@ def split_articles(articles: Iterable[Article], language: str, workers: int) -> 
 
 
 def _fan_out(articles: Iterable[Article], splitter: SentenceSplitter, workers: int) -> Iterator[Article]:
-    pool = ProcessPoolExecutor(workers, mp_context=get_context("spawn"))
+    pool = ProcessPoolExecutor(workers, mp_context=get_context("spawn"), initializer=_end_with_parent)
     under_way: deque[tuple[list[Article], Future[list[list[str]]]]] = deque()
     try:
         for batch in _batches(articles):
@@ -179,6 +181,13 @@ def _fan_out(articles: Iterable[Article], splitter: SentenceSplitter, workers: i
             yield from _joined(*under_way.popleft())
     finally:
         pool.shutdown(wait=True, cancel_futures=True)
+
+
+def _end_with_parent() -> None:
+    """In a process of the pool: a parent that is killed says nothing, and its children would wait for it forever."""
+    parent = parent_process()
+    if parent is not None:
+        threading.Thread(target=lambda: (parent.join(), os._exit(1)), daemon=True).start()
 
 
 def _joined(batch: list[Article], future: Future[list[list[str]]]) -> Iterator[Article]:
