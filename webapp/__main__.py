@@ -6,6 +6,7 @@ import argparse
 import ipaddress
 import logging
 import os
+import re
 import signal
 import socket
 import sys
@@ -24,6 +25,7 @@ from core.errors import ConfigError, ThemescopeError
 DEFAULT_PORT = 8501
 _TRIES = 50
 _ANSWER_S = 60.0
+_SMALL_TALK = re.compile(r"You can now view|URL: |Uvicorn|Press CTRL|Stopping| huey(\.consumer)? |^\+ jobs\.queue")
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -161,8 +163,7 @@ class _Quiet(Printer):
 
 
 def _worth_saying(name: str, text: str) -> bool:
-    small_talk = ("You can now view", "URL:", "Local URL", "Uvicorn", "Press CTRL")
-    return bool(text.strip()) and name != "system" and not any(phrase in text for phrase in small_talk)
+    return bool(text.strip()) and name != "system" and not _SMALL_TALK.search(text)
 
 
 if __name__ == "__main__":

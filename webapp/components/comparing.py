@@ -150,7 +150,7 @@ def _table(found: Sequence[Row], metrics: Sequence[str]) -> Styler:
     return frame.style.apply(lambda _: styles, axis=None)
 
 
-_BEST = "background-color: rgba(31, 143, 136, 0.25); font-weight: 700"
+_BEST = "background-color: rgba(31, 143, 136, 0.25)"
 _FLOOR = "color: #7b858e"
 
 

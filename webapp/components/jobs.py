@@ -18,6 +18,7 @@ from webapp.figures import curve_figure
 from webapp.palette import tones
 
 _POLL_S = 1.5
+_LISTED = 20
 _BADGES = {
     JobStatus.QUEUED: ("waiting", "gray", ":material/schedule:"),
     JobStatus.RUNNING: ("running", "blue", ":material/autorenew:"),
@@ -47,12 +48,12 @@ def badge(status: JobStatus) -> None:
 def watch(kinds: Collection[str]) -> None:
     """Live progress of jobs of these kinds, and what became of those that this person asked for."""
     failures(kinds)
-    active = queries.active_jobs(kinds)
-    if not active:
+    found = queries.active_jobs(kinds)
+    if not found:
         return
     if not queries.worker_alive():
-        no_worker(sum(job.status is JobStatus.QUEUED for job in active))
-    st.fragment(_live, run_every=_POLL_S)(tuple(sorted(kinds)), tuple(job.id for job in active))
+        no_worker(sum(job.status is JobStatus.QUEUED for job in found))
+    st.fragment(_live, run_every=_POLL_S)(tuple(sorted(kinds)), tuple(job.id for job in found))
 
 
 def failures(kinds: Collection[str]) -> None:
@@ -71,32 +72,45 @@ def failures(kinds: Collection[str]) -> None:
 
 
 def _live(kinds: tuple[str, ...], known: tuple[int, ...]) -> None:
-    active = queries.active_jobs(kinds)
-    if {job.id for job in active} != set(known):
+    found = queries.active_jobs(kinds)
+    if {job.id for job in found} != set(known):
         st.rerun()
-    for job in active:
-        with st.container(border=True):
-            progress(job)
-            curves(queries.metrics(job.id), key=f"live-{job.id}")
+    active(found, "live")
 
 
 def progress(job: JobRecord) -> None:
-    """Title, bar, message and a way to stop."""
-    with st.container(horizontal=True, vertical_alignment="center"):
+    """Title, bar, message and a way to stop; a job that waits has no bar yet."""
+    with st.container(horizontal=True, vertical_alignment="center", wrap=False):
         badge(job.status)
-        st.markdown(f"**{plain(job.title)}**")
-        st.caption(_since(job))
-        st.space("stretch")
+        st.markdown(f"**{plain(job.title)}**" if job.started else plain(job.title), width="stretch")
+        st.caption(f"for {duration(elapsed(job))}" if job.started else f"asked for {ago(job.created)}")
         st.button(
             "Cancel",
             key=f"cancel-{job.id}",
             icon=":material/stop_circle:",
+            type="tertiary",
             disabled=job.cancel,
             on_click=_cancel,
             args=(job.id,),
         )
-    text = "stopping …" if job.cancel else plain(job.message) or ("waiting for its turn" if not job.started else "")
-    st.progress(min(max(job.progress, 0.0), 1.0), text=text or None)
+    if job.started:
+        st.progress(min(max(job.progress, 0.0), 1.0), text="stopping …" if job.cancel else plain(job.message) or None)
+
+
+def active(jobs: Sequence[JobRecord], key: str) -> None:
+    """What runs, each with its curves, and below it what waits, in one short list."""
+    for job in jobs:
+        if job.status is JobStatus.RUNNING:
+            with st.container(border=True):
+                progress(job)
+                curves(queries.metrics(job.id), key=f"{key}-{job.id}")
+    waiting = [job for job in jobs if job.status is JobStatus.QUEUED]
+    if waiting:
+        with st.container(border=True, gap="xxsmall"):
+            for job in waiting[:_LISTED]:
+                progress(job)
+            if waiting[_LISTED:]:
+                st.caption(f"and {len(waiting) - _LISTED:,} more waiting")
 
 
 def _cancel(job_id: int) -> None:
@@ -105,12 +119,6 @@ def _cancel(job_id: int) -> None:
 
 def _retry(job_id: int) -> None:
     commands.retry(queries.store(), job_id)
-
-
-def _since(job: JobRecord) -> str:
-    if job.started is None:
-        return f"asked {ago(job.created)}"
-    return f"for {duration(elapsed(job))}"
 
 
 def elapsed(job: JobRecord) -> float:

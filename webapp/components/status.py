@@ -31,7 +31,7 @@ def _state() -> None:
     if waiting:
         st.caption(f"{count(waiting, 'job')} waiting")
     if not active:
-        st.caption(":green[●] Worker ready, nothing to do")
+        st.caption(":green[●] Worker ready")
 
 
 def no_worker(waiting: int = 0) -> None:

@@ -22,10 +22,7 @@ def now() -> None:
     if queries.job_states() != known:
         st.rerun()
     workers()
-    for job in queries.active_jobs():
-        with st.container(border=True):
-            jobs.progress(job)
-            jobs.curves(queries.metrics(job.id), key=f"curve-{job.id}")
+    jobs.active(queries.active_jobs(), "curve")
 
 
 now()
