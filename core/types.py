@@ -65,7 +65,7 @@ class Paragraph:
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """Text under one heading. The lead has level 1 and an empty title; ``path`` holds the headings above and its own."""
+    """Text under one heading; ``path`` holds the headings above it and its own. The lead has level 1 and no title."""
 
     title: str
     level: int
