@@ -102,10 +102,11 @@ class Silent:
         self._folder = folder
 
     def progress(self, done: float, total: float, message: str = "") -> None:
-        pass
+        """Tell nobody."""
 
     def metric(self, name: str, step: float, value: float) -> None:
-        pass
+        """Tell nobody."""
 
     def checkpoint_folder(self) -> Path | None:
+        """Name the folder given at the start, if any."""
         return self._folder
