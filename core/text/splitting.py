@@ -17,6 +17,7 @@ from dataclasses import replace
 from functools import cache
 from importlib.resources import files
 from multiprocessing import get_context, parent_process
+from multiprocessing.process import BaseProcess
 
 import regex  # type: ignore[import-untyped]
 
@@ -187,7 +188,12 @@ def _end_with_parent() -> None:
     """In a process of the pool: a parent that is killed says nothing, and its children would wait for it forever."""
     parent = parent_process()
     if parent is not None:
-        threading.Thread(target=lambda: (parent.join(), os._exit(1)), daemon=True).start()
+        threading.Thread(target=_end_after, args=(parent,), daemon=True).start()
+
+
+def _end_after(parent: BaseProcess) -> None:
+    parent.join()
+    os._exit(1)
 
 
 def _joined(batch: list[Article], future: Future[list[list[str]]]) -> Iterator[Article]:
