@@ -6,7 +6,6 @@ or the time of creation of what it belongs to, because ids may be used again aft
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime
 from typing import Any, TypeVar
@@ -85,9 +84,8 @@ def count_articles(corpus_id: int, search: str = "") -> int:
 
 
 def article_titled(corpus_id: int, title: str) -> ArticleRecord | None:
-    """The article with exactly this title."""
-    found = articles(corpus_id, search=title, limit=200)
-    return next((a for a in found if a.title == title), None)
+    """The (first) article with exactly this title."""
+    return next(iter(_read(lambda r: r.corpora.articles_by_title(corpus_id, title))), None)
 
 
 @st.cache_data(show_spinner=False, max_entries=64)
@@ -154,6 +152,11 @@ def clusterings(benchmark_id: int | None = None, model_id: int | None = None) ->
     return _read(lambda r: r.runs.list(benchmark_id=benchmark_id, model_id=model_id, kind="clustering"))[::-1]
 
 
+def runs_of(model_id: int) -> list[RunRecord]:
+    """Everything that was measured of a model, newest first."""
+    return _read(lambda r: r.runs.list(model_id=model_id))[::-1]
+
+
 def mean_scores(run_ids: Iterable[int]) -> dict[int, dict[str, ScoreRecord]]:
     """Run id → metric → mean with its interval."""
     scores: dict[int, dict[str, ScoreRecord]] = {}
@@ -198,7 +201,8 @@ def map_articles(map_id: int, digest: str) -> dict[int, tuple[str, list[str]]]:
     def ask(r: Any) -> dict[int, tuple[str, list[str]]]:
         found = r.corpora.sentences_by_id(points.sentence_ids)
         ids = sorted({s.article_id for s in found.values()})
-        return {i: (r.corpora.article(i).title, [s.title for s in r.corpora.sections(i)]) for i in ids}
+        articles, sections = r.corpora.articles_by_id(ids), r.corpora.sections_of(ids)
+        return {i: (articles[i].title, [s.title for s in sections.get(i, ())]) for i in ids}
 
     return _read(ask)
 
@@ -214,7 +218,7 @@ def jobs(limit: int = 100) -> list[JobRecord]:
 def active_jobs(kinds: Iterable[str] | None = None) -> list[JobRecord]:
     """Jobs that wait or run, oldest first."""
     wanted = set(kinds) if kinds is not None else None
-    found = _read(lambda r: [job for status in ACTIVE for job in r.jobs.list(limit=500, status=status)])
+    found = _read(lambda r: r.jobs.list(limit=500, status=ACTIVE))
     return sorted((j for j in found if wanted is None or j.kind in wanted), key=lambda j: j.id)
 
 
@@ -228,11 +232,6 @@ def metrics(job_id: int) -> list[MetricPoint]:
     return _read(lambda r: r.jobs.metrics(job_id))
 
 
-def status_counts() -> Counter[JobStatus]:
-    """How many jobs wait and run."""
-    return Counter(j.status for j in active_jobs())
-
-
 def worker_alive() -> bool:
     """True if a worker gave a sign of life lately; with the pages' polling, its end is told within 10 seconds."""
     return bool(_read(lambda r: r.workers.alive(within_s=_SIGN_OF_LIFE_S)))
@@ -240,11 +239,7 @@ def worker_alive() -> bool:
 
 def usable_corpus_name(wanted: str) -> str:
     """``wanted``, numbered where a corpus of that name exists already."""
-    taken = {record.name for record in _read(lambda r: r.corpora.list(include_unready=True))}
-    name, number = wanted, 2
-    while name in taken:
-        name, number = f"{wanted} {number}", number + 1
-    return name
+    return _read(lambda r: r.corpora.usable_name(wanted))
 
 
 def fingerprint() -> tuple[int, ...]:

@@ -10,7 +10,7 @@ import streamlit as st
 
 from core.records import BenchmarkRecord, CorpusRecord, JobRecord, ModelRecord
 from webapp import queries
-from webapp.components.comparing import rows, with_interval
+from webapp.components.comparing import HEADLINE, rows, with_interval
 from webapp.components.jobs import badge
 from webapp.components.text import ago, plain
 from webapp.components.training import method_title
@@ -95,16 +95,16 @@ def totals(
 def results(benchmarks: Sequence[BenchmarkRecord]) -> None:
     """The best rows of the newest benchmark that has been run."""
     for benchmark in sorted(benchmarks, key=lambda b: b.created, reverse=True):
-        found = [row for row in rows(benchmark) if "ami" in row.scores]
+        found = [row for row in rows(benchmark) if HEADLINE in row.scores]
         if found:
-            best = sorted(found, key=lambda row: row.scores["ami"].value, reverse=True)[:5]
+            best = sorted(found, key=lambda row: row.scores[HEADLINE].value, reverse=True)[:5]
             st.markdown(f"**Best on {plain(benchmark.name)}**")
             st.dataframe(
                 pd.DataFrame(
                     {
                         "Model": [row.model for row in best],
                         "Clusterer": [row.clusterer for row in best],
-                        "AMI": [with_interval(row.scores["ami"]) for row in best],
+                        "AMI": [with_interval(row.scores[HEADLINE]) for row in best],
                     }
                 ),
                 hide_index=True,

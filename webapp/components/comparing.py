@@ -20,6 +20,8 @@ from webapp.exports import csv_text
 from webapp.figures import IntervalRow, interval_figure
 from webapp.palette import tones
 
+HEADLINE = "ami"
+"""The score that stands for all where there is room for one: corrected for chance, and the paper's."""
 _NO_MODEL = "no vectors"
 
 
@@ -86,7 +88,7 @@ def _sorting(ids: Sequence[str]) -> str:
     return st.segmented_control(
         "Sort and draw by",
         ids,
-        default="ami" if "ami" in ids else ids[0],
+        default=HEADLINE if HEADLINE in ids else ids[0],
         required=True,
         format_func=lambda id: METRICS.get(id).title,
         key="metric",
@@ -128,7 +130,8 @@ def with_interval(score: ScoreRecord | None) -> str:
 
 def _short(value: float) -> str:
     """Three digits without the leading zero, as papers print scores."""
-    return f"{value:.3f}".replace("0.", ".", 1) if abs(value) < 1 else f"{value:.3f}"
+    text = f"{value:.3f}"
+    return ".000" if text == "-0.000" else text.replace("0.", ".", 1) if abs(value) < 1 else text
 
 
 def _table(found: Sequence[Row], metrics: Sequence[str]) -> Styler:

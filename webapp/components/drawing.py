@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 
 import streamlit as st
-from core.projection import UmapConfig
 
+from core.projection import UmapConfig
 from core.records import CorpusRecord, ModelRecord
 from webapp import queries
 from webapp.components.choose import by_name, nothing
@@ -39,7 +39,7 @@ def form(corpus: CorpusRecord) -> None:
     args = {
         "corpus": corpus.name,
         "model": model.name,
-        "articles": _ids(corpus, chosen),
+        "titles": chosen,
         "limit": int(limit),
         "settings_json": json.dumps(config.to_dict()),
         "seed": int(seed),
@@ -52,8 +52,3 @@ def form(corpus: CorpusRecord) -> None:
 def _name(corpus: CorpusRecord, model: ModelRecord, chosen: list[str]) -> str:
     what = corpus.name if not chosen else chosen[0] if len(chosen) == 1 else f"{len(chosen)} articles of {corpus.name}"
     return f"{what} by {model.name}"
-
-
-def _ids(corpus: CorpusRecord, titles: list[str]) -> list[int]:
-    found = (queries.article_titled(corpus.id, title) for title in titles)
-    return [article.id for article in found if article is not None]

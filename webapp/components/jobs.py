@@ -129,17 +129,24 @@ def elapsed(job: JobRecord) -> float:
 
 
 def curves(points: Sequence[MetricPoint], key: str) -> None:
-    """Every curve of a job side by side, each with its own scale."""
+    """Every curve of a job, each with its own scale; losses and accuracies first, the rest folded away."""
     by_name: dict[str, list[MetricPoint]] = {}
     for point in points:
         by_name.setdefault(point.name, []).append(point)
+    first = sorted(name for name in by_name if any(word in name for word in ("accuracy", "loss")))
+    _curve_rows(by_name, sorted(first, key=lambda name: "accuracy" not in name) or sorted(by_name), key)
+    rest = sorted(set(by_name) - set(first)) if first else []
+    if rest:
+        with st.expander(f"More curves ({len(rest)})", icon=":material/monitoring:", key=f"{key}-more"):
+            _curve_rows(by_name, rest, key)
+
+
+def _curve_rows(by_name: Mapping[str, Sequence[MetricPoint]], names: Sequence[str], key: str) -> None:
     shades = tones(st.context.theme.type)
-    names = list(by_name)
     for start in range(0, len(names), 3):
         for column, name in zip(st.columns(3), names[start : start + 3], strict=False):
-            with column:
-                figure = curve_figure(name, by_name[name], shades)
-                st.plotly_chart(figure, key=f"{key}-{name}", config={"displayModeBar": False})
+            figure = curve_figure(words(name), by_name[name], shades)
+            column.plotly_chart(figure, key=f"{key}-{name}", config={"displayModeBar": False})
 
 
 def ended(job: JobRecord) -> None:

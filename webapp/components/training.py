@@ -9,12 +9,14 @@ import pandas as pd
 import streamlit as st
 
 from core.embedders import REGISTRY
-from core.errors import ThemescopeError
+from core.evaluation import REGISTRY as METRICS
 from core.records import ModelRecord, TripletSetRecord
 from core.registry import Card
 from core.types import Split
 from webapp import queries
+from webapp.components import deleting
 from webapp.components.choose import by_name, nothing
+from webapp.components.comparing import HEADLINE, clusterer_title, with_interval
 from webapp.components.jobs import submit
 from webapp.components.text import ago, count, duration, plain, words
 from webapp.components.triplets import split_count
@@ -75,9 +77,11 @@ def estimate(card: Card, chosen: TripletSetRecord) -> None:
     """How much there is to learn from, and how long a pass takes where this machine has done it before."""
     train = split_count(chosen, Split.TRAIN)
     rates = [
-        float(job.result["triplets_per_second"])
+        float(rate)
         for job in queries.jobs(limit=200)
-        if job.kind == "train" and job.args.get("method") == card.id and job.result.get("triplets_per_second")
+        if job.kind == "train" and job.args.get("method") == card.id
+        for rate in [job.result.get("metrics", {}).get("triplets/s")]
+        if rate
     ]
     text = f"{count(train, 'training triplet')}, {split_count(chosen, Split.VALIDATION):,} for validation."
     if rates:
@@ -117,14 +121,17 @@ def method_title(method: str) -> str:
 def model(chosen: ModelRecord) -> None:
     """A model's card: what it is, what it learned from, how good it is."""
     with st.container(border=True):
-        head, remove = st.columns([4, 1], vertical_alignment="center")
-        head.subheader(plain(chosen.name), anchor=False)
-        if remove.button("Delete …", icon=":material/delete:", key=f"delete-model-{chosen.id}"):
-            confirm_deletion(chosen)
+        with st.container(horizontal=True, vertical_alignment="center"):
+            st.subheader(plain(chosen.name), anchor=False)
+            st.space("stretch")
+            deleting.button(
+                "model", chosen.name, "its vectors, clusterings, scores and maps", lambda r: r.models.delete(chosen.id)
+            )
         if chosen.method in REGISTRY:
             card = REGISTRY.get(chosen.method)
             st.caption(f"{plain(card.summary)}  \nSource: {plain(card.source)}")
-        _scores(chosen)
+        _training_numbers(chosen)
+        _evaluations(chosen)
         left, right = st.columns(2)
         with left.expander("Settings", icon=":material/tune:"):
             st.json({"seed": chosen.seed, **chosen.config})
@@ -132,30 +139,45 @@ def model(chosen: ModelRecord) -> None:
             st.json(dict(chosen.metrics))
 
 
-def _scores(chosen: ModelRecord) -> None:
+def _training_numbers(chosen: ModelRecord) -> None:
     numbers = {k: v for k, v in chosen.metrics.items() if isinstance(v, int | float) and not isinstance(v, bool)}
-    if numbers:
+    if len(numbers) > 1:  # seconds alone tell nothing about a method that learns nothing
         with st.container(horizontal=True):
-            for name, value in list(numbers.items())[:5]:
-                st.metric(plain(words(name)), _short(value), width="content", border=True)
+            for name in sorted(numbers, key=lambda name: "accuracy" not in name)[:5]:
+                st.metric(plain(words(name)), _short(numbers[name]), width="content", border=True)
+
+
+def _evaluations(chosen: ModelRecord) -> None:
+    """Every score of a model beside what it was measured on."""
+    found = evaluations(chosen)
+    if not found:
+        st.caption("Not evaluated yet. The page Compare does that.")
+        return
+    st.dataframe(
+        pd.DataFrame(found, columns=["Measured on", "Clusterer", "Score", "Value with 95 % interval", "Articles"]),
+        hide_index=True,
+    )
+
+
+def evaluations(chosen: ModelRecord) -> list[tuple[str, str, str, str, int]]:
+    """(data, clusterer, metric, value, number of articles): triplet accuracy, and AMI of each clustering."""
+    sets = {s.id: s.name for s in queries.triplet_sets()}
+    benchmarks = {b.id: b.name for b in queries.benchmarks()}
+    rows = []
+    runs = queries.runs_of(chosen.id)
+    scores = queries.mean_scores(run.id for run in runs)
+    for run in runs:
+        data = sets.get(run.triplet_set_id or -1) or benchmarks.get(run.benchmark_id or -1, "")
+        for metric, score in scores.get(run.id, {}).items():
+            if not run.clusterer or metric == HEADLINE:
+                title = METRICS.get(metric).title if metric in METRICS else words(metric)
+                clusterer = clusterer_title(run.clusterer) if run.clusterer else "–"
+                rows.append((data, clusterer, title, with_interval(score), score.n))
+    return rows
 
 
 def _short(value: float) -> str:
     return f"{value:,}" if isinstance(value, int) else f"{value:.3g}" if abs(value) < 1000 else f"{value:,.0f}"
-
-
-@st.dialog("Delete this model?")
-def confirm_deletion(chosen: ModelRecord) -> None:
-    """Deleting a model takes its vectors, clusterings and maps along."""
-    st.markdown(f"**{plain(chosen.name)}**, its vectors, clusterings, scores and maps. This cannot be undone.")
-    if st.button("Delete", type="primary", icon=":material/delete:"):
-        try:
-            with queries.store().writing() as w:
-                w.models.delete(chosen.id)
-        except ThemescopeError as error:
-            st.error(plain(error))
-            return
-        st.rerun()
 
 
 def add_from_folder() -> None:

@@ -2,10 +2,8 @@
 
 import streamlit as st
 
-from core.errors import ThemescopeError
-from core.records import CorpusRecord
 from webapp import queries
-from webapp.components import articles, importing
+from webapp.components import articles, deleting, importing
 from webapp.components.choose import by_name, nothing, title
 from webapp.components.jobs import watch
 from webapp.components.text import ago, plain
@@ -14,23 +12,6 @@ title("Corpora", "The texts that everything else is made of. Articles keep their
 watch(["import-corpus"])
 corpora = queries.corpora()
 read, listing, bring = st.tabs(["Read", "All corpora", "Import"], key="view", bind="query-params", on_change="rerun")
-
-
-@st.dialog("Delete this corpus?")
-def confirm_deletion(corpus: CorpusRecord) -> None:
-    """Deleting takes everything along that was made from the corpus."""
-    st.markdown(
-        f"**{plain(corpus.name)}** with {corpus.articles:,} articles, and all triplets, vectors, benchmarks and maps "
-        "made from it. This cannot be undone."
-    )
-    if st.button("Delete", type="primary", icon=":material/delete:"):
-        try:
-            with queries.store().writing() as w:
-                w.corpora.delete(corpus.id)
-        except ThemescopeError as error:
-            st.error(plain(error))
-            return
-        st.rerun()
 
 
 if read.open:
@@ -48,8 +29,8 @@ if listing.open:
             chosen = by_name("Details of", corpora, "corpus-details", lambda c: c.name)
             st.caption(f"Imported {ago(chosen.created)}, language {plain(chosen.language)}")
             articles.report(chosen)
-            if st.button("Delete this corpus …", icon=":material/delete:"):
-                confirm_deletion(chosen)
+            along = f"{chosen.articles:,} articles, and all triplets, vectors, benchmarks and maps made from it"
+            deleting.button("corpus", chosen.name, along, lambda r: r.corpora.delete(chosen.id))
 if bring.open:
     with bring:
         st.caption(

@@ -1,0 +1,63 @@
+"""Stores for pages: empty, and filled once and copied."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+import streamlit as st
+from streamlit.testing.v1 import AppTest
+
+from db.settings import Settings
+from db.store import Store
+from tests.webapp.filled import fill
+
+APP = Path(__file__).parents[2] / "webapp" / "app.py"
+
+
+@pytest.fixture(autouse=True)
+def fresh_caches() -> Iterator[None]:
+    """Each test has a data folder of its own, so nothing may be remembered from the last one."""
+    st.cache_data.clear()
+    st.cache_resource.clear()
+    yield
+    st.cache_data.clear()
+    st.cache_resource.clear()
+
+
+@pytest.fixture(scope="session")
+def filled_file(tmp_path_factory: pytest.TempPathFactory, empty_sqlite_file: Path) -> Path:
+    """A filled SQLite file to copy."""
+    folder = tmp_path_factory.mktemp("filled")
+    shutil.copy(empty_sqlite_file, folder / "themescope.db")
+    store = Store(Settings.in_folder(folder))
+    fill(store)
+    store.close()
+    return folder / "themescope.db"
+
+
+@pytest.fixture
+def filled_store(settings: Settings, filled_file: Path) -> Iterator[Store]:
+    """A store with something of everything; the environment points to it."""
+    settings.home.mkdir(parents=True)
+    shutil.copy(filled_file, settings.home / "themescope.db")
+    store = Store(settings)
+    yield store
+    store.close()
+
+
+@pytest.fixture
+def open_page() -> Callable[..., AppTest]:
+    """Run the app on one page, with query parameters."""
+
+    def run(page: str, **query: str) -> AppTest:
+        at = AppTest.from_file(str(APP), default_timeout=30)
+        for name, value in query.items():
+            at.query_params[name] = value
+        if page != "home":
+            at.switch_page(f"views/{page}.py")
+        return at.run()
+
+    return run

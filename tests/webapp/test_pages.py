@@ -1,0 +1,195 @@
+"""Every page on an empty and on a filled store: it draws, says what to do next, and does what its buttons say."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from core.records import JobStatus
+from db.store import Store
+from tests.webapp.filled import BENCHMARK, CORPUS, HOSTILE, MODEL, SET
+
+PAGES = ("home", "corpora", "triplets", "train", "map", "compare", "jobs")
+VIEWS = {
+    "corpora": ("Read", "All corpora", "Import"),
+    "triplets": ("Look", "All sets", "Build a set"),
+    "train": ("New model", "Models"),
+    "compare": ("Clustering", "Triplet accuracy", "Build a benchmark"),
+}
+EVERY_VIEW = [(page, view) for page in PAGES for view in VIEWS.get(page, ("",))]
+Open = Callable[..., AppTest]
+
+
+def words_of(at: AppTest) -> str:
+    """Everything that stands on a page as text."""
+    kinds = (at.markdown, at.caption, at.text, at.info, at.warning, at.error, at.title, at.header)
+    return "\n".join(str(element.value) for kind in kinds for element in kind)
+
+
+def jobs_of(store: Store, kind: str) -> list[dict[str, object]]:
+    with store.reading() as r:
+        return [dict(job.args) for job in r.jobs.list(status=JobStatus.QUEUED) if job.kind == kind]
+
+
+@pytest.mark.parametrize(("page", "view"), EVERY_VIEW)
+def test_an_empty_store_is_no_error_and_says_what_to_do(
+    page: str, view: str, sqlite_store: Store, open_page: Open
+) -> None:
+    at = open_page(page, **({"view": view} if view else {}))
+    assert not at.exception
+    assert not at.error
+    assert len(at.title) == 1
+
+
+@pytest.mark.parametrize(("page", "view"), EVERY_VIEW)
+def test_a_filled_store_is_shown(page: str, view: str, filled_store: Store, open_page: Open) -> None:
+    at = open_page(page, **({"view": view} if view else {}))
+    assert not at.exception
+    assert not at.error or page == "jobs"
+
+
+def test_the_missing_worker_is_told_on_every_page(sqlite_store: Store, open_page: Open) -> None:
+    for page in PAGES:
+        assert "No worker is running" in words_of(open_page(page))
+
+
+def test_a_worker_that_lives_is_not_called_missing(sqlite_store: Store, open_page: Open) -> None:
+    with sqlite_store.writing() as w:
+        w.workers.beat("vm:1:a", "default")
+    at = open_page("jobs")
+    assert "No worker" not in words_of(at)
+    assert "process 1" in words_of(at)
+
+
+def test_home_shows_what_there_is(filled_store: Store, open_page: Open) -> None:
+    at = open_page("home")
+    assert [m.value for m in at.metric] == ["1", "3", "72", "1", "1"]
+    assert [b.label for b in at.button if b.label][:3] == ["Open the map", "Import files", "Import plain text"]
+    assert at.dataframe[0].value["AMI"][0] == ".400 [.395, .500]"
+
+
+def test_names_of_others_are_never_markdown(filled_store: Store, open_page: Open) -> None:
+    for page in ("jobs", "home", "train"):
+        for element in open_page(page).markdown:
+            assert "*bold*" not in element.value.replace("\\*", "")
+            assert "](http" not in element.value
+
+
+def test_an_article_is_found_by_its_address(filled_store: Store, open_page: Open) -> None:
+    at = open_page("corpora", corpus=CORPUS, article="Nile")
+    assert at.header[0].value == "Nile"
+    assert "10 sentences that triplets may use" in words_of(at)
+    at = open_page("corpora", corpus=CORPUS, article=HOSTILE)
+    assert at.header[0].value.startswith("\\<img")
+
+
+def test_a_search_without_a_hit_says_so(filled_store: Store, open_page: Open) -> None:
+    assert "No article has this in its title" in words_of(open_page("corpora", find="Amazon")).replace("\\", "")
+
+
+def test_a_corpus_is_deleted_only_after_the_question(filled_store: Store, open_page: Open) -> None:
+    at = open_page("corpora", view="All corpora")
+    at.button(key="delete-corpus").click().run()
+    assert "cannot be undone" in words_of(at)
+    with filled_store.reading() as r:
+        assert len(r.corpora.list()) == 1
+    next(b for b in at.button if b.label == "Delete").click().run()
+    with filled_store.reading() as r:
+        assert r.corpora.list() == []
+
+
+def test_triplets_move_by_buttons_and_show_who_was_right(filled_store: Store, open_page: Open) -> None:
+    at = open_page("triplets", set=SET, split="test")
+    assert "Triplet 1 of 4" in words_of(at)
+    assert "right" in words_of(at)
+    following = next(b for b in at.button if b.label == "Next")
+    assert following.proto.shortcut.lower() == "j"
+    following.click().run()
+    assert "Triplet 2 of 4" in words_of(at)
+    assert "wrong" in words_of(at)
+
+
+def test_a_set_is_asked_for_with_its_rules(filled_store: Store, open_page: Open) -> None:
+    at = open_page("triplets", view="Build a set")
+    next(b for b in at.button if b.label == "Build the set").click().run()
+    (args,) = jobs_of(filled_store, "build-triplets")
+    assert args["corpus"] == CORPUS
+    assert '"min_tokens": 5' in str(args["rules_json"])
+
+
+def test_every_method_has_a_form_and_is_queued_from_it(filled_store: Store, open_page: Open) -> None:
+    from core.embedders import REGISTRY
+
+    for card in REGISTRY:
+        at = open_page("train", method=card.title)
+        assert not at.exception, card.id
+        next(b for b in at.button if b.label == "Train").click().run()
+        assert not at.exception, card.id
+    queued = jobs_of(filled_store, "train")
+    assert {args["method"] for args in queued} == set(REGISTRY.ids())
+
+
+def test_a_mistake_is_told_at_the_form(filled_store: Store, open_page: Open) -> None:
+    at = open_page("triplets", view="Build a set")
+    for field in at.number_input:
+        if field.label.startswith("Min tokens"):
+            field.set_value(60)
+    next(b for b in at.button if b.label == "Build the set").click().run()
+    assert "no sentence would be left" in words_of(at)
+    assert jobs_of(filled_store, "build-triplets") == []
+
+
+def test_the_card_of_a_model_shows_its_scores(filled_store: Store, open_page: Open) -> None:
+    at = open_page("train", view="Models", model=MODEL)
+    scores = at.dataframe[1].value
+    assert list(scores["Value with 95 % interval"]) == [".400 [.395, .500]", ".750 [.600, .900]"]
+
+
+def test_comparison_and_missing_combinations(filled_store: Store, open_page: Open) -> None:
+    at = open_page("compare", benchmark=BENCHMARK)
+    table = at.dataframe[0].value
+    assert list(table["Clusterer"]) == ["Iclust", "Random labels"]
+    assert list(table.columns[2:6]) == ["MI", "AMI", "RI", "ARI"]
+    next(b for b in at.button if "missing" in b.label).click().run()
+    (args,) = jobs_of(filled_store, "cluster")
+    assert (args["model"], args["clusterer"], args["benchmark"]) == (MODEL, "kmeans", BENCHMARK)
+
+
+def test_the_map_says_that_it_is_a_sample_and_how_faithful(filled_store: Store, open_page: Open) -> None:
+    said = words_of(open_page("map", corpus=CORPUS)).replace("\\", "")
+    assert "a sample of 72 out of 500 sentences" in said
+    assert "50%" in said
+    assert "All sentences in view" in said
+
+
+def test_a_map_of_one_article_can_be_coloured_by_clusters(filled_store: Store, open_page: Open) -> None:
+    at = open_page("map", corpus=CORPUS, article="Danube")
+    name = f"Iclust of {MODEL}"
+    assert name in at.selectbox(key="colour").options
+    at.selectbox(key="colour").set_value(name).run()
+    assert not at.exception
+    assert list(at.dataframe[0].value["Cluster"].unique()) == ["Cluster 1", "Cluster 2", "Cluster 3"]
+
+
+def test_a_map_is_asked_for(filled_store: Store, open_page: Open) -> None:
+    at = open_page("map", corpus=CORPUS)
+    next(b for b in at.button if b.label == "Draw the map").click().run()
+    (args,) = jobs_of(filled_store, "project")
+    assert (args["corpus"], args["model"], args["titles"]) == (CORPUS, MODEL, [])
+
+
+def test_marked_words_are_counted(filled_store: Store, open_page: Open) -> None:
+    assert "24 sentences marked" in words_of(open_page("map", mark="nile")).replace("\\", "")
+
+
+def test_jobs_say_what_failed_and_try_again(filled_store: Store, open_page: Open) -> None:
+    at = open_page("jobs")
+    assert "There is no \\*triplet set\\*" in words_of(at)
+    next(b for b in at.button if b.label == "Try again").click().run()
+    with filled_store.reading() as r:
+        assert [job.kind for job in r.jobs.list(status=JobStatus.QUEUED)] == ["train"]
+    next(b for b in at.button if b.label == "Cancel").click().run()
+    with filled_store.reading() as r:
+        assert r.jobs.list(status=JobStatus.QUEUED) == []
