@@ -18,7 +18,7 @@ from db import tables as t
 from db.store import Store
 
 ROOT = Path(__file__).resolve().parents[2]
-WORDS = "river stone window garden music market harbour winter letter signal forest engine cloud mirror summer".split()
+WORDS = ("river", "stone", "window", "garden", "music", "market", "harbour", "winter", "letter", "signal", "forest")
 
 
 def article(number: int, sections: int = 6, paragraphs: int = 4) -> str:

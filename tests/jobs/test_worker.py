@@ -1,0 +1,162 @@
+"""A real worker process: killed, stopped, asked to cancel."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from core.records import CorpusRecord, JobRecord, JobStatus
+from core.types import Split
+from db.settings import Settings
+from db.store import Store
+from jobs.commands import cancel, enqueue, worker_alive
+from jobs.foreground import run_here
+from tests.jobs.helpers import get, grow_old, kill, wait_ended, wait_for, worker_process, write_articles
+
+pytestmark = pytest.mark.skipif(os.name == "nt", reason="kill -9 is a matter of POSIX systems")
+
+NET = {
+    "hidden": 16,
+    "attention": 8,
+    "epochs": 8,
+    "batch_size": 16,
+    "patience_stop": 1000,
+    "threads": 1,
+    "vocabulary_limit": 2000,
+    "checkpoint_seconds": 0.2,
+    "precision": "fp32",
+    "device": "cpu",
+}
+
+
+def other_store(folder: Path) -> Store:
+    store = Store(Settings.in_folder(folder))
+    store.migrate()
+    return store
+
+
+def text_of(store: Store, corpus: str) -> tuple[CorpusRecord, str]:
+    """The corpus, and a digest of every row of it."""
+    digest = hashlib.sha256()
+    with store.reading() as r:
+        record = r.corpora.by_name(corpus)
+        for found in r.corpora.iterate(record.id):
+            digest.update(repr(found).encode())
+    return record, digest.hexdigest()
+
+
+def stored(store: Store, corpus: str) -> int:
+    """How many articles of an import are in so far."""
+    with store.reading() as r:
+        for record in r.corpora.list(include_unready=True):
+            if record.name == corpus:
+                return r.corpora.imported_articles(record.id)
+    return 0
+
+
+class TestImport:
+    def test_killed_it_equals_an_undisturbed_import(self, sqlite_store: Store, tmp_path: Path) -> None:
+        args = {"files": [str(write_articles(tmp_path, 1000))], "corpus": "C", "workers": 1}
+        job = enqueue(sqlite_store, "import-corpus", args)
+        with worker_process() as worker:
+            wait_for(lambda: stored(sqlite_store, "C"), every=0.005)
+            kill(worker)
+        assert get(sqlite_store, job.id).status is JobStatus.RUNNING
+        assert 0 < stored(sqlite_store, "C") < 1000
+        with sqlite_store.reading() as r:
+            assert r.corpora.list() == []
+        grow_old(sqlite_store, job.id)
+        with worker_process():
+            row = wait_ended(sqlite_store, job.id)
+        assert (row.status, row.attempt) == (JobStatus.DONE, 2)
+        calm = other_store(tmp_path / "calm")
+        run_here(calm, "import-corpus", args, quiet=True)
+        (_, disturbed), (record, undisturbed) = text_of(sqlite_store, "C"), text_of(calm, "C")
+        assert record.articles == 1000
+        assert row.result["digest"] == record.report["digest"]
+        assert disturbed == undisturbed
+
+    def test_cancelled_it_leaves_nothing(self, sqlite_store: Store, tmp_path: Path) -> None:
+        job = enqueue(sqlite_store, "import-corpus", {"files": [str(write_articles(tmp_path, 1000))], "corpus": "C"})
+        with worker_process():
+            wait_for(lambda: stored(sqlite_store, "C"), every=0.005)
+            asked = time.monotonic()
+            cancel(sqlite_store, job.id)
+            row = wait_ended(sqlite_store, job.id, 5)
+            assert time.monotonic() - asked < 5
+        assert row.status is JobStatus.CANCELLED
+        with sqlite_store.reading() as r:
+            assert r.corpora.list(include_unready=True) == []
+
+
+@pytest.fixture
+def prepared(sqlite_store: Store, tmp_path: Path) -> Store:
+    """A store with a small triplet set."""
+    _prepare(sqlite_store, tmp_path)
+    return sqlite_store
+
+
+def _prepare(store: Store, folder: Path) -> None:
+    run_here(store, "import-corpus", {"files": [str(write_articles(folder, 40))], "corpus": "C"}, quiet=True)
+    run_here(store, "build-triplets", {"corpus": "C", "name": "T"}, quiet=True)
+
+
+def _train(name: str = "net") -> dict[str, Any]:
+    return {"method": "triplets-sen", "name": name, "triplets": "T", "settings_json": json.dumps(NET), "seed": 3}
+
+
+def _weights(store: Store) -> dict[str, bytes]:
+    with store.reading() as r:
+        (model,) = r.models.list()
+    folder = store.artifacts.path(model.artifact)
+    return {path.name: path.read_bytes() for path in folder.glob("*.safetensors")}
+
+
+def _share(store: Store, job: JobRecord) -> float:
+    return get(store, job.id).progress
+
+
+class TestTraining:
+    def test_killed_and_stopped_it_ends_with_the_same_weights(self, prepared: Store, tmp_path: Path) -> None:
+        job = enqueue(prepared, "train", _train())
+        with worker_process() as worker:
+            wait_for(lambda: _share(prepared, job) > 0.05)
+            kill(worker)
+        assert get(prepared, job.id).status is JobStatus.RUNNING
+        grow_old(prepared, job.id)
+        before = _share(prepared, job)
+        with worker_process() as worker:
+            wait_for(lambda: _share(prepared, job) > before + 0.05)
+            assert worker_alive(prepared)
+            asked = time.monotonic()
+            worker.terminate()
+            worker.wait(10)
+            assert time.monotonic() - asked < 5
+        row = get(prepared, job.id)
+        assert (row.status, row.attempt) == (JobStatus.QUEUED, 1)
+        assert not worker_alive(prepared)
+        with worker_process():
+            row = wait_ended(prepared, job.id, 60)
+        assert (row.status, row.attempt) == (JobStatus.DONE, 2)
+        calm = other_store(tmp_path / "calm")
+        _prepare(calm, tmp_path)
+        run_here(calm, "train", _train(), quiet=True)
+        assert _weights(prepared) == _weights(calm)
+
+    def test_test_articles_are_not_among_what_it_learned_from(self, prepared: Store) -> None:
+        from core.embedders.artifact import read_info, saw_title
+
+        small = _train() | {"settings_json": json.dumps(NET | {"epochs": 1})}
+        run_here(prepared, "train", small, quiet=True)
+        with prepared.reading() as r:
+            (model,) = r.models.list()
+            titles = {s: [a.title for a in r.corpora.articles(model.corpus_id, split=s, limit=99)] for s in Split}
+        info = read_info(prepared.artifacts.path(model.artifact))
+        assert any(saw_title(info, title) for title in titles[Split.TRAIN])
+        assert not any(saw_title(info, title) for title in titles[Split.TEST])
