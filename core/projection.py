@@ -67,11 +67,12 @@ def project(vectors: Matrix, config: UmapConfig, seed: int, report: Report) -> P
 
 
 def faithfulness(
-    vectors: Matrix, points: Points, k: int = 15, sample: int = 2000, seed: int = 0, config: UmapConfig | None = None
+    vectors: Matrix, points: Points, k: int = 15, sample: int = 2000, seed: int = 0, metric: str = "cosine"
 ) -> float:
     """Share of the true ``k`` nearest neighbours that are among the ``k`` nearest on the map, 0…1.
 
-    Averaged over ``sample`` random points; neighbours are sought among all. 1 for fewer than three points.
+    ``metric`` is the map's. Averaged over ``sample`` random points; neighbours are sought among all, in the vectors as
+    they are (no components taken). 1 for fewer than three points.
     """
     n = len(points)
     if vectors.shape[0] != n:
@@ -79,7 +80,7 @@ def faithfulness(
     k = min(k, n - 2)
     if k < 1:
         return 1.0
-    rows = _prepared(vectors, config or UmapConfig(), seed)
+    rows = _rows(vectors, metric)
     chosen = np.sort(np.random.default_rng(seed).permutation(n)[:sample])
     true = _others(_nearest(rows, rows[chosen], k + 1)[0], chosen)
     shown = _others(_nearest(np.asarray(points, dtype=np.float32), points[chosen], k + 1)[0], chosen)
@@ -87,16 +88,21 @@ def faithfulness(
     return float(np.mean(kept)) / k
 
 
-def _prepared(vectors: Matrix, config: UmapConfig, seed: int) -> Floats:
-    """Dense rows, of unit length for cosines (then Euclidean neighbours are cosine neighbours)."""
-    from sklearn.decomposition import PCA, TruncatedSVD
+def _rows(vectors: Matrix, metric: str) -> Any:
+    """Rows of unit length for cosines (then Euclidean neighbours are cosine neighbours), dense or CSR."""
     from sklearn.preprocessing import normalize
 
     values = vectors.data if sparse.issparse(vectors) else vectors
     if not np.isfinite(values).all():
         raise DataError("The vectors hold values that are not finite, so no map can be drawn. Embed them again.")
-    rows: Any = normalize(vectors) if config.metric == "cosine" and vectors.shape[0] else vectors
-    wanted = config.reduce_to
+    return normalize(vectors) if metric == "cosine" and vectors.shape[0] else vectors
+
+
+def _prepared(vectors: Matrix, config: UmapConfig, seed: int) -> Floats:
+    """Dense rows, reduced to principal components where there are many points or the input is sparse."""
+    from sklearn.decomposition import PCA, TruncatedSVD
+
+    rows, wanted = _rows(vectors, config.metric), config.reduce_to
     if sparse.issparse(rows) and min(rows.shape) <= wanted:
         rows = rows.toarray()
     if sparse.issparse(rows):
@@ -106,16 +112,16 @@ def _prepared(vectors: Matrix, config: UmapConfig, seed: int) -> Floats:
     return np.ascontiguousarray(rows, dtype=np.float32)
 
 
-def _nearest(rows: Floats, queries: Floats, k: int, report: Report | None = None) -> tuple[Neighbours, Floats]:
+def _nearest(rows: Any, queries: Any, k: int, report: Report | None = None) -> tuple[Neighbours, Floats]:
     """Exact Euclidean neighbours of every query among the rows, nearest first, and their distances."""
     from sklearn.neighbors import NearestNeighbors
 
     index = NearestNeighbors(n_neighbors=k, algorithm="brute").fit(rows)
     found = []
-    for start in range(0, len(queries), _BLOCK):
+    for start in range(0, queries.shape[0], _BLOCK):
         found.append(index.kneighbors(queries[start : start + _BLOCK]))
         if report is not None:
-            done = min(start + _BLOCK, len(queries)) / len(queries)
+            done = min(start + _BLOCK, queries.shape[0]) / queries.shape[0]
             report.progress(done * _SHARE["neighbours"], 1.0, "nearest neighbours")
     return np.concatenate([i for _, i in found]), np.concatenate([d for d, _ in found]).astype(np.float32)
 

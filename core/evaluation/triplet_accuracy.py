@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -14,6 +14,8 @@ from core.protocols import Embedder, Report
 from core.types import Estimate, Ids, Sentence, TripletTexts, Vectors
 
 BATCH = 2048
+Context = Callable[[Sequence[int]], Mapping[int, Sequence[Sentence]]]
+"""Article ids to all sentences of these articles."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,12 +38,18 @@ def accuracy_of_margins(margins: npt.ArrayLike, groups: Ids | None = None, seed:
 
 
 def triplet_accuracy(
-    embedder: Embedder, triplets: TripletTexts, report: Report, seed: int = 0, batch: int = BATCH
+    embedder: Embedder,
+    triplets: TripletTexts,
+    report: Report,
+    seed: int = 0,
+    batch: int = BATCH,
+    context: Context | None = None,
 ) -> TripletAccuracy:
     """Embed the sentences of ``triplets`` and compare distances; every sentence of a batch is embedded once.
 
-    A batch ends between two articles, so that a method which looks at the other sentences of an article sees all of
-    them that the triplets mention. Memory is that of one batch. Raises :class:`DataError` when there are none.
+    A batch ends between two articles, so that a method which looks at the other sentences of an article (tag
+    ``per-article``) sees all of them that the triplets mention, and with ``context`` the whole article. Memory is
+    that of one batch. Raises :class:`DataError` when there are no triplets.
     """
     if len(triplets) == 0:
         raise DataError("There are no triplets to measure. Choose another split or triplet set.")
@@ -49,7 +57,7 @@ def triplet_accuracy(
     done = 0
     report.progress(0, len(triplets), "triplets")
     for rows in _batches(triplets.groups, batch):
-        margins[rows] = _margins(embedder, triplets, rows)
+        margins[rows] = _margins(embedder, triplets, rows, context)
         done += len(rows)
         report.progress(done, len(triplets), "triplets")
     return accuracy_of_margins(margins, triplets.groups, seed)
@@ -68,8 +76,14 @@ def _batches(groups: Ids, batch: int) -> Iterator[npt.NDArray[np.int64]]:
         start = end
 
 
-def _margins(embedder: Embedder, triplets: TripletTexts, rows: npt.NDArray[np.int64]) -> npt.NDArray[np.float32]:
+def _margins(
+    embedder: Embedder, triplets: TripletTexts, rows: npt.NDArray[np.int64], context: Context | None
+) -> npt.NDArray[np.float32]:
     places: dict[tuple[int, str], int] = {}
+    if context is not None:
+        known = context([int(group) for group in np.unique(triplets.groups[rows]) if group != -1])
+        keys = ((group, sentence.text) for group, article in known.items() for sentence in article)
+        places = {key: place for place, key in enumerate(dict.fromkeys(keys))}
     index = np.empty((3, len(rows)), dtype=np.int64)
     for column, texts in enumerate((triplets.pivots, triplets.positives, triplets.negatives)):
         for i, row in enumerate(rows):

@@ -66,6 +66,22 @@ def test_triplets_without_articles_are_cut_anywhere() -> None:
     assert len(embedder.calls) == 3 and found.estimate.n == 25
 
 
+def test_context_is_embedded_with_its_article() -> None:
+    embedder = Numbers()
+    asked: list[list[int]] = []
+
+    def context(groups: Sequence[int]) -> dict[int, list[Sentence]]:
+        asked.append(list(groups))
+        return {group: [Sentence(str(100 + group)), Sentence("0")] for group in groups}
+
+    rows = [(0, 1, 5, 3), (0, 5, 1, 4), (0, 1, 2, -1)]
+    found = triplet_accuracy(embedder, triplets(rows), Silent(), context=context)
+    np.testing.assert_array_equal(found.correct, [1.0, 0.0, 1.0])
+    assert asked == [[3, 4]]
+    texts = {(s.article_id, s.text) for s in embedder.calls[0]}
+    assert {(3, "103"), (3, "0"), (3, "5"), (4, "104"), (-1, "2")} < texts and len(texts) == len(embedder.calls[0])
+
+
 def test_cancel_between_batches() -> None:
     class Stop(Silent):
         def progress(self, done: float, total: float, message: str = "") -> None:
