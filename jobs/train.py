@@ -33,16 +33,13 @@ class TrainConfig(JobConfig):
     seed: int = option(0, "Seed of everything random.", low=0)
 
     def validate(self) -> None:
-        """The method must exist, its settings make sense, and what it learns from be named."""
+        """The method must exist, its settings make sense, and triplets be named if it learns from them."""
         from core.embedders import REGISTRY as METHODS
 
         self.require("method", "name")
         check_settings(METHODS, self.method, self.settings_json)
-        tags = METHODS.get(self.method).tags
-        if "needs-triplets" in tags and not self.triplets:
+        if "needs-triplets" in METHODS.get(self.method).tags and not self.triplets:
             raise ConfigError(f"{self.method!r} learns from triplets. Name a triplet set.")
-        if "needs-sentences" in tags and not (self.corpus or self.triplets):
-            raise ConfigError(f"{self.method!r} learns from running text. Name a corpus.")
 
     def title(self) -> str:
         """Names the method, the data and the model."""

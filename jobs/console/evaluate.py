@@ -9,6 +9,7 @@ from typing import Any
 import click
 
 from core.clusterers import REGISTRY as CLUSTERERS
+from core.errors import ReadError
 from core.evaluation import REGISTRY as METRICS
 from jobs.console.resolve import benchmark_for, looks_like_file, model_for
 from jobs.console.shell import Shell, common, pass_shell, settings_json, settings_option
@@ -61,6 +62,8 @@ def triplets(shell: Shell, source: str, methods: tuple[str, ...], split: str) ->
     """Triplet accuracy on SOURCE: a triplet set, or a CSV file with the columns Sentence1, Sentence2, Sentence3."""
     corpus = ""
     if looks_like_file(source):
+        if not Path(source).is_file():
+            raise ReadError(source, "this file does not exist.")
         where: dict[str, str] = {"file": str(Path(source).absolute())}
     else:
         with shell.store.reading() as r:

@@ -1,0 +1,157 @@
+"""The command line: what it prints, and what it exits with."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner, Result
+
+from db.store import Store
+from jobs.cli import main
+from jobs.control import enqueue
+from tests.jobs.helpers import ROOT, write_articles
+
+pytestmark = pytest.mark.usefixtures("sqlite_store")
+
+
+def call(*args: str | Path) -> Result:
+    return CliRunner().invoke(main, [str(a) for a in args])
+
+
+def call_json(*args: str | Path) -> dict[str, Any]:
+    result = call(*args, "--json")
+    assert result.exit_code == 0, result.stderr
+    value: dict[str, Any] = json.loads(result.stdout)
+    return value
+
+
+@pytest.fixture
+def corpus(tmp_path: Path) -> str:
+    call_json("import", write_articles(tmp_path, 30), "--corpus", "C")
+    return "C"
+
+
+def test_the_whole_way(corpus: str) -> None:
+    assert call_json("triplets", corpus, "--name", "T", "--set", "profile=max-signal")["triplets"] == "T"
+    assert call_json("train", "mean-vectors", "--set", "vocabulary_limit=2000")["model"] == "mean-vectors"
+    assert call_json("embed", corpus, "--method", "mean-vectors")["embedded"] == 30
+    accuracy = call_json("evaluate", "triplets", "T", "--method", "mean-vectors", "--method", "tfidf")
+    assert [row["model"] for row in accuracy["rows"]] == ["mean-vectors", "tfidf"]
+    scores = call_json(
+        "evaluate", "scb", corpus, "--method", "tfidf", "--clusterer", "random", "--clusterer", "kmeans",
+        "--split", "train", "--seed", "1",
+    )  # fmt: skip
+    assert [(row["model"], row["clusterer"]) for row in scores["rows"]] == [("", "random"), ("tfidf", "kmeans")]
+    drawn = call_json("map", corpus, "--method", "mean-vectors", "--article", "Article 3", "--set", "epochs=5")
+    assert drawn["points"] == 49
+    for what in ("corpora", "triplets", "models", "benchmarks", "runs", "maps"):
+        assert len(call_json("list", what)[what]) >= 1
+    assert len(call_json("jobs", "list")["jobs"]) >= 9
+
+
+def test_text_output_has_means_and_intervals(corpus: str) -> None:
+    result = call("evaluate", "scb", corpus, "--method", "tfidf", "--clusterer", "kmeans", "--split", "train")
+    assert result.exit_code == 0
+    assert "tfidf" in result.stdout and "AMI" in result.stdout
+    assert "means over" in result.stdout and "[0." in result.stdout
+
+
+def test_a_published_benchmark_file(tmp_path: Path) -> None:
+    rows = ["Article Title,Sentence,SectionTitle,Article Link"]
+    for section in ("Rivers", "Markets", "Engines"):
+        rows += [f"Town,The {section.lower()} of the town are {i} years old.,{section},http://x" for i in range(6)]
+    path = tmp_path / "scb.csv"
+    path.write_text("\n".join(rows), encoding="utf-8")
+    for _ in range(2):
+        result = call_json("evaluate", "scb", path, "--method", "tfidf", "--clusterer", "kmeans")
+        assert result["corpus"] == "scb"
+        assert result["rows"][0]["scores"]["ami"]["n"] == 1
+    assert result["rows"][0]["cached"]
+    assert len(call_json("list", "corpora")["corpora"]) == 1
+
+
+@pytest.mark.parametrize("what", ["methods", "clusterers", "readers", "metrics", "jobs"])
+def test_list_what_is_registered(what: str) -> None:
+    rows = call_json("list", what)[what]
+    assert all(row["id"] and row["summary"] for row in rows)
+    assert rows[0]["id"] in call("list", what).stdout
+
+
+def test_background_leaves_the_work_to_a_worker(tmp_path: Path, sqlite_store: Store) -> None:
+    queued = call_json("import", write_articles(tmp_path, 3), "--corpus", "C", "--background")
+    assert queued["status"] == "queued"
+    assert call_json("list", "corpora") == {"corpora": []}
+    assert call("jobs", "list").stdout.rstrip().endswith("themescope worker")
+    assert call_json("jobs", "cancel", str(queued["job"]))["status"] == "cancelled"
+    assert call_json("jobs", "retry", str(queued["job"]))["status"] == "queued"
+    assert call("jobs", "show", str(queued["job"])).exit_code == 0
+
+
+def test_watch_exits_like_the_job(sqlite_store: Store, tmp_path: Path) -> None:
+    job = enqueue(sqlite_store, "import-corpus", {"files": [str(tmp_path / "x")], "corpus": "C"})
+    call("jobs", "cancel", str(job.id))
+    assert call("jobs", "watch", str(job.id)).exit_code == 130
+    assert call("jobs", "delete", str(job.id)).exit_code == 0
+    assert call("jobs", "show", str(job.id)).exit_code == 2
+
+
+def test_doctor(sqlite_store: Store, tmp_path: Path) -> None:
+    result = call("doctor")
+    assert result.exit_code == 0 and "Everything is in order." in result.stdout
+    enqueue(sqlite_store, "import-corpus", {"files": [str(tmp_path / "x")], "corpus": "C"})
+    value = call("doctor", "--json")
+    assert value.exit_code == 1
+    (problem,) = [check for check in json.loads(value.stdout)["checks"] if not check["ok"]]
+    assert (problem["name"], "1 jobs wait" in problem["found"]) == ("worker", True)
+
+
+BAD = {
+    "no such command": (["relabel"], 2, "No such command"),
+    "missing option": (["import", "x.txt"], 2, "--corpus"),
+    "absent file": (["import", "x.txt", "--corpus", "C"], 2, "x.txt: this file does not exist."),
+    "unknown corpus": (["triplets", "nothing"], 2, "There is no corpus called 'nothing'."),
+    "unknown setting": (["triplets", "C", "--set", "profil=all"], 2, "Did you mean 'profile'"),
+    "no pair": (["triplets", "C", "--set", "profile"], 2, "--set takes NAME=VALUE"),
+    "unknown method": (["train", "tf-idf"], 2, "Did you mean 'tfidf'"),
+    "no triplets": (["train", "triplets-sen"], 2, "learns from triplets"),
+    "no model yet": (["embed", "C", "--method", "triplets-sen"], 2, "themescope train triplets-sen --triplets SET"),
+    "unknown clusterer": (["evaluate", "scb", "C", "--method", "tfidf", "--clusterer", "kmean"], 2, "'kmeans'"),
+    "absent CSV": (["evaluate", "triplets", "none.csv", "--method", "tfidf"], 2, "none.csv"),
+    "no such job": (["jobs", "cancel", "99"], 2, "99"),
+}
+
+
+@pytest.mark.parametrize("case", BAD)
+def test_bad_input(case: str) -> None:
+    args, code, sentence = BAD[case]
+    result = call(*args)
+    assert result.exit_code == code
+    assert sentence in result.stderr
+    assert "Traceback" not in result.output
+
+
+def test_error_as_json() -> None:
+    result = call("triplets", "nothing", "--json")
+    assert result.exit_code == 2
+    assert json.loads(result.stdout)["error"].startswith("There is no corpus")
+
+
+def test_unreachable_store(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("DATABASE_URL", "postgresql://nobody@127.0.0.1:1/none")
+    result = call("list", "corpora")
+    assert result.exit_code == 1
+    assert "Traceback" not in result.output and result.stderr.count("\n") == 1
+
+
+def test_as_a_program(tmp_path: Path) -> None:
+    env = {**os.environ, "PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1"}
+    command = [sys.executable, "-m", "jobs.cli", "import", str(write_articles(tmp_path, 2)), "--corpus", "P", "--json"]
+    done = subprocess.run(command, env=env, cwd=tmp_path, capture_output=True, text=True, check=False, timeout=60)
+    assert done.returncode == 0
+    assert json.loads(done.stdout)["articles"] == 2

@@ -1,0 +1,282 @@
+"""Every kind of job on a small corpus: results, caching, and the sentence that bad input gets."""
+
+from __future__ import annotations
+
+import bz2
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from core.errors import (
+    ArtifactError,
+    ConfigError,
+    DataError,
+    DuplicateNameError,
+    ReadError,
+    ThemescopeError,
+    UnknownNameError,
+)
+from core.records import JobStatus
+from core.types import Split
+from db.store import Store
+from jobs.commands import check_job
+from jobs.foreground import run_here
+from jobs.sweep import OLD, sweep
+from tests.jobs.helpers import write_articles
+
+TINY = {"vocabulary_limit": 2000}
+
+
+def do(store: Store, kind: str, /, **args: Any) -> dict[str, Any]:
+    return run_here(store, kind, args, quiet=True)
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return write_articles(tmp_path_factory.mktemp("files"), 30)
+
+
+@pytest.fixture
+def corpus(sqlite_store: Store, files: Path) -> Store:
+    """A store with the corpus "C"."""
+    do(sqlite_store, "import-corpus", files=[str(files)], corpus="C")
+    return sqlite_store
+
+
+@pytest.fixture
+def modelled(corpus: Store) -> Store:
+    """A store with triplets, a benchmark over all splits, and a model."""
+    do(corpus, "build-triplets", corpus="C", name="T")
+    splits = [split.value for split in Split]
+    do(corpus, "build-benchmark", corpus="C", name="B", splits=splits)
+    do(corpus, "train", method="mean-vectors", name="M", settings_json=json.dumps(TINY))
+    return corpus
+
+
+class TestImport:
+    def test_counts_and_report(self, corpus: Store, files: Path) -> None:
+        with corpus.reading() as r:
+            record = r.corpora.by_name("C")
+        assert (record.articles, record.sections, record.sentences) == (30, 30 * 7, 30 * (1 + 6 * 4 * 2))
+        assert record.report["files"] == [files.name]
+        assert record.report["readers"] == ["headed-text"]
+
+    def test_digest_does_not_depend_on_the_order_of_files(self, sqlite_store: Store, tmp_path: Path) -> None:
+        one, other = tmp_path / "1.txt", tmp_path / "2.txt"
+        one.write_text("= A =\n\nOne sentence here.\n", encoding="utf-8")
+        other.write_text("= B =\n\nAnother sentence here.\n", encoding="utf-8")
+        ahead = do(sqlite_store, "import-corpus", files=[str(one), str(other)], corpus="X")
+        back = do(sqlite_store, "import-corpus", files=[str(other), str(one)], corpus="Y")
+        assert ahead["digest"] == back["digest"]
+
+    def test_a_broken_file_leaves_the_store_as_it_was(self, corpus: Store, files: Path, tmp_path: Path) -> None:
+        good = write_articles(tmp_path, 200)
+        broken = tmp_path / "broken.txt.bz2"
+        broken.write_bytes(bz2.compress(good.read_bytes())[:-40])
+        with pytest.raises(ReadError, match=r"broken\.txt\.bz2"):
+            do(corpus, "import-corpus", files=[str(good), str(broken)], corpus="New")
+        with corpus.reading() as r:
+            assert [c.name for c in r.corpora.list(include_unready=True)] == ["C"]
+            assert r.corpora.count_articles(r.corpora.by_name("C").id) == 30
+            (failed,) = r.jobs.list(status=JobStatus.FAILED)
+        assert "broken.txt.bz2" in failed.error and failed.traceback == ""
+
+    def test_a_taken_name(self, corpus: Store, files: Path) -> None:
+        with pytest.raises(DuplicateNameError, match="corpus called 'C' exists already"):
+            do(corpus, "import-corpus", files=[str(files)], corpus="C")
+        with corpus.reading() as r:
+            assert r.corpora.by_name("C").articles == 30
+
+    def test_what_a_dead_import_left_is_replaced_and_swept(
+        self, sqlite_store: Store, files: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        for name in ("C", "Gone"):
+            with sqlite_store.writing() as w:
+                w.corpora.create(name, "en")
+        assert do(sqlite_store, "import-corpus", files=[str(files)], corpus="C")["articles"] == 30
+        assert sweep(sqlite_store) == []
+        monkeypatch.setattr("jobs.sweep.OLD", OLD * 0)
+        assert sweep(sqlite_store) == ["Gone"]
+
+    def test_nothing_in_the_file(self, sqlite_store: Store, tmp_path: Path) -> None:
+        path = tmp_path / "empty.jsonl"
+        path.write_text("", encoding="utf-8")
+        with pytest.raises(ThemescopeError, match=r"empty\.jsonl"):
+            do(sqlite_store, "import-corpus", files=[str(path)], corpus="E")
+        with sqlite_store.reading() as r:
+            assert r.corpora.list(include_unready=True) == []
+
+
+class TestTriplets:
+    def test_counts_and_cache(self, corpus: Store) -> None:
+        first = do(corpus, "build-triplets", corpus="C", name="T", seed=4)
+        again = do(corpus, "build-triplets", corpus="C", name="other name", seed=4)
+        assert (first["cached"], again["cached"], again["triplets"]) == (False, True, "T")
+        with corpus.reading() as r:
+            stored = sum(r.triplets.count(first["triplet_set_id"], split) for split in Split)
+        assert stored == first["counts"]["triplets"]["total"] > 100
+
+    def test_only_the_splits_that_are_asked_for(self, corpus: Store) -> None:
+        made = do(corpus, "build-triplets", corpus="C", name="T", splits=["test"])
+        assert made["counts"]["triplets"]["train"] == 0 < made["counts"]["triplets"]["test"]
+
+    def test_titles(self, corpus: Store) -> None:
+        made = do(corpus, "build-triplets", corpus="C", name="titles", kind="titles")
+        with corpus.reading() as r:
+            texts = r.triplets.texts(made["triplet_set_id"], Split.TRAIN, limit=1)
+        assert texts.positives[0].startswith("Article ")
+
+    def test_articles_that_give_nothing(self, sqlite_store: Store, tmp_path: Path) -> None:
+        path = write_articles(tmp_path, 5, sections=2)
+        do(sqlite_store, "import-corpus", files=[str(path)], corpus="short")
+        with pytest.raises(DataError, match="0 of 5 articles have enough sections"):
+            do(sqlite_store, "build-triplets", corpus="short", name="T")
+        with sqlite_store.reading() as r:
+            assert r.triplets.list(include_unready=True) == []
+
+
+class TestModels:
+    def test_the_same_fit_is_found(self, modelled: Store) -> None:
+        again = do(modelled, "train", method="mean-vectors", name="N", settings_json=json.dumps(TINY))
+        assert (again["cached"], again["model"]) == (True, "M")
+        other = do(modelled, "train", method="mean-vectors", name="M", settings_json='{"vocabulary_limit": 1000}')
+        assert (other["cached"], other["model"]) == (False, "M 2")
+
+    def test_a_saved_model_comes_in_once(self, modelled: Store) -> None:
+        with modelled.reading() as r:
+            folder = modelled.artifacts.path(r.models.by_name("M").artifact)
+        first = do(modelled, "add-model", folder=str(folder), name="shipped")
+        again = do(modelled, "add-model", folder=str(folder), name="shipped")
+        assert (first["cached"], again["cached"], again["model"]) == (False, True, "shipped")
+        with modelled.reading() as r:
+            assert r.models.by_name("shipped").method == "mean-vectors"
+
+    def test_no_model_in_the_folder(self, sqlite_store: Store, tmp_path: Path) -> None:
+        with pytest.raises(ArtifactError, match=r"has no model\.json"):
+            do(sqlite_store, "add-model", folder=str(tmp_path), name="X")
+
+    def test_embedding_skips_what_is_there(self, modelled: Store) -> None:
+        first, again = (do(modelled, "embed", corpus="C", model="M") for _ in range(2))
+        assert (first["embedded"], first["cached"]) == (30, False)
+        assert (again["embedded"], again["cached"]) == (0, True)
+        with modelled.reading() as r:
+            model, article = r.models.by_name("M"), r.corpora.articles(1, limit=1)[0]
+            block = r.embeddings.get(model.id, [article.id])[article.id]
+        assert block.shape == (article.sentences, 50)
+
+    def test_sparse_vectors_stay_sparse(self, corpus: Store) -> None:
+        from scipy import sparse
+
+        do(corpus, "train", method="tfidf", name="tfidf", corpus="C")
+        do(corpus, "embed", corpus="C", model="tfidf")
+        with corpus.reading() as r:
+            (block,) = r.embeddings.get(r.models.by_name("tfidf").id, [1]).values()
+        assert sparse.issparse(block)
+
+
+class TestScores:
+    def test_triplet_accuracy_with_margins(self, modelled: Store) -> None:
+        first, again = (do(modelled, "evaluate-triplets", model="M", triplets="T") for _ in range(2))
+        assert (first["cached"], again["cached"]) == (False, True)
+        assert first["scores"] == again["scores"]
+        with modelled.reading() as r:
+            ids, margins = r.runs.margins(first["run_id"], Split.TEST)
+            rows = r.triplets.rows(r.triplets.by_name("T").id, Split.TEST)
+        assert np.array_equal(ids, rows.ids)
+        accuracy = np.where(margins == 0, 0.5, margins > 0).mean()
+        assert first["scores"]["triplet accuracy"]["value"] == pytest.approx(accuracy)
+
+    def test_triplets_from_a_file(self, modelled: Store, tmp_path: Path) -> None:
+        path = tmp_path / "t.csv"
+        path.write_text(
+            "Sentence1,Sentence2,Sentence3\nriver water,water river,music\nstone rock,rock stone,market\n",
+            encoding="utf-8",
+        )
+        result = do(modelled, "evaluate-triplets", model="M", file=str(path))
+        assert result["scores"]["triplet accuracy"]["value"] == 1.0
+        assert result["triplets"] == 2
+
+    def test_clustering_is_scored_by_article_and_in_total(self, modelled: Store) -> None:
+        first, again = (do(modelled, "cluster", model="M", clusterer="iclust", benchmark="B") for _ in range(2))
+        assert (first["cached"], again["cached"]) == (False, True)
+        assert first["scores"]["ami"]["value"] > 0.2
+        assert first["scores"]["ami"]["n"] == 30
+        with modelled.reading() as r:
+            labels = r.runs.labels(first["run_id"])
+            items = r.benchmarks.items(r.benchmarks.by_name("B").id)
+            each = [s.value for s in r.runs.scores([first["run_id"]], per_article=True) if s.metric == "ami"]
+        assert {item.article_id: len(item.truth) for item in items} == {a: len(x) for a, x in labels.items()}
+        assert np.mean(each) == pytest.approx(first["scores"]["ami"]["value"])
+
+    def test_random_labels_need_no_model(self, modelled: Store) -> None:
+        result = do(modelled, "cluster", clusterer="random", benchmark="B")
+        assert abs(result["scores"]["ami"]["value"]) < 0.1
+        assert (result["model"], result["articles_seen_in_training"]) == ("", 0)
+
+    def test_articles_that_a_model_knows_are_counted(self, modelled: Store) -> None:
+        do(modelled, "train", method="tfidf", name="t", corpus="C", settings_json='{"scope": "corpus"}')
+        result = do(modelled, "cluster", model="t", clusterer="kmeans", benchmark="B")
+        with modelled.reading() as r:
+            assert result["articles_seen_in_training"] == r.corpora.count_articles(1, split=Split.TRAIN) > 0
+
+    def test_benchmark_is_found_again(self, modelled: Store) -> None:
+        again = do(modelled, "build-benchmark", corpus="C", name="B2", splits=[split.value for split in Split])
+        assert (again["cached"], again["benchmark"]) == (True, "B")
+
+
+class TestMaps:
+    def test_a_sample_says_from_how_many(self, modelled: Store) -> None:
+        settings = json.dumps({"epochs": 5})
+        first, again = (
+            do(modelled, "project", corpus="C", model="M", limit=80, settings_json=settings) for _ in range(2)
+        )
+        assert (first["points"], first["sampled_from"]) == (80, 30 * 49)
+        assert (first["cached"], again["cached"]) == (False, True)
+        with modelled.reading() as r:
+            ids = r.maps.points(first["map_id"]).sentence_ids
+            assert len(r.corpora.sentences_by_id(ids)) == len(set(ids.tolist())) == 80
+
+    def test_one_article_by_title(self, modelled: Store) -> None:
+        settings = json.dumps({"epochs": 5})
+        made = do(modelled, "project", corpus="C", model="M", titles=["Article 7"], settings_json=settings)
+        assert (made["map"], made["points"]) == ("Article 7 · M", 49)
+        with pytest.raises(UnknownNameError, match="no article called 'Article 77'"):
+            do(modelled, "project", corpus="C", model="M", titles=["Article 77"])
+
+
+BAD = {
+    "no file": ("import-corpus", {"corpus": "X"}, "'files' is missing"),
+    "absent file": ("import-corpus", {"files": ["nowhere.txt"], "corpus": "X"}, "nowhere.txt: this file does not exist"),
+    "no language": ("import-corpus", {"files": ["FILE"], "corpus": "X", "language": "tlh"}, "tlh"),
+    "unknown reader": ("import-corpus", {"files": ["FILE"], "corpus": "X", "reader": "docx"}, "no reader called 'docx'"),
+    "unknown corpus": ("build-triplets", {"corpus": "D", "name": "T"}, "no corpus called 'D'. Known: C"),
+    "unknown split": ("build-triplets", {"corpus": "C", "name": "T", "splits": ["dev"]}, "not 'dev'"),
+    "settings are no JSON": ("train", {"method": "tfidf", "name": "x", "corpus": "C", "settings_json": "{"}, "not valid"),
+    "unknown setting": ("build-triplets", {"corpus": "C", "name": "T", "rules_json": '{"minimum": 3}'}, "minimum"),
+    "no triplets": ("train", {"method": "triplets-sen", "name": "x"}, "learns from triplets"),
+    "unknown method": ("train", {"method": "tf-idf", "name": "x"}, "Did you mean 'tfidf'"),
+    "no model": ("cluster", {"clusterer": "kmeans", "benchmark": "B"}, "Name the model"),
+    "seed": ("build-triplets", {"corpus": "C", "name": "T", "seed": -1}, "seed must be at least 0"),
+    "set and file": ("evaluate-triplets", {"model": "M", "triplets": "T", "file": "x"}, "either a triplet set or a CSV"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", BAD)
+def test_bad_input_gets_a_sentence(case: str, sqlite_store: Store, files: Path) -> None:
+    with sqlite_store.writing() as w:
+        w.corpora.finish(w.corpora.create("C", "en").id, {})
+    kind, args, sentence = BAD[case]
+    if args.get("files") == ["FILE"]:
+        args = args | {"files": [str(files)]}
+    with pytest.raises(ThemescopeError) as caught:
+        do(sqlite_store, kind, **args)
+    assert sentence in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_arguments_are_checked_when_a_job_is_queued() -> None:
+    with pytest.raises(ConfigError, match="'corpus' is missing"):
+        check_job("embed", {"model": "M"})
