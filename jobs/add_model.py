@@ -46,7 +46,7 @@ def run(args: AddModelConfig, context: JobContext) -> dict[str, Any]:
     if existing is not None:
         return {"model": existing.name, "model_id": existing.id, "digest": digest, "cached": True}
     context.progress(0.9, 1, "Entering the model")
-    with store.writing() as w:
+    with context.writing() as w:
         record = w.models.add(
             name=w.models.usable_name(args.name),
             method=info["method"],

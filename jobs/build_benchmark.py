@@ -57,7 +57,7 @@ def run(args: BenchmarkConfig, context: JobContext) -> dict[str, Any]:
             "benchmark. Use more splits, relax the rules, or import more articles."
         )
     context.progress(0.9, 1, f"Storing {len(items):,} articles")
-    with store.writing() as w:
+    with context.writing() as w:
         record = w.benchmarks.add(corpus.id, args.name, config, digest, counts, items)
     return _result(record, cached=False)
 

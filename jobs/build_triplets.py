@@ -9,7 +9,6 @@ from core.config import option
 from core.errors import DataError, DuplicateNameError, UnknownNameError
 from core.records import CorpusRecord, TripletRows, TripletSetRecord
 from core.types import Split
-from db.store import Store
 from jobs.articles import StoredArticles, ready_corpus, splits_of, titles_of
 from jobs.config import JobConfig, rules_of
 from jobs.context import JobContext
@@ -54,32 +53,32 @@ def run(args: TripletsConfig, context: JobContext) -> dict[str, Any]:
     config = rules.to_dict() | {"splits": [s.value for s in splits]}
     if args.without:
         config |= {"without": sorted(args.without)}
-    existing = _existing(store, corpus, args, config)
+    existing = _existing(context, corpus, args, config)
     if existing is not None:
         return _result(existing, cached=True)
     articles = StoredArticles(store, corpus, splits, without=titles_of(store, args.without))
     sampled = sample_triplets(articles, args.kind, rules, args.seed, context.part(0.0, 0.8, "Sampling"))
     if len(sampled) == 0:
         raise DataError(_nothing(corpus, sampled.counts))
-    with store.writing() as w:
+    with context.writing() as w:
         record = w.triplets.create(corpus.id, args.name, args.kind, config, args.seed, sampled.digest())
     try:
         _add(context, record.id, sampled.rows)
     except Exception:
-        with store.writing() as w:
+        with context.writing() as w:
             w.triplets.delete(record.id)
         raise
-    with store.writing() as w:
+    with context.writing() as w:
         w.triplets.finish(record.id, sampled.counts)
     with store.reading() as r:
         return _result(r.triplets.get(record.id), cached=False)
 
 
 def _existing(
-    store: Store, corpus: CorpusRecord, args: TripletsConfig, config: dict[str, Any]
+    context: JobContext, corpus: CorpusRecord, args: TripletsConfig, config: dict[str, Any]
 ) -> TripletSetRecord | None:
     """The set that was asked for, if it is there; what a killed attempt left under the name is removed."""
-    with store.reading() as r:
+    with context.store.reading() as r:
         for found in r.triplets.list(corpus.id):
             if found.ready and (found.kind, found.seed, dict(found.config)) == (args.kind, args.seed, config):
                 return found
@@ -89,7 +88,7 @@ def _existing(
             return None
     if taken.ready:
         raise DuplicateNameError("triplet set", args.name)
-    with store.writing() as w:
+    with context.writing() as w:
         w.triplets.delete(taken.id)
     return None
 
@@ -100,7 +99,7 @@ def _add(context: JobContext, set_id: int, rows: dict[Split, TripletRows]) -> No
     for split, part in rows.items():
         for start in range(0, len(part.pivots), BATCH_ROWS):
             piece = TripletRows(*(getattr(part, name)[start : start + BATCH_ROWS] for name in TripletRows.__slots__))
-            with context.store.writing() as w:
+            with context.writing() as w:
                 w.triplets.add(set_id, split, piece)
             done += len(piece.pivots)
             context.progress(0.8 + 0.2 * done / total, 1.0, f"{done:,} of {total:,} triplets stored")

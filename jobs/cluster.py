@@ -56,15 +56,15 @@ def run(args: ClusterConfig, context: JobContext) -> dict[str, Any]:
     no_vectors = "no-vectors" in CLUSTERERS.get(args.clusterer).tags
     model = None if no_vectors else find_model(store, args.model)
     config = CLUSTERERS.configure(args.clusterer, settings_of(args.settings_json))
-    work = _Work(store, benchmark, model, args.clusterer, config, args.seed)
+    work = _Work(context, benchmark, model, args.clusterer, config, args.seed)
     with store.reading() as r:
         existing = r.runs.by_digest(work.digest)
         items = r.benchmarks.items(benchmark.id)
     if existing is not None:
         return work.result(existing, cached=True)
-    work.embed(items, context)
+    work.embed(items)
     begun = time.monotonic()
-    labels = work.cluster(items, context)
+    labels = work.cluster(items)
     seconds = time.monotonic() - begun
     context.progress(0.97, 1, "Scoring")
     return work.result(work.keep(items, labels, seconds), cached=False)
@@ -72,12 +72,17 @@ def run(args: ClusterConfig, context: JobContext) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class _Work:
-    store: Store
+    context: JobContext
     benchmark: BenchmarkRecord
     model: ModelRecord | None
     clusterer: str
     config: Config
     seed: int
+
+    @property
+    def store(self) -> Store:
+        """The store of the job."""
+        return self.context.store
 
     @property
     def digest(self) -> str:
@@ -91,19 +96,19 @@ class _Work:
             seed=self.seed,
         )
 
-    def embed(self, items: Sequence[BenchmarkItem], context: JobContext) -> None:
+    def embed(self, items: Sequence[BenchmarkItem]) -> None:
         """Make sure that the articles of the benchmark have vectors."""
         if self.model is not None:
             with self.store.reading() as r:
                 articles = r.corpora.articles_by_id([item.article_id for item in items])
-            embed_articles(self.store, self.model, list(articles.values()), context.part(0.0, 0.5))
+            embed_articles(self.context, self.model, list(articles.values()), self.context.part(0.0, 0.5))
 
-    def cluster(self, items: Sequence[BenchmarkItem], context: JobContext) -> list[Labels]:
+    def cluster(self, items: Sequence[BenchmarkItem]) -> list[Labels]:
         """Labels of every item, with as many clusters as the article has sections."""
         from core.pipeline import cluster_items
 
         pairs = ((item.truth, x) for item, x in self._matrices(items))
-        report = context.part(0.5, 0.97, "Clustering")
+        report = self.context.part(0.5, 0.97, "Clustering")
         return cluster_items(pairs, self.clusterer, self.config, self.seed, 0, report, total=len(items))
 
     def _matrices(self, items: Sequence[BenchmarkItem]) -> Iterator[tuple[BenchmarkItem, Matrix | None]]:
@@ -127,7 +132,7 @@ class _Work:
         scores = score_labels([item.truth for item in items], labels)
         records = _score_records([item.article_id for item in items], scores)
         assignments = {item.article_id: part for item, part in zip(items, labels, strict=True)}
-        with self.store.writing() as w:
+        with self.context.writing() as w:
             return w.runs.add(
                 kind="clustering",
                 digest=self.digest,

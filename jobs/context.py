@@ -8,14 +8,15 @@ from __future__ import annotations
 
 import logging
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from enum import Enum
 from pathlib import Path
 
 from core.errors import Cancelled
 from core.protocols import Report
 from core.records import JobRecord, MetricPoint
-from db.store import Store
+from db.store import Store, Unit
 
 logger = logging.getLogger(__name__)
 
@@ -92,6 +93,18 @@ class JobContext:
         """Raise if the job was asked to stop."""
         if self._stop is not None:
             raise self._stop.value()
+
+    @contextmanager
+    def writing(self) -> Iterator[Unit]:
+        """A transaction of the store that only the job's owner gets through.
+
+        A worker that was thought dead (or is shutting down) and comes back in the middle of its work would otherwise
+        write what another worker is writing as well. Raises :class:`OwnershipLost`; nothing is written then.
+        """
+        with self.store.writing() as w:
+            if not w.jobs.beat(self.job_id, self.owner).owned:
+                raise OwnershipLost
+            yield w
 
     def beat(self) -> None:
         """Write progress and metrics to the row, and learn whether to stop. Called from the heart's thread."""

@@ -33,7 +33,7 @@ def run(args: EmbedConfig, context: JobContext) -> dict[str, Any]:
     corpus, model = ready_corpus(context.store, args.corpus), find_model(context.store, args.model)
     with context.store.reading() as r:
         articles = r.corpora.articles(corpus.id, limit=corpus.articles)
-    new = embed_articles(context.store, model, articles, context)
+    new = embed_articles(context, model, articles, context)
     return {
         "corpus": corpus.name,
         "model": model.name,

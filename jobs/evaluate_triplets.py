@@ -91,7 +91,7 @@ def _on_set(args: EvaluateTripletsConfig, model: ModelRecord, context: JobContex
     begun = time.monotonic()
     accuracy = triplet_accuracy(embedder, texts, report=context.part(0.02, 0.98))
     scores = [total(METRIC, accuracy.estimate), *_per_article(rows.articles, accuracy.correct)]
-    with store.writing() as w:
+    with context.writing() as w:
         run = w.runs.add(
             kind="triplets",
             digest=digest,

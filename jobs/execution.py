@@ -56,7 +56,7 @@ def _run(job: JobRecord, context: JobContext) -> Outcome:
         card = REGISTRY.get(job.kind)
         config = config_from_dict(card.config_class(), job.args)
         return Outcome(JobStatus.DONE, card.resolve()(config, context))
-    except Cancelled:
+    except (Cancelled, KeyboardInterrupt):
         return Outcome(JobStatus.CANCELLED, error="Cancelled.")
     except ThemescopeError as error:
         return Outcome(JobStatus.FAILED, error=str(error), cause=error)

@@ -16,14 +16,13 @@ from pathlib import Path
 from typing import Any, cast
 
 from core.config import option
-from core.errors import Cancelled, ConfigError, DataError, DuplicateNameError, ReadError, UnknownNameError
-from core.protocols import Reader, Report
+from core.errors import ConfigError, DataError, DuplicateNameError, UnknownNameError
 from core.records import CorpusRecord, JobStatus
 from core.types import Article
-from db.store import Store
 from jobs.config import JobConfig, check_settings, settings_of
 from jobs.context import JobContext
-from jobs.digests import TextDigest, file_digest
+from jobs.digests import TextDigest
+from jobs.import_sources import Counter, Sources
 
 logger = logging.getLogger(__name__)
 
@@ -70,81 +69,21 @@ def run(args: ImportConfig, context: JobContext) -> dict[str, Any]:
     from core.text.splitting import SentenceSplitter
 
     SentenceSplitter(args.language)
-    sources = _Sources(args)
-    record = _open(args, context)
+    sources = Sources([Path(f) for f in args.files], args.reader, settings_of(args.settings_json))
+    record = _open(args, context, sources.stamp())
     if record.ready:
         return _result(record)
     try:
         digest = TextDigest(args.language)
         _import(args, context, record, sources, digest)
-        return _result(_close(context.store, record, sources.report() | {"digest": str(digest)}))
-    except (Exception, Cancelled):
-        with context.store.writing() as w:
+        return _result(_close(context, record, sources.report() | {"digest": str(digest)}))
+    except Exception:
+        with context.writing() as w:
             w.corpora.delete(record.id)
         raise
 
 
-class _Sources:
-    """The files with their readers, read one after the other."""
-
-    def __init__(self, args: ImportConfig) -> None:
-        from core.readers import REGISTRY as READERS
-        from core.readers.detect import detect
-
-        self._args = args
-        self._paths = [Path(f) for f in args.files]
-        for path in self._paths:
-            if not path.is_file():
-                raise ReadError(path, "this file does not exist." if not path.exists() else "this is not a file.")
-        self.ids = [args.reader or detect(path) for path in self._paths]
-        self._readers: list[Reader] = [READERS.build(id, settings_of(args.settings_json)) for id in self.ids]
-        self._sizes = [max(path.stat().st_size, 1) for path in self._paths]
-
-    @property
-    def size(self) -> int:
-        """Bytes on disk of all files."""
-        return sum(self._sizes)
-
-    def articles(self, report: Report) -> Iterator[Article]:
-        """Every article of every file, in order."""
-        before = 0
-        for path, reader, size in zip(self._paths, self._readers, self._sizes, strict=True):
-            yield from reader.read(path, _FileReport(report, before, size, self.size))
-            before += size
-
-    def report(self) -> dict[str, Any]:
-        """What the corpus remembers of how it came in."""
-        skipped: dict[str, int] = {}
-        for reader in self._readers:
-            for reason, count in reader.skipped.items():
-                skipped[reason] = skipped.get(reason, 0) + count
-        return {
-            "files": [path.name for path in self._paths],
-            "file_digests": [file_digest(path) for path in self._paths],
-            "readers": sorted(set(self.ids)),
-            "settings": settings_of(self._args.settings_json),
-            "skipped": skipped,
-        }
-
-
-class _FileReport:
-    """Scales the progress of one file into that of all, by size."""
-
-    def __init__(self, report: Report, before: int, size: int, total: int) -> None:
-        self._report, self._before, self._size, self._total = report, before, size, total
-
-    def progress(self, done: float, total: float, message: str = "") -> None:
-        share = min(done / total, 1.0) if total > 0 else 0.0
-        self._report.progress(self._before + self._size * share, self._total)
-
-    def metric(self, name: str, step: float, value: float) -> None:
-        self._report.metric(name, step, value)
-
-    def checkpoint_folder(self) -> Path | None:
-        return self._report.checkpoint_folder()
-
-
-def _open(args: ImportConfig, context: JobContext) -> CorpusRecord:
+def _open(args: ImportConfig, context: JobContext, stamp: str) -> CorpusRecord:
     """The corpus to fill: a new one, or the one an earlier attempt of this job left."""
     marker = context.checkpoint_folder() / "corpus"
     try:
@@ -153,13 +92,12 @@ def _open(args: ImportConfig, context: JobContext) -> CorpusRecord:
     except UnknownNameError:
         found = None
     if found is not None:
-        mine = marker.is_file() and marker.read_text(encoding="utf-8") == str(found.id)
-        if mine:
+        if marker.is_file() and marker.read_text(encoding="utf-8") == f"{found.id} {stamp}":
             return found
         _remove_orphan(args, context, found)
-    with context.store.writing() as w:
+    with context.writing() as w:
         record = w.corpora.create(args.corpus, args.language)
-    marker.write_text(str(record.id), encoding="utf-8")
+    marker.write_text(f"{record.id} {stamp}", encoding="utf-8")
     return record
 
 
@@ -176,18 +114,18 @@ def _remove_orphan(args: ImportConfig, context: JobContext, found: CorpusRecord)
         ]
     if any(job.status is JobStatus.RUNNING or job.attempt > 0 for job in others):
         raise DuplicateNameError("corpus", args.corpus, f"Job {others[0].id} is importing it right now.")
-    with context.store.writing() as w:
+    with context.writing() as w:
         w.corpora.delete(found.id)
 
 
 def _import(
-    args: ImportConfig, context: JobContext, record: CorpusRecord, sources: _Sources, digest: TextDigest
+    args: ImportConfig, context: JobContext, record: CorpusRecord, sources: Sources, digest: TextDigest
 ) -> None:
     from core.text.splitting import split_articles
 
     with context.store.reading() as r:
         stored = r.corpora.imported_articles(record.id)
-    counter = _Counter(context, stored)
+    counter = Counter(context, stored)
     read = _digested(sources.articles(counter), digest)
     for _ in islice(read, stored):
         pass
@@ -195,7 +133,7 @@ def _import(
     split = split_articles(read, args.language, 1 if sources.size < SMALL_FILE else workers)
     with closing(cast("Generator[Article]", split)):
         for batch in _batches(split):
-            with context.store.writing() as w:
+            with context.writing() as w:
                 w.corpora.add_articles(record.id, batch)
             counter.add(batch)
     counter.progress(1, 1)
@@ -205,27 +143,6 @@ def _import(
             f"No article was found in {', '.join(Path(f).name for f in args.files)}, read as "
             f"{', '.join(sorted(set(sources.ids)))}" + (f" (skipped: {skipped})." if skipped else ".")
         )
-
-
-class _Counter:
-    """A report that says how much is in, whatever the reader says it is doing."""
-
-    def __init__(self, report: Report, articles: int) -> None:
-        self._report, self.articles, self.sentences = report, articles, 0
-
-    def add(self, batch: list[Article]) -> None:
-        """Count a stored batch."""
-        self.articles += len(batch)
-        self.sentences += sum(article.sentence_count() for article in batch)
-
-    def progress(self, done: float, total: float, message: str = "") -> None:
-        self._report.progress(done, total, f"{self.articles:,} articles stored")
-
-    def metric(self, name: str, step: float, value: float) -> None:
-        self._report.metric(name, step, value)
-
-    def checkpoint_folder(self) -> Path | None:
-        return self._report.checkpoint_folder()
 
 
 def _digested(articles: Iterator[Article], digest: TextDigest) -> Iterator[Article]:
@@ -248,10 +165,10 @@ def _batches(articles: Iterator[Article]) -> Iterator[list[Article]]:
         yield batch
 
 
-def _close(store: Store, record: CorpusRecord, report: dict[str, Any]) -> CorpusRecord:
-    with store.writing() as w:
+def _close(context: JobContext, record: CorpusRecord, report: dict[str, Any]) -> CorpusRecord:
+    with context.writing() as w:
         w.corpora.finish(record.id, report)
-    with store.reading() as r:
+    with context.store.reading() as r:
         return r.corpora.get(record.id)
 
 

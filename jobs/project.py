@@ -67,14 +67,14 @@ def run(args: ProjectConfig, context: JobContext) -> dict[str, Any]:
     if existing is not None:
         return _result(store, existing, cached=True)
     chosen, available = _sample(articles, args.limit, args.seed)
-    embed_articles(store, model, [a for a in articles if a.id in chosen], context.part(0.0, 0.5))
+    embed_articles(context, model, [a for a in articles if a.id in chosen], context.part(0.0, 0.5))
     context.progress(0.5, 1, "Reading vectors")
     vectors = rows_of(store, model, chosen)
     ids = _sentence_ids(store, chosen)
     points = project(vectors, config, args.seed, context.part(0.5, 0.95, "Projecting"))
     context.progress(0.95, 1, "Measuring faithfulness")
     kept = faithfulness(vectors, points, seed=args.seed)
-    with store.writing() as w:
+    with context.writing() as w:
         record = w.maps.add(
             corpus_id=corpus.id,
             model_id=model.id,

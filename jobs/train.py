@@ -87,7 +87,7 @@ def run(args: TrainConfig, context: JobContext) -> dict[str, Any]:
     record["train_titles"] = title_digests(_titles(store, card, data, corpus))
     context.progress(0.98, 1, "Saving the model")
     made = _Made(args, config, data, digest, metrics, record)
-    return _result(_keep(store, embedder, made), cached=False)
+    return _result(_keep(context, embedder, made), cached=False)
 
 
 def _find_data(store: Store, args: TrainConfig) -> _Data:
@@ -147,14 +147,14 @@ class _Made:
     record: dict[str, Any]
 
 
-def _keep(store: Store, embedder: Embedder, made: _Made) -> ModelRecord:
+def _keep(context: JobContext, embedder: Embedder, made: _Made) -> ModelRecord:
     from core.embedders.artifact import save_embedder
 
     def write(folder: Path) -> None:
         save_embedder(embedder, made.args.method, folder, {**made.record, "metrics": dict(made.metrics)})
 
-    artifact = store.artifacts.put(write)
-    with store.writing() as w:
+    artifact = context.store.artifacts.put(write)
+    with context.writing() as w:
         return w.models.add(
             name=w.models.usable_name(made.args.name),
             method=made.args.method,

@@ -12,6 +12,7 @@ from core.protocols import Embedder, Report
 from core.records import ArticleRecord, ModelRecord, VectorBlock
 from core.types import Ids, Matrix, Sentence
 from db.store import Store
+from jobs.context import JobContext
 
 BATCH_SENTENCES = 4_096
 """Sentences embedded at once: enough to fill buckets of equal length, few enough to cancel within seconds."""
@@ -45,8 +46,9 @@ def seen_in_training(store: Store, model: ModelRecord, titles: Iterable[str]) ->
     return [title for title in titles if saw_title(info, title)]
 
 
-def embed_articles(store: Store, model: ModelRecord, articles: Sequence[ArticleRecord], report: Report) -> int:
+def embed_articles(context: JobContext, model: ModelRecord, articles: Sequence[ArticleRecord], report: Report) -> int:
     """Embed and store those of ``articles`` that have no block yet; how many there were."""
+    store = context.store
     missing = _missing(store, model, articles)
     if not missing:
         return 0
@@ -58,7 +60,7 @@ def embed_articles(store: Store, model: ModelRecord, articles: Sequence[ArticleR
         with store.reading() as r:
             sentences = r.corpora.sentences_of([a.id for a in group])
         blocks = _blocks(embedder, group, sentences)
-        with store.writing() as w:
+        with context.writing() as w:
             w.embeddings.add(model.id, blocks, dtype)
         done += sum(a.sentences for a in group)
         report.progress(done, total, f"{done:,} of {total:,} sentences embedded")

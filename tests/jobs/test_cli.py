@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -12,10 +13,11 @@ from typing import Any
 import pytest
 from click.testing import CliRunner, Result
 
+from core.records import JobStatus
 from db.store import Store
 from jobs.cli import main
 from jobs.control import enqueue
-from tests.jobs.helpers import ROOT, write_articles
+from tests.jobs.helpers import ROOT, wait_for, write_articles
 
 pytestmark = pytest.mark.usefixtures("sqlite_store")
 
@@ -155,3 +157,36 @@ def test_as_a_program(tmp_path: Path) -> None:
     done = subprocess.run(command, env=env, cwd=tmp_path, capture_output=True, text=True, check=False, timeout=60)
     assert done.returncode == 0
     assert json.loads(done.stdout)["articles"] == 2
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Ctrl-C reaches a child process only on POSIX systems")
+def test_ctrl_c_cancels_and_cleans_up(tmp_path: Path, sqlite_store: Store) -> None:
+    env = {**os.environ, "PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1"}
+    path = write_articles(tmp_path, 1500)
+    command = [sys.executable, "-m", "jobs.cli", "import", str(path), "--corpus", "P", "--workers", "1"]
+    process = subprocess.Popen(command, env=env, cwd=tmp_path, stderr=subprocess.PIPE, text=True)
+    wait_for(lambda: _corpora(sqlite_store))
+    process.send_signal(signal.SIGINT)
+    _, stderr = process.communicate(timeout=10)
+    assert process.returncode == 130
+    assert stderr.strip().endswith("Cancelled.")
+    assert _corpora(sqlite_store) == []
+    with sqlite_store.reading() as r:
+        assert [job.status for job in r.jobs.list()] == [JobStatus.CANCELLED]
+
+
+def _corpora(store: Store) -> list[str]:
+    with store.reading() as r:
+        return [corpus.name for corpus in r.corpora.list(include_unready=True)]
+
+
+def test_the_demo_is_queued_once_and_only_on_an_empty_store(sqlite_store: Store) -> None:
+    jobs = call_json("demo")["jobs"]
+    kinds = [job["kind"] for job in jobs]
+    assert kinds[0] == "import-corpus"
+    assert {"build-triplets", "build-benchmark", "train", "evaluate-triplets", "cluster", "project"} <= set(kinds)
+    assert call_json("demo")["jobs"] == []
+    with sqlite_store.reading() as r:
+        rows = {job.id: job for job in r.jobs.list(limit=100)}
+    assert [job.id for job in rows.values() if job.after is None] == [jobs[0]["id"]]
+    assert Path(rows[jobs[0]["id"]].args["files"][0]).is_file()

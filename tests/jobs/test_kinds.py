@@ -249,19 +249,35 @@ class TestMaps:
 
 BAD = {
     "no file": ("import-corpus", {"corpus": "X"}, "'files' is missing"),
-    "absent file": ("import-corpus", {"files": ["nowhere.txt"], "corpus": "X"}, "nowhere.txt: this file does not exist"),
+    "absent file": (
+        "import-corpus",
+        {"files": ["nowhere.txt"], "corpus": "X"},
+        "nowhere.txt: this file does not exist",
+    ),
     "no language": ("import-corpus", {"files": ["FILE"], "corpus": "X", "language": "tlh"}, "tlh"),
-    "unknown reader": ("import-corpus", {"files": ["FILE"], "corpus": "X", "reader": "docx"}, "no reader called 'docx'"),
+    "unknown reader": (
+        "import-corpus",
+        {"files": ["FILE"], "corpus": "X", "reader": "docx"},
+        "no reader called 'docx'",
+    ),
     "unknown corpus": ("build-triplets", {"corpus": "D", "name": "T"}, "no corpus called 'D'. Known: C"),
     "unknown split": ("build-triplets", {"corpus": "C", "name": "T", "splits": ["dev"]}, "not 'dev'"),
-    "settings are no JSON": ("train", {"method": "tfidf", "name": "x", "corpus": "C", "settings_json": "{"}, "not valid"),
+    "settings are no JSON": (
+        "train",
+        {"method": "tfidf", "name": "x", "corpus": "C", "settings_json": "{"},
+        "not valid",
+    ),
     "unknown setting": ("build-triplets", {"corpus": "C", "name": "T", "rules_json": '{"minimum": 3}'}, "minimum"),
     "no triplets": ("train", {"method": "triplets-sen", "name": "x"}, "learns from triplets"),
     "unknown method": ("train", {"method": "tf-idf", "name": "x"}, "Did you mean 'tfidf'"),
     "no model": ("cluster", {"clusterer": "kmeans", "benchmark": "B"}, "Name the model"),
     "seed": ("build-triplets", {"corpus": "C", "name": "T", "seed": -1}, "seed must be at least 0"),
-    "set and file": ("evaluate-triplets", {"model": "M", "triplets": "T", "file": "x"}, "either a triplet set or a CSV"),
-}  # fmt: skip
+    "set and file": (
+        "evaluate-triplets",
+        {"model": "M", "triplets": "T", "file": "x"},
+        "either a triplet set or a CSV",
+    ),
+}
 
 
 @pytest.mark.parametrize("case", BAD)

@@ -14,6 +14,7 @@ from core.records import JobRecord, JobStatus, MetricPoint
 from db.store import Store
 from jobs.attempts import CAP, note_attempt
 from jobs.commands import cancel, enqueue, forget, retry, worker_alive
+from jobs.context import JobContext, OwnershipLost
 from jobs.queue import JobQueue
 from jobs.runner import LOST_S, STALE_S, Runner
 from tests.jobs import toy
@@ -266,3 +267,21 @@ def test_a_heart_outlives_an_error() -> None:
 
     with Heart(beat, 0.01, "test"):
         assert enough.wait(5)
+
+
+class TestFence:
+    def test_who_lost_the_job_cannot_write(self, add: Add, sqlite_store: Store) -> None:
+        job = add()
+        with sqlite_store.writing() as w:
+            claimed = w.jobs.claim(job.id, "first", STALE_S)
+        assert claimed is not None
+        context = JobContext(sqlite_store, claimed, "first")
+        with context.writing() as w:
+            w.corpora.create("kept", "en")
+        with sqlite_store.writing() as w:
+            w.jobs.requeue(job.id)
+            w.jobs.claim(job.id, "second", STALE_S)
+        with pytest.raises(OwnershipLost), context.writing() as w:
+            w.corpora.create("not kept", "en")
+        with sqlite_store.reading() as r:
+            assert [c.name for c in r.corpora.list(include_unready=True)] == ["kept"]

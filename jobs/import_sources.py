@@ -1,0 +1,76 @@
+"""The files of an import: which reader reads them, and how far they are read."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from core.errors import ReadError
+from core.protocols import Reader, Report
+from core.types import Article
+from jobs.context import Part
+from jobs.digests import file_digest
+
+
+class Sources:
+    """The files with their readers, read one after the other."""
+
+    def __init__(self, paths: list[Path], reader: str, settings: dict[str, Any]) -> None:
+        from core.readers import REGISTRY as READERS
+        from core.readers.detect import detect
+
+        self._paths, self._settings = paths, settings
+        for path in self._paths:
+            if not path.is_file():
+                raise ReadError(path, "this file does not exist." if not path.exists() else "this is not a file.")
+        self.ids = [reader or detect(path) for path in self._paths]
+        self._readers: list[Reader] = [READERS.build(id, settings) for id in self.ids]
+        self._sizes = [max(path.stat().st_size, 1) for path in self._paths]
+
+    @property
+    def size(self) -> int:
+        """Bytes on disk of all files."""
+        return sum(self._sizes)
+
+    def stamp(self) -> str:
+        """Changes when a file changes; an interrupted import may only go on in the same files."""
+        return " ".join(f"{path.stat().st_size}:{path.stat().st_mtime_ns}" for path in self._paths)
+
+    def articles(self, report: Report) -> Iterator[Article]:
+        """Every article of every file, in order."""
+        before = 0
+        for path, reader, size in zip(self._paths, self._readers, self._sizes, strict=True):
+            part = Part(report, before / self.size, (before + size) / self.size)
+            yield from reader.read(path, part)
+            before += size
+
+    def report(self) -> dict[str, Any]:
+        """What the corpus remembers of how it came in."""
+        skipped: dict[str, int] = {}
+        for reader in self._readers:
+            for reason, count in reader.skipped.items():
+                skipped[reason] = skipped.get(reason, 0) + count
+        return {
+            "files": [path.name for path in self._paths],
+            "file_digests": [file_digest(path) for path in self._paths],
+            "readers": sorted(set(self.ids)),
+            "settings": self._settings,
+            "skipped": skipped,
+        }
+
+
+class Counter(Part):
+    """A report that says how much is in, whatever the reader says it is doing."""
+
+    def __init__(self, report: Report, articles: int) -> None:
+        super().__init__(report, 0.0, 1.0)
+        self.articles = articles
+
+    def add(self, batch: list[Article]) -> None:
+        """Count a stored batch."""
+        self.articles += len(batch)
+
+    def progress(self, done: float, total: float, message: str = "") -> None:
+        """Pass the share on, with the count instead of the message."""
+        super().progress(done, total, f"{self.articles:,} articles stored")
