@@ -132,8 +132,13 @@ def _others(neighbours: Neighbours, own: Neighbours) -> list[Neighbours]:
 
 
 def _as_metric(distances: Floats, metric: str) -> Floats:
-    """Distances in the metric of the config: 1 - cos = ‖a - b‖²/2 for unit vectors."""
-    return np.asarray(distances**2 / 2, dtype=np.float32) if metric == "cosine" else distances
+    """Distances in the metric of the config: 1 - cos = ‖a - b‖²/2 for unit vectors.
+
+    The distance of a sentence to itself or its like comes out as 1e-8 or so; it must be exactly 0, because the
+    neighbourhood graph takes the smallest distance that is not for the one to the nearest other.
+    """
+    exact = np.where(distances <= 1e-6 * distances.max(), 0.0, distances)
+    return np.asarray(exact**2 / 2 if metric == "cosine" else exact, dtype=np.float32)
 
 
 def _umap() -> Any:
