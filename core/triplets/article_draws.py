@@ -78,27 +78,14 @@ def draw_sentences(
     """Triplets of sentences (``triplets-sen``): pairs of one section by rule (i), a third from elsewhere."""
     pool = _eligible(kept, rules, counts)
     base = article_key(article.title, seed)
-    u, v = _pairs(pool, rules.max_paragraph_distance)
-    counts["pairs_possible"] += len(u)
-    pair_cap, triplet_cap = rules.caps()
-    if pair_cap is not None:
-        chosen = smallest_per_group(
-            keys(base, "pair", pool.positions[u], pool.positions[v]), pool.sections[u], pair_cap
-        )
-        u, v = u[chosen], v[chosen]
-    counts["pairs_used"] += len(u)
+    u, v = _chosen_pairs(pool, rules, base, counts)
     pair, which, third = _slots(pool.sections[u], pool.counts)
     counts["triplets_possible"] += len(pair)
-    chosen = _capped(keys(base, "triplet", pool.positions[u[pair]], pool.positions[v[pair]], which), triplet_cap)
-    pair, which, third = pair[chosen], which[chosen], third[chosen]
-    u, v = u[pair], v[pair]
+    drawn = keys(base, "triplet", pool.positions[u[pair]], pool.positions[v[pair]], which)
+    chosen = _capped(drawn, rules.caps()[1])
+    u, v, which, third = u[pair[chosen]], v[pair[chosen]], which[chosen], third[chosen]
     slots = (pool.positions[u], pool.positions[v], which)
     swap = (keys(base, "pivot", slots[0], slots[1]) & np.uint64(1)).astype(bool)
-    negatives: Texts | None = None
-    if rules.third != "random_article":
-        if rules.third == "same_article":
-            third = _other_sections(pool, pool.sections[u], base, slots)
-        negatives = pool.texts.take(pool.starts[third] + below(keys(base, "third", *slots), pool.counts[third]))
     return Drawn(
         article.title,
         article.article_id,
@@ -106,9 +93,31 @@ def draw_sentences(
         pool.texts,
         pool.texts.take(np.where(swap, v, u)),
         pool.texts.take(np.where(swap, u, v)),
-        negatives,
+        _negatives(pool, pool.sections[u], third, rules.third, base, slots),
         slots,
     )
+
+
+def _chosen_pairs(pool: _Eligible, rules: TripletRules, base: int, counts: Counter[str]) -> tuple[Indices, Indices]:
+    """Pairs of rule (i), at most as many a section as the cap allows."""
+    u, v = _pairs(pool, rules.max_paragraph_distance)
+    counts["pairs_possible"] += len(u)
+    cap = rules.caps()[0]
+    if cap is not None:
+        chosen = smallest_per_group(keys(base, "pair", pool.positions[u], pool.positions[v]), pool.sections[u], cap)
+        u, v = u[chosen], v[chosen]
+    counts["pairs_used"] += len(u)
+    return u, v
+
+
+def _negatives(
+    pool: _Eligible, own: Indices, neighbour: Indices, third: str, base: int, slots: tuple[Indices, Indices, Indices]
+) -> Texts | None:
+    """Draw a sentence of the neighbouring or another section; None when another article has to give it."""
+    if third == "random_article":
+        return None
+    section = neighbour if third == "adjacent" else _other_sections(pool, own, base, slots)
+    return pool.texts.take(pool.starts[section] + below(keys(base, "third", *slots), pool.counts[section]))
 
 
 def draw_titles(
