@@ -37,7 +37,7 @@ from db.store import Store
 
 T = TypeVar("T")
 ACTIVE = (JobStatus.QUEUED, JobStatus.RUNNING)
-_SIGN_OF_LIFE_S = 7.0  # workers beat every 2 s
+_SIGN_OF_LIFE_S = 6.0  # workers beat every 2 s
 
 
 def store() -> Store:

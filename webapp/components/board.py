@@ -23,7 +23,7 @@ def doors(corpora: Sequence[CorpusRecord]) -> None:
     with_map = bool(corpora and queries.maps(corpora[0].id))
     for column, door in zip(st.columns(3), _doors(bool(corpora), with_map), strict=True):
         with column, st.container(border=True, height="stretch"):
-            st.markdown(f"#### :primary[{door.icon}] {door.title}")
+            st.subheader(f":primary[{door.icon}] {door.title}", anchor=False)
             st.markdown(door.about)
             with st.container(vertical_alignment="bottom", height="stretch", gap="xxsmall"):
                 if st.button(door.label, type="primary" if door.first else "secondary", width="stretch"):

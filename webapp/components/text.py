@@ -10,7 +10,7 @@ _PUNCTUATION = re.compile(r"([!-/:-@\[-`{-~])")
 # What the browser side still rewrites inside plain text nodes: emoji and icon codes, bare links and addresses,
 # arrows between spaces. A word joiner (invisible, zero width) keeps each apart.
 _JOINER = "\u2060"
-_REWRITTEN = re.compile(r"(?<=\w):(?=//)|:(?=[\w+-]+:)|(?<=www)(?=\.)|(?=@)|(?<=[<\-~>])(?=[->=])", re.IGNORECASE)
+_REWRITTEN = re.compile(r"(?<=\w):(?=//)|:(?=[\w+/-]+:)|(?<=www)(?=\.)|(?=@)|(?<=[<\-~>])(?=[->=])", re.IGNORECASE)
 
 
 def plain(text: object) -> str:

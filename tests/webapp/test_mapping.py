@@ -1,0 +1,107 @@
+"""What a map shows and what is chosen on it. The id of a point survives any colouring, filter and sampling."""
+
+from __future__ import annotations
+
+import numpy as np
+import plotly.graph_objects as go
+from hypothesis import given
+from hypothesis import strategies as st
+
+from webapp import mapping
+from webapp.figures import MapView, map_figure
+from webapp.palette import THEMES
+
+
+def view_of(ids: list[int], keys: list[str], marked: list[int], selected: list[int] | None) -> MapView:
+    categories, names = mapping.categories(keys)
+    return MapView(
+        ids=np.array(ids, dtype=np.int64),
+        points=np.column_stack([np.array(ids) * 2.0, np.array(ids) * -3.0]).astype(np.float32),
+        categories=categories,
+        names=names,
+        hover=[f"hover {i}" for i in ids],
+        marked=np.array(marked, dtype=np.int64),
+        selected=None if selected is None else np.array(selected, dtype=np.int64),
+    )
+
+
+def event_for(figure: go.Figure, inside: set[int]) -> dict[str, object]:
+    """The event that the browser would send for a lasso around the points with these ids."""
+    points = [
+        {"curve_number": c, "point_index": i, "customdata": int(trace.customdata[i])}
+        for c, trace in enumerate(figure.data)
+        for i in range(len(trace.x))
+        if round(float(trace.x[i]) / 2) in inside
+    ]
+    return {"selection": {"points": points, "point_indices": [p["point_index"] for p in points]}}
+
+
+@given(
+    st.lists(st.integers(0, 500), unique=True, min_size=1, max_size=120),
+    st.integers(1, 40),
+    st.sets(st.integers(0, 500), max_size=30),
+    st.data(),
+)
+def test_a_lasso_finds_exactly_the_sentences_inside(
+    ids: list[int], groups: int, marked: set[int], data: st.DataObject
+) -> None:
+    keys = [f"section {i % groups}" for i in ids]
+    inside = set(data.draw(st.lists(st.sampled_from(ids), unique=True)))
+    figure = map_figure(view_of(ids, keys, sorted(marked), None), THEMES["light"])
+    chosen = mapping.selected_ids(event_for(figure, inside))
+    assert chosen.tolist() == sorted(inside)
+
+
+@given(st.lists(st.integers(0, 300), unique=True, min_size=1, max_size=80), st.integers(1, 30), st.data())
+def test_a_selection_is_drawn_back_on_the_same_sentences(ids: list[int], groups: int, data: st.DataObject) -> None:
+    selected = data.draw(st.lists(st.sampled_from(ids), unique=True))
+    figure = map_figure(view_of(ids, [str(i % groups) for i in ids], [], selected), THEMES["dark"])
+    drawn = [int(trace.customdata[i]) for trace in figure.data for i in trace.selectedpoints]
+    assert sorted(drawn) == sorted(selected)
+
+
+def test_every_point_carries_its_own_text_and_place() -> None:
+    figure = map_figure(view_of([5, 3, 9, 4], ["b", "a", "b", "c"], [], None), THEMES["light"])
+    seen = {}
+    for trace in figure.data:
+        for i in range(len(trace.x)):
+            seen[int(trace.customdata[i])] = (trace.hovertext[i], float(trace.x[i]), float(trace.y[i]))
+    assert seen == {i: (f"hover {i}", i * 2.0, i * -3.0) for i in (5, 3, 9, 4)}
+
+
+def test_an_event_may_be_missing_empty_or_hold_lists() -> None:
+    assert mapping.selected_ids(None).tolist() == []
+    assert mapping.selected_ids({"selection": {"points": []}}).tolist() == []
+    points = [{"customdata": [7]}, {"customdata": 7}, {"customdata": 2}, {"x": 1}]
+    assert mapping.selected_ids({"selection": {"points": points}}).tolist() == [2, 7]
+
+
+def test_rare_categories_become_other_and_sections_keep_their_order() -> None:
+    keys = [f"s{i}" for i in range(mapping.LIMIT + 5) for _ in range(2)] + ["rare"]
+    found, names = mapping.categories(keys)
+    assert len(names) == mapping.LIMIT
+    assert found[-1] == -1
+    _, ordered = mapping.categories(["Late", "Early", "Early"], keep_order=True)
+    assert ordered == ["Late", "Early"]
+
+
+def test_labels_are_matched_by_sentence_not_by_place() -> None:
+    labels = {1: np.array([2, 0], dtype=np.int32), 9: np.array([1], dtype=np.int32)}
+    items = {1: np.array([40, 30]), 2: np.array([50]), 9: np.array([7])}
+    assert mapping.cluster_of(labels, items) == {40: 2, 30: 0, 7: 1}
+
+
+def test_hover_text_is_data() -> None:
+    shown = mapping.hover_text("<b>A</b>", "", "<a href='x'>y</a> & " + "z" * 500, 80)
+    assert "<a" not in shown
+    assert "&lt;a href" in shown
+    assert "Introduction" in shown
+    assert shown.count("<b>") == 1
+
+
+@given(st.lists(st.text(max_size=20), max_size=10), st.text(max_size=5))
+def test_matching_finds_what_contains_the_words(texts: list[str], query: str) -> None:
+    found = mapping.matching(texts, query)
+    assert len(found) == len(texts)
+    wanted = query.strip().casefold()
+    assert found.tolist() == [bool(wanted) and wanted in t.casefold() for t in texts]

@@ -1,0 +1,182 @@
+"""Small parts of pages: text, exports, uploads, forms, colours, the start."""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+import socket
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from core.config import Config, option
+from core.errors import ConfigError
+from core.records import MetricPoint
+from webapp import __main__ as start
+from webapp import exports, forms, uploads
+from webapp.components import text
+from webapp.figures import IntervalRow, curve_figure, interval_figure
+from webapp.palette import DARK, LIGHT, THEMES, tones
+
+
+@given(st.text(max_size=60))
+def test_plain_text_leaves_nothing_for_markdown(written: str) -> None:
+    shown = text.plain(written)
+    assert not re.search(r"(?<!\\)[*_`\[\]<>$~#|!{}]", shown.replace("\\\\", ""))
+    back = re.sub(r"\\([!-/:-@\[-`{-~])", r"\1", shown).replace("\u2060", "")
+    assert back == " ".join(written.replace("\u2060", "").split()) or "\u2060" in written
+
+
+@pytest.mark.parametrize("code", [":smile:", ":material/home:", "http://x.org", "www.x.org", "a@b.org", "->", ">="])
+def test_codes_that_the_browser_rewrites_are_broken_up(code: str) -> None:
+    assert code not in text.plain(code).replace("\\", "")
+
+
+def test_times_and_counts_read_like_words() -> None:
+    now = datetime(2026, 1, 2, tzinfo=UTC)
+    ages = {30: "just now", 61: "1 minute ago", 7_300: "2 hours ago", 200_000: "2 days ago"}
+    for seconds, words in ages.items():
+        assert text.ago(now - timedelta(seconds=seconds), now) == words
+    assert text.ago(None) == "never"
+    assert text.count(1, "article") == "1 article"
+    assert text.count(6580, "article") == "6,580 articles"
+    assert [text.duration(s) for s in (0.42, 42, 200, 7_500)] == ["0.4 s", "42 s", "3 min 20 s", "2 h 5 min"]
+    assert text.words("batch_size") == "Batch size"
+
+
+@given(st.lists(st.lists(st.text(max_size=12), min_size=2, max_size=2), max_size=8))
+def test_no_cell_of_an_export_is_a_formula(rows: list[list[str]]) -> None:
+    written = exports.csv_text(["a", "=b"], rows)
+    cells = [cell for row in csv.reader(io.StringIO(written, newline="")) for cell in row]
+    assert not any(cell.startswith(("=", "+", "-", "@", "\t", "\r")) for cell in cells)
+
+
+def test_numbers_of_an_export_stay_numbers() -> None:
+    assert exports.csv_text(["x"], [[-1.5]]) == "x\r\n-1.5\r\n"
+
+
+@given(st.text(max_size=60))
+def test_names_of_uploads_are_no_paths(name: str) -> None:
+    safe = uploads.safe_name(name)
+    root = Path("root").absolute()
+    assert (root / safe).resolve().parent == root.resolve()
+    assert not set(safe) & set('/\\:*?"<>|\0')
+    assert not safe.startswith(".")
+
+
+@pytest.mark.parametrize(
+    ("name", "safe"),
+    [
+        ("../secret", "secret"),
+        ("foo/../../etc/passwd", "passwd"),
+        ("\\\\?\\C:\\evil.txt", "evil.txt"),
+        ("Wiki pages (1).xml.bz2", "Wiki pages _1_.xml.bz2"),
+        ("con.txt", "_con.txt"),
+        ("..", "_"),
+        ("", "_"),
+    ],
+)
+def test_payload_names(name: str, safe: str) -> None:
+    assert uploads.safe_name(name) == safe
+
+
+@dataclass
+class FakeUpload:
+    name: str
+    content: bytes
+
+    def getbuffer(self) -> memoryview:
+        return memoryview(self.content)
+
+
+def test_uploads_with_one_name_are_all_kept(tmp_path: Path) -> None:
+    paths = uploads.keep([FakeUpload("a/x.txt", b"1"), FakeUpload("b/x.txt", b"2")], tmp_path)
+    assert [p.read_bytes() for p in paths] == [b"1", b"2"]
+    assert all(tmp_path / "uploads" in p.parents for p in paths)
+
+
+def test_old_uploads_are_swept(tmp_path: Path) -> None:
+    (path,) = uploads.keep([FakeUpload("x.txt", b"1")], tmp_path)
+    uploads.sweep(tmp_path / "uploads")
+    assert path.exists()
+    uploads.sweep(tmp_path / "uploads", now=path.stat().st_mtime + 8 * 86_400)
+    assert not path.exists()
+
+
+@dataclass(frozen=True)
+class Example(Config):
+    rate: float = option(0.001, "How fast.", low=0.0, high=1.0)
+    steps: int | None = option(None, "How long.", low=1)
+    parts: tuple[str, ...] = option(("a",), "Which.", choices=("a", "b"))
+
+
+def test_kinds_of_settings() -> None:
+    assert forms.kinds(int | None) == {int, type(None)}
+    assert forms.kinds(tuple[str, ...]) == {tuple}
+
+
+def test_steps_fit_the_size_of_the_default() -> None:
+    assert [forms._step(value) for value in (0.001, 0.2, 1.0, 15.0)] == [0.0001, 0.02, 0.1, 1.0]
+
+
+def test_a_wrong_config_is_none_not_a_crash() -> None:
+    assert forms.checked(Example, {"rate": 2.0}) is None
+    assert forms.checked(Example, {"rate": 0.5}) == Example(rate=0.5)
+
+
+def test_colours_differ_and_come_again_with_another_symbol() -> None:
+    for colours in (LIGHT, DARK):
+        assert len(set(colours)) == len(colours)
+    shades = tones("dark")
+    assert (shades.colour(0), shades.symbol(0)) != (shades.colour(9), shades.symbol(9))
+    assert tones(None) == THEMES["light"]
+
+
+def test_intervals_are_drawn_best_first_with_the_floor_apart() -> None:
+    rows = [IntervalRow("b", "k", 0.2, 0.1, 0.4), IntervalRow("a", "i", 0.3, 0.2, 0.35)]
+    floor = replace(rows[0], label="<b>random</b>", value=0.0, low=0.0, high=0.0, floor=True)
+    figure = interval_figure([*rows, floor], "AMI", THEMES["light"])
+    assert list(figure.layout.yaxis.categoryarray) == ["&lt;b&gt;random&lt;/b&gt;", "b", "a"]
+    assert [trace.marker.color for trace in figure.data][-1] == THEMES["light"].other
+
+
+def test_a_curve_has_its_points() -> None:
+    figure = curve_figure("loss", [MetricPoint("loss", 0.5, 1.0), MetricPoint("loss", 1.0, 0.5)], THEMES["light"])
+    assert figure.data[0].x.tolist() == [0.5, 1.0]
+    assert figure.data[0].y.tolist() == [1.0, 0.5]
+
+
+def test_others_are_kept_out_unless_asked_in() -> None:
+    for address in ("127.0.0.1", "localhost", "::1", "127.0.0.9"):
+        start.check_address(address, allow_remote=False)
+    for address in ("0.0.0.0", "192.168.1.5", "::", "example.org"):
+        with pytest.raises(ConfigError, match="no login"):
+            start.check_address(address, allow_remote=False)
+        start.check_address(address, allow_remote=True)
+
+
+def test_the_next_free_port_is_taken() -> None:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        port = taken.getsockname()[1]
+        assert start.free_port("127.0.0.1", port) > port
+
+
+def test_pages_import_nothing_heavy() -> None:
+    import subprocess
+    import sys
+
+    code = (
+        "import sys, webapp.queries, webapp.components.atlas, webapp.components.benchmarking, "
+        "webapp.components.board, webapp.components.drawing, webapp.components.importing, "
+        "webapp.components.training, webapp.components.triplets; "
+        "print([m for m in ('torch', 'umap', 'numba', 'gensim', 'sklearn') if m in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
