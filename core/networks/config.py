@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from core.config import Config, option
 from core.errors import ConfigError
 
-LOSSES = ("paper", "log")
+LOSSES = ("paper", "log", "section")
 DISTANCES = ("l1", "l2", "cosine", "mean-l1")
 SITES = ("input", "states", "output")
 
@@ -19,7 +19,8 @@ class TrainingConfig(Config):
     hidden: int = option(300, "Units of the LSTM a direction; a sentence vector has twice as many.", low=2, high=2_000)
     attention: int = option(200, "Units of the attention layer.", low=1, high=2_000)
     loss: str = option(
-        "paper", "paper: 2σ(Δ/τ), robust to wrong labels; log: softplus(Δ/τ), also learns from badly wrong triplets.",
+        "paper", "paper: 2σ(Δ/τ), robust to wrong labels; log: softplus(Δ/τ), also learns from badly wrong triplets; "
+        "section: the log loss over all sentences that the triplets of a batch tie together.",
         choices=LOSSES,
     )  # fmt: skip
     distance: str = option("l1", "Distance between sentence vectors, in training and afterwards.", choices=DISTANCES)
@@ -54,7 +55,14 @@ class TrainingConfig(Config):
     learning_rate: float = option(1e-3, "Initial rate of Adam.", low=1e-6, high=1.0)
     gradient_clip: float = option(5.0, "Largest norm of a batch's gradient.", low=1e-3, high=1e6)
     evaluations_per_epoch: int = option(4, "Validations in each epoch.", low=1, high=100)
-    patience_rate: int = option(2, "Halve the rate after this many validations without gain.", low=1, high=1_000)
+    schedule: str = option(
+        "plateau", "plateau: halve the rate when validations bring no gain; linear: let it fall evenly to 0 over the "
+        "epochs, which gains more from the same number of steps when that number is known.",
+        choices=("plateau", "linear"),
+    )  # fmt: skip
+    patience_rate: int = option(
+        2, "With plateau: halve the rate after this many validations without gain.", low=1, high=1_000
+    )
     patience_stop: int = option(5, "Stop after this many validations without gain.", low=1, high=1_000)
     precision: str = option(
         "auto", "auto: bfloat16 on a GPU, and on a processor that computes it natively; otherwise float32.",

@@ -11,6 +11,8 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+from core.networks.section_loss import relations, section_loss
+
 _THETA_LIMIT = 3.0
 
 
@@ -44,6 +46,25 @@ def distances(a: Tensor, b: Tensor, kind: str) -> Tensor:
     return total / a.shape[1] if kind == "mean-l1" else total
 
 
+def all_distances(x: Tensor, kind: str) -> Tensor:
+    """(m, m) distances between all rows of (m, dim) ``x``, in float32."""
+    x = x.float()
+    if kind == "cosine":
+        unit = functional.normalize(x, dim=1)
+        return 1 - unit @ unit.T
+    if kind == "l2":
+        return torch.cdist(x, x, p=2, compute_mode="donot_use_mm_for_euclid_dist")
+    total = torch.cdist(x, x, p=1)
+    return total / x.shape[1] if kind == "mean-l1" else total
+
+
+def _sentence_weights(triplets: Tensor, weights: Tensor, sentences: int) -> Tensor:
+    rows = triplets.reshape(-1)
+    zeros = torch.zeros(sentences, device=weights.device)
+    sums = zeros.index_add(0, rows, weights.repeat_interleave(3))
+    return sums / zeros.index_add(0, rows, torch.ones_like(rows, dtype=zeros.dtype)).clamp(min=1)
+
+
 class TripletLoss(nn.Module):
     """Weighted mean loss over triplets of encoded sentences, with the temperature it is measured at.
 
@@ -73,6 +94,11 @@ class TripletLoss(nn.Module):
         return near - distances(pivot, vectors[triplets[:, 2]], self.distance)
 
     def forward(self, vectors: Tensor, triplets: Tensor, weights: Tensor) -> Tensor:
-        """Mean loss, (n,) ``weights`` giving each triplet's share."""
+        """Mean loss, (n,) ``weights`` giving each triplet's share; "section" gives a sentence its triplets' mean."""
+        if self.loss == "section":
+            masks = relations(triplets.cpu().numpy(), len(vectors))
+            together, apart = (torch.from_numpy(mask).to(vectors.device) for mask in masks)
+            scaled = all_distances(vectors, self.distance) / self.temperature
+            return section_loss(scaled, together, apart, _sentence_weights(triplets, weights, len(vectors)))
         losses = triplet_losses(self.deltas(vectors, triplets) / self.temperature, self.loss)
         return (losses * weights).sum() / weights.sum()

@@ -104,6 +104,8 @@ class _Training:
                     if self.at.epoch >= self.config.epochs:
                         break
                     batches = self._batches()
+                if self.config.schedule == "linear":
+                    self._fall(len(batches))
                 self._step(batches[self.at.batch])
                 self._announce(len(batches))
                 if time.monotonic() - self.saved >= self.config.checkpoint_seconds:
@@ -145,6 +147,12 @@ class _Training:
             loss_count=at.loss_count + 1,
         )
 
+    def _fall(self, batches: int) -> None:
+        """The rate of a linear schedule, from where the training stands."""
+        done = (self.at.epoch + self.at.batch / batches) / self.config.epochs
+        self.at = self.at.advanced(rate=max(self.config.learning_rate * (1 - done), _RATE_FLOOR))
+        self._set_rate(self.at.rate)
+
     def _validation_due(self, batches: int) -> bool:
         parts = self.config.evaluations_per_epoch
         quarters = {math.ceil(batches * part / parts) for part in range(1, parts + 1)}
@@ -174,7 +182,7 @@ class _Training:
         row = {name: value for name, value in row.items() if math.isfinite(value)}
         without = 0 if gained else self.at.without_gain + 1
         rate = self.at.rate
-        if without and without % self.config.patience_rate == 0:
+        if self.config.schedule == "plateau" and without and without % self.config.patience_rate == 0:
             rate = max(rate / 2, _RATE_FLOOR)
         if gained:
             self.best = self._state()

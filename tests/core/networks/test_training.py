@@ -57,7 +57,7 @@ def data():
 
 
 @pytest.mark.parametrize("batching", ["by-article", "shuffled"])
-@pytest.mark.parametrize("loss", ["paper", "log"])
+@pytest.mark.parametrize("loss", ["paper", "log", "section"])
 def test_it_learns_themes(batching, loss):
     report = Recording()
     chosen = config(batching=batching, loss=loss, epochs=6, learning_rate=0.02, dropout_rate=0.1)
@@ -78,7 +78,14 @@ def test_same_seed_same_weights_other_seed_other_weights(data):
 
 
 @pytest.mark.parametrize("interrupted_at", [3, 20, 41, 70])
-@pytest.mark.parametrize("settings", [{}, {"learned_scale": True, "dropout_sites": ("input", "states", "output")}])
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {},
+        {"learned_scale": True, "dropout_sites": ("input", "states", "output")},
+        {"loss": "section", "schedule": "linear"},
+    ],
+)
 def test_a_resumed_training_ends_with_the_weights_of_an_undisturbed_one(tmp_path, data, interrupted_at, settings):
     chosen = config(**settings)
     undisturbed = train(chosen, 5, *data, Silent())
@@ -89,6 +96,12 @@ def test_a_resumed_training_ends_with_the_weights_of_an_undisturbed_one(tmp_path
     timeless = [{n: v for n, v in row.items() if n != "triplets/s"} for row in undisturbed.history]
     assert timeless == [{n: v for n, v in row.items() if n != "triplets/s"} for row in resumed.history]
     assert not list(tmp_path.iterdir())
+
+
+def test_a_linear_schedule_ends_near_zero(data):
+    rates = [row["learning rate"] for row in train(config(schedule="linear"), 1, *data, Silent()).history]
+    assert rates[0] == 0.01 and rates[-1] < 0.001
+    assert rates == sorted(rates, reverse=True)
 
 
 def test_a_crash_resumes_from_the_last_checkpoint_in_time(tmp_path, data):
