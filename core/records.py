@@ -228,6 +228,22 @@ class MapPoints:
 
 
 @dataclass(frozen=True, slots=True)
+class PaperTableRecord:
+    """A table of a paper as it was last reproduced by a profile; the next time replaces it."""
+
+    id: int
+    paper: str
+    name: str
+    """Id of the table in the paper's declaration."""
+    profile: str
+    arguments: Json
+    """Arguments of the job that made it: corpus, files, seeds; enough to ask for it again."""
+    content: Json
+    """Rows, columns, tests and the data used, as ``jobs.experiments`` wrote them."""
+    created: datetime
+
+
+@dataclass(frozen=True, slots=True)
 class VectorBlock:
     """The vectors of one article by one model: (n, dim), rows in sentence order."""
 

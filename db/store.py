@@ -22,6 +22,7 @@ from db.repositories.embeddings import Embeddings
 from db.repositories.jobs import Jobs
 from db.repositories.maps import Maps
 from db.repositories.models import Models
+from db.repositories.papers import Papers
 from db.repositories.runs import Runs
 from db.repositories.triplets import Triplets
 from db.repositories.workers import Workers
@@ -39,6 +40,7 @@ class Unit:
         self.benchmarks = Benchmarks(connection)
         self.runs = Runs(connection)
         self.maps = Maps(connection)
+        self.papers = Papers(connection)
         self.jobs = Jobs(connection)
         self.workers = Workers(connection)
 

@@ -262,3 +262,17 @@ map_ = _table(
     _required("sentence_ids", sa.LargeBinary),
     _required("points", sa.LargeBinary),
 )
+
+# --- tables of papers -----------------------------------------------------------------------------------------------
+
+# No reference to runs or models: a result that was published with its data stays when they are deleted.
+paper_table = _table(
+    "paper_table",
+    _required("paper", Text),
+    _required("name", Text),
+    _required("profile", Text),
+    _required("arguments", Json),
+    _required("content", Json),
+    _required("created", UtcDateTime),
+    sa.UniqueConstraint("paper", "name", "profile", name="uq_paper_table_paper_name_profile"),
+)

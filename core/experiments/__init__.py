@@ -1,0 +1,20 @@
+"""The tables of papers as declarations: what is measured with what, and what was published. Nothing is computed."""
+
+from __future__ import annotations
+
+import importlib
+
+from core.errors import UnknownNameError
+from core.experiments.declarations import Paper
+
+PAPERS: dict[str, str] = {"ed18": "core.experiments.ed18:ED18"}
+"""Id of a paper → "module:NAME" of its declaration."""
+
+
+def paper(id: str) -> Paper:
+    """The declaration of a paper, or :class:`UnknownNameError` naming the nearest."""
+    if id not in PAPERS:
+        raise UnknownNameError("paper", id, PAPERS)
+    module, _, name = PAPERS[id].partition(":")
+    declared: Paper = getattr(importlib.import_module(module), name)
+    return declared

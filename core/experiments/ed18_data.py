@@ -1,0 +1,138 @@
+"""Data, models and profiles of Ein Dor et al. 2018 (algorithms A, B and G.3)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from core.experiments.declarations import (
+    PAIR_WORDS,
+    TEXT_WORDS,
+    BenchmarkData,
+    Model,
+    Profile,
+    Settings,
+    TripletData,
+)
+
+SENTENCES, TITLES, SAME_ART, RAND_ART = "sentences", "titles", "same-article", "random-article"
+SCB = "scb"
+
+TRIPLETS = (
+    TripletData(SENTENCES, replaceable=True),
+    TripletData(TITLES, kind="titles"),
+    TripletData(SAME_ART, rules={"third": "same_article"}),
+    TripletData(RAND_ART, rules={"third": "random_article"}),
+)
+BENCHMARKS = (BenchmarkData(SCB),)
+
+
+def _net(id: str, triplets: str, method: str = "triplets-sen", budget: str = "net", **settings: Any) -> Model:
+    return Model(id, method, triplets, TEXT_WORDS, settings, budget)
+
+
+def _ablation(id: str, **settings: Any) -> Model:
+    return _net(id, SENTENCES, budget="ablation", **settings)
+
+
+def _joined(id: str, sentences: str, titles: str, unit: bool) -> Model:
+    return Model(id, "triplets-sen-titles", settings={"unit_halves": unit}, parts=(sentences, titles))
+
+
+BASELINES = (
+    Model("mean-vectors", "mean-vectors", words=TEXT_WORDS, budget="words"),
+    Model("mean-vectors-840b", "mean-vectors", words=PAIR_WORDS, settings={"storage": "fp32"}),
+    Model("tfidf", "tfidf"),
+    Model("skip-thought", "skip-thought", words=TEXT_WORDS, budget="recurrent"),
+)
+PUBLISHED_NETS = (
+    _net("triplets-sen", SENTENCES, loss="paper"),
+    _net("triplets-titles", TITLES, "triplets-titles", loss="paper"),
+    _joined("triplets-sen-titles", "triplets-sen", "triplets-titles", unit=False),
+    _joined("triplets-sen-titles-unit", "triplets-sen", "triplets-titles", unit=True),
+    _net("triplets-sen-same-art", SAME_ART, "triplets-sen-same-art", loss="paper"),
+    _net("triplets-sen-rand-art", RAND_ART, "triplets-sen-rand-art", loss="paper"),
+)
+OWN_NETS = (
+    _net("triplets-sen-section", SENTENCES, loss="section"),
+    _net("triplets-titles-section", TITLES, "triplets-titles", loss="section"),
+    _joined("triplets-sen-titles-section", "triplets-sen-section", "triplets-titles-section", unit=True),
+    _net("triplets-sen-log", SENTENCES, loss="log"),
+    _net("triplets-sen-tau-1", SENTENCES, loss="paper", temperature=1.0),
+)
+ABLATIONS = (
+    _ablation("ablation-l1", loss="paper"),
+    _ablation("ablation-l1-tau-1", loss="paper", temperature=1.0),
+    _ablation("ablation-l2-tau-1", loss="paper", distance="l2", temperature=1.0),
+    _ablation("ablation-l2", loss="paper", distance="l2"),
+    _ablation("ablation-cosine-tau-1", loss="paper", distance="cosine", temperature=1.0),
+    _ablation("ablation-cosine", loss="paper", distance="cosine"),
+    _ablation("ablation-facenet", loss="facenet"),
+    _ablation("ablation-log", loss="log"),
+    _ablation("ablation-section", loss="section"),
+    _ablation("ablation-scale", loss="paper", learned_scale=True),
+    _ablation("ablation-dropout-0", loss="paper", dropout_rate=0.0),
+    _ablation("ablation-dropout-50", loss="paper", dropout_rate=0.5),
+    _ablation("ablation-dropout-80", loss="paper", dropout_rate=0.8),
+    _ablation("ablation-dropout-output", loss="paper", dropout_rate=0.8, dropout_sites=("output",)),
+    _ablation("ablation-mask", loss="paper", mask="per-sequence"),
+)
+MODELS = BASELINES + PUBLISHED_NETS + OWN_NETS + ABLATIONS
+
+_STEPS: Settings = {
+    "batch_size": 512,
+    "run_length": 64,
+    "article_balance": 0.5,
+    "epochs": 1,
+    "schedule": "linear",
+    "patience_stop": 1_000,
+    "threads": 1,
+}
+_SMALL: Settings = {
+    "hidden": 32,
+    "attention": 16,
+    "batch_size": 64,
+    "epochs": 1,
+    "triplets_per_epoch": 2_000,
+    "validation_limit": 500,
+    "evaluations_per_epoch": 1,
+    "schedule": "linear",
+    "vocabulary_limit": 20_000,
+    "threads": 1,
+}
+QUICK = Profile(
+    "quick",
+    "Quick",
+    "A check that everything runs, not a result: networks of 32 units a direction see 2,000 triplets once, the word "
+    "table is cut to its first 20,000 words, and the benchmark has at most 40 articles.",
+    seeds=(0, 1, 2),
+    triplet_rules={"profile": "paper-like"},
+    benchmark_rules={"max_articles": 40},
+    budgets={
+        "words": {"vocabulary_limit": 20_000},
+        "net": _SMALL,
+        "ablation": {**_SMALL, "triplets_per_epoch": 1_000},
+        "recurrent": {},
+    },
+)
+FULL = Profile(
+    "full",
+    "Full",
+    "What one processor core does in a night. Networks have the paper's size (300 units a direction), but see 100,000 "
+    "triplets once (the paper: 1.78 million, up to ten times), in batches of 512 with a learning rate that falls "
+    "evenly to 0; those of Table 6 see 30,000. Skip-Thought is the small version of 600 units.",
+    seeds=(0, 1, 2),
+    triplet_rules={"profile": "max-signal"},
+    budgets={
+        "net": {**_STEPS, "triplets_per_epoch": 100_000},
+        "ablation": {**_STEPS, "triplets_per_epoch": 30_000, "batch_size": 256, "validation_limit": 2_000},
+        "recurrent": {},
+    },
+)
+PUBLISHED = Profile(
+    "published",
+    "As published",
+    "Nothing is cut: all triplets, up to ten passes, batches of 128. Meant for a GPU.",
+    seeds=(0, 1, 2),
+    triplet_rules={"profile": "max-signal"},
+)
+PROFILES = (QUICK, FULL, PUBLISHED)

@@ -1,0 +1,59 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from core.errors import DataError
+from core.evaluation.significance import holm, paired_test, signed_rank_p
+
+
+def test_a_clear_difference_is_found_and_its_sign_is_kept() -> None:
+    rng = np.random.default_rng(0)
+    b = rng.normal(size=200)
+    a = b + 0.3 + rng.normal(scale=0.2, size=200)
+    test = paired_test(a, b)
+    assert test.difference.low > 0.25 and test.difference.high < 0.35 and test.p < 1e-6
+    back = paired_test(b, a)
+    assert back.difference.value == pytest.approx(-test.difference.value) and back.p == pytest.approx(test.p)
+
+
+def test_noise_is_no_difference() -> None:
+    rng = np.random.default_rng(1)
+    ps = [signed_rank_p(rng.normal(size=40)) for _ in range(200)]
+    assert 0.01 <= np.mean(np.asarray(ps) < 0.05) <= 0.1
+
+
+def test_equal_scores_have_p_1() -> None:
+    test = paired_test([0.5, 0.5, 1.0], [0.5, 0.5, 1.0])
+    assert (test.difference.value, test.p) == (0.0, 1.0)
+
+
+def test_groups_count_once() -> None:
+    a, groups = np.repeat([1.0, 0.0, 1.0, 1.0], 50), np.repeat([7, 8, 9, 10], 50)
+    test = paired_test(a, np.full(200, 0.4), groups)
+    assert test.difference.n == 4
+    assert test.p == paired_test([1.0, 0.0, 1.0, 1.0], np.full(4, 0.4)).p > 0.1
+
+
+def test_without_ties_small_samples_are_exact() -> None:
+    assert signed_rank_p([1.0, 2.0, 3.0, 4.0, 5.0]) == pytest.approx(2 / 2**5)
+
+
+def test_scores_of_different_length_are_refused() -> None:
+    with pytest.raises(DataError, match="paired difference"):
+        paired_test([1.0], [1.0, 2.0])
+
+
+def test_holm_by_hand() -> None:
+    assert holm([0.01, 0.04, 0.03]) == pytest.approx([0.03, 0.06, 0.06])
+    assert holm([]) == []
+
+
+@given(st.lists(st.floats(0, 1), min_size=1, max_size=12))
+def test_holm_never_helps_and_keeps_the_order(ps: list[float]) -> None:
+    corrected = holm(ps)
+    assert all(p <= c <= 1 for p, c in zip(ps, corrected, strict=True))
+    order = sorted(range(len(ps)), key=lambda i: ps[i])
+    assert [corrected[i] for i in order] == sorted(corrected)
