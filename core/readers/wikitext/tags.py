@@ -59,22 +59,27 @@ def _drop_elements(text: str) -> str:
 
 
 def _closing(tags: list[re.Match[str]], index: int) -> int:
-    """Index of the tag that closes ``tags[index]``; the tag itself when a forgotten close must be assumed."""
+    """Index of the tag that closes ``tags[index]``; the tag itself when a forgotten close must be assumed.
+
+    As in MediaWiki, ``</ref name="x">`` closes nothing as long as a proper ``</ref>`` follows.
+    """
     name = tags[index].group(2).lower()
-    depth = 1
+    depth, doubtful = 1, index
     for at in range(index + 1, len(tags)):
         tag = tags[at]
         if tag.group(2).lower() != name or tag.group(3).endswith("/"):
             continue
-        if tag.group(1):
+        if tag.group(1) and tag.group(3).strip():
+            doubtful = at
+        elif tag.group(1):
             depth -= 1
             if depth == 0:
                 return at
         elif name == "ref":
-            return index  # references do not nest: the first one was never closed
+            return doubtful  # references do not nest: the first one was never closed properly
         else:
             depth += 1
-    return index
+    return doubtful
 
 
 def drop_tags(text: str) -> str:

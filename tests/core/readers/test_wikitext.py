@@ -48,6 +48,8 @@ CASES = {
     "<nowiki>[[not a link]]</nowiki> stays.": "[[not a link]] stays.",
     "<gallery>\nFile:A.jpg|caption\n</gallery>Text.": "Text.",
     "<ref>never closed. Text <ref>closed</ref> on.": "never closed. Text on.",
+    'Text<ref>{{cite|a</ref name="b"> of it|url=x}}</ref> on.': "Text on.",
+    "Text<ref name=b>x</ref name=b> goes<ref>y</ref> on<ref>z</ref name=c>.": "Text goes on.",
     "Text {{never closed|a=b\n\nNext.": "Text Next.",
     "Stray }} and ]] here.": "Stray and here.",
     "{{USS|Enterprise|CV-6}} cost {{US$|5 million}}.": "USS Enterprise cost US$5 million.",
