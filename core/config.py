@@ -10,10 +10,12 @@ import dataclasses
 import hashlib
 import json
 import math
+import re
 import types
 import typing
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import PureWindowsPath
 from typing import Any, TypeVar
 
 from core.errors import ConfigError, UnknownNameError
@@ -30,6 +32,8 @@ class OptionInfo:
     high: float | None = None
     choices: tuple[Any, ...] | None = None
     unit: str = ""
+    file: bool = False
+    """The value may name a file of this machine."""
 
 
 def option(
@@ -40,9 +44,10 @@ def option(
     high: float | None = None,
     choices: Sequence[Any] | None = None,
     unit: str = "",
+    file: bool = False,
 ) -> Any:
-    """A dataclass field with help text and bounds (inclusive)."""
-    info = OptionInfo(help, low, high, tuple(choices) if choices is not None else None, unit)
+    """A dataclass field with help text and bounds (inclusive); ``file``: its text may name a file."""
+    info = OptionInfo(help, low, high, tuple(choices) if choices is not None else None, unit, file)
     return dataclasses.field(default=default, metadata={"option": info})
 
 
@@ -63,6 +68,11 @@ class Config:
     def to_dict(self) -> dict[str, Any]:
         """Plain JSON values; tuples become lists."""
         return {f.name: _plain(getattr(self, f.name)) for f in dataclasses.fields(self)}
+
+    def without_folders(self: C) -> C:
+        """The same settings with the names of files but not where this machine keeps them, for what is handed on."""
+        files = [name for name, (_, _, info) in options(type(self)).items() if info.file]
+        return dataclasses.replace(self, **{name: _last_part(getattr(self, name)) for name in files})
 
     def digest(self) -> str:
         """16 hex digits that name these settings."""
@@ -104,6 +114,13 @@ def digest_of(value: Any) -> str:
     """16 hex digits of any JSON value; key order does not matter."""
     text = json.dumps(value, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
     return hashlib.blake2b(text.encode("utf-8"), digest_size=8).hexdigest()
+
+
+def _last_part(text: str) -> str:
+    """``a/b.txt`` → ``b.txt``, ``kind:/a/b`` → ``kind:b``, on any system's separators."""
+    found = re.match("[a-z]{2,}:", text)
+    kind = found[0] if found else ""
+    return kind + PureWindowsPath(text.removeprefix(kind)).name
 
 
 def _plain(value: Any) -> Any:

@@ -14,7 +14,7 @@ from jobs.console.jobs import jobs_
 from jobs.console.lists import list_
 from jobs.console.service import demo, doctor, worker
 from jobs.console.shell import Commands
-from jobs.console.work import add_model, embed, import_, map_, train, triplets
+from jobs.console.work import add_model, embed, export_model, import_, map_, train, triplets
 from jobs.digests import code_version
 
 
@@ -27,7 +27,10 @@ def main() -> None:
     """
 
 
-for command in (import_, triplets, train, add_model, embed, evaluate, map_, list_, jobs_, worker, demo, doctor):
+COMMANDS = (
+    import_, triplets, train, add_model, export_model, embed, evaluate, map_, list_, jobs_, worker, demo, doctor,
+)  # fmt: skip
+for command in COMMANDS:
     main.add_command(command)
 
 if __name__ == "__main__":

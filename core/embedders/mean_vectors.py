@@ -26,7 +26,9 @@ class MeanVectorsConfig(Config):
     """Settings of ``mean-vectors``."""
 
     word_vectors: str = option(
-        "glove-6b-50d", "Table of word vectors: a table's id, a file, or distilled:FOLDER of a sentence encoder."
+        "glove-6b-50d",
+        "Table of word vectors: a table's id, a file, or distilled:FOLDER of a sentence encoder.",
+        file=True,
     )
     vocabulary_limit: int = option(0, "Keep only this many words of the table, from its start; 0 keeps all.", low=0)
     storage: str = option("fp16", "How the saved model keeps its vectors.", choices=STORAGES)

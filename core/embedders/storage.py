@@ -60,8 +60,8 @@ def read_tensors(path: Path, names: tuple[str, ...] = ()) -> dict[str, Any]:
 
 
 def write_settings(folder: Path, config: Config, seed: int) -> None:
-    """Write how an embedder was configured."""
-    write_json(folder / SETTINGS, {"config": config.to_dict(), "seed": seed})
+    """Write how an embedder was configured; a model that is handed on does not tell where its maker keeps files."""
+    write_json(folder / SETTINGS, {"config": config.without_folders().to_dict(), "seed": seed})
 
 
 def read_settings(folder: Path, config_class: type[C]) -> tuple[C, int]:

@@ -14,7 +14,9 @@ class TripletNetConfig(TrainingConfig):
     """Settings of a triplet network as a method."""
 
     word_vectors: str = option(
-        "glove-6b-50d", "Table of word vectors: a table's id, a file, or distilled:FOLDER of a sentence encoder."
+        "glove-6b-50d",
+        "Table of word vectors: a table's id, a file, or distilled:FOLDER of a sentence encoder.",
+        file=True,
     )
     vocabulary_limit: int = option(0, "Read only this many words of the table, from its start; 0 reads all.", low=0)
     storage: str = option(

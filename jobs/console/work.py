@@ -1,4 +1,4 @@
-"""Commands that make things: import, triplets, train, add-model, embed, map."""
+"""Commands that make things: import, triplets, train, add-model, export-model, embed, map."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import Any
 
 import click
 
+from core.errors import ArtifactError
 from jobs.console.resolve import model_for
 from jobs.console.shell import Shell, background, common, pass_shell, settings_json, settings_option
 from jobs.console.tables import pairs
@@ -87,6 +88,25 @@ def add_model(shell: Shell, folder: Path, name: str) -> None:
     """Take the saved model in FOLDER into the store."""
     args = {"folder": str(folder.absolute()), "name": name or folder.absolute().name}
     _done(shell, shell.run("add-model", args))
+
+
+@click.command("export-model")
+@click.argument("model")
+@click.argument("folder", type=click.Path(path_type=Path))
+@common
+@pass_shell
+def export_model(shell: Shell, model: str, folder: Path) -> None:
+    """Write MODEL into FOLDER, to be handed on: `add-model` takes it into another store."""
+    from core.embedders.artifact import load_embedder, save_embedder
+
+    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+        raise ArtifactError(f"{str(folder)!r} exists and is not an empty folder. Name a new one.")
+    with shell.store.reading() as r:
+        record = r.models.by_name(model)
+    embedder, info = load_embedder(shell.store.artifacts.path(record.artifact))
+    digest = save_embedder(embedder, info["method"], folder, info["record"])
+    size = sum(file.stat().st_size for file in folder.iterdir())
+    _done(shell, {"model": model, "folder": str(folder), "digest": digest, "megabytes": round(size / 1e6, 1)})
 
 
 @click.command()

@@ -98,3 +98,24 @@ def test_options_know_help_range_and_unit():
 @given(st.dictionaries(st.text(), st.integers() | st.text()))
 def test_digest_ignores_key_order(value):
     assert digest_of(value) == digest_of(dict(reversed(list(value.items()))))
+
+
+@dataclass(frozen=True)
+class Recipe(Config):
+    book: str = option("plain", "A book's id, a file, or shelf:FOLDER.", file=True)
+    note: str = option("a/b", "Anything.")
+
+
+@pytest.mark.parametrize(
+    ("book", "kept"),
+    [
+        ("plain", "plain"),
+        ("/home/somebody/books/soup.txt", "soup.txt"),
+        (r"C:\Users\somebody\soup.txt", "soup.txt"),
+        ("shelf:/home/somebody/soups", "shelf:soups"),
+        (r"shelf:C:\somebody\soups", "shelf:soups"),
+        ("shelf:soups/", "shelf:soups"),
+    ],
+)
+def test_what_is_handed_on_names_files_without_their_folders(book, kept):
+    assert Recipe(book, note="a/b").without_folders() == Recipe(kept, note="a/b")

@@ -57,6 +57,21 @@ def test_the_whole_way(corpus: str) -> None:
     assert len(call_json("jobs", "list")["jobs"]) >= 9
 
 
+def test_a_model_goes_from_one_store_to_another(corpus: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    vectors = tmp_path / "somewhere" / "vectors.txt"
+    vectors.parent.mkdir()
+    vectors.write_text("the 1 0\nriver 0 1\nstone 1 1\n", encoding="utf-8")
+    call_json("train", "mean-vectors", "--name", "M", "--set", f"word_vectors={vectors}")
+    folder = tmp_path / "handed on"
+    assert call_json("export-model", "M", folder)["megabytes"] < 1
+    assert "somewhere" not in "".join(file.read_text("utf-8") for file in folder.glob("*.json"))
+    refused = call("export-model", "M", folder)
+    assert (refused.exit_code, "not an empty folder" in refused.stderr) == (2, True)
+    monkeypatch.setenv("THEMESCOPE_HOME", str(tmp_path / "other"))
+    assert call_json("add-model", folder)["model"] == "handed on"
+    assert [m["name"] for m in call_json("list", "models")["models"]] == ["handed on"]
+
+
 def test_text_output_has_means_and_intervals(corpus: str) -> None:
     result = call("evaluate", "scb", corpus, "--method", "tfidf", "--clusterer", "kmeans", "--split", "train")
     assert result.exit_code == 0
