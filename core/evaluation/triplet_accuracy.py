@@ -4,18 +4,31 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
 
 from core.errors import DataError
 from core.evaluation.intervals import bootstrap_mean
-from core.protocols import Embedder, Report
+from core.protocols import Report
 from core.types import Estimate, Ids, Sentence, TripletTexts, Vectors
 
 BATCH = 2048
 Context = Callable[[Sequence[int]], Mapping[int, Sequence[Sentence]]]
 """Article ids to all sentences of these articles."""
+
+
+class Comparing(Protocol):
+    """The part of an embedder that orders triplets."""
+
+    def embed(self, sentences: Sequence[Sentence]) -> Vectors:
+        """(n, dim) vectors."""
+        ...
+
+    def distances(self, a: Vectors, b: Vectors) -> npt.NDArray[np.float32]:
+        """(n,) distance of row i of ``a`` to row i of ``b``."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +51,7 @@ def accuracy_of_margins(margins: npt.ArrayLike, groups: Ids | None = None, seed:
 
 
 def triplet_accuracy(
-    embedder: Embedder,
+    embedder: Comparing,
     triplets: TripletTexts,
     report: Report,
     seed: int = 0,
@@ -77,7 +90,7 @@ def _batches(groups: Ids, batch: int) -> Iterator[npt.NDArray[np.int64]]:
 
 
 def _margins(
-    embedder: Embedder, triplets: TripletTexts, rows: npt.NDArray[np.int64], context: Context | None
+    embedder: Comparing, triplets: TripletTexts, rows: npt.NDArray[np.int64], context: Context | None
 ) -> npt.NDArray[np.float32]:
     places: dict[tuple[int, str], int] = {}
     if context is not None:
