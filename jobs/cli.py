@@ -12,6 +12,7 @@ import click
 from jobs.console.evaluate import evaluate
 from jobs.console.jobs import jobs_
 from jobs.console.lists import list_
+from jobs.console.reproduce import reproduce
 from jobs.console.service import demo, doctor, worker
 from jobs.console.shell import Commands
 from jobs.console.work import add_model, embed, export_model, import_, map_, train, triplets
@@ -28,7 +29,8 @@ def main() -> None:
 
 
 COMMANDS = (
-    import_, triplets, train, add_model, export_model, embed, evaluate, map_, list_, jobs_, worker, demo, doctor,
+    import_, triplets, train, add_model, export_model, embed, evaluate, reproduce, map_, list_, jobs_, worker, demo,
+    doctor,
 )  # fmt: skip
 for command in COMMANDS:
     main.add_command(command)

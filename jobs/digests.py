@@ -31,6 +31,13 @@ def file_digest(path: Path) -> str:
         return hashlib.file_digest(stream, lambda: hashlib.blake2b(digest_size=16)).hexdigest()
 
 
+def folder_digest(path: Path) -> str:
+    """Digest of the files in a folder, whatever it is called; of a file, that of its bytes."""
+    if not path.is_dir():
+        return file_digest(path)
+    return digest_of([[file.name, file_digest(file)] for file in sorted(path.iterdir()) if file.is_file()])
+
+
 class TextDigest:
     """Digest of a corpus: of its articles' text, whatever their order in the files."""
 

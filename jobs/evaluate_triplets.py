@@ -4,22 +4,26 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from core.config import option
 from core.errors import ConfigError, DataError
-from core.records import ModelRecord, RunRecord, ScoreRecord, TripletSetRecord
-from core.types import Ids, Split
+from core.protocols import Embedder, Report
+from core.records import ModelRecord, RunRecord, ScoreRecord
+from core.types import Ids, Split, TripletTexts
 from db.store import Store
 from jobs.config import JobConfig
 from jobs.context import JobContext
-from jobs.digests import work_digest
+from jobs.digests import file_digest, folder_digest, work_digest
 from jobs.scores import estimates, total
 from jobs.vectors import find_model, load_model
+
+if TYPE_CHECKING:
+    from core.evaluation.triplet_accuracy import Comparing
 
 METRIC = "triplet accuracy"
 
@@ -32,6 +36,9 @@ class EvaluateTripletsConfig(JobConfig):
     triplets: str = option("", "Name of the triplet set.")
     split: str = option("test", "Split of the set to evaluate on.", choices=("train", "validation", "test"))
     file: str = option("", "Instead of a set: a CSV file with the columns Sentence1, Sentence2, Sentence3.")
+    sick: str = option(
+        "", "Compare by predicted relatedness instead of distance: the copy of SICK that the regressor learns from."
+    )
 
     def validate(self) -> None:
         """A model is needed, and a set or a file."""
@@ -45,64 +52,99 @@ class EvaluateTripletsConfig(JobConfig):
         return f"Triplet accuracy of “{self.model}” on “{what}”"
 
 
+@dataclass(frozen=True)
+class _Data:
+    """Where the triplets come from, and what they are known by in a digest and in the result."""
+
+    key: dict[str, Any]
+    about: dict[str, Any]
+    set_id: int | None = None
+
+
 def run(args: EvaluateTripletsConfig, context: JobContext) -> dict[str, Any]:
-    """Evaluate; on a stored set the margins of all triplets are kept, and the same evaluation is not repeated."""
-    model = find_model(context.store, args.model)
-    return _on_file(args, model, context) if args.file else _on_set(args, model, context)
-
-
-def _on_file(args: EvaluateTripletsConfig, model: ModelRecord, context: JobContext) -> dict[str, Any]:
-    from core.evaluation.triplet_accuracy import triplet_accuracy
-    from core.triplets.csv import read_triplets_csv
-
-    texts = read_triplets_csv(Path(args.file)).texts
-    embedder, _ = load_model(context.store, model)
-    begun = time.monotonic()
-    accuracy = triplet_accuracy(embedder, texts, report=context)
-    return {
-        "model": model.name,
-        "file": args.file,
-        "cached": False,
-        "seconds": round(time.monotonic() - begun, 3),
-        "scores": {METRIC: asdict(accuracy.estimate)},
-        "triplets": len(texts),
-    }
-
-
-def _on_set(args: EvaluateTripletsConfig, model: ModelRecord, context: JobContext) -> dict[str, Any]:
-    from core.evaluation.triplet_accuracy import triplet_accuracy
-
-    store, split = context.store, Split(args.split)
-    with store.reading() as r:
-        record = r.triplets.by_name(args.triplets)
-    digest = work_digest(
-        "evaluate-triplets", model=model.digest, triplets=[record.id, record.digest], split=split.value
-    )
+    """Evaluate; the margins of all triplets are kept, and the same evaluation is not repeated."""
+    store, model = context.store, find_model(context.store, args.model)
+    data = _file(args) if args.file else _set(store, args)
+    by = {"relatedness": folder_digest(Path(args.sick))} if args.sick else {}
+    digest = work_digest("evaluate-triplets", model=model.digest, split=args.split, **data.key, **by)
     with store.reading() as r:
         existing = r.runs.by_digest(digest)
     if existing is not None:
-        return _result(store, existing, record, model, cached=True)
-    with store.reading() as r:
-        texts, rows = r.triplets.texts(record.id, split), r.triplets.rows(record.id, split)
-    if len(texts) == 0:
-        raise DataError(f"Triplet set {record.name!r} has no {split} triplets. Choose another split.")
+        return _result(store, existing, model, data, cached=True)
+    texts, ids = _triplets(store, args, data)
     context.progress(0, 1, f"Loading {model.name}")
-    embedder, _ = load_model(store, model)
     begun = time.monotonic()
-    accuracy = triplet_accuracy(embedder, texts, report=context.part(0.02, 0.98))
-    scores = [total(METRIC, accuracy.estimate), *_per_article(rows.articles, accuracy.correct)]
+    scores, margins = _measured(args, store, model, texts, context, stored=data.set_id is not None)
     with context.writing() as w:
         run = w.runs.add(
             kind="triplets",
             digest=digest,
             model_id=model.id,
-            triplet_set_id=record.id,
-            config={"split": split.value},
+            triplet_set_id=data.set_id,
+            config={"split": args.split, **data.about, **by},
             seconds=time.monotonic() - begun,
             scores=scores,
-            margins={split: (rows.ids, accuracy.margins)},
+            margins={Split(args.split): (ids, margins)},
         )
-    return _result(store, run, record, model, cached=False)
+    return _result(store, run, model, data, cached=False)
+
+
+def _file(args: EvaluateTripletsConfig) -> _Data:
+    path = Path(args.file)
+    if not path.is_file():
+        raise DataError(f"There is no file {path.name!r}. Give a CSV file of triplets.")
+    return _Data({"file": file_digest(path)}, {"file": args.file})
+
+
+def _set(store: Store, args: EvaluateTripletsConfig) -> _Data:
+    with store.reading() as r:
+        record = r.triplets.by_name(args.triplets)
+    return _Data({"triplets": [record.id, record.digest]}, {}, record.id)
+
+
+def _triplets(store: Store, args: EvaluateTripletsConfig, data: _Data) -> tuple[TripletTexts, Ids]:
+    """The triplets as text, and the ids that their margins are kept under: their row numbers for a file."""
+    from core.triplets.csv import read_triplets_csv
+
+    if data.set_id is None:
+        texts = read_triplets_csv(Path(args.file)).texts
+        return texts, np.arange(len(texts), dtype=np.int64)
+    with store.reading() as r:
+        split = Split(args.split)
+        texts, rows = r.triplets.texts(data.set_id, split), r.triplets.rows(data.set_id, split)
+    if len(texts) == 0:
+        raise DataError(f"Triplet set {args.triplets!r} has no {args.split} triplets. Choose another split.")
+    return texts, rows.ids
+
+
+def _measured(
+    args: EvaluateTripletsConfig,
+    store: Store,
+    model: ModelRecord,
+    texts: TripletTexts,
+    context: JobContext,
+    *,
+    stored: bool,
+) -> tuple[list[ScoreRecord], Any]:
+    """Mean and articles' scores, and the margins; articles of a file are not those of the store."""
+    from core.evaluation.triplet_accuracy import triplet_accuracy
+
+    embedder, _ = load_model(store, model)
+    part = context.part(0.02, 0.98)
+    compared: Comparing = embedder
+    if args.sick:
+        compared = _by_relatedness(embedder, Path(args.sick), context.part(0.02, 0.3))
+        part = context.part(0.3, 0.98)
+    accuracy = triplet_accuracy(compared, texts, report=part)
+    articles = _per_article(texts.groups, accuracy.correct) if stored else ()
+    return [total(METRIC, accuracy.estimate), *articles], accuracy.margins
+
+
+def _by_relatedness(embedder: Embedder, sick: Path, report: Report) -> Comparing:
+    """The embedder with its distance replaced by what a regressor of sentence pairs predicts."""
+    from core.evaluation.sick import RelatednessOrder, fit_relatedness, read_sick
+
+    return RelatednessOrder(embedder, fit_relatedness(embedder, read_sick(sick), seed=0, report=report))
 
 
 def _per_article(articles: Ids, correct: Any) -> Iterator[ScoreRecord]:
@@ -112,13 +154,17 @@ def _per_article(articles: Ids, correct: Any) -> Iterator[ScoreRecord]:
         yield ScoreRecord(0, int(article), METRIC, float(mean), n=int(n))
 
 
-def _result(
-    store: Store, run: RunRecord, record: TripletSetRecord, model: ModelRecord, *, cached: bool
-) -> dict[str, Any]:
+def _result(store: Store, run: RunRecord, model: ModelRecord, data: _Data, *, cached: bool) -> dict[str, Any]:
+    where: dict[str, Any] = dict(data.about)
+    with store.reading() as r:
+        if data.set_id is None:
+            where["triplets"] = len(r.runs.margins(run.id, Split(run.config["split"]))[0])
+        else:
+            where["triplets"] = r.triplets.get(data.set_id).name
     return {
         "run_id": run.id,
         "model": model.name,
-        "triplets": record.name,
+        **where,
         "split": run.config["split"],
         "digest": run.digest,
         "cached": cached,

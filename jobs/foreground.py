@@ -17,7 +17,7 @@ from typing import Any
 
 import click
 
-from core.errors import Cancelled, ThemescopeError
+from core.errors import Cancelled, DataError, ThemescopeError
 from core.records import JobRecord, JobStatus
 from db.store import Store
 from jobs.context import JobContext, Stop
@@ -50,20 +50,44 @@ def run_here(store: Store, kind: str, args: Mapping[str, Any], *, quiet: bool = 
         job = w.jobs.add(kind, config.title(), config.to_dict())
         claimed = w.jobs.claim(job.id, owner, stale_s=STALE_S)
     assert claimed is not None
+    return _run_claimed(store, claimed, owner, quiet)
+
+
+def resume_here(store: Store, kind: str, args: Mapping[str, Any], *, quiet: bool = False) -> dict[str, Any]:
+    """Like :func:`run_here`, but a job with the same arguments that did not come to its end is taken up again.
+
+    So what it has in its checkpoint is not lost. One that runs elsewhere is left alone.
+    """
+    wanted = check_job(kind, args).to_dict()
+    owner = new_owner()
+    with store.reading() as r:
+        last = next((job for job in r.jobs.list(limit=10_000) if (job.kind, job.args) == (kind, wanted)), None)
+    if last is None or last.status is JobStatus.DONE:
+        return run_here(store, kind, args, quiet=quiet)
+    with store.writing() as w:
+        if last.status.ended:
+            w.jobs.retry(last.id)
+        claimed = w.jobs.claim(last.id, owner, stale_s=STALE_S)
+    if claimed is None:
+        raise DataError(f"Job {last.id} is doing the same right now. Wait for its end, or cancel it.")
+    return _run_claimed(store, claimed, owner, quiet)
+
+
+def _run_claimed(store: Store, claimed: JobRecord, owner: str, quiet: bool) -> dict[str, Any]:
     bar = Bar(claimed.title, quiet)
     context = JobContext(store, claimed, owner, watcher=bar)
     with _ctrl_c(lambda: context.stop(Stop.CANCEL)):
         outcome = execute(store, claimed, context)
     bar.end(outcome is not None and outcome.status is JobStatus.DONE)
     if outcome is None:
-        raise JobFailed(job.id, f"Job {job.id} was taken over by a worker and goes on there.", "")
+        raise JobFailed(claimed.id, f"Job {claimed.id} was taken over by a worker and goes on there.", "")
     if outcome.status is JobStatus.CANCELLED:
         raise Cancelled
     if isinstance(outcome.cause, ThemescopeError):
         raise outcome.cause
     if outcome.status is JobStatus.FAILED:
-        raise JobFailed(job.id, outcome.error, outcome.traceback)
-    return {"job": job.id, **outcome.result}
+        raise JobFailed(claimed.id, outcome.error, outcome.traceback)
+    return {"job": claimed.id, **outcome.result}
 
 
 class Bar:

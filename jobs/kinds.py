@@ -74,6 +74,23 @@ REGISTRY = Registry(
             config="jobs.cluster:ClusterConfig",
         ),
         Card(
+            id="evaluate-relatedness",
+            title="Relatedness of sentence pairs",
+            summary="Measures how well a model's vectors tell the relatedness of the sentence pairs of SICK.",
+            source="Kiros et al. 2015, section 3.1; Ein Dor et al. 2018",
+            factory="jobs.evaluate_relatedness:run",
+            config="jobs.evaluate_relatedness:EvaluateRelatednessConfig",
+        ),
+        Card(
+            id="reproduce",
+            title="Reproduce the tables of a paper",
+            summary="Samples, trains, clusters and tests whatever the tables of a paper need and the store lacks.",
+            source=_HOUSE,
+            factory="jobs.reproduce:run",
+            config="jobs.reproduce:ReproduceConfig",
+            tags=frozenset({"runs-others"}),
+        ),
+        Card(
             id="project",
             title="Draw a map",
             summary="Projects sentences to two dimensions and measures how faithful the map is.",

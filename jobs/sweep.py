@@ -7,6 +7,7 @@ from datetime import UTC, datetime, timedelta
 
 from core.records import JobStatus
 from db.store import Store
+from jobs.kinds import REGISTRY
 
 logger = logging.getLogger(__name__)
 
@@ -25,6 +26,8 @@ def sweep(store: Store) -> list[str]:
         if not corpora and not sets:
             return []
         live = r.jobs.list(limit=FAR, status=(JobStatus.QUEUED, JobStatus.RUNNING))
+    if any("runs-others" in REGISTRY.get(job.kind).tags for job in live if job.kind in REGISTRY):
+        return []  # its steps have no rows of their own, so nobody can tell what they are working on
     limit = datetime.now(UTC) - OLD
     wanted = {job.args.get("corpus") for job in live if job.kind == "import-corpus"}
     wanted_sets = {job.args.get("name") for job in live if job.kind == "build-triplets"}

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from core.config import Config, option
-from core.errors import ConfigError, DataError
+from core.errors import ConfigError, DataError, ReadError
 from core.protocols import Embedder
 from core.records import CorpusRecord, ModelRecord, TripletSetRecord
 from core.registry import Card
@@ -18,7 +18,7 @@ from db.store import Store
 from jobs.articles import TrainingSentences, ready_corpus
 from jobs.config import JobConfig, check_settings, settings_of
 from jobs.context import JobContext
-from jobs.digests import code_version, work_digest
+from jobs.digests import code_version, file_digest, work_digest
 
 
 @dataclass(frozen=True)
@@ -31,6 +31,7 @@ class TrainConfig(JobConfig):
     corpus: str = option("", "Corpus to learn from, for methods that learn from running text.")
     settings_json: str = option("{}", "Settings of the method as JSON.")
     seed: int = option(0, "Seed of everything random.", low=0)
+    files: tuple[str, ...] = option((), "Instead of a triplet set: CSV files of triplets, training and validation.")
 
     def validate(self) -> None:
         """The method must exist, its settings make sense, and triplets be named if it learns from them."""
@@ -38,12 +39,14 @@ class TrainConfig(JobConfig):
 
         self.require("method", "name")
         check_settings(METHODS, self.method, self.settings_json)
-        if "needs-triplets" in METHODS.get(self.method).tags and not self.triplets:
+        if len(self.files) not in (0, 2) or (self.files and self.triplets):
+            raise ConfigError("Name a triplet set, or two CSV files: triplets for training and for validation.")
+        if "needs-triplets" in METHODS.get(self.method).tags and not (self.triplets or self.files):
             raise ConfigError(f"{self.method!r} learns from triplets. Name a triplet set.")
 
     def title(self) -> str:
         """Names the method, the data and the model."""
-        source = self.triplets or self.corpus
+        source = self.triplets or self.corpus or ", ".join(Path(file).name for file in self.files)
         return f"Train “{self.name}” ({self.method})" + (f" on “{source}”" if source else "")
 
 
@@ -53,9 +56,12 @@ class _Data:
 
     corpus: CorpusRecord | None
     triplets: TripletSetRecord | None
+    files: tuple[Path, ...] = ()
 
     def digest(self, card: Card) -> list[str]:
         """The inputs that decide the outcome."""
+        if "needs-triplets" in card.tags and self.files:
+            return ["files", *map(file_digest, self.files)]
         if "needs-triplets" in card.tags and self.triplets is not None:
             return ["triplets", self.triplets.digest]
         if "needs-sentences" in card.tags and self.corpus is not None:
@@ -99,14 +105,23 @@ def _find_data(store: Store, args: TrainConfig) -> _Data:
             corpus = ready_corpus(store, args.corpus) if args.corpus else None
         else:
             corpus = r.corpora.get(triplets.corpus_id)
-    return _Data(corpus, triplets)
+    for file in args.files:
+        if not Path(file).is_file():
+            raise ReadError(file, "this file does not exist.")
+    return _Data(corpus, triplets, tuple(map(Path, args.files)))
 
 
 def _load_data(store: Store, card: Card, data: _Data) -> tuple[Corpus, dict[str, Any]]:
     """The corpus as the method sees it, and the record of it that goes into the artifact."""
+    from core.triplets.csv import read_triplets_csv
+
     record: dict[str, Any] = {"code": code_version()}
     parts: dict[str, Any] = {}
-    if "needs-triplets" in card.tags and data.triplets is not None:
+    if "needs-triplets" in card.tags and data.files:
+        splits = zip((Split.TRAIN, Split.VALIDATION), data.files, strict=True)
+        parts["triplets"] = {split: read_triplets_csv(path).texts for split, path in splits}
+        record |= {"triplets": [path.name for path in data.files], "triplets_digest": data.digest(card)[1:]}
+    elif "needs-triplets" in card.tags and data.triplets is not None:
         parts["triplets"] = _triplets(store, data.triplets)
         record |= {"triplets": data.triplets.name, "triplets_digest": data.triplets.digest}
         record["rules"] = dict(data.triplets.config)

@@ -58,6 +58,8 @@ class Model:
     """Which budget of the profile holds for its training; settings of the model come before those of the budget."""
     parts: tuple[str, ...] = ()
     """Models that it joins."""
+    random: bool = True
+    """False: nothing about its fit is random, so that one serves all seeds."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -39,9 +39,9 @@ def _joined(id: str, sentences: str, titles: str, unit: bool) -> Model:
 
 
 BASELINES = (
-    Model("mean-vectors", "mean-vectors", words=TEXT_WORDS, budget="words"),
-    Model("mean-vectors-840b", "mean-vectors", words=PAIR_WORDS, settings={"storage": "fp32"}),
-    Model("tfidf", "tfidf"),
+    Model("mean-vectors", "mean-vectors", words=TEXT_WORDS, budget="words", random=False),
+    Model("mean-vectors-840b", "mean-vectors", words=PAIR_WORDS, settings={"storage": "fp32"}, random=False),
+    Model("tfidf", "tfidf", random=False),
     Model("skip-thought", "skip-thought", words=TEXT_WORDS, budget="recurrent"),
 )
 PUBLISHED_NETS = (
