@@ -65,6 +65,10 @@ class Artifacts:
             )
         return folder
 
+    def has(self, digest: str) -> bool:
+        """True if the folder of this artifact is there."""
+        return bool(_DIGEST.fullmatch(digest)) and (self._folder / digest).is_dir()
+
     def check(self, digest: str) -> None:
         """Read an artifact in full and compare it with its name; :class:`ArtifactError` when it was damaged."""
         if digest_of_folder(self.path(digest)) != digest:
@@ -77,14 +81,20 @@ class Artifacts:
         if _DIGEST.fullmatch(digest):
             shutil.rmtree(self._folder / digest, ignore_errors=True)
 
+    def unused(self, in_use: Collection[str]) -> list[str]:
+        """Digests of the artifacts that are not among ``in_use``."""
+        folders = sorted(self._folder.iterdir()) if self._folder.is_dir() else []
+        return [f.name for f in folders if _DIGEST.fullmatch(f.name) and f.name not in in_use]
+
     def sweep(self, in_use: Collection[str], older_than_s: float = _DAY) -> list[str]:
         """Remove artifacts that nothing uses and that are old enough not to be just on their way into the store."""
         limit = time.time() - older_than_s
-        folders = sorted(self._folder.iterdir()) if self._folder.is_dir() else []
-        unused = [f for f in folders if _DIGEST.fullmatch(f.name) and f.name not in in_use]
-        gone = [folder.name for folder in unused if folder.stat().st_mtime < limit]
-        for name in gone:
-            self.delete(name)
+        gone = []
+        for digest in self.unused(in_use):
+            # Looked at right before it goes: a job may just have put the same content again.
+            if _age_of(self._folder / digest) < limit:
+                self.delete(digest)
+                gone.append(digest)
         return gone
 
     def checkpoint_folder(self, job_id: int) -> Path:
@@ -140,6 +150,14 @@ def _files(folder: Path) -> list[Path]:
         if path.is_symlink():
             raise ArtifactError(f"An artifact may not hold links, and {path.name} is one.")
     return [path for path in found if path.is_file()]
+
+
+def _age_of(folder: Path) -> float:
+    """When it was last moved into place; far in the future when somebody else has just removed it."""
+    try:
+        return folder.stat().st_mtime
+    except FileNotFoundError:
+        return float("inf")
 
 
 def _flush(file: Path) -> None:

@@ -109,9 +109,15 @@ class Store:
 
     def sweep_artifacts(self) -> list[str]:
         """Remove the files of models that are gone (older than a day). Returns their digests."""
+        return self.artifacts.sweep(self._artifacts_in_use())
+
+    def unused_artifacts(self) -> list[str]:
+        """Digests of the files that belong to no model: of deleted ones, or on their way into the store."""
+        return self.artifacts.unused(self._artifacts_in_use())
+
+    def _artifacts_in_use(self) -> set[str]:
         with self._told(), self._readers.connect() as connection:
-            in_use = set(connection.execute(sa.select(t.model.c.artifact)).scalars())
-        return self.artifacts.sweep(in_use)
+            return set(connection.execute(sa.select(t.model.c.artifact)).scalars())
 
     def close(self) -> None:
         """Give back the connections; the store opens new ones when it is used again."""

@@ -59,7 +59,13 @@ def examine() -> list[Check]:
     except ThemescopeError as error:
         return [*checks, Check("settings", str(error), problem=True)]
     store = Store(settings)
-    for name, look_at in (("data folder", _disk), ("store", _store), ("queue", _queue), ("worker", _worker)):
+    for name, look_at in (
+        ("data folder", _disk),
+        ("store", _store),
+        ("model files", _files),
+        ("queue", _queue),
+        ("worker", _worker),
+    ):
         checks += _guarded(name, lambda look_at=look_at: look_at(store))  # type: ignore[misc]
     return checks
 
@@ -126,6 +132,19 @@ def _store(store: Store) -> Iterator[Check]:
         corpora, models = len(r.corpora.list()), len(r.models.list())
     label = store.settings.database_label
     yield Check("store", f"{label}, migrated; {corpora} corpora, {models} models")
+
+
+def _files(store: Store) -> Iterator[Check]:
+    with store.reading() as r:
+        models = r.models.list()
+    unused = len(store.unused_artifacts())
+    missing = [model.name for model in models if not store.artifacts.has(model.artifact)]
+    orphans = f"; {unused} of no model, which a worker removes when they are a day old" if unused else ""
+    if missing:
+        found = f"missing for {', '.join(missing)}; restore the folder artifacts, or train or add these models again"
+        yield Check("model files", found + orphans, problem=True)
+    else:
+        yield Check("model files", f"there for every model ({len(models)})" + orphans)
 
 
 def _queue(store: Store) -> Iterator[Check]:

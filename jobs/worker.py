@@ -26,6 +26,9 @@ IDLE_S = 20.0
 SWEEP_S = 60.0
 """Seconds between two looks for what killed jobs left behind."""
 
+SWEEP_FILES_S = 3600.0
+"""Seconds between two looks for the files of models that are gone; the first look is at the start."""
+
 GRACE_S = 3.5
 """Seconds that a job gets to stop by itself at shutdown; honcho kills after 5."""
 
@@ -40,7 +43,7 @@ class Worker:
         self.runner = Runner(store, self.queue)
         self._heart = Heart(self._present, PRESENCE_S, "presence of the worker")
         self._started = False
-        self._swept = -SWEEP_S
+        self._swept, self._swept_files = -SWEEP_S, -SWEEP_FILES_S
         self._idle_since = time.monotonic()
         self.queue.huey.create_consumer = self.consumer
         self.queue.huey.on_startup()(self.start)
@@ -74,6 +77,10 @@ class Worker:
         if time.monotonic() - self._swept >= SWEEP_S:
             self._swept = time.monotonic()
             sweep(self.store)
+        if time.monotonic() - self._swept_files >= SWEEP_FILES_S:
+            self._swept_files = time.monotonic()
+            if gone := self.store.sweep_artifacts():
+                logger.info("Removed the files of %d deleted models.", len(gone))
 
     def _warm_up(self) -> None:
         """Once, when there has been nothing to do for a while: compile what the first map would wait for."""

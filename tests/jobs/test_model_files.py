@@ -1,0 +1,69 @@
+"""The files of deleted models: told by the doctor, removed by a worker, never taken from a job that writes them."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import time
+from pathlib import Path
+
+import pytest
+
+from db.store import Store
+from jobs.doctor import Check, examine
+from jobs.worker import Worker
+from tests.jobs.helpers import wait_for
+
+LONG_AGO = 200_000.0
+
+
+def put(store: Store, text: str, age: float = 0.0) -> str:
+    def write(folder: Path) -> None:
+        (folder / "weights").write_text(text, encoding="utf-8")
+
+    digest = store.artifacts.put(write)
+    if age:
+        os.utime(store.artifacts.path(digest), (time.time() - age,) * 2)
+    return digest
+
+
+def enter(store: Store, artifact: str) -> None:
+    with store.writing() as w:
+        w.models.add(name="M", method="tfidf", config={}, seed=0, digest="d", artifact=artifact)
+
+
+def told(store: Store, monkeypatch: pytest.MonkeyPatch) -> Check:
+    monkeypatch.setenv("THEMESCOPE_HOME", str(store.settings.home))
+    monkeypatch.setattr("jobs.doctor._accelerator", lambda: iter(()))
+    monkeypatch.setattr("jobs.doctor._word_vectors", lambda: iter(()))
+    return next(check for check in examine() if check.name == "model files")
+
+
+def test_a_worker_removes_the_files_of_deleted_models_and_no_others(sqlite_store: Store) -> None:
+    used, gone = put(sqlite_store, "used", LONG_AGO), put(sqlite_store, "gone", LONG_AGO)
+    on_its_way = put(sqlite_store, "a job has written it and is about to enter the model")
+    enter(sqlite_store, used)
+    worker = Worker(sqlite_store, warm_up=False)
+    worker.start()
+    try:
+        wait_for(lambda: not sqlite_store.artifacts.has(gone))
+    finally:
+        worker.leave()
+        worker.queue.close()
+    assert sqlite_store.artifacts.has(used) and sqlite_store.artifacts.has(on_its_way)
+
+
+def test_the_doctor_counts_files_of_no_model(sqlite_store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    enter(sqlite_store, put(sqlite_store, "used"))
+    assert told(sqlite_store, monkeypatch) == Check("model files", "there for every model (1)")
+    put(sqlite_store, "unused")
+    check = told(sqlite_store, monkeypatch)
+    assert not check.problem and "1 of no model" in check.found
+
+
+def test_the_doctor_names_models_without_files(sqlite_store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    artifact = put(sqlite_store, "used")
+    enter(sqlite_store, artifact)
+    shutil.rmtree(sqlite_store.artifacts.path(artifact))
+    check = told(sqlite_store, monkeypatch)
+    assert check.problem and "missing for M" in check.found
