@@ -34,6 +34,8 @@ class OptionInfo:
     unit: str = ""
     file: bool = False
     """The value may name a file of this machine."""
+    later: bool = False
+    """Added after results were kept: left out at its default, so that what was computed before keeps its digest."""
 
 
 def option(
@@ -45,9 +47,10 @@ def option(
     choices: Sequence[Any] | None = None,
     unit: str = "",
     file: bool = False,
+    later: bool = False,
 ) -> Any:
-    """A dataclass field with help text and bounds (inclusive); ``file``: its text may name a file."""
-    info = OptionInfo(help, low, high, tuple(choices) if choices is not None else None, unit, file)
+    """A dataclass field with help text and bounds (inclusive); ``file`` and ``later``: see :class:`OptionInfo`."""
+    info = OptionInfo(help, low, high, tuple(choices) if choices is not None else None, unit, file, later)
     return dataclasses.field(default=default, metadata={"option": info})
 
 
@@ -66,8 +69,13 @@ class Config:
         """Rules across fields; override and raise :class:`ConfigError`."""
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain JSON values; tuples become lists."""
-        return {f.name: _plain(getattr(self, f.name)) for f in dataclasses.fields(self)}
+        """Plain JSON values; tuples become lists. What came later is there when it differs from its default."""
+        values = {f.name: (f, getattr(self, f.name)) for f in dataclasses.fields(self)}
+        return {
+            name: _plain(value)
+            for name, (field, value) in values.items()
+            if not (field.metadata.get("option", OptionInfo("")).later and value == field.default)
+        }
 
     def without_folders(self: C) -> C:
         """The same settings with the names of files but not where this machine keeps them, for what is handed on."""

@@ -11,11 +11,14 @@ import unicodedata
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 from scipy import sparse
+
+if TYPE_CHECKING:
+    from core.protocols import Embedder
 
 Vectors: TypeAlias = "npt.NDArray[np.float32] | sparse.csr_array"  # (n, dim); row i belongs to sentence i
 Matrix: TypeAlias = "npt.NDArray[np.floating] | sparse.csr_array"  # (n, dim) features
@@ -128,6 +131,8 @@ class Corpus:
     sentences: Sequence[Sentence] = ()
     """Positioned sentences in store order, for methods that learn from running text."""
     triplets: dict[Split, TripletTexts] = field(default_factory=dict)
+    models: Sequence[Embedder] = ()
+    """Fitted models, in the order a method that joins them asks for."""
 
     def __iter__(self) -> Iterator[Sentence]:
         return iter(self.sentences)

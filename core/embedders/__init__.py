@@ -47,5 +47,34 @@ REGISTRY = Registry(
             config=_TRIPLET_CONFIG,
             tags=frozenset({"needs-triplets", "titles"}),
         ),
+        Card(
+            id="triplets-sen-titles",
+            title="Both triplet networks joined",
+            summary="The vectors of a network on sentences and of one on titles, side by side; nothing is learned.",
+            source=f"{_ED18}, section 3.2 (triplets-sen-titles); unit halves: this project",
+            factory="core.embedders.joined:JoinedNets",
+            config="core.embedders.joined:JoinedConfig",
+            tags=frozenset({"needs-models"}),
+        ),
+        Card(
+            id="triplets-sen-same-art",
+            title="Triplet network, any other section",
+            summary="The network of triplets-sen, for triplets whose third sentence is from any other section of the "
+            "article (third = same_article).",
+            source=f"{_ED18}, section 4 (triplets-sen-same-art)",
+            factory=_TRIPLET_NET,
+            config=_TRIPLET_CONFIG,
+            tags=frozenset({"needs-triplets", "third:same_article"}),
+        ),
+        Card(
+            id="triplets-sen-rand-art",
+            title="Triplet network, any other article",
+            summary="The network of triplets-sen, for triplets whose third sentence is from another article "
+            "(third = random_article).",
+            source=f"{_ED18}, section 4 (triplets-sen-rand-art)",
+            factory=_TRIPLET_NET,
+            config=_TRIPLET_CONFIG,
+            tags=frozenset({"needs-triplets", "third:random_article"}),
+        ),
     ],
 )

@@ -35,6 +35,13 @@ def l2_distances(a: Vectors, b: Vectors) -> Distances:
     return np.asarray(np.sqrt(_squares(a - b)), np.float32)
 
 
+def bounded_rows(x: npt.NDArray[np.float32], bound: float) -> npt.NDArray[np.float32]:
+    """(n, dim) rows, those longer than ``bound`` scaled to that length; 0 changes nothing."""
+    if not bound:
+        return x
+    return np.asarray(x * (bound / np.maximum(np.linalg.norm(x, axis=1, keepdims=True), bound)), np.float32)
+
+
 def _check(a: Vectors, b: Vectors) -> None:
     if a.shape != b.shape:
         raise DataError(f"Distances are row by row: {a.shape[0]} rows cannot be compared with {b.shape[0]}.")

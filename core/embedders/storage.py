@@ -73,23 +73,23 @@ def read_settings(folder: Path, config_class: type[C]) -> tuple[C, int]:
         raise _damaged(folder / SETTINGS, error) from None
 
 
-def write_word_vectors(folder: Path, vectors: WordVectors) -> None:
+def write_word_vectors(folder: Path, vectors: WordVectors, prefix: str = "") -> None:
     """Write a word table: one word a line, and its rows as they are kept in memory."""
-    (folder / _WORDS).write_text("\n".join(vectors.words), encoding="utf-8", newline="\n")
+    (folder / (prefix + _WORDS)).write_text("\n".join(vectors.words), encoding="utf-8", newline="\n")
     tensors = {"vectors": vectors.table, "spread": np.array([vectors.spread], np.float64)}
     if vectors.scales is not None:
         tensors["scales"] = vectors.scales
     if vectors.rows is not None:
         tensors["rows"] = vectors.rows.astype(np.int32)
-    write_tensors(folder / _VECTORS, tensors)
+    write_tensors(folder / (prefix + _VECTORS), tensors)
 
 
-def read_word_vectors(folder: Path) -> WordVectors:
+def read_word_vectors(folder: Path, prefix: str = "") -> WordVectors:
     """Inverse of :func:`write_word_vectors`."""
-    tensors = read_tensors(folder / _VECTORS, ("vectors", "spread"))
+    tensors = read_tensors(folder / (prefix + _VECTORS), ("vectors", "spread"))
     rows = tensors.get("rows")
     try:
-        words = (folder / _WORDS).read_bytes().decode("utf-8").split("\n")
+        words = (folder / (prefix + _WORDS)).read_bytes().decode("utf-8").split("\n")
         return WordVectors(
             words if len(words) > 1 or words[0] else [],
             tensors["vectors"],
@@ -98,7 +98,7 @@ def read_word_vectors(folder: Path) -> WordVectors:
             float(tensors["spread"][0]),
         )
     except (OSError, ValueError, IndexError, ThemescopeError) as error:
-        raise _damaged(folder / _WORDS, error) from None
+        raise _damaged(folder / (prefix + _WORDS), error) from None
 
 
 def _damaged(path: Path, why: object) -> ArtifactError:

@@ -38,7 +38,7 @@ _WEIGHTS, _TRAINING = "network.safetensors", "training.json"
 _BLOCK = 4_096  # sentences tokenised at once
 _CELLS = 4_096  # tokens encoded at once
 
-_DISTANCES = {
+DISTANCES = {
     "l1": distances.l1_distances,
     "mean-l1": distances.l1_distances,
     "l2": distances.l2_distances,
@@ -94,36 +94,48 @@ class TripletNet:
                 encoder = Encoder(net, token_ids((s.text for s in block), vectors), torch.float32)
                 rows = np.arange(len(block))
                 out[start : start + len(block)] = encoder.encode(rows, _nothing, cells=_CELLS).cpu().numpy()
-        return out
+        return distances.bounded_rows(out, self.config.norm_bound)
 
     def distances(self, a: Vectors, b: Vectors) -> npt.NDArray[np.float32]:
         """(n,) distances of the kind the network was trained with; the paper's is L1."""
-        return _DISTANCES[self.config.distance](a, b)
+        return DISTANCES[self.config.measured](a, b)
 
     def save(self, folder: Path) -> None:
         """Write settings, weights, word vectors and the course of the training."""
-        vectors, net = self._fitted()
         write_settings(folder, self.config, self.seed)
-        write_word_vectors(folder, vectors)
-        write_tensors(folder / _WEIGHTS, {n: t.detach().cpu().numpy() for n, t in net.state_dict().items()})
+        write_word_vectors(folder, self.words)
+        write_tensors(folder / _WEIGHTS, self.weights)
         write_json(folder / _TRAINING, {"metrics": self.metrics, "history": self.history})
 
     @classmethod
     def load(cls, folder: Path) -> Self:
         """Inverse of :meth:`save`."""
-        import torch
-
-        config, seed = read_settings(folder, TripletNetConfig)
-        model = cls(config, seed)
-        model._vectors = read_word_vectors(folder)
+        model = cls(*read_settings(folder, TripletNetConfig))
         course = read_json(folder / _TRAINING)
         model.metrics, model.history = course.get("metrics", {}), course.get("history", [])
-        weights = {name: torch.from_numpy(array) for name, array in read_tensors(folder / _WEIGHTS).items()}
-        try:
-            model._net = model._network(weights)
-        except RuntimeError as error:
-            raise ArtifactError(f"The saved model in {folder.name} is damaged: {_WEIGHTS}: {error}") from None
+        model.restore(read_word_vectors(folder), folder / _WEIGHTS)
         return model
+
+    @property
+    def words(self) -> WordVectors:
+        """The table of word vectors that the network reads."""
+        return self._fitted()[0]
+
+    @property
+    def weights(self) -> dict[str, npt.NDArray[np.float32]]:
+        """The network's weights by name."""
+        return {name: tensor.detach().cpu().numpy() for name, tensor in self._fitted()[1].state_dict().items()}
+
+    def restore(self, words: WordVectors, file: Path) -> None:
+        """Take the weights in ``file`` over ``words``. Raises ``ArtifactError`` when they do not fit the settings."""
+        import torch
+
+        self._vectors = words
+        weights = {name: torch.from_numpy(array) for name, array in read_tensors(file).items()}
+        try:
+            self._net = self._network(weights)
+        except RuntimeError as error:
+            raise ArtifactError(f"The saved model in {file.parent.name} is damaged: {file.name}: {error}") from None
 
     def _data(self, texts: TripletTexts, limit: int, report: Report) -> TripletData:
         from core.networks.batching import triplet_data

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from core.config import Config, option
 from core.errors import ConfigError
 
-LOSSES = ("paper", "log", "section")
+LOSSES = ("paper", "log", "section", "facenet")
 DISTANCES = ("l1", "l2", "cosine", "mean-l1")
 SITES = ("input", "states", "output")
 
@@ -20,8 +20,15 @@ class TrainingConfig(Config):
     attention: int = option(200, "Units of the attention layer.", low=1, high=2_000)
     loss: str = option(
         "paper", "paper: 2σ(Δ/τ), robust to wrong labels; log: softplus(Δ/τ), also learns from badly wrong triplets; "
-        "section: the log loss over all sentences that the triplets of a batch tie together.",
+        "section: the log loss over all sentences that the triplets of a batch tie together; facenet: a margin "
+        "between squared distances of vectors of length 1, where distance and temperature do not matter.",
         choices=LOSSES,
+    )  # fmt: skip
+    margin: float = option(0.2, "With facenet: how much farther the other theme should be.", low=0, high=4, later=True)
+    norm_bound: float = option(
+        0.0, "Longest sentence vector: longer ones are scaled to this length, so that the loss cannot saturate by "
+        "growing norms; 0 leaves them as they are.",
+        low=0, high=1e6, later=True,
     )  # fmt: skip
     distance: str = option("l1", "Distance between sentence vectors, in training and afterwards.", choices=DISTANCES)
     temperature: float | None = option(
@@ -71,6 +78,11 @@ class TrainingConfig(Config):
     device: str = option("auto", "auto takes a CUDA GPU where there is one.", choices=("auto", "cpu", "cuda"))
     threads: int = option(0, "Processor threads; 0: the machine's. With 1, results repeat exactly.", low=0, high=256)
     checkpoint_seconds: float = option(15.0, "Save progress this often.", low=0, high=30, unit="s")
+
+    @property
+    def measured(self) -> str:
+        """The distance that orders triplets: facenet compares directions, as the cosine does."""
+        return "cosine" if self.loss == "facenet" else self.distance
 
     def validate(self) -> None:
         """Refuse the combinations that cannot learn."""

@@ -11,6 +11,7 @@ from torch import Tensor
 
 from core.networks.batching import Index, length_chunks, padded_ids
 from core.networks.bilstm_attention import BiLstmAttention, Masking
+from core.networks.losses import bounded
 from core.text.word_vectors import TokenIds
 
 _MIN_CHUNK = 1_024
@@ -45,8 +46,8 @@ class Dropout:
 class Encoder:
     """A network together with a table of words: encodes rows of tokenised sentences on one device."""
 
-    def __init__(self, net: BiLstmAttention, tokens: TokenIds, precision: torch.dtype) -> None:
-        self.net, self._tokens, self._precision = net, tokens, precision
+    def __init__(self, net: BiLstmAttention, tokens: TokenIds, precision: torch.dtype, norm_bound: float = 0.0) -> None:
+        self.net, self._tokens, self._precision, self._bound = net, tokens, precision, norm_bound
         self.device = next(net.parameters()).device
         words = tokens.table if len(tokens.table) else np.zeros((1, net.dim), np.float32)  # padding needs a row
         self._table = torch.from_numpy(words).to(self.device)
@@ -71,7 +72,7 @@ class Encoder:
         words = torch.nn.functional.embedding(torch.from_numpy(ids).to(self.device), self._table)
         with self._autocast():
             masked = _masked(words, drop, "input")
-            vectors = self.net(masked, on_device, drop.at("states") if drop else None)
+            vectors = bounded(self.net(masked, on_device, drop.at("states") if drop else None), self._bound)
             return _masked(vectors, drop, "output").float()
 
     def _autocast(self) -> AbstractContextManager[object]:

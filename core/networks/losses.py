@@ -32,6 +32,23 @@ def gradient_share(delta: Tensor) -> Tensor:
     return 4 * p * (1 - p)
 
 
+def facenet_losses(delta: Tensor, margin: float) -> Tensor:
+    """(n,) max(0, ‖f−f⁺‖² − ‖f−f⁻‖² + m) of unit vectors f, from (n,) differences Δ of 1 − cosine (B.6).
+
+    ‖f−g‖² = 2(1 − cos), so that the difference of squared distances is 2Δ (Schroff et al. 2015, equation 3).
+    """
+    return functional.relu(2 * delta + margin)
+
+
+def bounded(vectors: Tensor, bound: float) -> Tensor:
+    """(n, dim) rows, those longer than ``bound`` scaled to that length; 0 changes nothing."""
+    if not bound:
+        return vectors
+    norms = torch.linalg.vector_norm(vectors.float(), dim=1, keepdim=True)
+    scales: Tensor = bound / norms.clamp(min=bound)
+    return vectors * scales.to(vectors.dtype)
+
+
 def distances(a: Tensor, b: Tensor, kind: str) -> Tensor:
     """(n,) distance of the rows of two (n, dim) tensors, in float32 also under mixed precision.
 
@@ -71,9 +88,9 @@ class TripletLoss(nn.Module):
     A learned scale is τ = τ₀·exp(−θ) with θ clipped to [−3, 3]; otherwise τ = τ₀ throughout.
     """
 
-    def __init__(self, loss: str, distance: str, *, learned_scale: bool = False) -> None:
+    def __init__(self, loss: str, distance: str, *, learned_scale: bool = False, margin: float = 0.2) -> None:
         super().__init__()
-        self.loss, self.distance = loss, distance
+        self.loss, self.distance, self.margin = loss, "cosine" if loss == "facenet" else distance, margin
         self.tau: Tensor
         self.register_buffer("tau", torch.ones(()))
         self.theta = nn.Parameter(torch.zeros(()), requires_grad=learned_scale)
@@ -94,11 +111,18 @@ class TripletLoss(nn.Module):
         return near - distances(pivot, vectors[triplets[:, 2]], self.distance)
 
     def forward(self, vectors: Tensor, triplets: Tensor, weights: Tensor) -> Tensor:
-        """Mean loss, (n,) ``weights`` giving each triplet's share; "section" gives a sentence its triplets' mean."""
+        """Mean loss, (n,) ``weights`` giving each triplet's share; "section" gives a sentence its triplets' mean.
+
+        "facenet" averages over all triplets, also those beyond the margin, and knows no temperature.
+        """
         if self.loss == "section":
             masks = relations(triplets.cpu().numpy(), len(vectors))
             together, apart = (torch.from_numpy(mask).to(vectors.device) for mask in masks)
             scaled = all_distances(vectors, self.distance) / self.temperature
             return section_loss(scaled, together, apart, _sentence_weights(triplets, weights, len(vectors)))
-        losses = triplet_losses(self.deltas(vectors, triplets) / self.temperature, self.loss)
+        deltas = self.deltas(vectors, triplets)
+        if self.loss == "facenet":
+            losses = facenet_losses(deltas, self.margin)
+        else:
+            losses = triplet_losses(deltas / self.temperature, self.loss)
         return (losses * weights).sum() / weights.sum()

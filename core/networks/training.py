@@ -75,11 +75,13 @@ class _Training:
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(seed)
             self.net = BiLstmAttention(training.tokens.table.shape[1], config.hidden, config.attention).to(device)
-        self.loss = TripletLoss(config.loss, config.distance, learned_scale=config.learned_scale).to(device)
+        self.loss = TripletLoss(
+            config.loss, config.distance, learned_scale=config.learned_scale, margin=config.margin
+        ).to(device)
         self.parameters = [*self.net.parameters(), *(p for p in self.loss.parameters() if p.requires_grad)]
         self.optimizer = torch.optim.Adam(self.parameters, lr=config.learning_rate)
-        self.encoder = Encoder(self.net, training.tokens, precision)
-        self.judge = Encoder(self.net, validation.tokens, precision)
+        self.encoder = Encoder(self.net, training.tokens, precision, config.norm_bound)
+        self.judge = Encoder(self.net, validation.tokens, precision, config.norm_bound)
         self.drop = Dropout(config.dropout_rate, config.dropout_sites, config.mask, device)
         self.weights = torch.from_numpy(training.weights(config.article_balance)).to(device)
         self.at = Progress(rate=config.learning_rate)

@@ -2,6 +2,7 @@
 
 import dataclasses
 import json
+from functools import cache
 
 import numpy as np
 import pytest
@@ -47,8 +48,14 @@ def corpus():
 def build(card, seed=3):
     fields = {f.name for f in dataclasses.fields(card.config_class())}
     embedder = REGISTRY.build(card.id, {k: v for k, v in SMALL.items() if k in fields}, seed=seed)
-    embedder.fit(corpus(), Silent())
+    models = (trained_nets(seed), trained_nets(seed + 1)) if "needs-models" in card.tags else ()
+    embedder.fit(dataclasses.replace(corpus(), models=models), Silent())
     return embedder
+
+
+@cache
+def trained_nets(seed):
+    return build(REGISTRY.get("triplets-sen"), seed)
 
 
 @pytest.fixture(scope="module")
@@ -171,8 +178,7 @@ def test_before_fitting_it_says_what_to_do(card):
 
 @every
 def test_a_corpus_without_what_it_needs_is_refused(card):
-    needs = card.tags & {"needs-triplets"}
-    if not needs:
-        return
-    with pytest.raises(ThemescopeError, match="triplets"):
-        REGISTRY.build(card.id, {}, seed=1).fit(Corpus(sentences=sentences()), Silent())
+    for tag, said in (("needs-triplets", "triplets"), ("needs-models", "two trained triplet networks")):
+        if tag in card.tags:
+            with pytest.raises(ThemescopeError, match=said):
+                REGISTRY.build(card.id, {}, seed=1).fit(Corpus(sentences=sentences()), Silent())

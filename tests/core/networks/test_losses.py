@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from core.errors import ConfigError
 from core.networks.config import TrainingConfig
-from core.networks.losses import TripletLoss, distances, gradient_share, triplet_losses
+from core.networks.losses import TripletLoss, bounded, distances, gradient_share, triplet_losses
 
 
 @given(st.floats(0, 40), st.floats(0, 40))
@@ -76,3 +76,33 @@ def test_a_flat_loss_is_refused():
     with pytest.raises(ConfigError, match="makes the loss flat"):
         TrainingConfig(distance="mean-l1", temperature=1.0)
     TrainingConfig(distance="mean-l1", temperature=1.0, learned_scale=True)
+
+
+@pytest.mark.parametrize("margin", [0.0, 0.2, 1.0])
+def test_facenet_is_the_margin_between_squared_distances_of_unit_vectors(margin):
+    vectors = torch.randn((30, 5), generator=torch.Generator().manual_seed(0), dtype=torch.float64)
+    triplets = torch.arange(30).reshape(10, 3)
+    unit = vectors / vectors.norm(dim=1, keepdim=True)
+    x, near, far = (unit[triplets[:, part]] for part in range(3))
+    squared = (x - near).square().sum(1) - (x - far).square().sum(1)
+    plain = (squared + margin).clamp(min=0).mean()
+    for distance in ("l1", "cosine"):
+        ours = TripletLoss("facenet", distance, margin=margin)
+        ours.set_temperature(7.0)
+        assert float(ours(vectors, triplets, torch.ones(10))) == pytest.approx(float(plain), abs=1e-6)
+
+
+@given(st.floats(0.1, 50), st.floats(0, 100))
+def test_bounded_rows_keep_direction_and_are_no_longer_than_the_bound(bound, length):
+    row = torch.tensor([[0.6, 0.8]]) * length
+    found = bounded(row, bound)
+    assert float(found.norm()) == pytest.approx(min(length, bound), rel=1e-5, abs=1e-6)
+    assert torch.allclose(found, row * (min(1, bound / length) if length else 0), atol=1e-4)
+    assert bounded(row, 0.0) is row
+
+
+def test_with_temperature_1_the_cosine_loss_cannot_fall_below_its_floor():
+    """1 − cos lies in [0, 2], so that 2σ(Δ) ≥ .238 (B.6)."""
+    vectors = torch.tensor([[1.0, 0.0], [1.0, 0.0], [-1.0, 0.0]])
+    loss = TripletLoss("paper", "cosine")(vectors, torch.tensor([[0, 1, 2]]), torch.ones(1))
+    assert float(loss) == pytest.approx(0.2384, abs=1e-4)

@@ -57,7 +57,7 @@ def data():
 
 
 @pytest.mark.parametrize("batching", ["by-article", "shuffled"])
-@pytest.mark.parametrize("loss", ["paper", "log", "section"])
+@pytest.mark.parametrize("loss", ["paper", "log", "section", "facenet"])
 def test_it_learns_themes(batching, loss):
     report = Recording()
     chosen = config(batching=batching, loss=loss, epochs=6, learning_rate=0.02, dropout_rate=0.1)
@@ -84,6 +84,7 @@ def test_same_seed_same_weights_other_seed_other_weights(data):
         {},
         {"learned_scale": True, "dropout_sites": ("input", "states", "output")},
         {"loss": "section", "schedule": "linear"},
+        {"loss": "facenet", "norm_bound": 1.0},
     ],
 )
 def test_a_resumed_training_ends_with_the_weights_of_an_undisturbed_one(tmp_path, data, interrupted_at, settings):
