@@ -19,6 +19,7 @@ from jobs.articles import TrainingSentences, ready_corpus
 from jobs.config import JobConfig, check_settings, settings_of
 from jobs.context import JobContext
 from jobs.digests import code_version, file_digest, work_digest
+from jobs.vectors import load_model
 
 
 @dataclass(frozen=True)
@@ -32,6 +33,7 @@ class TrainConfig(JobConfig):
     settings_json: str = option("{}", "Settings of the method as JSON.")
     seed: int = option(0, "Seed of everything random.", low=0)
     files: tuple[str, ...] = option((), "Instead of a triplet set: CSV files of triplets, training and validation.")
+    models: tuple[str, ...] = option((), "Names of the models that are joined, for methods that join models.")
 
     def validate(self) -> None:
         """The method must exist, its settings make sense, and triplets be named if it learns from them."""
@@ -43,6 +45,8 @@ class TrainConfig(JobConfig):
             raise ConfigError("Name a triplet set, or two CSV files: triplets for training and for validation.")
         if "needs-triplets" in METHODS.get(self.method).tags and not (self.triplets or self.files):
             raise ConfigError(f"{self.method!r} learns from triplets. Name a triplet set.")
+        if "needs-models" in METHODS.get(self.method).tags and not self.models:
+            raise ConfigError(f"{self.method!r} joins fitted models. Name them.")
 
     def title(self) -> str:
         """Names the method, the data and the model."""
@@ -57,9 +61,12 @@ class _Data:
     corpus: CorpusRecord | None
     triplets: TripletSetRecord | None
     files: tuple[Path, ...] = ()
+    models: tuple[ModelRecord, ...] = ()
 
     def digest(self, card: Card) -> list[str]:
         """The inputs that decide the outcome."""
+        if "needs-models" in card.tags:
+            return ["models", *(model.digest for model in self.models)]
         if "needs-triplets" in card.tags and self.files:
             return ["files", *map(file_digest, self.files)]
         if "needs-triplets" in card.tags and self.triplets is not None:
@@ -90,7 +97,8 @@ def run(args: TrainConfig, context: JobContext) -> dict[str, Any]:
     # Some methods sum their training up; for others the ends of their curves are what is known.
     metrics = dict(getattr(embedder, "metrics", None) or {name: p.value for name, p in context.last.items()})
     metrics["seconds"] = round(time.monotonic() - begun, 1)
-    record["train_titles"] = title_digests(_titles(store, card, data, corpus))
+    seen = title_digests(_titles(store, card, data, corpus))
+    record["train_titles"] = sorted({*seen, *record.pop("joined_titles", ())})
     context.progress(0.98, 1, "Saving the model")
     made = _Made(args, config, data, digest, metrics, record)
     return _result(_keep(context, embedder, made), cached=False)
@@ -105,10 +113,11 @@ def _find_data(store: Store, args: TrainConfig) -> _Data:
             corpus = ready_corpus(store, args.corpus) if args.corpus else None
         else:
             corpus = r.corpora.get(triplets.corpus_id)
+        models = tuple(r.models.by_name(name) for name in args.models)
     for file in args.files:
         if not Path(file).is_file():
             raise ReadError(file, "this file does not exist.")
-    return _Data(corpus, triplets, tuple(map(Path, args.files)))
+    return _Data(corpus, triplets, tuple(map(Path, args.files)), models)
 
 
 def _load_data(store: Store, card: Card, data: _Data) -> tuple[Corpus, dict[str, Any]]:
@@ -125,6 +134,11 @@ def _load_data(store: Store, card: Card, data: _Data) -> tuple[Corpus, dict[str,
         parts["triplets"] = _triplets(store, data.triplets)
         record |= {"triplets": data.triplets.name, "triplets_digest": data.triplets.digest}
         record["rules"] = dict(data.triplets.config)
+    if "needs-models" in card.tags:
+        fitted, infos = zip(*(load_model(store, model) for model in data.models), strict=True)
+        parts["models"] = fitted
+        record["models"] = [model.digest for model in data.models]
+        record["joined_titles"] = {title for info in infos for title in info["record"].get("train_titles", ())}
     if "needs-sentences" in card.tags and data.corpus is not None:
         parts["sentences"] = TrainingSentences(store, data.corpus)
     if data.corpus is not None:

@@ -69,6 +69,7 @@ ABLATIONS = (
     _ablation("ablation-facenet", loss="facenet"),
     _ablation("ablation-log", loss="log"),
     _ablation("ablation-section", loss="section"),
+    _ablation("ablation-bounded", loss="paper", temperature=1.0, norm_bound=2.0),
     _ablation("ablation-scale", loss="paper", learned_scale=True),
     _ablation("ablation-dropout-0", loss="paper", dropout_rate=0.0),
     _ablation("ablation-dropout-50", loss="paper", dropout_rate=0.5),

@@ -241,6 +241,9 @@ TABLE_6 = Table(
         _variant("facenet", "FaceNet loss", f"{_NO_NUMBER} Margin 0.2 on unit vectors, mean over all triplets."),
         _variant("log", "log loss", "Not in the paper: softplus of the difference."),
         _variant("section", "section loss", OWN_LOSS),
+        _variant(
+            "bounded", "L1, τ = 1, bounded norms", "Not in the paper: vectors longer than 2 are scaled to length 2."
+        ),
         _variant("scale", "L1, learned scale", "Not in the paper: training may adjust the temperature."),
         _variant("dropout-0", "no dropout", "The paper says “0.8 dropout”; base: rate 0.2 on words and states."),
         _variant("dropout-50", "dropout 0.5", "The paper says “0.8 dropout”; base: rate 0.2 on words and states."),

@@ -91,7 +91,7 @@ class Work:
             **self._data(model, METHODS.get(model.method).tags),
         }
         if model.parts:
-            args["parts"] = [self.model(part, seed).name for part in model.parts]
+            args["models"] = [self.model(part, seed).name for part in model.parts]
         args |= {
             "name": f"{self.paper.id} {model.id}, {self.profile.id}, seed {seed}",
             "settings_json": json.dumps(settings, sort_keys=True),
