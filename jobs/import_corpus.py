@@ -7,6 +7,7 @@ import reads its files from the start, skips as many articles as are stored, and
 from __future__ import annotations
 
 import logging
+import math
 import os
 from collections.abc import Generator, Iterator
 from contextlib import closing
@@ -16,18 +17,21 @@ from pathlib import Path
 from typing import Any, cast
 
 from core.config import option
-from core.errors import ConfigError, DataError, DuplicateNameError, UnknownNameError
+from core.errors import Cancelled, ConfigError, DataError, DuplicateNameError, UnknownNameError
 from core.records import CorpusRecord, JobStatus
 from core.types import Article
 from jobs.config import JobConfig, check_settings, settings_of
 from jobs.context import JobContext
 from jobs.digests import TextDigest
 from jobs.import_sources import Counter, Sources
+from jobs.removal import remove_unfinished
 
 logger = logging.getLogger(__name__)
 
 BATCH_SENTENCES = 2_000
 BATCH_ARTICLES = 200
+CANCEL_S = 1.5
+"""Seconds that a cancelled import may spend on removing what it has stored; people wait for it."""
 SMALL_FILE = 2_000_000
 """Bytes below which starting processes costs more than it saves."""
 
@@ -77,10 +81,16 @@ def run(args: ImportConfig, context: JobContext) -> dict[str, Any]:
         digest = TextDigest(args.language)
         _import(args, context, record, sources, digest)
         return _result(_close(context, record, sources.report() | {"digest": str(digest)}))
-    except Exception:
-        with context.writing() as w:
-            w.corpora.delete(record.id)
+    except Exception as error:
+        _take_back(context, record, CANCEL_S if isinstance(error, Cancelled) else math.inf)
         raise
+
+
+def _take_back(context: JobContext, record: CorpusRecord, seconds: float = math.inf) -> None:
+    """Leave the store as it was. The name is free at once; what ``seconds`` are too short for, a worker sweeps."""
+    with context.writing() as w:
+        w.corpora.abandon(record.id)
+    remove_unfinished(context.store, record.id, seconds)
 
 
 def _open(args: ImportConfig, context: JobContext, stamp: str) -> CorpusRecord:
@@ -114,8 +124,7 @@ def _remove_orphan(args: ImportConfig, context: JobContext, found: CorpusRecord)
         ]
     if any(job.status is JobStatus.RUNNING or job.attempt > 0 for job in others):
         raise DuplicateNameError("corpus", args.corpus, f"Job {others[0].id} is importing it right now.")
-    with context.writing() as w:
-        w.corpora.delete(found.id)
+    _take_back(context, found)
 
 
 def _import(

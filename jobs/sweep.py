@@ -8,6 +8,7 @@ from datetime import UTC, datetime, timedelta
 from core.records import JobStatus
 from db.store import Store
 from jobs.kinds import REGISTRY
+from jobs.removal import remove_unfinished
 
 logger = logging.getLogger(__name__)
 
@@ -16,6 +17,9 @@ FAR = 10_000
 
 OLD = timedelta(minutes=1)
 """Younger leftovers are let be: their job may have been stored a moment before."""
+
+SWEEP_S = 4.0
+"""Seconds for one corpus; the rest of a very large one goes in the next round. The worker gives no sign meanwhile."""
 
 
 def sweep(store: Store) -> list[str]:
@@ -35,7 +39,8 @@ def sweep(store: Store) -> list[str]:
     gone_sets = [s for s in sets if s.name not in wanted_sets and s.created < limit]
     for corpus in gone_corpora:
         with store.writing() as w:
-            w.corpora.delete(corpus.id)
+            w.corpora.abandon(corpus.id)
+        remove_unfinished(store, corpus.id, SWEEP_S)
     for triplets in gone_sets:
         with store.writing() as w:
             w.triplets.delete(triplets.id)

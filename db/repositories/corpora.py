@@ -62,6 +62,27 @@ class Corpora(Repository):
             self.connection.execute(table.delete().where(table.c.article_id.in_(articles)))
         self._delete(t.corpus, corpus_id)
 
+    def abandon(self, corpus_id: int) -> None:
+        """Give up an unfinished import at once: its name is free again, and it only waits to be removed."""
+        name = f"unfinished import {corpus_id}"
+        if not self.get(corpus_id).name.startswith(name):
+            name = self._usable_name(t.corpus, name)
+            self.connection.execute(t.corpus.update().where(t.corpus.c.id == corpus_id).values(name=name, ready=False))
+
+    def shrink(self, corpus_id: int, articles: int = 100) -> bool:
+        """Remove the last ``articles`` of an abandoned corpus, or the corpus when none is left; True: some are left.
+
+        Step by step, because others may write between two steps; a million sentences take seconds.
+        """
+        own = sa.select(t.article.c.id).where(t.article.c.corpus_id == corpus_id)
+        last = [*self.connection.execute(own.order_by(t.article.c.position.desc()).limit(articles)).scalars()]
+        for table in (t.sentence, t.section):
+            self.connection.execute(table.delete().where(within(self.connection, table.c.article_id, last)))
+        self.connection.execute(t.article.delete().where(within(self.connection, t.article.c.id, last)))
+        if not last:
+            self.connection.execute(t.corpus.delete().where(t.corpus.c.id == corpus_id))
+        return bool(last)
+
     def list(self, include_unready: bool = False) -> list[CorpusRecord]:
         """All corpora, oldest first."""
         query = sa.select(t.corpus).order_by(t.corpus.c.id)

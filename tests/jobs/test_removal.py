@@ -1,0 +1,72 @@
+"""A given-up import: out of the way at once, removed step by step."""
+
+from __future__ import annotations
+
+import pytest
+
+from core.errors import Cancelled
+from core.types import Article, Paragraph, Section
+from db.store import Store
+from jobs.foreground import run_here
+from jobs.import_sources import Counter
+from jobs.removal import remove_unfinished
+from jobs.sweep import OLD, sweep
+from tests.jobs.helpers import write_articles
+
+
+def article(number: int) -> Article:
+    paragraph = Paragraph("One. Two.", ("One.", "Two."))
+    return Article(f"Article {number}", (Section("", 1, (paragraph,), ()),))
+
+
+def unfinished(store: Store, articles: int) -> int:
+    with store.writing() as w:
+        corpus = w.corpora.create("C", "en")
+        w.corpora.add_articles(corpus.id, [article(i) for i in range(articles)])
+        w.corpora.abandon(corpus.id)
+    return corpus.id
+
+
+def rows(store: Store) -> list[int]:
+    with store.reading() as r:
+        count = "SELECT count(*) FROM "
+        return [
+            r.corpora.connection.exec_driver_sql(count + table).scalar_one()
+            for table in ("corpus", "article", "section", "sentence")
+        ]
+
+
+def test_it_goes_in_steps_from_its_end(store: Store) -> None:
+    corpus_id = unfinished(store, 250)
+    with store.writing() as w:
+        assert w.corpora.create("C", "en").id != corpus_id
+        assert w.corpora.shrink(corpus_id)
+    with store.reading() as r:
+        assert [a.position for a in r.corpora.articles(corpus_id, limit=1000)] == list(range(150))
+    assert remove_unfinished(store, corpus_id)
+    assert rows(store) == [1, 0, 0, 0]
+    assert remove_unfinished(store, corpus_id)
+
+
+def test_what_time_is_too_short_for_is_swept(sqlite_store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    corpus_id = unfinished(sqlite_store, 250)
+    assert not remove_unfinished(sqlite_store, corpus_id, seconds=0)
+    assert rows(sqlite_store) == [1, 150, 150, 300]
+    monkeypatch.setattr("jobs.sweep.OLD", OLD * 0)
+    assert sweep(sqlite_store) == [f"unfinished import {corpus_id}"]
+    assert rows(sqlite_store) == [0, 0, 0, 0]
+
+
+def test_a_cancelled_import_frees_its_name_however_much_is_left(
+    sqlite_store: Store, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = write_articles(tmp_path_factory.mktemp("files"), 500)
+
+    def add(self: Counter, batch: list[Article]) -> None:
+        raise Cancelled
+
+    with monkeypatch.context() as patched, pytest.raises(Cancelled):
+        patched.setattr("jobs.import_corpus.CANCEL_S", 0)
+        patched.setattr(Counter, "add", add)
+        run_here(sqlite_store, "import-corpus", {"files": [str(path)], "corpus": "C"}, quiet=True)
+    assert run_here(sqlite_store, "import-corpus", {"files": [str(path)], "corpus": "C"}, quiet=True)["articles"] == 500
