@@ -1,0 +1,282 @@
+"""The tables of a paper, from the declaration to the file: computed once, interrupted, resumed, from own files."""
+
+from __future__ import annotations
+
+import csv
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import jobs.experiments.measuring as measuring
+from core.errors import Cancelled, ConfigError, ReadError, UnknownNameError
+from core.records import JobStatus
+from core.types import Split
+from db.store import Store
+from jobs.cli import main
+from jobs.commands import check_job
+from jobs.experiments.document import number
+from jobs.experiments.sources import triplet_files
+from jobs.experiments.tables import summary
+from jobs.foreground import resume_here, run_here
+from jobs.sweep import OLD, sweep
+from tests.jobs.helpers import WORDS, write_articles
+
+SICK_HEADER = "pair_ID\tsentence_A\tsentence_B\trelatedness_score\tentailment_judgment\n"
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Articles, word vectors of their words, and pairs whose relatedness is the share of common words."""
+    folder = tmp_path_factory.mktemp("data")
+    articles = write_articles(folder, 60)
+    rng = np.random.default_rng(0)
+    words = sorted({w.strip(".=").lower() for w in articles.read_text(encoding="utf-8").split()} - {""})
+    lines = [f"{word} " + " ".join(f"{x:.4f}" for x in rng.normal(size=8)) for word in words]
+    (folder / "words.txt").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    (folder / "sick").mkdir()
+    for name, n in (("train", 40), ("trial", 12), ("test_annotated", 30)):
+        pairs = [SICK_HEADER]
+        for i in range(n):
+            common, w = int(rng.integers(0, 5)), rng.permutation(WORDS)
+            both = (" ".join(w[:4]), " ".join([*w[:common], *w[4 : 8 - common]]))
+            pairs.append(f"{i}\t{both[0]}\t{both[1]}\t{1.0 + common}\tNEUTRAL\n")
+        (folder / "sick" / f"SICK_{name}.txt").write_text("".join(pairs), encoding="utf-8")
+    return folder
+
+
+@pytest.fixture
+def corpus(sqlite_store: Store, data: Path, monkeypatch: pytest.MonkeyPatch) -> Store:
+    """A store with the corpus "C", and the tiny paper among the papers."""
+    monkeypatch.setitem(__import__("core.experiments").experiments.PAPERS, "tiny", "tests.jobs.tiny_paper:TINY")
+    run_here(sqlite_store, "import-corpus", {"files": [str(data / "articles-60.txt")], "corpus": "C"}, quiet=True)
+    return sqlite_store
+
+
+@pytest.fixture
+def reproduce(corpus: Store, data: Path, tmp_path: Path) -> Callable[..., dict[str, Any]]:
+    def run(**args: Any) -> dict[str, Any]:
+        given = {"paper": "tiny", "corpus": "C", "words": str(data / "words.txt"), "sick": str(data / "sick")}
+        given["document"] = str(tmp_path / "docs" / "results.md")
+        return resume_here(corpus, "reproduce", {**given, **args}, quiet=True)
+
+    return run
+
+
+def content(store: Store, table: str) -> dict[str, Any]:
+    with store.reading() as r:
+        record = r.papers.get("tiny", table, "quick")
+    assert record is not None
+    return dict(record.content)
+
+
+def rows(store: Store, table: str) -> dict[str, dict[str, Any]]:
+    return {row["id"]: row for row in content(store, table)["rows"]}
+
+
+def test_every_table_and_a_second_run_that_computes_nothing(
+    corpus: Store, reproduce: Callable[..., dict[str, Any]], tmp_path: Path
+) -> None:
+    first = reproduce()
+    path = tmp_path / "docs" / "results.md"
+    written = path.read_bytes()
+    assert (first["cached"], first["rows"], first["rows_not_measured"]) == (False, 10, 0)
+    assert first["tables"] == ["1", "2", "3", "4", "5"]
+    second = reproduce()
+    assert (second["computed"], second["cached"]) == (0, True)
+    assert second["reused"] == first["computed"] + first["reused"]
+    assert path.read_bytes() == written
+    assert second["job"] != first["job"]
+    _check_tables(corpus)
+    _check_document(written.decode("utf-8"))
+
+
+def _check_tables(store: Store) -> None:
+    accuracy = rows(store, "2")["net"]
+    ours = accuracy["ours"]["accuracy"]
+    assert ours["value"] == pytest.approx(np.mean(ours["seeds"])) and len(ours["seeds"]) == 3
+    assert ours["spread"] == pytest.approx(np.std(ours["seeds"], ddof=1))
+    assert ours["low"] <= ours["value"] <= ours["high"] and ours["n"] > 5
+    assert accuracy["difference"]["accuracy"] == pytest.approx(ours["value"] - 0.74)
+    assert "learned from 64 draws of" in accuracy["data"] and "words.txt" in accuracy["data"]
+    assert len(rows(store, "2")["mean"]["ours"]["accuracy"]["seeds"]) == 1  # nothing about it is random
+    clusters = content(store, "4")
+    assert [claim["verdict"] for claim in clusters["claims"]] == ["holds", "holds"]
+    assert all(claim["p"] <= claim["p_holm"] < 0.05 for claim in clusters["claims"])
+    assert len(rows(store, "4")["both"]["runs"]) == 3
+    pairs = rows(store, "5")["mean"]["ours"]
+    assert pairs["pearson"]["low"] < pairs["pearson"]["value"] and pairs["mse"]["n"] == 30
+    assert rows(store, "1")["t"]["ours"]["train"] == {"value": 168.0, "seeds": [168.0]}
+    assert rows(store, "3")["b"]["difference"]["articles"] == rows(store, "3")["b"]["ours"]["articles"]["value"] - 692
+
+
+def _check_document(text: str) -> None:
+    assert text.startswith("# Results: A tiny paper\n") and text.endswith("\n")
+    assert "Do not edit" in text and "Less of everything." in text
+    for title in ("## Table 1: Counts 1", "## Table 4: Clusters", "| net \\| small | "):
+        assert title in text
+    assert "· 692 · -" in text and "Nothing differs." in text and "| both > random | AMI | +." in text
+    assert "words.txt" in text and str(Path.home()) not in text
+
+
+def test_an_interrupted_run_goes_on_where_it_was(
+    corpus: Store, reproduce: Callable[..., dict[str, Any]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    original = measuring._clustering
+
+    def broken(*args: Any) -> Any:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(measuring, "_clustering", broken)
+    with pytest.raises(Cancelled):
+        reproduce()
+    with corpus.reading() as r:
+        (job,) = [job for job in r.jobs.list() if job.kind == "reproduce"]
+        assert job.status is JobStatus.CANCELLED
+        assert [table.name for table in r.papers.list("tiny")] == ["1", "2", "3"]
+        before = {model.id for model in r.models.list()}
+    monkeypatch.setattr(measuring, "_clustering", original)
+    result = reproduce()
+    assert result["job"] == job.id
+    assert result["reused"] > 5 and result["rows_not_measured"] == 0
+    with corpus.reading() as r:
+        assert len(r.papers.list("tiny")) == 5
+        assert before <= {model.id for model in r.models.list()}
+
+
+def test_a_training_that_was_killed_finds_its_checkpoint(
+    corpus: Store, reproduce: Callable[..., dict[str, Any]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from core.embedders.triplet_net import TripletNet
+
+    folders: list[Path] = []
+    original = TripletNet.fit
+
+    def fit(self: TripletNet, corpus: Any, report: Any) -> None:
+        folders.append(report.checkpoint_folder())
+        (folders[-1] / "half-done").touch()
+        if len(folders) == 1:
+            raise KeyboardInterrupt
+        (folders[-1] / "half-done").unlink()
+        original(self, corpus, report)
+
+    monkeypatch.setattr(TripletNet, "fit", fit)
+    with pytest.raises(Cancelled):
+        reproduce(tables=["2"])
+    assert (folders[0] / "half-done").is_file()
+    reproduce(tables=["2"])
+    assert folders[1] == folders[0] and len(set(folders)) == 3
+    assert not any(folder.exists() for folder in folders)
+
+
+def test_what_is_not_at_hand_is_said_in_its_row(corpus: Store, reproduce: Callable[..., dict[str, Any]]) -> None:
+    result = reproduce(sick="", words="glove-6b-50d", tables=["5"])
+    assert result["rows_not_measured"] == 2
+    assert "SICK is not at hand" in rows(corpus, "5")["mean"]["missing"]
+
+
+def test_own_copies_of_published_files(corpus: Store, reproduce: Callable[..., dict[str, Any]], tmp_path: Path) -> None:
+    reproduce(tables=["2"])
+    folder = tmp_path / "published"
+    folder.mkdir()
+    with corpus.reading() as r:
+        (record,) = [s for s in r.triplets.list() if s.kind == "sentences"]
+        texts = {split: r.triplets.texts(record.id, split) for split in Split}
+    for split, found in texts.items():
+        with (folder / f"{split.value}.csv").open("w", encoding="utf-8", newline="") as stream:
+            writer = csv.writer(stream)
+            writer.writerow(["Sentence1", "Sentence2", "Sentence3"])
+            writer.writerows(zip(found.pivots, found.positives, found.negatives, strict=True))
+    scb = tmp_path / "scb.csv"
+    lines = ["Article Title,Sentence,SectionTitle,Article Link"]
+    for article in ("Article 1", "Other"):
+        lines += [f"{article},The {w} stood near the {w} number {i}.,{w},x" for w in WORDS[:5] for i in range(4)]
+    scb.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    before = rows(corpus, "2")["mean"]["ours"]["accuracy"]["value"]
+    reproduce(tables=["2", "3"], triplets=str(folder), scb=str(scb))
+    mean, net = (rows(corpus, "2")[id] for id in ("mean", "net"))
+    assert mean["ours"]["accuracy"]["value"] == pytest.approx(before)
+    assert "triplets of test.csv" in mean["data"] and "learned from train.csv" in net["data"]
+    assert rows(corpus, "3")["b"]["ours"]["clusters"]["value"] == 10
+    again = reproduce(tables=["2", "3"], triplets=str(folder), scb=str(scb))
+    assert again["computed"] == 0
+
+
+def test_triplet_files_are_told_apart_by_name(tmp_path: Path) -> None:
+    for name in ("wiki_train.csv", "wiki_validation.csv", "wiki_test.csv"):
+        (tmp_path / name).touch()
+    assert [triplet_files(tmp_path)[split].name for split in Split] == [
+        "wiki_train.csv", "wiki_validation.csv", "wiki_test.csv"
+    ]  # fmt: skip
+    assert triplet_files(tmp_path / "wiki_test.csv") == {Split.TEST: tmp_path / "wiki_test.csv"}
+    (tmp_path / "my_test.csv").touch()
+    with pytest.raises(ReadError, match=r"my_test\.csv and wiki_test\.csv"):
+        triplet_files(tmp_path)
+    with pytest.raises(ReadError, match="no CSV file of triplets"):
+        triplet_files(tmp_path / "nothing")
+
+
+def test_wrong_arguments_are_refused_before_anything_is_queued(corpus: Store, tmp_path: Path) -> None:
+    with pytest.raises(UnknownNameError, match="Did you mean 'ed18'"):
+        check_job("reproduce", {"paper": "ed81"})
+    with pytest.raises(UnknownNameError, match="profile"):
+        check_job("reproduce", {"paper": "ed18", "profile": "quickly"})
+    with pytest.raises(UnknownNameError, match="table"):
+        check_job("reproduce", {"paper": "ed18", "tables": ["7"]})
+    with pytest.raises(ConfigError, match="--corpus"):
+        run_here(corpus, "reproduce", {"paper": "tiny"}, quiet=True)
+    with pytest.raises(ReadError, match="does not exist"):
+        run_here(corpus, "reproduce", {"paper": "tiny", "data": str(tmp_path / "none")}, quiet=True)
+
+
+def test_nothing_is_swept_away_under_a_running_reproduction(
+    sqlite_store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("jobs.sweep.OLD", OLD * 0)
+    with sqlite_store.writing() as w:
+        w.corpora.create("half", "en")
+        job = w.jobs.add("reproduce", "Reproduce", {})
+    assert sweep(sqlite_store) == []
+    with sqlite_store.writing() as w:
+        w.jobs.request_cancel(job.id)
+    assert sweep(sqlite_store) == ["half"]
+
+
+def test_ed18_quick_by_the_command_line(
+    corpus: Store, data: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "ed18.md"
+    command = ["reproduce", "ed18", "--profile", "quick", "--corpus", "C", "--words", str(data / "words.txt")]
+    command += ["--sick", str(data / "sick"), "--document", str(path), "--table", "1", "--table", "3", "--table", "5"]
+    results = []
+    for _ in range(2):
+        with pytest.raises(SystemExit) as exit_:
+            main([*command, "--json"])
+        assert exit_.value.code == 0
+        results.append(json.loads(capsys.readouterr().out))
+    assert (results[0]["cached"], results[1]["computed"]) == (False, 0)
+    text = path.read_text(encoding="utf-8")
+    assert "1,779,417" in text and "· .818 ·" in text and "Not reproduced with this profile yet." in text
+    with pytest.raises(SystemExit):
+        main(command)
+    assert "Nothing had to be computed" in capsys.readouterr().out
+
+
+def test_numbers_are_printed_as_in_papers() -> None:
+    assert [number(x, 3) for x in (0.3125, -0.0004, 1.0, -0.25)] == [".312", ".000", "1.000", "-.250"]
+    assert number(0.009, 3, sign=True) == "+.009" and number(1779417.0, 0) == "1,779,417"
+    assert number(-1779249.0, 0, sign=True) == "-1,779,249"
+
+
+def test_intervals_resample_items_after_averaging_over_seeds() -> None:
+    items = np.arange(4)
+    readings = [
+        measuring.Reading({"m": float(np.mean(v))}, {"m": np.array(v)}, items)
+        for v in ([0.0, 1.0, 0.0, 1.0], [1.0, 0.0, 1.0, 0.0])
+    ]
+    found = summary("m", readings)
+    assert (found["value"], found["low"], found["high"]) == (0.5, 0.5, 0.5)
+    assert found["spread"] == 0.0 and found["n"] == 4
