@@ -1,7 +1,8 @@
 """Clusterers of the sentences of one article. Cards only; see ``core.registry``.
 
 Tags: ``compiled`` takes a millisecond an article, so that a fan-out over articles would cost more than it saves;
-``no-vectors`` looks at the number of sentences only; ``needs-k`` does not choose the number of clusters itself;
+``no-vectors`` looks at the number of sentences only; ``counts`` refuses negative numbers; ``many-items`` is for tens
+of thousands of sentences at once; ``needs-k`` does not choose the number of clusters itself;
 ``paper`` is a row of the paper's table.
 """
 
@@ -77,6 +78,45 @@ REGISTRY = Registry(
             factory="core.clusterers.kmeans:RowsKMeans",
             config="core.clusterers.kmeans:KMeansConfig",
             tags=_COMPILED,
+        ),
+        Card(
+            id="ward",
+            title="Ward",
+            summary="Joins, again and again, the two clusters whose union spreads least. Unit vectors, no chance.",
+            source="Ward 1963, Hierarchical grouping to optimize an objective function; this project",
+            factory="core.clusterers.ward:Ward",
+            config="core.clusterers.ward:WardConfig",
+            tags=_COMPILED,
+        ),
+        Card(
+            id="spectral",
+            title="Spectral",
+            summary="k-means on the leading eigenvectors of the graph of nearest neighbours by cosine.",
+            source="Ng, Jordan, Weiss 2002, On spectral clustering; this project",
+            factory="core.clusterers.spectral:Spectral",
+            config="core.clusterers.spectral:SpectralConfig",
+            tags=_COMPILED,
+        ),
+        Card(
+            id="sib",
+            title="Sequential information bottleneck",
+            summary="Clusters that tell most about the words; needs counts or other numbers from 0, such as those of "
+            "word-counts or Tf-idf.",
+            source="Slonim, Friedman, Tishby 2002, Unsupervised document classification using sequential information "
+            "maximization; package sib-clustering",
+            factory="core.clusterers.sib:SequentialInformationBottleneck",
+            config="core.clusterers.sib:SibConfig",
+            tags=frozenset({"needs-k", "counts"}),
+        ),
+        Card(
+            id="iclust-blocks",
+            title="Iclust in blocks",
+            summary="Iclust for many sentences: random blocks of them are improved in turn, so that no matrix of all "
+            "similarities is ever held.",
+            source=f"Yom-Tov and Slonim 2009, Parallel pairwise clustering, SDM; {_ICLUST}",
+            factory="core.clusterers.blocks:BlockIclust",
+            config="core.clusterers.blocks:BlockConfig",
+            tags=frozenset({"needs-k", "many-items"}),
         ),
         Card(
             id="random",

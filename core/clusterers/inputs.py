@@ -16,7 +16,7 @@ MOST_ITEMS = 12_000
 """A similarity matrix of this many items takes 1.2 GB."""
 
 
-def check_items(n: int, k: int | None) -> int:
+def check_items(n: int, k: int | None, most: int = MOST_ITEMS) -> int:
     """Return ``k``, or raise: the clusterer was not told it, or there are too few or too many items."""
     if k is None:
         raise ConfigError("This clusterer does not choose the number of clusters itself: give k.")
@@ -24,18 +24,19 @@ def check_items(n: int, k: int | None) -> int:
         raise ConfigError(f"The number of clusters must be at least 1, not {k}.")
     if n < k:
         raise DataError(f"{n} sentences cannot be divided into {k} clusters that are not empty. Use a smaller k.")
-    if n > MOST_ITEMS:
+    if n > most:
         raise DataError(
-            f"{n:,} sentences are too many to compare all with all (at most {MOST_ITEMS:,}). Cluster them by article."
+            f"{n:,} sentences are too many to compare all with all (at most {most:,}). Cluster them by article, or all "
+            "at once with iclust-blocks."
         )
     return k
 
 
-def checked(x: Matrix, k: int | None) -> tuple[Matrix, int]:
+def checked(x: Matrix, k: int | None, most: int = MOST_ITEMS) -> tuple[Matrix, int]:
     """Return the matrix as float64 (CSR stays sparse) and the number of clusters; raise on nonsense."""
     if x.ndim != 2:
         raise DataError(f"A clusterer needs one row of numbers a sentence, not an array of shape {x.shape}.")
-    k = check_items(x.shape[0], k)
+    k = check_items(x.shape[0], k, most)
     matrix: Matrix = sparse.csr_array(x, dtype=np.float64) if sparse.issparse(x) else np.asarray(x, dtype=np.float64)
     values = matrix.data if isinstance(matrix, sparse.csr_array) else matrix
     if not np.isfinite(values).all():

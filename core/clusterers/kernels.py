@@ -121,7 +121,7 @@ def sequential(s: Any, labels: Any, k: int, temperature: float, off: int, sweeps
             best, target = values[a] - left, a
             best += _TINY * (1.0 + abs(best))
             for c in range(k):
-                if c != a:
+                if c != a and sizes[c] > 0:
                     gain = _value(within[c] + 2 * sums[c, i] + own, sizes[c] + 1, off, temperature, n) - values[c]
                     if gain > best:
                         best, target = gain, c

@@ -30,6 +30,15 @@ REGISTRY = Registry(
             tags=frozenset({"sparse", "per-article", "needs-sentences"}),
         ),
         Card(
+            id="word-counts",
+            title="Word counts",
+            summary="How often each word occurs in a sentence, nothing weighted: what the clusterer sIB works on.",
+            source="Slonim, Friedman, Tishby 2002; counts as the package sib-clustering recommends",
+            factory="core.embedders.word_counts:WordCounts",
+            config="core.embedders.word_counts:WordCountsConfig",
+            tags=frozenset({"sparse"}),
+        ),
+        Card(
             id="triplets-sen",
             title="Triplet network on sentences",
             summary="A BiLSTM with attention, trained so that sentences of one section lie close together.",

@@ -122,24 +122,22 @@ class Tfidf:
 
     def _counts(self, sentences: Sequence[Sentence]) -> sparse.csr_array:
         """(n, 2²⁰) float64 word counts, columns sorted and unique within a row."""
-        columns: list[int] = []
-        starts = [0]
-        for sentence in sentences:
-            columns.extend(_columns(self._words(sentence.text)))
-            starts.append(len(columns))
-        data = np.ones(len(columns), np.float64)
-        shape = (len(sentences), COLUMNS)
-        counts = sparse.csr_array((data, np.array(columns, np.int32), np.array(starts, np.int32)), shape=shape)
-        counts.sum_duplicates()
-        return counts
-
-    def _words(self, text: str) -> list[str]:
-        words = _WORD.findall(text.lower() if self.config.lowercase else text)
-        return [w for w in words if len(w) >= self.config.min_letters]
+        return count_words((s.text for s in sentences), self.config.lowercase, self.config.min_letters)
 
 
-def _columns(words: Iterable[str]) -> list[int]:
-    return [_column(word) for word in words]
+def count_words(texts: Iterable[str], lowercase: bool, min_letters: int) -> sparse.csr_array:
+    """(n, 2²⁰) float64 word counts, columns sorted and unique within a row; words of fewer letters are left out."""
+    columns: list[int] = []
+    starts = [0]
+    for text in texts:
+        words = _WORD.findall(text.lower() if lowercase else text)
+        columns.extend([_column(word) for word in words if len(word) >= min_letters])
+        starts.append(len(columns))
+    data = np.ones(len(columns), np.float64)
+    shape = (len(starts) - 1, COLUMNS)
+    counts = sparse.csr_array((data, np.array(columns, np.int32), np.array(starts, np.int32)), shape=shape)
+    counts.sum_duplicates()
+    return counts
 
 
 @lru_cache(maxsize=200_000)
