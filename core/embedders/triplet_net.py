@@ -6,7 +6,7 @@ they were rounded for training, so that it embeds elsewhere as it did here.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
@@ -27,12 +27,13 @@ from core.embedders.storage import (
 from core.embedders.triplet_config import TripletNetConfig
 from core.errors import ArtifactError, DataError
 from core.protocols import Report
-from core.text.word_vectors import Storage, WordVectors, load_word_vectors, token_ids
+from core.text.word_vectors import Storage, TokenIds, WordVectors, load_word_vectors, token_ids
 from core.types import Corpus, Sentence, Split, TripletTexts, Vectors
 
 if TYPE_CHECKING:
     from core.networks.batching import TripletData
     from core.networks.bilstm_attention import BiLstmAttention
+    from core.networks.inference import Precision
 
 _WEIGHTS, _TRAINING = "network.safetensors", "training.json"
 _BLOCK = 4_096  # sentences tokenised at once
@@ -55,6 +56,8 @@ class TripletNet:
         """How training went: validation accuracy, steps, seconds, triplets/s."""
         self.history: list[dict[str, float]] = []
         """One row a validation, see :class:`core.networks.training.Trained`."""
+        self.inference: Precision = "fp32"
+        """How sentences are embedded on a processor: exactly, or faster with numbers of 8 bits."""
         self._vectors: WordVectors | None = None
         self._net: BiLstmAttention | None = None
 
@@ -80,21 +83,39 @@ class TripletNet:
 
     def embed(self, sentences: Sequence[Sentence]) -> Vectors:
         """(n, 2·hidden) vectors; a sentence without tokens is the zero vector."""
-        import torch
-
-        from core.networks.device import pick_device, thread_count
-        from core.networks.encoding import Encoder
+        from core.networks.device import thread_count
 
         vectors, net = self._fitted()
-        net.to(pick_device(self.config.device))
         out = np.zeros((len(sentences), net.width), np.float32)
-        with thread_count(self.config.threads), torch.inference_mode():
+        with thread_count(self.config.threads):
+            encode = self._encoder(net)
             for start in range(0, len(sentences), _BLOCK):
                 block = sentences[start : start + _BLOCK]
-                encoder = Encoder(net, token_ids((s.text for s in block), vectors), torch.float32)
-                rows = np.arange(len(block))
-                out[start : start + len(block)] = encoder.encode(rows, _nothing, cells=_CELLS).cpu().numpy()
+                out[start : start + len(block)] = encode(token_ids((s.text for s in block), vectors))
         return distances.bounded_rows(out, self.config.norm_bound)
+
+    def _encoder(self, net: BiLstmAttention) -> Callable[[TokenIds], npt.NDArray[np.float32]]:
+        """How tokens become vectors where this model runs: by the network itself on a GPU, compiled on a processor."""
+        import torch
+
+        from core.networks.device import pick_device
+
+        device = pick_device(self.config.device)
+        if device.type == "cpu":
+            from core.networks.inference import Inference
+
+            inference = Inference(net.to(device), self.inference)
+            return lambda tokens: inference.encode(tokens, _nothing)
+        from core.networks.encoding import Encoder
+
+        net.to(device)
+
+        def encode(tokens: TokenIds) -> npt.NDArray[np.float32]:
+            with torch.inference_mode():
+                vectors = Encoder(net, tokens, torch.float32).encode(np.arange(len(tokens)), _nothing, cells=_CELLS)
+                return np.asarray(vectors.cpu().numpy())
+
+        return encode
 
     def distances(self, a: Vectors, b: Vectors) -> npt.NDArray[np.float32]:
         """(n,) distances of the kind the network was trained with; the paper's is L1."""
