@@ -117,10 +117,9 @@ def serve(address: str, port: int, home: Path, verbose: bool) -> int:
 
 
 def _web(address: str, port: int) -> list[str]:
-    script = Path(__file__).with_name("app.py")
     options = {"server.address": address, "server.port": str(port), "server.headless": "true"}
     flags = [part for name, value in options.items() for part in (f"--{name}", value)]
-    return [sys.executable, "-m", "streamlit", "run", str(script), *flags]
+    return [sys.executable, "-m", "webapp.web", *flags]
 
 
 def _command(parts: list[str]) -> str:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import streamlit as st
 
+from webapp.components.guard import guarded
 from webapp.components.status import sidebar
 
 # A file of our own: an icon given by its name would be fetched from a foreign host.
@@ -15,7 +16,7 @@ _ASSETS = Path(__file__).parent / "assets"
 _ICON = str(_ASSETS / "icon.svg")
 
 st.set_page_config(page_title="Themescope", page_icon=_ICON, layout="wide", initial_sidebar_state=236)
-st.logo(_ICON, size="large")
+st.logo(str(_ASSETS / "logo.svg"), size="large", icon_image=_ICON)
 st.html(_ASSETS / "style.css")
 page = st.navigation(
     {
@@ -27,10 +28,13 @@ page = st.navigation(
         "Methods": [
             st.Page("views/train.py", title="Train", icon=":material/model_training:", url_path="train"),
             st.Page("views/compare.py", title="Compare", icon=":material/leaderboard:", url_path="compare"),
+            st.Page(
+                "views/paper_tables.py", title="Paper tables", icon=":material/science:", url_path="paper_tables"
+            ),
         ],
         "Explore": [st.Page("views/map.py", title="Map", icon=":material/scatter_plot:", url_path="map")],
         "Machine": [st.Page("views/jobs.py", title="Jobs", icon=":material/work_history:", url_path="jobs")],
     }
 )
 sidebar()
-page.run()
+guarded(page.run)

@@ -12,9 +12,10 @@ import plotly.graph_objects as go
 
 from core.records import MetricPoint
 from core.types import Ids, Points
-from webapp.components.text import figure_text
+from webapp.components.text import figure_text, interval
 from webapp.palette import Tones
 
+_LABEL = 48
 _OPEN_MARGIN = {"l": 8, "r": 8, "t": 8, "b": 8}
 
 
@@ -27,6 +28,8 @@ class MapView:
     categories: npt.NDArray[np.int64]
     names: Sequence[str]
     hover: Sequence[str]
+    colours: Sequence[int] = ()
+    """Place of each category in the palette; empty: 0, 1, 2, …"""
     other: str = "other"
     size: float = 5.0
     opacity: float = 0.8
@@ -34,6 +37,10 @@ class MapView:
     """Ids to ring, such as the hits of a search."""
     selected: Ids | None = None
     """Ids of a selection that the browser does not hold any more; None where it does."""
+
+    def colour(self, category: int) -> int:
+        """Place of ``category`` in the palette."""
+        return self.colours[category] if self.colours and category >= 0 else category
 
 
 def map_figure(view: MapView, tones: Tones) -> go.Figure:
@@ -51,7 +58,7 @@ def map_figure(view: MapView, tones: Tones) -> go.Figure:
         dragmode="lasso",
         margin=_OPEN_MARGIN,
         hovermode="closest",
-        legend={"itemsizing": "constant", "tracegroupgap": 2, "font": {"size": 12}},
+        legend={"itemsizing": "constant", "tracegroupgap": 2, "font": {"size": 12, "color": tones.ink}},
         hoverlabel={"align": "left"},
         uirevision="map",
     )
@@ -77,8 +84,8 @@ def _category(
         selectedpoints=None if view.selected is None else np.flatnonzero(np.isin(ids, view.selected)),
         unselected={"marker": {"opacity": 0.12}},
         marker={
-            "color": tones.colour(category),
-            "symbol": tones.symbol(category),
+            "color": tones.colour(view.colour(category)),
+            "symbol": tones.symbol(view.colour(category)),
             "size": view.size if category >= 0 else view.size * 0.8,
             "opacity": view.opacity if category >= 0 else view.opacity * 0.6,
         },
@@ -101,8 +108,8 @@ def _rings(view: MapView, rows: npt.NDArray[np.intp], tones: Tones) -> go.Scatte
     )
 
 
-def curve_figure(name: str, points: Sequence[MetricPoint], tones: Tones) -> go.Figure:
-    """One live curve."""
+def curve_figure(name: str, points: Sequence[MetricPoint], tones: Tones, along: str = "epochs") -> go.Figure:
+    """One live curve; the latest value stands beside its name, ``along`` names what the steps count."""
     steps = np.array([p.step for p in points])
     values = np.array([p.value for p in points])
     figure = go.Figure(
@@ -112,75 +119,92 @@ def curve_figure(name: str, points: Sequence[MetricPoint], tones: Tones) -> go.F
             mode="lines+markers" if len(points) < 60 else "lines",
             line={"color": tones.accent, "width": 2},
             marker={"size": 5},
-            hovertemplate="%{x:.2f}: %{y:.4f}<extra></extra>",
+            hovertemplate=f"%{{y:.4f}} after %{{x:.2f}} {along}<extra></extra>",
         )
     )
     figure.update_layout(
-        height=230,
+        height=240,
         margin={"l": 8, "r": 8, "t": 34, "b": 8},
-        title={"text": figure_text(name), "font": {"size": 14}, "x": 0, "xanchor": "left"},
+        title={
+            "text": f"{figure_text(name)}  <b>{values[-1]:.3f}</b>" if len(points) else figure_text(name),
+            "font": {"size": 14},
+            "x": 0,
+            "xanchor": "left",
+        },
         showlegend=False,
     )
-    figure.update_xaxes(automargin=True, showgrid=False)
+    figure.update_xaxes(automargin=True, showgrid=False, title={"text": along, "font": {"size": 12}})
     figure.update_yaxes(automargin=True)
     return figure
 
 
 @dataclass(frozen=True, slots=True)
 class IntervalRow:
-    """One mean with its interval, and the group that its colour tells."""
+    """One mean with its 95 % interval. ``colour`` is a place in the palette; -1, faint, knows nothing (random)."""
 
     label: str
-    group: str
     value: float
     low: float
     high: float
-    floor: bool = False
-    """A row that knows nothing, such as random labels: drawn faint."""
+    colour: int = 0
 
 
-def interval_figure(rows: Sequence[IntervalRow], unit: str, tones: Tones) -> go.Figure:
-    """Dots with their 95 % intervals, best at the top."""
+def interval_figure(rows: Sequence[IntervalRow], unit: str, tones: Tones, chance: float | None = None) -> go.Figure:
+    """Dots with their intervals, best at the top, the numbers at the right; a dotted line where ``chance`` lies."""
     ordered = sorted(rows, key=lambda row: row.value)
-    groups = sorted({row.group for row in rows if not row.floor})
-    figure = go.Figure()
-    for group in [*groups, None]:
-        chosen = [row for row in ordered if (row.floor if group is None else not row.floor and row.group == group)]
-        if chosen:
-            place = -1 if group is None else groups.index(group)
-            figure.add_trace(_intervals(chosen, group or chosen[0].group, place, tones))
+    figure = go.Figure([_interval(row, tones) for row in ordered])
+    for row in ordered:
+        figure.add_annotation(
+            text=figure_text(interval(row.value, row.low, row.high)),
+            x=1,
+            xref="paper",
+            xanchor="left",
+            xshift=8,
+            y=figure_text(row.label, _LABEL),
+            showarrow=False,
+            font={"color": tones.ink, "size": 12.5},
+        )
+    if chance is not None:
+        figure.add_vline(x=chance, line={"color": tones.other, "width": 1.5, "dash": "dot"})
+        figure.add_annotation(
+            text="chance",
+            x=chance,
+            y=1,
+            yref="paper",
+            yanchor="bottom",
+            showarrow=False,
+            font={"color": tones.ink, "size": 12},
+        )
     figure.update_layout(
-        height=max(170, 76 + 30 * len(rows)),
-        margin={"l": 8, "r": 8, "t": 8, "b": 8},
-        legend={"orientation": "h", "y": 1.0, "yanchor": "bottom", "x": 0, "xanchor": "left"},
-        showlegend=len(groups) > 1,
+        height=max(150, 84 + 30 * len(rows)),
+        margin={"l": 8, "r": 138, "t": 24 if chance is not None else 8, "b": 8},
+        showlegend=False,
     )
-    figure.update_xaxes(title=unit, zeroline=True, automargin=True)
+    figure.update_xaxes(title=f"{unit}, mean and 95 % interval over articles", zeroline=True, automargin=True)
     figure.update_yaxes(
         automargin=True,
         showgrid=False,
         tickfont={"color": tones.ink, "size": 13},
         categoryorder="array",
-        categoryarray=[figure_text(r.label, 48) for r in ordered],
+        categoryarray=[figure_text(r.label, _LABEL) for r in ordered],
     )
     return figure
 
 
-def _intervals(rows: Sequence[IntervalRow], name: str, place: int, tones: Tones) -> go.Scatter:
-    values = np.array([row.value for row in rows])
+def _interval(row: IntervalRow, tones: Tones) -> go.Scatter:
+    label = figure_text(row.label, _LABEL)
     return go.Scatter(
-        x=values,
-        y=[figure_text(row.label, 48) for row in rows],
+        x=[row.value],
+        y=[label],
         mode="markers",
-        name=figure_text(name),
-        marker={"color": tones.colour(place), "symbol": tones.symbol(place), "size": 10},
+        marker={"color": tones.colour(row.colour), "symbol": tones.symbol(row.colour), "size": 10},
         error_x={
             "type": "data",
             "symmetric": False,
-            "array": np.array([row.high for row in rows]) - values,
-            "arrayminus": values - np.array([row.low for row in rows]),
+            "array": [row.high - row.value],
+            "arrayminus": [row.value - row.low],
             "thickness": 1.6,
             "width": 4,
         },
-        hovertemplate="%{y}: %{x:.3f}<extra></extra>",
+        hovertemplate=f"{label}: {interval(row.value, row.low, row.high)}<extra></extra>",
     )

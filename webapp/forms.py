@@ -17,6 +17,16 @@ from core.config import C, Config, OptionInfo, config_from_dict, options
 from core.errors import ConfigError
 from webapp.components.text import plain, words
 
+_ACROSS = 3
+_IN_FULL = {
+    "n": "number of",
+    "min": "minimum",
+    "max": "maximum",
+    "dist": "distance",
+    "neighbors": "neighbours",
+    "openers": "paragraph openings",
+}
+
 
 def config_fields(
     cls: type[Config],
@@ -57,11 +67,13 @@ def _grid(
 ) -> None:
     if not fields:
         return
-    columns = st.columns(min(3, len(fields)))
-    for place, (name, field, hint, info) in enumerate(fields):
-        default = defaults.get(name, _default(field))
-        with columns[place % len(columns)]:
-            values[name] = widget(f"{key}-{name}", name, kinds(hint), info, default)
+    wide = min(_ACROSS, len(fields))
+    for start in range(0, len(fields), wide):  # row by row, so that a switch does not push its column out of line
+        row = fields[start : start + wide]
+        for column, (name, field, hint, info) in zip(st.columns(wide, vertical_alignment="bottom"), row, strict=False):
+            with column:
+                default = defaults.get(name, _default(field))
+                values[name] = widget(f"{key}-{name}", name, kinds(hint), info, default)
 
 
 def _default(field: Field[Any]) -> Any:
@@ -81,7 +93,7 @@ def kinds(hint: Any) -> set[Any]:
 
 def widget(key: str, name: str, of: set[Any], info: OptionInfo, default: Any) -> Any:
     """One widget for a setting of the plain classes ``of``."""
-    label = plain(words(name)) + (f" ({plain(info.unit)})" if info.unit else "")
+    label = plain(label_of(name, info.unit))
     more: dict[str, Any] = {"key": key, "help": plain(info.help) if info.help else None}
     if bool in of:
         return st.toggle(label, value=bool(default), **more)
@@ -97,13 +109,19 @@ def widget(key: str, name: str, of: set[Any], info: OptionInfo, default: Any) ->
     return None if type(None) in of and not text else text
 
 
+def label_of(name: str, unit: str = "") -> str:
+    """A setting's name in full words, with its unit where the name does not say it already."""
+    spelled = words(" ".join(_IN_FULL.get(part, part) for part in name.split("_")))
+    return spelled if not unit or unit.lower() in spelled.lower() else f"{spelled} ({unit})"
+
+
 def _choice(value: Any) -> str:
-    return "none" if value is None else str(value)
+    return "none" if value is None else str(value).replace("_", " ").replace("+", " + ")
 
 
 def _several(label: str, info: OptionInfo, default: Any, more: dict[str, Any]) -> list[str]:
     if info.choices is not None:
-        return list(st.multiselect(label, list(info.choices), default=list(default or ()), **more))
+        return list(st.multiselect(label, list(info.choices), list(default or ()), format_func=_choice, **more))
     text = st.text_input(label, value=", ".join(map(str, default or ())), placeholder="separated by commas", **more)
     return [part.strip() for part in text.split(",") if part.strip()]
 

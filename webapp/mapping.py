@@ -47,6 +47,17 @@ def categories(keys: Sequence[str], keep_order: bool = False) -> tuple[npt.NDArr
     return np.array([place.get(key, -1) for key in keys], dtype=np.int64), frequent
 
 
+def lasting_colours(names: Sequence[str], known: Sequence[str]) -> list[int]:
+    """Place in the palette of each of ``names``: a name among the ``known`` keeps its place there in every view.
+
+    The others take the places that are left, in their order, so that no two categories in view look alike.
+    """
+    place = {name: i for i, name in enumerate(known)}
+    taken = {place[name] for name in names if name in place}
+    free = (i for i in range(len(names) + len(taken)) if i not in taken)
+    return [place[name] if name in place else next(free) for name in names]
+
+
 def cluster_of(labels: Mapping[int, Labels], items: Mapping[int, Ids]) -> dict[int, int]:
     """Sentence id → label, over every article of a run."""
     return {

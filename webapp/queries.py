@@ -108,16 +108,19 @@ def triplet_sets(corpus_id: int | None = None) -> list[TripletSetRecord]:
     return [t for t in _read(lambda r: r.triplets.list(corpus_id)) if t.ready]
 
 
+@st.cache_data(show_spinner="Looking through the triplets …", max_entries=64)
 def triplet_page(
-    set_id: int, split: Split | None, search: str, offset: int, limit: int
+    set_id: int, split: Split | None, search: str, offset: int, limit: int, created: datetime
 ) -> tuple[list[TripletCard], int]:
-    """One page of triplets, and how many match in all."""
+    """One page of triplets, and how many match in all; a set never changes once it is there."""
+    cards = _read(lambda r: r.triplets.page(set_id, split=split, search=search, offset=offset, limit=limit))
+    return cards, count_triplets(set_id, split, search, created)
 
-    def ask(r: Any) -> tuple[list[TripletCard], int]:
-        cards = r.triplets.page(set_id, split=split, search=search, offset=offset, limit=limit)
-        return cards, r.triplets.count(set_id, split=split, search=search)
 
-    return _read(ask)
+@st.cache_data(show_spinner=False, max_entries=256)
+def count_triplets(set_id: int, split: Split | None, search: str, created: datetime) -> int:
+    """How many triplets match."""
+    return _read(lambda r: r.triplets.count(set_id, split=split, search=search))
 
 
 def triplet_runs(set_id: int) -> list[RunRecord]:
@@ -225,6 +228,12 @@ def active_jobs(kinds: Iterable[str] | None = None) -> list[JobRecord]:
 def job(job_id: int) -> JobRecord | None:
     """One job, or None when it is gone."""
     return _or_none(lambda r: r.jobs.get(job_id))
+
+
+def training_of(model_id: int) -> JobRecord | None:
+    """The job that trained a model, where it is still listed."""
+    done = _read(lambda r: r.jobs.list(limit=500, status=(JobStatus.DONE,)))
+    return next((j for j in done if j.kind == "train" and j.result.get("model_id") == model_id), None)
 
 
 def metrics(job_id: int) -> list[MetricPoint]:

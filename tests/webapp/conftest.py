@@ -50,10 +50,12 @@ def filled_store(settings: Settings, filled_file: Path) -> Iterator[Store]:
 
 @pytest.fixture
 def open_page() -> Callable[..., AppTest]:
-    """Run the app on one page, with query parameters."""
+    """Run the app on one page, with query parameters; ``opened`` is the id of a job whose line stands open."""
 
-    def run(page: str, **query: str) -> AppTest:
-        at = AppTest.from_file(str(APP), default_timeout=30)
+    def run(page: str, opened: int = 0, **query: str) -> AppTest:
+        at = AppTest.from_file(str(APP), default_timeout=60)
+        if opened:
+            at.session_state[f"job-{opened}"] = True
         for name, value in query.items():
             at.query_params[name] = value
         if page != "home":

@@ -85,6 +85,13 @@ def test_rare_categories_become_other_and_sections_keep_their_order() -> None:
     assert ordered == ["Late", "Early"]
 
 
+@given(st.lists(st.text(max_size=3), unique=True, max_size=20), st.lists(st.text(max_size=3), unique=True, max_size=20))
+def test_a_name_keeps_its_colour_and_no_two_share_one(names: list[str], known: list[str]) -> None:
+    colours = mapping.lasting_colours(names, known)
+    assert len(set(colours)) == len(names)
+    assert all(colour == known.index(name) for name, colour in zip(names, colours, strict=True) if name in known)
+
+
 def test_labels_are_matched_by_sentence_not_by_place() -> None:
     labels = {1: np.array([2, 0], dtype=np.int32), 9: np.array([1], dtype=np.int32)}
     items = {1: np.array([40, 30]), 2: np.array([50]), 9: np.array([7])}

@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
+import csv
+import io
 from collections.abc import Callable
+from datetime import UTC, datetime
 
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from core.records import JobStatus
+from core.embedders import REGISTRY
+from core.records import JobStatus, TripletSetRecord
+from core.types import Split
 from db.store import Store
 from tests.webapp.filled import BENCHMARK, CORPUS, HOSTILE, MODEL, SET
+from webapp.components import training, triplets
+from webapp.components.guard import BROKEN
 
 PAGES = ("home", "corpora", "triplets", "train", "map", "compare", "jobs")
 VIEWS = {
@@ -47,7 +54,7 @@ def test_an_empty_store_is_no_error_and_says_what_to_do(
 def test_a_filled_store_is_shown(page: str, view: str, filled_store: Store, open_page: Open) -> None:
     at = open_page(page, **({"view": view} if view else {}))
     assert not at.exception
-    assert not at.error or page == "jobs"
+    assert not at.error
 
 
 def test_the_missing_worker_is_told_on_every_page(sqlite_store: Store, open_page: Open) -> None:
@@ -119,22 +126,52 @@ def test_a_set_is_asked_for_with_its_rules(filled_store: Store, open_page: Open)
     assert '"min_tokens": 5' in str(args["rules_json"])
 
 
-def test_every_method_has_a_form_and_is_queued_from_it(filled_store: Store, open_page: Open) -> None:
-    from core.embedders import REGISTRY
-
+def test_every_method_is_queued_from_its_form_or_says_what_it_needs(filled_store: Store, open_page: Open) -> None:
+    queued = set()
     for card in REGISTRY:
         at = open_page("train", method=card.title)
+        train = [b for b in at.button if b.label == "Train"]
+        if train:
+            train[0].click().run()
+            queued.add(card.id)
+        else:
+            assert "This method" in words_of(at), card.id
         assert not at.exception, card.id
-        next(b for b in at.button if b.label == "Train").click().run()
-        assert not at.exception, card.id
-    queued = jobs_of(filled_store, "train")
-    assert {args["method"] for args in queued} == set(REGISTRY.ids())
+        assert not at.error, card.id
+    assert {args["method"] for args in jobs_of(filled_store, "train")} == queued
+    assert {"mean-vectors", "tfidf", "triplets-sen"} <= queued
+
+
+def test_networks_are_joined_by_name(filled_store: Store, open_page: Open) -> None:
+    with filled_store.writing() as w:
+        for name, method in (("net of sentences", "triplets-sen"), ("net of titles", "triplets-titles")):
+            w.models.add(name=name, method=method, config={}, seed=0, digest=name, artifact=name, metrics={})
+    for card in REGISTRY:
+        if "needs-models" in card.tags:
+            at = open_page("train", method=card.title)
+            next(b for b in at.button if b.label == "Train").click().run()
+            assert not at.error
+    (args,) = jobs_of(filled_store, "train")
+    assert args["models"] == ["net of sentences", "net of titles"]
+
+
+def test_a_method_is_offered_the_triplets_it_was_made_for() -> None:
+    def of(kind: str, third: str) -> TripletSetRecord:
+        counts = {"triplets": {"train": 3}}
+        return TripletSetRecord(1, 1, "s", kind, {"third": third}, 0, "d", counts, True, datetime.now(UTC))
+
+    by_tags = {"titles": ("titles", "adjacent"), "third:same_article": ("sentences", "same_article")}
+    for card in REGISTRY:
+        for tag, (kind, third) in by_tags.items():
+            if tag in card.tags:
+                assert training.fits(card, of(kind, third))
+                assert not training.fits(card, of("sentences", "adjacent"))
 
 
 def test_a_mistake_is_told_at_the_form(filled_store: Store, open_page: Open) -> None:
     at = open_page("triplets", view="Build a set")
     for field in at.number_input:
-        if field.label.startswith("Min tokens"):
+        if field.label == "Minimum tokens":
             field.set_value(60)
     next(b for b in at.button if b.label == "Build the set").click().run()
     assert "no sentence would be left" in words_of(at)
@@ -186,6 +223,11 @@ def test_marked_words_are_counted(filled_store: Store, open_page: Open) -> None:
 
 def test_jobs_say_what_failed_and_try_again(filled_store: Store, open_page: Open) -> None:
     at = open_page("jobs")
+    (line,) = [e for e in at.expander if "There is no" in e.label]
+    assert "\\*triplet set\\*" in line.label
+    assert not at.json
+    assert not [b for b in at.button if b.label == "Try again"], "a closed line is not drawn"
+    at = open_page("jobs", opened=2)
     assert "There is no \\*triplet set\\*" in words_of(at)
     next(b for b in at.button if b.label == "Try again").click().run()
     with filled_store.reading() as r:
@@ -193,3 +235,60 @@ def test_jobs_say_what_failed_and_try_again(filled_store: Store, open_page: Open
     next(b for b in at.button if b.label == "Cancel").click().run()
     with filled_store.reading() as r:
         assert r.jobs.list(status=JobStatus.QUEUED) == []
+
+
+def test_jobs_are_found_by_a_word(filled_store: Store, open_page: Open) -> None:
+    assert len(open_page("jobs").expander) == 2
+    (found,) = open_page("jobs", job="RIVERS").expander
+    assert "Import rivers" in found.label
+    assert "No job matches" in words_of(open_page("jobs", job="nowhere"))
+
+
+def test_a_table_chooses_what_is_shown_in_full(filled_store: Store, open_page: Open) -> None:
+    at = open_page("triplets", view="All sets")
+    facts = dict(at.dataframe[1].value.itertuples(index=False))
+    assert facts["Triplets · train"] == "4"
+    assert SET in [heading.value for heading in at.subheader]
+    at.button(key="delete-set").click().run()
+    next(b for b in at.button if b.label == "Delete").click().run()
+    with filled_store.reading() as r:
+        assert r.triplets.list() == []
+
+
+def test_a_page_that_fails_says_so_in_words(
+    filled_store: Store, open_page: Open, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(*_: object, **__: object) -> None:
+        raise RuntimeError("no <b>luck</b>")
+
+    monkeypatch.setattr("webapp.components.articles.browse", broken)
+    at = open_page("corpora")
+    assert not at.exception
+    assert BROKEN in at.error[0].value
+    assert "\\<b\\>" in at.error[0].value
+
+
+def test_an_empty_store_offers_the_demo(sqlite_store: Store, open_page: Open) -> None:
+    at = open_page("home")
+    next(b for b in at.button if b.label == "Build the demo").click().run()
+    assert not at.exception
+    assert any(b.label == "Watch it being built" for b in at.button)
+    assert jobs_of(sqlite_store, "import-corpus")
+
+
+def test_triplets_in_view_leave_as_a_table_that_can_be_evaluated(filled_store: Store) -> None:
+    with filled_store.reading() as r:
+        chosen = r.triplets.by_name(SET)
+        (run,) = r.runs.list(kind="triplets")
+    rows = list(csv.DictReader(io.StringIO(triplets.export((chosen.id, Split.TEST, ""), {MODEL: run}, chosen))))
+    assert len(rows) == 4
+    assert [float(row[f"margin of {MODEL}"]) for row in rows] == [0.5, -0.25, 0.0, 1.0]
+    assert rows[0]["Sentence1"].startswith("Danube")
+
+
+def test_the_comparison_is_short_in_the_table_and_exact_in_the_chart(filled_store: Store, open_page: Open) -> None:
+    at = open_page("compare", benchmark=BENCHMARK)
+    assert list(at.dataframe[0].value["AMI"]) == [".400 ±.052", ".010 ±.052"]
+    said = words_of(at).replace("\\", "")
+    assert "Mutual information in nats" in said
+    assert "the paper's variant" in said

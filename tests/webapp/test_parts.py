@@ -19,7 +19,7 @@ from core.errors import ConfigError
 from core.records import MetricPoint
 from webapp import __main__ as start
 from webapp import exports, forms, uploads
-from webapp.components import text
+from webapp.components import facts, text
 from webapp.figures import IntervalRow, curve_figure, interval_figure
 from webapp.palette import DARK, LIGHT, THEMES, tones
 
@@ -138,17 +138,63 @@ def test_colours_differ_and_come_again_with_another_symbol() -> None:
 
 
 def test_intervals_are_drawn_best_first_with_the_floor_apart() -> None:
-    rows = [IntervalRow("b", "k", 0.2, 0.1, 0.4), IntervalRow("a", "i", 0.3, 0.2, 0.35)]
-    floor = replace(rows[0], label="<b>random</b>", value=0.0, low=0.0, high=0.0, floor=True)
-    figure = interval_figure([*rows, floor], "AMI", THEMES["light"])
+    rows = [IntervalRow("b", 0.2, 0.1, 0.4, 2), IntervalRow("a", 0.3, 0.2, 0.35, 0)]
+    floor = replace(rows[0], label="<b>random</b>", value=0.0, low=0.0, high=0.0, colour=-1)
+    shades = THEMES["light"]
+    figure = interval_figure([*rows, floor], "AMI", shades, chance=0.5)
     assert list(figure.layout.yaxis.categoryarray) == ["&lt;b&gt;random&lt;/b&gt;", "b", "a"]
-    assert [trace.marker.color for trace in figure.data][-1] == THEMES["light"].other
+    assert [trace.marker.color for trace in figure.data] == [shades.other, shades.colour(2), shades.colour(0)]
+    written = [note.text for note in figure.layout.annotations]
+    assert written == [".000 [.000, .000]", ".200 [.100, .400]", ".300 [.200, .350]", "chance"]
 
 
-def test_a_curve_has_its_points() -> None:
+def test_a_curve_has_its_points_and_its_last_value() -> None:
     figure = curve_figure("loss", [MetricPoint("loss", 0.5, 1.0), MetricPoint("loss", 1.0, 0.5)], THEMES["light"])
     assert figure.data[0].x.tolist() == [0.5, 1.0]
     assert figure.data[0].y.tolist() == [1.0, 0.5]
+    assert "0.500" in figure.layout.title.text
+    assert figure.layout.xaxis.title.text == "epochs"
+
+
+def test_scores_are_written_as_papers_print_them() -> None:
+    assert [text.score(v) for v in (0.3124, -0.0041, -0.0001, 1.0, 10.25)] == [
+        ".312",
+        "-.004",
+        ".000",
+        "1.000",
+        "10.250",
+    ]
+    assert text.interval(0.5, 0.25, 0.75) == ".500 [.250, .750]"
+    assert text.interval(0.5, None, None) == ".500"
+
+
+def test_facts_are_flat_and_in_words() -> None:
+    stored = {
+        "seed": 0,
+        "batch_size": 6580,
+        "rules_json": '{"min_tokens": 5, "names": ["a", "b"], "left": null}',
+        "training seconds": 200.0,
+        "triplets/s": 446.69,
+        "rate": 0.00123,
+        "extended": True,
+    }
+    assert dict(facts.flat(stored)) == {
+        "Seed": "0",
+        "Batch size": "6,580",
+        "Rules · min tokens": "5",
+        "Rules · names": "a, b",
+        "Rules · left": "–",
+        "Training seconds": "3 min 20 s",
+        "Triplets/s": "447",
+        "Rate": "0.00123",
+        "Extended": "yes",
+    }
+
+
+def test_settings_are_named_in_full_and_units_not_twice() -> None:
+    assert forms.label_of("min_tokens", "tokens") == "Minimum tokens"
+    assert forms.label_of("max_paragraph_distance", "paragraphs") == "Maximum paragraph distance (paragraphs)"
+    assert forms.label_of("n_neighbors") == "Number of neighbours"
 
 
 def test_others_are_kept_out_unless_asked_in() -> None:

@@ -13,61 +13,64 @@ from core.records import ArticleRecord, CorpusRecord
 from core.triplets.filtering import eligible, kept_sections
 from core.triplets.rules import ArticleSentences, TripletRules
 from webapp import queries
-from webapp.components import reader
-from webapp.components.choose import nothing
-from webapp.components.text import count, plain, words
+from webapp.components import facts, reader
+from webapp.components.choose import COUNTED, by_name, clickable, nothing
+from webapp.components.text import ago, count, plain
 
 _LISTED = 500
 
 
-def table(corpora: Sequence[CorpusRecord]) -> None:
-    """Every corpus with its counts."""
-    st.dataframe(
+def table(corpora: Sequence[CorpusRecord]) -> CorpusRecord:
+    """Every corpus with its counts; the one that was chosen."""
+    kinds = ("Articles", "Sections", "Paragraphs", "Sentences")
+    return clickable(
+        corpora,
+        "corpus-details",
+        lambda c: c.name,
         pd.DataFrame(
             {
                 "Corpus": [c.name for c in corpora],
                 "Language": [c.language for c in corpora],
-                "Articles": [c.articles for c in corpora],
-                "Sections": [c.sections for c in corpora],
-                "Paragraphs": [c.paragraphs for c in corpora],
-                "Sentences": [c.sentences for c in corpora],
+                **{kind: [getattr(c, kind.lower()) for c in corpora] for kind in kinds},
+                "Imported": [ago(c.created) for c in corpora],
             }
         ),
-        hide_index=True,
-        column_config={"Corpus": st.column_config.TextColumn(width="large")},
+        {"Corpus": st.column_config.TextColumn(width="large"), **dict.fromkeys(kinds, COUNTED)},
     )
 
 
 def report(corpus: CorpusRecord) -> None:
     """How a corpus came in, and what was dropped on the way, by reason."""
     dropped = _counts(corpus.report.get("skipped", {}))
-    if dropped:
-        st.markdown("**Passed over at import**")
-        st.dataframe(
-            pd.DataFrame({"Reason": [words(r) for r in dropped], "Count": list(dropped.values())}),
-            hide_index=True,
-            width="content",
-        )
     rest = {key: value for key, value in corpus.report.items() if key != "skipped"}
+    left, right = st.columns(2, gap="medium")
+    with left:
+        st.markdown("**Passed over at import**")
+        if dropped:
+            facts.table(dropped, ("Reason", "Count"))
+        else:
+            st.caption("Nothing: every article of the files is here.")
     if rest:
-        with st.expander("How it was imported", icon=":material/receipt_long:"):
-            st.json(rest)
+        with right:
+            st.markdown("**How it was imported**")
+            facts.table(rest)
 
 
 def _counts(value: Any) -> dict[str, int]:
     return {str(k): int(v) for k, v in value.items() if v} if isinstance(value, Mapping) else {}
 
 
-def browse(corpus: CorpusRecord) -> None:
-    """Search among titles on the left, the article on the right."""
+def browse(corpora: Sequence[CorpusRecord]) -> None:
+    """Corpus, search and titles on the left, the article on the right."""
     side, main = st.columns([1, 3], gap="medium")
     with side:
+        corpus = by_name("Corpus", corpora, "corpus", lambda c: c.name)
         search = st.text_input(
             "Find an article", key="find", bind="query-params", placeholder="part of a title", icon=":material/search:"
         )
         total = queries.count_articles(corpus.id, search)
         found = queries.articles(corpus.id, search, limit=_LISTED)
-        more = f"the first {_LISTED} of " if total > _LISTED else ""
+        more = f"The first {_LISTED} of " if total > _LISTED else ""
         st.caption(f"{more}{count(total, 'article')}" + (" found" if search else ""))
         chosen = _list(corpus, found)
     with main:
@@ -85,7 +88,7 @@ def _list(corpus: CorpusRecord, found: Sequence[ArticleRecord]) -> ArticleRecord
     event = st.dataframe(
         pd.DataFrame({"Article": [a.title for a in found]}),
         hide_index=True,
-        height=520,
+        height=500,
         on_select="rerun",
         selection_mode="single-cell",
         key=f"articles-{corpus.id}-{hash(tuple(a.id for a in found))}",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -12,7 +13,6 @@ import pandas as pd
 import streamlit as st
 
 from core.clusterers import REGISTRY as CLUSTERERS
-from core.config import digest_of
 from core.records import CorpusRecord, MapRecord, RunRecord
 from core.types import Ids, Points, Sentence
 from webapp import mapping, queries
@@ -25,6 +25,8 @@ from webapp.palette import tones
 _WHOLE = "the whole map"
 _TABLE_ROWS = 2_000
 _LONG_HOVER, _SHORT_HOVER, _MANY = 260, 110, 5_000
+_HEIGHT = 520
+_LEAD = "Introduction"
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +38,7 @@ class Scene:
     sentences: list[Sentence]
     articles: list[str]
     sections: list[str]
+    hover: list[str]
 
     def only(self, keep: npt.NDArray[np.bool_]) -> Scene:
         """The rows where ``keep`` is true."""
@@ -46,7 +49,12 @@ class Scene:
             [self.sentences[i] for i in rows],
             [self.articles[i] for i in rows],
             [self.sections[i] for i in rows],
+            [self.hover[i] for i in rows],
         )
+
+    def keys(self, by: str) -> list[str]:
+        """The article (``by`` "article") or the section title of every sentence."""
+        return self.articles if by == "article" else [s or _LEAD for s in self.sections]
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +64,8 @@ class Colouring:
     categories: npt.NDArray[np.int64]
     names: list[str]
     other: str
+    colours: Sequence[int] = ()
+    """Place of each category in the palette; empty: 0, 1, 2, …"""
     clusters: bool = False
     """True for the clusters of a run, which the table cannot say otherwise."""
 
@@ -65,24 +75,33 @@ class Colouring:
 
 
 def show(corpus: CorpusRecord, record: MapRecord) -> None:
-    """Controls, map, and the table of what is selected."""
-    whole = scene(corpus, record)
+    """Controls, map, and the table of what is selected: side by side on a wide screen."""
+    whole = _scene(record.digest, record, corpus)
     first, second, third, fourth = st.columns([4, 4, 4, 2], vertical_alignment="bottom")
     with first:
         article = _article_choice(whole)
     view = whole if article == _WHOLE else whole.only(np.array([a == article for a in whole.articles]))
     with second:
-        colouring = _colouring(view, corpus, single=article != _WHOLE)
+        colouring = _colouring(view, whole, corpus, single=article != _WHOLE)
     query = third.text_input(
         "Mark sentences with", key="mark", bind="query-params", placeholder="a word", icon=":material/search:"
     )
     with fourth.popover("Look", icon=":material/palette:", width="stretch"):
-        size = st.slider("Size of points", 2.0, 14.0, 5.0 if len(view.ids) > 2_000 else 8.0, 0.5)
+        size = st.slider("Size of points", 2.0, 14.0, 4.0 if len(view.ids) > 2_000 else 8.0, 0.5)
         opacity = st.slider("Opacity", 0.1, 1.0, 0.75, 0.05)
     marked = view.ids[mapping.matching([s.text for s in view.sentences], query)]
-    chosen = _draw(record, view, colouring, marked, (size, opacity))
-    _honesty(record, whole, view, marked, query)
-    _table(view, colouring, chosen, record)
+    with st.container(horizontal=True, key="linked", gap="medium"):
+        with st.container():
+            chosen = _draw(record, view, colouring, marked, (size, opacity))
+            _honesty(record, whole, view, marked, query)
+        with st.container():
+            _table(view, colouring, chosen, record)
+
+
+@st.cache_resource(show_spinner="Opening the map …", max_entries=4)
+def _scene(digest: str, _record: MapRecord, _corpus: CorpusRecord) -> Scene:
+    """The scene of a map, made once: its digest names its content, and nobody changes it."""
+    return scene(_corpus, _record)
 
 
 def scene(corpus: CorpusRecord, record: MapRecord) -> Scene:
@@ -93,13 +112,11 @@ def scene(corpus: CorpusRecord, record: MapRecord) -> Scene:
     rows = np.array([int(i) in known for i in placed.sentence_ids], dtype=bool)
     ids = placed.sentence_ids[rows]
     texts = [known[int(i)] for i in ids]
-    return Scene(
-        ids,
-        placed.points[rows],
-        texts,
-        [names[s.article_id][0] for s in texts],
-        [names[s.article_id][1][s.section] for s in texts],
-    )
+    articles = [names[s.article_id][0] for s in texts]
+    sections = [names[s.article_id][1][s.section] for s in texts]
+    letters = _SHORT_HOVER if len(ids) > _MANY else _LONG_HOVER
+    hover = [mapping.hover_text(a, s, t.text, letters) for a, s, t in zip(articles, sections, texts, strict=True)]
+    return Scene(ids, placed.points[rows], texts, articles, sections, hover)
 
 
 def _article_choice(whole: Scene) -> str:
@@ -109,7 +126,7 @@ def _article_choice(whole: Scene) -> str:
     return st.selectbox("Show", options, key="article", bind="query-params")
 
 
-def _colouring(view: Scene, corpus: CorpusRecord, single: bool) -> Colouring:
+def _colouring(view: Scene, whole: Scene, corpus: CorpusRecord, single: bool) -> Colouring:
     """Colours by section or article, or by the clusters of a run where one article is in view."""
     runs = _runs(view, corpus) if single else {}
     options = ["section", *(["article"] if not single else []), *runs]
@@ -125,9 +142,9 @@ def _colouring(view: Scene, corpus: CorpusRecord, single: bool) -> Colouring:
     )
     if by in runs:
         return clusters(view, runs[by])
-    keys = view.articles if by == "article" else [s or "Introduction" for s in view.sections]
-    found, names = mapping.categories(keys, keep_order=single)
-    return Colouring(found, names, f"other {by}s")
+    found, names = mapping.categories(view.keys(by), keep_order=single)
+    everywhere = names if view is whole else mapping.categories(whole.keys(by))[1]
+    return Colouring(found, names, f"other {by}s", mapping.lasting_colours(names, everywhere))
 
 
 def _runs(view: Scene, corpus: CorpusRecord) -> dict[str, RunRecord]:
@@ -159,11 +176,11 @@ def _draw(record: MapRecord, view: Scene, colouring: Colouring, marked: Ids, loo
     store = f"selection-{record.digest}"
     state: dict[str, Any] = st.session_state.setdefault(store, {"ids": np.empty(0, dtype=np.int64), "by": "", "n": 0})
     theme = st.context.theme.type
-    signature = digest_of([view.ids.tolist(), colouring.categories.tolist(), marked.tolist(), list(look), theme])
+    drawn = (view.ids.tobytes(), colouring.categories.tobytes(), marked.tobytes(), str((look, theme)).encode())
+    signature = hashlib.sha256(b"|".join(drawn)).hexdigest()[:16]
     key = f"map-{signature}-{state['n']}"
     if key in st.session_state and state["by"] != key:
         _keep(state, key)
-    letters = _SHORT_HOVER if len(view.ids) > _MANY else _LONG_HOVER
     figure = map_figure(
         MapView(
             ids=view.ids,
@@ -171,10 +188,8 @@ def _draw(record: MapRecord, view: Scene, colouring: Colouring, marked: Ids, loo
             categories=colouring.categories,
             names=colouring.names,
             other=colouring.other,
-            hover=[
-                mapping.hover_text(a, s, t.text, letters)
-                for a, s, t in zip(view.articles, view.sections, view.sentences, strict=True)
-            ],
+            hover=view.hover,
+            colours=colouring.colours,
             size=look[0],
             opacity=look[1],
             marked=marked,
@@ -182,7 +197,7 @@ def _draw(record: MapRecord, view: Scene, colouring: Colouring, marked: Ids, loo
         ),
         tones(theme),
     )
-    figure.update_layout(height=560)
+    figure.update_layout(height=_HEIGHT)
     st.plotly_chart(
         figure,
         key=key,
@@ -207,8 +222,8 @@ def _honesty(record: MapRecord, whole: Scene, view: Scene, marked: Ids, query: s
             f"drawn with seed {record.seed}."
         )
     parts.append(
-        f"{record.faithfulness:.0%} of the 15 nearest neighbours that sentences really have are kept on the map; "
-        "distances between far groups mean little."
+        f"Faithfulness: {record.faithfulness:.0%} of the 15 nearest neighbours that a sentence has among the vectors "
+        "are also near it on the map; distances between far groups mean little."
     )
     if query.strip():
         parts.append(f"{count(len(marked), 'sentence')} marked.")
@@ -234,21 +249,22 @@ def _table(view: Scene, colouring: Colouring, chosen: Ids, record: MapRecord) ->
             on_click="ignore",
         )
     listed = rows[:_TABLE_ROWS]
-    st.dataframe(_frame(view, colouring, listed), hide_index=True, height=360, column_config=_COLUMNS)
+    st.dataframe(_frame(view, colouring, listed), hide_index=True, height=_HEIGHT - 60, column_config=_COLUMNS)
     if len(rows) > len(listed):
         st.caption(f"The first {len(listed):,} of {len(rows):,}; the CSV has all of them.")
 
 
 _COLUMNS = {
-    "Sentence": st.column_config.TextColumn(width="large"),
-    "Section": st.column_config.TextColumn(width="medium"),
+    "Sentence": st.column_config.TextColumn(width=390),
+    "Section": st.column_config.TextColumn(width=140),
+    "Article": st.column_config.TextColumn(width=130),
 }
 
 
 def _frame(view: Scene, colouring: Colouring, rows: Sequence[int] | npt.NDArray[np.intp]) -> pd.DataFrame:
     columns = {
         "Sentence": [view.sentences[i].text for i in rows],
-        "Section": [view.sections[i] or "Introduction" for i in rows],
+        "Section": [view.sections[i] or _LEAD for i in rows],
         "Article": [view.articles[i] for i in rows],
     }
     if colouring.clusters:

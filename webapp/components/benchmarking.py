@@ -3,22 +3,26 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
+import pandas as pd
 import streamlit as st
 
 from core.clusterers import REGISTRY as CLUSTERERS
 from core.records import BenchmarkRecord, CorpusRecord, ModelRecord
 from core.scb import ScbRules
 from webapp import queries
+from webapp.components import facts
 from webapp.components.comparing import clusterer_title
 from webapp.components.jobs import submit
-from webapp.components.text import count, plain
+from webapp.components.text import count, plain, words
 from webapp.forms import checked, config_fields
 
 
 def missing(benchmark: BenchmarkRecord) -> None:
     """Ask for combinations that have not been run."""
+    st.subheader("Add to this comparison", anchor=False)
     models = queries.models()
     left, right = st.columns(2)
     chosen = left.multiselect("Models", [m.name for m in models], default=[m.name for m in models][:4])
@@ -58,11 +62,23 @@ def _queue(benchmark: BenchmarkRecord, wanted: Sequence[tuple[ModelRecord | None
 def about(benchmark: BenchmarkRecord) -> None:
     """What a benchmark holds, beside the published set where the builder laid it there."""
     with st.expander(f"About {plain(benchmark.name)}", icon=":material/info:"):
-        left, right = st.columns(2)
+        counts = {key: value for key, value in benchmark.counts.items() if key != "table"}
+        beside = benchmark.counts.get("table")
+        left, right = st.columns([3, 2], gap="medium")
         with left:
-            st.json(dict(benchmark.counts))
+            if isinstance(beside, Mapping):
+                st.caption("What it holds, beside the set that was published")
+                st.dataframe(_beside(beside), hide_index=True, height="content")
         with right:
-            st.json(dict(benchmark.config))
+            st.caption("How articles were chosen")
+            facts.table({**counts, "rules": benchmark.config}, ("Rule or count", "Value"), height=420)
+
+
+def _beside(table: Mapping[str, Any]) -> pd.DataFrame:
+    """One row a count, one column a source."""
+    rows = list(dict.fromkeys(key for column in table.values() for key in column))
+    columns = {words(name): [facts.shown(row, column.get(row)) for row in rows] for name, column in table.items()}
+    return pd.DataFrame({"Count": [words(row) for row in rows], **columns})
 
 
 def build(corpus: CorpusRecord) -> None:

@@ -9,25 +9,31 @@ import pandas as pd
 import streamlit as st
 
 from core.records import BenchmarkRecord, CorpusRecord, JobRecord, ModelRecord
+from jobs import demo
 from webapp import queries
+from webapp.components.choose import COUNTED
 from webapp.components.comparing import HEADLINE, rows, with_interval
 from webapp.components.jobs import badge
-from webapp.components.text import ago, plain
+from webapp.components.text import ago, count, plain, shorten
 from webapp.components.training import method_title
 
+_NEWEST = 5
 
-def doors(corpora: Sequence[CorpusRecord]) -> None:
+
+def doors(corpora: Sequence[CorpusRecord], active: Sequence[JobRecord]) -> None:
     """The three ways in."""
-    demo = corpora[0].name if corpora else ""
-    where = {"corpus": demo} if demo else None
-    with_map = bool(corpora and queries.maps(corpora[0].id))
-    for column, door in zip(st.columns(3), _doors(bool(corpora), with_map), strict=True):
+    shown = next((c for c in corpora if c.name == demo.CORPUS), corpora[0] if corpora else None)
+    where = {"corpus": shown.name} if shown else {}
+    for column, door in zip(st.columns(3), (_first_door(shown, bool(active)), *_OTHERS), strict=True):
         with column, st.container(border=True, height="stretch"):
             st.subheader(f":primary[{door.icon}] {door.title}", anchor=False)
             st.markdown(door.about)
             with st.container(vertical_alignment="bottom", height="stretch", gap="xxsmall"):
                 if st.button(door.label, type="primary" if door.first else "secondary", width="stretch"):
-                    st.switch_page(f"views/{door.page}.py", query_params={**door.query, **(where or {})})
+                    if door.build:
+                        demo.seed_demo(queries.store())
+                        st.rerun()
+                    st.switch_page(f"views/{door.page}.py", query_params={**where, **door.query})
                 st.page_link(f"views/{door.other}.py", label=door.other_label)
 
 
@@ -41,43 +47,54 @@ class _Door:
     other_label: str
     other: str
     first: bool = False
+    build: bool = False
+    """The button makes the demo instead of opening a page."""
     query: dict[str, str] = field(default_factory=dict)
 
 
-def _doors(ready: bool, with_map: bool) -> tuple[_Door, ...]:
-    start = ("Open the map", "map") if with_map else ("Read the articles", "corpora")
-    return (
-        _Door(
-            "Explore the demo" if ready else "The demo is being built",
-            ":material/explore:",
-            "A piece of Wikipedia, read, clustered and drawn by the same jobs as your own text. "
-            "Lasso a group of sentences and read it.",
-            *start,
-            "See which method clusters best",
-            "compare",
-            first=True,
-        ),
-        _Door(
-            "Import a corpus with sections",
-            ":material/library_add:",
-            "Wikipedia dumps, Markdown, HTML, JSON lines. Headings become the training signal and the truth.",
-            "Import files",
-            "corpora",
-            "What is a triplet?",
-            "triplets",
-            query={"view": "Import"},
-        ),
-        _Door(
-            "Cluster my own sentences",
-            ":material/bubble_chart:",
-            "A plain text without headings will do: import it, then draw a map of it by a ready model.",
-            "Import plain text",
-            "corpora",
-            "Draw a map",
-            "map",
-            query={"view": "Import"},
-        ),
+def _first_door(shown: CorpusRecord | None, working: bool) -> _Door:
+    """Into what is there; where nothing is, the demo: being built, or to be built by a click."""
+    about = (
+        "A piece of Wikipedia, read, clustered and drawn by the same jobs as your own text. "
+        "Lasso a group of sentences and read it."
     )
+    icon, compare = ":material/explore:", ("See which method clusters best", "compare")
+    if shown is not None:
+        is_demo = shown.name == demo.CORPUS
+        start = ("Open the map", "map") if queries.maps(shown.id) else ("Read the articles", "corpora")
+        title = "Explore the demo" if is_demo else f"Explore {plain(shorten(shown.name, 24))}"
+        what = f"{count(shown.articles, 'article')} with {count(shown.sentences, 'sentence')}: read them, see them "
+        return _Door(title, icon, about if is_demo else what + "on a map, lasso a group.", *start, *compare, first=True)
+    if working:
+        watch = ("Watch it being built", "jobs")
+        return _Door("The demo is being built", icon, about, *watch, *compare, first=True)
+    build = ("Build the demo", "jobs")
+    return _Door("Start with the demo", icon, about + " It takes a few minutes.", *build, *compare, True, True)
+
+
+_OTHERS = (
+    _Door(
+        "Import a corpus",
+        ":material/library_add:",
+        "With sections: Wikipedia dumps, Markdown, HTML, JSON lines. Headings become the training signal and the "
+        "truth.",
+        "Import files",
+        "corpora",
+        "What is a triplet?",
+        "triplets",
+        query={"view": "Import"},
+    ),
+    _Door(
+        "Cluster my sentences",
+        ":material/bubble_chart:",
+        "A plain text without headings will do: import it, then draw a map of it by a ready model.",
+        "Import plain text",
+        "corpora",
+        "Draw a map",
+        "map",
+        query={"view": "Import"},
+    ),
+)
 
 
 def totals(
@@ -97,7 +114,7 @@ def results(benchmarks: Sequence[BenchmarkRecord]) -> None:
     for benchmark in sorted(benchmarks, key=lambda b: b.created, reverse=True):
         found = [row for row in rows(benchmark) if HEADLINE in row.scores]
         if found:
-            best = sorted(found, key=lambda row: row.scores[HEADLINE].value, reverse=True)[:5]
+            best = sorted(found, key=lambda row: row.scores[HEADLINE].value, reverse=True)[:_NEWEST]
             st.markdown(f"**Best on {plain(benchmark.name)}**")
             st.dataframe(
                 pd.DataFrame(
@@ -126,7 +143,7 @@ def models(found: Sequence[ModelRecord]) -> None:
     if not found:
         st.caption("No model yet. Train one on the page Train; mean vectors takes seconds.")
         return
-    newest = sorted(found, key=lambda m: m.created, reverse=True)[:5]
+    newest = sorted(found, key=lambda m: m.created, reverse=True)[:_NEWEST]
     st.dataframe(
         pd.DataFrame(
             {
@@ -138,6 +155,50 @@ def models(found: Sequence[ModelRecord]) -> None:
         hide_index=True,
     )
     st.page_link("views/train.py", label="All models", icon=":material/arrow_forward:", query_params={"view": "Models"})
+
+
+def corpora(found: Sequence[CorpusRecord]) -> None:
+    """The newest corpora."""
+    st.markdown("**Corpora**")
+    if not found:
+        st.caption("No corpus yet. Import one, or wait for the demo.")
+        return
+    newest = sorted(found, key=lambda c: c.created, reverse=True)[:_NEWEST]
+    st.dataframe(
+        pd.DataFrame(
+            {
+                "Corpus": [c.name for c in newest],
+                "Articles": [c.articles for c in newest],
+                "Sentences": [c.sentences for c in newest],
+                "Imported": [ago(c.created) for c in newest],
+            }
+        ),
+        hide_index=True,
+        column_config={"Articles": COUNTED, "Sentences": COUNTED},
+    )
+    link = {"view": "All corpora"}
+    st.page_link("views/corpora.py", label="All corpora", icon=":material/arrow_forward:", query_params=link)
+
+
+def lately(ended: Sequence[JobRecord]) -> None:
+    """The work that ended last, and how."""
+    st.markdown("**Lately**")
+    if not ended:
+        st.caption("Nothing has been computed yet.")
+        return
+    newest = sorted(ended, key=lambda j: j.ended or j.created, reverse=True)[:_NEWEST]
+    st.dataframe(
+        pd.DataFrame(
+            {
+                "Job": [j.title for j in newest],
+                "Ended": [j.status.value for j in newest],
+                "When": [ago(j.ended or j.created) for j in newest],
+            }
+        ),
+        hide_index=True,
+        column_config={"Job": st.column_config.TextColumn(width=270)},
+    )
+    st.page_link("views/jobs.py", label="All jobs", icon=":material/arrow_forward:")
 
 
 def running(active: Sequence[JobRecord]) -> None:

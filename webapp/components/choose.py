@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import TypeVar
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, TypeVar
 
+import pandas as pd
 import streamlit as st
 
 from core.records import CorpusRecord
@@ -12,6 +13,7 @@ from webapp import queries
 from webapp.components.text import plain
 
 R = TypeVar("R")
+_ROWS = 8
 
 
 def by_name(label: str, records: Sequence[R], param: str, name: Callable[[R], str], help: str = "") -> R:
@@ -26,6 +28,39 @@ def by_name(label: str, records: Sequence[R], param: str, name: Callable[[R], st
         st.session_state.pop(param, None)
     chosen = st.selectbox(label, list(named), key=param, bind="query-params", help=help or None)
     return named[chosen if chosen in named else next(iter(named))]
+
+
+def clickable(
+    records: Sequence[R], param: str, name: Callable[[R], str], frame: pd.DataFrame, columns: Mapping[str, Any]
+) -> R:
+    """A table of ``records`` (at least one), row for row as ``frame``; a click chooses, and the choice is an address.
+
+    Without a click it is the record that the address names by ``param``, else the first.
+    """
+    table = f"table-{param}-{len(records)}"
+    names = [name(record) for record in records]
+
+    def choose() -> None:
+        cells = st.session_state[table]["selection"]["cells"]
+        if cells:
+            st.query_params[param] = names[cells[0][0]]
+
+    st.dataframe(
+        frame,
+        hide_index=True,
+        key=table,
+        on_select=choose,
+        selection_mode="single-cell",
+        column_config=dict(columns),
+        height="content" if len(records) <= _ROWS else 310,
+        placeholder="–",
+    )
+    wanted = st.query_params.get(param, "")
+    return records[names.index(wanted)] if wanted in names else records[0]
+
+
+COUNTED = st.column_config.NumberColumn(format="localized")
+"""A column of counts: separators between thousands."""
 
 
 def corpus(help: str = "") -> CorpusRecord | None:
@@ -55,5 +90,6 @@ def nothing(what: str, advice: str, page: str = "", link: str = "") -> None:
 
 def title(name: str, about: str) -> None:
     """The head of a page."""
-    st.title(name, anchor=False)
-    st.caption(about)
+    with st.container(gap="xxsmall"):
+        st.title(name, anchor=False)
+        st.caption(about)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import pandas as pd
 import streamlit as st
@@ -15,7 +16,7 @@ from core.records import BenchmarkRecord, RunRecord, ScoreRecord, TripletSetReco
 from core.registry import Card
 from webapp import queries
 from webapp.components.jobs import submit
-from webapp.components.text import count, duration
+from webapp.components.text import count, duration, interval, plain, score
 from webapp.exports import csv_text
 from webapp.figures import IntervalRow, interval_figure
 from webapp.palette import tones
@@ -34,6 +35,8 @@ class Row:
     scores: dict[str, ScoreRecord]
     seconds: float
     floor: bool
+    colour: int
+    """Place in the palette: a clusterer has the same colour on every benchmark."""
 
 
 def rows(benchmark: BenchmarkRecord) -> list[Row]:
@@ -43,8 +46,16 @@ def rows(benchmark: BenchmarkRecord) -> list[Row]:
     for run in queries.clusterings(benchmark.id):
         newest.setdefault((names.get(run.model_id or -1, _NO_MODEL), run.clusterer), run)
     scores = queries.mean_scores(run.id for run in newest.values())
+    places = {id: place for place, id in enumerate(CLUSTERERS.ids())}
     return [
-        Row(model, clusterer_title(run.clusterer), scores.get(run.id, {}), run.seconds, run.model_id is None)
+        Row(
+            model,
+            clusterer_title(run.clusterer),
+            scores.get(run.id, {}),
+            run.seconds,
+            run.model_id is None,
+            places.get(run.clusterer, len(places)),
+        )
         for (model, _), run in newest.items()
     ]
 
@@ -75,13 +86,20 @@ def clustering(benchmark: BenchmarkRecord) -> None:
             icon=":material/download:",
             on_click="ignore",
         )
-    st.dataframe(_table(ordered, ids), hide_index=True)
+    st.dataframe(_table(ordered, ids), hide_index=True, column_config=_aligned(ids))
     scored = [row for row in ordered if metric.id in row.scores]
     st.caption(
-        f"Means over {count(scored[0].scores[metric.id].n, 'article')} with 95 % bootstrap intervals over articles; "
-        f"the best of each column stands out, random labels are the floor. {metric.title}: {metric.summary}"
+        f"Means over {count(scored[0].scores[metric.id].n, 'article')}; ± is half the width of the 95 % bootstrap "
+        "interval over articles, whose ends stand in the chart and in the CSV. The best of each column stands out; "
+        "random labels are the floor.  \n" + " ".join(f"**{plain(c.title)}**: {plain(c.summary)}" for c in present)
     )
     _chart(scored, metric)
+
+
+def _aligned(metrics: Sequence[str]) -> dict[str, Any]:
+    cards = [METRICS.get(m) for m in metrics]
+    numbers = {card.title: st.column_config.TextColumn(help=card.summary, alignment="right") for card in cards}
+    return {**numbers, "Time": st.column_config.TextColumn(help="Clustering alone, without vectors", alignment="right")}
 
 
 def _sorting(ids: Sequence[str]) -> str:
@@ -102,11 +120,10 @@ def _value(row: Row, metric: str) -> float:
 
 def _chart(scored: Sequence[Row], metric: Card) -> None:
     lines = [
-        _interval(
+        _line(
             row.clusterer if row.floor else f"{row.model} · {row.clusterer}",
-            row.clusterer,
             row.scores[metric.id],
-            row.floor,
+            -1 if row.floor else row.colour,
         )
         for row in scored
     ]
@@ -114,24 +131,23 @@ def _chart(scored: Sequence[Row], metric: Card) -> None:
     st.plotly_chart(figure, key=f"intervals-{metric.id}", config={"displayModeBar": False})
 
 
-def _interval(label: str, group: str, score: ScoreRecord, floor: bool = False) -> IntervalRow:
+def _line(label: str, score: ScoreRecord, colour: int = 0) -> IntervalRow:
     low, high = (score.value if bound is None else bound for bound in (score.low, score.high))
-    return IntervalRow(label, group, score.value, low, high, floor)
+    return IntervalRow(label, score.value, low, high, colour)
 
 
 def with_interval(score: ScoreRecord | None) -> str:
     """Write ``.312 [.290, .334]``, or a dash."""
-    if score is None:
+    return "–" if score is None else interval(score.value, score.low, score.high)
+
+
+def with_half_width(record: ScoreRecord | None) -> str:
+    """Write ``.312 ±.022``, or a dash: short enough for a table of every score."""
+    if record is None:
         return "–"
-    if score.low is None or score.high is None:
-        return _short(score.value)
-    return f"{_short(score.value)} [{_short(score.low)}, {_short(score.high)}]"
-
-
-def _short(value: float) -> str:
-    """Three digits without the leading zero, as papers print scores."""
-    text = f"{value:.3f}"
-    return ".000" if text == "-0.000" else text.replace("0.", ".", 1) if abs(value) < 1 else text
+    if record.low is None or record.high is None:
+        return score(record.value)
+    return f"{score(record.value)} ±{score((record.high - record.low) / 2)}"
 
 
 def _table(found: Sequence[Row], metrics: Sequence[str]) -> Styler:
@@ -139,7 +155,7 @@ def _table(found: Sequence[Row], metrics: Sequence[str]) -> Styler:
         {
             "Model": [row.model for row in found],
             "Clusterer": [row.clusterer for row in found],
-            **{METRICS.get(m).title: [with_interval(row.scores.get(m)) for row in found] for m in metrics},
+            **{METRICS.get(m).title: [with_half_width(row.scores.get(m)) for row in found] for m in metrics},
             "Time": [duration(row.seconds) for row in found],
         }
     )
@@ -180,15 +196,16 @@ def triplet_accuracy(chosen: TripletSetRecord) -> None:
     for run in queries.triplet_runs(chosen.id):
         if run.model_id in names:
             newest.setdefault(names[run.model_id], run)
-    scores = {name: queries.mean_scores([run.id]).get(run.id, {}) for name, run in newest.items()}
-    accuracy = {name: next(iter(found.values())) for name, found in scores.items() if found}
+    scores = queries.mean_scores(run.id for run in newest.values())
+    accuracy = {name: next(iter(scores[run.id].values())) for name, run in newest.items() if scores.get(run.id)}
     if accuracy:
         _accuracy_table(accuracy)
     else:
         st.info("No model has been evaluated on this set yet.", icon=":material/info:")
     rest = [name for name in names.values() if name not in accuracy]
     if rest:
-        chosen_names = st.multiselect("Models to evaluate", rest, default=rest[:4])
+        st.subheader("Evaluate more models", anchor=False)
+        chosen_names = st.multiselect("Models", rest, default=rest[:4])
         if st.button("Evaluate", type="primary", icon=":material/play_arrow:", disabled=not chosen_names):
             asked = [
                 submit("evaluate-triplets", {"model": n, "triplets": chosen.name}, f"Triplet accuracy of {n}")
@@ -200,23 +217,24 @@ def triplet_accuracy(chosen: TripletSetRecord) -> None:
 
 def _accuracy_table(accuracy: dict[str, ScoreRecord]) -> None:
     ordered = sorted(accuracy.items(), key=lambda item: item[1].value, reverse=True)
-    left, right = st.columns([1, 1])
+    left, right = st.columns([2, 3], gap="medium")
     left.dataframe(
         pd.DataFrame(
             {
                 "Model": [name for name, _ in ordered],
-                "Accuracy": [with_interval(score) for _, score in ordered],
+                "Triplet accuracy": [with_interval(score) for _, score in ordered],
                 "Articles": [score.n for _, score in ordered],
             }
         ),
         hide_index=True,
     )
     left.caption(
-        "Share of test triplets whose pivot is nearer to its own section; 0.5 is chance. Intervals over articles."
+        "Share of test triplets whose pivot is nearer to the sentence of its own section than to the other one; "
+        "chance is .500. Mean with the 95 % bootstrap interval over articles."
     )
-    lines = [_interval(name, "accuracy", score) for name, score in ordered]
+    lines = [_line(name, score) for name, score in ordered]
     right.plotly_chart(
-        interval_figure(lines, "Triplet accuracy", tones(st.context.theme.type)),
+        interval_figure(lines, "Triplet accuracy", tones(st.context.theme.type), chance=0.5),
         key="accuracy",
         config={"displayModeBar": False},
     )

@@ -20,7 +20,7 @@ from webapp.components.jobs import submit
 from webapp.components.text import count, plain, shorten, words
 from webapp.forms import checked, config_fields
 
-_UPLOAD_MB = 512
+_UPLOAD_MB = 500
 
 
 def form() -> None:

@@ -12,13 +12,15 @@ from core.errors import ThemescopeError
 from core.records import JobRecord, JobStatus, MetricPoint
 from jobs import commands
 from webapp import queries
+from webapp.components import facts
 from webapp.components.status import no_worker
-from webapp.components.text import ago, duration, plain, words
+from webapp.components.text import ago, duration, plain, shorten, words
 from webapp.figures import curve_figure
 from webapp.palette import tones
 
 _POLL_S = 1.5
 _LISTED = 20
+_ERROR = 110
 _BADGES = {
     JobStatus.QUEUED: ("waiting", "gray", ":material/schedule:"),
     JobStatus.RUNNING: ("running", "blue", ":material/autorenew:"),
@@ -150,33 +152,36 @@ def _curve_rows(by_name: Mapping[str, Sequence[MetricPoint]], names: Sequence[st
 
 
 def ended(job: JobRecord) -> None:
-    """One ended job: a line, and everything about it when opened."""
+    """One ended job: a line, and everything about it when opened. What is closed is neither read nor drawn."""
     _, colour, icon = _BADGES[job.status]
-    took = f" · {duration(elapsed(job))}" if job.started else ""
-    with st.expander(f":{colour}[{icon}] {plain(job.title)} :gray[· {ago(job.ended)}{took}]"):
-        with st.container(horizontal=True, vertical_alignment="center"):
-            badge(job.status)
-            attempts = f", attempt {job.attempt}" if job.attempt > 1 else ""
-            st.caption(f"Job {job.id}, {plain(words(job.kind)).lower()}{attempts}")
-            st.space("stretch")
-            if job.status is not JobStatus.DONE:
-                st.button(
-                    "Try again",
-                    key=f"retry-{job.id}",
-                    icon=":material/replay:",
-                    on_click=_retry,
-                    args=(job.id,),
-                )
-        if job.error:
-            st.error(plain(job.error), icon=":material/error:")
-        if job.traceback:
-            with st.expander("For the developers: traceback", icon=":material/bug_report:"):
-                st.code(job.traceback, language=None)
-        curves(queries.metrics(job.id), key=f"ended-{job.id}")
-        left, right = st.columns(2)
-        with left:
-            st.caption("Asked for")
-            st.json(dict(job.args), expanded=False)
-        with right:
-            st.caption("Result")
-            st.json(dict(job.result), expanded=False)
+    took = f" · took {duration(elapsed(job))}" if job.started else ""
+    when = f" · {ago(job.ended)}" if job.ended else ""
+    why = f" :{colour}[· {plain(shorten(job.error, _ERROR))}]" if job.error else ""
+    label = f":{colour}[{icon}] {plain(job.title)} :gray[{when}{took}]{why}"
+    line = st.expander(label, key=f"job-{job.id}", on_change="rerun")
+    if line.open:
+        with line:
+            _everything(job)
+
+
+def _everything(job: JobRecord) -> None:
+    with st.container(horizontal=True, vertical_alignment="center"):
+        badge(job.status)
+        attempts = f", attempt {job.attempt}" if job.attempt > 1 else ""
+        st.caption(f"Job {job.id}, {plain(words(job.kind)).lower()}{attempts}")
+        st.space("stretch")
+        if job.status is not JobStatus.DONE:
+            st.button("Try again", key=f"retry-{job.id}", icon=":material/replay:", on_click=_retry, args=(job.id,))
+    if job.error:
+        st.error(plain(job.error), icon=":material/error:")
+    if job.traceback:
+        with st.popover("For the developers", icon=":material/bug_report:", type="tertiary"):
+            st.code(job.traceback, language=None)
+    curves(queries.metrics(job.id), key=f"ended-{job.id}")
+    left, right = st.columns(2, gap="medium")
+    with left:
+        st.caption("Asked for")
+        facts.table(job.args)
+    with right:
+        st.caption("Result")
+        facts.table(job.result, ("What", "Value"))

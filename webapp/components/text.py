@@ -61,6 +61,17 @@ def duration(seconds: float) -> str:
     return f"{minutes // 60} h {minutes % 60} min"
 
 
+def score(value: float) -> str:
+    """Three digits without the leading zero, as papers print scores: ``.312``, ``-.004``, ``1.000``."""
+    text = f"{value:.3f}"
+    return ".000" if text == "-0.000" else text.replace("0.", ".", 1) if text.lstrip("-").startswith("0.") else text
+
+
+def interval(value: float, low: float | None, high: float | None) -> str:
+    """Write ``.312 [.290, .334]``; the value alone where there is no interval."""
+    return score(value) if low is None or high is None else f"{score(value)} [{score(low)}, {score(high)}]"
+
+
 def words(identifier: str) -> str:
     """A setting's or a key's name as words: ``batch_size`` → "Batch size"."""
     spaced = identifier.replace("_", " ").replace("-", " ").strip()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import pandas as pd
 import streamlit as st
@@ -14,11 +15,11 @@ from core.records import ModelRecord, TripletSetRecord
 from core.registry import Card
 from core.types import Split
 from webapp import queries
-from webapp.components import deleting
-from webapp.components.choose import by_name, nothing
+from webapp.components import deleting, facts
+from webapp.components.choose import COUNTED, by_name, clickable, nothing
 from webapp.components.comparing import HEADLINE, clusterer_title, with_interval
-from webapp.components.jobs import submit
-from webapp.components.text import ago, count, duration, plain, words
+from webapp.components.jobs import curves, submit
+from webapp.components.text import ago, count, duration, plain, score, words
 from webapp.components.triplets import split_count
 from webapp.forms import checked, config_fields
 
@@ -26,9 +27,12 @@ from webapp.forms import checked, config_fields
 def form() -> None:
     """Choose a method, what it learns from, and its settings; then queue it."""
     cards = list(REGISTRY)
-    card = by_name("Method", cards, "method", lambda c: c.title)
-    st.caption(f"{plain(card.summary)}  \nSource: {plain(card.source)}")
-    data = _data(card)
+    left, right = st.columns(2, gap="medium")
+    with left:
+        card = by_name("Method", cards, "method", lambda c: c.title)
+        st.caption(f"{plain(card.summary)}  \nSource: {plain(card.source)}")
+    with right:
+        data = _data(card)
     if data is None:
         return
     with st.form(f"train-{card.id}"):
@@ -47,19 +51,22 @@ def form() -> None:
         st.rerun()
 
 
-def _name(card: Card, data: Mapping[str, str]) -> str:
+def _name(card: Card, data: Mapping[str, Any]) -> str:
     source = next(iter(data.values()), "")
+    source = source if isinstance(source, str) else ""
     return f"{card.id} on {source}" if source else card.id
 
 
-def _data(card: Card) -> dict[str, str] | None:
+def _data(card: Card) -> dict[str, Any] | None:
     """What the method learns from, as its tags say; None when there is nothing for it."""
+    if "needs-models" in card.tags:
+        return _networks()
     if "needs-triplets" in card.tags:
-        sets = [s for s in queries.triplet_sets() if split_count(s, Split.TRAIN)]
+        sets = [s for s in queries.triplet_sets() if fits(card, s)]
         if not sets:
-            nothing(
-                "This method learns from triplets, and there are none.", "Build a set first.", "triplets", "Triplets"
-            )
+            kind, third = wanted(card)
+            more = f" whose third sentence is “{third.replace('_', ' ')}”" if third else ""
+            nothing(f"This method learns from triplets of {kind}{more}.", *_BUILD)
             return None
         chosen = by_name("Triplets to learn from", sets, "set", lambda s: s.name)
         estimate(card, chosen)
@@ -70,7 +77,41 @@ def _data(card: Card) -> dict[str, str] | None:
             nothing("This method learns from a corpus, and there is none.", "Import one first.", "corpora", "Corpora")
             return None
         return {"corpus": by_name("Corpus to learn from", corpora, "corpus", lambda c: c.name).name}
+    st.caption("This method needs no text to learn from: word vectors are all it uses.")
     return {}
+
+
+_BUILD = ("There is no such set yet; build one first.", "triplets", "Triplets")
+_THIRD = "third:"
+
+
+def wanted(card: Card) -> tuple[str, str]:
+    """Kind of triplets that a method learns from, and where their third sentence comes from ("" for anywhere)."""
+    third = next((tag.removeprefix(_THIRD) for tag in card.tags if tag.startswith(_THIRD)), "")
+    return "titles" if "titles" in card.tags else "sentences", third
+
+
+def fits(card: Card, record: TripletSetRecord) -> bool:
+    """Whether a method can learn from a set: it has training triplets of the kind its card asks for."""
+    kind, third = wanted(card)
+    right = record.kind == kind and (not third or record.config.get("third") == third)
+    return right and split_count(record, Split.TRAIN) > 0
+
+
+def _networks() -> dict[str, Any] | None:
+    """The two trained networks that are joined: one of sentences, one of titles."""
+    trained = [m for m in queries.models() if m.method in REGISTRY and "needs-triplets" in REGISTRY.get(m.method).tags]
+    titles = [m for m in trained if "titles" in REGISTRY.get(m.method).tags]
+    others = [m for m in trained if m not in titles]
+    if not titles or not others:
+        nothing(
+            "This method joins two trained networks.",
+            f"Train {'one on section titles' if others else 'one on sentences'} first.",
+        )
+        return None
+    first = by_name("Network on sentences", others, "network", lambda m: m.name)
+    second = by_name("Network on titles", titles, "titles-network", lambda m: m.name)
+    return {"models": [first.name, second.name]}
 
 
 def estimate(card: Card, chosen: TripletSetRecord) -> None:
@@ -90,9 +131,12 @@ def estimate(card: Card, chosen: TripletSetRecord) -> None:
 
 
 def models(found: Sequence[ModelRecord]) -> None:
-    """Every model in a table, one of them in full."""
-    st.dataframe(_frame(found), hide_index=True)
-    model(by_name("Details of", found, "model", lambda m: m.name))
+    """Every model in a table, newest first, one of them in full."""
+    newest = sorted(found, key=lambda m: m.created, reverse=True)
+    model(clickable(newest, "model", lambda m: m.name, _frame(newest), _COLUMNS))
+
+
+_COLUMNS = {"Triplets": COUNTED, "Validation accuracy": st.column_config.NumberColumn(format="%.3f")}
 
 
 def _frame(found: Sequence[ModelRecord]) -> pd.DataFrame:
@@ -103,7 +147,8 @@ def _frame(found: Sequence[ModelRecord]) -> pd.DataFrame:
             "Model": [m.name for m in found],
             "Method": [method_title(m.method) for m in found],
             "Learned from": [_learned_from(m, sets, corpora) for m in found],
-            "Seed": [m.seed for m in found],
+            "Triplets": [m.metrics.get("training triplets") for m in found],
+            "Validation accuracy": [m.metrics.get("validation accuracy") for m in found],
             "Made": [ago(m.created) for m in found],
         }
     )
@@ -132,30 +177,42 @@ def model(chosen: ModelRecord) -> None:
             st.caption(f"{plain(card.summary)}  \nSource: {plain(card.source)}")
         _training_numbers(chosen)
         _evaluations(chosen)
-        left, right = st.columns(2)
+        trained = queries.training_of(chosen.id)
+        if trained is not None:
+            curves(queries.metrics(trained.id), key=f"model-{chosen.id}")
+        left, right = st.columns(2, gap="medium")
         with left.expander("Settings", icon=":material/tune:"):
-            st.json({"seed": chosen.seed, **chosen.config})
+            facts.table({"seed": chosen.seed, **chosen.config})
         with right.expander("Everything measured in training", icon=":material/monitoring:"):
-            st.json(dict(chosen.metrics))
+            facts.table(chosen.metrics, ("What", "Value"))
+
+
+_NUMBERS = ("validation accuracy", "training triplets", "training seconds", "triplets/s")
 
 
 def _training_numbers(chosen: ModelRecord) -> None:
-    numbers = {k: v for k, v in chosen.metrics.items() if isinstance(v, int | float) and not isinstance(v, bool)}
-    if len(numbers) > 1:  # seconds alone tell nothing about a method that learns nothing
-        with st.container(horizontal=True):
-            for name in sorted(numbers, key=lambda name: "accuracy" not in name)[:5]:
-                st.metric(plain(words(name)), _short(numbers[name]), width="content", border=True)
+    """What a person asks first: how good, from how much, how long. Nothing where nothing was learned."""
+    if "validation accuracy" not in chosen.metrics:
+        return
+    with st.container(horizontal=True):
+        for name in _NUMBERS:
+            if name in chosen.metrics:
+                value = chosen.metrics[name]
+                shown = score(value) if "accuracy" in name else facts.shown(name, value)
+                st.metric(plain(words(name).replace("seconds", "time")), shown, width="content", border=True)
 
 
 def _evaluations(chosen: ModelRecord) -> None:
     """Every score of a model beside what it was measured on."""
     found = evaluations(chosen)
     if not found:
-        st.caption("Not evaluated yet. The page Compare does that.")
+        st.caption("Not evaluated on a benchmark or a test set yet.")
+        st.page_link("views/compare.py", label="Evaluate it on the page Compare", icon=":material/arrow_forward:")
         return
     st.dataframe(
         pd.DataFrame(found, columns=["Measured on", "Clusterer", "Score", "Value with 95 % interval", "Articles"]),
         hide_index=True,
+        column_config={"Articles": COUNTED},
     )
 
 
@@ -168,16 +225,12 @@ def evaluations(chosen: ModelRecord) -> list[tuple[str, str, str, str, int]]:
     scores = queries.mean_scores(run.id for run in runs)
     for run in runs:
         data = sets.get(run.triplet_set_id or -1) or benchmarks.get(run.benchmark_id or -1, "")
-        for metric, score in scores.get(run.id, {}).items():
+        for metric, record in scores.get(run.id, {}).items():
             if not run.clusterer or metric == HEADLINE:
                 title = METRICS.get(metric).title if metric in METRICS else words(metric)
                 clusterer = clusterer_title(run.clusterer) if run.clusterer else "–"
-                rows.append((data, clusterer, title, with_interval(score), score.n))
+                rows.append((data, clusterer, title, with_interval(record), record.n))
     return rows
-
-
-def _short(value: float) -> str:
-    return f"{value:,}" if isinstance(value, int) else f"{value:.3g}" if abs(value) < 1000 else f"{value:,.0f}"
 
 
 def add_from_folder() -> None:

@@ -4,9 +4,9 @@ import streamlit as st
 
 from webapp import queries
 from webapp.components import articles, deleting, importing
-from webapp.components.choose import by_name, nothing, title
+from webapp.components.choose import nothing, title
 from webapp.components.jobs import watch
-from webapp.components.text import ago, plain
+from webapp.components.text import plain
 
 title("Corpora", "The texts that everything else is made of. Articles keep their sections and paragraphs.")
 watch(["import-corpus"])
@@ -17,7 +17,7 @@ read, listing, bring = st.tabs(["Read", "All corpora", "Import"], key="view", bi
 if read.open:
     with read:
         if corpora:
-            articles.browse(by_name("Corpus", corpora, "corpus", lambda c: c.name))
+            articles.browse(corpora)
         else:
             nothing("No corpus yet.", "Open the tab “Import” to bring in a file, or wait for the demo to be built.")
 if listing.open:
@@ -25,9 +25,8 @@ if listing.open:
         if not corpora:
             nothing("No corpus yet.", "Open the tab “Import” to bring in a file.")
         else:
-            articles.table(corpora)
-            chosen = by_name("Details of", corpora, "corpus-details", lambda c: c.name)
-            st.caption(f"Imported {ago(chosen.created)}, language {plain(chosen.language)}")
+            chosen = articles.table(corpora)
+            st.subheader(plain(chosen.name), anchor=False)
             articles.report(chosen)
             along = f"{chosen.articles:,} articles, and all triplets, vectors, benchmarks and maps made from it"
             deleting.button("corpus", chosen.name, along, lambda r: r.corpora.delete(chosen.id))

@@ -31,10 +31,13 @@ def now() -> None:
 
 now()
 corpora, models, benchmarks = queries.corpora(), queries.models(), queries.benchmarks()
-board.doors(corpora)
+jobs = queries.jobs()
+board.doors(corpora, [job for job in jobs if not job.status.ended])
 board.totals(corpora, models, benchmarks)
 left, right = st.columns(2, gap="medium")
 with left:
     board.results(benchmarks)
+    board.corpora(corpora)
 with right:
     board.models(models)
+    board.lately([job for job in jobs if job.status.ended])

@@ -33,13 +33,33 @@ ended = [job for job in everything if job.status.ended]
 if ended:
     st.subheader("Ended", anchor=False)
     states = ["all", *(s.value for s in (JobStatus.DONE, JobStatus.FAILED, JobStatus.CANCELLED))]
-    state = st.segmented_control(
+    left, right = st.columns([3, 2], vertical_alignment="bottom")
+    state = left.segmented_control(
         "Show", states, default="all", required=True, key="state", bind="query-params", label_visibility="collapsed"
     )
-    listed = [job for job in ended if state in ("all", job.status.value)]
+    search = right.text_input(
+        "Find a job",
+        key="job",
+        bind="query-params",
+        placeholder="a word of its title or its error",
+        icon=":material/search:",
+        label_visibility="collapsed",
+    )
+    wanted = search.strip().casefold()
+    listed = [
+        job for job in ended if state in ("all", job.status.value) and wanted in f"{job.title} {job.error}".casefold()
+    ]
     pages = max(1, -(-len(listed) // _SHOWN))
-    page = st.number_input("Page", 1, pages, 1, key="page", bind="query-params", width=140) if pages > 1 else 1
-    with st.container(gap="xsmall"):
+    if st.session_state.get("page", 1) > pages:
+        st.session_state.pop("page")
+    lines = st.container(gap="xsmall")
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        page = (
+            st.number_input(f"Page of {pages}", 1, pages, 1, key="page", bind="query-params", width=140)
+            if pages > 1
+            else 1
+        )
+        st.caption(count(len(listed), "job") if listed else "No job matches.")
+    with lines:
         for job in listed[(page - 1) * _SHOWN : page * _SHOWN]:
             jobs.ended(job)
-    st.caption(count(len(listed), "job"))

@@ -3,14 +3,15 @@
 import streamlit as st
 
 from webapp import queries
-from webapp.components import triplets
-from webapp.components.choose import by_name, corpus, nothing, title
+from webapp.components import deleting, triplets
+from webapp.components.choose import corpus, nothing, title
 from webapp.components.jobs import watch
+from webapp.components.text import plain
 
 title(
     "Triplets",
-    "Two sentences from one section, and a third from another: the nearer pair should be the first two. "
-    "Nobody labelled these, so look before you trust them.",
+    "Two sentences from one section and a third from another: the first two should be nearer. "
+    "Nobody labelled these; look before you trust them.",
 )
 watch(["build-triplets", "evaluate-triplets"])
 sets = queries.triplet_sets()
@@ -18,7 +19,7 @@ look, listing, make = st.tabs(["Look", "All sets", "Build a set"], key="view", b
 if look.open:
     with look:
         if sets:
-            triplets.browse(by_name("Triplet set", sets, "set", lambda s: s.name))
+            triplets.browse(sets)
         else:
             nothing(
                 "No triplets yet.", "Open the tab “Build a set”. Triplets need a corpus whose articles have sections."
@@ -26,8 +27,12 @@ if look.open:
 if listing.open:
     with listing:
         if sets:
-            triplets.overview(sets, {c.id: c.name for c in queries.corpora()})
-            triplets.dropped(by_name("Details of", sets, "set-details", lambda s: s.name))
+            chosen_set = triplets.overview(sets, {c.id: c.name for c in queries.corpora()})
+            st.subheader(plain(chosen_set.name), anchor=False)
+            triplets.dropped(chosen_set)
+            deleting.button(
+                "set", chosen_set.name, "the accuracies measured on it", lambda r: r.triplets.delete(chosen_set.id)
+            )
         else:
             nothing("No triplets yet.", "Open the tab “Build a set”.")
 if make.open:

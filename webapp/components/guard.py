@@ -1,0 +1,33 @@
+"""What a person sees when a page goes wrong: a sentence and what to do, never a stack of code."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+
+import streamlit as st
+
+from core.errors import ThemescopeError
+from webapp.components.text import plain
+
+_LOG = logging.getLogger(__name__)
+BROKEN = "This page could not be drawn."
+"""What stands on a page where something failed that nobody foresaw."""
+
+
+def guarded(draw: Callable[[], object]) -> None:
+    """Run ``draw``; what goes wrong in it is told in words, and in full in the log of the server."""
+    try:
+        draw()
+    except ThemescopeError as error:
+        st.error(plain(error), icon=":material/error:")
+    except Exception as error:
+        _LOG.exception("A page failed")
+        st.error(
+            f"**{BROKEN}** Nothing is lost: what has been stored stays as it is. "
+            "Load the page again; if that does not help, the log of the server has the details "
+            "(start with `--verbose` to see it).  \n"
+            f"{plain(type(error).__name__)}: {plain(error)}",
+            icon=":material/error:",
+        )
+        st.page_link("views/home.py", label="Back to the first page", icon=":material/arrow_back:")

@@ -1,0 +1,28 @@
+"""What the Paper tables page reads: declarations, and the tables as they were last reproduced."""
+
+from __future__ import annotations
+
+from core.experiments import PAPERS, paper
+from core.experiments.declarations import Paper
+from core.records import PaperTableRecord
+from webapp import queries
+
+
+def papers() -> list[Paper]:
+    """Every paper that is declared."""
+    return [paper(id) for id in PAPERS]
+
+
+def tables(paper_id: str) -> dict[str, dict[str, PaperTableRecord]]:
+    """Profile → table → the table as it was last reproduced, both in the order of the declaration."""
+    with queries.store().reading() as r:
+        records = r.papers.list(paper_id)
+    found = {(record.profile, record.name): record for record in records}
+    declared = paper(paper_id)
+    by_profile = {
+        profile.id: {
+            table.id: found[profile.id, table.id] for table in declared.tables if (profile.id, table.id) in found
+        }
+        for profile in declared.profiles
+    }
+    return {profile: made for profile, made in by_profile.items() if made}

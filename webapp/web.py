@@ -1,0 +1,30 @@
+"""The web process: Streamlit, with everything that pages import brought in before the first person comes."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+import threading
+from pathlib import Path
+
+_PARTS = ("articles", "atlas", "benchmarking", "board", "drawing", "importing", "training", "triplets")
+
+
+def warm() -> None:
+    """Import what pages need; on a small machine that takes seconds, which nobody should wait for in a browser."""
+    for name in _PARTS:
+        importlib.import_module(f"webapp.components.{name}")
+    importlib.import_module("pandas.io.formats.style")
+
+
+def main() -> None:
+    """Serve the pages with the flags given, as ``streamlit run`` does."""
+    from streamlit.web import cli
+
+    threading.Thread(target=warm, daemon=True).start()
+    sys.argv = ["streamlit", "run", str(Path(__file__).with_name("app.py")), *sys.argv[1:]]
+    cli.main()
+
+
+if __name__ == "__main__":
+    main()
