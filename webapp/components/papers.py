@@ -114,8 +114,8 @@ def _claims(content: Json) -> None:
     ]
     st.dataframe(pd.DataFrame(lines), hide_index=True)
     st.caption(
-        "Paired on the same articles: mean difference with its 95 % bootstrap interval, and p of Wilcoxon's signed-rank "
-        "test, corrected by Holm over the table."
+        "Paired on the same articles: mean difference with its 95 % bootstrap interval, and p of Wilcoxon's "
+        "signed-rank test, corrected by Holm over the table."
     )
 
 
