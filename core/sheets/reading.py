@@ -1,0 +1,209 @@
+"""Read a list of sentences: plain text (one a line), CSV or TSV, JSON lines, or an Excel sheet.
+
+Nothing is believed: the kind is told by the content where that is possible, rows and letters are bounded, an Excel
+file must not unpack to more than its share, and its XML may hold no entities.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import zipfile
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+from core.errors import ReadError
+
+KINDS = ("txt", "csv", "tsv", "jsonl", "xlsx")
+MOST_BYTES = 100_000_000
+MOST_ROWS = 50_000
+MOST_LETTERS = 5_000
+"""Letters of a cell; the rest is cut off. Nobody's sentence is longer."""
+MOST_COLUMNS = 100
+_MOST_UNPACKED = 500_000_000
+_MOST_RATIO = 200
+_SAMPLE = 200
+
+
+@dataclass(frozen=True, slots=True)
+class Sheet:
+    """Columns of text; every row has a cell for each of them. A plain list has one column, ``sentence``."""
+
+    columns: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+    cut: bool = False
+    """True when there were more rows than were asked for."""
+
+    def column(self, name: str) -> list[str]:
+        """The cells of one column."""
+        place = self.columns.index(name)
+        return [row[place] for row in self.rows]
+
+
+def read_sheet(path: Path, most: int = MOST_ROWS) -> Sheet:
+    """The first ``most`` rows of a file. Raises :class:`ReadError` for what is too large, broken, or another format."""
+    if not path.is_file():
+        raise ReadError(path, "this file does not exist.")
+    if path.stat().st_size > MOST_BYTES:
+        raise ReadError(path, f"this file is larger than {MOST_BYTES // 1_000_000} MB.", advice="Split it.")
+    if path.stat().st_size == 0:
+        raise ReadError(path, "this file is empty.")
+    kind = kind_of(path)
+    if kind == "xlsx":
+        return _table(path, _excel_rows(path), most)
+    text = _text(path)
+    if kind == "jsonl":
+        return _json_lines(path, text, most)
+    if kind in ("csv", "tsv"):
+        return _table(path, _csv_rows(path, text, "\t" if kind == "tsv" else None), most)
+    lines = [line.strip() for line in text.splitlines()]
+    return _sheet(("sentence",), ((line,) for line in lines if line), most)
+
+
+def kind_of(path: Path) -> str:
+    """One of :data:`KINDS`: by content for Excel and JSON lines, by the ending for CSV; everything else is text."""
+    with path.open("rb") as stream:
+        head = stream.read(4_096)
+    if head.startswith(b"PK\x03\x04"):
+        return "xlsx"
+    if b"\x00" in head and not head.startswith((b"\xff\xfe", b"\xfe\xff")):
+        raise ReadError(path, "this is neither text nor an Excel file (.xlsx).")
+    ending = path.suffix.lower().lstrip(".")
+    if ending in ("csv", "tsv"):
+        return ending
+    return "jsonl" if ending in ("jsonl", "ndjson") or head.lstrip().startswith(b'{"') else "txt"
+
+
+def likely_column(sheet: Sheet) -> str:
+    """The column that holds the sentences: the one with the longest cells."""
+    sample = sheet.rows[:_SAMPLE]
+    lengths = [sum(len(row[place]) for row in sample) for place in range(len(sheet.columns))]
+    return sheet.columns[lengths.index(max(lengths))]
+
+
+def _text(path: Path) -> str:
+    raw = path.read_bytes()
+    if raw.startswith((b"\xff\xfe", b"\xfe\xff")):
+        return _decoded(path, raw, "utf-16")
+    try:
+        return raw.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        return _decoded(path, raw, "cp1252")  # what older spreadsheets write
+
+
+def _decoded(path: Path, raw: bytes, encoding: str) -> str:
+    try:
+        return raw.decode(encoding)
+    except UnicodeDecodeError as error:
+        advice = "Save it as UTF-8."
+        raise ReadError(path, f"this is not text in {encoding}.", f"byte {error.start:,}", advice) from None
+
+
+def _sheet(columns: tuple[str, ...], rows: Iterator[tuple[str, ...]], most: int) -> Sheet:
+    found = tuple(islice(rows, most + 1))
+    return Sheet(columns, found[:most], cut=len(found) > most)
+
+
+def _table(path: Path, rows: Iterator[Sequence[Any]], most: int) -> Sheet:
+    """Rows under the names of the first one."""
+    header = next(rows, None)
+    if header is None:
+        raise ReadError(path, "this file has no rows.")
+    columns = _names(header[:MOST_COLUMNS])
+    width = len(columns)
+
+    def cells() -> Iterator[tuple[str, ...]]:
+        for row in rows:
+            cut = tuple(_cell(value) for value in row[:width])
+            if any(cut):
+                yield cut + ("",) * (width - len(cut))
+
+    return _sheet(columns, cells(), most)
+
+
+def _names(header: Sequence[Any]) -> tuple[str, ...]:
+    names: list[str] = []
+    for number, value in enumerate(header, 1):
+        name = _cell(value)[:200] or f"column {number}"
+        names.append(name if name not in names else f"{name} ({number})")
+    return tuple(names)
+
+
+def _cell(value: Any) -> str:
+    if value is None:
+        return ""
+    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
+    return " ".join(text.replace("\x00", "").split())[:MOST_LETTERS]
+
+
+def _csv_rows(path: Path, text: str, delimiter: str | None) -> Iterator[list[str]]:
+    delimiter = delimiter or _delimiter(text)
+    quoting = csv.QUOTE_NONE if delimiter == "\t" and '"' not in text[:100_000] else csv.QUOTE_MINIMAL
+    reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, quoting=quoting)
+    try:
+        yield from reader
+    except csv.Error as error:
+        raise ReadError(path, f"this is not a CSV file: {error}.", f"line {reader.line_num:,}") from None
+
+
+def _delimiter(text: str) -> str:
+    """Comma, semicolon or tab: whichever the first line has most of."""
+    first = text.split("\n", 1)[0]
+    return max(",;\t", key=first.count)
+
+
+def _json_lines(path: Path, text: str, most: int) -> Sheet:
+    """Objects, or bare strings, one a line; the columns are the keys of the first rows."""
+    rows: list[dict[str, Any]] = []
+    for number, line in enumerate(text.splitlines(), 1):
+        if line.strip() and len(rows) <= most:
+            rows.append(_object(path, line, number))
+    if not rows:
+        raise ReadError(path, "this file has no rows.")
+    keys = list(dict.fromkeys(key for row in rows[:_SAMPLE] for key in row))[:MOST_COLUMNS]
+    cells = (tuple(_cell(row.get(key)) for key in keys) for row in rows)
+    return _sheet(_names(keys), cells, most)
+
+
+def _object(path: Path, line: str, number: int) -> dict[str, Any]:
+    try:
+        value = json.loads(line)
+    except (ValueError, RecursionError):
+        raise ReadError(path, "this line is not JSON.", f"line {number:,}") from None
+    return value if isinstance(value, dict) else {"sentence": value}
+
+
+def _excel_rows(path: Path) -> Iterator[Sequence[Any]]:
+    """Rows of the first sheet, values only: formulas are not computed."""
+    import warnings
+
+    import openpyxl
+
+    _check_archive(path)
+    with path.open("rb") as stream, warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # about styles and extensions that do not matter here
+        try:
+            book = openpyxl.load_workbook(stream, read_only=True, data_only=True)
+            try:
+                yield from (row[:MOST_COLUMNS] for row in book.worksheets[0].iter_rows(values_only=True))
+            finally:
+                book.close()
+        except Exception as error:  # the library raises whatever its parts raise
+            raise ReadError(path, f"this is not a readable Excel file ({type(error).__name__}).") from None
+
+
+def _check_archive(path: Path) -> None:
+    try:
+        with zipfile.ZipFile(path) as archive:
+            parts = archive.infolist()
+    except zipfile.BadZipFile:
+        raise ReadError(path, "this Excel file is damaged.") from None
+    unpacked, packed = sum(p.file_size for p in parts), max(sum(p.compress_size for p in parts), 1)
+    if unpacked > _MOST_UNPACKED or (unpacked > 10_000_000 and unpacked / packed > _MOST_RATIO):
+        raise ReadError(path, f"this Excel file unpacks to {unpacked // 1_000_000} MB, which is too much.")
+    if not any(part.filename == "xl/workbook.xml" for part in parts):
+        raise ReadError(path, "this archive is not an Excel file (.xlsx).")

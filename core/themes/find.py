@@ -1,0 +1,148 @@
+"""From sentences and their vectors to named themes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from core.clusterers import REGISTRY as CLUSTERERS
+from core.clusterers.inputs import unit_rows
+from core.config import Config, option
+from core.errors import ConfigError, DataError
+from core.protocols import Report
+from core.themes.counts import Curves, candidates, measure, suggest
+from core.themes.naming import theme_names, theme_words
+from core.themes.quality import fits
+from core.types import Labels, Matrix
+
+FEWEST, MOST = 4, 50_000
+"""Numbers of sentences that themes can be found in."""
+COMPARED = 6_000
+"""Sentences that are compared all with all (0.3 GB); with more, the rest joins the nearest theme of these."""
+
+
+@dataclass(frozen=True)
+class ThemesConfig(Config):
+    """Settings of finding themes."""
+
+    k: int = option(0, "Number of themes; 0: suggested by the curves.", low=0, high=500)
+    most: int = option(30, "Largest number of themes that is tried.", low=2, high=50)
+    clusterer: str = option("iclust", "How sentences are put together.")
+    sample: int = option(1_500, "Sentences that the curves are taken over at most.", low=10, high=COMPARED)
+    subsamples: int = option(5, "Random parts of the list that stability is measured with.", low=1, high=50)
+    words: int = option(3, "Words in a theme's name.", low=1, high=8)
+    central: int = option(5, "Most central sentences told of each theme.", low=1, high=50)
+
+    def validate(self) -> None:
+        """Refuse clusterers that look at no vectors, or none that we know."""
+        tags = CLUSTERERS.get(self.clusterer).tags
+        if self.k == 1:
+            raise ConfigError("One theme would hold every sentence: give at least 2, or 0 for a suggestion.")
+        if "no-vectors" in tags or "needs-k" not in tags:
+            raise ConfigError(f"{self.clusterer!r} cannot be told how many clusters to make of which vectors.")
+
+
+@dataclass(frozen=True, slots=True)
+class Theme:
+    """One cluster with its name; ``central`` are rows of its most central sentences, the most central first."""
+
+    name: str
+    words: tuple[str, ...]
+    size: int
+    central: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Themes:
+    """What was found; themes are in order of falling size, and label c is ``themes[c]``."""
+
+    labels: Labels
+    themes: tuple[Theme, ...]
+    margins: npt.NDArray[np.float32]
+    """(n,) mean cosine to the own theme less that to the nearest other one: below 0 a sentence is doubtful."""
+    curves: Curves
+    reason: str
+    """Why this number of themes; empty when it was given."""
+    compared: int
+    """How many sentences were compared all with all."""
+
+
+def find_themes(texts: list[str], vectors: Matrix, config: ThemesConfig, seed: int, report: Report) -> Themes:
+    """Cluster (n,) ``texts`` by their (n, dim) ``vectors``, name the clusters and order them by size.
+
+    The curves over k are measured in any case, so that a given number can be seen beside the others. Raises
+    :class:`core.errors.DataError` for too few or too many sentences.
+    """
+    n = len(texts)
+    _check(n, vectors, config)
+    random = np.random.default_rng(seed)
+    rows = np.sort(random.permutation(n)[: config.sample])
+    ks = candidates(len(rows), config.most)
+    curves = measure(vectors[rows], ks, config.subsamples, seed, _Share(report, 0.0, 0.7))
+    suggestion = suggest(curves)
+    k = config.k or suggestion.k
+    report.progress(0.7, 1, f"clustering {n:,} sentences")
+    compared = np.sort(random.permutation(n)[:COMPARED])
+    labels = _by_size(_cluster(vectors, compared, k, config, seed), k)
+    report.progress(0.95, 1, "naming the themes")
+    own, other = fits(vectors, labels, k)
+    words = theme_words(texts, labels, k, config.words)
+    themes = tuple(
+        Theme(name, found, int((labels == c).sum()), _central(own, labels, c, config.central))
+        for c, (name, found) in enumerate(zip(theme_names(words), words, strict=True))
+    )
+    reason = "" if config.k else suggestion.reason
+    return Themes(labels, themes, (own - other).astype(np.float32), curves, reason, len(compared))
+
+
+class _Share:
+    """A stage as a part of the whole."""
+
+    def __init__(self, report: Report, low: float, high: float) -> None:
+        self._report, self._low, self._high = report, low, high
+        self.metric, self.checkpoint_folder = report.metric, report.checkpoint_folder
+
+    def progress(self, done: float, total: float, message: str = "") -> None:
+        """Scale the share."""
+        self._report.progress(self._low + (self._high - self._low) * done / total, 1.0, message)
+
+
+def _check(n: int, vectors: Matrix, config: ThemesConfig) -> None:
+    if vectors.shape[0] != n:
+        raise DataError(f"There are {n:,} sentences but {vectors.shape[0]:,} vectors.")
+    if n < max(FEWEST, config.k):
+        raise DataError(f"{n} sentences are too few: themes need at least {max(FEWEST, config.k)}.")
+    if n > MOST:
+        raise DataError(f"{n:,} sentences are too many for one list of themes (at most {MOST:,}). Take a part of them.")
+
+
+def _cluster(vectors: Any, compared: npt.NDArray[np.int64], k: int, config: ThemesConfig, seed: int) -> Labels:
+    """Cluster the compared sentences; every other one joins the theme that is nearest to it on average."""
+    found: Labels = CLUSTERERS.build(config.clusterer).cluster(vectors[compared], k, seed)
+    n = vectors.shape[0]
+    if len(compared) == n:
+        return found
+    unit: Any = unit_rows(vectors)
+    membership = np.zeros((len(compared), k))
+    membership[np.arange(len(compared)), found] = 1.0 / np.bincount(found, minlength=k)[found]
+    labels: Labels = np.asarray(unit @ (unit[compared].T @ membership)).argmax(axis=1).astype(np.int32)
+    labels[compared] = found
+    return labels
+
+
+def _by_size(labels: Labels, k: int) -> Labels:
+    """The same clusters, numbered from the largest; of equals the one with the earliest sentence first."""
+    first = np.full(k, len(labels))
+    np.minimum.at(first, labels, np.arange(len(labels)))
+    order = np.lexsort((first, -np.bincount(labels, minlength=k)))
+    rank = np.empty(k, np.int32)
+    rank[order] = np.arange(k, dtype=np.int32)
+    return np.asarray(rank[labels])
+
+
+def _central(own: npt.NDArray[np.float64], labels: Labels, theme: int, count: int) -> tuple[int, ...]:
+    rows = np.flatnonzero(labels == theme)
+    return tuple(rows[np.argsort(-own[rows], kind="stable")[:count]].tolist())
