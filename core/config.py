@@ -13,7 +13,7 @@ import math
 import re
 import types
 import typing
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import PureWindowsPath
 from typing import Any, TypeVar
@@ -97,16 +97,14 @@ def config_from_dict(cls: type[C], values: Mapping[str, Any]) -> C:
     """Build ``cls`` from JSON values; an unknown key names the nearest setting."""
     known = {f.name for f in dataclasses.fields(cls)}
     for key in values:
-        if key not in known:
-            raise ConfigError(str(UnknownNameError(f"setting of {cls.__name__}", key, known)))
+        _check_known(cls, key, known)
     return cls(**values)
 
 
 def parse_value(cls: type[Config], name: str, text: str) -> Any:
     """The value that ``text`` (from a command line ``--set name=text``) stands for."""
     known = options(cls)
-    if name not in known:
-        raise ConfigError(str(UnknownNameError(f"setting of {cls.__name__}", name, known)))
+    _check_known(cls, name, known)
     kinds = _kinds(known[name][1])
     if str in kinds and not (type(None) in kinds and text == "null"):
         return text
@@ -122,6 +120,13 @@ def digest_of(value: Any) -> str:
     """16 hex digits of any JSON value; key order does not matter."""
     text = json.dumps(value, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
     return hashlib.blake2b(text.encode("utf-8"), digest_size=8).hexdigest()
+
+
+def _check_known(cls: type[Config], name: str, known: Collection[str]) -> None:
+    if not known:
+        raise ConfigError(f"{cls.__name__} has no settings, so there is none called {name!r}. Leave it out.")
+    if name not in known:
+        raise ConfigError(str(UnknownNameError(f"setting of {cls.__name__}", name, known)))
 
 
 def _last_part(text: str) -> str:

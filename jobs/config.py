@@ -37,7 +37,9 @@ def settings_of(text: str, what: str = "settings") -> dict[str, Any]:
     try:
         value = json.loads(text)
     except json.JSONDecodeError as error:
-        raise ConfigError(f"The {what} are not valid JSON (character {error.pos}: {error.msg}).") from None
+        raise ConfigError(
+            f'The {what} are not valid JSON (character {error.pos + 1}: {error.msg}). Write them as {{"name": value}}.'
+        ) from None
     if not isinstance(value, dict):
         raise ConfigError(f"The {what} must be a JSON object such as {{}}, not {text[:40]!r}.")
     return value

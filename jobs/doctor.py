@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import os
 import shutil
 import sys
 from collections.abc import Callable, Iterator
@@ -123,7 +124,10 @@ def _disk(store: Store) -> Iterator[Check]:
     home.mkdir(parents=True, exist_ok=True)
     free = shutil.disk_usage(home).free
     found = f"{home}, {free / 1e9:,.1f} GB free"
-    yield Check("data folder", found, warning=free < LEAST_DISK)
+    if os.access(home, os.W_OK):
+        yield Check("data folder", found, warning=free < LEAST_DISK)
+    else:
+        yield Check("data folder", f"{home} may not be written to; change its permissions", problem=True)
 
 
 def _store(store: Store) -> Iterator[Check]:

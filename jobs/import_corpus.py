@@ -30,7 +30,7 @@ logger = logging.getLogger(__name__)
 
 BATCH_SENTENCES = 2_000
 BATCH_ARTICLES = 200
-CANCEL_S = 1.5
+CANCEL_S = 1.0
 """Seconds that a cancelled import may spend on removing what it has stored; people wait for it."""
 SMALL_FILE = 2_000_000
 """Bytes below which starting processes costs more than it saves."""

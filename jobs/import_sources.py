@@ -23,7 +23,9 @@ class Sources:
         self._paths, self._settings = paths, settings
         for path in self._paths:
             if not path.is_file():
-                raise ReadError(path, "this file does not exist." if not path.exists() else "this is not a file.")
+                if path.exists():
+                    raise ReadError(path, "this is not a file.", advice="Give the files in a folder one by one.")
+                raise ReadError(path, "this file does not exist.", advice="Check its path, as the worker sees it.")
         self.ids = [reader or detect(path) for path in self._paths]
         self._readers: list[Reader] = [READERS.build(id, settings) for id in self.ids]
         self._sizes = [max(path.stat().st_size, 1) for path in self._paths]

@@ -7,6 +7,7 @@ queue run code in the worker.
 from __future__ import annotations
 
 import json
+import sqlite3
 from collections.abc import Callable
 from typing import Any
 
@@ -17,7 +18,7 @@ from huey.registry import Message
 from huey.serializer import Serializer
 
 from core.errors import ConfigError, MissingExtraError, StoreError, ThemescopeError
-from db.settings import sqlite_path
+from db.settings import sqlite_path, without_password
 
 Work = Callable[[int], None]
 """What the queue hands a job's id to."""
@@ -97,6 +98,11 @@ def build_huey(url: str, name: str) -> Huey:
         package = "redis" if kind.startswith("redis") else "psycopg"
         extra = "redis" if package == "redis" else "postgres"
         raise MissingExtraError(f"A queue at {kind}://", package, extra) from None
+    except sqlite3.OperationalError as error:
+        raise StoreError(
+            f"The queue at {without_password(url)} cannot be opened ({error}). Check who may write that file and its "
+            "folder, or set QUEUE_URL."
+        ) from error
     except Exception as error:
         raise StoreError(f"The queue cannot be opened ({type(error).__name__}: {error}). Check QUEUE_URL.") from error
     raise ConfigError(f"QUEUE_URL must begin with sqlite:///, redis:// or postgresql://, not {kind!r}.")

@@ -56,7 +56,9 @@ def load_embedder(folder: Path) -> tuple[Embedder, dict[str, Any]]:
 def read_info(folder: Path) -> dict[str, Any]:
     """``model.json`` of a saved model, checked but without loading its weights."""
     if not (folder / MODEL_FILE).is_file():
-        raise ArtifactError(f"{folder.name} is not a saved model: it has no {MODEL_FILE}.")
+        raise ArtifactError(
+            f"{folder.name} is not a saved model: it has no {MODEL_FILE}. Give a folder that Themescope saved."
+        )
     info = read_json(folder / MODEL_FILE)
     if info.get("format") != FORMAT:
         raise ArtifactError(

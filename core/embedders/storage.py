@@ -30,6 +30,8 @@ def read_json(path: Path) -> dict[str, Any]:
     """The object in a JSON file."""
     try:
         value = json.loads(path.read_text(encoding="utf-8"))
+    except UnicodeDecodeError:
+        raise _damaged(path, "it holds binary data, not JSON (pickles are never opened)") from None
     except (OSError, ValueError) as error:
         raise _damaged(path, error) from None
     if not isinstance(value, dict):

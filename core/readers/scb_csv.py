@@ -138,6 +138,6 @@ def _places(path: Path, header: list[str]) -> list[int]:
     if missing:
         names = ", ".join(repr(name) for name in missing)
         have = ", ".join(repr(name[:40]) for name in header[:10]) or "nothing"
-        noun = "columns" if len(missing) > 1 else "column"
-        raise ReadError(path, f"the {noun} {names} not there; found {have}.", "line 1", "Name the columns in line 1.")
+        what = f"the columns {names} are" if len(missing) > 1 else f"the column {names} is"
+        raise ReadError(path, f"{what} missing; found {have}.", "line 1", "Name the columns in line 1.")
     return [found.get(fold(name), -1) for name in COLUMNS]

@@ -58,13 +58,15 @@ def _numbers(path: Path, parts: list[bytes], dim: int, number: int) -> npt.NDArr
     except ValueError:
         values = np.empty(0, np.float32)
     if dim < 2 or len(values) != dim or not np.isfinite(values).all():
-        raise ReadError(path, f"expected a word and {max(dim, 2)} finite numbers.", f"line {number:,}")
+        wanted = f"expected a word and {max(dim, 2)} finite numbers."
+        raise ReadError(path, wanted, f"line {number:,}", "Every line needs as many numbers as the first one.")
     return values
 
 
 def _word(path: Path, raw: bytes, position: str) -> str:
     if not raw:
-        raise ReadError(path, "has fewer numbers than the lines before it.", position)
+        advice = "Every line needs as many numbers as the first one. Mend or remove this one."
+        raise ReadError(path, "there are fewer numbers than in the lines before.", position, advice)
     return raw.decode("utf-8", "replace")
 
 

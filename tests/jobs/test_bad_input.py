@@ -1,0 +1,170 @@
+"""Bad input, given to a command and to a job: one sentence, an honest exit code, and a store as it was before."""
+
+from __future__ import annotations
+
+import json
+import os
+import sqlite3
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import sqlalchemy as sa
+from click.testing import CliRunner
+
+from core.errors import ThemescopeError
+from core.records import JobStatus
+from db import tables as t
+from db.store import Store
+from jobs.cli import main
+from jobs.control import enqueue
+from jobs.foreground import run_here
+from jobs.queue import JobQueue
+from jobs.runner import Runner
+from tests.bad_files import write_bad, write_pickled_model
+from tests.jobs.helpers import get, write_articles
+
+Case = tuple[list[str], str, dict[str, Any]]
+Make = Callable[[Path], Case]
+
+
+def imported(name: str, **more: str) -> Make:
+    def make(folder: Path) -> Case:
+        path = str(folder / name) if name == "nowhere.txt" else str(write_bad(folder, name))
+        options = [word for key, value in more.items() for word in (f"--{key}", value)]
+        command = ["import", path, *(options if "corpus" in more else ["--corpus", "X", *options])]
+        return command, "import-corpus", {"files": [path], "corpus": "X", **more}
+
+    return make
+
+
+def sampled(setting: str, value: Any, corpus: str = "C") -> Make:
+    return lambda _: (
+        ["triplets", corpus, "--set", f"{setting}={value}"],
+        "build-triplets",
+        {"corpus": corpus, "name": "T", "rules_json": json.dumps({setting: value})},
+    )
+
+
+def trained(folder: Path) -> Case:
+    table = str(write_bad(folder, "ragged.txt"))
+    settings = json.dumps({"word_vectors": table})
+    command = ["train", "mean-vectors", "--set", f"word_vectors={table}"]
+    return command, "train", {"method": "mean-vectors", "name": "M", "settings_json": settings}
+
+
+def added(folder: Path) -> Case:
+    model = str(write_pickled_model(folder))
+    return ["add-model", model], "add-model", {"folder": model, "name": "M"}
+
+
+def judged(folder: Path) -> Case:
+    path = str(write_bad(folder, "triplets.csv"))
+    command = ["evaluate", "triplets", path, "--method", "tfidf model"]
+    return command, "evaluate-triplets", {"model": "tfidf model", "file": path}
+
+
+CASES: dict[str, tuple[Make, str]] = {
+    "truncated bz2": (imported("truncated.xml.bz2"), "truncated.xml.bz2, byte 0 of the unpacked text: the bzip2 file"),
+    "bad XML": (imported("bad.xml"), "bad.xml, line 302, column 20, byte"),
+    "wrong encoding": (imported("latin1.txt"), "latin1.txt, byte 5: this is not UTF-8 text (byte 0xe9). Save"),
+    "SCB CSV without a column": (imported("scb.csv"), "scb.csv, line 1: the column 'SectionTitle' is missing; found"),
+    "empty file": (imported("empty.jsonl"), "empty.jsonl: the file is empty. Check that"),
+    "one long line": (imported("one-line.txt"), "one-line.txt, line 1: the line is longer than 50,000 characters. Put"),
+    "a PDF": (imported("paper.pdf"), "paper.pdf, byte 0: this is a PDF document, which no reader knows. Known are:"),
+    "a ZIP": (imported("text.docx"), "text.docx, byte 0: this is a ZIP archive"),
+    "JSONL with a broken line": (imported("line7.jsonl"), "line7.jsonl, line 7, column"),
+    "no such path": (imported("nowhere.txt"), "nowhere.txt: this file does not exist. Check its path"),
+    "unknown language": (imported("small.txt", language="tlh"), "split sentences in called 'tlh'. Known: ca,"),
+    "taken corpus name": (imported("small.txt", corpus="C"), "A corpus called 'C' exists already. Choose another"),
+    "unknown corpus": (sampled("min_tokens", 5, "Corpsu"), "There is no corpus called 'Corpsu'. Known: C, small."),
+    "setting out of range": (sampled("min_tokens", 0), "min_tokens must be at least 1, not 0."),
+    "unknown setting": (sampled("min_token", 5), "called 'min_token'. Did you mean 'min_tokens'"),
+    "setting of another type": (sampled("min_tokens", "five"), "min_tokens must be a whole number, not 'five'."),
+    "corpus too small": (sampled("min_tokens", 5, "small"), "0 of 1 articles have enough sections left. Triplets need"),
+    "ragged word vectors": (trained, "ragged.txt, line 3: there are fewer numbers than in the lines before. Every"),
+    "pickle as a model": (added, "model.json: it holds binary data, not JSON (pickles are never opened)."),
+    "triplet without a sentence": (judged, "triplets.csv, line 3: Sentence2 is empty. Every triplet needs three"),
+}
+
+
+@pytest.fixture
+def filled(sqlite_store: Store, tmp_path: Path) -> Store:
+    """A store with two corpora, one of them tiny, and a model."""
+    for path, name in ((write_articles(tmp_path, 12), "C"), (write_bad(tmp_path, "small.txt"), "small")):
+        run_here(sqlite_store, "import-corpus", {"files": [str(path)], "corpus": name}, quiet=True)
+    run_here(sqlite_store, "train", {"method": "tfidf", "name": "tfidf model", "corpus": "C"}, quiet=True)
+    return sqlite_store
+
+
+def rows(store: Store) -> dict[str, list[tuple[Any, ...]]]:
+    """Every row but those about background work."""
+    about_work = {"job", "job_metric", "worker"}
+    with store.reading() as r:
+        return {
+            table.name: [tuple(row) for row in r.corpora.connection.execute(sa.select(table))]
+            for table in t.metadata.sorted_tables
+            if table.name not in about_work
+        }
+
+
+def as_job(store: Store, kind: str, args: dict[str, Any]) -> str:
+    """What the job's row says in the end, or why the job is not queued at all."""
+    try:
+        job = enqueue(store, kind, args)
+    except ThemescopeError as refusal:
+        return str(refusal)
+    queue = JobQueue(store.settings.queue_url)
+    Runner(store, queue).run(job.id)
+    queue.close()
+    row = get(store, job.id)
+    assert (row.status, row.traceback) == (JobStatus.FAILED, "")
+    return row.error
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_a_sentence_and_an_unchanged_store(
+    case: str, filled: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    make, sentence = CASES[case]
+    command, kind, args = make(tmp_path)
+    monkeypatch.setattr("core.readers.streams.LINE_LIMIT", 50_000)
+    before = rows(filled)
+    result = CliRunner().invoke(main, command)
+    assert result.exit_code == 2
+    assert sentence in result.stderr
+    assert "Traceback" not in result.output
+    assert sentence in as_job(filled, kind, args)
+    assert rows(filled) == before
+
+
+def test_a_store_of_a_newer_version(filled: Store) -> None:
+    with sqlite3.connect(filled.settings.home / "themescope.db") as connection:
+        connection.execute("UPDATE alembic_version SET version_num = '9999'")
+    connection.close()
+    result = CliRunner().invoke(main, ["list", "corpora"])
+    assert result.exit_code == 1
+    assert "was made by a newer version of Themescope" in result.stderr and "Update Themescope" in result.stderr
+
+
+def test_a_home_that_cannot_be_made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "file").write_text("not a folder", encoding="utf-8")
+    monkeypatch.setenv("THEMESCOPE_HOME", str(tmp_path / "file" / "home"))
+    result = CliRunner().invoke(main, ["list", "corpora"])
+    assert result.exit_code == 1
+    assert "cannot be made" in result.stderr and "Set THEMESCOPE_HOME to another folder." in result.stderr
+
+
+@pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() == 0, reason="root may write everywhere")
+def test_a_home_that_may_not_be_written_to(filled: Store) -> None:
+    home = filled.settings.home
+    filled.close()
+    for path in (*home.glob("*.db*"), home):
+        path.chmod(0o500)
+    try:
+        result = CliRunner().invoke(main, ["triplets", "C"])
+    finally:
+        home.chmod(0o700)
+    assert result.exit_code == 1
+    assert "cannot be written to. Check who may write" in result.stderr
