@@ -12,9 +12,9 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-import core
 from core.errors import MissingExtraError
 from core.records import JobRecord
+from core.serving import DEFAULT_MODEL, shipped
 from db.store import Store
 from jobs.control import enqueue
 
@@ -64,9 +64,9 @@ def demo_dump() -> Path:
 
 
 def shipped_models() -> list[Path]:
-    """Folders of the trained models that come with Themescope."""
-    folder = Path(next(iter(core.__path__))) / "data" / "models"
-    return sorted(path.parent for path in folder.glob("*/model.json"))
+    """Folders of the trained models that come with Themescope, the default one first."""
+    found = shipped()
+    return [found[name] for name in sorted(found, key=lambda name: (name != DEFAULT_MODEL, name))]
 
 
 class _Chain:

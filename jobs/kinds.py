@@ -98,5 +98,21 @@ REGISTRY = Registry(
             factory="jobs.project:run",
             config="jobs.project:ProjectConfig",
         ),
+        Card(
+            id="import-list",
+            title="Take in a list of sentences",
+            summary="Reads one column of a text, CSV, JSON lines or Excel file as a corpus of its own.",
+            source=_HOUSE,
+            factory="jobs.import_list:run",
+            config="jobs.import_list:ImportListConfig",
+        ),
+        Card(
+            id="find-themes",
+            title="Find themes",
+            summary="Clusters all sentences of a corpus, suggests how many clusters there are, and names them.",
+            source="Slonim et al. 2005 (Iclust); Grootendorst 2022 (class-based tf-idf)",
+            factory="jobs.find_themes:run",
+            config="jobs.find_themes:FindThemesConfig",
+        ),
     ],
 )

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -36,6 +36,10 @@ _HALVES = ("sentences", "titles")
 _COURSE = "halves.json"
 
 
+if TYPE_CHECKING:
+    from core.networks.inference import Precision
+
+
 @dataclass(frozen=True)
 class JoinedConfig(Config):
     """Settings of ``triplets-sen-titles``."""
@@ -51,6 +55,16 @@ class JoinedNets:
     def __init__(self, config: JoinedConfig, seed: int) -> None:
         self.config, self.seed = config, seed
         self._nets: tuple[TripletNet, ...] = ()
+
+    @property
+    def inference(self) -> Precision:
+        """How both networks embed on a processor, see :attr:`TripletNet.inference`."""
+        return self._fitted()[0].inference
+
+    @inference.setter
+    def inference(self, precision: Precision) -> None:
+        for net in self._fitted():
+            net.inference = precision
 
     @property
     def metrics(self) -> dict[str, float]:

@@ -142,8 +142,7 @@ def _cell(value: Any) -> str:
 
 def _csv_rows(path: Path, text: str, delimiter: str | None) -> Iterator[list[str]]:
     delimiter = delimiter or _delimiter(text)
-    quoting = csv.QUOTE_NONE if delimiter == "\t" and '"' not in text[:100_000] else csv.QUOTE_MINIMAL
-    reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, quoting=quoting)
+    reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter)
     try:
         yield from reader
     except csv.Error as error:
