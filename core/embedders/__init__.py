@@ -39,6 +39,17 @@ REGISTRY = Registry(
             tags=frozenset({"sparse"}),
         ),
         Card(
+            id="skip-thought",
+            title="Skip-Thought",
+            summary="A recurrent encoder, trained to predict the sentences before and after a sentence; "
+            "or published recurrent weights.",
+            source="Kiros et al. 2015, Skip-Thought Vectors; small version trained here. A baseline of "
+            "Ein Dor et al. 2018, section 4.1",
+            factory="core.embedders.skip_thought:SkipThought",
+            config="core.embedders.skip_config:SkipThoughtConfig",
+            tags=frozenset({"needs-sentences"}),
+        ),
+        Card(
             id="triplets-sen",
             title="Triplet network on sentences",
             summary="A BiLSTM with attention, trained so that sentences of one section lie close together.",

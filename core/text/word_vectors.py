@@ -14,7 +14,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, Protocol, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -194,7 +194,15 @@ class TokenIds:
         return len(self.starts) - 1
 
 
-def token_ids(texts: Iterable[str], vectors: WordVectors, *, unknown: bool = True) -> TokenIds:
+class WordLookup(Protocol):
+    """Anything that knows vectors of words."""
+
+    def of_words(self, words: Sequence[str]) -> tuple[Float32, npt.NDArray[np.bool_]]:
+        """(n, dim) vectors of ``words`` and (n,) whether each is known."""
+        ...
+
+
+def token_ids(texts: Iterable[str], vectors: WordLookup, *, unknown: bool = True) -> TokenIds:
     """Tokenise ``texts`` once. ``unknown`` False leaves out the words that ``vectors`` does not have."""
     index: dict[str, int] = {}
     ids: list[int] = []

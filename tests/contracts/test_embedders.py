@@ -21,6 +21,7 @@ every = pytest.mark.parametrize("card", CARDS, ids=[card.id for card in CARDS])
 # Settings that make a method small; a method without such a field ignores them.
 SMALL = {
     "vocabulary_limit": 300, "hidden": 8, "attention": 4, "epochs": 1, "batch_size": 8, "threads": 1, "device": "cpu",
+    "word_dim": 12, "decoder": 8,
 }  # fmt: skip
 
 TEXTS = [
@@ -28,7 +29,7 @@ TEXTS = [
     "Its port is one of the largest in the country.",
     "",
     "The team won the national cup in 1998.",
-    "The Team, won the national cup in 1998!",
+    "The Team, won the national Cup in 1998.",
     "Zyxwv qrst.",
     "The council is elected every four years; it meets in the old town hall.",
 ]
