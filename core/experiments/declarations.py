@@ -60,6 +60,8 @@ class Model:
     """Models that it joins."""
     random: bool = True
     """False: nothing about its fit is random, so that one serves all seeds."""
+    shipped: bool = False
+    """The default model that comes with Themescope; nothing is fitted."""
 
 
 @dataclass(frozen=True, slots=True)

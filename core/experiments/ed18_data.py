@@ -42,6 +42,7 @@ BASELINES = (
     Model("mean-vectors", "mean-vectors", words=TEXT_WORDS, budget="words", random=False),
     Model("mean-vectors-840b", "mean-vectors", words=PAIR_WORDS, settings={"storage": "fp32"}, random=False),
     Model("tfidf", "tfidf", random=False),
+    Model("word-counts", "word-counts", random=False),
     Model("skip-thought", "skip-thought", words=TEXT_WORDS, budget="recurrent"),
 )
 PUBLISHED_NETS = (
@@ -77,7 +78,8 @@ ABLATIONS = (
     _ablation("ablation-dropout-output", loss="paper", dropout_rate=0.8, dropout_sites=("output",)),
     _ablation("ablation-mask", loss="paper", mask="per-sequence"),
 )
-MODELS = BASELINES + PUBLISHED_NETS + OWN_NETS + ABLATIONS
+SHIPPED = (Model("default", "triplets-sen", random=False, shipped=True),)
+MODELS = BASELINES + PUBLISHED_NETS + OWN_NETS + ABLATIONS + SHIPPED
 
 _STEPS: Settings = {
     "batch_size": 512,
@@ -112,7 +114,16 @@ QUICK = Profile(
         "words": {"vocabulary_limit": 20_000},
         "net": _SMALL,
         "ablation": {**_SMALL, "triplets_per_epoch": 1_000},
-        "recurrent": {},
+        "recurrent": {
+            "hidden": 16,
+            "decoder": 16,
+            "word_dim": 16,
+            "vocabulary": 2_000,
+            "negatives": 64,
+            "sentences_per_epoch": 2_000,
+            "vocabulary_limit": 20_000,
+            "threads": 1,
+        },
     },
 )
 FULL = Profile(
@@ -120,13 +131,14 @@ FULL = Profile(
     "Full",
     "What one processor core does in a night. Networks have the paper's size (300 units a direction), but see 100,000 "
     "triplets once (the paper: 1.78 million, up to ten times), in batches of 512 with a learning rate that falls "
-    "evenly to 0; those of Table 6 see 30,000. Skip-Thought is the small version of 600 units.",
+    "evenly to 0; those of Table 6 see 30,000. Skip-Thought is the small version of 600 units and reads 60,000 "
+    "sentences with their neighbours once.",
     seeds=(0, 1, 2),
     triplet_rules={"profile": "max-signal"},
     budgets={
         "net": {**_STEPS, "triplets_per_epoch": 100_000},
         "ablation": {**_STEPS, "triplets_per_epoch": 30_000, "batch_size": 256, "validation_limit": 2_000},
-        "recurrent": {},
+        "recurrent": {"sentences_per_epoch": 60_000, "threads": 1},
     },
 )
 PUBLISHED = Profile(

@@ -40,6 +40,8 @@ class Reading:
     """(low, high, n) of metrics that have no values item by item."""
     run: str = ""
     """Digest of the stored run."""
+    warning: str = ""
+    """What makes the numbers too good."""
 
 
 def seeds_of(measure: Measure, work: Work) -> tuple[int, ...]:
@@ -119,7 +121,10 @@ def _clustering(wanted: Clustering, work: Work, seed: int) -> Reading:
         by_metric.setdefault(row.metric, {})[row.article_id or 0] = row.value
     items = np.array(sorted(next(iter(by_metric.values()))), dtype=np.int64)
     values = {metric: np.array([found[int(i)] for i in items]) for metric, found in by_metric.items()}
-    return Reading({m: float(v.mean()) for m, v in values.items()}, values, items, run=result["digest"])
+    seen = result["articles_seen_in_training"]
+    warning = f"{seen:,} of these articles were in its training" if seen else ""
+    means = {metric: float(found.mean()) for metric, found in values.items()}
+    return Reading(means, values, items, run=result["digest"], warning=warning)
 
 
 def _relatedness(wanted: Relatedness, work: Work, seed: int) -> Reading:
@@ -159,6 +164,8 @@ def _model_words(work: Work, id: str) -> str:
     if declared.parts:
         return "halves: " + "; ".join(_model_words(work, part) for part in declared.parts)
     found = work.model(id, work.profile.seeds[0])
+    if declared.shipped:
+        return f"model {found.name}"
     parts = [*_learned_from(work, declared, found)]
     if declared.words:
         parts.append("words of " + work.sources.words_for(declared.words).replace("\\", "/").rsplit("/", 1)[-1])

@@ -63,7 +63,7 @@ def _row(table: Table, row: Row, work: Work, found: dict[str, list[Reading]], te
         for number, seed in enumerate(seeds):
             tell(number, len(seeds))
             readings.append(measure(row.measure, work, seed))
-        content["data"] = data_of(row.measure, work)
+        content["data"] = "; ".join(filter(None, (data_of(row.measure, work), readings[0].warning)))
     except (Cancelled, StoreError):
         raise
     except ThemescopeError as error:

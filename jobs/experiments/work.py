@@ -7,10 +7,11 @@ from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
 from core.config import digest_of
-from core.errors import Cancelled, StoreError, ThemescopeError
+from core.errors import Cancelled, DataError, StoreError, ThemescopeError
 from core.experiments.declarations import Model, Paper, Profile, TripletData
 from core.records import BenchmarkRecord, ModelRecord, TripletSetRecord
 from core.types import Split
+from jobs.demo import shipped_models
 from jobs.experiments.sources import Sources
 from jobs.experiments.steps import Steps
 
@@ -80,6 +81,11 @@ class Work:
             return r.benchmarks.get(result["benchmark_id"])
 
     def _model(self, model: Model, seed: int) -> ModelRecord:
+        result = self.steps.run(*(_shipped() if model.shipped else ("train", self._training(model, seed))))
+        with self.store.reading() as r:
+            return r.models.get(result["model_id"])
+
+    def _training(self, model: Model, seed: int) -> dict[str, Any]:
         from core.embedders import REGISTRY as METHODS
 
         settings = {**self.profile.budgets.get(model.budget, {}), **model.settings}
@@ -92,13 +98,8 @@ class Work:
         }
         if model.parts:
             args["models"] = [self.model(part, seed).name for part in model.parts]
-        args |= {
-            "name": f"{self.paper.id} {model.id}, {self.profile.id}, seed {seed}",
-            "settings_json": json.dumps(settings, sort_keys=True),
-        }
-        result = self.steps.run("train", args)
-        with self.store.reading() as r:
-            return r.models.get(result["model_id"])
+        name = f"{self.paper.id} {model.id}, {self.profile.id}, seed {seed}"
+        return {**args, "name": name, "settings_json": json.dumps(settings, sort_keys=True)}
 
     def _data(self, model: Model, tags: frozenset[str]) -> dict[str, Any]:
         """What a model learns from: published files before our own triplets, or the text of the corpus."""
@@ -106,3 +107,11 @@ class Work:
             files = self.sources.training_files() if self.paper.triplet_data(model.triplets).replaceable else None
             return {"files": list(map(str, files))} if files else {"triplets": self.triplet_set(model.triplets).name}
         return {"corpus": self.sources.corpus.name} if "needs-sentences" in tags else {}
+
+
+def _shipped() -> tuple[str, dict[str, Any]]:
+    """The job that takes the default model of this installation into the store."""
+    folders = shipped_models()
+    if not folders:
+        raise DataError("This installation comes without a trained model.")
+    return "add-model", {"folder": str(folders[0]), "name": folders[0].name}

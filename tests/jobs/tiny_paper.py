@@ -43,6 +43,7 @@ TINY = Paper(
         Model("titles", "triplets-titles", "titles", "text", budget="net"),
         Model("both", "triplets-sen-titles", settings={"unit_halves": True}, parts=("net", "titles")),
         Model("tfidf", "tfidf", random=False),
+        Model("default", "triplets-sen", random=False, shipped=True),
     ),
     tables=(
         _counts("1", Row("t", "triplets", CountTriplets("sentences"), SAME, {"train": 100.0}), "train", "articles"),
@@ -81,6 +82,7 @@ TINY = Paper(
             (Column("pearson", "r"), Column("mse", "MSE", lower_is_better=True)),
             (
                 Row("mean", "mean-vectors", Relatedness("mean"), SAME, {"pearson": 0.7, "mse": 0.4}),
+                Row("default", "what comes along", Relatedness("default", regressor=False), "Ours."),
                 Row("pairs", "vectors of the pairs", Relatedness("mean-pairs", regressor=False), "Ours."),
             ),
         ),

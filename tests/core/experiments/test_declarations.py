@@ -4,9 +4,15 @@ from dataclasses import replace
 
 import pytest
 
+from core.clusterers import REGISTRY as CLUSTERERS
+from core.config import config_from_dict
+from core.embedders import REGISTRY as METHODS
 from core.errors import ConfigError, DuplicateNameError, UnknownNameError
+from core.evaluation import REGISTRY as METRICS
 from core.experiments import PAPERS, paper
-from core.experiments.declarations import Accuracy, Claim, Row
+from core.experiments.declarations import Accuracy, Claim, Clustering, Row
+from core.scb import ScbRules
+from core.triplets.rules import TripletRules
 
 DECLARED = [paper(id) for id in PAPERS]
 
@@ -58,3 +64,28 @@ def test_mistakes_in_a_declaration_are_told_when_it_is_built() -> None:
         replace(declared, tables=(replace(table, claims=(Claim("nobody", row.id, "accuracy"),)),))
     with pytest.raises(UnknownNameError, match="Did you mean 'ed18'"):
         paper("ed81")
+
+
+@pytest.mark.parametrize("profile", paper("ed18").profiles, ids=lambda p: p.id)
+def test_every_method_and_clusterer_exists_and_takes_its_settings(profile) -> None:
+    declared = paper("ed18")
+    for model in declared.models:
+        words = {"word_vectors": "glove-6b-50d"} if model.words else {}
+        METHODS.configure(model.method, {**profile.budgets.get(model.budget, {}), **model.settings, **words})
+        if model.shipped:
+            continue
+        assert ("needs-triplets" in METHODS.get(model.method).tags) == bool(model.triplets)
+        assert ("needs-models" in METHODS.get(model.method).tags) == bool(model.parts)
+    for data in declared.triplets:
+        config_from_dict(TripletRules, {**profile.triplet_rules, **data.rules})
+    for data in declared.benchmarks:
+        config_from_dict(ScbRules, {**profile.benchmark_rules, **data.rules})
+    for table in declared.tables:
+        for row in table.rows:
+            if isinstance(row.measure, Clustering):
+                CLUSTERERS.configure(row.measure.clusterer, row.measure.settings)
+
+
+def test_columns_of_clustering_are_registered_metrics() -> None:
+    for id in ("4", "clusterers"):
+        assert {column.metric for column in paper("ed18").table(id).columns} <= set(METRICS.ids())
