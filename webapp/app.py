@@ -8,6 +8,7 @@ from pathlib import Path
 
 import streamlit as st
 
+from webapp import queries
 from webapp.components.guard import guarded
 from webapp.components.status import sidebar
 
@@ -28,13 +29,18 @@ page = st.navigation(
         "Methods": [
             st.Page("views/train.py", title="Train", icon=":material/model_training:", url_path="train"),
             st.Page("views/compare.py", title="Compare", icon=":material/leaderboard:", url_path="compare"),
-            st.Page(
-                "views/paper_tables.py", title="Paper tables", icon=":material/science:", url_path="paper_tables"
-            ),
+            st.Page("views/paper_tables.py", title="Paper tables", icon=":material/science:", url_path="paper_tables"),
         ],
         "Explore": [st.Page("views/map.py", title="Map", icon=":material/scatter_plot:", url_path="map")],
         "Machine": [st.Page("views/jobs.py", title="Jobs", icon=":material/work_history:", url_path="jobs")],
     }
 )
-sidebar()
-guarded(page.run)
+
+
+def _draw() -> None:
+    queries.store()  # a store that cannot be opened is told here: a fragment would show the stack of it
+    sidebar()
+    page.run()
+
+
+guarded(_draw)

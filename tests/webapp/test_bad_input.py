@@ -1,0 +1,50 @@
+"""Bad input on a page: the sentence that the command and the job give, and no button that would queue a broken job."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from db.store import Store
+from tests.bad_files import write_bad
+
+Open = Callable[..., AppTest]
+
+SENTENCES = {
+    "truncated.xml.bz2": "the bzip2 file is cut off before its end. Download or copy it again.",
+    "latin1.txt": "this is not UTF-8 text (byte 0xe9). Save the file as UTF-8.",
+    "scb.csv": "the column 'SectionTitle' is missing;",
+    "empty.jsonl": "the file is empty. Check that it was saved or downloaded completely.",
+    "one-line.txt": "the line is longer than 50,000 characters.",
+    "paper.pdf": "this is a PDF document, which no reader knows.",
+    "text.docx": "this is a ZIP archive",
+    "nowhere.txt": "There is no file",
+}
+
+
+@pytest.mark.parametrize("name", SENTENCES)
+def test_a_file_that_cannot_be_imported(
+    name: str, sqlite_store: Store, open_page: Open, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("core.readers.streams.LINE_LIMIT", 50_000)
+    path = tmp_path / name if name == "nowhere.txt" else write_bad(tmp_path, name)
+    at = open_page("corpora", view="Import")
+    at.session_state["import-how-0"] = "Path on this machine"
+    at.session_state["import-path-0"] = str(path)
+    at.run()
+    assert not at.exception
+    assert SENTENCES[name] in "\n".join(error.value.replace("\\", "") for error in at.error)
+    assert not any(button.label == "Import" for button in at.button)
+
+
+def test_a_store_of_a_newer_version(filled_store: Store, open_page: Open) -> None:
+    with sqlite3.connect(filled_store.settings.home / "themescope.db") as connection:
+        connection.execute("UPDATE alembic_version SET version_num = '9999'")
+    connection.close()
+    at = open_page("home")
+    assert not at.exception
+    assert "was made by a newer version of Themescope" in at.error[0].value
