@@ -52,22 +52,20 @@ class ReproduceConfig(JobConfig):
 
 
 def run(args: ReproduceConfig, context: JobContext) -> dict[str, Any]:
-    """Reproduce; each table is kept as soon as it is ready."""
+    """Reproduce; a table is kept row by row, and replaces an older one when it is whole."""
     declared = paper(args.paper)
     profile = declared.profile(args.profile)
     steps = Steps(context)
     steps.window(0.0, 0.02)
     wanted = Wanted(args.corpus, args.data, args.words, args.triplets, args.scb, args.sick)
     work = Work(declared, profile, find_sources(context.store, wanted, steps.run), steps)
-    asked = {key: value for key, value in args.to_dict().items() if key not in ("tables", "document")}
     tables = [table for table in declared.tables if not args.tables or table.id in args.tables]
     missing = 0
     for table, window in zip(tables, _windows(tables), strict=True):
-        content = reproduce_table(table, work, partial(_tell, steps, window))
+        keep = partial(_keep, args, context, declared, table.id)
+        content = reproduce_table(table, work, partial(_tell, steps, window), keep)
         missing += sum(bool(row["missing"]) for row in content["rows"])
-        with context.writing() as w:
-            w.papers.put(declared.id, table.id, profile.id, asked, content)
-        _write(args, context, declared)
+        keep(content)
     return {
         "paper": declared.id,
         "profile": profile.id,
@@ -98,7 +96,15 @@ def _tell(steps: Steps, window: tuple[float, float], done: int, of: int) -> None
     steps.window(low + (high - low) * done / of, low + (high - low) * (done + 1) / of)
 
 
-def _write(args: ReproduceConfig, context: JobContext, declared: Paper) -> None:
+def _keep(args: ReproduceConfig, context: JobContext, declared: Paper, name: str, content: dict[str, Any]) -> None:
+    """Put a table into the store and the file; one with rows to come does not replace a whole one."""
+    with context.store.reading() as r:
+        before = r.papers.get(declared.id, name, args.profile)
+    if before is not None and before.content["complete"] and not content["complete"]:
+        return
+    asked = {key: value for key, value in args.to_dict().items() if key not in ("tables", "document")}
+    with context.writing() as w:
+        w.papers.put(declared.id, name, args.profile, asked, content)
     if args.document:
         with context.store.reading() as r:
             records = r.papers.list(declared.id, args.profile)

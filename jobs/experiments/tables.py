@@ -16,21 +16,32 @@ from jobs.experiments.measuring import Reading, data_of, measure, seeds_of
 from jobs.experiments.work import Work
 
 Json = dict[str, Any]
+PENDING = "the job has not come to this row yet."
 HOLDS, REVERSED, OPEN = "holds", "reversed", "not shown"
 Progress = Callable[[int, int], None]
 """(done, of): measurements of this table."""
 
 
-def reproduce_table(table: Table, work: Work, tell: Progress) -> Json:
-    """Measure every row with every seed, then test the claims. A row that cannot be measured says why."""
+def reproduce_table(table: Table, work: Work, tell: Progress, keep: Callable[[Json], None]) -> Json:
+    """Measure every row with every seed, then test the claims. A row that cannot be measured says why.
+
+    ``keep`` is given the table after each row that took work, with the rows to come marked as not measured yet.
+    """
     found: dict[str, list[Reading]] = {}
-    rows = []
+    rows = [_blank(row) | {"missing": PENDING} for row in table.rows]
     for number, row in enumerate(table.rows):
 
         def part(done: int, of: int, before: int = number) -> None:
             tell(before * of + done, len(table.rows) * of)
 
-        rows.append(_row(table, row, work, found, part))
+        computed = work.steps.computed
+        rows[number] = _row(table, row, work, found, part)
+        if work.steps.computed > computed and number + 1 < len(rows):
+            keep(_content(table, work, rows, found) | {"complete": False})
+    return _content(table, work, rows, found) | {"complete": True}
+
+
+def _content(table: Table, work: Work, rows: Sequence[Json], found: Mapping[str, Sequence[Reading]]) -> Json:
     return {
         "title": table.title,
         "source": table.source,
@@ -40,13 +51,14 @@ def reproduce_table(table: Table, work: Work, tell: Progress) -> Json:
             for c in table.columns
         ],
         "profile": {"title": work.profile.title, "about": work.profile.about, "seeds": list(work.profile.seeds)},
-        "rows": rows,
+        "rows": list(rows),
         "claims": _claims(table, found),
     }
 
 
-def _row(table: Table, row: Row, work: Work, found: dict[str, list[Reading]], tell: Progress) -> Json:
-    content: Json = {
+def _blank(row: Row) -> Json:
+    """A row of which nothing but the declaration is known."""
+    return {
         "id": row.id,
         "title": row.title,
         "published": dict(row.published),
@@ -57,6 +69,10 @@ def _row(table: Table, row: Row, work: Work, found: dict[str, list[Reading]], te
         "missing": "",
         "runs": [],
     }
+
+
+def _row(table: Table, row: Row, work: Work, found: dict[str, list[Reading]], tell: Progress) -> Json:
+    content = _blank(row)
     seeds = seeds_of(row.measure, work)
     try:
         readings = []

@@ -13,6 +13,7 @@ import pytest
 
 import jobs.experiments.measuring as measuring
 from core.errors import Cancelled, ConfigError, ReadError, UnknownNameError
+from core.experiments.declarations import Clustering
 from core.records import JobStatus
 from core.types import Split
 from db.store import Store
@@ -21,7 +22,7 @@ from jobs.commands import check_job
 from jobs.demo import shipped_models
 from jobs.experiments.document import number
 from jobs.experiments.sources import triplet_files
-from jobs.experiments.tables import summary
+from jobs.experiments.tables import PENDING, summary
 from jobs.foreground import resume_here, run_here
 from jobs.sweep import OLD, sweep
 from tests.jobs.helpers import WORDS, write_articles
@@ -128,8 +129,10 @@ def test_an_interrupted_run_goes_on_where_it_was(
 ) -> None:
     original = measuring._clustering
 
-    def broken(*args: Any) -> Any:
-        raise KeyboardInterrupt
+    def broken(wanted: Clustering, *args: Any) -> Any:
+        if wanted.model == "tfidf":
+            raise KeyboardInterrupt
+        return original(wanted, *args)
 
     monkeypatch.setattr(measuring, "_clustering", broken)
     with pytest.raises(Cancelled):
@@ -137,8 +140,11 @@ def test_an_interrupted_run_goes_on_where_it_was(
     with corpus.reading() as r:
         (job,) = [job for job in r.jobs.list() if job.kind == "reproduce"]
         assert job.status is JobStatus.CANCELLED
-        assert [table.name for table in r.papers.list("tiny")] == ["1", "2", "3"]
+        assert [table.name for table in r.papers.list("tiny")] == ["1", "2", "3", "4"]
         before = {model.id for model in r.models.list()}
+    unfinished = content(corpus, "4")
+    assert not unfinished["complete"] and unfinished["rows"][0]["ours"]
+    assert [row["missing"] for row in unfinished["rows"]] == ["", PENDING, PENDING]
     monkeypatch.setattr(measuring, "_clustering", original)
     result = reproduce()
     assert result["job"] == job.id

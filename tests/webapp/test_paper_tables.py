@@ -36,6 +36,7 @@ def content(title: str) -> dict[str, Any]:
             {"id": "x", "title": HOSTILE, **row, "ours": {}, "difference": {}, "missing": "SICK is not at hand."},
         ],
         "claims": [claim, {**claim, "verdict": ""}],
+        "complete": True,
     }
 
 
@@ -85,6 +86,12 @@ def test_another_table_metric_and_profile_by_their_address(reproduced: Store, op
     assert next(box for box in at.selectbox if box.label == "Table").value == "2 · Accuracy at length"
     at = open_page("paper_tables", table="4 · Clusters")
     assert next(box for box in at.selectbox if box.label == "Table").options == ["2 · Accuracy", "4 · Clusters"]
+
+
+def test_a_table_that_is_still_being_measured_says_so(reproduced: Store, open_page: Open) -> None:
+    with reproduced.writing() as w:
+        w.papers.put("ed18", "2", "quick", ARGUMENTS, {**content("Accuracy"), "complete": False})
+    assert "not measured yet" in words_of(open_page("paper_tables"))
 
 
 def test_run_again_asks_for_the_same_table_with_the_same_data(reproduced: Store, open_page: Open) -> None:

@@ -37,6 +37,8 @@ def show(record: PaperTableRecord) -> None:
     """One table with its data, tests and a button to do it again."""
     content = record.content
     st.caption(f"{plain(content['source'])}. {plain(content['about'])}")
+    if not content["complete"]:
+        st.info("Some rows are not measured yet. They follow row by row while the job runs.", icon=":material/info:")
     column = _column(content["columns"], record.id)
     st.dataframe(_frame(content, column), hide_index=True, column_config=_WIDTHS)
     profile = content["profile"]
