@@ -12,10 +12,11 @@ import click
 from jobs.console.evaluate import evaluate
 from jobs.console.jobs import jobs_
 from jobs.console.lists import list_
+from jobs.console.lists_of_sentences import cluster, embed, similar
 from jobs.console.reproduce import reproduce
 from jobs.console.service import demo, doctor, worker
 from jobs.console.shell import Commands
-from jobs.console.work import add_model, embed, export_model, import_, map_, train, triplets
+from jobs.console.work import add_model, export_model, import_, map_, train, triplets
 from jobs.digests import code_version
 
 
@@ -29,8 +30,8 @@ def main() -> None:
 
 
 COMMANDS = (
-    import_, triplets, train, add_model, export_model, embed, evaluate, reproduce, map_, list_, jobs_, worker, demo,
-    doctor,
+    import_, triplets, train, add_model, export_model, embed, similar, cluster, evaluate, reproduce,
+    map_, list_, jobs_, worker, demo, doctor,
 )  # fmt: skip
 for command in COMMANDS:
     main.add_command(command)

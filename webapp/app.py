@@ -31,7 +31,10 @@ page = st.navigation(
             st.Page("views/compare.py", title="Compare", icon=":material/leaderboard:", url_path="compare"),
             st.Page("views/paper_tables.py", title="Paper tables", icon=":material/science:", url_path="paper_tables"),
         ],
-        "Explore": [st.Page("views/map.py", title="Map", icon=":material/scatter_plot:", url_path="map")],
+        "Explore": [
+            st.Page("views/map.py", title="Map", icon=":material/scatter_plot:", url_path="map"),
+            st.Page("views/themes.py", title="Themes", icon=":material/category:", url_path="themes"),
+        ],
         "Machine": [st.Page("views/jobs.py", title="Jobs", icon=":material/work_history:", url_path="jobs")],
     }
 )

@@ -109,17 +109,6 @@ def export_model(shell: Shell, model: str, folder: Path) -> None:
     _done(shell, {"model": model, "folder": str(folder), "digest": digest, "megabytes": round(size / 1e6, 1)})
 
 
-@click.command()
-@click.argument("corpus")
-@click.option("--method", required=True, help="Name of a model, or id of a method that needs no training.")
-@background
-@common
-@pass_shell
-def embed(shell: Shell, corpus: str, method: str) -> None:
-    """Compute and keep the vectors of every sentence of CORPUS."""
-    _done(shell, shell.run("embed", {"corpus": corpus, "model": model_for(shell, method, corpus)}))
-
-
 @click.command("map")
 @click.argument("corpus")
 @click.option("--method", required=True, help="Name of a model, or id of a method that needs no training.")

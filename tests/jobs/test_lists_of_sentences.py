@@ -1,0 +1,163 @@
+"""Lists of sentences: from a file to vectors, neighbours and themes, with the store and without."""
+
+from __future__ import annotations
+
+import csv
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow.parquet as pq
+import pytest
+from click.testing import CliRunner
+
+from core.errors import ConfigError, DataError, UnknownNameError
+from core.types import Split
+from db.store import Store
+from jobs.cli import main
+from jobs.foreground import run_here
+
+THEMES = {
+    "water": "The river and the lake carry cold water to the sea in {}.",
+    "money": "Taxes and prices on the market rose and banks lost money in {}.",
+    "music": "The singer and the guitar played a song at the concert in {}.",
+}
+TINY = json.dumps({"vocabulary_limit": 20_000})
+
+
+@pytest.fixture
+def claims(tmp_path: Path) -> Path:
+    """A CSV of sentences of three themes, mixed, with the theme of each."""
+    path = tmp_path / "claims.csv"
+    rows = [(name, said.format(1900 + i)) for i in range(12) for name, said in THEMES.items()]
+    with path.open("w", encoding="utf-8", newline="") as out:
+        csv.writer(out).writerows([("motion", "claim"), *rows, ("water", "")])
+    return path
+
+
+def do(store: Store, kind: str, /, **args: Any) -> dict[str, Any]:
+    return run_here(store, kind, args, quiet=True)
+
+
+def call(*args: str | Path) -> dict[str, Any]:
+    result = CliRunner().invoke(main, [*map(str, args), "--json"])
+    assert result.exit_code == 0, result.output
+    value: dict[str, Any] = json.loads(result.stdout)
+    return value
+
+
+@pytest.fixture
+def listed(sqlite_store: Store, claims: Path) -> Store:
+    """A store with the list "L" and the model "M"."""
+    do(sqlite_store, "import-list", file=str(claims), corpus="L", group="motion")
+    do(sqlite_store, "train", method="mean-vectors", name="M", settings_json=TINY)
+    return sqlite_store
+
+
+def test_a_list_becomes_a_corpus(listed: Store) -> None:
+    with listed.reading() as r:
+        record = r.corpora.by_name("L")
+        (article,) = r.corpora.articles(record.id)
+        sections, sentences = r.corpora.sections(article.id), r.corpora.sentences(article.id)
+    assert [s.title for s in sections] == list(THEMES)
+    assert len(sentences) == 36 and record.report["skipped"] == {"empty rows": 1}
+    assert record.report["settings"] == {"column": "claim", "group": "motion"}
+
+
+def test_themes_are_found_once(listed: Store) -> None:
+    first = do(listed, "find-themes", corpus="L", model="M")
+    again = do(listed, "find-themes", corpus="L", model="M")
+    assert (first["cached"], again["cached"], again["run_id"]) == (False, True, first["run_id"])
+    assert first["k"] == 3 and [t["size"] for t in first["themes"]] == [12, 12, 12]
+    with listed.reading() as r:
+        run = r.runs.get(first["run_id"])
+        (labels,) = r.runs.labels(run.id).values()
+        ids, margins = r.runs.margins(run.id, Split.TEST)
+        sentences = r.corpora.sentences_by_id(ids)
+    assert np.bincount(labels).tolist() == [12, 12, 12]
+    assert len({(sentences[int(i)].section, int(c)) for i, c in zip(ids, labels, strict=True)}) == 3
+    assert margins.min() > 0
+    central = run.config["themes"][0]["central"]
+    assert {labels[ids.tolist().index(i)] for i in central} == {0}
+
+
+def test_sparse_vectors_and_a_given_number(listed: Store) -> None:
+    do(listed, "train", method="tfidf", name="T", corpus="L")
+    found = do(listed, "find-themes", corpus="L", model="T", settings_json='{"k": 3}')
+    assert found["k"] == 3 and found["reason"] == ""
+
+
+def test_mistakes_are_told(listed: Store, claims: Path, tmp_path: Path) -> None:
+    with pytest.raises(UnknownNameError, match="column called 'text'"):
+        do(listed, "import-list", file=str(claims), corpus="X", column="text")
+    empty = tmp_path / "empty.csv"
+    empty.write_text("a,b\n,x\n", encoding="utf-8")
+    with pytest.raises(DataError, match="holds no sentence"):
+        do(listed, "import-list", file=str(empty), corpus="X", column="a")
+    with pytest.raises(ConfigError, match="One theme"):
+        do(listed, "find-themes", corpus="L", model="M", settings_json='{"k": 1}')
+    with listed.reading() as r:
+        assert [c.name for c in r.corpora.list(include_unready=True)] == ["L"]
+
+
+def test_themes_go_with_their_corpus(listed: Store) -> None:
+    run_id = do(listed, "find-themes", corpus="L", model="M")["run_id"]
+    with listed.writing() as w:
+        w.corpora.delete(w.corpora.by_name("L").id)
+        assert w.runs.labels(run_id) == {}
+
+
+@pytest.fixture
+def model(listed: Store, tmp_path: Path) -> str:
+    """The model "M" as a folder."""
+    with listed.reading() as r:
+        return str(listed.artifacts.path(r.models.by_name("M").artifact))
+
+
+@pytest.mark.parametrize("ending", ["npy", "jsonl", "csv", "parquet"])
+def test_vectors_of_a_file(ending: str, claims: Path, model: str) -> None:
+    out = claims.with_name(f"vectors.{ending}")
+    said = call("embed", claims, "--method", model, "--out", out)
+    assert (said["sentences"], said["dim"]) == (36, 50)
+    read = {
+        "npy": lambda: np.load(out, allow_pickle=False),
+        "jsonl": lambda: np.array([json.loads(line)["vector"] for line in out.read_text("utf-8").splitlines()]),
+        "csv": lambda: np.loadtxt(out, delimiter=",", skiprows=1, usecols=range(1, 51), quotechar='"'),
+        "parquet": lambda: np.array(pq.read_table(out)["vector"].to_pylist()),
+    }
+    vectors = read[ending]()
+    assert vectors.shape == (36, 50) and np.isfinite(vectors).all()
+
+
+def test_themes_and_neighbours_of_a_file(claims: Path, model: str) -> None:
+    found = call("cluster", claims, "--method", model, "--k", "3")
+    with Path(found["file"]).open(encoding="utf-8", newline="") as stream:
+        rows = list(csv.DictReader(stream))
+    assert len(rows) == 36 and {row["theme"] for row in rows} == {"1", "2", "3"}
+    assert len({(row["sentence"].split()[1], row["theme"]) for row in rows}) == 3
+    near = call("similar", "A song of a singer.", "--in", claims, "--method", model, "--top", "3")
+    assert all("guitar" in row["sentence"] for row in near["nearest"])
+
+
+def test_the_store_is_used_by_name(listed: Store) -> None:
+    assert call("embed", "L", "--method", "M")["sentences"] == 36
+    assert call("cluster", "L", "--method", "M")["k"] == 3
+    near = call("similar", "The river.", "--in", "L", "--method", "M", "--top", "1")
+    assert "river" in near["nearest"][0]["sentence"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("cluster", "none.csv"), "does not exist"),
+        (("embed", "FILE", "--out", "x.pkl"), "not as '.pkl'"),
+        (("cluster", "FILE", "--k", "many"), "number or auto"),
+        (("embed", "FILE", "--method", "nope"), "no model called 'nope'"),
+        (("embed", "FILE", "--column", "clam"), "Did you mean 'claim'"),
+    ],
+)
+def test_bad_input(arguments: tuple[str, ...], said: str, claims: Path, sqlite_store: Store) -> None:
+    result = CliRunner().invoke(main, [str(claims) if a == "FILE" else a for a in arguments])
+    assert result.exit_code == 2
+    assert said in result.stderr

@@ -1,0 +1,139 @@
+"""The Themes page: from pasted sentences to queued jobs, and from a stored analysis to files."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from core.records import JobStatus, MapPoints
+from core.types import Article, Paragraph, Section, Split
+from db.store import Store
+from tests.webapp.filled import CORPUS, HOSTILE, MODEL
+from tests.webapp.test_pages import words_of
+from webapp import theme_queries
+from webapp.components import themes
+from webapp.components.listing import EXAMPLE
+
+Open = Callable[..., AppTest]
+
+
+@pytest.fixture
+def analysed(filled_store: Store) -> Store:
+    """The filled store with a list of twelve sentences and two themes in it."""
+    texts = [f"={i} {HOSTILE}" if i == 0 else f"Sentence {i} of the list." for i in range(12)]
+    with filled_store.writing() as w:
+        corpus = w.corpora.create("My list", "en")
+        section = Section("talks", 2, tuple(Paragraph("", (t,)) for t in texts), ("talks",))
+        w.corpora.add_articles(corpus.id, [Article("My list", (section,))])
+        w.corpora.finish(corpus.id, {})
+        (article,) = w.corpora.articles(corpus.id)
+        ids = np.array([s.id for s in w.corpora.sentences(article.id)])
+        model = w.models.by_name(MODEL)
+        labels = np.array([0] * 7 + [1] * 5, dtype=np.int32)
+        described = [
+            {"name": HOSTILE, "words": [HOSTILE], "size": 7, "central": ids[:3].tolist()},
+            {"name": "two", "words": ["two"], "size": 5, "central": ids[7:9].tolist()},
+        ]
+        curves = {"ks": [2, 3], "silhouette": [0.2, 0.1], "gain": [0.1, 0.2], "stability": [0.9, 0.5], "sentences": 12}
+        w.runs.add(
+            kind="themes",
+            digest="th1",
+            model_id=model.id,
+            clusterer="iclust",
+            seconds=1.0,
+            config={
+                "corpus_id": corpus.id,
+                "settings": {},
+                "themes": described,
+                "curves": curves,
+                "reason": "At 2 clusters.",
+                "sentences": 12,
+                "compared": 12,
+            },
+            assignments={article.id: labels},
+            margins={Split.TEST: (ids, np.linspace(-0.1, 0.5, 12).astype(np.float32))},
+        )
+        w.maps.add(
+            corpus_id=corpus.id, model_id=model.id, name="m", config={}, seed=0, digest="thm", faithfulness=0.5,
+            sampled_from=12, points=MapPoints(ids, np.random.default_rng(0).normal(size=(12, 2)).astype(np.float32)),
+        )  # fmt: skip
+    return filled_store
+
+
+def queued(store: Store) -> list[str]:
+    with store.reading() as r:
+        return [job.kind for job in sorted(r.jobs.list(status=JobStatus.QUEUED), key=lambda job: job.id)]
+
+
+def press(at: AppTest, label: str) -> AppTest:
+    return next(b for b in at.button if b.label == label).click().run()
+
+
+def test_the_example_is_loaded_and_asked_about(filled_store: Store, open_page: Open) -> None:
+    at = press(open_page("themes"), "Load an example")
+    lines = EXAMPLE.read_text(encoding="utf-8").splitlines()
+    assert f"{len(lines)} sentences" in words_of(at)
+    at.selectbox[0].set_value(MODEL).run()
+    press(at, "Find themes")
+    assert not at.exception
+    assert queued(filled_store) == ["import-list", "find-themes", "project"]
+    with filled_store.reading() as r:
+        jobs = {job.kind: job for job in r.jobs.list(status=JobStatus.QUEUED)}
+    assert jobs["find-themes"].after == jobs["import-list"].id and jobs["project"].after == jobs["find-themes"].id
+    assert jobs["find-themes"].args["corpus"] == jobs["import-list"].args["corpus"] == "My sentences"
+
+
+def test_too_few_sentences_cannot_be_asked_about(filled_store: Store, open_page: Open) -> None:
+    at = open_page("themes")
+    at.text_area(key="pasted").set_value("one\ntwo").run()
+    assert "at least 4" in words_of(at)
+    assert not any(b.label == "Find themes" for b in at.button)
+
+
+def test_a_corpus_that_is_here(filled_store: Store, open_page: Open) -> None:
+    at = open_page("themes", **{"from": "A corpus that is here"})
+    press(at, "Find themes")
+    assert queued(filled_store)[-2:] == ["find-themes", "project"]
+    with filled_store.reading() as r:
+        assert any(job.args.get("corpus") == CORPUS for job in r.jobs.list(status=JobStatus.QUEUED))
+
+
+def test_an_analysis_is_shown_letter_by_letter(analysed: Store, open_page: Open) -> None:
+    at = open_page("themes", view="Themes found")
+    assert not at.exception and not at.error
+    assert [m.value for m in at.metric][:3] == ["12", "2", "17%"]
+    table = at.dataframe[0].value
+    assert len(table) == 12 and list(table.columns) == ["Sentence", "Theme", "Margin", "Group"]
+    for element in at.markdown:
+        assert "*bold*" not in element.value.replace("\\*", "")
+    at.selectbox(key="theme").set_value("2. two").run()
+    assert len(at.dataframe[0].value) == 5
+
+
+def test_another_number_is_asked_for(analysed: Store, open_page: Open) -> None:
+    at = open_page("themes", view="Themes found")
+    at.number_input(key="k-th1").set_value(3).run()
+    press(at, "Find that many")
+    with analysed.reading() as r:
+        (job,) = [j for j in r.jobs.list(status=JobStatus.QUEUED) if j.kind == "find-themes"]
+    assert job.args["settings_json"] == '{"k": 3}'
+
+
+def test_files_are_safe_for_spreadsheets(analysed: Store) -> None:
+    (analysis,) = theme_queries.analyses()
+    listed = theme_queries.listing(analysis.run.id, analysis.run.created)
+    rows = themes.export(analysis, listed, np.arange(12))
+    written = list(csv.DictReader(io.StringIO(themes.csv_text(themes.HEADER, rows), newline="")))
+    assert written[0]["sentence"].startswith("'=0") and rows[0][1].startswith("=0")
+    assert {row["group"] for row in written} == {"talks"}
+
+
+def test_an_analysis_goes_with_its_corpus(analysed: Store) -> None:
+    with analysed.writing() as w:
+        w.corpora.delete(w.corpora.by_name("My list").id)
+    assert theme_queries.analyses() == []

@@ -1,0 +1,22 @@
+"""Themes: cluster any list of sentences, and see what it is about."""
+
+import streamlit as st
+
+from webapp import theme_queries
+from webapp.components import listing, themes
+from webapp.components.choose import by_name, nothing, title
+from webapp.components.jobs import watch
+
+title("Themes", "Any list of sentences: how many themes are in it, what they are, and which sentence belongs where.")
+watch(["import-list", "add-model", "find-themes", "project"])
+found = theme_queries.analyses()
+new, have = st.tabs(["New list", "Themes found"], key="view", bind="query-params", on_change="rerun")
+if new.open:
+    with new:
+        listing.form()
+if have.open:
+    with have:
+        if found:
+            themes.show(by_name("Themes of", found, "themes", lambda analysis: analysis.name))
+        else:
+            nothing("No themes yet.", "Open the tab “New list”, paste or upload sentences, and press “Find themes”.")
