@@ -1,0 +1,65 @@
+"""The trained models that come with Themescope: small, whole, documented, and untouched by what they are shown on."""
+
+from __future__ import annotations
+
+import json
+import lzma
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from core.embedders.artifact import load_embedder, read_info, saw_title
+from core.protocols import Silent
+from core.readers import REGISTRY as READERS
+from core.types import Sentence, Split, split_of_title
+from jobs.demo import demo_dump, shipped_models
+
+MODELS = shipped_models()
+TOPICS = ("The army lost the battle near the river.", "Her second album reached the top of the charts.")
+
+
+def test_there_is_one() -> None:
+    assert MODELS
+
+
+@pytest.fixture(params=MODELS, ids=lambda folder: folder.name)
+def folder(request: pytest.FixtureRequest) -> Path:
+    chosen: Path = request.param
+    return chosen
+
+
+def test_it_is_small_and_has_a_card(folder: Path) -> None:
+    assert sum(file.stat().st_size for file in folder.iterdir()) <= 25e6
+    card = (folder / "README.md").read_text("utf-8")
+    for needed in ("themescope train", "CC BY-SA", "PDDL", "triplet accuracy"):
+        assert needed in card
+
+
+def test_it_tells_themes_apart(folder: Path) -> None:
+    embedder, _ = load_embedder(folder)
+    war, music = TOPICS
+    texts = [war, "Two regiments were sent to defend the town against the invasion.", music]
+    vectors = embedder.embed([Sentence(text) for text in texts])
+    assert np.isfinite(vectors).all()
+    near, far = embedder.distances(vectors[[0, 0]], vectors[[1, 2]])
+    assert near < far
+
+
+def test_no_article_of_the_demo_was_in_its_training(folder: Path) -> None:
+    info, reader = read_info(folder), READERS.build("mediawiki-dump")
+    titles = [article.title for article in reader.read(demo_dump(), Silent())]
+    assert len(titles) > 90
+    assert [title for title in titles if saw_title(info, title)] == []
+
+
+def test_no_test_article_was_in_its_training(folder: Path, shared_data: Path) -> None:
+    info = read_info(folder)
+    seen = dict.fromkeys(Split, 0)
+    for file in sorted((shared_data / "wikipedia" / "articles").glob("*.jsonl.xz")):
+        with lzma.open(file, "rt", encoding="utf-8") as lines:
+            for line in lines:
+                title = json.loads(line)["title"]
+                seen[split_of_title(title)] += saw_title(info, title)
+    assert seen[Split.TEST] == 0
+    assert seen[Split.TRAIN] + seen[Split.VALIDATION] == len(info["record"]["train_titles"]) > 4_000
