@@ -21,7 +21,7 @@ from core.types import Labels, Matrix
 
 Floats = npt.NDArray[np.float64]
 
-_STARTS, _QUICK_STARTS = IclustConfig(restarts=5), IclustConfig(restarts=3)
+_STARTS, _QUICK_STARTS = IclustConfig(restarts=5), IclustConfig(restarts=2)
 _SHARE = 0.7  # of the sentences, in each subsample
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -31,7 +32,7 @@ class ThemesConfig(Config):
     k: int = option(0, "Number of themes; 0: suggested by the curves.", low=0, high=500)
     most: int = option(30, "Largest number of themes that is tried.", low=2, high=50)
     clusterer: str = option("iclust", "How sentences are put together.")
-    sample: int = option(1_500, "Sentences that the curves are taken over at most.", low=10, high=COMPARED)
+    sample: int = option(1_000, "Sentences that the curves are taken over at most.", low=10, high=COMPARED)
     subsamples: int = option(5, "Random parts of the list that stability is measured with.", low=1, high=50)
     words: int = option(3, "Words in a theme's name.", low=1, high=8)
     central: int = option(5, "Most central sentences told of each theme.", low=1, high=50)
@@ -91,7 +92,7 @@ def find_themes(texts: list[str], vectors: Matrix, config: ThemesConfig, seed: i
     own, other = fits(vectors, labels, k)
     words = theme_words(texts, labels, k, config.words)
     themes = tuple(
-        Theme(name, found, int((labels == c).sum()), _central(own, labels, c, config.central))
+        Theme(name, found, int((labels == c).sum()), _central(texts, own, np.flatnonzero(labels == c), config.central))
         for c, (name, found) in enumerate(zip(theme_names(words), words, strict=True))
     )
     reason = "" if config.k else suggestion.reason
@@ -143,6 +144,11 @@ def _by_size(labels: Labels, k: int) -> Labels:
     return np.asarray(rank[labels])
 
 
-def _central(own: npt.NDArray[np.float64], labels: Labels, theme: int, count: int) -> tuple[int, ...]:
-    rows = np.flatnonzero(labels == theme)
-    return tuple(rows[np.argsort(-own[rows], kind="stable")[:count]].tolist())
+def _central(
+    texts: Sequence[str], own: npt.NDArray[np.float64], rows: npt.NDArray[np.intp], count: int
+) -> tuple[int, ...]:
+    """The most central of ``rows``, no text twice."""
+    first: dict[str, int] = {}
+    for row in rows[np.argsort(-own[rows], kind="stable")].tolist():
+        first.setdefault(" ".join(texts[row].split()).casefold(), row)
+    return tuple(first.values())[:count]

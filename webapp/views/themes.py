@@ -10,6 +10,11 @@ from webapp.components.jobs import watch
 title("Themes", "Any list of sentences: how many themes are in it, what they are, and which sentence belongs where.")
 watch(["import-list", "add-model", "find-themes", "project"])
 found = theme_queries.analyses()
+known = st.session_state.setdefault("themes-known", len(found))
+if len(found) > known:  # what was asked for is there: show it
+    st.session_state["view"] = "Themes found"
+    st.session_state.pop("themes", None)
+st.session_state["themes-known"] = len(found)
 new, have = st.tabs(["New list", "Themes found"], key="view", bind="query-params", on_change="rerun")
 if new.open:
     with new:
