@@ -143,6 +143,11 @@ class TripletNet:
         return self._fitted()[0]
 
     @property
+    def network(self) -> BiLstmAttention:
+        """The trained network."""
+        return self._fitted()[1]
+
+    @property
     def weights(self) -> dict[str, npt.NDArray[np.float32]]:
         """The network's weights by name."""
         return {name: tensor.detach().cpu().numpy() for name, tensor in self._fitted()[1].state_dict().items()}

@@ -116,8 +116,15 @@ def _product(weight: Tensor, precision: Precision) -> _Product:
     """Multiply rows by the transpose of (out, in) ``weight``, in float32 or with both rounded to 8 bits."""
     if precision == "int8":
         return _int8_product(weight.detach())
-    turned = weight.detach().t()
-    return lambda rows: rows @ turned
+    turned, kept = weight.detach().t().contiguous(), torch.empty((0, len(weight)))
+
+    def product(rows: Tensor) -> Tensor:
+        """Into memory that the next call uses again: fresh megabytes at each step cost as much as half the product."""
+        nonlocal kept
+        kept = kept if len(kept) >= len(rows) else torch.empty((len(rows), len(weight)))
+        return torch.mm(rows, turned, out=kept[: len(rows)])
+
+    return product
 
 
 def _int8_product(weight: Tensor) -> _Product:

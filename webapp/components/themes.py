@@ -28,7 +28,7 @@ def show(analysis: Analysis) -> None:
     listed = theme_queries.listing(analysis.run.id, analysis.run.created)
     _numbers(analysis, listed)
     _how_many(analysis)
-    st.subheader("Themes", anchor=False)
+    st.subheader("What they are about", anchor=False)
     _cards(analysis)
     st.subheader("Map and sentences", anchor=False)
     chosen, theme = theme_map.show(analysis, listed)

@@ -1,0 +1,119 @@
+"""Sentences a second of a trained triplet network on a processor, beside the plain packed loop, in one run.
+
+    python -m benchmarks.inference [--model default] [--seconds 15] [--threads 1]
+
+Sentences are made of the model's own words with lengths like those of real articles. Processor seconds, medians over
+rounds that alternate between all contestants, so that a busy machine slows them alike. The exact way must equal packed
+sequences; for 8 bits the smallest cosine to them is told.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import time
+from collections.abc import Callable
+
+os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from torch import nn
+
+from core.embedders.triplet_net import TripletNet
+from core.errors import ConfigError
+from core.networks.batching import padded_ids
+from core.networks.bilstm_attention import BiLstmAttention
+from core.networks.encoding import Encoder
+from core.networks.inference import Inference
+from core.serving import load
+from core.text.word_vectors import TokenIds
+
+SENTENCES, BATCH = 2_048, 64
+Floats = npt.NDArray[np.float32]
+
+
+def made_up(net: TripletNet) -> TokenIds:
+    """Zipf-distributed words of the table; a log-normal length of mean 22, 5 to 50 as in the paper's filter."""
+    random = np.random.default_rng(0)
+    lengths = np.clip(random.lognormal(np.log(20.5), 0.42, SENTENCES), 5, 50).astype(np.int64)
+    drawn = np.minimum(random.zipf(1.2, lengths.sum()), len(net.words)) - 1
+    used, ids = np.unique(drawn, return_inverse=True)
+    table, _ = net.words.of_words([net.words.words[i] for i in used.tolist()])
+    return TokenIds(ids.astype(np.int32), np.concatenate([[0], np.cumsum(lengths)]), table)
+
+
+def packed(net: BiLstmAttention, tokens: TokenIds) -> Callable[[], Floats]:
+    """The plain way: one bidirectional LSTM over packed sequences of 64 sentences."""
+    lstm = nn.LSTM(net.dim, net.width // 2, batch_first=True, bidirectional=True)
+    names = ("weight_ih_l0", "weight_hh_l0", "bias_ih_l0", "bias_hh_l0")
+    weights = {n: net.onward.get_parameter(n) for n in names}
+    lstm.load_state_dict(weights | {f"{n}_reverse": net.backward_.get_parameter(n) for n in names})
+    table = torch.from_numpy(tokens.table)
+
+    def run() -> Floats:
+        parts = []
+        with torch.inference_mode():
+            for start in range(0, len(tokens), BATCH):
+                ids, lengths = (torch.from_numpy(a) for a in padded_ids(tokens, np.arange(start, start + BATCH)))
+                words = nn.utils.rnn.pack_padded_sequence(table[ids], lengths, batch_first=True, enforce_sorted=False)
+                states, _ = nn.utils.rnn.pad_packed_sequence(lstm(words)[0], batch_first=True)
+                parts.append(torch.bmm(net.attention(states, lengths).unsqueeze(1), states).squeeze(1))
+        return np.asarray(torch.cat(parts).numpy())
+
+    return run
+
+
+def contestants(net: BiLstmAttention, tokens: TokenIds) -> dict[str, Callable[[], Floats]]:
+    """What is raced."""
+    encoder, exact, rounded = Encoder(net, tokens, torch.float32), Inference(net), Inference(net, "int8")
+
+    def padded() -> Floats:
+        with torch.inference_mode():
+            vectors = encoder.encode(np.arange(len(tokens)), lambda: None, cells=4_096)
+            return np.asarray(vectors.numpy())
+
+    return {
+        "packed, b = 64": packed(net, tokens),
+        "padded, sorted (training)": padded,
+        "ours, fp32": lambda: exact.encode(tokens, lambda: None),
+        "ours, int8": lambda: rounded.encode(tokens, lambda: None),
+    }
+
+
+def main() -> None:
+    """Race."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--model", default="default")
+    parser.add_argument("--seconds", type=float, default=15.0)
+    parser.add_argument("--threads", type=int, default=1)
+    options = parser.parse_args()
+    torch.set_num_threads(options.threads)
+    model = load(options.model)
+    if not isinstance(model.embedder, TripletNet):
+        raise ConfigError(f"{model!r} is no triplet network.")
+    net, tokens = model.embedder.network, made_up(model.embedder)
+    runs = contestants(net, tokens)
+    found = {name: run() for name, run in runs.items()}  # the first call compiles
+    times: dict[str, list[float]] = {name: [] for name in runs}
+    end = time.monotonic() + options.seconds
+    while time.monotonic() < end or len(times["ours, int8"]) < 3:
+        for name, run in runs.items():
+            begun = time.process_time()
+            run()
+            times[name].append(time.process_time() - begun)
+    plain, reference = float(np.median(times["packed, b = 64"])), found["packed, b = 64"]
+    print(f"{model!r}, {options.threads} threads, {len(tokens):,} sentences, {len(tokens.ids):,} tokens")
+    for name, seconds in times.items():
+        spent, vectors = float(np.median(seconds)), found[name]
+        lengths = np.linalg.norm(vectors, axis=1) * np.linalg.norm(reference, axis=1)
+        least = float(((vectors * reference).sum(1) / lengths).min())
+        print(
+            f"{name:28s} {len(tokens) / spent:8,.0f} sentences/CPU s  {plain / spent:5.2f}×  "
+            f"least cosine {least:.6f}  largest difference {np.abs(vectors - reference).max():.1e}"
+        )
+
+
+if __name__ == "__main__":
+    main()

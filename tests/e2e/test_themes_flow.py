@@ -1,0 +1,52 @@
+"""From pasted sentences to a file of named themes, in a real browser."""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+from pathlib import Path
+
+from playwright.sync_api import Page, expect
+
+from core.records import JobStatus
+from jobs import commands
+from tests.e2e.conftest import PAYLOAD, App, wait_for
+from tests.e2e.test_flows import open_page
+from webapp.components.listing import EXAMPLE
+
+
+def themes_found(app: App) -> int:
+    with app.store.reading() as r:
+        assert [job.error for job in r.jobs.list(status=JobStatus.FAILED) if job.kind == "find-themes"] == []
+        return len(r.maps.list()) if r.runs.list(kind="themes") else 0
+
+
+def test_pasted_sentences_become_named_themes(page: Page, app: App) -> None:
+    with app.store.reading() as r:  # the demo's jobs would keep the worker busy
+        waiting = [job.id for job in r.jobs.list(status=(JobStatus.QUEUED, JobStatus.RUNNING))]
+    for job_id in reversed(waiting):
+        commands.cancel(app.store, job_id)
+    with app.store.reading() as r:
+        before = len(r.maps.list())
+    open_page(page, app, "/themes", "Themes")
+    page.get_by_role("button", name="Load an example").click()
+    expect(page.get_by_text("48 sentences")).to_be_visible()
+    expect(page.get_by_role("button", name="Find themes")).to_be_visible()
+    box = page.get_by_label("Sentences, one a line")
+    expect(box).to_have_value(re.compile("river"))
+    box.fill(f"{EXAMPLE.read_text(encoding='utf-8')}=1+1 {PAYLOAD}\n")
+    box.press("Control+Enter")
+    expect(page.get_by_text("49 sentences")).to_be_visible()
+    page.get_by_role("button", name="Find themes").click()
+    wait_for(lambda: themes_found(app) > before, 150, "the search for themes")
+    open_page(page, app, "/themes?view=Themes+found", "Themes")
+    expect(page.get_by_text("the three curves agree best")).to_be_visible()
+    expect(page.locator(".js-plotly-plot .nsewdrag").last).to_be_visible(timeout=90_000)
+    with page.expect_download() as download:
+        page.get_by_test_id("stDownloadButton").filter(has_text="CSV").get_by_role("button").click()
+    rows = list(csv.DictReader(io.StringIO(Path(download.value.path()).read_text(encoding="utf-8"), newline="")))
+    assert len(rows) == 49 and 2 <= len({row["name"] for row in rows}) <= 16
+    assert sum(row["sentence"].startswith("'=1+1 <img") for row in rows) == 1
+    assert page.evaluate("window.pwned") is None
+    assert page.locator("main img[src=x]").count() == 0
