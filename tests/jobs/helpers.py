@@ -49,7 +49,7 @@ def get(store: Store, job_id: int) -> JobRecord:
         return r.jobs.get(job_id)
 
 
-def wait_for(condition: Callable[[], Any], seconds: float = 30.0, every: float = 0.02) -> Any:
+def wait_for(condition: Callable[[], Any], seconds: float = 60.0, every: float = 0.02) -> Any:
     """The first true value of ``condition``."""
     end = time.monotonic() + seconds
     while not (value := condition()):
@@ -58,7 +58,7 @@ def wait_for(condition: Callable[[], Any], seconds: float = 30.0, every: float =
     return value
 
 
-def wait_ended(store: Store, job_id: int, seconds: float = 30.0) -> JobRecord:
+def wait_ended(store: Store, job_id: int, seconds: float = 60.0) -> JobRecord:
     """The row of the job once it has ended."""
     wait_for(lambda: get(store, job_id).status.ended, seconds)
     return get(store, job_id)
