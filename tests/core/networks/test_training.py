@@ -56,8 +56,10 @@ def data():
     return theme_data(), theme_data(10, seed=1)
 
 
-@pytest.mark.parametrize("batching", ["by-article", "shuffled"])
-@pytest.mark.parametrize("loss", ["paper", "log", "section", "facenet"])
+@pytest.mark.parametrize(
+    ("loss", "batching"),
+    [("paper", "by-article"), ("log", "shuffled"), ("section", "by-article"), ("facenet", "shuffled")],
+)
 def test_it_learns_themes(batching, loss):
     report = Recording()
     chosen = config(batching=batching, loss=loss, epochs=6, learning_rate=0.02, dropout_rate=0.1)
