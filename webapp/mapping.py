@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import textwrap
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -13,6 +12,7 @@ import numpy.typing as npt
 from core.types import Ids, Labels
 from webapp.components.text import figure_text, shorten
 
+_LINE = 64
 LIMIT = 18
 """More categories than this cannot be told apart; the rest become "other"."""
 
@@ -71,8 +71,19 @@ def cluster_of(labels: Mapping[int, Labels], items: Mapping[int, Ids]) -> dict[i
 def hover_text(article: str, section: str, sentence: str, letters: int) -> str:
     """The lines of a hover label, escaped for a chart."""
     head = f"{figure_text(article, 60)} · {figure_text(section or 'Introduction', 50)}"
-    lines = textwrap.wrap(shorten(" ".join(sentence.split()), letters), 64)
+    lines = wrapped(shorten(" ".join(sentence.split()), letters), _LINE)
     return "<br>".join([f"<b>{head}</b>", *(figure_text(line) for line in lines)])
+
+
+def wrapped(text: str, width: int) -> list[str]:
+    """``text`` in lines of at most ``width`` letters, broken at spaces where there are any; quick for whole maps."""
+    lines = []
+    while len(text) > width:
+        cut = text.rfind(" ", 1, width + 1)
+        cut = width if cut < 0 else cut
+        lines.append(text[:cut])
+        text = text[cut:].lstrip(" ")
+    return [*lines, text] if text else lines
 
 
 def matching(texts: Sequence[str], query: str) -> npt.NDArray[np.bool_]:

@@ -94,10 +94,9 @@ def article_text(article_id: int, created: datetime) -> tuple[list[SectionRecord
     return _read(lambda r: (r.corpora.sections(article_id), r.corpora.sentences(article_id)))
 
 
-@st.cache_data(show_spinner=False, max_entries=8)
-def sentences(ids: tuple[int, ...], created: datetime) -> dict[int, Sentence]:
+def sentences(ids: Ids) -> dict[int, Sentence]:
     """Sentences by id, any number of them."""
-    return _read(lambda r: r.corpora.sentences_by_id(np.asarray(ids, dtype=np.int64)))
+    return _read(lambda r: r.corpora.sentences_by_id(ids))
 
 
 # ---------------------------------------------------------------- triplets
@@ -190,22 +189,17 @@ def maps(corpus_id: int | None = None) -> list[MapRecord]:
     return sorted(_read(lambda r: r.maps.list(corpus_id)), key=lambda m: m.created, reverse=True)
 
 
-@st.cache_data(show_spinner=False, max_entries=4)
-def map_points(map_id: int, digest: str) -> MapPoints:
+def map_points(map_id: int) -> MapPoints:
     """The points of a map."""
     return _read(lambda r: r.maps.points(map_id))
 
 
-@st.cache_data(show_spinner=False, max_entries=4)
-def map_articles(map_id: int, digest: str) -> dict[int, tuple[str, list[str]]]:
-    """Article id → (title, section titles by position) for every article that has a point on a map."""
-    points = map_points(map_id, digest)
+def headings(article_ids: Sequence[int]) -> dict[int, tuple[str, list[str]]]:
+    """Article id → (title, section titles by position)."""
 
     def ask(r: Any) -> dict[int, tuple[str, list[str]]]:
-        found = r.corpora.sentences_by_id(points.sentence_ids)
-        ids = sorted({s.article_id for s in found.values()})
-        articles, sections = r.corpora.articles_by_id(ids), r.corpora.sections_of(ids)
-        return {i: (articles[i].title, [s.title for s in sections.get(i, ())]) for i in ids}
+        articles, sections = r.corpora.articles_by_id(article_ids), r.corpora.sections_of(article_ids)
+        return {i: (articles[i].title, [s.title for s in sections.get(i, ())]) for i in article_ids}
 
     return _read(ask)
 

@@ -211,7 +211,7 @@ def articles_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
         "Music": "song album guitar singer concert opera melody choir band drum",
         "Food": "bread rice soup spice cheese fish recipe oven sauce flavour",
     }
-    path = tmp_path_factory.mktemp("text") / "towns <b>of</b> *words*.jsonl"
+    path = tmp_path_factory.mktemp("text") / "towns <b>of<b> *words*.jsonl"
     if os.name == "nt":
         path = path.with_name("towns.jsonl")
     with path.open("w", encoding="utf-8") as out:

@@ -38,6 +38,7 @@ def test_one_command_starts_web_and_worker_and_stops_both(tmp_path: Path) -> Non
     wait_for(lambda: any("worker" in " ".join(c.cmdline()) for c in children if c.is_running()), 5, "the worker")
     process.send_signal(signal.SIGTERM)
     assert process.wait(15) == 0
+    process.stdout.close()
     assert not psutil.wait_procs(children, timeout=5)[1]
 
 

@@ -106,6 +106,13 @@ def test_hover_text_is_data() -> None:
     assert shown.count("<b>") == 1
 
 
+@given(st.lists(st.text("abc", min_size=1, max_size=30), max_size=12), st.integers(1, 20))
+def test_lines_of_a_hover_label_hold_every_letter(words: list[str], width: int) -> None:
+    lines = mapping.wrapped(" ".join(words), width)
+    assert "".join(lines).replace(" ", "") == "".join(words)
+    assert all(0 < len(line) <= width for line in lines)
+
+
 @given(st.lists(st.text(max_size=20), max_size=10), st.text(max_size=5))
 def test_matching_finds_what_contains_the_words(texts: list[str], query: str) -> None:
     found = mapping.matching(texts, query)

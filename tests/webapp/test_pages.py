@@ -292,3 +292,13 @@ def test_the_comparison_is_short_in_the_table_and_exact_in_the_chart(filled_stor
     said = words_of(at).replace("\\", "")
     assert "Mutual information in nats" in said
     assert "the paper's variant" in said
+
+
+def test_a_good_end_is_told_until_it_is_dismissed(filled_store: Store, open_page: Open) -> None:
+    at = open_page("corpora")
+    at.session_state["asked"] = [1]
+    at.run()
+    assert "**Import rivers** is done" in words_of(at)
+    next(b for b in at.button if b.label == "Dismiss").click().run()
+    assert "is done" not in words_of(at)
+    assert at.session_state["asked"] == []

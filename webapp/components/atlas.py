@@ -14,11 +14,11 @@ import streamlit as st
 
 from core.clusterers import REGISTRY as CLUSTERERS
 from core.records import CorpusRecord, MapRecord, RunRecord
+from core.sheets.writing import csv_text
 from core.types import Ids, Points, Sentence
 from webapp import mapping, queries
 from webapp.components.choose import by_name
 from webapp.components.text import count, plain
-from webapp.exports import csv_text
 from webapp.figures import MapView, map_figure
 from webapp.palette import tones
 
@@ -76,7 +76,7 @@ class Colouring:
 
 def show(corpus: CorpusRecord, record: MapRecord) -> None:
     """Controls, map, and the table of what is selected: side by side on a wide screen."""
-    whole = _scene(record.digest, record, corpus)
+    whole = _scene(record.digest, record)
     first, second, third, fourth = st.columns([4, 4, 4, 2], vertical_alignment="bottom")
     with first:
         article = _article_choice(whole)
@@ -99,16 +99,16 @@ def show(corpus: CorpusRecord, record: MapRecord) -> None:
 
 
 @st.cache_resource(show_spinner="Opening the map …", max_entries=4)
-def _scene(digest: str, _record: MapRecord, _corpus: CorpusRecord) -> Scene:
+def _scene(digest: str, _record: MapRecord) -> Scene:
     """The scene of a map, made once: its digest names its content, and nobody changes it."""
-    return scene(_corpus, _record)
+    return scene(_record)
 
 
-def scene(corpus: CorpusRecord, record: MapRecord) -> Scene:
+def scene(record: MapRecord) -> Scene:
     """Everything on a map."""
-    placed = queries.map_points(record.id, record.digest)
-    names = queries.map_articles(record.id, record.digest)
-    known = queries.sentences(tuple(placed.sentence_ids.tolist()), corpus.created)
+    placed = queries.map_points(record.id)
+    known = queries.sentences(placed.sentence_ids)
+    names = queries.headings(sorted({s.article_id for s in known.values()}))
     rows = np.array([int(i) in known for i in placed.sentence_ids], dtype=bool)
     ids = placed.sentence_ids[rows]
     texts = [known[int(i)] for i in ids]

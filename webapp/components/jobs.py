@@ -20,6 +20,11 @@ from webapp.palette import tones
 
 _POLL_S = 1.5
 _LISTED = 20
+# Where the result of a job is looked at: page, its view, and the name of the result that the address carries.
+_RESULTS: dict[str, tuple[str, dict[str, str], str]] = {
+    "train": ("train", {"view": "Models"}, "model"),
+    "import-corpus": ("corpora", {"view": "Read"}, "corpus"),
+}
 _ERROR = 110
 _BADGES = {
     JobStatus.QUEUED: ("waiting", "gray", ":material/schedule:"),
@@ -49,7 +54,7 @@ def badge(status: JobStatus) -> None:
 
 def watch(kinds: Collection[str]) -> None:
     """Live progress of jobs of these kinds, and what became of those that this person asked for."""
-    failures(kinds)
+    outcomes(kinds)
     found = queries.active_jobs(kinds)
     if not found:
         return
@@ -58,19 +63,43 @@ def watch(kinds: Collection[str]) -> None:
     st.fragment(_live, run_every=_POLL_S)(tuple(sorted(kinds)), tuple(job.id for job in found))
 
 
-def failures(kinds: Collection[str]) -> None:
-    """The sentence of every job of this session that failed; it stays until it is dismissed."""
+def outcomes(kinds: Collection[str]) -> None:
+    """How the jobs of this session ended: why one failed, the last good one with its curves; until dismissed."""
     asked: list[int] = st.session_state.get("asked", [])
+    done: list[JobRecord] = []
     for job_id in list(asked):
         job = queries.job(job_id)
-        if job is None or (job.status.ended and job.status is not JobStatus.FAILED):
+        if job is None or job.status is JobStatus.CANCELLED:
             asked.remove(job_id)
         elif job.status is JobStatus.FAILED and job.kind in kinds:
             with st.container(border=True):
                 st.error(f"**{plain(job.title)}** failed. {plain(job.error)}", icon=":material/error:")
-                if st.button("Dismiss", key=f"dismiss-{job.id}", icon=":material/close:"):
-                    asked.remove(job_id)
-                    st.rerun()
+                _dismiss(asked, [job_id])
+        elif job.status is JobStatus.DONE and job.kind in kinds:
+            done.append(job)
+    if done:
+        with st.container(border=True):
+            _good_end(done[-1], asked, [job.id for job in done])
+
+
+def _good_end(job: JobRecord, asked: list[int], told: list[int]) -> None:
+    more = f" So are {len(told) - 1} more." if len(told) > 1 else ""
+    with st.container(horizontal=True, vertical_alignment="center"):
+        badge(job.status)
+        st.markdown(f"**{plain(job.title)}** is done, after {duration(elapsed(job))}.{more}", width="content")
+        page, view, name = _RESULTS.get(job.kind, ("", {}, ""))
+        if page and name in job.result:
+            where = {**view, name: str(job.result[name])}
+            st.page_link(f"views/{page}.py", label="Open it", icon=":material/arrow_forward:", query_params=where)
+        st.space("stretch")
+        _dismiss(asked, told)
+    curves(queries.metrics(job.id), key=f"done-{job.id}")
+
+
+def _dismiss(asked: list[int], told: list[int]) -> None:
+    if st.button("Dismiss", key=f"dismiss-{told[-1]}", icon=":material/close:", type="tertiary"):
+        asked[:] = [job_id for job_id in asked if job_id not in told]
+        st.rerun()
 
 
 def _live(kinds: tuple[str, ...], known: tuple[int, ...]) -> None:
