@@ -1,9 +1,7 @@
-"""Small parts of pages: text, exports, uploads, forms, colours, the start."""
+"""Small parts of pages: text, uploads, forms, colours, the start."""
 
 from __future__ import annotations
 
-import csv
-import io
 import re
 import socket
 from dataclasses import dataclass, replace
@@ -18,7 +16,7 @@ from core.config import Config, option
 from core.errors import ConfigError
 from core.records import MetricPoint
 from webapp import __main__ as start
-from webapp import exports, forms, uploads
+from webapp import forms, uploads
 from webapp.components import facts, text
 from webapp.figures import IntervalRow, curve_figure, interval_figure
 from webapp.palette import DARK, LIGHT, THEMES, tones
@@ -47,17 +45,6 @@ def test_times_and_counts_read_like_words() -> None:
     assert text.count(6580, "article") == "6,580 articles"
     assert [text.duration(s) for s in (0.42, 42, 200, 7_500)] == ["0.4 s", "42 s", "3 min 20 s", "2 h 5 min"]
     assert text.words("batch_size") == "Batch size"
-
-
-@given(st.lists(st.lists(st.text(max_size=12), min_size=2, max_size=2), max_size=8))
-def test_no_cell_of_an_export_is_a_formula(rows: list[list[str]]) -> None:
-    written = exports.csv_text(["a", "=b"], rows)
-    cells = [cell for row in csv.reader(io.StringIO(written, newline="")) for cell in row]
-    assert not any(cell.startswith(("=", "+", "-", "@", "\t", "\r")) for cell in cells)
-
-
-def test_numbers_of_an_export_stay_numbers() -> None:
-    assert exports.csv_text(["x"], [[-1.5]]) == "x\r\n-1.5\r\n"
 
 
 @given(st.text(max_size=60))

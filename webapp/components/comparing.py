@@ -14,10 +14,10 @@ from core.clusterers import REGISTRY as CLUSTERERS
 from core.evaluation import REGISTRY as METRICS
 from core.records import BenchmarkRecord, RunRecord, ScoreRecord, TripletSetRecord
 from core.registry import Card
+from core.sheets.writing import csv_text
 from webapp import queries
 from webapp.components.jobs import submit
 from webapp.components.text import count, duration, interval, plain, score
-from webapp.exports import csv_text
 from webapp.figures import IntervalRow, interval_figure
 from webapp.palette import tones
 

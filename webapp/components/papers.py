@@ -10,12 +10,12 @@ import streamlit as st
 
 from core.experiments.declarations import Paper, Profile
 from core.records import CorpusRecord, PaperTableRecord
+from core.sheets.writing import csv_text
 from jobs.experiments.document import number
 from webapp.components.choose import by_name
 from webapp.components.choose import corpus as choose_corpus
 from webapp.components.jobs import submit
 from webapp.components.text import ago, plain
-from webapp.exports import csv_text
 
 Json = Mapping[str, Any]
 _VERDICTS = {"holds": "✓ holds", "reversed": "✗ reversed", "not shown": "– not shown"}

@@ -9,6 +9,7 @@ import pandas as pd
 import streamlit as st
 
 from core.records import CorpusRecord, RunRecord, TripletCard, TripletSetRecord
+from core.sheets.writing import csv_text
 from core.triplets.rules import TripletRules
 from core.types import Split
 from webapp import queries
@@ -16,7 +17,6 @@ from webapp.components import facts
 from webapp.components.choose import COUNTED, by_name, clickable
 from webapp.components.jobs import submit
 from webapp.components.text import ago, count, plain, shorten, words
-from webapp.exports import csv_text
 from webapp.forms import checked, config_fields
 
 _PAGE = 50

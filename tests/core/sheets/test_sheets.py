@@ -135,3 +135,7 @@ def test_no_cell_is_a_formula(texts: list[str]) -> None:
 def test_json_lines_stay_as_they_are(texts: list[str]) -> None:
     lines = json_lines(["t"], [[t] for t in texts]).split("\n")[:-1]
     assert [json.loads(line)["t"] for line in lines] == texts
+
+
+def test_numbers_stay_numbers() -> None:
+    assert csv_text(["x"], [[-1.5]]) == "x\r\n-1.5\r\n"
