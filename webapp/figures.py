@@ -56,7 +56,7 @@ def map_figure(view: MapView, tones: Tones) -> go.Figure:
         figure.add_trace(_rings(view, ringed, tones))
     figure.update_layout(
         dragmode="lasso",
-        margin=_OPEN_MARGIN,
+        margin={**_OPEN_MARGIN, "t": 34},  # the tools of the chart stand above its legend
         hovermode="closest",
         legend={"itemsizing": "constant", "tracegroupgap": 2, "font": {"size": 12, "color": tones.ink}},
         hoverlabel={"align": "left"},

@@ -130,7 +130,8 @@ def models(app: App) -> list:  # type: ignore[type-arg]
 def test_triplets_are_read_by_key(page: Page, app: App) -> None:
     open_page(page, app, f"/triplets?set={TRIPLETS.replace(' ', '+')}", "Triplets")
     expect(page.get_by_text("Triplet 1 of")).to_be_visible()
-    expect(page.locator(".stApp[data-test-script-state=notRunning]")).to_be_visible()  # keys listen from then on
+    expect(page.get_by_test_id("stDataFrame").last).to_be_visible()
+    time.sleep(1)  # the browser loads what listens to keys after it has painted the page
     page.keyboard.press("j")
     expect(page.get_by_text("Triplet 2 of")).to_be_visible()
     page.keyboard.press("j")

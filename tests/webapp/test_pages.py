@@ -73,7 +73,7 @@ def test_a_worker_that_lives_is_not_called_missing(sqlite_store: Store, open_pag
 def test_home_shows_what_there_is(filled_store: Store, open_page: Open) -> None:
     at = open_page("home")
     assert [m.value for m in at.metric] == ["1", "3", "72", "1", "1"]
-    assert [b.label for b in at.button if b.label][:3] == ["Open the map", "Import files", "Import plain text"]
+    assert [b.label for b in at.button if b.label][:3] == ["Open the map", "Import files", "Find the themes"]
     assert at.dataframe[0].value["AMI"][0] == ".400 [.395, .500]"
 
 

@@ -87,12 +87,12 @@ _OTHERS = (
     _Door(
         "Cluster my sentences",
         ":material/bubble_chart:",
-        "A plain text without headings will do: import it, then draw a map of it by a ready model.",
-        "Import plain text",
+        "Paste or upload a list of sentences: how many themes are in it, what they are, and which sentence belongs "
+        "where.",
+        "Find the themes",
+        "themes",
+        "Import a plain text instead",
         "corpora",
-        "Draw a map",
-        "map",
-        query={"view": "Import"},
     ),
 )
 

@@ -168,8 +168,12 @@ def curves(points: Sequence[MetricPoint], key: str) -> None:
     _curve_rows(by_name, sorted(first, key=lambda name: "accuracy" not in name) or sorted(by_name), key)
     rest = sorted(set(by_name) - set(first)) if first else []
     if rest:
-        with st.expander(f"More curves ({len(rest)})", icon=":material/monitoring:", key=f"{key}-more"):
-            _curve_rows(by_name, rest, key)
+        more = st.expander(
+            f"More curves ({len(rest)})", icon=":material/monitoring:", key=f"{key}-more", on_change="rerun"
+        )
+        if more.open:
+            with more:
+                _curve_rows(by_name, rest, key)
 
 
 def _curve_rows(by_name: Mapping[str, Sequence[MetricPoint]], names: Sequence[str], key: str) -> None:
