@@ -20,6 +20,7 @@ from webapp.palette import tones
 
 _POLL_S = 1.5
 _LISTED = 20
+_BESIDE = 2  # waiting jobs named on pages that have something else to show
 # Where the result of a job is looked at: page, its view, and the name of the result that the address carries.
 _RESULTS: dict[str, tuple[str, dict[str, str], str]] = {
     "train": ("train", {"view": "Models"}, "model"),
@@ -106,7 +107,7 @@ def _live(kinds: tuple[str, ...], known: tuple[int, ...]) -> None:
     found = queries.active_jobs(kinds)
     if {job.id for job in found} != set(known):
         st.rerun()
-    active(found, "live")
+    active(found, "live", _BESIDE)
 
 
 def progress(job: JobRecord) -> None:
@@ -114,7 +115,7 @@ def progress(job: JobRecord) -> None:
     with st.container(horizontal=True, vertical_alignment="center", wrap=False):
         badge(job.status)
         st.markdown(f"**{plain(job.title)}**" if job.started else plain(job.title), width="stretch")
-        st.caption(f"for {duration(elapsed(job))}" if job.started else f"asked for {ago(job.created)}")
+        st.caption(f"for {duration(elapsed(job))}" if job.started else f"asked {ago(job.created)}")
         st.button(
             "Cancel",
             key=f"cancel-{job.id}",
@@ -128,7 +129,7 @@ def progress(job: JobRecord) -> None:
         st.progress(min(max(job.progress, 0.0), 1.0), text="stopping …" if job.cancel else plain(job.message) or None)
 
 
-def active(jobs: Sequence[JobRecord], key: str) -> None:
+def active(jobs: Sequence[JobRecord], key: str, listed: int = _LISTED) -> None:
     """What runs, each with its curves, and below it what waits, in one short list."""
     for job in jobs:
         if job.status is JobStatus.RUNNING:
@@ -138,10 +139,10 @@ def active(jobs: Sequence[JobRecord], key: str) -> None:
     waiting = [job for job in jobs if job.status is JobStatus.QUEUED]
     if waiting:
         with st.container(border=True, gap="xxsmall"):
-            for job in waiting[:_LISTED]:
+            for job in waiting[:listed]:
                 progress(job)
-            if waiting[_LISTED:]:
-                st.caption(f"and {len(waiting) - _LISTED:,} more waiting")
+            if waiting[listed:]:
+                st.caption(f"and {len(waiting) - listed:,} more waiting; the page Jobs has them all")
 
 
 def _cancel(job_id: int) -> None:
