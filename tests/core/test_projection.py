@@ -10,8 +10,6 @@ from core.errors import Cancelled, DataError
 from core.projection import UmapConfig, faithfulness, project
 from core.protocols import Silent
 
-pytestmark = pytest.mark.xdist_group("umap")  # compiled once, in one process
-
 FAST = UmapConfig(epochs=60)
 
 

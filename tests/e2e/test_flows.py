@@ -19,7 +19,6 @@ from tests.e2e.conftest import App, wait_for
 
 CORPUS = "Towns"
 TRIPLETS = "town triplets"
-pytestmark = [pytest.mark.browser, pytest.mark.xdist_group("browser")]
 MODEL = "small net"
 
 

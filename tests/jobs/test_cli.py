@@ -39,7 +39,6 @@ def corpus(tmp_path: Path) -> str:
     return "C"
 
 
-@pytest.mark.xdist_group("umap")
 def test_the_whole_way(corpus: str) -> None:
     assert call_json("triplets", corpus, "--name", "T", "--set", "profile=max-signal")["triplets"] == "T"
     assert call_json("train", "mean-vectors", "--set", "vocabulary_limit=2000")["model"] == "mean-vectors"

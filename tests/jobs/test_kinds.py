@@ -227,7 +227,6 @@ class TestScores:
         assert (again["cached"], again["benchmark"]) == (True, "B")
 
 
-@pytest.mark.xdist_group("umap")
 class TestMaps:
     def test_a_sample_says_from_how_many(self, modelled: Store) -> None:
         settings = json.dumps({"epochs": 5})
