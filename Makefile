@@ -52,7 +52,7 @@ check: $(VENV)/installed-test ## Lint, format check, types, import rules
 	@$(BIN)/lint-imports
 
 test: $(VENV)/installed-test services check ## Everything that must hold before a change lands
-	@$(BIN)/python -m pytest -n 2 --dist loadfile  # the browser flows of a file share a server
+	@$(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder
 
 fix: $(VENV)/installed-test ## Format and repair what can be repaired by itself
 	@$(BIN)/ruff check --fix .
