@@ -125,13 +125,15 @@ def draw_titles(
 ) -> Drawn:
     """Triplets of a sentence and two titles (``triplets-titles``): own section's title, a neighbour's title.
 
-    The pivot is the sentence that opens the section; if it fails rule (ii) the section gives none.
+    The pivot is the sentence that opens the section; if it fails rule (ii) the section gives none. With
+    ``title_pivots="all"`` (not in the paper) the openings of its further paragraphs are pivots too.
     """
     pool = _eligible(kept, rules, counts)
     base = article_key(article.title, seed)
     titles = _texts([(section.record.id, f"{article.title} {section.record.title}") for section in kept])
     titled = np.array([bool(section.record.title.strip()) for section in kept], dtype=bool)
-    pivots = np.flatnonzero((pool.paragraphs == 0) & titled[pool.sections])
+    wanted = titled[pool.sections]
+    pivots = np.flatnonzero(wanted if rules.title_pivots == "all" else wanted & (pool.paragraphs == 0))
     counts["pairs_possible"] += len(pivots)
     counts["pairs_used"] += len(pivots)
     pair, which, third = _slots(pool.sections[pivots], titled.astype(np.int64))

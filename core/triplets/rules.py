@@ -120,6 +120,13 @@ class TripletRules(SectionRules):
         "article, or another article of the same split.",
         choices=("adjacent", "same_article", "random_article"),
     )
+    title_pivots: str = option(
+        "first",
+        "With titles, which sentences are compared with them. first: the one that opens the section, as in the paper; "
+        "all: the one that opens each of its paragraphs, about three times as many triplets.",
+        choices=("first", "all"),
+        later=True,
+    )
     profile: str = option(
         "paper-like",
         "How much is taken: paper-like has 1 pair a section and 4 triplets an article, max-signal 3 pairs a "

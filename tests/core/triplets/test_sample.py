@@ -158,6 +158,17 @@ def test_titles_pivot_is_the_opening_of_the_first_paragraph_only() -> None:
     assert source.sections[0].id in sampled.rows[source.split].negatives
 
 
+def test_titles_with_every_paragraph_as_pivot() -> None:
+    source = article("X", *(section(n, 3) for n in "ABCDE"))
+    sampled = draw([source], TripletRules(profile="all", title_pivots="all"), kind="titles")
+    rows = sampled.rows[source.split]
+    opening = {s.id: s.text.split()[0] for s in source.sentences}
+    # 5 sections with 3 paragraphs each and 8 ordered pairs of neighbours.
+    assert len(rows.pivots) == 3 * 8
+    assert {opening[p] for p in rows.pivots} == {f"{name}/{p}/0" for name in "ABCDE" for p in range(3)}
+    assert draw([source], TripletRules(title_pivots="all")).digest() == draw([source], TripletRules()).digest()
+
+
 def test_equal_titles_and_blank_titles_give_no_triplet() -> None:
     names = ("Early life", "early  LIFE", "", "C", "D")
     source = positioned(
