@@ -15,18 +15,17 @@ from typing import Literal, TypeAlias, get_args
 import numpy as np
 import numpy.typing as npt
 import torch
-from scipy import sparse
 from torch import Tensor, nn
 
 from core.errors import ConfigError
 from core.networks.batching import Index
 from core.networks.bilstm_attention import BiLstmAttention
-from core.networks.lstm_kernels import lstm_step
+from core.networks.lstm_kernels import attend, lstm_step
 from core.text.word_vectors import TokenIds
 
 Precision: TypeAlias = Literal["fp32", "int8"]
 PRECISIONS: tuple[Precision, ...] = get_args(Precision)
-BATCH = 256
+BATCH = 192
 """Sentences stepped together: enough for a matrix product to run at full speed, few enough to stay in the cache."""
 
 _Product: TypeAlias = Callable[[Tensor], Tensor]
@@ -43,6 +42,7 @@ class Inference:
         with torch.inference_mode():
             self._directions = tuple(_Direction(lstm, precision) for lstm in (net.onward, net.backward_))
             self._project = _product(net.project.weight, precision)
+        self._bias, self._context = (w.detach().numpy() for w in (net.project.bias, net.context.weight[0]))
 
     def encode(self, tokens: TokenIds, tick: Callable[[], None]) -> Floats:
         """(n, width) float32 vectors of tokenised sentences; one without tokens is zero. ``tick`` may raise."""
@@ -67,14 +67,9 @@ class Inference:
         return self._attend(states, starts)
 
     def _attend(self, states: Floats, starts: Index) -> Floats:
-        """Weigh the states of each sentence: one sparse product over all of them."""
-        hidden = torch.tanh_(self._project(torch.from_numpy(states)).add_(self.net.project.bias))
-        scores = (hidden @ self.net.context.weight[0]).numpy()
-        lengths = np.diff(starts)
-        raised = np.exp(scores - np.repeat(np.maximum.reduceat(scores, starts[:-1]), lengths))
-        weights = raised / np.repeat(np.add.reduceat(raised, starts[:-1]), lengths)
-        shape = (len(lengths), len(weights))
-        return np.asarray(sparse.csr_array((weights, np.arange(len(weights)), starts), shape=shape) @ states)
+        """(sentences, width) weighted means of (tokens, width) states."""
+        projected = self._project(torch.from_numpy(states)).numpy()
+        return np.asarray(attend(projected, self._bias, self._context, states, starts))
 
 
 class _Direction:

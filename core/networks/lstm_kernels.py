@@ -73,3 +73,39 @@ def lstm_step(recurrent: Any, words: Any, ids: Any, h: Any, c: Any, states: Any,
         _remember(gates[:n], gates[n : 2 * n], gates[2 * n : 3 * n], c[row])
         _answer(gates[3 * n :], c[row], h[row])
         states[places[row]] = h[row]
+
+
+@njit(cache=True, fastmath=True, error_model="numpy")
+def _score(row: Any, bias: Any, context: Any) -> Any:
+    total = np.float32(0)
+    for j in range(len(row)):
+        total += context[j] * _tanh(row[j] + bias[j])
+    return total
+
+
+@njit(cache=True, fastmath=True, error_model="numpy")
+def _add(total: Any, weight: Any, row: Any) -> None:
+    for j in range(len(total)):
+        total[j] += weight * row[j]
+
+
+@njit(cache=True, fastmath=True, error_model="numpy", nogil=True)
+def attend(projected: Any, bias: Any, context: Any, states: Any, starts: Any) -> Any:
+    """(n, width) means of the ``states`` of each sentence, weighted by softmax(context · tanh(projected + bias)).
+
+    Shapes: ``projected`` (tokens, A), ``bias`` and ``context`` (A,), ``states`` (tokens, width); sentence i has the
+    tokens ``starts[i]`` to ``starts[i + 1]``, at least one.
+    """
+    vectors = np.zeros((len(starts) - 1, states.shape[1]), np.float32)
+    scores = np.empty(len(states), np.float32)
+    for i in range(len(vectors)):
+        first, end = starts[i], starts[i + 1]
+        for t in range(first, end):
+            scores[t] = _score(projected[t], bias, context)
+        highest, total = scores[first:end].max(), np.float32(0)
+        for t in range(first, end):
+            scores[t] = np.exp(scores[t] - highest)
+            total += scores[t]
+        for t in range(first, end):
+            _add(vectors[i], scores[t] / total, states[t])
+    return vectors
