@@ -5,11 +5,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
 from typing import Any
+
+import numpy as np
+import numpy.typing as npt
 
 from core.types import Ids, Labels, Matrix, Points, Split
 
@@ -61,6 +64,10 @@ class ArticleRecord:
     bucket: int
     sections: int
     sentences: int
+    topic: str = ""
+    """The document's label; "" where its source gives none."""
+    part: str = ""
+    """"train" or "test" as the source marks it, or ""."""
 
     @property
     def split(self) -> Split:
@@ -109,6 +116,20 @@ class TripletRows:
     pivots: Ids
     positives: Ids
     negatives: Ids
+
+
+@dataclass(frozen=True, slots=True)
+class TripletSections:
+    """Which sections the triplets of a split pull apart; row i of every (n,) array is one triplet, in their order."""
+
+    ids: Ids
+    articles: Ids
+    own: npt.NDArray[np.int32]
+    """Place in ``titles`` of the title of the pivot's section."""
+    other: npt.NDArray[np.int32]
+    """Place in ``titles`` of the title of the negative's section."""
+    titles: Sequence[str]
+    """Every title once, as it is written; empty for the lead."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,16 +192,18 @@ class BenchmarkItem:
 
 @dataclass(frozen=True, slots=True)
 class RunRecord:
-    """A clustering of a benchmark, or the triplet accuracy of a model."""
+    """One measurement of a model: a clustering of a benchmark, a triplet accuracy, topics of a corpus and so on."""
 
     id: int
     kind: str
-    """"clustering" or "triplets"."""
+    """What was measured: "clustering", "triplets", "relatedness", "topics", "summaries"."""
     digest: str
     model_id: int | None
     """None for rows that need no vectors, such as random labels."""
     benchmark_id: int | None
     triplet_set_id: int | None
+    corpus_id: int | None
+    """The corpus, where a run is about a whole one."""
     clusterer: str
     config: Json
     seed: int

@@ -76,6 +76,10 @@ class Section:
     path: tuple[str, ...] = ()
 
 
+PARTS = ("train", "test", "")
+"""What :attr:`Article.part` may be."""
+
+
 @dataclass(frozen=True, slots=True)
 class Article:
     """One document with its sections, flat and in page order."""
@@ -84,6 +88,10 @@ class Article:
     sections: tuple[Section, ...]
     url: str = ""
     source: str = ""
+    topic: str = ""
+    """The label that the source gives the document; "" where it gives none."""
+    part: str = ""
+    """"train" or "test" as the source marks it, or ""; :func:`split_of_title` knows nothing of it."""
 
     def sentence_count(self) -> int:
         """Number of sentences in all sections (0 before splitting)."""

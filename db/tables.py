@@ -39,6 +39,8 @@ def _required(name: str, kind: sa.types.TypeEngine | type[sa.types.TypeEngine]) 
     return sa.Column(name, kind, nullable=False)
 
 
+_EMPTY = sa.text("''")
+
 # --- text -----------------------------------------------------------------------------------------------------------
 
 corpus = _table(
@@ -64,6 +66,8 @@ article = _table(
     _required("bucket", sa.Integer),
     _required("sections", sa.Integer),
     _required("sentences", sa.Integer),
+    sa.Column("topic", Text, nullable=False, server_default=_EMPTY),
+    sa.Column("part", Text, nullable=False, server_default=_EMPTY),
     sa.UniqueConstraint("corpus_id", "position"),
 )
 
@@ -213,6 +217,7 @@ run = _table(
     _to("model", nullable=True),
     _to("benchmark", nullable=True),
     _to("triplet_set", nullable=True),
+    _to("corpus", nullable=True),
     _required("clusterer", Text),
     _required("config", Json),
     _required("seed", Big),

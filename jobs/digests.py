@@ -62,6 +62,8 @@ class TextDigest:
 
 def _parts(article: Article) -> Iterable[str]:
     yield article.title
+    if article.topic or article.part:
+        yield f"\x03{article.topic}\x03{article.part}"
     for section in article.sections:
         yield f"\x01{section.level}\x01{section.title}"
         for paragraph in section.paragraphs:

@@ -89,6 +89,12 @@ def article_titled(corpus_id: int, title: str) -> ArticleRecord | None:
 
 
 @st.cache_data(show_spinner=False, max_entries=64)
+def topic_counts(corpus_id: int, created: datetime) -> dict[tuple[str, str], int]:
+    """(topic, part) → articles; ``created`` makes the key unique."""
+    return _read(lambda r: r.corpora.topic_counts(corpus_id))
+
+
+@st.cache_data(show_spinner=False, max_entries=64)
 def article_text(article_id: int, created: datetime) -> tuple[list[SectionRecord], list[Sentence]]:
     """Sections and sentences of an article; ``created`` is its corpus's, which makes the key unique."""
     return _read(lambda r: (r.corpora.sections(article_id), r.corpora.sentences(article_id)))

@@ -1,7 +1,8 @@
 """JSON lines: one article a line.
 
 ``{"title": "Adelaide", "source": "…", "url": "…", "sections": [{"title": "", "level": 1, "paragraphs": ["…"]}]}``;
-``sections`` is flat and in page order, level 1 is the lead, level 2 a top-level heading. Other keys are ignored.
+``sections`` is flat and in page order, level 1 is the lead, level 2 a top-level heading. ``topic`` (the document's
+label) and ``part`` ("train" or "test") may be given. Other keys are ignored.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from core.errors import ReadError
 from core.protocols import Report
 from core.readers.outline import Outline
 from core.readers.streams import lines
-from core.types import Article
+from core.types import PARTS, Article
 
 
 @dataclass(frozen=True)
@@ -81,7 +82,11 @@ def _article(record: Any) -> Article | None:
     title = _get(record, "title", str)
     if not title.strip():
         raise _Shape('the article has an empty "title"')
-    outline = Outline(title.strip(), _get(record, "url", str, ""), _get(record, "source", str, ""))
+    part = _get(record, "part", str, "")
+    if part not in PARTS:
+        raise _Shape(f'"part" is {part[:40]!r}, neither "train" nor "test" nor empty')
+    url, source, topic = (_get(record, key, str, "") for key in ("url", "source", "topic"))
+    outline = Outline(title.strip(), url, source, topic, part)
     for index, section in enumerate(_get(record, "sections", list)):
         try:
             _add_section(outline, section)

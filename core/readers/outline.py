@@ -11,8 +11,9 @@ class Outline:
     Text before the first heading becomes the lead (level 1, empty title). Blank paragraphs are ignored.
     """
 
-    def __init__(self, title: str, url: str = "", source: str = "") -> None:
+    def __init__(self, title: str, url: str = "", source: str = "", topic: str = "", part: str = "") -> None:
         self.title, self._url, self._source = title, url, source
+        self._topic, self._part = topic, part
         self._sections: list[Section] = []
         self._above: list[tuple[int, str]] = []
         self._title, self._level = "", 1
@@ -49,7 +50,7 @@ class Outline:
         sections = self.sections()
         if not any(section.paragraphs for section in sections):
             return None
-        return Article(self.title, sections, self._url, self._source)
+        return Article(self.title, sections, self._url, self._source, self._topic, self._part)
 
 
 def title_of(name: str) -> str:

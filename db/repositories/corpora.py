@@ -167,6 +167,13 @@ class Corpora(Repository):
         )
         return [ArticleRecord(*row) for row in self.connection.execute(query.order_by(t.article.c.position))]
 
+    def topic_counts(self, corpus_id: int) -> dict[tuple[str, str], int]:
+        """How many articles have each (topic, part) that occurs; ("", "") are those without both."""
+        c = t.article.c
+        query = sa.select(c.topic, c.part, sa.func.count()).where(c.corpus_id == corpus_id)
+        rows = self.connection.execute(query.group_by(c.topic, c.part).order_by(c.topic, c.part))
+        return {(topic, part): count for topic, part, count in rows}
+
     # --- sections and sentences -------------------------------------------------------------------------------------
 
     def sections(self, article_id: int) -> builtins.list[SectionRecord]:

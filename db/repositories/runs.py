@@ -1,4 +1,4 @@
-"""Runs: clusterings of a benchmark and triplet accuracies, with labels, scores and margins."""
+"""Runs: clusterings, triplet accuracies and other measurements, with labels, scores and margins."""
 
 from __future__ import annotations
 
@@ -34,6 +34,7 @@ class Runs(Repository):
         model_id: int | None = None,
         benchmark_id: int | None = None,
         triplet_set_id: int | None = None,
+        corpus_id: int | None = None,
         clusterer: str = "",
         config: Json | None = None,
         seed: int = 0,
@@ -53,7 +54,12 @@ class Runs(Repository):
         """
         if self.by_digest(digest) is not None:
             raise ConflictError("The same run is stored already.")
-        references = {"model_id": model_id, "benchmark_id": benchmark_id, "triplet_set_id": triplet_set_id}
+        references = {
+            "model_id": model_id,
+            "benchmark_id": benchmark_id,
+            "triplet_set_id": triplet_set_id,
+            "corpus_id": corpus_id,
+        }
         values = {"kind": kind, "digest": digest, "clusterer": clusterer, "config": config or {}, "seed": seed}
         id = self._insert(t.run, **references, **values, seconds=seconds, created=now())
         labels = [(id, int(article), to_bytes(block, "<i4")) for article, block in (assignments or {}).items()]
@@ -88,9 +94,16 @@ class Runs(Repository):
         model_id: int | None = None,
         kind: str | None = None,
         triplet_set_id: int | None = None,
+        corpus_id: int | None = None,
     ) -> list[RunRecord]:
         """Runs that fit everything asked for, oldest first."""
-        asked = {"benchmark_id": benchmark_id, "model_id": model_id, "kind": kind, "triplet_set_id": triplet_set_id}
+        asked = {
+            "benchmark_id": benchmark_id,
+            "model_id": model_id,
+            "kind": kind,
+            "triplet_set_id": triplet_set_id,
+            "corpus_id": corpus_id,
+        }
         query = sa.select(*_RUN).order_by(t.run.c.id)
         for name, value in asked.items():
             if value is not None:

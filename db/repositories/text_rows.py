@@ -12,7 +12,7 @@ from db.types import clean_text, dump_json
 class ArticleRows:
     """Rows of ``article``; positions count on from ``start``. ``counts`` is what they add to the corpus."""
 
-    columns = ("corpus_id", "position", "title", "url", "source", "bucket", "sections", "sentences")
+    columns = ("corpus_id", "position", "title", "url", "source", "bucket", "sections", "sentences", "topic", "part")
 
     def __init__(self, corpus_id: int, start: int, articles: Sequence[Article]) -> None:
         self._corpus_id, self._start, self._articles = int(corpus_id), start, articles
@@ -27,7 +27,9 @@ class ArticleRows:
         for position, a in enumerate(self._articles, self._start):
             title = clean_text(a.title)
             where = clean_text(a.url), clean_text(a.source)
-            yield self._corpus_id, position, title, *where, title_bucket(title), len(a.sections), a.sentence_count()
+            sizes = len(a.sections), a.sentence_count()
+            labels = clean_text(a.topic), clean_text(a.part)
+            yield self._corpus_id, position, title, *where, title_bucket(title), *sizes, *labels
 
 
 class SectionRows:

@@ -120,10 +120,12 @@ def _runs(store: Store) -> Rows:
     with store.reading() as r:
         runs = r.runs.list()
         models = {m.id: m.name for m in r.models.list()}
-        sources = {("b", b.id): b.name for b in r.benchmarks.list()} | {("t", s.id): s.name for s in r.triplets.list()}
+        sources = {("benchmark_id", b.id): b.name for b in r.benchmarks.list()}
+        sources |= {("triplet_set_id", s.id): s.name for s in r.triplets.list()}
+        sources |= {("corpus_id", c.id): c.name for c in r.corpora.list()}
     rows = []
     for run in runs:
-        source = sources.get(("b", run.benchmark_id or 0)) or sources.get(("t", run.triplet_set_id or 0), "")
+        source = next((name for (key, id), name in sources.items() if getattr(run, key) == id), "")
         scores = {metric: score["value"] for metric, score in estimates(store, run.id).items()}
         model = models.get(run.model_id or 0, "–")
         rows.append({"id": run.id, "on": source, "model": model, "clusterer": run.clusterer or "–", "scores": scores})

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import unicodedata
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -117,6 +118,18 @@ class TestText:
             assert r.corpora.article(about.id) == about
             assert r.corpora.articles_by_title(corpus.id, "Rome") == [about]
             assert r.corpora.get(corpus.id).paragraphs == 3
+
+    def test_topics_and_parts_are_kept_and_counted(self, store: Store) -> None:
+        labels = [("grain", "train"), ("grain", "train"), ("grain", "test"), ("ship", ""), ("", "")]
+        with store.writing() as w:
+            corpus = w.corpora.create("c", "en")
+            rows = [replace(article(f"A{i}"), topic=topic, part=part) for i, (topic, part) in enumerate(labels)]
+            w.corpora.add_articles(corpus.id, rows)
+        with store.reading() as r:
+            assert [(a.topic, a.part) for a in r.corpora.articles(corpus.id)] == labels
+            counts = {("grain", "train"): 2, ("grain", "test"): 1, ("ship", ""): 1, ("", ""): 1}
+            assert r.corpora.topic_counts(corpus.id) == counts
+            assert r.corpora.topic_counts(corpus.id + 1) == {}
 
     def test_text_that_was_not_split_is_refused(self, store: Store) -> None:
         with pytest.raises(DataError, match="of 'Rome' was not split"), store.writing() as w:

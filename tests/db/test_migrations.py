@@ -78,6 +78,19 @@ def test_from_the_first_revision_with_data_in_it(empty: Store) -> None:
         assert w.triplets.list(include_unready=True) == []
 
 
+def test_runs_keep_their_scores_when_their_table_grows(empty: Store) -> None:
+    upgrade(empty.settings, "0004")
+    values = f"'triplets', 'd', '', '{{}}', 0, 1.5, '{datetime.now(UTC)}'"
+    query(empty, f"INSERT INTO run (kind, digest, clusterer, config, seed, seconds, created) VALUES ({values})")
+    query(empty, "INSERT INTO score (run_id, metric, value, n) VALUES (1, 'triplet accuracy', 0.75, 9)")
+    empty.migrate()
+    with empty.writing() as w:
+        (run,) = w.runs.list()
+        assert (run.digest, run.corpus_id) == ("d", None) and w.runs.scores([run.id])[0].value == 0.75
+        w.runs.delete(run.id)
+        assert w.runs.scores([run.id]) == []
+
+
 def test_every_revision_keeps_what_is_there(empty: Store) -> None:
     revisions = [s.revision for s in ScriptDirectory.from_config(configuration()).walk_revisions()][::-1]
     assert revisions[0] == "0001" and revisions[-1] == HEAD

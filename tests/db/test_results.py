@@ -243,6 +243,8 @@ class TestRuns:
             assert w.runs.list() == [second]
             w.runs.delete(second.id)
             w.runs.add(digest="3", benchmark_id=benchmark.id, **about)
+            topics = w.runs.add(kind="topics", digest="4", corpus_id=corpus.id)
+            assert w.runs.list(corpus_id=corpus.id) == [topics]
             w.corpora.delete(corpus.id)
             assert w.runs.list() == [] == w.benchmarks.list()
             for table in (t.assignment, t.score):

@@ -12,6 +12,7 @@ import streamlit as st
 from core.records import ArticleRecord, CorpusRecord
 from core.triplets.filtering import eligible, kept_sections
 from core.triplets.rules import ArticleSentences, TripletRules
+from core.types import PARTS
 from webapp import queries
 from webapp.components import facts, reader
 from webapp.components.choose import COUNTED, by_name, clickable, nothing
@@ -54,6 +55,20 @@ def report(corpus: CorpusRecord) -> None:
         with right:
             st.markdown("**How it was imported**")
             facts.table(rest)
+    topics = queries.topic_counts(corpus.id, corpus.created)
+    if any(topic for topic, _ in topics):
+        st.markdown("**Topics of its articles**")
+        _topics(topics)
+
+
+def _topics(counts: Mapping[tuple[str, str], int]) -> None:
+    """A row for each topic, a column for each part that the source knows."""
+    names = {"train": "Train", "test": "Test", "": "No part"}
+    parts = [part for part in PARTS if any(p == part for _, p in counts)]
+    topics = sorted({topic for topic, _ in counts}, key=lambda t: (t == "", t))
+    columns = {names[part]: [counts.get((topic, part), 0) for topic in topics] for part in parts}
+    frame = pd.DataFrame({"Topic": [topic or "none" for topic in topics], **columns})
+    st.dataframe(frame, hide_index=True, column_config=dict.fromkeys(columns, COUNTED))
 
 
 def _counts(value: Any) -> dict[str, int]:
@@ -110,6 +125,9 @@ def _show(corpus: CorpusRecord, article: ArticleRecord) -> None:
     st.header(plain(article.title), anchor=False)
     with st.container(horizontal=True, vertical_alignment="center"):
         st.badge(article.split.value, color="gray", help="Decided by the title alone, the same for everybody")
+        if article.topic:
+            said = f", in the {article.part} part of its source" if article.part else ""
+            st.badge(plain(article.topic), color="primary", help=f"Topic given by the source{said}")
         st.caption(f"{count(article.sections, 'section')}, {count(article.sentences, 'sentence')}")
         if article.url.startswith(("https://", "http://")):
             st.link_button("Source", article.url, icon=":material/open_in_new:", type="tertiary")

@@ -84,6 +84,7 @@ def test_entity_bombs_are_refused(tmp_path):
         (b'{"title": "A", "sections": [{"paragraphs": [1]}]}', "section 1"),
         (b'{"title": "A", "sections": [{"level": "2"}]}', "whole number"),
         (b'{"title": "A", "sections": [{"level": 0}]}', "between 1 and 100"),
+        (b'{"title": "A", "sections": [], "part": "dev"}', "'dev', neither"),
         (b'{"title": "A", "sections": [7]}', "section 1"),
         (b'{"title": "\\ud800", "sections": []}', "no character"),
         (b'{"title": "a\\u0000", "sections": []}', "no character"),
@@ -93,6 +94,12 @@ def test_entity_bombs_are_refused(tmp_path):
 def test_bad_json_lines_are_named(line, words, tmp_path):
     message = fails("jsonl", write(tmp_path, "a.jsonl", jsonl("Ada") + b"\n" + line + b"\n"))
     assert "line 3" in message and words in message
+
+
+def test_jsonl_takes_topics_and_parts(tmp_path):
+    record = {"title": "A", "topic": "grain", "part": "test", "sections": [{"paragraphs": ["One."]}]}
+    articles, _ = read("jsonl", write(tmp_path, "a.jsonl", json.dumps(record).encode()))
+    assert [(a.topic, a.part) for a in articles] == [("grain", "test")]
 
 
 def test_jsonl_takes_emoji_escapes_and_counts_empty_articles(tmp_path):
