@@ -76,14 +76,25 @@ def _ticking(texts: Iterable[str], tick: Callable[[], None] | None) -> Iterator[
 def epoch_batches(data: TripletData, config: TrainingConfig, seed: int, epoch: int) -> list[Index]:
     """The batches of an epoch, as indices of triplets; decided by ``seed`` and ``epoch`` alone."""
     random = np.random.default_rng([seed, epoch])
-    wanted = min(config.triplets_per_epoch or len(data), len(data))
+    known = _of_whole_articles(data.groups, config.training_limit, seed)
+    wanted = min(config.triplets_per_epoch or len(known), len(known))
     if config.batching == "by-article":
-        order = _runs(data.groups, config.run_length, random)[:wanted]
+        order = known[_runs(data.groups[known], config.run_length, random)][:wanted]
         batches = [order[i : i + config.batch_size] for i in range(0, wanted, config.batch_size)]
     else:
-        order = random.permutation(len(data))[:wanted]
+        order = known[random.permutation(len(known))][:wanted]
         batches = list(_by_length(order, data.lengths, config.batch_size))
     return [batches[i] for i in random.permutation(len(batches))]
+
+
+def _of_whole_articles(groups: Ids, limit: int, seed: int) -> Index:
+    """Rows of at most ``limit`` triplets: article by article in an order of the seed, at least one; 0 keeps all."""
+    if not 0 < limit < len(groups):
+        return np.arange(len(groups))
+    _, article, counts = np.unique(groups, return_inverse=True, return_counts=True)
+    order = np.random.default_rng(seed).permutation(len(counts))
+    kept = order[: max(int(np.searchsorted(np.cumsum(counts[order]), limit, side="right")), 1)]
+    return np.flatnonzero(np.isin(article, kept))
 
 
 def _runs(groups: Ids, length: int, random: np.random.Generator) -> Index:

@@ -57,6 +57,11 @@ class TrainingConfig(Config):
         low=0, high=1,
     )  # fmt: skip
     triplets_per_epoch: int = option(0, "Draw this many triplets for each epoch; 0 takes all.", low=0)
+    training_limit: int = option(
+        0, "Learn from at most this many triplets: those of whole articles, drawn by the seed; 0 takes all. For "
+        "learning curves.",
+        low=0, later=True,
+    )  # fmt: skip
     validation_limit: int = option(5_000, "Evaluate on at most this many validation triplets; 0 takes all.", low=0)
     epochs: int = option(10, "Passes over the triplets at most.", low=1, high=1_000)
     learning_rate: float = option(1e-3, "Initial rate of Adam.", low=1e-6, high=1.0)

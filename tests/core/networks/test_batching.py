@@ -28,6 +28,18 @@ def test_an_epoch_can_be_a_sample():
     assert len(drawn) == len(set(drawn)) == 25
 
 
+def test_a_limit_takes_whole_articles_and_the_same_ones_every_epoch():
+    data = theme_data(7, per_article=10)
+    config = TrainingConfig(batch_size=8, training_limit=35)
+    first, second = (np.sort(np.concatenate(epoch_batches(data, config, 1, epoch))) for epoch in (0, 1))
+    assert np.array_equal(first, second)
+    assert sorted(np.unique(data.groups[first], return_counts=True)[1]) == [10, 10, 10]
+    other = np.concatenate(epoch_batches(data, config, 2, 0))
+    assert set(data.groups[other]) != set(data.groups[first])
+    alone = np.concatenate(epoch_batches(data, TrainingConfig(training_limit=1), 1, 0))
+    assert len(set(data.groups[alone])) == 1
+
+
 def test_by_article_shares_sentences():
     sentences = [[f"article{a} sentence{i}" for i in range(40)] for a in range(6)]
     texts = TripletTexts([], [], [], np.repeat(np.arange(6), 38 * 4))
