@@ -9,7 +9,7 @@ from __future__ import annotations
 from core.experiments.declarations import Paper
 from core.experiments.ed18_clustering import CLUSTERERS, POSTER, TABLE_4
 from core.experiments.ed18_data import BENCHMARKS, MODELS, PROFILES, TRIPLETS
-from core.experiments.ed18_tables import TABLE_1, TABLE_2, TABLE_3, TABLE_5, TABLE_6
+from core.experiments.ed18_tables import CURVE_TABLE, TABLE_1, TABLE_2, TABLE_3, TABLE_5, TABLE_6
 
 ED18 = Paper(
     id="ed18",
@@ -18,6 +18,6 @@ ED18 = Paper(
     triplets=TRIPLETS,
     benchmarks=BENCHMARKS,
     models=MODELS,
-    tables=(TABLE_1, TABLE_2, TABLE_3, TABLE_4, TABLE_5, TABLE_6, CLUSTERERS, POSTER),
+    tables=(TABLE_1, TABLE_2, TABLE_3, TABLE_4, TABLE_5, TABLE_6, CURVE_TABLE, CLUSTERERS, POSTER),
     profiles=PROFILES,
 )

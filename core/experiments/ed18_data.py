@@ -78,8 +78,21 @@ ABLATIONS = (
     _ablation("ablation-dropout-output", loss="paper", dropout_rate=0.8, dropout_sites=("output",)),
     _ablation("ablation-mask", loss="paper", mask="per-sequence"),
 )
+CURVE_SIZES = {10_000: 6, 30_000: 3, 100_000: 1}
+"""Triplets of the learning curve → passes over them in the profile full."""
+CURVE = tuple(
+    Model(
+        f"curve-{size // 1_000}k",
+        "triplets-sen",
+        SENTENCES,
+        TEXT_WORDS,
+        {"loss": "section", "training_limit": size},
+        f"curve-{size // 1_000}k",
+    )
+    for size in CURVE_SIZES
+)
 SHIPPED = (Model("default", "triplets-sen", random=False, shipped=True),)
-MODELS = BASELINES + PUBLISHED_NETS + OWN_NETS + ABLATIONS + SHIPPED
+MODELS = BASELINES + PUBLISHED_NETS + OWN_NETS + ABLATIONS + CURVE + SHIPPED
 
 _STEPS: Settings = {
     "hidden": 128,
@@ -118,6 +131,7 @@ QUICK = Profile(
         "words": {"vocabulary_limit": 20_000},
         "net": _SMALL,
         "ablation": {**_SMALL, "triplets_per_epoch": 1_000},
+        **{f"curve-{size // 1_000}k": {**_SMALL, "triplets_per_epoch": 1_000} for size in CURVE_SIZES},
         "recurrent": {
             "hidden": 16,
             "decoder": 16,
@@ -142,6 +156,7 @@ FULL = Profile(
     budgets={
         "net": {**_STEPS, "triplets_per_epoch": 120_000},
         "ablation": {**_STEPS, "triplets_per_epoch": 24_000, "evaluations_per_epoch": 1},
+        **{f"curve-{size // 1_000}k": {**_STEPS, "epochs": passes} for size, passes in CURVE_SIZES.items()},
         "recurrent": {"sentences_per_epoch": 24_000, "threads": 1},
     },
 )

@@ -15,7 +15,7 @@ from core.experiments.declarations import (
     Row,
     Table,
 )
-from core.experiments.ed18_data import RAND_ART, SAME_ART, SCB, SENTENCES, TITLES
+from core.experiments.ed18_data import CURVE_SIZES, RAND_ART, SAME_ART, SCB, SENTENCES, TITLES
 from core.scb import PUBLISHED as SCB_PUBLISHED
 
 SMALLER_DATA = (
@@ -278,5 +278,39 @@ TABLE_6 = Table(
         Claim("l1", "l2", ACCURACY),
         Claim("l1", "cosine", ACCURACY),
         Claim("adjacent", "same-article", ACCURACY, SIMILAR),
+    ),
+)
+
+CURVE_TABLE = Table(
+    "curve",
+    "Learning curve",
+    "Not in the paper: algorithms K.4 and B.5",
+    "Triplet accuracy on unseen articles by the number of triplets that a network learned from: those of whole "
+    "articles, drawn by the seed.",
+    _ACCURACY_COLUMN,
+    (
+        *(
+            Row(
+                f"{size // 1_000}k",
+                f"{size:,} triplets",
+                Accuracy(f"curve-{size // 1_000}k", SENTENCES),
+                OWN_LOSS,
+            )
+            for size in CURVE_SIZES
+        ),
+        Row(
+            "all",
+            "all triplets of the set, in the budget of Table 2",
+            Accuracy("triplets-sen-section", SENTENCES),
+            f"{OWN_LOSS} The row of Table 2.",
+        ),
+        Row("default", "the model that comes with Themescope", Accuracy("default", SENTENCES), SHIPPED),
+        Row("mean-vectors", "mean-vectors", Accuracy("mean-vectors", SENTENCES), "The row of Table 2: no triplets."),
+    ),
+    (
+        Claim("30k", "10k", ACCURACY),
+        Claim("100k", "30k", ACCURACY),
+        Claim("all", "100k", ACCURACY),
+        Claim("default", "all", ACCURACY),
     ),
 )
