@@ -53,6 +53,11 @@ def keep(files: Iterable[Upload], home: Path) -> tuple[Path, ...]:
     return tuple(paths)
 
 
+def is_upload(path: Path, home: Path) -> bool:
+    """Whether ``path`` is one that :func:`keep` gave."""
+    return path.is_relative_to(home / "uploads")
+
+
 def _write(out: IO[bytes], file: Upload) -> None:
     out.write(file.getbuffer())
 

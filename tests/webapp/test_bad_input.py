@@ -48,3 +48,22 @@ def test_a_store_of_a_newer_version(filled_store: Store, open_page: Open) -> Non
     at = open_page("home")
     assert not at.exception
     assert "was made by a newer version of Themescope" in at.error[0].value
+
+
+def test_a_folder_is_imported_under_its_own_name(sqlite_store: Store, open_page: Open, tmp_path: Path) -> None:
+    folder = tmp_path / "river_towns"
+    folder.mkdir()
+    for name in ("a", "b"):
+        (folder / f"{name}.md").write_text(f"# {name}\n\n## History\n\nIt was founded in 1204.\n", encoding="utf-8")
+    at = open_page("corpora", view="Import")
+    at.session_state["import-how-0"] = "Path on this machine"
+    at.session_state["import-path-0"] = str(folder)
+    at.run()
+    assert not at.exception
+    assert next(field for field in at.text_input if field.label == "Name of the corpus").value == "river towns"
+    next(button for button in at.button if button.label == "Import").click().run()
+    assert not at.exception
+    with sqlite_store.reading() as r:
+        (job,) = r.jobs.list()
+    assert (job.kind, job.args["corpus"], len(job.args["files"])) == ("import-corpus", "river towns", 2)
+    assert at.session_state["import-round"] == 1

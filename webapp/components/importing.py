@@ -34,18 +34,29 @@ def form() -> None:
     config = checked(card.config_class(), settings)
     if config is None or not _show_preview(paths[0], reader_id, config.to_dict()):
         return
-    if st.button("Import", type="primary", icon=":material/download:", disabled=not name.strip()):
-        args = {
-            "files": [str(path) for path in paths],
-            "corpus": name.strip(),
-            "language": language,
-            "reader": reader_id,
-            "settings_json": json.dumps(config.to_dict()),
-        }
-        if submit("import-corpus", args, f"Import {name.strip()}"):
-            st.session_state["import-round"] = st.session_state.get("import-round", 0) + 1
-            st.session_state.pop("uploaded", None)
-            st.rerun()
+    args = {
+        "files": [str(path) for path in paths],
+        "corpus": name.strip(),
+        "language": language,
+        "reader": reader_id,
+        "settings_json": json.dumps(config.to_dict()),
+    }
+    # Asked for before the page is drawn again: who clicks elsewhere at once would otherwise interrupt it.
+    st.button(
+        "Import",
+        type="primary",
+        icon=":material/download:",
+        disabled=not name.strip(),
+        on_click=_ask,
+        args=(args,),
+    )
+
+
+def _ask(args: dict[str, Any]) -> None:
+    """Queue the import and empty the form."""
+    if submit("import-corpus", args, f"Import {args['corpus']}"):
+        st.session_state["import-round"] = st.session_state.get("import-round", 0) + 1
+        st.session_state.pop("uploaded", None)
 
 
 def _files() -> tuple[Path, ...]:
@@ -96,7 +107,9 @@ def _on_machine(text: str) -> tuple[Path, ...]:
 
 def _about(paths: Sequence[Path]) -> tuple[str, str, str]:
     """Name, language and reader."""
-    stem = paths[0].name.split(".")[0].replace("_", " ").replace("-", " ").strip() or "corpus"
+    whole_folder = len(paths) > 1 and not uploads.is_upload(paths[0], queries.store().settings.home)
+    source = paths[0].parent.name if whole_folder else paths[0].name.split(".")[0]
+    stem = source.replace("_", " ").replace("-", " ").strip() or "corpus"
     key = hash(tuple(paths))
     left, middle, right = st.columns([2, 1, 2])
     name = left.text_input("Name of the corpus", value=queries.usable_corpus_name(stem), key=f"import-name-{key}")
