@@ -8,6 +8,7 @@ from pathlib import Path
 
 from core.errors import ReadError
 from core.readers.headed_text import heading_of
+from core.readers.newsgroups import is_archive, is_json_message, is_message
 from core.readers.scb_csv import COLUMNS, fold
 from core.readers.streams import head
 
@@ -22,7 +23,11 @@ _BINARIES = {
     b"\xff\xd8\xff": "an image",
     b"Rar!": "a RAR archive",
 }
-_KNOWN = "Known are: MediaWiki dumps, JSON lines, the SCB CSV, Markdown, HTML, text with = Heading = lines, plain text."
+_KNOWN = (
+    "Known are: MediaWiki dumps, JSON lines, the SCB CSV, Reuters-21578, 20 Newsgroups, Markdown, HTML, text with "
+    "= Heading = lines, plain text."
+)
+_REUTERS = re.compile(r"(?:<!doctype\s+lewis[^>]*>\s*)?<REUTERS\s", re.I)
 _HTML = re.compile(
     r"(?:<\?xml[^>]*>\s*)?(?:<!--.*?-->\s*)*<(?:!doctype\s+html|html|head|body|title|h[1-6]|p|div|article)\b",
     re.I | re.S,
@@ -35,23 +40,44 @@ _BOMS = ((codecs.BOM_UTF8, "utf-8"), (codecs.BOM_UTF16_LE, "utf-16-le"), (codecs
 
 def detect(path: Path) -> str:
     """Id of the reader for a file. Raises :class:`ReadError` for what no reader knows."""
-    text = _text(path, head(path))
+    beginning = head(path)
+    if is_archive(beginning):
+        return "newsgroups"
+    text = _text(path, beginning)
     start = text.lstrip()
-    if "<mediawiki" in start[:4096] and start.startswith("<"):
-        return "mediawiki-dump"
-    if _HTML.match(start):
-        return "html"
-    if _XML.match(start):
-        raise ReadError(path, "this is XML, but not a MediaWiki dump.", "line 1", _KNOWN)
-    if _JSON.match(start):
-        return "jsonl"
+    if start.startswith(("<", "{")):
+        found = _marked_up(path, start) if start.startswith("<") else _json(start)
+        if found:
+            return found
     if start.startswith("["):
         return _bracketed(path, start)
     if _is_scb(start):
         return "scb-csv"
+    if is_message(start):
+        return "newsgroups"
     if any(heading_of(line) for line in text.splitlines()):
         return "headed-text"
     return "markdown" if _MARKDOWN.search(text) or _suffix(path) in (".md", ".markdown") else "plain"
+
+
+def _marked_up(path: Path, start: str) -> str:
+    """Which reader of marked-up text; "" for text that only begins with a bracket."""
+    if "<mediawiki" in start[:4096]:
+        return "mediawiki-dump"
+    if _REUTERS.match(start):
+        return "reuters-sgml"
+    if _HTML.match(start):
+        return "html"
+    if _XML.match(start):
+        raise ReadError(path, "this is XML, but not a MediaWiki dump.", "line 1", _KNOWN)
+    return ""
+
+
+def _json(start: str) -> str:
+    """Which reader of JSON lines; "" for text that only begins with a brace."""
+    if not _JSON.match(start):
+        return ""
+    return "newsgroups" if is_json_message(start) else "jsonl"
 
 
 def _bracketed(path: Path, start: str) -> str:

@@ -88,12 +88,13 @@ def test_a_truncated_file_is_named(id, packing, tmp_path):
 def test_missing_empty_folder_wrong_encoding(id, packing, tmp_path):
     empty = write(tmp_path, "empty", b"", packing)
     latin = write(tmp_path, "latin", SAMPLES[id].replace(b"founded", b"f\xfcnded"), packing)
-    for path, words in {
-        empty: "nothing|empty",
-        latin: "byte [0-9]",
-        tmp_path: "folder",
-        tmp_path / "no": "no such",
-    }.items():
+    bad = {empty: "nothing|empty", tmp_path: "folder", tmp_path / "no": "no such"}
+    if "latin-1" in REGISTRY.get(id).tags:
+        first = next(REGISTRY.build(id).read(latin, Silent()))
+        assert "fünded" in first.sections[0].paragraphs[0].text
+    else:
+        bad[latin] = "byte [0-9]"
+    for path, words in bad.items():
         with pytest.raises(ReadError, match=words) as caught:
             list(REGISTRY.build(id).read(path, Silent()))
         assert path.name in str(caught.value)

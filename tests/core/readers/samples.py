@@ -47,7 +47,42 @@ SCB = (
     'Ada,"Then, it grew .",History,https://x.org/Ada\n'
     "Bea,She was born .,Life,https://x.org/Bea\n"
 )
+
+
+def story(number, topics, text, split="TRAIN", flag="YES"):
+    listed = "".join(f"<D>{topic}</D>" for topic in topics)
+    return (
+        f'<REUTERS TOPICS="{flag}" LEWISSPLIT="{split}" CGISPLIT="TRAINING-SET" OLDID="1" NEWID="{number}">\n'
+        f"<DATE>26-FEB-1987</DATE>\n<TOPICS>{listed}</TOPICS>\n<PLACES><D>usa</D></PLACES>\n<UNKNOWN>\n"
+        f"&#5;&#5;C T\n</UNKNOWN>\n<TEXT>&#2;\n{text}</TEXT>\n</REUTERS>\n"
+    )
+
+
+def reuters(*stories):
+    return ('<!DOCTYPE lewis SYSTEM "lewis.dtd">\n' + "".join(stories)).encode("latin-1")
+
+
+STORY = (
+    "<TITLE>Ada &lt;ADA> rises</TITLE>\n<DATELINE>    ADA, Feb 26 - </DATELINE><BODY>It was founded in 1200\n"
+    "and is old.\n    Then it grew &#22;by 5 pct.\n Reuter\n&#3;</BODY>"
+)
+MESSAGE = (
+    "From: bea@x.org (Bea)\nSubject: Re: Ada\nLines: 7\n\nIn article <1@x> Cid writes:\n> Old?\n\n"
+    "It was founded\nin 1200.\n\nThen it grew.\n\n--\nBea, Ada\n"
+)
+
+
+def messages(*records):
+    return "".join(json.dumps(record) + "\n" for record in records).encode()
+
+
+def message(number, group="sci.space", split="train", text=MESSAGE):
+    return {"id": f"{group}/{number}", "group": group, "split": split, "text": text}
+
+
 SAMPLES = {
+    "reuters-sgml": reuters(story(1, ["grain", "ship"], STORY), story(2, ["cocoa"], STORY)),
+    "newsgroups": messages(message(7), message(8, "sci.med", "test")),
     "mediawiki-dump": dump(page("Ada", WIKITEXT), page("Bea", WIKITEXT), page("Old", "#REDIRECT [[Ada]]")),
     "headed-text": b"= Ada =\nAda is a town. It is old.\n== History ==\n=== Early days ===\n"
     b"It was founded in 1200.\nThen it grew.\n= Bea =\nBea is a person.\n= Empty =\n",
@@ -60,7 +95,14 @@ SAMPLES = {
     "scb-csv": SCB.encode(),
     "plain": b"Ada is a town.\nIt is old.\n\nIt was founded in 1200.\n\nThen it grew.\n",
 }
-SUFFIXES = {"mediawiki-dump": ".xml", "markdown": ".md", "html": ".html", "jsonl": ".jsonl", "scb-csv": ".csv"}
+SUFFIXES = {
+    "mediawiki-dump": ".xml",
+    "markdown": ".md",
+    "html": ".html",
+    "jsonl": ".jsonl",
+    "scb-csv": ".csv",
+    "reuters-sgml": ".sgm",
+}
 
 
 def write(folder, name, data, packing=""):

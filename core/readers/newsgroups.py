@@ -1,0 +1,188 @@
+"""20 Newsgroups: Usenet messages whose group is their topic (Lang 1995; the "bydate" version, Rennie 2008).
+
+Read as Saha et al. 2017 (section 4.1) use them. Three forms are known: a message file in the folder of its group, the
+tar archive of such folders as it is published, and JSON lines ``{"id": "group/number", "group", "split", "text"}``.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import tarfile
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+from typing import IO, cast
+
+from core.config import Config, option
+from core.errors import ReadError
+from core.protocols import Report
+from core.readers.messages import header_and_text, paragraphs, without_quotations, without_signature
+from core.readers.outline import Outline
+from core.readers.streams import check_article, head, lines, open_stream, whole_text
+from core.types import Article
+
+PAPER_GROUPS = (
+    "sci.space",
+    "sci.med",
+    "talk.politics.guns",
+    "talk.politics.mideast",
+    "rec.autos",
+    "rec.sport.baseball",
+    "comp.graphics",
+    "soc.religion.christian",
+)
+"""The eight groups of Saha et al. 2017: 7,781 messages of the "bydate" version."""
+
+_GROUP = re.compile(r"[a-z]+(?:\.[a-z0-9+_-]+)+\Z")
+_PART = re.compile(r"(?:\A|[-_.])(train|test)\Z")
+_MESSAGE = re.compile(r"\A\s*[A-Za-z][\w-]*:[ \t]")
+_JSON_MESSAGE = re.compile(r'\A\s*\{[^\n]{0,400}?"group"\s*:\s*"')
+_TAR = b"ustar"
+_TAR_AT = 257
+
+
+@dataclass(frozen=True)
+class NewsgroupsConfig(Config):
+    """Which groups to keep, and what to remove from a message."""
+
+    groups: tuple[str, ...] = option(
+        (),
+        "Groups to keep; empty means all. Those of Saha et al. 2017 are " + ", ".join(PAPER_GROUPS) + ".",
+    )
+    signatures: bool = option(False, "Keep what follows the last blank or dashed line of a message.")
+    quotations: bool = option(False, "Keep lines that quote other messages or announce a quotation.")
+
+
+@dataclass(frozen=True, slots=True)
+class _Message:
+    group: str
+    number: str
+    part: str
+    text: str
+
+
+class Newsgroups:
+    """Streams messages without their headers; the group is the topic, and train or test the part."""
+
+    def __init__(self, config: NewsgroupsConfig) -> None:
+        self.config = config
+        self._skipped: Counter[str] = Counter()
+
+    @property
+    def skipped(self) -> dict[str, int]:
+        """Messages of other groups, and those of which nothing is left."""
+        return dict(self._skipped)
+
+    def read(self, path: Path, report: Report) -> Iterator[Article]:
+        """Yield messages in file order; :class:`ReadError` names the line or the member that is none."""
+        self._skipped.clear()
+        for message in _messages(path, report):
+            if self.config.groups and message.group not in self.config.groups:
+                self._skipped["other group"] += 1
+                continue
+            article = self._article(path, message)
+            if article is None:
+                self._skipped["no text left"] += 1
+            else:
+                yield article
+
+    def _article(self, path: Path, message: _Message) -> Article | None:
+        fields, text = header_and_text(message.text)
+        if not self.config.signatures:
+            text = without_signature(text)
+        if not self.config.quotations:
+            text = without_quotations(text)
+        subject, name = fields.get("subject", ""), "/".join(part for part in (message.group, message.number) if part)
+        title = f"{subject} ({name})" if subject else name
+        outline = Outline(title, source=path.name, topic=message.group, part=message.part)
+        for block in paragraphs(text):
+            outline.paragraph(block)
+        return outline.article()
+
+
+def is_message(start: str) -> bool:
+    """Whether a text begins with the header of a message: fields, among them From and Subject."""
+    if not _MESSAGE.match(start):
+        return False
+    fields, _ = header_and_text(start.replace("\r\n", "\n").lstrip("\n"))
+    return "from" in fields and "subject" in fields
+
+
+def is_json_message(start: str) -> bool:
+    """Whether JSON lines hold messages with their group."""
+    first = start.partition("\n")[0]
+    return bool(_JSON_MESSAGE.match(first)) and '"text"' in first and '"sections"' not in first
+
+
+def is_archive(beginning: bytes) -> bool:
+    """Whether a file is a tar archive."""
+    return beginning[_TAR_AT : _TAR_AT + len(_TAR)] == _TAR
+
+
+def _messages(path: Path, report: Report) -> Iterator[_Message]:
+    beginning = head(path, 512)
+    if is_archive(beginning):
+        return _archived(path, report)
+    if beginning.lstrip().startswith(b"{"):
+        return _json_lines(path, report)
+    return _single(path, report)
+
+
+def _single(path: Path, report: Report) -> Iterator[_Message]:
+    """A file that is one message; its folders say the rest."""
+    text = whole_text(path, report, "latin-1")
+    if not is_message(text):
+        raise ReadError(path, "this is not a message with From and Subject.", "line 1", "Give files of 20 Newsgroups.")
+    parts = path.absolute().parts
+    yield _placed(parts, text.lstrip("\n"))
+
+
+def _placed(parts: tuple[str, ...], text: str) -> _Message:
+    """A message whose path ends with part, group and number."""
+    group = parts[-2] if len(parts) > 1 and _GROUP.match(parts[-2]) else ""
+    part = _PART.search(parts[-3]) if group and len(parts) > 2 else None
+    return _Message(group, parts[-1], part.group(1) if part else "", text)
+
+
+def _archived(path: Path, report: Report) -> Iterator[_Message]:
+    found = 0
+    with open_stream(path, report) as stream:
+        try:
+            with tarfile.open(fileobj=cast("IO[bytes]", stream), mode="r|") as archive:
+                for member in archive:
+                    parts = PurePosixPath(member.name).parts
+                    if not member.isfile() or len(parts) < 2 or not _GROUP.match(parts[-2]):
+                        continue
+                    check_article(path, member.size, member.name)
+                    content = archive.extractfile(member)
+                    assert content is not None  # a regular file has content
+                    found += 1
+                    yield _placed(parts, content.read().decode("latin-1").replace("\r\n", "\n").replace("\0", " "))
+            while stream.read():  # what follows the last member still has to be whole
+                pass
+        except tarfile.TarError as error:
+            position, advice = f"byte {stream.offset:,}", "Download or copy it again."
+            raise ReadError(path, f"the tar archive is cut off or damaged ({error}).", position, advice) from None
+    if not found:
+        advice = "Give the archive of 20 Newsgroups, with folders such as sci.space."
+        raise ReadError(path, "the archive holds no messages in folders of groups.", advice=advice)
+
+
+def _json_lines(path: Path, report: Report) -> Iterator[_Message]:
+    for number, line in lines(path, report):
+        if not line or line.isspace():
+            continue
+        where = f"line {number:,}"
+        try:
+            record = json.loads(line)
+        except (json.JSONDecodeError, RecursionError) as error:
+            raise ReadError(path, f"not valid JSON ({error}).", where, "Put one object on each line.") from None
+        known = isinstance(record, dict) and all(isinstance(record.get(key), str) for key in ("id", "group", "text"))
+        if not known:
+            raise ReadError(path, "the line has no id, group and text.", where, "Each line needs all three as strings.")
+        split = record.get("split")
+        part = split if split in ("train", "test") else ""
+        number_in_group = record["id"].removeprefix(record["group"]).lstrip("/")
+        yield _Message(record["group"], number_in_group, part, record["text"].replace("\r\n", "\n").replace("\0", " "))

@@ -1,0 +1,144 @@
+"""Reuters-21578: newswire stories of 1987 with topics, in 22 SGML files (Lewis 1997, distribution 1.0).
+
+Read as Saha et al. 2017 (section 4.1) use them: the ModApte split, and one topic for each document. The files are not
+valid XML (unquoted entities, control characters), so they are read with patterns, as latin-1.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from core.config import Config, option
+from core.errors import ReadError
+from core.protocols import Report
+from core.readers.outline import Outline
+from core.readers.streams import whole_text
+from core.types import Article
+
+TOPICS = ("earn", "acq", "money-fx", "grain", "crude", "trade", "interest", "ship")
+"""The eight topics of Saha et al. 2017."""
+LEFT_OUT = ("wheat", "corn")
+"""The other two of the ten most frequent: a document whose first frequent topic is one of them is left out."""
+
+_PARTS = {"TRAIN": "train", "TEST": "test"}
+_BEGIN = re.compile("<REUTERS")
+_ATTRIBUTE = re.compile(r'(\w+)="([^"]*)"')
+_TOPICS = re.compile(r"<TOPICS>(.*?)</TOPICS>", re.S)
+_TOPIC = re.compile(r"<D>(.*?)</D>")
+_TEXT = re.compile(r"<TEXT[^>]*>(.*?)(?:</TEXT>|\Z)", re.S)
+_FIELD = re.compile(r"<(TITLE|DATELINE|AUTHOR|BODY)>(.*?)</\1>", re.S)
+_CONTROL = re.compile(r"&#\d+;|[\x00-\x09\x0b-\x1f\x7f]")
+_ENTITIES = {"&lt;": "<", "&gt;": ">", "&quot;": '"', "&amp;": "&"}
+# What the agency wrote where there is no text: at the end of a story, and instead of one.
+_FILLER = re.compile(r"\breuters?\s*\Z|\bblah blah blah\.", re.I)
+_BLANK = re.compile(r"\n[ ]*\n")
+_INDENTED = re.compile(r"\n(?:[ ]*\n|[ ]{2,})")
+
+
+@dataclass(frozen=True)
+class ReutersSgmlConfig(Config):
+    """Which documents to keep, and what a paragraph is."""
+
+    topic_rule: str = option(
+        "first-of-ten",
+        "Which topic a document gets. first-of-ten: the first listed among the ten most frequent, and none of those "
+        "that list wheat or corn first (9,001 documents). first-of-eight: the first listed among the eight, for copies "
+        "that list topics alphabetically, where the other rule would throw grain away with corn.",
+        choices=("first-of-ten", "first-of-eight"),
+    )
+    single_label_only: bool = option(False, "Keep only documents with a single topic in all (7,674 documents).")
+    paragraphs: str = option(
+        "blank",
+        "What a paragraph is. blank: headline, dateline and body are one text, cut at blank lines, as in the paper. "
+        "indented: the headline stands alone, and indented lines open paragraphs as well.",
+        choices=("blank", "indented"),
+    )
+
+
+class ReutersSgml:
+    """Streams documents out of the .sgm files, with their topic and their part of the ModApte split."""
+
+    def __init__(self, config: ReutersSgmlConfig) -> None:
+        self.config = config
+        self._skipped: Counter[str] = Counter()
+
+    @property
+    def skipped(self) -> dict[str, int]:
+        """Documents outside the split, without one of the topics, or without text."""
+        return dict(self._skipped)
+
+    def read(self, path: Path, report: Report) -> Iterator[Article]:
+        """Yield documents in file order; :class:`ReadError` names the line where one is cut off."""
+        self._skipped.clear()
+        for number, text in _documents(path, report):
+            attributes = dict(_ATTRIBUTE.findall(text.partition(">")[0]))
+            if "NEWID" not in attributes:
+                raise ReadError(path, "the document has no NEWID.", f"line {number:,}", "Take the original file.")
+            topic, reason = self._topic(attributes, text)
+            article = None if reason else self._article(path, attributes, text, topic)
+            if article is not None:
+                yield article
+            else:
+                self._skipped[reason or "no text"] += 1
+
+    def _topic(self, attributes: dict[str, str], text: str) -> tuple[str, str]:
+        """The topic, or why the document has none."""
+        if attributes.get("LEWISSPLIT") not in _PARTS or attributes.get("TOPICS") != "YES":
+            return "", "outside the ModApte split"
+        found = _TOPICS.search(text)
+        listed = _TOPIC.findall(found.group(1)) if found else []
+        if self.config.single_label_only and len(listed) > 1:
+            return "", "several topics"
+        among = TOPICS + LEFT_OUT if self.config.topic_rule == "first-of-ten" else TOPICS
+        topic = next((name for name in listed if name in among), "")
+        if topic in LEFT_OUT:
+            return "", f"{' or '.join(LEFT_OUT)} listed first"
+        return topic, "" if topic else "none of the topics"
+
+    def _article(self, path: Path, attributes: dict[str, str], text: str, topic: str) -> Article | None:
+        found = _TEXT.search(text)
+        inner = found.group(1) if found else ""
+        fields = {name: _plain(value) for name, value in _FIELD.findall(inner)}
+        headline, dateline = " ".join(fields.get("TITLE", "").split()), fields.get("DATELINE", "").strip()
+        body = _FILLER.sub(" ", fields.get("BODY") or _plain(_FIELD.sub(" ", inner)))
+        name = f"Reuters {attributes['NEWID']}"
+        title = f"{headline} ({name})" if headline else name
+        outline = Outline(title, source=path.name, topic=topic, part=_PARTS[attributes["LEWISSPLIT"]])
+        if self.config.paragraphs == "indented":
+            outline.paragraph(headline)
+            blocks = _INDENTED.split(f"{dateline} {body}")
+        else:
+            blocks = _BLANK.split(f"{headline} {dateline} {body}")
+        for block in blocks:
+            outline.paragraph(" ".join(block.split()))
+        return outline.article()
+
+
+def _documents(path: Path, report: Report) -> Iterator[tuple[int, str]]:
+    """The inside of every <REUTERS> element, with the number of its first line. A file of the collection has 1.3 MB."""
+    text = whole_text(path, report, "latin-1")
+    line, counted, end = 1, 0, 0
+    for found in _BEGIN.finditer(text):
+        start = found.end()
+        line += text.count("\n", counted, start)
+        counted = start
+        end = text.find("</REUTERS>", start)
+        another = text.find("<REUTERS", start)
+        if end < 0 or 0 <= another < end:
+            problem = "the document that begins here has no </REUTERS>."
+            raise ReadError(path, problem, f"line {line:,}", "The file is cut off or damaged; copy it again.")
+        yield line, text[start:end]
+    if not end:
+        raise ReadError(path, "there is no <REUTERS> document in it.", advice="Give the .sgm files of Reuters-21578.")
+
+
+def _plain(text: str) -> str:
+    """Text without control characters and entities; line breaks stay."""
+    text = _CONTROL.sub(" ", text)
+    for entity, character in _ENTITIES.items():
+        text = text.replace(entity, character)
+    return text
