@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass
+from typing import TypeAlias
 
 import numpy as np
+import numpy.typing as npt
 
 from core.triplets.draws import (
     Indices,
@@ -20,6 +22,8 @@ from core.triplets.draws import (
 from core.triplets.filtering import KeptSection, eligible
 from core.triplets.rules import ArticleSentences, TripletRules, fold
 from core.types import Split
+
+Mask: TypeAlias = npt.NDArray[np.bool_]
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +72,7 @@ class _Eligible:
     positions: Indices
     sections: Indices
     paragraphs: Indices
+    opens: Mask
     starts: Indices
     counts: Indices
 
@@ -126,14 +131,16 @@ def draw_titles(
     """Triplets of a sentence and two titles (``triplets-titles``): own section's title, a neighbour's title.
 
     The pivot is the sentence that opens the section; if it fails rule (ii) the section gives none. With
-    ``title_pivots="all"`` (not in the paper) the openings of its further paragraphs are pivots too.
+    ``title_pivots="all"`` (not in the paper) all its other eligible sentences are pivots too.
     """
     pool = _eligible(kept, rules, counts)
     base = article_key(article.title, seed)
     titles = _texts([(section.record.id, f"{article.title} {section.record.title}") for section in kept])
     titled = np.array([bool(section.record.title.strip()) for section in kept], dtype=bool)
     wanted = titled[pool.sections]
-    pivots = np.flatnonzero(wanted if rules.title_pivots == "all" else wanted & (pool.paragraphs == 0))
+    if rules.title_pivots == "first":
+        wanted &= pool.opens & (pool.paragraphs == 0)
+    pivots = np.flatnonzero(wanted)
     counts["pairs_possible"] += len(pivots)
     counts["pairs_used"] += len(pivots)
     pair, which, third = _slots(pool.sections[pivots], titled.astype(np.int64))
@@ -163,7 +170,7 @@ def _texts(rows: list[tuple[int, str]]) -> Texts:
 
 
 def _eligible(kept: list[KeptSection], rules: TripletRules, dropped: Counter[str]) -> _Eligible:
-    found = [eligible(section, rules, dropped) for section in kept]
+    found = [eligible(section, rules, dropped, openers_only=rules.openers_only) for section in kept]
     rows = [(sentence, paragraph, j) for j, section in enumerate(found) for sentence, paragraph in section]
     sizes = np.array([len(section) for section in found], dtype=np.int64)
     dropped["eligible"] += len(rows)
@@ -172,6 +179,7 @@ def _eligible(kept: list[KeptSection], rules: TripletRules, dropped: Counter[str
         np.array([sentence.position for sentence, _, _ in rows], dtype=np.int64),
         np.array([j for _, _, j in rows], dtype=np.int64),
         np.array([paragraph for _, paragraph, _ in rows], dtype=np.int64),
+        np.array([sentence.opens_paragraph for sentence, _, _ in rows], dtype=bool),
         np.cumsum(sizes) - sizes,
         sizes,
     )
@@ -179,14 +187,17 @@ def _eligible(kept: list[KeptSection], rules: TripletRules, dropped: Counter[str
 
 def _pairs(pool: _Eligible, farthest: int) -> tuple[Indices, Indices]:
     """Rule (i): indices u < v of one section whose paragraphs are 1…farthest apart, in article order."""
-    firsts, seconds = [], []
-    for step in range(1, farthest + 1):  # one eligible sentence a paragraph: no pair is further apart in the list
-        u = np.arange(max(len(pool.sections) - step, 0))
-        v = u + step
-        distance = pool.paragraphs[v] - pool.paragraphs[u]
-        fits = (pool.sections[u] == pool.sections[v]) & (distance >= 1) & (distance <= farthest)
-        firsts.append(u[fits])
-        seconds.append(v[fits])
+    firsts, seconds = [np.empty(0, np.int64)], [np.empty(0, np.int64)]
+    near = np.arange(len(pool.sections))
+    for step in range(1, len(pool.sections)):
+        near = near[near + step < len(pool.sections)]
+        distance = pool.paragraphs[near + step] - pool.paragraphs[near]
+        inside = (pool.sections[near] == pool.sections[near + step]) & (distance <= farthest)
+        if not inside.any():  # paragraphs only grow: nor is any pair further apart in the list
+            break
+        near, distance = near[inside], distance[inside]
+        firsts.append(near[distance >= 1])
+        seconds.append(near[distance >= 1] + step)
     u, v = np.concatenate(firsts), np.concatenate(seconds)
     order = np.lexsort((v, u))
     return u[order], v[order]

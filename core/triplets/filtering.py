@@ -59,14 +59,16 @@ def length_rule(sentence: Sentence, rules: SectionRules) -> str:
     return "too_long" if tokens > rules.max_tokens else ""
 
 
-def eligible(section: KeptSection, rules: SectionRules, dropped: Counter[str]) -> list[tuple[Sentence, int]]:
-    """Find the opening sentences of paragraphs that pass rule (ii), each with the index of its paragraph.
+def eligible(
+    section: KeptSection, rules: SectionRules, dropped: Counter[str], *, openers_only: bool = True
+) -> list[tuple[Sentence, int]]:
+    """Find the sentences that pass rules (i) and (ii), each with the index of its paragraph.
 
-    A paragraph whose first sentence fails contributes nothing; its second sentence is not tried.
+    With ``openers_only`` a paragraph whose first sentence fails contributes nothing; its second sentence is not tried.
     """
     found: list[tuple[Sentence, int]] = []
     for sentence, paragraph in zip(section.sentences, section.paragraphs, strict=True):
-        reason = length_rule(sentence, rules) if sentence.opens_paragraph else "not_opening"
+        reason = length_rule(sentence, rules) if sentence.opens_paragraph or not openers_only else "not_opening"
         if reason:
             dropped[reason] += 1
         else:

@@ -120,10 +120,16 @@ class TripletRules(SectionRules):
         "article, or another article of the same split.",
         choices=("adjacent", "same_article", "random_article"),
     )
+    openers_only: bool = option(
+        True,
+        "Take only sentences that open a paragraph, rule (i) of the paper. Off: every sentence, so that what is "
+        "learned from looks like what is clustered; then a cap on pairs is wise.",
+        later=True,
+    )
     title_pivots: str = option(
         "first",
         "With titles, which sentences are compared with them. first: the one that opens the section, as in the paper; "
-        "all: the one that opens each of its paragraphs, about three times as many triplets.",
+        "all: every sentence that rule (i) admits, about three times as many triplets.",
         choices=("first", "all"),
         later=True,
     )

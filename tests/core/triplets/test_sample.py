@@ -158,6 +158,27 @@ def test_titles_pivot_is_the_opening_of_the_first_paragraph_only() -> None:
     assert source.sections[0].id in sampled.rows[source.split].negatives
 
 
+def test_every_sentence_instead_of_openings() -> None:
+    source = article("X", *(section(n, 2, follow=2) for n in "ABCDE"))
+    rules = TripletRules(profile="all", openers_only=False)
+    sampled = draw([source], rules)
+    by_id = {s.id: s for s in source.sentences}
+    rows = sampled.rows[source.split]
+    places = [(by_id[p], by_id[q]) for p, q in zip(rows.pivots, rows.positives, strict=True)]
+    # 3 sentences in each of 2 paragraphs: 9 pairs a section, and 8 ordered pairs of neighbouring sections.
+    assert len(places) == 9 * 8
+    assert all((p.section, abs(p.paragraph - q.paragraph)) == (q.section, 1) for p, q in places)
+    assert {id for pair in places for id in (pair[0].id, pair[1].id)} == set(by_id) - lead_ids(source)
+    capped = draw([source], TripletRules(profile="all", openers_only=False, pairs_per_section=2))
+    assert capped.counts["pairs"]["used"] == 2 * 5
+    titles = draw([source], TripletRules(profile="all", openers_only=False), kind="titles").rows[source.split]
+    assert all(by_id[p].opens_paragraph and by_id[p].paragraph == 0 for p in titles.pivots)
+
+
+def lead_ids(source: ArticleSentences) -> set[int]:
+    return {s.id for s in source.sentences if s.section == 0}
+
+
 def test_titles_with_every_paragraph_as_pivot() -> None:
     source = article("X", *(section(n, 3) for n in "ABCDE"))
     sampled = draw([source], TripletRules(profile="all", title_pivots="all"), kind="titles")
