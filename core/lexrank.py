@@ -1,0 +1,85 @@
+"""LexRank: the sentences of a document by how central they are (Erkan and Radev 2004; algorithms F.8).
+
+A document is a graph of its sentences, joined where their cosine is large enough; the score of a sentence is the share
+of time that a random walk spends on it.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+from scipy import sparse
+
+from core.errors import DataError
+from core.text.stems import content_words
+from core.types import Ids, Matrix
+
+Scores = npt.NDArray[np.float64]
+
+_ITERATIONS = 1_000  # damping .85 shrinks the change by that factor, so 1e-6 takes 85 of them
+_DIGITS = 9  # scores that agree so far are tied: the rest is rounding
+
+
+def lexrank(vectors: Matrix, threshold: float = 0.1, damping: float = 0.85, tolerance: float = 1e-6) -> Scores:
+    """(n,) scores of the sentences with (n, dim) ``vectors``; they sum to 1.
+
+    An edge weighs the cosine and is kept from ``threshold`` on; every sentence is joined to itself. A sentence of zeros
+    has no edge at all: the walk goes anywhere from it, and it gets the teleport score. The iteration ends when all
+    scores together change by less than ``tolerance``. Raises :class:`DataError` for numbers that are not finite.
+    """
+    weights = _cosines(vectors)
+    n = len(weights)
+    if n == 0:
+        return np.empty(0)
+    weights[weights < threshold] = 0.0
+    degrees = weights.sum(axis=1)
+    loose = degrees == 0.0
+    steps = (weights / np.where(loose, 1.0, degrees)[:, None]).T
+    scores = np.full(n, 1.0 / n)
+    for _ in range(_ITERATIONS):
+        moved = damping * (steps @ scores + scores[loose].sum() / n) + (1.0 - damping) / n
+        change = np.abs(moved - scores).sum()
+        scores = moved
+        if change < tolerance:
+            break
+    return np.asarray(scores / scores.sum(), np.float64)
+
+
+def ranked(scores: Scores) -> Ids:
+    """(n,) positions of the sentences, the most central first; ties by position."""
+    return np.argsort(-np.round(np.asarray(scores, np.float64), _DIGITS), kind="stable").astype(np.int64)
+
+
+def tfidf_lexrank_vectors(sentences: Sequence[str]) -> sparse.csr_array:
+    """(n, words) weights of the stemmed words of a document's sentences, for the Tf-Idf LexRank of Saha et al. 2017.
+
+    A word's count is divided by the largest count in its sentence and multiplied by ln(n / (1 + df)), df counted within
+    the document; so a word of n - 1 or n sentences weighs nothing or less.
+    """
+    counts = [Counter(content_words(sentence)) for sentence in sentences]
+    found = Counter(word for words in counts for word in words)
+    columns = {word: column for column, word in enumerate(found)}
+    idf = {word: math.log(len(sentences) / (1 + df)) for word, df in found.items()}
+    data = [count / max(words.values()) * idf[word] for words in counts for word, count in words.items()]
+    places = [columns[word] for words in counts for word in words]
+    starts = np.cumsum([0, *(len(words) for words in counts)])
+    return sparse.csr_array((data, places, starts), shape=(len(sentences), len(columns)), dtype=np.float64)
+
+
+def _cosines(vectors: Matrix) -> Scores:
+    """(n, n) cosines in float64; rows of zeros have none, not even with themselves."""
+    if sparse.issparse(vectors):
+        rows = sparse.csr_array(vectors, dtype=np.float64)
+        dense = np.asarray((rows @ rows.T).todense(), np.float64)
+    else:
+        given = np.asarray(vectors, np.float64)
+        dense = given @ given.T
+    if not np.isfinite(dense).all():
+        raise DataError("A vector holds a number that is not finite, so sentences cannot be ranked.")
+    norms = np.sqrt(np.maximum(dense.diagonal(), 0.0))
+    norms[norms == 0.0] = 1.0
+    return np.asarray(dense / norms[:, None] / norms[None, :], np.float64)
