@@ -58,7 +58,8 @@ def run(args: ReproduceConfig, context: JobContext) -> dict[str, Any]:
     steps = Steps(context)
     steps.window(0.0, 0.02)
     wanted = Wanted(args.corpus, args.data, args.words, args.triplets, args.scb, args.sick)
-    work = Work(declared, profile, find_sources(context.store, wanted, steps.run), steps)
+    sources = find_sources(context.store, wanted, steps.run, needs_articles=declared.needs_articles)
+    work = Work(declared, profile, sources, steps)
     tables = [table for table in declared.tables if not args.tables or table.id in args.tables]
     missing = 0
     for table, window in zip(tables, _windows(tables), strict=True):

@@ -24,6 +24,20 @@ BETTER, SIMILAR = "better", "similar"
 
 
 @dataclass(frozen=True, slots=True)
+class CorpusData:
+    """A corpus that is imported from the data folder, unless the store has it."""
+
+    id: str
+    title: str
+    """Its name in the store."""
+    files: tuple[str, ...]
+    """Patterns of its files below the data folder."""
+    reader: str
+    settings: Settings = field(default_factory=dict)
+    """Settings of the reader."""
+
+
+@dataclass(frozen=True, slots=True)
 class TripletData:
     """A set of triplets that is sampled from the corpus."""
 
@@ -62,6 +76,8 @@ class Model:
     """False: nothing about its fit is random, so that one serves all seeds."""
     shipped: bool = False
     """The default model that comes with Themescope; nothing is fitted."""
+    corpus: str = ""
+    """Id of the corpus whose text it learns from; empty: the corpus of articles."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,12 +201,14 @@ class Paper:
     models: tuple[Model, ...]
     tables: tuple[Table, ...]
     profiles: tuple[Profile, ...]
+    corpora: tuple[CorpusData, ...] = ()
 
     def __post_init__(self) -> None:
-        for family in (self.triplets, self.benchmarks, self.models, self.tables, self.profiles):
+        for family in (self.triplets, self.benchmarks, self.models, self.tables, self.profiles, self.corpora):
             _check_unique(family)
         for model in self.models:
             _ = self.triplet_data(model.triplets) if model.triplets else None
+            _ = self.corpus_data(model.corpus) if model.corpus else None
             for part in model.parts:
                 self.model(part)
         for table in self.tables:
@@ -203,6 +221,15 @@ class Paper:
     def model(self, id: str) -> Model:
         """The model of that id."""
         return _by_id(self.models, id, f"model of {self.id}")
+
+    @property
+    def needs_articles(self) -> bool:
+        """Whether anything is drawn from a corpus of articles with sections."""
+        return bool(self.triplets or self.benchmarks)
+
+    def corpus_data(self, id: str) -> CorpusData:
+        """The corpus of that id."""
+        return _by_id(self.corpora, id, f"corpus of {self.id}")
 
     def triplet_data(self, id: str) -> TripletData:
         """The triplet set of that id."""

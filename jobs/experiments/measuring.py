@@ -174,7 +174,7 @@ def _model_words(work: Work, id: str) -> str:
 
 def _learned_from(work: Work, declared: Model, found: ModelRecord) -> list[str]:
     if not declared.triplets:
-        return [f"text of {work.sources.corpus.name}"] if found.corpus_id else []
+        return [f"text of {work.corpus(declared.corpus).name}"] if found.corpus_id else []
     files = work.sources.training_files() if work.paper.triplet_data(declared.triplets).replaceable else None
     if files:
         return [f"learned from {files[0].name}"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain, count
@@ -9,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from core.errors import ConfigError, DataError, ReadError
-from core.experiments.declarations import PAIR_WORDS, TEXT_WORDS
+from core.experiments.declarations import PAIR_WORDS, TEXT_WORDS, CorpusData
 from core.records import CorpusRecord
 from core.types import Split
 from db.store import Store
@@ -41,13 +42,31 @@ class Wanted:
 class Sources:
     """What there is to work with. Reading a part that is missing raises :class:`DataError` with what to give."""
 
-    corpus: CorpusRecord
+    articles: CorpusRecord | None
+    """The corpus of articles with sections; None where the paper needs none."""
     words: Mapping[str, str]
     """Slot → table of word vectors."""
+    data: Path | None = None
+    """The data folder."""
     triplet_files: Mapping[Split, Path] = field(default_factory=dict)
     benchmark_corpus: str = ""
     """Name of the corpus made of a published benchmark file."""
     sick: Path | None = None
+
+    @property
+    def corpus(self) -> CorpusRecord:
+        """The corpus of articles."""
+        if self.articles is None:
+            raise DataError("Name a corpus of articles with sections (--corpus).")
+        return self.articles
+
+    def files_of(self, declared: CorpusData) -> list[Path]:
+        """The files of a declared corpus in the data folder."""
+        found = [path for pattern in declared.files for path in sorted(self.data.glob(pattern))] if self.data else []
+        if not found:
+            where = f"there is none in {self.data.name!r}" if self.data else "no data folder was named"
+            raise DataError(f"{declared.title} is read from {' and '.join(declared.files)}: {where} (--data).")
+        return found
 
     def words_for(self, slot: str) -> str:
         """The word vectors of a slot."""
@@ -70,8 +89,8 @@ class Sources:
         return (found[0], found[1]) if found[0] and found[1] else None
 
 
-def find_sources(store: Store, wanted: Wanted, run: Run) -> Sources:
-    """Look everything up; what is only a file yet and has to be a corpus is imported."""
+def find_sources(store: Store, wanted: Wanted, run: Run, *, needs_articles: bool = True) -> Sources:
+    """Look everything up; articles and a benchmark that are only files yet are imported."""
     data = _data_folder(wanted.data)
     words = {TEXT_WORDS: wanted.words or _existing(data, *_TEXT_VECTORS) or _INSTALLED_WORDS}
     pair_words = _existing(data, *_PAIR_VECTORS) or wanted.words
@@ -79,8 +98,9 @@ def find_sources(store: Store, wanted: Wanted, run: Run) -> Sources:
         words[PAIR_WORDS] = pair_words
     sick = wanted.sick or _existing(data, "sick")
     return Sources(
-        corpus=_corpus(store, wanted, data, run),
+        articles=_corpus(store, wanted, data, run) if needs_articles else None,
         words=words,
+        data=data,
         triplet_files=triplet_files(Path(wanted.triplets)) if wanted.triplets else {},
         benchmark_corpus=_benchmark_corpus(store, wanted.scb, run),
         sick=Path(sick) if sick else None,
@@ -107,8 +127,18 @@ def triplet_files(path: Path) -> dict[Split, Path]:
     return found
 
 
-def corpus_of(store: Store, run: Run, files: Sequence[Path], name: str, reader: str = "") -> str:
-    """The name of the corpus made of exactly these files; imported as ``name`` (numbered if taken) if not there."""
+def corpus_of(
+    store: Store,
+    run: Run,
+    files: Sequence[Path],
+    name: str,
+    reader: str = "",
+    settings: Mapping[str, Any] | None = None,
+) -> str:
+    """The name of the corpus made of exactly these files, and by ``settings`` of the reader if those are given.
+
+    Imported as ``name`` (numbered if taken) if it is not there.
+    """
     for path in files:
         if not path.is_file():
             raise ReadError(path, "this file does not exist.")
@@ -117,12 +147,15 @@ def corpus_of(store: Store, run: Run, files: Sequence[Path], name: str, reader: 
         ready = r.corpora.list()
     for corpus in ready:
         same = sorted(corpus.report.get("file_digests", ())) == digests
-        if same and (not reader or corpus.report.get("readers") == [reader]):
+        same = same and (not reader or corpus.report.get("readers") == [reader])
+        if same and (settings is None or corpus.report.get("settings") == settings):
             return corpus.name
     # A name that only an unfinished import holds is ours to finish.
     taken = {corpus.name for corpus in ready}
     free = next(n for n in chain([name], (f"{name} {i}" for i in count(2))) if n not in taken)
-    args = {"files": [str(path.absolute()) for path in files], "corpus": free, "reader": reader}
+    args: dict[str, Any] = {"files": [str(path.absolute()) for path in files], "corpus": free, "reader": reader}
+    if settings:
+        args["settings_json"] = json.dumps(settings, sort_keys=True)
     return str(run("import-corpus", args)["corpus"])
 
 

@@ -8,11 +8,12 @@ from typing import Any, TypeVar
 
 from core.config import digest_of
 from core.errors import Cancelled, DataError, StoreError, ThemescopeError
-from core.experiments.declarations import Model, Paper, Profile, TripletData
-from core.records import BenchmarkRecord, ModelRecord, TripletSetRecord
+from core.experiments.declarations import CorpusData, Model, Paper, Profile, TripletData
+from core.records import BenchmarkRecord, CorpusRecord, ModelRecord, TripletSetRecord
 from core.types import Split
+from jobs.articles import ready_corpus
 from jobs.demo import shipped_models
-from jobs.experiments.sources import Sources
+from jobs.experiments.sources import Sources, corpus_of
 from jobs.experiments.steps import Steps
 
 T = TypeVar("T")
@@ -25,6 +26,12 @@ class Work:
         self.paper, self.profile, self.sources, self.steps = paper, profile, sources, steps
         self.store = steps.context.store
         self._made: dict[tuple[str, str, int], Any] = {}
+
+    def corpus(self, id: str) -> CorpusRecord:
+        """The declared corpus of that id; "" is that of articles."""
+        if not id:
+            return self.sources.corpus
+        return self._once(("corpus", id, 0), lambda: self._corpus(self.paper.corpus_data(id)))
 
     def triplet_set(self, id: str) -> TripletSetRecord:
         """The set of that id, sampled from the corpus; articles of a published benchmark are kept out."""
@@ -53,6 +60,11 @@ class Work:
         if isinstance(found, ThemescopeError):
             raise found
         return found
+
+    def _corpus(self, data: CorpusData) -> CorpusRecord:
+        files = self.sources.files_of(data)
+        name = corpus_of(self.store, self.steps.run, files, data.title, data.reader, data.settings)
+        return ready_corpus(self.store, name)
 
     def _triplet_set(self, data: TripletData) -> TripletSetRecord:
         args: dict[str, Any] = {
@@ -106,7 +118,7 @@ class Work:
         if model.triplets:
             files = self.sources.training_files() if self.paper.triplet_data(model.triplets).replaceable else None
             return {"files": list(map(str, files))} if files else {"triplets": self.triplet_set(model.triplets).name}
-        return {"corpus": self.sources.corpus.name} if "needs-sentences" in tags else {}
+        return {"corpus": self.corpus(model.corpus).name} if "needs-sentences" in tags else {}
 
 
 def _shipped() -> tuple[str, dict[str, Any]]:
