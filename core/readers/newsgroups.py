@@ -90,10 +90,12 @@ class Newsgroups:
 
     def _article(self, path: Path, message: _Message) -> Article | None:
         fields, text = header_and_text(message.text)
-        if not self.config.signatures:
-            text = without_signature(text)
+        # In this order a reply below a quotation is not taken for a signature, and the counts come closer to the
+        # published ones (21,826 labelled sentences against 21,592; published 22,374).
         if not self.config.quotations:
             text = without_quotations(text)
+        if not self.config.signatures:
+            text = without_signature(text)
         subject, name = fields.get("subject", ""), "/".join(part for part in (message.group, message.number) if part)
         title = f"{subject} ({name})" if subject else name
         outline = Outline(title, source=path.name, topic=message.group, part=message.part)

@@ -34,7 +34,7 @@ _FIELD = re.compile(r"<(TITLE|DATELINE|AUTHOR|BODY)>(.*?)</\1>", re.S)
 _CONTROL = re.compile(r"&#\d+;|[\x00-\x09\x0b-\x1f\x7f]")
 _ENTITIES = {"&lt;": "<", "&gt;": ">", "&quot;": '"', "&amp;": "&"}
 # What the agency wrote where there is no text: at the end of a story, and instead of one.
-_FILLER = re.compile(r"\breuters?\s*\Z|\bblah blah blah\.", re.I)
+_FILLER = re.compile(r"\breuters?\s*\Z|\bblah blah blah\.|\*{4,}", re.I)
 _BLANK = re.compile(r"\n[ ]*\n")
 _INDENTED = re.compile(r"\n(?:[ ]*\n|[ ]{2,})")
 

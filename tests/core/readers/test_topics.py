@@ -67,7 +67,7 @@ class TestReuters:
         stories = [story(1, ["earn"], brief), story(2, ["earn"], table), story(3, ["earn"], " \n")]
         articles, skipped = read("reuters-sgml", write(tmp_path, "a.sgm", reuters(*stories)))
         assert [a.title for a in articles] == ["QTLY DIV UP (Reuters 1)", "Reuters 2"] and skipped == {"no text": 1}
-        assert texts(articles[0]) == {"": ["QTLY DIV UP ******"]}
+        assert texts(articles[0]) == {"": ["QTLY DIV UP"]}
         assert texts(articles[1]) == {"": ["FED REPORT Reserves.....644"]}
 
     @pytest.mark.parametrize(
@@ -208,7 +208,7 @@ class TestNewsgroups:
             assert {a.part for a in articles} == {part}
         assert set(skipped) == {"no text left"}
         assert len(titles) == sum(c.total() for c in counts.values()) == 7_781 - skipped["no text left"]
-        assert counts["train"].total() + counts["test"].total() > 7_400
+        assert counts["train"].total() + counts["test"].total() > 7_700
         assert set(counts["train"]) == set(counts["test"]) == set(PAPER_GROUPS)
 
 
