@@ -144,23 +144,29 @@ class IntervalRow:
 
     label: str
     value: float
-    low: float
-    high: float
+    low: float | None
+    """None, together with ``high``, where there is no interval."""
+    high: float | None
     colour: int = 0
 
 
-def interval_figure(rows: Sequence[IntervalRow], unit: str, tones: Tones, chance: float | None = None) -> go.Figure:
-    """Dots with their intervals, best at the top, the numbers at the right; a dotted line where ``chance`` lies."""
-    ordered = sorted(rows, key=lambda row: row.value)
-    figure = go.Figure([_interval(row, tones) for row in ordered])
-    for row in ordered:
+def interval_figure(
+    rows: Sequence[IntervalRow], unit: str, tones: Tones, chance: float | None = None, *, sort: bool = True
+) -> go.Figure:
+    """Dots with their intervals, the numbers at the right; a dotted line where ``chance`` lies.
+
+    The best stands at the top, or, without ``sort``, the first.
+    """
+    ordered = sorted(rows, key=lambda row: row.value) if sort else [*reversed(rows)]
+    figure = go.Figure([_interval(row, place, tones) for place, row in enumerate(ordered)])
+    for place, row in enumerate(ordered):
         figure.add_annotation(
             text=figure_text(interval(row.value, row.low, row.high)),
             x=1,
             xref="paper",
             xanchor="left",
             xshift=8,
-            y=figure_text(row.label, _LABEL),
+            y=place,
             showarrow=False,
             font={"color": tones.ink, "size": 12.5},
         )
@@ -185,24 +191,28 @@ def interval_figure(rows: Sequence[IntervalRow], unit: str, tones: Tones, chance
         automargin=True,
         showgrid=False,
         tickfont={"color": tones.ink, "size": 13},
-        categoryorder="array",
-        categoryarray=[figure_text(r.label, _LABEL) for r in ordered],
+        tickmode="array",
+        tickvals=np.arange(len(ordered)),  # numbers, because two rows may have the same label
+        ticktext=[figure_text(r.label, _LABEL) for r in ordered],
+        range=[-0.6, len(ordered) - 0.4],
+        zeroline=False,
     )
     return figure
 
 
-def _interval(row: IntervalRow, tones: Tones) -> go.Scatter:
+def _interval(row: IntervalRow, place: int, tones: Tones) -> go.Scatter:
     label = figure_text(row.label, _LABEL)
+    low, high = (row.value if bound is None else bound for bound in (row.low, row.high))
     return go.Scatter(
         x=[row.value],
-        y=[label],
+        y=[place],
         mode="markers",
         marker={"color": tones.colour(row.colour), "symbol": tones.symbol(row.colour), "size": 10},
         error_x={
             "type": "data",
             "symmetric": False,
-            "array": [row.high - row.value],
-            "arrayminus": [row.value - row.low],
+            "array": [high - row.value],
+            "arrayminus": [row.value - low],
             "thickness": 1.6,
             "width": 4,
         },

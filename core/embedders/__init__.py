@@ -56,7 +56,7 @@ REGISTRY = Registry(
             source=f"{_ED18}, section 3.2 (triplets-sen)",
             factory=_TRIPLET_NET,
             config=_TRIPLET_CONFIG,
-            tags=frozenset({"needs-triplets"}),
+            tags=frozenset({"needs-triplets", "attention"}),
         ),
         Card(
             id="triplets-titles",
@@ -65,7 +65,7 @@ REGISTRY = Registry(
             source=f"{_ED18}, section 3.2 (triplets-titles)",
             factory=_TRIPLET_NET,
             config=_TRIPLET_CONFIG,
-            tags=frozenset({"needs-triplets", "titles"}),
+            tags=frozenset({"needs-triplets", "titles", "attention"}),
         ),
         Card(
             id="triplets-sen-titles",
@@ -74,7 +74,7 @@ REGISTRY = Registry(
             source=f"{_ED18}, section 3.2 (triplets-sen-titles); unit halves: this project",
             factory="core.embedders.joined:JoinedNets",
             config="core.embedders.joined:JoinedConfig",
-            tags=frozenset({"needs-models"}),
+            tags=frozenset({"needs-models", "attention"}),
         ),
         Card(
             id="triplets-sen-same-art",
@@ -84,7 +84,7 @@ REGISTRY = Registry(
             source=f"{_ED18}, section 4 (triplets-sen-same-art)",
             factory=_TRIPLET_NET,
             config=_TRIPLET_CONFIG,
-            tags=frozenset({"needs-triplets", "third:same_article"}),
+            tags=frozenset({"needs-triplets", "attention", "third:same_article"}),
         ),
         Card(
             id="triplets-sen-rand-art",
@@ -94,7 +94,7 @@ REGISTRY = Registry(
             source=f"{_ED18}, section 4 (triplets-sen-rand-art)",
             factory=_TRIPLET_NET,
             config=_TRIPLET_CONFIG,
-            tags=frozenset({"needs-triplets", "third:random_article"}),
+            tags=frozenset({"needs-triplets", "attention", "third:random_article"}),
         ),
     ],
 )

@@ -29,7 +29,7 @@ from core.embedders.triplet_config import TripletNetConfig
 from core.embedders.triplet_net import DISTANCES, TripletNet
 from core.errors import ArtifactError, ConfigError, DataError
 from core.protocols import Report
-from core.text.word_vectors import WordVectors
+from core.text.word_vectors import Float32, WordVectors
 from core.types import Corpus, Sentence, Vectors
 
 _HALVES = ("sentences", "titles")
@@ -85,10 +85,20 @@ class JoinedNets:
 
     def embed(self, sentences: Sequence[Sentence]) -> Vectors:
         """(n, width of both) vectors; a sentence without tokens is the zero vector."""
-        halves = [np.asarray(net.embed(sentences)) for net in self._fitted()]
-        if self.config.unit_halves:
-            halves = [_unit(half) for half in halves]
-        return np.concatenate(halves, axis=1)
+        return self._side_by_side([net.embed(sentences) for net in self._fitted()])
+
+    def embed_words(self, sentences: Sequence[Sequence[str]]) -> Vectors:
+        """(n, width of both) vectors of sentences that are lists of words already."""
+        return self._side_by_side([net.embed_words(sentences) for net in self._fitted()])
+
+    def attention(self, sentences: Sequence[Sequence[str]]) -> dict[str, list[Float32]]:
+        """The weights of either network, see :class:`core.embedders.attention.Attending`."""
+        named = zip(_HALVES, self._fitted(), strict=True)
+        return {half: weights for half, net in named for weights in net.attention(sentences).values()}
+
+    def _side_by_side(self, vectors: Sequence[Vectors]) -> Vectors:
+        halves = [np.asarray(half) for half in vectors]
+        return np.concatenate([_unit(half) for half in halves] if self.config.unit_halves else halves, axis=1)
 
     def distances(self, a: Vectors, b: Vectors) -> npt.NDArray[np.float32]:
         """(n,) distances of the kind both networks were trained with, or 1 − cosine where they differ."""

@@ -6,7 +6,8 @@ they were rounded for training, so that it embeds elsewhere as it did here.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
@@ -27,7 +28,8 @@ from core.embedders.storage import (
 from core.embedders.triplet_config import TripletNetConfig
 from core.errors import ArtifactError, DataError
 from core.protocols import Report
-from core.text.word_vectors import Storage, TokenIds, WordVectors, load_word_vectors, token_ids
+from core.text.tokens import tokenize
+from core.text.word_vectors import Float32, Storage, TokenIds, WordVectors, load_word_vectors, word_ids
 from core.types import Corpus, Sentence, Split, TripletTexts, Vectors
 
 if TYPE_CHECKING:
@@ -35,6 +37,8 @@ if TYPE_CHECKING:
     from core.networks.bilstm_attention import BiLstmAttention
     from core.networks.inference import Precision
 
+NETWORK = "network"
+"""What the one network of this method is called where a method may have several."""
 _WEIGHTS, _TRAINING = "network.safetensors", "training.json"
 _BLOCK = 4_096  # sentences tokenised at once
 _CELLS = 4_096  # tokens encoded at once
@@ -83,15 +87,30 @@ class TripletNet:
 
     def embed(self, sentences: Sequence[Sentence]) -> Vectors:
         """(n, 2·hidden) vectors; a sentence without tokens is the zero vector."""
+        return self._encoded(len(sentences), (tokenize(s.text) for s in sentences))
+
+    def embed_words(self, sentences: Sequence[Sequence[str]]) -> Vectors:
+        """(n, 2·hidden) vectors of sentences that are lists of words already."""
+        return self._encoded(len(sentences), iter(sentences))
+
+    def attention(self, sentences: Sequence[Sequence[str]]) -> dict[str, list[Float32]]:
+        """The weight of every word of every sentence, see :class:`core.embedders.attention.Attending`."""
+        from core.networks.attention import attention_weights
+        from core.networks.device import pick_device, thread_count
+
+        vectors, net = self._fitted()
+        with thread_count(self.config.threads):
+            return {NETWORK: attention_weights(net.to(pick_device(self.config.device)), word_ids(sentences, vectors))}
+
+    def _encoded(self, count: int, sentences: Iterator[Sequence[str]]) -> Vectors:
         from core.networks.device import thread_count
 
         vectors, net = self._fitted()
-        out = np.zeros((len(sentences), net.width), np.float32)
+        out = np.zeros((count, net.width), np.float32)
         with thread_count(self.config.threads):
             encode = self._encoder(net)
-            for start in range(0, len(sentences), _BLOCK):
-                block = sentences[start : start + _BLOCK]
-                out[start : start + len(block)] = encode(token_ids((s.text for s in block), vectors))
+            for start in range(0, count, _BLOCK):
+                out[start : start + _BLOCK] = encode(word_ids(islice(sentences, _BLOCK), vectors))
         return distances.bounded_rows(out, self.config.norm_bound)
 
     def _encoder(self, net: BiLstmAttention) -> Callable[[TokenIds], npt.NDArray[np.float32]]:

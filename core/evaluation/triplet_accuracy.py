@@ -46,8 +46,13 @@ def accuracy_of_margins(margins: npt.ArrayLike, groups: Ids | None = None, seed:
     found = np.asarray(margins, dtype=np.float32)
     if np.isnan(found).any():
         raise DataError("A triplet has a distance that is not a number, so its accuracy is not defined.")
-    correct = (0.5 + 0.5 * np.sign(found)).astype(np.float32)
+    correct = correctness(found)
     return TripletAccuracy(correct, found, bootstrap_mean(correct, groups, seed=seed))
+
+
+def correctness(margins: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:
+    """(n,) 1 where a margin is above 0, 0 where it is below, ½ for an exact tie."""
+    return (0.5 + 0.5 * np.sign(margins)).astype(np.float32)
 
 
 def triplet_accuracy(

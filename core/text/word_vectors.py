@@ -204,11 +204,16 @@ class WordLookup(Protocol):
 
 def token_ids(texts: Iterable[str], vectors: WordLookup, *, unknown: bool = True) -> TokenIds:
     """Tokenise ``texts`` once. ``unknown`` False leaves out the words that ``vectors`` does not have."""
+    return word_ids((tokenize(text) for text in texts), vectors, unknown=unknown)
+
+
+def word_ids(sentences: Iterable[Sequence[str]], vectors: WordLookup, *, unknown: bool = True) -> TokenIds:
+    """The same for ``sentences`` that are lists of words already."""
     index: dict[str, int] = {}
     ids: list[int] = []
     starts = [0]
-    for text in texts:
-        ids.extend([index.setdefault(token, len(index)) for token in tokenize(text)])
+    for words in sentences:
+        ids.extend([index.setdefault(word, len(index)) for word in words])
         starts.append(len(ids))
     flat, bounds = np.asarray(ids, np.int32), np.asarray(starts, np.int64)
     table, known = vectors.of_words(list(index))

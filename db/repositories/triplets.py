@@ -10,10 +10,11 @@ import numpy as np
 import sqlalchemy as sa
 
 from core.errors import DataError
-from core.records import Json, TripletCard, TripletRows, TripletSetRecord
+from core.records import Json, TripletCard, TripletRows, TripletSections, TripletSetRecord
 from core.types import Ids, Split, TripletTexts
 from db import tables as t
 from db.repositories.base import Repository
+from db.repositories.triplet_sections import section_titles
 from db.repositories.triplet_texts import TripletReader
 from db.sql import SPLITS, bulk_insert, contains, id_chunks, id_columns, now, within
 
@@ -102,6 +103,16 @@ class Triplets(Repository):
         For the kind "titles", positive and negative are the article's title and the section's, with a space between.
         """
         return TripletReader(self.connection).texts(self.get(set_id).kind, self.rows(set_id, split, limit))
+
+    def sections(self, set_id: int, split: Split) -> TripletSections:
+        """The titles of the two sections of every triplet of a split, row for row as :meth:`rows`."""
+        return section_titles(self.connection, self.get(set_id).kind, self.rows(set_id, split))
+
+    def ids(self, set_id: int, split: Split | None = None, search: str = "") -> Ids:
+        """Ids of all triplets that :meth:`page` would page through, in its order."""
+        query = self._chosen(sa.select(t.triplet.c.id), set_id, split, search)
+        (found,) = id_columns(self.connection.execute(query.order_by(t.triplet.c.split, t.triplet.c.id)), 1)
+        return found
 
     def count(self, set_id: int, split: Split | None = None, search: str = "") -> int:
         """How many triplets :meth:`page` would page through."""

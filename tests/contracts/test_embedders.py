@@ -11,6 +11,7 @@ from scipy import sparse
 from core.config import config_from_dict
 from core.embedders import REGISTRY
 from core.embedders.artifact import load_embedder, save_embedder
+from core.embedders.attention import Attending
 from core.errors import ArtifactError, ThemescopeError
 from core.protocols import Embedder, Silent
 from core.types import Corpus, Sentence, Split, TripletTexts
@@ -72,6 +73,11 @@ def dense(x):
 def test_it_keeps_the_protocol_and_names_its_source(card, fitted):
     assert isinstance(fitted[card.id], Embedder)
     assert card.source and card.summary
+
+
+@every
+def test_it_shows_its_attention_where_its_card_says_so(card, fitted):
+    assert isinstance(fitted[card.id], Attending) == ("attention" in card.tags)
 
 
 @every

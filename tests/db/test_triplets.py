@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+import sqlalchemy as sa
 
 from core.errors import DataError, DuplicateNameError, UnknownNameError
 from core.records import TripletRows, TripletSetRecord
@@ -122,6 +123,49 @@ class TestRows:
             assert (card.pivot, card.positive) == ("Article 0 1.0.0.", "Article 0 Heading 1")
             assert (card.pivot_section, card.negative_section) == ("Heading 1", "Heading 2")
             assert (card.positive_id, card.negative_id) == (first.id, second.id)
+
+
+class TestSections:
+    @pytest.mark.parametrize("kind", ["sentences", "titles"])
+    def test_equal_to_what_cards_say(self, store: Store, kind: str) -> None:
+        corpus = add_corpus(store)
+        random = np.random.default_rng(0)
+        listed = [s for article in sentences_of(store, corpus.id) for s in article]
+        with store.writing() as w:
+            sections = [s.id for a in w.corpora.articles(corpus.id) for s in w.corpora.sections(a.id)]
+            others = sections if kind == "titles" else [s.id for s in listed]
+            pivots = [listed[i] for i in random.integers(len(listed), size=40)]
+            new = [(s.article_id, s.id, *random.choice(others, 2).tolist()) for s in pivots]
+            made = w.triplets.create(corpus.id, kind, kind, {}, 0, kind)
+            w.triplets.add(made.id, Split.TEST, rows(*new))
+        with store.reading() as r:
+            found = r.triplets.sections(made.id, Split.TEST)
+            cards = r.triplets.cards(found.ids)
+            assert [found.titles[i] for i in found.own] == [c.pivot_section for c in cards]
+            assert [found.titles[i] for i in found.other] == [c.negative_section for c in cards]
+            assert found.articles.tolist() == [c.article_id for c in cards]
+            assert sorted(found.titles) == ["", "Heading 1", "Heading 2"]
+            none = r.triplets.sections(made.id, Split.TRAIN)
+            assert len(none.ids) == len(none.own) == len(none.other) == 0
+
+    def test_ids_are_those_of_the_pages(self, store: Store) -> None:
+        made = add_set(store)
+        with store.reading() as r:
+            assert r.triplets.ids(made.id).tolist() == [c.id for c in r.triplets.page(made.id)]
+            assert len(r.triplets.ids(made.id, Split.VALIDATION)) == 0
+            assert len(r.triplets.ids(made.id, Split.TRAIN, "1.0.0")) == 1
+
+    def test_no_statement_for_each_triplet(self, sqlite_store: Store) -> None:
+        made = add_set(sqlite_store)
+        n = 30_000
+        with sqlite_store.writing() as w:
+            columns = [np.resize(np.arange(1, 6), n) for _ in range(5)]
+            w.triplets.add(made.id, Split.VALIDATION, TripletRows(*columns))
+        with sqlite_store.reading() as r:
+            said: list[str] = []
+            sa.event.listen(r.triplets.connection, "before_cursor_execute", lambda *a: said.append(a[2]))
+            assert len(r.triplets.sections(made.id, Split.VALIDATION).ids) == n
+            assert len([s for s in said if s.startswith("SELECT")]) == 4
 
 
 class TestCards:

@@ -36,6 +36,7 @@ def fill(store: Store) -> None:
             digest="e1",
             model_id=model.id,
             triplet_set_id=triplets.id,
+            config={"split": "test"},
             scores=[ScoreRecord(0, None, "triplet accuracy", 0.75, 0.6, 0.9, 3)],
             margins={Split.TEST: (rows.ids, np.array([0.5, -0.25, 0.0, 1.0], dtype=np.float32))},
         )

@@ -21,7 +21,7 @@ from webapp.components.guard import BROKEN
 PAGES = ("home", "corpora", "triplets", "train", "map", "compare", "jobs")
 VIEWS = {
     "corpora": ("Read", "All corpora", "Import"),
-    "triplets": ("Look", "All sets", "Build a set"),
+    "triplets": ("Look", "Margins", "Sections confused", "All sets", "Build a set"),
     "train": ("New model", "Models"),
     "compare": ("Clustering", "Triplet accuracy", "Build a benchmark"),
 }
@@ -280,7 +280,7 @@ def test_triplets_in_view_leave_as_a_table_that_can_be_evaluated(filled_store: S
     with filled_store.reading() as r:
         chosen = r.triplets.by_name(SET)
         (run,) = r.runs.list(kind="triplets")
-    rows = list(csv.DictReader(io.StringIO(triplets.export((chosen.id, Split.TEST, ""), {MODEL: run}, chosen))))
+    rows = list(csv.DictReader(io.StringIO(triplets.export(triplets.everything(chosen, Split.TEST, ""), {MODEL: run}))))
     assert len(rows) == 4
     assert [float(row[f"margin of {MODEL}"]) for row in rows] == [0.5, -0.25, 0.0, 1.0]
     assert rows[0]["Sentence1"].startswith("Danube")

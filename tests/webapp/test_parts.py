@@ -129,10 +129,14 @@ def test_intervals_are_drawn_best_first_with_the_floor_apart() -> None:
     floor = replace(rows[0], label="<b>random</b>", value=0.0, low=0.0, high=0.0, colour=-1)
     shades = THEMES["light"]
     figure = interval_figure([*rows, floor], "AMI", shades, chance=0.5)
-    assert list(figure.layout.yaxis.categoryarray) == ["&lt;b&gt;random&lt;/b&gt;", "b", "a"]
+    assert list(figure.layout.yaxis.ticktext) == ["&lt;b&gt;random&lt;/b&gt;", "b", "a"]
     assert [trace.marker.color for trace in figure.data] == [shades.other, shades.colour(2), shades.colour(0)]
     written = [note.text for note in figure.layout.annotations]
     assert written == [".000 [.000, .000]", ".200 [.100, .400]", ".300 [.200, .350]", "chance"]
+    given = interval_figure([rows[0], replace(rows[1], low=None, high=None), rows[0]], "AMI", shades, sort=False)
+    assert list(given.layout.yaxis.ticktext) == ["b", "a", "b"]
+    assert [trace.y[0] for trace in given.data] == [0, 1, 2]
+    assert given.layout.annotations[1].text == ".300"
 
 
 def test_a_curve_has_its_points_and_its_last_value() -> None:
@@ -208,7 +212,7 @@ def test_pages_import_nothing_heavy() -> None:
     code = (
         "import sys, webapp.queries, webapp.components.atlas, webapp.components.benchmarking, "
         "webapp.components.board, webapp.components.drawing, webapp.components.importing, "
-        "webapp.components.training, webapp.components.triplets; "
+        "webapp.components.training, webapp.components.triplets, webapp.components.section_pairs; "
         "print([m for m in ('torch', 'umap', 'numba', 'gensim', 'sklearn') if m in sys.modules])"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

@@ -132,8 +132,7 @@ def _chart(scored: Sequence[Row], metric: Card) -> None:
 
 
 def _line(label: str, score: ScoreRecord, colour: int = 0) -> IntervalRow:
-    low, high = (score.value if bound is None else bound for bound in (score.low, score.high))
-    return IntervalRow(label, score.value, low, high, colour)
+    return IntervalRow(label, score.value, score.low, score.high, colour)
 
 
 def with_interval(score: ScoreRecord | None) -> str:

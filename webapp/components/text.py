@@ -67,6 +67,11 @@ def score(value: float) -> str:
     return ".000" if text == "-0.000" else text.replace("0.", ".", 1) if text.lstrip("-").startswith("0.") else text
 
 
+def signed(value: float) -> str:
+    """Write ``+1.24``, ``−0.0024``: a real minus sign, three digits that count."""
+    return f"{value:+.3g}".replace("-", "−")
+
+
 def interval(value: float, low: float | None, high: float | None) -> str:
     """Write ``.312 [.290, .334]``; the value alone where there is no interval."""
     return score(value) if low is None or high is None else f"{score(value)} [{score(low)}, {score(high)}]"

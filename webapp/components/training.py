@@ -20,7 +20,7 @@ from webapp.components.choose import COUNTED, by_name, clickable, nothing
 from webapp.components.comparing import HEADLINE, clusterer_title, with_interval
 from webapp.components.jobs import curves, submit
 from webapp.components.text import ago, count, duration, plain, score, words
-from webapp.components.triplets import split_count
+from webapp.components.triplet_sets import split_count
 from webapp.forms import checked, config_fields
 
 

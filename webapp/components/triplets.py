@@ -2,59 +2,112 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 
 import pandas as pd
 import streamlit as st
 
-from core.records import CorpusRecord, RunRecord, TripletCard, TripletSetRecord
+from core.records import RunRecord, TripletCard, TripletSetRecord
 from core.sheets.writing import csv_text
-from core.triplets.rules import TripletRules
 from core.types import Split
-from webapp import queries
-from webapp.components import facts
-from webapp.components.choose import COUNTED, by_name, clickable
-from webapp.components.jobs import submit
-from webapp.components.text import ago, count, plain, shorten, words
-from webapp.forms import checked, config_fields
+from webapp import queries, triplet_queries
+from webapp.components import narrowing, triplet_sets, word_reading
+from webapp.components.narrowing import Narrowing
+from webapp.components.text import plain, shorten, signed
 
 _PAGE = 50
 _EXPORTED = 10_000
-_KINDS = {"sentences": "Sentences (triplets-sen)", "titles": "Section titles (triplets-titles)"}
+
+
+@dataclass(frozen=True, slots=True)
+class Listing:
+    """The triplets in view: how many, pages of them, and a key that tells listings apart."""
+
+    key: str
+    total: int
+    page: Callable[[int, int], list[TripletCard]]
+    """Offset and limit → cards."""
 
 
 def browse(sets: Sequence[TripletSetRecord]) -> None:
     """One triplet large, its neighbours in a table below; J and K move."""
     left, middle, right = st.columns([4, 4, 4], vertical_alignment="bottom")
     with left:
-        chosen = by_name("Triplet set", sets, "set", lambda s: s.name)
-    splits = ["all", *(s.value for s in Split)]
-    split = middle.segmented_control(
-        "Split", splits, default="all", required=True, key="split", bind="query-params", help="Decided by article title"
-    )
+        chosen = triplet_sets.choose(sets)
+    narrowed = narrowing.from_address(triplet_queries.evaluations(chosen))
+    with middle:
+        split = _split(narrowed)
     search = right.text_input(
         "Find", key="words", bind="query-params", placeholder="a word or an article", icon=":material/search:"
-    )
-    where = (chosen.id, None if split == "all" else Split(split), search.strip())
-    state = f"triplet-{where}"
-    at: int = st.session_state.setdefault(state, 0)
-    cards, total = queries.triplet_page(*where, at // _PAGE * _PAGE, _PAGE, chosen.created)
-    if not cards:
+    ).strip()
+    if narrowed is None:
+        listing = everything(chosen, split, search)
+    else:
+        listing = narrowed_to(narrowed, chosen, search)
+        _told(narrowed)
+    if not listing.total:
         st.info("No triplet matches. Choose another split or search for something else.", icon=":material/info:")
         return
+    _one_by_one(listing, chosen)
+
+
+def _split(narrowed: Narrowing | None) -> Split | None:
+    """The split that is asked for; None: all. An evaluation has one of its own."""
+    about = "Decided by article title"
+    if narrowed is not None:
+        st.segmented_control("Split", [narrowed.evaluation.split.value], disabled=True, help=about)
+        return narrowed.evaluation.split
+    splits = ["all", *(s.value for s in Split)]
+    split = st.segmented_control(
+        "Split", splits, default="all", required=True, key="split", bind="query-params", help=about
+    )
+    return None if split == "all" else Split(split)
+
+
+def _told(narrowed: Narrowing) -> None:
+    """What is in view, and the way back to everything."""
+    with st.container(horizontal=True, vertical_alignment="center"):
+        st.markdown(f"Only {narrowed.words()}")
+        st.button("Show all", icon=":material/close:", on_click=narrowing.put_into_address, args=(None,))
+
+
+def everything(chosen: TripletSetRecord, split: Split | None, search: str) -> Listing:
+    """All triplets of a split (None: of all), in their order."""
+
+    def page(offset: int, limit: int) -> list[TripletCard]:
+        return queries.triplet_page(chosen.id, split, search, offset, limit, chosen.created)[0]
+
+    total = queries.triplet_page(chosen.id, split, search, 0, _PAGE, chosen.created)[1]
+    return Listing(f"{chosen.id}-{split}-{search}", total, page)
+
+
+def narrowed_to(wanted: Narrowing, chosen: TripletSetRecord, search: str) -> Listing:
+    """Triplets picked by their margin or sections, the most wrong first."""
+    ids = wanted.ids(chosen, search)
+    return Listing(
+        f"{wanted.key}-{search}", len(ids), lambda offset, limit: triplet_queries.cards(ids[offset : offset + limit])
+    )
+
+
+def _one_by_one(listing: Listing, chosen: TripletSetRecord) -> None:
+    state = f"triplet-{listing.key}"
+    at: int = st.session_state.setdefault(state, 0)
+    first = at // _PAGE * _PAGE
+    cards = listing.page(first, _PAGE)
     runs = newest_by_model(queries.triplet_runs(chosen.id))
-    _steps(state, at, total, lambda: export(where, runs, chosen))
+    _steps(state, at, listing.total, lambda: export(listing, runs))
     margins = queries.margins([card.id for card in cards], [run.id for run in runs.values()])
     current = cards[min(at % _PAGE, len(cards) - 1)]
     card(current, chosen.kind)
     verdicts(current, runs, margins)
-    _table(cards, runs, margins, state, at // _PAGE * _PAGE)
+    word_reading.show(current, roles(chosen.kind))
+    _table(cards, runs, margins, state, first)
 
 
-def export(where: tuple[int, Split | None, str], runs: Mapping[str, RunRecord], chosen: TripletSetRecord) -> str:
+def export(listing: Listing, runs: Mapping[str, RunRecord]) -> str:
     """The triplets in view as the CSV that ``evaluate triplets`` reads, with each model's margin behind."""
-    cards, _ = queries.triplet_page(*where, 0, _EXPORTED, chosen.created)
+    cards = listing.page(0, _EXPORTED)
     margins = queries.margins([card.id for card in cards], [run.id for run in runs.values()])
     header = ["Sentence1", "Sentence2", "Sentence3", "Article", "Section", "OtherSection", "Split"]
     return csv_text(
@@ -102,18 +155,23 @@ def card(triplet: TripletCard, kind: str) -> None:
     with st.container(horizontal=True, vertical_alignment="center"):
         st.markdown(f"**{plain(triplet.article)}**")
         st.badge(triplet.split.value, color="gray")
-    other = "Other section" if kind == "sentences" else "Another section's title"
-    same = "Same section" if kind == "sentences" else "Its section's title"
     parts = (
-        ("Pivot", triplet.pivot_section, triplet.pivot, "gray"),
-        (same, triplet.pivot_section, triplet.positive, "green"),
-        (other, triplet.negative_section, triplet.negative, "orange"),
+        (triplet.pivot_section, triplet.pivot, "gray"),
+        (triplet.pivot_section, triplet.positive, "green"),
+        (triplet.negative_section, triplet.negative, "orange"),
     )
-    for column, (role, section, text, colour) in zip(st.columns(3), parts, strict=True):
+    for column, role, (section, text, colour) in zip(st.columns(3), roles(kind), parts, strict=True):
         with column, st.container(border=True, height="stretch"):
             st.badge(role, color=colour)  # type: ignore[arg-type]
-            st.caption(plain(section) or "(no heading)")
+            st.caption(plain(narrowing.heading(section)))
             st.text(text)
+
+
+def roles(kind: str) -> tuple[str, str, str]:
+    """What the three texts of a triplet are to each other."""
+    if kind == "sentences":
+        return "Pivot", "Same section", "Other section"
+    return "Pivot", "Its section's title", "Another section's title"
 
 
 def verdicts(triplet: TripletCard, runs: Mapping[str, RunRecord], margins: Mapping[int, Mapping[int, float]]) -> None:
@@ -137,11 +195,6 @@ def _verdict(name: str, margin: float) -> None:
         icon=icon,
         help="Margin: distance to the other section minus distance to the same section, in this model's own distance",
     )
-
-
-def signed(margin: float) -> str:
-    """Write ``+1.24``, ``−0.0024``: a real minus sign, three digits that count."""
-    return f"{margin:+.3g}".replace("-", "−")
 
 
 def outcome(margin: float) -> tuple[str, str, str]:
@@ -195,71 +248,3 @@ def _table(
 
 def _column(name: str) -> str:
     return shorten(name, 24)
-
-
-def overview(sets: Sequence[TripletSetRecord], names: Mapping[int, str]) -> TripletSetRecord:
-    """Every set with what it holds; the one that was chosen."""
-    return clickable(
-        sets,
-        "set-details",
-        lambda s: s.name,
-        pd.DataFrame(
-            {
-                "Set": [s.name for s in sets],
-                "Corpus": [names.get(s.corpus_id, "") for s in sets],
-                "Kind": [s.kind for s in sets],
-                **{split.value.title(): [split_count(s, split) for s in sets] for split in Split},
-                "Seed": [s.seed for s in sets],
-                "Made": [ago(s.created) for s in sets],
-            }
-        ),
-        {split.value.title(): COUNTED for split in Split},
-    )
-
-
-def split_count(record: TripletSetRecord, split: Split) -> int:
-    """How many triplets a set has for a split."""
-    value = record.counts.get(split.value, record.counts.get("triplets", {}))
-    if isinstance(value, Mapping):
-        value = value.get("triplets", value.get(split.value, 0))
-    return int(value)
-
-
-def dropped(record: TripletSetRecord) -> None:
-    """What each rule kept out, and the rules themselves."""
-    left, right = st.columns(2, gap="medium")
-    with left:
-        st.markdown("**What the rules kept and dropped**")
-        facts.table(record.counts, ("What", "Count"), height=430)
-    with right:
-        st.markdown("**Rules**")
-        facts.table({**record.config, "seed": record.seed}, ("Rule", "Value"), height=430)
-
-
-def build(corpus: CorpusRecord) -> None:
-    """The form for a new set."""
-    kind = st.segmented_control(
-        "What should be compared?", list(_KINDS), format_func=_KINDS.__getitem__, default="sentences", required=True
-    )
-    with st.form(f"build-{corpus.id}-{kind}"):
-        left, middle, right = st.columns([2, 1, 2])
-        name = left.text_input("Name of the set", value=f"{corpus.name} {kind}")
-        seed = middle.number_input("Seed", min_value=0, value=0, step=1)
-        splits = right.multiselect("Splits", [s.value for s in Split], default=[s.value for s in Split])
-        values = config_fields(TripletRules, f"rules-{corpus.id}-{kind}")
-        st.caption(f"{plain(corpus.name)} has {count(corpus.articles, 'article')}.")
-        if not st.form_submit_button("Build the set", type="primary", icon=":material/change_history:"):
-            return
-    rules = checked(TripletRules, values)
-    if rules is None:
-        return
-    args = {
-        "corpus": corpus.name,
-        "name": name.strip(),
-        "kind": kind,
-        "rules_json": json.dumps(rules.to_dict()),
-        "seed": int(seed),
-        "splits": splits,
-    }
-    if submit("build-triplets", args, f"{words(kind)} triplets of {corpus.name}"):
-        st.rerun()

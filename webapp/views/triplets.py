@@ -1,9 +1,9 @@
-"""Triplets: inspect the weak labels that training learns from."""
+"""Triplets: inspect the weak labels that training learns from, and what each model makes of them."""
 
 import streamlit as st
 
 from webapp import queries
-from webapp.components import deleting, triplets
+from webapp.components import deleting, section_pairs, triplet_margins, triplet_sets, triplets
 from webapp.components.choose import corpus, nothing, title
 from webapp.components.jobs import watch
 from webapp.components.text import plain
@@ -15,28 +15,45 @@ title(
 )
 watch(["build-triplets", "evaluate-triplets"])
 sets = queries.triplet_sets()
-look, listing, make = st.tabs(["Look", "All sets", "Build a set"], key="view", bind="query-params", on_change="rerun")
+look, margins, pairs, listing, make = st.tabs(
+    ["Look", "Margins", "Sections confused", "All sets", "Build a set"],
+    key="view",
+    bind="query-params",
+    on_change="rerun",
+)
+
+
+def no_sets() -> None:
+    """Where there is nothing to show yet."""
+    nothing("No triplets yet.", "Open the tab “Build a set”. Triplets need a corpus whose articles have sections.")
+
+
 if look.open:
     with look:
         if sets:
             triplets.browse(sets)
         else:
-            nothing(
-                "No triplets yet.", "Open the tab “Build a set”. Triplets need a corpus whose articles have sections."
-            )
+            no_sets()
+for tab, part in ((margins, triplet_margins), (pairs, section_pairs)):
+    if tab.open:
+        with tab:
+            if sets:
+                part.show(sets)
+            else:
+                no_sets()
 if listing.open:
     with listing:
         if sets:
-            chosen_set = triplets.overview(sets, {c.id: c.name for c in queries.corpora()})
+            chosen_set = triplet_sets.overview(sets, {c.id: c.name for c in queries.corpora()})
             st.subheader(plain(chosen_set.name), anchor=False)
-            triplets.dropped(chosen_set)
+            triplet_sets.dropped(chosen_set)
             deleting.button(
                 "set", chosen_set.name, "the accuracies measured on it", lambda r: r.triplets.delete(chosen_set.id)
             )
         else:
-            nothing("No triplets yet.", "Open the tab “Build a set”.")
+            no_sets()
 if make.open:
     with make:
         chosen = corpus()
         if chosen is not None:
-            triplets.build(chosen)
+            triplet_sets.build(chosen)

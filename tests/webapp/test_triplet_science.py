@@ -1,0 +1,224 @@
+"""Triplets: margins, section pairs, and the words that a network looks at."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from core.embedders import REGISTRY
+from core.embedders.artifact import save_embedder
+from core.embedders.attention import read_triplet
+from core.protocols import Silent
+from core.records import RunRecord, TripletSetRecord
+from core.types import Corpus, Split
+from db.store import Store
+from tests.core.networks.themes import theme_triplets
+from tests.webapp.filled import MODEL, SET
+from tests.webapp.test_pages import words_of
+from webapp import triplet_queries
+from webapp.components import section_pairs, word_reading
+from webapp.components.triplets import roles
+from webapp.palette import tones
+
+Open = Callable[..., AppTest]
+NET, JOINED = "small *net*", "joined nets"
+SMALL = {"vocabulary_limit": 50, "hidden": 6, "attention": 4, "threads": 1, "device": "cpu", "epochs": 1}
+
+
+def evaluated(store: Store) -> tuple[TripletSetRecord, RunRecord]:
+    with store.reading() as r:
+        run, *_ = r.runs.list(kind="triplets")
+        return r.triplets.by_name(SET), run
+
+
+def add_evaluation(store: Store, name: str, margins: list[float], split: Split = Split.TEST) -> RunRecord:
+    """Another model with margins of its own."""
+    chosen, _ = evaluated(store)
+    with store.writing() as w:
+        model = w.models.add(
+            name=name, method="mean-vectors", config={}, seed=0, digest=name, artifact="a2", metrics={}
+        )
+        rows = w.triplets.rows(chosen.id, split)
+        return w.runs.add(
+            kind="triplets", digest=f"e {name}", model_id=model.id, triplet_set_id=chosen.id,
+            config={"split": split.value}, margins={split: (rows.ids, np.array(margins, np.float32))},
+        )  # fmt: skip
+
+
+def without_runs(store: Store) -> None:
+    with store.writing() as w:
+        for run in w.runs.list(kind="triplets"):
+            w.runs.delete(run.id)
+
+
+@pytest.fixture(scope="module")
+def nets() -> list[object]:
+    """A small network on sentences, and two of them joined."""
+    built = []
+    for seed in (1, 2):
+        net = REGISTRY.build("triplets-sen", SMALL, seed=seed)
+        triplets = {Split.TRAIN: theme_triplets(3, seed), Split.VALIDATION: theme_triplets(1, seed=9)}
+        net.fit(Corpus(triplets=triplets), Silent())
+        built.append(net)
+    joined = REGISTRY.build("triplets-sen-titles", {}, seed=0)
+    joined.fit(Corpus(models=built), Silent())
+    return [built[0], joined]
+
+
+def add_nets(store: Store, nets: list[object]) -> None:
+    for net, name, method in zip(nets, (NET, JOINED), ("triplets-sen", "triplets-sen-titles"), strict=True):
+        artifact = store.artifacts.put(lambda folder, n=net, m=method: save_embedder(n, m, folder, {}))
+        with store.writing() as w:
+            w.models.add(name=name, method=method, config={}, seed=0, digest=name, artifact=artifact, metrics={})
+
+
+@pytest.mark.parametrize("view", ["Margins", "Sections confused"])
+def test_without_an_evaluation_the_page_says_what_to_do(view: str, filled_store: Store, open_page: Open) -> None:
+    without_runs(filled_store)
+    at = open_page("triplets", view=view, set=SET)
+    assert "No model has been evaluated on this set yet" in words_of(at)
+    assert "Evaluate" in words_of(at)
+
+
+def test_margins_are_told_in_numbers(filled_store: Store, open_page: Open) -> None:
+    at = open_page("triplets", view="Margins", set=SET)
+    assert not at.exception and not at.error
+    assert "4 triplets of the test split, 1 wrong, 1 undecided" in words_of(at)
+    table = at.dataframe[0].value
+    assert table["Triplets"].sum() == 3  # a tie is in no bar
+    assert any(b.label == "Read the 1 wrong one" for b in at.button)
+
+
+def test_two_models_are_compared_on_the_triplets_of_both(filled_store: Store, open_page: Open) -> None:
+    add_evaluation(filled_store, "second", [1.0, 1.0, 1.0, -1.0])
+    add_evaluation(filled_store, "elsewhere", [1.0, 1.0, 1.0, -1.0], Split.TRAIN)
+    at = open_page("triplets", view="Margins", set=SET, model=MODEL, against="second")
+    assert not at.exception and not at.error
+    assert "elsewhere" not in at.selectbox(key="against").options
+    table = next(d.value for d in at.dataframe if "second right" in d.value.columns)
+    assert table["second right"].tolist() == [1, 1]
+    assert table["second wrong"].tolist() == [1, 0]
+    assert "a difference of −.125" in words_of(at)
+
+
+def test_the_wrong_ones_are_read_by_a_click(filled_store: Store, open_page: Open) -> None:
+    at = open_page("triplets", view="Margins", set=SET)
+    next(b for b in at.button if b.label == "Read the 1 wrong one").click().run()
+    assert not at.exception and not at.error
+    assert "Triplet 1 of 1" in words_of(at)
+    assert "margin below 0" in words_of(at)
+    assert "wrong" in words_of(at)
+    next(b for b in at.button if b.label == "Show all").click().run()
+    assert "Triplet 1 of 8" in words_of(at)
+
+
+def test_a_range_of_margins_has_an_address(filled_store: Store, open_page: Open) -> None:
+    _, run = evaluated(filled_store)
+    at = open_page("triplets", set=SET, run=str(run.id), **{"from": "0.5", "to": "2"})
+    assert "Triplet 1 of 2" in words_of(at)
+    assert "from 0.5 to 2" in words_of(at)
+    assert "right" in words_of(at)
+    at = open_page("triplets", set=SET, run=str(run.id), words="Nile")
+    assert "No triplet matches" in words_of(at)
+    at = open_page("triplets", set=SET, run="999", **{"from": "nonsense"})
+    assert "Triplet 1 of 8" in words_of(at)
+
+
+def test_pairs_of_sections_are_counted_and_read(filled_store: Store, open_page: Open) -> None:
+    frequent = {"triplets": "1", "articles": "1", "order": "Most frequent"}
+    at = open_page("triplets", view="Sections confused", set=SET, **frequent)
+    assert not at.exception and not at.error
+    table = at.dataframe[0].value
+    assert table["Triplets"].tolist() == [2, 2]
+    pairs = {(a, b): accuracy for a, b, accuracy in zip(*(table[c] for c in table.columns[[0, 1, 4]]), strict=True)}
+    assert pairs == {("(no heading)", "History"): ".500", ("Course", "History"): ".750"}
+    _, run = evaluated(filled_store)
+    chosen = {"run": str(run.id), "pair": ["History", "course"]}
+    at = open_page("triplets", view="Sections confused", set=SET, **frequent, **chosen)
+    next(b for b in at.button if b.label == "Read the 2 triplets").click().run()
+    assert "Triplet 1 of 2" in words_of(at)
+    assert "**History** against **course**" in words_of(at)
+    at = open_page("triplets", set=SET, run=str(run.id), pair=["", "History"])
+    assert "Triplet 1 of 2" in words_of(at)
+
+
+def test_pairs_that_are_too_rare_are_not_shown(filled_store: Store, open_page: Open) -> None:
+    asked = {"triplets": "3", "articles": "1"}
+    said = words_of(open_page("triplets", view="Sections confused", set=SET, **asked))
+    assert "the most frequent has 2 triplets, and none is in more than 1 article." in said
+    assert open_page("triplets", view="Sections confused", set=SET).number_input(key="triplets").value == 1
+
+
+def test_pairs_leave_as_a_table(filled_store: Store) -> None:
+    chosen, _ = evaluated(filled_store)
+    (evaluation,) = triplet_queries.evaluations(chosen)
+    pairs = triplet_queries.pair_view(evaluation, chosen).pairs
+    rows = list(csv.DictReader(io.StringIO(section_pairs.export(pairs, np.arange(len(pairs))))))
+    assert [(r["section"], r["other_section"], r["triplets"], r["accuracy"]) for r in rows] == [
+        ("", "History", "2", "0.5"),
+        ("Course", "History", "2", "0.75"),
+    ]
+
+
+def test_an_evaluation_names_its_split_and_distance(filled_store: Store) -> None:
+    chosen, run = evaluated(filled_store)
+    (evaluation,) = triplet_queries.evaluations(chosen)
+    assert (evaluation.name, evaluation.run, evaluation.split) == (MODEL, run, Split.TEST)
+    assert evaluation.unit == "the model's own distance"
+    with filled_store.writing() as w:
+        model = w.models.by_name(MODEL)
+        more = ({"split": "train"}, "r1"), ({"split": "test", "relatedness": "x"}, "r2")
+        for config, digest in more:
+            w.runs.add(kind="triplets", digest=digest, model_id=model.id, triplet_set_id=chosen.id, config=config)
+    found = {e.name: e.unit for e in triplet_queries.evaluations(chosen)}
+    assert list(found) == [f"{MODEL} (test, by relatedness)", f"{MODEL} (train)", f"{MODEL} (test)"]
+    assert found[f"{MODEL} (test, by relatedness)"] == "predicted relatedness"
+
+
+def test_without_a_network_there_are_no_words_to_show(filled_store: Store, open_page: Open) -> None:
+    at = open_page("triplets", set=SET)
+    assert at.toggle(key="attention").disabled
+    assert "Train a triplet network" in words_of(at)
+
+
+def test_words_are_read_by_a_network(filled_store: Store, nets: list[object], open_page: Open) -> None:
+    add_nets(filled_store, nets)
+    at = open_page("triplets", set=SET, attention="true", reader=NET)
+    assert not at.exception and not at.error
+    said = words_of(at)
+    assert "Attention is no explanation by itself" in said
+    assert "Rank correlation of attention and size of the change" in said
+    table = next(d.value for d in at.dataframe if "Word" in d.value.columns)
+    assert table.groupby("Sentence")["Attention"].sum().tolist() == pytest.approx([1, 1, 1], abs=1e-2)
+    with filled_store.reading() as r:
+        card = r.triplets.page(r.triplets.by_name(SET).id)[0]
+    found = read_triplet(nets[0], (card.pivot, card.positive, card.negative))  # type: ignore[arg-type]
+    assert table["Change"].tolist() == pytest.approx(np.concatenate([s.changes for s in found.sentences]), abs=1e-3)
+
+
+def test_both_halves_of_joined_networks_are_shown(filled_store: Store, nets: list[object], open_page: Open) -> None:
+    add_nets(filled_store, nets)
+    at = open_page("triplets", set=SET, attention="true", reader=JOINED)
+    assert not at.exception and not at.error
+    assert all(f"Attention of the network on {half}: rank" in words_of(at) for half in ("sentences", "titles"))
+    table = next(d.value for d in at.dataframe if "Word" in d.value.columns)
+    assert {"Attention, sentences", "Attention, titles"} <= set(table.columns)
+
+
+def test_what_the_browser_draws_is_within_its_scales(nets: list[object]) -> None:
+    texts = ("<b>The city's</b> river.", "theme1word2 in the north", "")
+    found = read_triplet(nets[1], texts)  # type: ignore[arg-type]
+    data = word_reading.words_data(found, roles("titles"), tones("dark"))
+    names = [n["name"] for n in data["networks"]]
+    assert names == [f"Attention of the network on {h}, darkest: 3.0 times an even share" for h in found.networks]
+    for network in data["networks"]:
+        assert [s["role"] for s in network["sentences"]] == list(roles("titles"))
+        parts = [part for s in network["sentences"] for part in s["words"]]
+        assert all(0 <= part["shade"] <= 1 for part in parts)
+        assert max(abs(part["change"]) for part in parts) == pytest.approx(1)
+        assert parts[0]["word"] == "<"

@@ -1,0 +1,160 @@
+"""The margins of a model over all triplets of a split: how many are wrong, by how much, and beside another model."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+import pandas as pd
+import streamlit as st
+
+from core.evaluation.intervals import paired_difference
+from core.evaluation.margins import MarginHistogram, margin_histogram
+from core.evaluation.triplet_accuracy import correctness
+from core.records import TripletSetRecord
+from core.types import Estimate
+from webapp import triplet_queries
+from webapp.components import narrowing, triplet_sets
+from webapp.components.choose import COUNTED, by_name, nothing
+from webapp.components.narrowing import Narrowing
+from webapp.components.text import count, plain, score, signed
+from webapp.palette import tones
+from webapp.triplet_figures import Panel, margins_figure
+from webapp.triplet_queries import Evaluation
+
+_NOBODY = "nobody"
+_RESAMPLES = 2_000
+
+
+def none_yet() -> None:
+    """What to do where no model has been evaluated on the set."""
+    nothing(
+        "No model has been evaluated on this set yet.",
+        "Open the page Compare, tab “Triplet accuracy”, choose the set and press “Evaluate”; this page then shows "
+        "where each model is right and by how much.",
+        "compare",
+        "Compare",
+    )
+
+
+def show(sets: Sequence[TripletSetRecord]) -> None:
+    """Histogram, what it says in numbers, and ways to the triplets behind it."""
+    left, middle, right = st.columns(3)
+    with left:
+        found = triplet_queries.evaluations(triplet_sets.choose(sets))
+    if not found:
+        none_yet()
+        return
+    with middle:
+        first = by_name("Model", found, "model", lambda e: e.name)
+    with right:
+        second = _second(first, found)
+    shown = [first] if second is None else [first, second]
+    panels = [Panel(e.name, e.unit, margin_histogram(triplet_queries.margins(e)[1])) for e in shown]
+    _chart(panels, shown)
+    for panel in panels:
+        st.caption(_in_words(panel, first))
+    _doors(first, panels[0].histogram)
+    if second is not None:
+        _beside(first, second)
+    with st.expander("The numbers behind the chart", icon=":material/table:"):
+        for panel in panels:
+            st.markdown(f"**{plain(panel.name)}**")
+            st.dataframe(_bins(panel.histogram), hide_index=True, height=260, column_config={"Triplets": COUNTED})
+
+
+def _second(first: Evaluation, found: Sequence[Evaluation]) -> Evaluation | None:
+    others = [e for e in found if e.split is first.split and e.run.id != first.run.id]
+    options: list[Evaluation | None] = [None, *others]
+    return by_name("Compare with", options, "against", lambda e: _NOBODY if e is None else e.name)
+
+
+def _chart(panels: Sequence[Panel], shown: Sequence[Evaluation]) -> None:
+    """The chart; a click on a bar asks for its triplets."""
+    theme = st.context.theme.type
+    key = f"margins-{'-'.join(str(e.run.id) for e in shown)}-{theme}"
+
+    def pick() -> None:
+        points = (st.session_state[key].get("selection") or {}).get("points") or []
+        if points:
+            panel, place = points[0].get("curve_number", 0), points[0]["customdata"]
+            edges = panels[panel].histogram.edges
+            place = int(place[0] if isinstance(place, list) else place)
+            narrowing.put_into_address(Narrowing(shown[panel], float(edges[place]), float(edges[place + 1])))
+
+    st.plotly_chart(
+        margins_figure(panels, tones(theme)),
+        key=key,
+        on_select=pick,
+        selection_mode="points",
+        config={"displayModeBar": False},
+    )
+
+
+def _in_words(panel: Panel, first: Evaluation) -> str:
+    h = panel.histogram
+    tied = f", {h.tied:,} undecided" if h.tied else ""
+    beyond = f" {h.below + h.above:,} lie beyond the ends of the chart." if h.below + h.above else ""
+    return (
+        f"**{plain(panel.name)}**: {count(h.n, 'triplet')} of the {first.split.value} split, {h.wrong:,} wrong{tied}. "
+        f"A margin is the distance to the other section minus the distance to the same section, in "
+        f"{plain(panel.unit)}; median {signed(h.median)}, standard deviation {h.spread:.3g}.{beyond}"
+    )
+
+
+def _doors(first: Evaluation, found: MarginHistogram) -> None:
+    picked = narrowing.from_address([first])
+    with st.container(horizontal=True, vertical_alignment="center"):
+        wrong = Narrowing(first, high=0.0)
+        narrowing.read(wrong, f"Read the {count(found.wrong, 'wrong one')}", found.wrong)
+        if picked is not None and math.isfinite(picked.low):
+            _, margins = triplet_queries.margins(first)
+            n = int(((margins >= picked.low) & (margins < picked.high)).sum())
+            narrowing.read(picked, f"Read the {n:,} {picked.range}", n, primary=True)
+        else:
+            st.caption("Or click a bar to read the triplets in it.")
+
+
+def _beside(first: Evaluation, second: Evaluation) -> None:
+    """Who is right where the other is wrong, and the difference of the two over articles."""
+    a, b, articles = triplet_queries.on_same_triplets(first, second)
+    right_a, right_b = correctness(a), correctness(b)
+    gap = _difference(first.run.id, second.run.id, right_a, right_b, articles)
+    frame = pd.DataFrame(
+        {
+            "": [f"{first.name} right", f"{first.name} wrong"],
+            f"{second.name} right": [int(((x > 0.5) & (right_b > 0.5)).sum()) for x in (right_a, 1 - right_a)],
+            f"{second.name} wrong": [int(((x > 0.5) & (right_b < 0.5)).sum()) for x in (right_a, 1 - right_a)],
+        }
+    )
+    left, right = st.columns([3, 2], vertical_alignment="center")
+    left.dataframe(frame, hide_index=True, column_config={name: COUNTED for name in frame.columns[1:]})
+    right.markdown(
+        f"On {count(len(a), 'common triplet')} **{plain(first.name)}** is right in {score(float(right_a.mean()))}, "
+        f"**{plain(second.name)}** in {score(float(right_b.mean()))}: a difference of {_signed(gap.value)} "
+        f"[{_signed(gap.low)}, {_signed(gap.high)}] (95 % bootstrap interval over {count(gap.n, 'article')})."
+    )
+
+
+def _signed(value: float) -> str:
+    return f"{value:+.3f}".replace("-", "−").replace("0.", ".", 1)
+
+
+@st.cache_data(show_spinner=False, max_entries=32)
+def _difference(first: int, second: int, _a: np.ndarray, _b: np.ndarray, _articles: np.ndarray) -> Estimate:
+    return paired_difference(_a, _b, _articles, _RESAMPLES)
+
+
+def _bins(found: MarginHistogram) -> pd.DataFrame:
+    rows = [("below", found.edges[0], found.below)] if found.below else []
+    rows += [(low, high, n) for low, high, n in zip(found.edges[:-1], found.edges[1:], found.counts, strict=True)]
+    rows += [(found.edges[-1], "above", found.above)] if found.above else []
+    return pd.DataFrame(
+        {
+            "From": [low if isinstance(low, str) else f"{low:g}" for low, _, _ in rows],
+            "To": [high if isinstance(high, str) else f"{high:g}" for _, high, _ in rows],
+            "Triplets": [int(n) for _, _, n in rows],
+            "Share": [f"{n / found.n:.2%}" for _, _, n in rows],
+        }
+    )
