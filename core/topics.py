@@ -114,22 +114,28 @@ def topic_task(
     when there is no labelled sentence to learn from or to test on, or fewer than two topics.
     """
     report = report or Silent()
-    kept: list[tuple[TopicDocument, list[Sentence]]] = []
-    sentences = 0
+    labelled = []
     for number, (document, vectors) in enumerate(documents, 1):
         report.progress(number, number + 1, f"{number:,} documents labelled")
-        if document.topic and document.part:
-            usable = long_enough(document.sentences, settings.min_words)
-            sentences += len(usable)
-            kept.append((document, central(document.sentences, usable, vectors, settings)))
+        labelled.append((document, central(document.sentences, vectors, settings)))
+    return assemble(labelled, settings)
+
+
+def assemble(documents: Iterable[tuple[TopicDocument, Sequence[int]]], settings: TopicSettings) -> TopicTask:
+    """Build the task from documents with the indices of their labelled sentences, as :func:`central` finds them.
+
+    Raises :class:`DataError` as :func:`topic_task` does.
+    """
+    kept = [(document, chosen) for document, chosen in documents if document.topic and document.part]
     topics = tuple(sorted({document.topic for document, _ in kept}))
     held_out = _held_out([document.title for document, _ in kept if document.part == "train"], settings)
-    parts: dict[str, list[tuple[TopicDocument, list[Sentence]]]] = {"train": [], "validation": [], "test": []}
+    parts: dict[str, list[tuple[TopicDocument, Sequence[int]]]] = {"train": [], "validation": [], "test": []}
     for document, chosen in kept:
         held = document.part == "train" and document.title in held_out
         parts["validation" if held else document.part].append((document, chosen))
     train, validation, test = (_items(parts[name], topics) for name in ("train", "validation", "test"))
     _check(topics, train, test)
+    sentences = sum(len(long_enough(document.sentences, settings.min_words)) for document, _ in kept)
     sizes = len(train), len(validation), len(test)
     return TopicTask(topics, train, validation, test, TopicCounts(len(kept), sentences, sum(sizes), *sizes))
 
@@ -139,17 +145,16 @@ def long_enough(sentences: Sequence[Sentence], min_words: int) -> list[int]:
     return [i for i, s in enumerate(sentences) if len(content_words(s.text, stemmed=False)) >= min_words]
 
 
-def central(
-    sentences: Sequence[Sentence], usable: Sequence[int], vectors: Matrix, settings: TopicSettings
-) -> list[Sentence]:
-    """The most central of the ``usable`` sentences by LexRank, at least one if there is any; in page order."""
+def central(sentences: Sequence[Sentence], vectors: Matrix, settings: TopicSettings) -> list[int]:
+    """Indices of the most central of the long enough sentences by LexRank, at least one if there is any; in order."""
     if vectors.shape[0] != len(sentences):
         raise DataError(f"{len(sentences)} sentences of a document come with {vectors.shape[0]} vectors.")
+    usable = long_enough(sentences, settings.min_words)
     number = math.ceil(round(settings.share * len(usable), 9))
     if not number:
         return []
     order = ranked(lexrank(vectors[np.asarray(usable)], threshold=settings.threshold))[:number]
-    return [sentences[usable[i]] for i in sorted(order)]
+    return sorted(usable[i] for i in order)
 
 
 def _held_out(titles: Sequence[str], settings: TopicSettings) -> set[str]:
@@ -161,8 +166,8 @@ def _held_out(titles: Sequence[str], settings: TopicSettings) -> set[str]:
     return set(sorted(titles, key=order)[: round(settings.validation * len(titles))])
 
 
-def _items(documents: Sequence[tuple[TopicDocument, Sequence[Sentence]]], topics: Sequence[str]) -> TopicItems:
-    rows = [(s, topics.index(document.topic)) for document, chosen in documents for s in chosen]
+def _items(documents: Sequence[tuple[TopicDocument, Sequence[int]]], topics: Sequence[str]) -> TopicItems:
+    rows = [(document.sentences[i], topics.index(document.topic)) for document, chosen in documents for i in chosen]
     return TopicItems(
         np.array([s.id for s, _ in rows], np.int64),
         np.array([s.article_id for s, _ in rows], np.int64),

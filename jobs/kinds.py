@@ -82,6 +82,14 @@ REGISTRY = Registry(
             config="jobs.evaluate_relatedness:EvaluateRelatednessConfig",
         ),
         Card(
+            id="evaluate-topics",
+            title="Topics of sentences",
+            summary="Measures how well a model's vectors tell the topic of a document, by classifying and clustering.",
+            source="Saha et al. 2017, section 4",
+            factory="jobs.evaluate_topics:run",
+            config="jobs.evaluate_topics:EvaluateTopicsConfig",
+        ),
+        Card(
             id="reproduce",
             title="Reproduce the tables of a paper",
             summary="Samples, trains, clusters and tests whatever the tables of a paper need and the store lacks.",

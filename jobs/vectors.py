@@ -56,7 +56,7 @@ def embed_articles(context: JobContext, model: ModelRecord, articles: Sequence[A
     embedder, _ = load_model(store, model)
     dtype = "float32" if "sparse" in tags_of(model) else "float16"
     total, done = sum(a.sentences for a in missing), 0
-    for group in _groups(missing):
+    for group in article_groups(missing):
         with store.reading() as r:
             sentences = r.corpora.sentences_of([a.id for a in group])
         blocks = _blocks(embedder, group, sentences)
@@ -99,7 +99,8 @@ def _blocks(
     return blocks
 
 
-def _groups(articles: Sequence[ArticleRecord]) -> Iterator[list[ArticleRecord]]:
+def article_groups(articles: Sequence[ArticleRecord]) -> Iterator[list[ArticleRecord]]:
+    """Whole articles, about ``BATCH_SENTENCES`` sentences at a time."""
     group: list[ArticleRecord] = []
     for article in articles:
         group.append(article)

@@ -15,14 +15,17 @@ from scipy import sparse
 from core.clusterers.inputs import unit_rows
 from core.config import Config, option
 from core.errors import DataError
+from core.evaluation.intervals import LEVEL
 from core.evaluation.partition import Agreement
 from core.protocols import Report, Silent
-from core.types import Labels, Matrix
+from core.types import Estimate, Ids, Labels, Matrix
 
 Floats = npt.NDArray[np.float64]
 
 C_GRID = (0.01, 0.1, 1.0, 10.0, 100.0)
 """Strengths tried when C is tuned on validation documents (algorithms I.4)."""
+SCORES = ("accuracy", "macro F1", "weighted F1", "kappa")
+"""The columns of classification, in the order of :class:`TopicScores`."""
 _TOLERANCE = 1e-6
 _STARTS = 10
 
@@ -196,13 +199,40 @@ def _fitted(x: Any, y: npt.NDArray[Any], settings: MaxEntSettings) -> tuple[Any,
     return model, converged
 
 
+def scores_with_intervals(
+    truth: Labels, scores: TopicScores, groups: Ids, seed: int = 0, n_resamples: int = 2_000
+) -> dict[str, Estimate]:
+    """The four scores with 95 % intervals by resampling whole documents; (n,) ``groups`` are their ids."""
+    k = int(max(truth.max(), scores.predicted.max())) + 1
+    _, places = np.unique(groups, return_inverse=True)
+    n = int(places.max()) + 1
+    cells = sparse.csr_array(
+        (np.ones(len(truth)), (places, truth.astype(np.int64) * k + scores.predicted)), shape=(n, k * k)
+    )
+    drawn = np.random.default_rng(seed).multinomial(n, np.full(n, 1 / n), size=n_resamples)
+    resampled = _scores_of((drawn @ cells).reshape(-1, k, k))
+    tails = (1 - LEVEL) / 2, (1 + LEVEL) / 2
+    values = scores.accuracy, scores.macro_f1, scores.weighted_f1, scores.kappa
+    ends = [np.quantile(draws, tails) for draws in resampled]
+    return {
+        name: Estimate(value, float(low), float(high), n)
+        for name, value, (low, high) in zip(SCORES, values, ends, strict=True)
+    }
+
+
 def _scores(truth: Labels, predicted: Labels) -> tuple[float, float, float, float]:
     """Accuracy, macro F1, weighted F1 and kappa, from how often each pair of topics meets."""
     k = int(max(truth.max(), predicted.max())) + 1
-    table = np.bincount(truth.astype(np.int64) * k + predicted, minlength=k * k).reshape(k, k)
-    n, given, told, right = table.sum(), table.sum(axis=1), table.sum(axis=0), table.diagonal()
-    both = given + told
-    f1 = np.divide(2.0 * right, both, out=np.zeros(k), where=both > 0)
-    accuracy, chance = right.sum() / n, float((given * told).sum()) / float(n) ** 2
-    kappa = (accuracy - chance) / (1 - chance) if chance < 1 else 1.0
-    return float(accuracy), float(f1[both > 0].mean()), float((f1 * given).sum() / n), float(kappa)
+    table = np.bincount(truth.astype(np.int64) * k + predicted, minlength=k * k).reshape(1, k, k)
+    accuracy, macro, weighted, kappa = (float(values[0]) for values in _scores_of(table))
+    return accuracy, macro, weighted, kappa
+
+
+def _scores_of(tables: npt.NDArray[Any]) -> tuple[Floats, Floats, Floats, Floats]:
+    """The scores of (r, k, k) tables: given topic by row, predicted one by column."""
+    n, given, told = tables.sum(axis=(1, 2)), tables.sum(axis=2), tables.sum(axis=1)
+    right, both = np.diagonal(tables, axis1=1, axis2=2), given + told
+    f1 = np.divide(2.0 * right, both, out=np.zeros(both.shape), where=both > 0)
+    accuracy, chance = right.sum(axis=1) / n, (given * told).sum(axis=1) / n.astype(np.float64) ** 2
+    kappa = np.divide(accuracy - chance, 1 - chance, out=np.ones(len(n)), where=chance < 1)
+    return accuracy, f1.sum(axis=1) / (both > 0).sum(axis=1), (f1 * given).sum(axis=1) / n, kappa

@@ -1,6 +1,7 @@
 """Classification and clustering of topics against scikit-learn's metrics and a brute-force optimum."""
 
 import time
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -12,7 +13,16 @@ from sklearn import metrics
 from sklearn.linear_model import LogisticRegression
 
 from core.errors import Cancelled, DataError
-from core.evaluation.topics import MaxEntSettings, _scores, classify, cluster_topics, tuned
+from core.evaluation.intervals import bootstrap_mean
+from core.evaluation.topics import (
+    SCORES,
+    MaxEntSettings,
+    _scores,
+    classify,
+    cluster_topics,
+    scores_with_intervals,
+    tuned,
+)
 from core.protocols import Silent
 
 
@@ -33,6 +43,22 @@ def test_scores_are_those_of_scikit_learn(truth, predicted):
     assert weighted == pytest.approx(metrics.f1_score(truth, predicted, average="weighted"))
     if len({*truth, *predicted}) > 1:
         assert kappa == pytest.approx(metrics.cohen_kappa_score(truth, predicted))
+
+
+def test_intervals_resample_documents():
+    x, y = blobs(spread=3.0)
+    scores = classify(x[:120], y[:120], x[120:], y[120:])
+    alone = scores_with_intervals(y[120:], scores, np.arange(120))
+    pairs = scores_with_intervals(np.repeat(y[120:], 2), doubled(scores), np.repeat(np.arange(120), 2))
+    assert list(alone) == list(SCORES) and alone == pairs
+    for name, estimate in alone.items():
+        assert estimate.low < estimate.value < estimate.high and estimate.n == 120, name
+    expected = bootstrap_mean(scores.correct, n_resamples=2_000)
+    assert alone["accuracy"].low == pytest.approx(expected.low, abs=0.02)
+
+
+def doubled(scores):
+    return replace(scores, predicted=np.repeat(scores.predicted, 2), correct=np.repeat(scores.correct, 2))
 
 
 @pytest.mark.parametrize("scaling", ["raw", "unit", "standard"])
