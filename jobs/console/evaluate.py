@@ -1,4 +1,4 @@
-"""`themescope evaluate scb` and `themescope evaluate triplets`."""
+"""`themescope evaluate scb`, `themescope evaluate triplets` and `themescope evaluate sick`."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ METHODS = click.option(
 
 @click.group()
 def evaluate() -> None:
-    """Measure models: clustering against sections, or triplet accuracy."""
+    """Measure models: clustering against sections, triplet accuracy, or relatedness of sentence pairs."""
 
 
 @evaluate.command()
@@ -73,6 +73,20 @@ def triplets(shell: Shell, source: str, methods: tuple[str, ...], split: str) ->
     shell.show({"source": source, "rows": rows}, _triplet_table(rows))
 
 
+@evaluate.command()
+@click.argument("source", type=click.Path(path_type=Path))
+@METHODS
+@click.option("--cosine", is_flag=True, help="Compare by cosine alone; nothing is learned from the training pairs.")
+@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Seed of the regressor.")
+@common
+@pass_shell
+def sick(shell: Shell, source: Path, methods: tuple[str, ...], cosine: bool, seed: int) -> None:
+    """Relatedness of the sentence pairs of SOURCE: a folder with the files of SICK, or its one full file."""
+    args = {"sick": str(source.absolute()), "regressor": not cosine, "seed": seed}
+    rows = [shell.run("evaluate-relatedness", {"model": model_for(shell, method), **args}) for method in methods]
+    shell.show({"source": str(source), "rows": rows}, _pairs_table(rows))
+
+
 def _combinations(models: Sequence[str], clusterers: Sequence[str]) -> list[tuple[str, str]]:
     """Every model with every clusterer; those that look at no vectors once, without a model."""
     found = [("", c) for c in clusterers if "no-vectors" in CLUSTERERS.get(c).tags]
@@ -104,3 +118,15 @@ def _triplet_table(rows: Sequence[Mapping[str, Any]]) -> str:
             {"model": row["model"], "accuracy": interval(score), "groups": score["n"], "seconds": row["seconds"]}
         )
     return table(lines)
+
+
+def _pairs_table(rows: Sequence[Mapping[str, Any]]) -> str:
+    titles = {"pearson": "Pearson r", "spearman": "Spearman ρ", "mse": "MSE"}
+    return table(
+        [
+            {"model": row["model"]}
+            | {title: interval(row["scores"].get(metric)) for metric, title in titles.items()}
+            | {"seconds": row["seconds"]}
+            for row in rows
+        ]
+    )

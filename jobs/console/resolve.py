@@ -13,8 +13,8 @@ from jobs.digests import file_digest
 def model_for(shell: Shell, wanted: str, corpus: str = "") -> str:
     """The name of the model that ``wanted`` means: a model's name, or a method.
 
-    A method that needs no triplets is fitted on the spot with its default settings (the store remembers it). For one
-    that does, its newest model is taken.
+    A method that needs no triplets and no other models is fitted on the spot with its default settings (the store
+    remembers it). For one that does, its newest model is taken.
     """
     from core.embedders import REGISTRY as METHODS
 
@@ -24,14 +24,18 @@ def model_for(shell: Shell, wanted: str, corpus: str = "") -> str:
         return wanted
     if wanted not in METHODS:
         raise UnknownNameError("model or method", wanted, [*METHODS.ids(), *(model.name for model in models)])
-    if "needs-triplets" not in METHODS.get(wanted).tags:
-        data = {"corpus": corpus} if "needs-sentences" in METHODS.get(wanted).tags else {}
+    tags = METHODS.get(wanted).tags
+    if not tags & {"needs-triplets", "needs-models"}:
+        data = {"corpus": corpus} if "needs-sentences" in tags else {}
         return str(_here(shell, "train", {"method": wanted, "name": wanted, **data})["model"])
     own = [model for model in models if model.method == wanted]
     if not own:
+        from_what, how = (
+            ("triplets", "--triplets SET") if "needs-triplets" in tags else ("other models", "--model A --model B")
+        )
         raise ConfigError(
-            f"{wanted!r} has no model yet, because it learns from triplets. Train one first: "
-            f"themescope train {wanted} --triplets SET"
+            f"{wanted!r} has no model yet, because it is made from {from_what}. Train one first: "
+            f"themescope train {wanted} {how}"
         )
     return own[-1].name
 

@@ -63,6 +63,7 @@ def triplets(shell: Shell, corpus: str, pairs: tuple[str, ...], splits: tuple[st
 @click.argument("method")
 @click.option("--triplets", default="", help="Triplet set to learn from.")
 @click.option("--corpus", default="", help="Corpus to learn from, for methods that need no triplets.")
+@click.option("--model", "models", multiple=True, help="A model that it joins or builds on (repeat it, in order).")
 @click.option("--name", default="", help="Name of the new model; default: the method's.")
 @settings_option("method")
 @SEED
@@ -74,7 +75,7 @@ def train(shell: Shell, method: str, pairs: tuple[str, ...], **options: Any) -> 
     from core.embedders import REGISTRY as METHODS
 
     settings = settings_json(METHODS.get(method).config_class(), pairs)
-    options["name"] = options["name"] or method
+    options |= {"name": options["name"] or method, "models": list(options["models"])}
     _done(shell, shell.run("train", {"method": method, "settings_json": settings, **options}))
 
 

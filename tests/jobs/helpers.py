@@ -19,6 +19,7 @@ from db.store import Store
 
 ROOT = Path(__file__).resolve().parents[2]
 WORDS = ("river", "stone", "window", "garden", "music", "market", "harbour", "winter", "letter", "signal", "forest")
+SICK_HEADER = "pair_ID\tsentence_A\tsentence_B\trelatedness_score\tentailment_judgment\n"
 
 
 def article(number: int, sections: int = 6, paragraphs: int = 4) -> str:

@@ -17,7 +17,7 @@ from core.records import JobStatus
 from db.store import Store
 from jobs.cli import main
 from jobs.control import enqueue
-from tests.jobs.helpers import ROOT, wait_for, write_articles
+from tests.jobs.helpers import ROOT, SICK_HEADER, WORDS, wait_for, write_articles
 
 pytestmark = pytest.mark.usefixtures("sqlite_store")
 
@@ -55,6 +55,23 @@ def test_the_whole_way(corpus: str) -> None:
     for what in ("corpora", "triplets", "models", "benchmarks", "runs", "maps"):
         assert len(call_json("list", what)[what]) >= 1
     assert len(call_json("jobs", "list")["jobs"]) >= 9
+
+
+def test_two_networks_are_joined_and_measured_on_pairs(corpus: str, tmp_path: Path) -> None:
+    small = ("hidden=4", "attention=3", "epochs=1", "vocabulary_limit=2000", "validation_limit=50")
+    settings = [part for setting in small for part in ("--set", setting)]
+    for kind, method in (("sentences", "triplets-sen"), ("titles", "triplets-titles")):
+        call_json("triplets", corpus, "--kind", kind, "--name", kind)
+        call_json("train", method, "--triplets", kind, "--name", method, *settings)
+    joined = ("--model", "triplets-sen", "--model", "triplets-titles")
+    assert call_json("train", "triplets-sen-titles", *joined)["model"] == "triplets-sen-titles"
+    pairs = tmp_path / "sick"
+    pairs.mkdir()
+    for name in ("train", "trial", "test_annotated"):
+        rows = [f"{i}\tA river was seen.\tA {word} was seen.\t{1 + i % 5}\tNEUTRAL\n" for i, word in enumerate(WORDS)]
+        (pairs / f"SICK_{name}.txt").write_text(SICK_HEADER + "".join(rows), encoding="utf-8")
+    (row,) = call_json("evaluate", "sick", pairs, "--method", "triplets-sen-titles", "--cosine")["rows"]
+    assert set(row["scores"]) == {"pearson", "spearman", "mse"} and row["scores"]["pearson"]["n"] == len(WORDS)
 
 
 def test_a_model_goes_from_one_store_to_another(corpus: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -137,6 +154,9 @@ BAD = {
     "no pair": (["triplets", "C", "--set", "profile"], 2, "--set takes NAME=VALUE"),
     "unknown method": (["train", "tf-idf"], 2, "Did you mean 'tfidf'"),
     "no triplets": (["train", "triplets-sen"], 2, "learns from triplets"),
+    "no models to join": (["train", "triplets-sen-titles"], 2, "joins fitted models"),
+    "nothing joined yet": (["embed", "C", "--method", "triplets-sen-titles"], 2, "--model A --model B"),
+    "absent pairs": (["evaluate", "sick", "nowhere", "--method", "mean-vectors"], 2, "nowhere"),
     "no model yet": (["embed", "C", "--method", "triplets-sen"], 2, "themescope train triplets-sen --triplets SET"),
     "unknown clusterer": (["evaluate", "scb", "C", "--method", "tfidf", "--clusterer", "kmean"], 2, "'kmeans'"),
     "absent CSV": (["evaluate", "triplets", "none.csv", "--method", "tfidf"], 2, "none.csv"),

@@ -25,9 +25,7 @@ from jobs.experiments.sources import triplet_files
 from jobs.experiments.tables import PENDING, summary
 from jobs.foreground import resume_here, run_here
 from jobs.sweep import OLD, sweep
-from tests.jobs.helpers import WORDS, write_articles
-
-SICK_HEADER = "pair_ID\tsentence_A\tsentence_B\trelatedness_score\tentailment_judgment\n"
+from tests.jobs.helpers import SICK_HEADER, WORDS, write_articles
 
 
 @pytest.fixture(scope="module")
