@@ -27,17 +27,19 @@ _DIGITS = 9  # scores that agree so far are tied: the rest is rounding
 def lexrank(vectors: Matrix, threshold: float = 0.1, damping: float = 0.85, tolerance: float = 1e-6) -> Scores:
     """(n,) scores of the sentences with (n, dim) ``vectors``; they sum to 1.
 
-    An edge weighs the cosine and is kept from ``threshold`` on; every sentence is joined to itself. A sentence of zeros
-    has no edge at all: the walk goes anywhere from it, and it gets the teleport score. The iteration ends when all
-    scores together change by less than ``tolerance``. Raises :class:`DataError` for numbers that are not finite.
+    An edge weighs the cosine and is kept from ``threshold`` on; sentences are joined to themselves as well. One that is
+    joined to nothing else gets the teleport score, and the walk goes anywhere from it: left to its own edge it would
+    keep 1/n, the mean of all. The iteration ends when all scores together change by less than ``tolerance``. Raises
+    :class:`DataError` for numbers that are not finite.
     """
     weights = _cosines(vectors)
     n = len(weights)
     if n == 0:
         return np.empty(0)
     weights[weights < threshold] = 0.0
+    loose = np.count_nonzero(weights, axis=1) <= np.count_nonzero(weights.diagonal()[:, None], axis=1)
+    weights[loose] = 0.0
     degrees = weights.sum(axis=1)
-    loose = degrees == 0.0
     steps = (weights / np.where(loose, 1.0, degrees)[:, None]).T
     scores = np.full(n, 1.0 / n)
     for _ in range(_ITERATIONS):

@@ -75,6 +75,14 @@ REGISTRY = Registry(
             tags=frozenset({"topics"}),
         ),
         Card(
+            id="summaries",
+            title="Documents with summaries (JSON lines)",
+            summary="The documents of a summarisation collection; what people wrote as their summaries is left out.",
+            source="Saha et al. 2017, section 4.3; the form of scisummnet (Yasunaga et al. 2019) and BillSum",
+            factory="core.readers.summaries:Summaries",
+            config="core.readers.summaries:SummariesConfig",
+        ),
+        Card(
             id="plain",
             title="Plain text",
             summary="A text without headings: one article named after the file, paragraphs between blank lines.",

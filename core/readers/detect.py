@@ -11,6 +11,7 @@ from core.readers.headed_text import heading_of
 from core.readers.newsgroups import is_archive, is_json_message, is_message
 from core.readers.scb_csv import COLUMNS, fold
 from core.readers.streams import head
+from core.readers.summaries import has_summaries
 
 _BINARIES = {
     b"PK\x03\x04": "a ZIP archive (or a document packed as one)",
@@ -77,6 +78,8 @@ def _json(start: str) -> str:
     """Which reader of JSON lines; "" for text that only begins with a brace."""
     if not _JSON.match(start):
         return ""
+    if has_summaries(start):
+        return "summaries"
     return "newsgroups" if is_json_message(start) else "jsonl"
 
 

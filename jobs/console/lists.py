@@ -27,6 +27,7 @@ Rows = list[dict[str, Any]]
             "clusterers",
             "readers",
             "metrics",
+            "summarizers",
             "jobs",
             "corpora",
             "triplets",
@@ -40,7 +41,7 @@ Rows = list[dict[str, Any]]
 @common
 @pass_shell
 def list_(shell: Shell, what: str) -> None:
-    """List what is registered (methods, clusterers, readers, metrics, kinds of jobs) or stored."""
+    """List what is registered (methods, clusterers, readers, metrics, summarizers, kinds of jobs) or stored."""
     if what in _FAMILIES:
         rows, columns = _cards(what), ["id", "title", "tags"]
     else:
@@ -53,6 +54,7 @@ _FAMILIES = {
     "clusterers": "core.clusterers",
     "readers": "core.readers",
     "metrics": "core.evaluation",
+    "summarizers": "core.summaries",
     "jobs": "jobs.kinds",
 }
 

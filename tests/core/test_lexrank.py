@@ -27,7 +27,7 @@ def test_scores_sum_to_one_and_solve_the_equation(x):
     walk = np.full((n, n), 1 / n)
     for i in range(n):
         weights = np.array([w if w >= 0.1 else 0.0 for w in unit @ unit[i]])
-        if weights.sum() > 0:
+        if np.delete(weights, i).any():
             walk[i] = weights / weights.sum()
     np.testing.assert_allclose(0.85 * walk.T @ scores + 0.15 / n, scores, atol=1e-6)
 
@@ -37,6 +37,11 @@ def test_the_hub_of_a_star_comes_first_and_zeros_come_last():
     scores = lexrank(x)
     assert ranked(scores)[0] == 3 and ranked(scores)[-1] == 0
     assert ranked(scores)[1:4].tolist() == [1, 2, 4]
+
+
+def test_a_sentence_joined_to_itself_alone_gets_the_teleport_score():
+    scores = lexrank(np.array([[1.0, 0.1], [1.0, 0.2], [-1.0, 1.0]]))
+    assert scores[2] == pytest.approx(0.15 / 3 + 0.85 * scores[2] / 3) and ranked(scores)[-1] == 2
 
 
 def test_sparse_and_dense_agree_whatever_the_length_of_a_row():

@@ -80,7 +80,14 @@ def message(number, group="sci.space", split="train", text=MESSAGE):
     return {"id": f"{group}/{number}", "group": group, "split": split, "text": text}
 
 
+SUMMARIES = [
+    {"id": "Ada", "title": "", "sections": [{"title": "1 Start", "sentences": ["It was founded.", "Then it grew."]}],
+     "abstract": ["Ada grew."], "summary": ["It grew.", "Much."]},
+    {"id": "b1", "title": "Bea", "text": "SEC. 1. A NAME.\n\n    It is\n  Bea.\n   (1) One.\n",
+     "summaries": ["B", "C"]},
+]  # fmt: skip
 SAMPLES = {
+    "summaries": messages(*SUMMARIES),
     "reuters-sgml": reuters(story(1, ["grain", "ship"], STORY), story(2, ["cocoa"], STORY)),
     "newsgroups": messages(message(7), message(8, "sci.med", "test")),
     "mediawiki-dump": dump(page("Ada", WIKITEXT), page("Bea", WIKITEXT), page("Old", "#REDIRECT [[Ada]]")),

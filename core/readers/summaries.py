@@ -1,0 +1,138 @@
+"""Documents with people's summaries, as JSON lines: the documents become a corpus, the summaries stay outside.
+
+``{"id", "title", "sections": [{"title", "sentences": [...]}], "summary"}`` or with ``"text"`` instead of sections;
+``summary`` is a text or the list of its sentences, ``summaries`` a list of texts. Anything else, an abstract above
+all, is not read: scisummnet's summaries were written from the abstracts.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from core.config import Config
+from core.errors import ReadError
+from core.protocols import Report
+from core.readers.outline import Outline
+from core.readers.streams import lines
+from core.types import Article
+
+_DOCUMENT = re.compile(r'\A\s*\{[^\n]*?"(?:text|sections)"\s*:')
+_SUMMARY = re.compile(r'"(?:summary|summaries)"\s*:')
+# A blank line, or a line that begins with the number of an item, as bills have them.
+_BREAK = re.compile(r"\n\s*\n|\n\s+(?=\(?[0-9A-Za-z]{1,4}\)\s)")
+# The heading of a numbered part: its full stops end no sentence.
+_NUMBERED = re.compile(r"(?:SECTION|SEC\.|TITLE|CHAPTER) [0-9A-Z]{1,5}\.[ A-Z0-9,;:'`()-]*\.?\Z")
+
+
+@dataclass(frozen=True)
+class SummariesConfig(Config):
+    """Documents with summaries need no settings."""
+
+
+@dataclass(frozen=True, slots=True)
+class SummaryRecord:
+    """A line: the document, and the texts of its summaries."""
+
+    id: str
+    article: Article | None
+    """None when the document has no text."""
+    references: tuple[str, ...]
+
+
+class Summaries:
+    """Streams the documents of a file of documents with summaries."""
+
+    def __init__(self, config: SummariesConfig) -> None:
+        self.config = config
+        self._skipped: Counter[str] = Counter()
+
+    @property
+    def skipped(self) -> dict[str, int]:
+        """Documents without text."""
+        return dict(self._skipped)
+
+    def read(self, path: Path, report: Report) -> Iterator[Article]:
+        """Yield documents in line order; :class:`ReadError` names the line that is none."""
+        self._skipped.clear()
+        for record in summary_records(path, report):
+            if record.article is None:
+                self._skipped["no text"] += 1
+            else:
+                yield record.article
+
+
+def has_summaries(start: str) -> bool:
+    """Whether JSON lines hold documents with summaries; ``start`` may end within the first line."""
+    first = start.partition("\n")[0]
+    return bool(_DOCUMENT.match(first)) and bool(_SUMMARY.search(first) or '"abstract"' in first)
+
+
+def summary_records(path: Path, report: Report) -> Iterator[SummaryRecord]:
+    """Read every line of a file. Raises :class:`ReadError` with the number of a bad one."""
+    for number, line in lines(path, report):
+        if not line or line.isspace():
+            continue
+        try:
+            yield _record(json.loads(line), path.name)
+        except (json.JSONDecodeError, RecursionError) as error:
+            raise ReadError(
+                path, f"not valid JSON ({error}).", f"line {number:,}", "Put one object on each line."
+            ) from None
+        except _Shape as error:
+            advice = 'Each line needs "id", "text" or "sections", and "summary" or "summaries".'
+            raise ReadError(path, f"{error}.", f"line {number:,}", advice) from None
+
+
+class _Shape(Exception):
+    """The line is JSON, but no document with summaries; says what is wrong."""
+
+
+def _record(record: Any, source: str) -> SummaryRecord:
+    if not isinstance(record, dict):
+        raise _Shape("the line is not a JSON object")
+    id, title = _text(record, "id"), _text(record, "title", "")
+    if not id.strip():
+        raise _Shape('the document has an empty "id"')
+    outline = Outline(f"{title.strip()} ({id})" if title.strip() else id, source=source)
+    for section in _list(record, "sections", dict):
+        heading = _text(section, "title", "").strip()
+        if heading:
+            outline.heading(heading, 2)
+        sentences = tuple(clean for s in _list(section, "sentences", str) if (clean := " ".join(s.split())))
+        outline.paragraph(" ".join(sentences), sentences)
+    for block in _BREAK.split(_text(record, "text", "")):
+        text = " ".join(block.split())
+        outline.paragraph(text, (text,) if _NUMBERED.match(text) else ())
+    return SummaryRecord(id, outline.article(), _references(record))
+
+
+def _references(record: dict[str, Any]) -> tuple[str, ...]:
+    found = _list(record, "summaries", str)
+    one = record.get("summary")
+    if isinstance(one, str):
+        found = [*found, one]
+    elif one is not None:
+        found = [*found, " ".join(_list(record, "summary", str))]
+    return tuple(text.strip() for text in found if text.strip())
+
+
+def _text(record: dict[str, Any], key: str, default: str | None = None) -> str:
+    value = record.get(key, default)
+    if not isinstance(value, str):
+        raise _Shape(f'"{key}" is not a string' if value is not None else f'there is no "{key}"')
+    if any(c == "\0" or "\ud800" <= c <= "\udfff" for c in value):
+        raise _Shape(f'"{key}" holds an escape that stands for no character (NUL or half of a surrogate pair)')
+    return value
+
+
+def _list(record: dict[str, Any], key: str, kind: type) -> list[Any]:
+    value = record.get(key, [])
+    if not isinstance(value, list) or not all(isinstance(part, kind) for part in value):
+        raise _Shape(f'"{key}" is not a list of {"texts" if kind is str else "objects"}')
+    return [_text({key: part}, key) if kind is str else part for part in value]

@@ -1,0 +1,102 @@
+"""Documents with people's summaries: from JSON lines, or from folders as the DUC collections are kept.
+
+The layout of a folder: ``documents/`` with one file a document, ``references/`` with its summaries, both with
+subfolders as you like. A document is plain text, or SGML of which the ``<TEXT>`` counts; its id is the file's name
+without the ending. A reference is a plain file named after its document, with anything behind a further dot
+(``d061j.txt``, ``d061j.A.txt``), or one of DUC's files of many ``<SUM … DOCREF="id">`` elements.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from core.errors import DataError, ReadError
+from core.protocols import Report, Silent
+from core.readers.streams import whole_text
+from core.readers.summaries import summary_records
+from core.text.splitting import SentenceSplitter, split_article
+
+_TEXT = re.compile(r"<TEXT[^>]*>(.*?)</TEXT>", re.S | re.I)
+_SUM = re.compile(r"<SUM\b([^>]*)>(.*?)</SUM>", re.S | re.I)
+_DOCREF = re.compile(r"""\bDOCREF\s*=\s*["']?([^"'\s>]+)""", re.I)
+_TAG = re.compile(r"<[^>]{1,200}>")
+_BLANK = re.compile(r"\n\s*\n|</P>", re.I)
+
+
+@dataclass(frozen=True, slots=True)
+class SummaryDocument:
+    """A document as sentences, and the texts that people wrote as its summary."""
+
+    id: str
+    title: str
+    sentences: tuple[str, ...]
+    references: tuple[str, ...]
+
+
+def read_summary_documents(path: Path, language: str = "en", report: Report | None = None) -> list[SummaryDocument]:
+    """Read a file of JSON lines (see ``core.readers.summaries``) or a folder (see above); documents in order of id.
+
+    A document without references is kept: it can be summarised, but not scored. Raises :class:`ReadError` for what
+    cannot be read, :class:`DataError` when there is no document with a sentence.
+    """
+    report, splitter = report or Silent(), SentenceSplitter(language)
+    found = list((_folder if path.is_dir() else _file)(path, splitter, report))
+    if not found:
+        raise DataError(f"There is no document with a sentence in {path.name!r}.")
+    return sorted(found, key=lambda document: document.id)
+
+
+def _file(path: Path, splitter: SentenceSplitter, report: Report) -> Iterator[SummaryDocument]:
+    for record in summary_records(path, report):
+        if record.article is not None:
+            sections = split_article(record.article, splitter).sections
+            sentences = tuple(s for section in sections for p in section.paragraphs for s in p.sentences)
+            yield SummaryDocument(record.id, record.article.title, sentences, record.references)
+
+
+def _folder(path: Path, splitter: SentenceSplitter, report: Report) -> Iterator[SummaryDocument]:
+    for name in ("documents", "references"):
+        if not (path / name).is_dir():
+            advice = "Put the documents into documents/ and their summaries into references/."
+            raise ReadError(path, f"the folder has no folder {name!r} in it.", advice=advice)
+    files = _files(path / "documents")
+    ids = {_id(file) for file in files}
+    references = _references(path / "references", ids)
+    for number, file in enumerate(files):
+        report.progress(number, len(files), f"{number:,} documents read")
+        text = whole_text(file, Silent(), "latin-1")
+        inside = " \n\n ".join(_TEXT.findall(text)) or text
+        blocks = (" ".join(_TAG.sub(" ", block).split()) for block in _BLANK.split(inside))
+        sentences = tuple(sentence for block in blocks for sentence in splitter.split(block))
+        if sentences:
+            yield SummaryDocument(_id(file), file.name, sentences, tuple(references.get(_id(file), ())))
+
+
+def _files(folder: Path) -> list[Path]:
+    return sorted(f for f in folder.rglob("*") if f.is_file() and not f.name.startswith(".") and f.stat().st_size)
+
+
+def _id(file: Path) -> str:
+    return file.stem if file.suffix.lower() in (".txt", ".sgm", ".sgml", ".xml", ".html") else file.name
+
+
+def _references(folder: Path, ids: set[str]) -> dict[str, list[str]]:
+    """Document id → texts. Raises :class:`ReadError` for a file that belongs to no document."""
+    found: dict[str, list[str]] = {}
+    for file in _files(folder):
+        text = whole_text(file, Silent(), "latin-1")
+        elements = _SUM.findall(text)
+        for attributes, inner in elements:
+            named = _DOCREF.search(attributes)
+            if named:
+                found.setdefault(named.group(1), []).append(" ".join(_TAG.sub(" ", inner).split()))
+        if not elements:
+            id = next((i for i in sorted(ids, key=len, reverse=True) if f"{_id(file)}.".startswith(f"{i}.")), None)
+            if id is None:
+                advice = "Name it after its document, such as d061j.txt or d061j.A.txt."
+                raise ReadError(file, "this summary belongs to no document.", advice=advice)
+            found.setdefault(id, []).append(" ".join(text.split()))
+    return found
