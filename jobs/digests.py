@@ -38,6 +38,14 @@ def folder_digest(path: Path) -> str:
     return digest_of([[file.name, file_digest(file)] for file in sorted(path.iterdir()) if file.is_file()])
 
 
+def tree_digest(path: Path) -> str:
+    """Digest of all files below a folder with their places in it; of a file, that of its bytes."""
+    if not path.is_dir():
+        return file_digest(path)
+    files = sorted(file for file in path.rglob("*") if file.is_file())
+    return digest_of([[file.relative_to(path).as_posix(), file_digest(file)] for file in files])
+
+
 class TextDigest:
     """Digest of a corpus: of its articles' text, whatever their order in the files."""
 

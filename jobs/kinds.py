@@ -90,6 +90,14 @@ REGISTRY = Registry(
             config="jobs.evaluate_topics:EvaluateTopicsConfig",
         ),
         Card(
+            id="evaluate-summaries",
+            title="Summaries",
+            summary="Summarises documents by the most central sentences and compares with people's summaries.",
+            source="Saha et al. 2017, section 4.3; Lin 2004 (ROUGE)",
+            factory="jobs.evaluate_summaries:run",
+            config="jobs.evaluate_summaries:EvaluateSummariesConfig",
+        ),
+        Card(
             id="reproduce",
             title="Reproduce the tables of a paper",
             summary="Samples, trains, clusters and tests whatever the tables of a paper need and the store lacks.",
