@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from core.embedders.sentence_vector_cards import CARDS as _SENTENCE_VECTORS
 from core.registry import Card, Registry
 
 _ED18 = "Ein Dor et al. 2018, Learning Thematic Similarity Metric Using Triplet Networks"
+_HCK16 = (
+    "Hill, Cho and Korhonen 2016, Learning Distributed Representations of Sentences from Unlabelled Data, section 2"
+)
 _TRIPLET_NET = "core.embedders.triplet_net:TripletNet"
 _TRIPLET_CONFIG = "core.embedders.triplet_config:TripletNetConfig"
 
@@ -47,6 +51,24 @@ REGISTRY = Registry(
             "Ein Dor et al. 2018, section 4.1",
             factory="core.embedders.skip_thought:SkipThought",
             config="core.embedders.skip_config:SkipThoughtConfig",
+            tags=frozenset({"needs-sentences"}),
+        ),
+        Card(
+            id="sae",
+            title="Sequential autoencoder",
+            summary="A recurrent encoder, trained to hold what a decoder needs to say the sentence again.",
+            source=f"{_HCK16} (SAE); small version trained here. A baseline of Saha et al. 2017, section 4.2",
+            factory="core.embedders.sdae:Sae",
+            config="core.embedders.sdae_config:SaeConfig",
+            tags=frozenset({"needs-sentences"}),
+        ),
+        Card(
+            id="sdae",
+            title="Sequential denoising autoencoder",
+            summary="The sequential autoencoder, trained to restore sentences in which words were deleted and swapped.",
+            source=f"{_HCK16} (SDAE); small version trained here. A baseline of Saha et al. 2017, section 4.2",
+            factory="core.embedders.sdae:Sdae",
+            config="core.embedders.sdae_config:SdaeConfig",
             tags=frozenset({"needs-sentences"}),
         ),
         Card(
@@ -96,5 +118,6 @@ REGISTRY = Registry(
             config=_TRIPLET_CONFIG,
             tags=frozenset({"needs-triplets", "attention", "third:random_article"}),
         ),
+        *_SENTENCE_VECTORS,
     ],
 )

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -28,7 +28,7 @@ from core.embedders.storage import (
 )
 from core.errors import ArtifactError, DataError
 from core.protocols import Report
-from core.text.word_vectors import Storage, TokenIds, WordVectors, load_word_vectors, token_ids
+from core.text.word_vectors import Storage, WordVectors, load_word_vectors, token_ids
 from core.types import Corpus, Sentence, Vectors
 
 if TYPE_CHECKING:
@@ -36,7 +36,6 @@ if TYPE_CHECKING:
 
 _WEIGHTS, _TRAINING, _OWN = "encoder.safetensors", "training.json", "learned-"
 _BLOCK = 4_096  # sentences tokenised at once
-_CELLS = 8_192  # padded tokens encoded at once
 
 
 class SkipThought:
@@ -56,6 +55,7 @@ class SkipThought:
         if self.config.weights:
             self._read_weights(table)
             return
+        from core.networks.gru import gru_encoder
         from core.networks.skip_data import skip_data
         from core.networks.skip_thought import train_skip
 
@@ -71,13 +71,14 @@ class SkipThought:
         self.metrics = trained.metrics
         words = expanded(WordVectors(data.words, trained.table), table)
         self._words = ExpandedWords(self._kept(words.own), self._kept(words.table), words.map, words.shift)
-        self._net = self._network(trained.weights)
+        self._net = gru_encoder(trained.weights)
 
     def embed(self, sentences: Sequence[Sentence]) -> Vectors:
         """(n, width) last states; a sentence without a known word is the zero vector."""
         import torch
 
         from core.networks.device import pick_device, thread_count
+        from core.networks.gru import encode_tokens
 
         words, net = self._fitted()
         net.to(pick_device(self.config.device))
@@ -86,7 +87,7 @@ class SkipThought:
             for start in range(0, len(sentences), _BLOCK):
                 texts = (self._text(s.text) for s in sentences[start : start + _BLOCK])
                 tokens = token_ids(texts, words, unknown=False)
-                _encode(net, tokens, out[start : start + _BLOCK])
+                encode_tokens(net, tokens, out[start : start + _BLOCK])
         return out
 
     def distances(self, a: Vectors, b: Vectors) -> npt.NDArray[np.float32]:
@@ -108,13 +109,15 @@ class SkipThought:
         """Inverse of :meth:`save`."""
         import torch
 
+        from core.networks.gru import gru_encoder
+
         model = cls(*read_settings(folder, SkipThoughtConfig))
         model.metrics = read_json(folder / _TRAINING).get("metrics", {})
         tensors = read_tensors(folder / _WEIGHTS, ("map", "shift", "onward.weight_hh_l0"))
         map_, shift = tensors.pop("map"), tensors.pop("shift")
         model._words = ExpandedWords(read_word_vectors(folder, _OWN), read_word_vectors(folder), map_, shift)
         try:
-            model._net = model._network({name: torch.from_numpy(array) for name, array in tensors.items()})
+            model._net = gru_encoder({name: torch.from_numpy(array) for name, array in tensors.items()})
         except RuntimeError as error:
             raise ArtifactError(f"The saved model in {folder.name} is damaged: {_WEIGHTS}: {error}") from None
         return model
@@ -127,14 +130,6 @@ class SkipThought:
         whole, shift = np.eye(table.dim, dtype=np.float32), np.zeros(table.dim, np.float32)
         self._words = ExpandedWords(nothing, self._kept(table), whole, shift)
 
-    def _network(self, weights: dict[str, Any]) -> GruEncoder:
-        from core.networks.gru import GruEncoder
-
-        rows, dim = weights["onward.weight_ih_l0"].shape
-        net = GruEncoder(dim, rows // 3, both_ways="backward_.weight_ih_l0" in weights)
-        net.load_state_dict(weights)
-        return net.eval()
-
     def _kept(self, vectors: WordVectors) -> WordVectors:
         storage: Storage = self.config.storage  # type: ignore[assignment]
         return vectors.stored_as(storage)
@@ -146,17 +141,3 @@ class SkipThought:
         if self._words is None or self._net is None:
             raise DataError("skip-thought is not trained yet: call fit() first, or load a saved model.")
         return self._words, self._net
-
-
-def _encode(net: GruEncoder, tokens: TokenIds, out: npt.NDArray[np.float32]) -> None:
-    """Fill the rows of ``out`` that have tokens, sentences of similar length together."""
-    import torch
-
-    from core.networks.batching import length_chunks, padded_ids
-
-    device = next(net.parameters()).device
-    table = torch.from_numpy(tokens.table if len(tokens.table) else np.zeros((1, net.dim), np.float32)).to(device)
-    for rows in length_chunks(tokens.lengths, _CELLS):
-        ids, lengths = padded_ids(tokens, rows)
-        words = torch.nn.functional.embedding(torch.from_numpy(ids).to(device), table)
-        out[rows] = net(words, torch.from_numpy(lengths).to(device)).cpu().numpy()

@@ -6,10 +6,17 @@ the authors' release and of ``torch.nn.GRU``; the paper prints U(r⊙h) and name
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
+import numpy as np
 import torch
 from torch import Tensor, nn
 
+from core.networks.batching import length_chunks, padded_ids
 from core.networks.bilstm_attention import reversal
+from core.text.word_vectors import Float32, TokenIds
+
+_CELLS = 8_192  # padded tokens encoded at once
 
 
 class GruEncoder(nn.Module):
@@ -61,6 +68,24 @@ class GruDecoder(nn.Module):
             h = new + z * (h - new)
             states.append(h)
         return torch.stack(states, dim=1)
+
+
+def gru_encoder(weights: Mapping[str, Tensor]) -> GruEncoder:
+    """The encoder that has these weights, ready to encode; ``RuntimeError`` when they do not fit each other."""
+    rows, dim = weights["onward.weight_ih_l0"].shape
+    net = GruEncoder(dim, rows // 3, both_ways="backward_.weight_ih_l0" in weights)
+    net.load_state_dict(dict(weights))
+    return net.eval()
+
+
+def encode_tokens(net: GruEncoder, tokens: TokenIds, out: Float32) -> None:
+    """Fill the rows of (n, width) ``out`` that have tokens, sentences of similar length together."""
+    device = next(net.parameters()).device
+    table = torch.from_numpy(tokens.table if len(tokens.table) else np.zeros((1, net.dim), np.float32)).to(device)
+    for rows in length_chunks(tokens.lengths, _CELLS):
+        ids, lengths = padded_ids(tokens, rows)
+        words = torch.nn.functional.embedding(torch.from_numpy(ids).to(device), table)
+        out[rows] = net(words, torch.from_numpy(lengths).to(device)).cpu().numpy()
 
 
 def _last(states: Tensor, lengths: Tensor) -> Tensor:

@@ -2,59 +2,22 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
+from core.networks.word_rows import Index, WordRows, word_rows
 from core.text.tokens import tokenize
 from core.types import Sentence
 
-Index = npt.NDArray[np.int64]
-END, UNKNOWN = 0, 1
-SPECIAL = 2
-"""Rows of the word table before the first word: the end of a sentence, and every word that is not learned."""
-_TICK = 2_000
-_POOL = 32  # batches whose sentences are sorted by length together
-
 
 @dataclass(frozen=True)
-class SkipData:
-    """Sentences as rows of the learned vocabulary, and which follow each other."""
+class SkipData(WordRows):
+    """Sentences, and which follow each other; those that have words and a neighbour with words are usable."""
 
-    words: list[str]
-    """Word of row SPECIAL + i."""
-    counts: Index
-    """(SPECIAL + words,) how often each row is a target."""
-    ids: npt.NDArray[np.int32]
-    bounds: Index
-    """Sentence i is ``ids[bounds[i]:bounds[i + 1]]``."""
     neighbours: Index
     """(n, 2) rows of the sentences before and after, -1 where there is none."""
-    usable: Index
-    """Rows that have words and a neighbour with words."""
-
-    def padded(self, rows: Index) -> tuple[Index, Index]:
-        """(n, t) ids padded with END, and (n,) lengths."""
-        lengths = self.bounds[rows + 1] - self.bounds[rows]
-        steps = np.arange(max(int(lengths.max(initial=1)), 1))
-        real = steps < lengths[:, None]
-        places = np.where(real, self.bounds[rows][:, None] + steps, 0)
-        return np.where(real, self.ids[places], END).astype(np.int64), lengths
-
-    def batches(self, size: int, per_epoch: int, seed: int, epoch: int) -> list[Index]:
-        """Shuffled batches of usable rows of similar length; decided by ``seed`` and ``epoch`` alone."""
-        random = np.random.default_rng([seed, epoch])
-        order = random.permutation(self.usable)[: per_epoch or len(self.usable)]
-        lengths = self.bounds[order + 1] - self.bounds[order]
-        batches: list[Index] = []
-        for start in range(0, len(order), size * _POOL):
-            pool = slice(start, start + size * _POOL)
-            ranked = order[pool][np.argsort(lengths[pool], kind="stable")]
-            batches += [ranked[i : i + size] for i in range(0, len(ranked), size)]
-        return [batches[i] for i in random.permutation(len(batches))]
 
 
 def skip_data(sentences: Sequence[Sentence], vocabulary: int, most: int, tick: Callable[[], None]) -> SkipData:
@@ -62,27 +25,12 @@ def skip_data(sentences: Sequence[Sentence], vocabulary: int, most: int, tick: C
 
     Neighbours stand next to each other in the same article; a loose sentence has none.
     """
-    index: dict[str, int] = {}
-    flat: list[int] = []
-    bounds = [0]
-    for number, sentence in enumerate(sentences):
-        if number % _TICK == 0:
-            tick()
-        flat.extend([index.setdefault(word, len(index)) for word in tokenize(sentence.text.lower())[:most]])
-        bounds.append(len(flat))
-    kept = [word for word, _ in Counter(flat).most_common(vocabulary)]
-    row_of = np.full(len(index), UNKNOWN, np.int32)
-    row_of[kept] = np.arange(SPECIAL, SPECIAL + len(kept))
-    names = list(index)
-    ids = row_of[np.array(flat, np.int64)] if flat else np.zeros(1, np.int32)
+    rows = word_rows((tokenize(s.text.lower())[:most] for s in sentences), vocabulary, tick)
     neighbours = _neighbours(sentences)
-    edges = np.array(bounds, np.int64)
-    filled = np.append(np.diff(edges) > 0, False)  # row -1: no neighbour
+    filled = np.append(rows.lengths > 0, False)  # row -1: no neighbour
     neighbours = np.where(filled[neighbours], neighbours, -1)
     usable = np.flatnonzero(filled[:-1] & (neighbours >= 0).any(axis=1))
-    counts = np.bincount(ids, minlength=SPECIAL + len(kept)).astype(np.int64)
-    counts[END] = len(sentences)
-    return SkipData([names[i] for i in kept], counts, ids, edges, neighbours, usable)
+    return SkipData(rows.words, rows.counts, rows.ids, rows.bounds, usable, neighbours)
 
 
 def _neighbours(sentences: Sequence[Sentence]) -> Index:

@@ -12,9 +12,11 @@ from core.embedders.expanded_words import expanded
 from core.errors import Cancelled, DataError, ReadError, TrainingError
 from core.networks.gru import GruDecoder, GruEncoder
 from core.networks.recurrent_weights import read_recurrent_weights
+from core.networks.sampled_softmax import sampled_softmax
 from core.networks.skip_config import SkipTrainingConfig
-from core.networks.skip_data import END, SPECIAL, UNKNOWN, skip_data
-from core.networks.skip_thought import sampled_softmax, train_skip
+from core.networks.skip_data import skip_data
+from core.networks.skip_thought import train_skip
+from core.networks.word_rows import END, SPECIAL, UNKNOWN
 from core.protocols import Silent
 from core.text.word_vectors import WordVectors
 from core.types import Corpus, Sentence

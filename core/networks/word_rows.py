@@ -1,0 +1,81 @@
+"""Sentences as rows of a learned vocabulary, tokenised once, and the batches they are trained in."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+Index = npt.NDArray[np.int64]
+END, UNKNOWN = 0, 1
+SPECIAL = 2
+"""Rows of the word table before the first word: the end of a sentence, and every word that is not learned."""
+_TICK = 2_000
+_POOL = 32  # batches whose sentences are sorted by length together
+
+
+@dataclass(frozen=True)
+class WordRows:
+    """Tokenised sentences; which of them training draws is said by ``usable``."""
+
+    words: list[str]
+    """Word of row SPECIAL + i."""
+    counts: Index
+    """(SPECIAL + words,) how often each row is a target."""
+    ids: npt.NDArray[np.int32]
+    bounds: Index
+    """Sentence i is ``ids[bounds[i]:bounds[i + 1]]``."""
+    usable: Index
+    """Rows that may be drawn for a batch."""
+
+    @property
+    def lengths(self) -> Index:
+        """(n,) words of each sentence."""
+        return np.diff(self.bounds)
+
+    def padded(self, rows: Index) -> tuple[Index, Index]:
+        """(n, t) ids padded with END, and (n,) lengths."""
+        lengths = self.bounds[rows + 1] - self.bounds[rows]
+        steps = np.arange(max(int(lengths.max(initial=1)), 1))
+        real = steps < lengths[:, None]
+        places = np.where(real, self.bounds[rows][:, None] + steps, 0)
+        return np.where(real, self.ids[places], END).astype(np.int64), lengths
+
+    def batches(self, size: int, per_epoch: int, seed: int, epoch: int) -> list[Index]:
+        """Shuffled batches of usable rows of similar length; decided by ``seed`` and ``epoch`` alone."""
+        random = np.random.default_rng([seed, epoch])
+        order = random.permutation(self.usable)[: per_epoch or len(self.usable)]
+        lengths = self.bounds[order + 1] - self.bounds[order]
+        batches: list[Index] = []
+        for start in range(0, len(order), size * _POOL):
+            pool = slice(start, start + size * _POOL)
+            ranked = order[pool][np.argsort(lengths[pool], kind="stable")]
+            batches += [ranked[i : i + size] for i in range(0, len(ranked), size)]
+        return [batches[i] for i in random.permutation(len(batches))]
+
+
+def word_rows(
+    sentences: Iterable[Sequence[str]], vocabulary: int, tick: Callable[[], None], *, least: int = 1
+) -> WordRows:
+    """Keep the ``vocabulary`` most frequent words; sentences of at least ``least`` words are usable."""
+    index: dict[str, int] = {}
+    flat: list[int] = []
+    bounds = [0]
+    for number, words in enumerate(sentences):
+        if number % _TICK == 0:
+            tick()
+        flat.extend([index.setdefault(word, len(index)) for word in words])
+        bounds.append(len(flat))
+    kept = [word for word, _ in Counter(flat).most_common(vocabulary)]
+    row_of = np.full(len(index), UNKNOWN, np.int32)
+    row_of[kept] = np.arange(SPECIAL, SPECIAL + len(kept))
+    names = list(index)
+    ids = row_of[np.array(flat, np.int64)] if flat else np.zeros(1, np.int32)
+    edges = np.array(bounds, np.int64)
+    counts = np.bincount(ids, minlength=SPECIAL + len(kept)).astype(np.int64)
+    counts[END] = len(bounds) - 1
+    usable = np.flatnonzero(np.diff(edges) >= max(least, 1))
+    return WordRows([names[i] for i in kept], counts, ids, edges, usable)
