@@ -110,3 +110,15 @@ class Silent:
     def checkpoint_folder(self) -> Path | None:
         """Name the folder given at the start, if any."""
         return self._folder
+
+
+class Share:
+    """A stage of some work as a report of its own: its 0…1 is ``low``…``high`` of the whole."""
+
+    def __init__(self, report: Report, low: float, high: float) -> None:
+        self._report, self._low, self._high = report, low, high
+        self.metric, self.checkpoint_folder = report.metric, report.checkpoint_folder
+
+    def progress(self, done: float, total: float, message: str = "") -> None:
+        """Scale the share."""
+        self._report.progress(self._low + (self._high - self._low) * done / total, 1.0, message)

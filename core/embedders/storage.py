@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -75,9 +75,23 @@ def read_settings(folder: Path, config_class: type[C]) -> tuple[C, int]:
         raise _damaged(folder / SETTINGS, error) from None
 
 
+def write_words(folder: Path, words: Sequence[str], prefix: str = "") -> None:
+    """Write words, one a line."""
+    (folder / (prefix + _WORDS)).write_text("\n".join(words), encoding="utf-8", newline="\n")
+
+
+def read_words(folder: Path, prefix: str = "") -> list[str]:
+    """Inverse of :func:`write_words`."""
+    try:
+        words = (folder / (prefix + _WORDS)).read_bytes().decode("utf-8").split("\n")
+    except (OSError, ValueError) as error:
+        raise _damaged(folder / (prefix + _WORDS), error) from None
+    return words if len(words) > 1 or words[0] else []
+
+
 def write_word_vectors(folder: Path, vectors: WordVectors, prefix: str = "") -> None:
     """Write a word table: one word a line, and its rows as they are kept in memory."""
-    (folder / (prefix + _WORDS)).write_text("\n".join(vectors.words), encoding="utf-8", newline="\n")
+    write_words(folder, vectors.words, prefix)
     tensors = {"vectors": vectors.table, "spread": np.array([vectors.spread], np.float64)}
     if vectors.scales is not None:
         tensors["scales"] = vectors.scales
@@ -89,17 +103,16 @@ def write_word_vectors(folder: Path, vectors: WordVectors, prefix: str = "") -> 
 def read_word_vectors(folder: Path, prefix: str = "") -> WordVectors:
     """Inverse of :func:`write_word_vectors`."""
     tensors = read_tensors(folder / (prefix + _VECTORS), ("vectors", "spread"))
-    rows = tensors.get("rows")
+    rows, words = tensors.get("rows"), read_words(folder, prefix)
     try:
-        words = (folder / (prefix + _WORDS)).read_bytes().decode("utf-8").split("\n")
         return WordVectors(
-            words if len(words) > 1 or words[0] else [],
+            words,
             tensors["vectors"],
             tensors.get("scales"),
             None if rows is None else rows.astype(np.int64),
             float(tensors["spread"][0]),
         )
-    except (OSError, ValueError, IndexError, ThemescopeError) as error:
+    except (ValueError, IndexError, ThemescopeError) as error:
         raise _damaged(folder / (prefix + _WORDS), error) from None
 
 

@@ -27,6 +27,24 @@ class TrainingConfig(Config):
 
 
 @dataclass(frozen=True)
+class MemoryConfig(TrainingConfig):
+    """Distributed memory: a sentence's vector and the words before predict a word (F.4)."""
+
+    dim: int = option(300, "Coordinates of a vector.", low=2, high=4_000)
+    learning_rate: float = option(0.05, "Rate at the start; it falls linearly with the words done.", low=1e-6, high=1)
+    window: int = option(10, "Most words before a word that help to predict it.", low=1, high=100)
+
+
+@dataclass(frozen=True)
+class BagsConfig(TrainingConfig):
+    """FastSent: the sum of a sentence's words predicts the words of its neighbours (G.2)."""
+
+    dim: int = option(600, "Coordinates of a vector.", low=2, high=4_000)
+    learning_rate: float = option(0.025, "Rate at the start; it falls linearly with the words done.", low=1e-6, high=1)
+    own_words: bool = option(False, "Predict the sentence's own words as well (FastSent+AE).")
+
+
+@dataclass(frozen=True)
 class SentVecConfig(TrainingConfig):
     """One training of sentence vectors: content, neighbour prediction and proximity, each switched on or off (F.3)."""
 
@@ -61,7 +79,7 @@ class SentVecConfig(TrainingConfig):
 
     def validate(self) -> None:
         """Something must be learned, and the batched form knows mode paper only."""
-        if not (self.content or self.neighbours):
+        if not (self.content or self.neighbours or self.mode == "reference"):
             raise ConfigError("Nothing is learned: switch content or neighbours on.")
         if self.batch and self.mode != "paper":
             raise ConfigError("The batched form knows mode paper only. Choose batch 0 for mode reference.")

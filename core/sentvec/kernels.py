@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numba import njit
 
-from core.sentvec.tables import Context, Noise, Span, Steps, Tables, Text, Work
+from core.sentvec.tables import LEAST_RATE, Context, Noise, Span, Steps, Tables, Text, Work
 
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 _FIRST = np.uint64(0xBF58476D1CE4E5B9)
@@ -22,8 +22,6 @@ _HALF_WORD, _LOW = np.uint64(32), np.uint64(0xFFFFFFFF)
 _ZERO, _ONE = np.float32(0), np.float32(1)
 _EDGE = np.float32(6)
 """Logits are cut off here, as in the reference."""
-LEAST_RATE = 1e-4
-"""The rate never falls below this share of the first one."""
 
 
 @njit(cache=True, inline="always")

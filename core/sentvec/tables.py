@@ -4,6 +4,14 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
+import numpy as np
+import numpy.typing as npt
+
+Table = npt.NDArray[np.float32]  # (rows, width), contiguous
+LEAST_RATE = 1e-4
+"""The rate never falls below this share of the first one."""
+_LINE = 16  # float32 in a cache line
+
 
 class Tables(NamedTuple):
     """What is learned: (rows, dim) float32 each; a table that a training does without has no rows."""
@@ -75,3 +83,21 @@ class Work(NamedTuple):
     targets: Any
     kept: Any
     state: Any
+
+
+def empty_table(rows: int, dim: int) -> Table:
+    """(rows, width) zeros; width is ``dim`` rounded up to whole cache lines, and rows begin with one.
+
+    The coordinates beyond ``dim`` stay 0 in training: a step moves a row along other rows only.
+    """
+    width = -(-dim // _LINE) * _LINE
+    buffer = np.zeros(rows * width + _LINE, np.float32)
+    offset = (-buffer.ctypes.data % (4 * _LINE)) // 4
+    return buffer[offset : offset + rows * width].reshape(rows, width)
+
+
+def random_table(rows: int, dim: int, random: np.random.Generator) -> Table:
+    """(rows, width) with coordinates ~ U(-0.5/dim, 0.5/dim), and 0 beyond ``dim`` (F.3)."""
+    table = empty_table(rows, dim)
+    table[:, :dim] = (random.random((rows, dim), np.float32) - np.float32(0.5)) / np.float32(dim)
+    return table

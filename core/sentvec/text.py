@@ -87,7 +87,7 @@ def encode_text(
     row_of[kept] = np.arange(len(kept), dtype=np.int32)
     names = list(index)
     ids = row_of[np.array(flat, np.int64)]
-    owners = np.repeat(np.arange(len(ends)), np.diff(np.array(ends, np.int64), prepend=0))[ids >= 0]
+    owners = np.repeat(np.arange(len(ends)), np.diff([0, *ends]))[ids >= 0]
     ids = ids[ids >= 0]
     lengths = np.bincount(owners, minlength=len(ends))
     rows = np.flatnonzero(lengths >= FEWEST)

@@ -13,7 +13,7 @@ from core.clusterers import REGISTRY as CLUSTERERS
 from core.clusterers.inputs import unit_rows
 from core.config import Config, option
 from core.errors import ConfigError, DataError
-from core.protocols import Report
+from core.protocols import Report, Share
 from core.themes.counts import Curves, candidates, measure, suggest
 from core.themes.naming import theme_names, theme_words
 from core.themes.quality import fits
@@ -82,7 +82,7 @@ def find_themes(texts: list[str], vectors: Matrix, config: ThemesConfig, seed: i
     random = np.random.default_rng(seed)
     rows = np.sort(random.permutation(n)[: config.sample])
     ks = candidates(len(rows), config.most)
-    curves = measure(vectors[rows], ks, config.subsamples, seed, _Share(report, 0.0, 0.7))
+    curves = measure(vectors[rows], ks, config.subsamples, seed, Share(report, 0.0, 0.7))
     suggestion = suggest(curves)
     k = config.k or suggestion.k
     report.progress(0.7, 1, f"clustering {n:,} sentences")
@@ -97,18 +97,6 @@ def find_themes(texts: list[str], vectors: Matrix, config: ThemesConfig, seed: i
     )
     reason = "" if config.k else suggestion.reason
     return Themes(labels, themes, (own - other).astype(np.float32), curves, reason, len(compared))
-
-
-class _Share:
-    """A stage as a part of the whole."""
-
-    def __init__(self, report: Report, low: float, high: float) -> None:
-        self._report, self._low, self._high = report, low, high
-        self.metric, self.checkpoint_folder = report.metric, report.checkpoint_folder
-
-    def progress(self, done: float, total: float, message: str = "") -> None:
-        """Scale the share."""
-        self._report.progress(self._low + (self._high - self._low) * done / total, 1.0, message)
 
 
 def _check(n: int, vectors: Matrix, config: ThemesConfig) -> None:

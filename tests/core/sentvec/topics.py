@@ -1,0 +1,30 @@
+"""A small synthetic corpus of documents about topics, and how well vectors tell the topics apart."""
+
+import numpy as np
+from sklearn.linear_model import LogisticRegression
+
+from core.types import Sentence
+
+TOPICS = 4
+
+
+def topic_sentences(documents=60, length=8, words=9, seed=0):
+    """Sentences of documents of one topic each, and (n,) topics. Half of the words are common to all topics."""
+    random = np.random.default_rng(seed)
+    sentences, topics = [], []
+    for document in range(documents):
+        topic = document % TOPICS
+        for position in range(length):
+            own = [f"q{topic}x{random.integers(60)}z" for _ in range(words // 3)]
+            common = [f"c{random.zipf(1.6) % 200}z" for _ in range(words - len(own))]
+            text = " ".join(random.permutation(own + common).tolist())
+            sentences.append(Sentence(text, id=100 + len(sentences), article_id=document, position=position))
+            topics.append(topic)
+    return sentences, np.array(topics)
+
+
+def accuracy(vectors, topics):
+    """Share of the sentences of odd documents that a linear model of the even ones puts right (8 a document)."""
+    train = np.arange(len(topics)) // 8 % 8 < 4
+    model = LogisticRegression(C=1, max_iter=2_000).fit(vectors[train], topics[train])
+    return model.score(vectors[~train], topics[~train])
