@@ -10,6 +10,7 @@ os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
 import click
 
 from jobs.console.evaluate import evaluate
+from jobs.console.evaluate_topics import summaries, topics
 from jobs.console.jobs import jobs_
 from jobs.console.lists import list_
 from jobs.console.lists_of_sentences import cluster, embed, similar
@@ -29,6 +30,8 @@ def main() -> None:
     """
 
 
+for command in (topics, summaries):
+    evaluate.add_command(command)
 COMMANDS = (
     import_, triplets, train, add_model, export_model, embed, similar, cluster, evaluate, reproduce,
     map_, list_, jobs_, worker, demo, doctor,

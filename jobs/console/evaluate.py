@@ -22,7 +22,7 @@ METHODS = click.option(
 
 @click.group()
 def evaluate() -> None:
-    """Measure models: clustering against sections, triplet accuracy, or relatedness of sentence pairs."""
+    """Measure models: clustering against sections, triplets, pairs of sentences, topics, or summaries."""
 
 
 @evaluate.command()

@@ -25,9 +25,11 @@ def pairs(values: Mapping[str, Any]) -> str:
 
 
 def interval(score: Mapping[str, Any] | None) -> str:
-    """``.512 [.498, .527]``, or a dash where there is no score."""
+    """``.512 [.498, .527]``, the value alone where it has no interval, or a dash where there is no score."""
     if score is None:
         return "–"
+    if score["low"] is None:
+        return f"{score['value']:.3f}"
     return f"{score['value']:.3f} [{score['low']:.3f}, {score['high']:.3f}]"
 
 

@@ -18,6 +18,7 @@ from db.store import Store
 from jobs.cli import main
 from jobs.control import enqueue
 from tests.jobs.helpers import ROOT, SICK_HEADER, WORDS, wait_for, write_articles
+from tests.jobs.test_topics import write_messages
 
 pytestmark = pytest.mark.usefixtures("sqlite_store")
 
@@ -55,6 +56,22 @@ def test_the_whole_way(corpus: str) -> None:
     for what in ("corpora", "triplets", "models", "benchmarks", "runs", "maps"):
         assert len(call_json("list", what)[what]) >= 1
     assert len(call_json("jobs", "list")["jobs"]) >= 9
+
+
+def test_topics_and_summaries_are_measured(tmp_path: Path) -> None:
+    call_json("import", str(write_messages(tmp_path / "n.jsonl")), "--corpus", "N")
+    told = call(
+        "evaluate", "topics", "N", "--method", "tfidf", "--method", "word-counts", "--labels", "tfidf", "--unit"
+    )
+    assert told.exit_code == 0 and "40 documents, 240 sentences, 80 annotated" in told.stdout, told.stderr
+    assert told.stdout.count("[") >= 8 and "weighted F1" in told.stdout
+    documents = tmp_path / "d.jsonl"
+    documents.write_text('{"id": "a", "text": "Ada is old. Bees fly.", "summary": "Ada is old."}\n', encoding="utf-8")
+    rows = call_json(
+        "evaluate", "summaries", str(documents), "--method", "tfidf", "--baseline", "lead", "--words", "3"
+    )["rows"]  # fmt: skip
+    assert [row["summarizer"] for row in rows] == ["lead", "lexrank"]
+    assert rows[0]["scores"]["ROUGE-1 recall"]["value"] == 1.0
 
 
 def test_two_networks_are_joined_and_measured_on_pairs(corpus: str, tmp_path: Path) -> None:
@@ -160,6 +177,9 @@ BAD = {
     "no model yet": (["embed", "C", "--method", "triplets-sen"], 2, "themescope train triplets-sen --triplets SET"),
     "unknown clusterer": (["evaluate", "scb", "C", "--method", "tfidf", "--clusterer", "kmean"], 2, "'kmeans'"),
     "absent CSV": (["evaluate", "triplets", "none.csv", "--method", "tfidf"], 2, "none.csv"),
+    "no topics": (["evaluate", "topics", "nothing", "--method", "tfidf"], 2, "no corpus called 'nothing'"),
+    "no summarizer": (["evaluate", "summaries", "x.jsonl"], 2, "at least one --method or --baseline"),
+    "absent documents": (["evaluate", "summaries", "x.jsonl", "--baseline", "lead"], 2, "does not exist"),
     "no such job": (["jobs", "cancel", "99"], 2, "99"),
 }
 
