@@ -7,7 +7,7 @@ import importlib
 from core.errors import UnknownNameError
 from core.experiments.declarations import Paper
 
-PAPERS: dict[str, str] = {"ed18": "core.experiments.ed18:ED18"}
+PAPERS: dict[str, str] = {"ed18": "core.experiments.ed18:ED18", "sjh17": "core.experiments.sjh17:SJH17"}
 """Id of a paper → "module:NAME" of its declaration."""
 
 

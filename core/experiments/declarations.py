@@ -122,7 +122,64 @@ class Relatedness:
     regressor: bool = True
 
 
-Measure: TypeAlias = CountTriplets | CountBenchmark | Accuracy | Clustering | Relatedness
+@dataclass(frozen=True, slots=True)
+class CountTopics:
+    """The size of a topic task: metrics documents, sentences, annotated, train, validation and test."""
+
+    labels: str
+    """Model whose vectors choose the labelled sentences of its corpus."""
+
+
+@dataclass(frozen=True, slots=True)
+class Topics:
+    """Topics of labelled sentences, by classifying and by clustering a model's vectors."""
+
+    model: str
+    labels: str
+    """Model whose vectors choose the labelled sentences; its corpus is the one."""
+    settings: Settings = field(default_factory=dict)
+    """Arguments of the evaluation beside these: tune, unit, classifier_json."""
+
+
+@dataclass(frozen=True, slots=True)
+class ChosenSetting:
+    """The value of a setting with the best weighted F1 on the held-out documents: metric value."""
+
+    models: Mapping[float, str]
+    """Value → model that was fitted with it."""
+    labels: str
+
+
+@dataclass(frozen=True, slots=True)
+class CountSummaries:
+    """The size of a collection of summaries: metrics documents, and mean sentences and references of each."""
+
+    documents: str
+
+
+@dataclass(frozen=True, slots=True)
+class Summaries:
+    """ROUGE-1 of summaries of the documents in a file of the data folder."""
+
+    documents: str
+    """Path of the file below the data folder."""
+    summarizer: str = "lexrank"
+    model: str = ""
+    """Whose vectors the summarizer looks at; empty for one that looks at none."""
+
+
+Measure: TypeAlias = (
+    CountTriplets
+    | CountBenchmark
+    | CountTopics
+    | CountSummaries
+    | Accuracy
+    | Clustering
+    | Relatedness
+    | Topics
+    | ChosenSetting
+    | Summaries
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -266,8 +323,14 @@ class Paper:
             case Clustering(model, _, benchmark):
                 self.benchmark(benchmark)
                 _ = self.model(model) if model else None
-            case Relatedness(model):
+            case Relatedness(model) | CountTopics(model):
                 self.model(model)
+            case Topics(model, labels):
+                self.model(model), self.model(labels)
+            case ChosenSetting(models, labels):
+                self.model(labels), *map(self.model, models.values())
+            case Summaries(_, _, model):
+                _ = self.model(model) if model else None
 
 
 def _check_unique(family: Iterable[_HasId]) -> None:

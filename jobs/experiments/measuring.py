@@ -4,50 +4,42 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from core.experiments.declarations import (
     Accuracy,
+    ChosenSetting,
     Clustering,
     CountBenchmark,
+    CountSummaries,
+    CountTopics,
     CountTriplets,
     Measure,
     Model,
     Relatedness,
+    Summaries,
+    Topics,
 )
 from core.records import ModelRecord
-from core.types import Ids, Split
+from core.summaries import REGISTRY as SUMMARIZERS
+from core.types import Split
+from jobs.experiments.reading import Reading
+from jobs.experiments.topic_measures import measure_of_topics
 from jobs.experiments.work import Work
 
-Floats = npt.NDArray[np.float64]
 ACCURACY = "accuracy"
-
-
-@dataclass(frozen=True)
-class Reading:
-    """Numbers of one measurement. ``items`` and each of ``values`` have shape (n,); they are empty for mere counts."""
-
-    scores: Mapping[str, float]
-    values: Mapping[str, Floats] = field(default_factory=dict)
-    items: Ids = field(default_factory=lambda: np.empty(0, np.int64))
-    groups: Ids | None = None
-    """Articles of the items, where an article has several."""
-    intervals: Mapping[str, tuple[float, float, int]] = field(default_factory=dict)
-    """(low, high, n) of metrics that have no values item by item."""
-    run: str = ""
-    """Digest of the stored run."""
-    warning: str = ""
-    """What makes the numbers too good."""
 
 
 def seeds_of(measure: Measure, work: Work) -> tuple[int, ...]:
     """The seeds with which a measurement can differ; a count is a count."""
     match measure:
-        case CountTriplets() | CountBenchmark():
+        case CountTriplets() | CountBenchmark() | CountTopics() | CountSummaries():
+            return (0,)
+        case ChosenSetting():
+            return work.profile.seeds[:1]
+        case Summaries(_, summarizer, "") if "seeded" not in SUMMARIZERS.get(summarizer).tags:
             return (0,)
         case Accuracy(model) if not work.paper.model(model).random:
             return (0,)
@@ -68,6 +60,8 @@ def measure(wanted: Measure, work: Work, seed: int) -> Reading:
             return _clustering(wanted, work, seed)
         case Relatedness():
             return _relatedness(wanted, work, seed)
+        case _:
+            return measure_of_topics(wanted, work, seed)
 
 
 def data_of(wanted: Measure, work: Work) -> str:
@@ -83,6 +77,14 @@ def data_of(wanted: Measure, work: Work) -> str:
             return _benchmark_words(work, benchmark) + (f"; {_model_words(work, model)}" if model else "")
         case Relatedness(model):
             return f"SICK; {_model_words(work, model)}"
+        case CountTopics(labels) | ChosenSetting(_, labels):
+            return work.corpus_of_model(labels).name
+        case Topics(model, labels):
+            return f"{work.corpus_of_model(labels).name}; {_model_words(work, model)}"
+        case CountSummaries(documents):
+            return documents.rsplit("/", 1)[-1]
+        case Summaries(documents, _, model):
+            return documents.rsplit("/", 1)[-1] + (f"; {_model_words(work, model)}" if model else "")
 
 
 def _counted_triplets(work: Work, id: str) -> Reading:
@@ -159,10 +161,10 @@ def _benchmark_words(work: Work, id: str) -> str:
 
 
 def _model_words(work: Work, id: str) -> str:
-    """What a model learned from: triplets, text, the word vectors alone, or the models it joins."""
+    """What a model learned from: triplets, text, the word vectors alone, or the models it is made of."""
     declared = work.paper.model(id)
     if declared.parts:
-        return "halves: " + "; ".join(_model_words(work, part) for part in declared.parts)
+        return "made of: " + "; ".join(_model_words(work, part) for part in declared.parts)
     found = work.model(id, work.profile.seeds[0])
     if declared.shipped:
         return f"model {found.name}"

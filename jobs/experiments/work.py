@@ -33,6 +33,10 @@ class Work:
             return self.sources.corpus
         return self._once(("corpus", id, 0), lambda: self._corpus(self.paper.corpus_data(id)))
 
+    def corpus_of_model(self, id: str) -> CorpusRecord:
+        """The corpus whose text the model of that id learns from."""
+        return self.corpus(self.paper.model(id).corpus)
+
     def triplet_set(self, id: str) -> TripletSetRecord:
         """The set of that id, sampled from the corpus; articles of a published benchmark are kept out."""
         return self._once(("triplets", id, 0), lambda: self._triplet_set(self.paper.triplet_data(id)))
