@@ -73,10 +73,13 @@ class StoredArticles:
 
 
 class TrainingSentences(Sequence[Sentence]):
-    """The sentences that a method may learn from: those of the training split only. Read when first looked at."""
+    """The sentences that a method may learn from: those of the training split, or of ``everything``.
 
-    def __init__(self, store: Store, corpus: CorpusRecord) -> None:
-        self._articles = StoredArticles(store, corpus, (Split.TRAIN,))
+    Read when first looked at.
+    """
+
+    def __init__(self, store: Store, corpus: CorpusRecord, everything: bool = False) -> None:
+        self._articles = StoredArticles(store, corpus, None if everything else (Split.TRAIN,))
         self._corpus = corpus
 
     @cached_property

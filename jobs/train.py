@@ -33,7 +33,12 @@ class TrainConfig(JobConfig):
     settings_json: str = option("{}", "Settings of the method as JSON.")
     seed: int = option(0, "Seed of everything random.", low=0)
     files: tuple[str, ...] = option((), "Instead of a triplet set: CSV files of triplets, training and validation.")
-    models: tuple[str, ...] = option((), "Names of the models that are joined, for methods that join models.")
+    models: tuple[str, ...] = option((), "Names of the models that it joins or builds on, in order.")
+    everything: bool = option(
+        False, "Learn from the running text of all articles, those kept for tests included, as methods that learn a "
+        "vector for each sentence always do.",
+        later=True,
+    )  # fmt: skip
 
     def validate(self) -> None:
         """The method must exist, its settings make sense, and triplets be named if it learns from them."""
@@ -62,17 +67,24 @@ class _Data:
     triplets: TripletSetRecord | None
     files: tuple[Path, ...] = ()
     models: tuple[ModelRecord, ...] = ()
+    everything: bool = False
 
     def digest(self, card: Card) -> list[str]:
         """The inputs that decide the outcome."""
-        if "needs-models" in card.tags:
-            return ["models", *(model.digest for model in self.models)]
+        return [*self._models(card), *self._source(card)]
+
+    def _models(self, card: Card) -> list[str]:
+        used = self.models if card.tags & {"needs-models", "takes-model"} else ()
+        return ["models", *(model.digest for model in used)] if used else []
+
+    def _source(self, card: Card) -> list[str]:
         if "needs-triplets" in card.tags and self.files:
             return ["files", *map(file_digest, self.files)]
         if "needs-triplets" in card.tags and self.triplets is not None:
             return ["triplets", self.triplets.digest]
         if "needs-sentences" in card.tags and self.corpus is not None:
-            return ["corpus", str(self.corpus.report.get("digest", self.corpus.id))]
+            whole = ["everything"] if self.everything else []
+            return ["corpus", str(self.corpus.report.get("digest", self.corpus.id)), *whole]
         return []
 
 
@@ -83,7 +95,7 @@ def run(args: TrainConfig, context: JobContext) -> dict[str, Any]:
 
     store, card = context.store, METHODS.get(args.method)
     config = METHODS.configure(args.method, settings_of(args.settings_json))
-    data = _find_data(store, args)
+    data = _find_data(store, args, everything=args.everything or "transductive" in card.tags)
     digest = work_digest("train", method=args.method, config=config.to_dict(), data=data.digest(card), seed=args.seed)
     with store.reading() as r:
         existing = r.models.by_digest(digest)
@@ -104,7 +116,7 @@ def run(args: TrainConfig, context: JobContext) -> dict[str, Any]:
     return _result(_keep(context, embedder, made), cached=False)
 
 
-def _find_data(store: Store, args: TrainConfig) -> _Data:
+def _find_data(store: Store, args: TrainConfig, everything: bool) -> _Data:
     with store.reading() as r:
         triplets = r.triplets.by_name(args.triplets) if args.triplets else None
         if triplets is not None and not triplets.ready:
@@ -117,7 +129,7 @@ def _find_data(store: Store, args: TrainConfig) -> _Data:
     for file in args.files:
         if not Path(file).is_file():
             raise ReadError(file, "this file does not exist.")
-    return _Data(corpus, triplets, tuple(map(Path, args.files)), models)
+    return _Data(corpus, triplets, tuple(map(Path, args.files)), models, everything)
 
 
 def _load_data(store: Store, card: Card, data: _Data) -> tuple[Corpus, dict[str, Any]]:
@@ -134,13 +146,13 @@ def _load_data(store: Store, card: Card, data: _Data) -> tuple[Corpus, dict[str,
         parts["triplets"] = _triplets(store, data.triplets)
         record |= {"triplets": data.triplets.name, "triplets_digest": data.triplets.digest}
         record["rules"] = dict(data.triplets.config)
-    if "needs-models" in card.tags:
+    if card.tags & {"needs-models", "takes-model"} and data.models:
         fitted, infos = zip(*(load_model(store, model) for model in data.models), strict=True)
         parts["models"] = fitted
         record["models"] = [model.digest for model in data.models]
         record["joined_titles"] = {title for info in infos for title in info["record"].get("train_titles", ())}
     if "needs-sentences" in card.tags and data.corpus is not None:
-        parts["sentences"] = TrainingSentences(store, data.corpus)
+        parts["sentences"] = TrainingSentences(store, data.corpus, data.everything)
     if data.corpus is not None:
         record |= {"corpus": data.corpus.name, "corpus_digest": data.corpus.report.get("digest", "")}
         parts |= {"name": data.corpus.name, "language": data.corpus.language}

@@ -42,6 +42,12 @@ def bounded_rows(x: npt.NDArray[np.float32], bound: float) -> npt.NDArray[np.flo
     return np.asarray(x * (bound / np.maximum(np.linalg.norm(x, axis=1, keepdims=True), bound)), np.float32)
 
 
+def unit_length(x: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:
+    """(n, dim) rows at length 1; the zero vector stays."""
+    lengths = np.linalg.norm(x, axis=1, keepdims=True)
+    return np.asarray(np.divide(x, lengths, out=np.zeros_like(x), where=lengths > 0), np.float32)
+
+
 def _check(a: Vectors, b: Vectors) -> None:
     if a.shape != b.shape:
         raise DataError(f"Distances are row by row: {a.shape[0]} rows cannot be compared with {b.shape[0]}.")

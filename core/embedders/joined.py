@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from core.config import Config, config_from_dict, option
-from core.embedders.distances import cosine_distances
+from core.embedders.distances import cosine_distances, unit_length
 from core.embedders.storage import (
     read_json,
     read_settings,
@@ -98,7 +98,7 @@ class JoinedNets:
 
     def _side_by_side(self, vectors: Sequence[Vectors]) -> Vectors:
         halves = [np.asarray(half) for half in vectors]
-        return np.concatenate([_unit(half) for half in halves] if self.config.unit_halves else halves, axis=1)
+        return np.concatenate([unit_length(half) for half in halves] if self.config.unit_halves else halves, axis=1)
 
     def distances(self, a: Vectors, b: Vectors) -> npt.NDArray[np.float32]:
         """(n,) distances of the kind both networks were trained with, or 1 − cosine where they differ."""
@@ -148,11 +148,6 @@ def _net(folder: Path, course: Any) -> TripletNet:
     except (KeyError, TypeError, ValueError, ConfigError) as error:
         raise ArtifactError(f"The saved model in {folder.name} is damaged: {_COURSE}: {error}") from None
     return net
-
-
-def _unit(half: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:
-    lengths = np.linalg.norm(half, axis=1, keepdims=True)
-    return np.asarray(np.divide(half, lengths, out=np.zeros_like(half), where=lengths > 0), np.float32)
 
 
 def _same(a: WordVectors, b: WordVectors) -> bool:

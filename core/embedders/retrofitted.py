@@ -9,9 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-import numpy as np
-
 from core.config import option
+from core.embedders.distances import unit_length
 from core.embedders.sen2vec import Sen2VecConfig, content_of
 from core.embedders.sentence_vectors import Fitted, Float32, SentenceVectors
 from core.protocols import Report, Share
@@ -51,7 +50,7 @@ class _Retrofitted(SentenceVectors):
 
         config: RetDisConfig = self.config
         content = content_of(config, text, corpus, self.seed, Share(report, 0, _CONTENT))
-        start = unit(content.vectors)
+        start = unit_length(content.vectors)
         if config.graph == "discourse":
             graph = discourse_graph(text.articles, text.positions)
         else:
@@ -64,7 +63,7 @@ class _Retrofitted(SentenceVectors):
         return Fitted(vectors, content.parts, content.vocabulary, content.metrics | edges)
 
     def _inferred(self, texts: list[str]) -> Float32:
-        return unit(super()._inferred(texts))
+        return unit_length(super()._inferred(texts))
 
 
 class RetDis(_Retrofitted):
@@ -77,9 +76,3 @@ class RetSim(_Retrofitted):
     """Over the most similar sentences."""
 
     config_class: ClassVar[type[TrainingConfig]] = RetSimConfig
-
-
-def unit(vectors: Float32) -> Float32:
-    """The rows at length 1; the zero vector stays."""
-    lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
-    return np.asarray(np.divide(vectors, lengths, out=np.zeros_like(vectors), where=lengths > 0), np.float32)

@@ -7,6 +7,7 @@ from core.registry import Card
 _SJH17 = "Saha, Joty, Al Hasan 2017, Con-S2V"
 _THIS = "core.embedders."
 _LEARNS = frozenset({"needs-sentences", "transductive"})
+_TEXT = frozenset({"needs-sentences"})
 _BUILDS = _LEARNS | {"takes-model"}
 _CONTROL = frozenset({"needs-models", "one-model", "needs-sentences", "per-article"})
 
@@ -20,7 +21,7 @@ CARDS = (
     _card(
         "sen2vec", "Sen2Vec", "A vector for each sentence, learned from its own words: distributed memory and bag of "
         "words side by side.", f"Le and Mikolov 2014, Distributed Representations; {_SJH17}, section 3.1",
-        "sen2vec:Sen2Vec", _LEARNS,
+        "sen2vec:Sen2Vec", _LEARNS | {"content"},
     ),
     _card(
         "reg-dis", "Regularised by discourse", "Sen2Vec that pulls the vectors of consecutive sentences together.",
@@ -45,5 +46,37 @@ CARDS = (
     _card(
         "ret-sim", "Retrofitted by similarity", "Sen2Vec vectors, afterwards drawn towards the most similar sentences.",
         f"Faruqui et al. 2015, Retrofitting; {_SJH17}, section 4 (Ret-sim)", "retrofitted:RetSim", _BUILDS,
+    ),
+    _card(
+        "w2v-avg", "Mean of learned word vectors", "The mean of word vectors that were learned on the same text.",
+        f"Mikolov et al. 2013 (skip-gram); a baseline of {_SJH17}, section 4", "word_sums:W2VAverage", _TEXT,
+    ),
+    _card(
+        "fastsent", "FastSent", "The sum of word vectors that were learned to predict the words of neighbouring "
+        "sentences.", f"Hill, Cho, Korhonen 2016, section 3; a baseline of {_SJH17}", "word_sums:FastSent", _TEXT,
+    ),
+    _card(
+        "fastsent-ae", "FastSent with own words", "FastSent that also predicts the words of the sentence itself.",
+        f"Hill, Cho, Korhonen 2016, section 3 (FastSent+AE); a baseline of {_SJH17}", "word_sums:FastSentAE", _TEXT,
+    ),
+    _card(
+        "c-phrase", "Sum of published word vectors", "The sum of additive word vectors at unit length; nothing is "
+        "learned.", f"Pham et al. 2015, C-PHRASE; a baseline of {_SJH17}", "additive:Additive",
+        frozenset({"pretrained"}),
+    ),
+    _card(
+        "doc-mean", "Mean of the document", "Another model's vectors, each replaced by the mean of its document: the "
+        "control for labels of documents.", "This project; a control for the tables of Saha et al. 2017",
+        "controls:DocumentMean", _CONTROL,
+    ),
+    _card(
+        "neighbour-mean", "Mean of neighbours", "Another model's vectors: half a sentence's own, a quarter each of the "
+        "sentences before and after.", "This project; a control for the tables of Saha et al. 2017",
+        "controls:NeighbourMean", _CONTROL,
+    ),
+    _card(
+        "smoothed", "Smoothed along the document", "Another model's vectors, smoothed along the order of sentences.",
+        "Personalised PageRank, Haveliwala 2002; this project, a control for the tables of Saha et al. 2017",
+        "controls:Smoothed", _CONTROL,
     ),
 )  # fmt: skip

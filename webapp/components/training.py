@@ -60,7 +60,7 @@ def _name(card: Card, data: Mapping[str, Any]) -> str:
 def _data(card: Card) -> dict[str, Any] | None:
     """What the method learns from, as its tags say; None when there is nothing for it."""
     if "needs-models" in card.tags:
-        return _networks()
+        return _one_model(card) if "one-model" in card.tags else _networks()
     if "needs-triplets" in card.tags:
         sets = [s for s in queries.triplet_sets() if fits(card, s)]
         if not sets:
@@ -72,11 +72,7 @@ def _data(card: Card) -> dict[str, Any] | None:
         estimate(card, chosen)
         return {"triplets": chosen.name}
     if "needs-sentences" in card.tags:
-        corpora = queries.corpora()
-        if not corpora:
-            nothing("This method learns from a corpus, and there is none.", "Import one first.", "corpora", "Corpora")
-            return None
-        return {"corpus": by_name("Corpus to learn from", corpora, "corpus", lambda c: c.name).name}
+        return _running_text(card)
     st.caption("This method needs no text to learn from: word vectors are all it uses.")
     return {}
 
@@ -96,6 +92,34 @@ def fits(card: Card, record: TripletSetRecord) -> bool:
     kind, third = wanted(card)
     right = record.kind == kind and (not third or record.config.get("third") == third)
     return right and split_count(record, Split.TRAIN) > 0
+
+
+def _running_text(card: Card) -> dict[str, Any] | None:
+    """A corpus, and for a method that builds on another one the model of it, if one is wanted."""
+    corpora = queries.corpora()
+    if not corpora:
+        nothing("This method learns from a corpus, and there is none.", "Import one first.", "corpora", "Corpora")
+        return None
+    data: dict[str, Any] = {"corpus": by_name("Corpus to learn from", corpora, "corpus", lambda c: c.name).name}
+    if "takes-model" in card.tags:
+        own = [m for m in queries.models() if m.method in REGISTRY and "content" in REGISTRY.get(m.method).tags]
+        names = [None, *(m.name for m in own)]
+        chosen = st.selectbox("Content vectors", names, format_func=lambda name: name or "Learn them on the way")
+        data |= {"models": [chosen]} if chosen else {}
+    if "transductive" in card.tags:
+        st.caption("It learns a vector for every sentence of the corpus, those of articles kept for tests included.")
+    return data
+
+
+def _one_model(card: Card) -> dict[str, Any] | None:
+    """The model that a method builds on, and where it needs text a corpus."""
+    found = queries.models()
+    if not found:
+        nothing("This method builds on a trained model, and there is none.", "Train one first.")
+        return None
+    chosen = by_name("Model that it builds on", found, "base", lambda m: m.name)
+    text = _running_text(card) if "needs-sentences" in card.tags else {}
+    return None if text is None else {"models": [chosen.name], **text}
 
 
 def _networks() -> dict[str, Any] | None:
