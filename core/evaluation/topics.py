@@ -122,7 +122,10 @@ def cluster_topics(x: Matrix, y: Labels, k: int, seed: int, unit: bool = False) 
 
     if len(y) < k or x.shape[0] != len(y):
         raise DataError(f"{x.shape[0]} vectors with {len(y)} topics cannot be divided into {k} clusters.")
-    rows = unit_rows(_float32(x)) if unit else _float32(x)
+    rows = _float32(x)
+    if sparse.issparse(rows):
+        rows = _columns(rows, np.unique(rows.indices))  # of a million hashed words most occur nowhere
+    rows = unit_rows(rows) if unit else rows
     with warnings.catch_warnings():
         # Fewer different vectors than clusters, or a BLAS that leaks on Windows: neither changes the labels.
         warnings.simplefilter("ignore")
@@ -147,12 +150,18 @@ def _float32(x: Matrix) -> Any:
     return sparse.csr_array(x, dtype=np.float32) if sparse.issparse(x) else np.ascontiguousarray(x, np.float32)
 
 
+def _columns(x: Any, used: npt.NDArray[Any]) -> Any:
+    """Some columns of a CSR array, with the 32-bit indices that scikit-learn asks for."""
+    part = x[:, used]
+    return sparse.csr_array((part.data, part.indices.astype(np.int32), part.indptr.astype(np.int32)), shape=part.shape)
+
+
 def _prepared(x_train: Matrix, x_test: Matrix, scaling: str) -> tuple[Any, Any]:
     """Both parts as float32, scaled; of sparse vectors only the columns that occur in training."""
     train, test = _float32(x_train), _float32(x_test)
     if sparse.issparse(train):
         used = np.unique(train.indices)
-        train, test = train[:, used], test[:, used]
+        train, test = _columns(train, used), _columns(test, used)
     if scaling == "unit":
         return unit_rows(train), unit_rows(test)
     if scaling == "standard":
