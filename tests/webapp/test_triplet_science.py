@@ -56,8 +56,7 @@ def without_runs(store: Store) -> None:
             w.runs.delete(run.id)
 
 
-@pytest.fixture(scope="module")
-def nets() -> list[object]:
+def small_nets() -> list[object]:
     """A small network on sentences, and two of them joined."""
     built = []
     for seed in (1, 2):
@@ -70,11 +69,23 @@ def nets() -> list[object]:
     return [built[0], joined]
 
 
+@pytest.fixture(scope="module")
+def nets() -> list[object]:
+    """Made once."""
+    return small_nets()
+
+
+def add_net(store: Store, net: object, name: str, method: str) -> None:
+    """Keep a network with its files."""
+    artifact = store.artifacts.put(lambda folder: save_embedder(net, method, folder, {}))  # type: ignore[arg-type]
+    with store.writing() as w:
+        w.models.add(name=name, method=method, config={}, seed=0, digest=name, artifact=artifact, metrics={})
+
+
 def add_nets(store: Store, nets: list[object]) -> None:
+    """Both of them."""
     for net, name, method in zip(nets, (NET, JOINED), ("triplets-sen", "triplets-sen-titles"), strict=True):
-        artifact = store.artifacts.put(lambda folder, n=net, m=method: save_embedder(n, m, folder, {}))
-        with store.writing() as w:
-            w.models.add(name=name, method=method, config={}, seed=0, digest=name, artifact=artifact, metrics={})
+        add_net(store, net, name, method)
 
 
 @pytest.mark.parametrize("view", ["Margins", "Sections confused"])
