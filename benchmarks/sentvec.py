@@ -1,0 +1,194 @@
+"""Sentence vectors, content only and all three steps of CON-S2V, beside gensim's in-memory PV-DBOW, in one run.
+
+    python -m benchmarks.sentvec --sentences 25000 --epochs 3 --repeats 3 --threads 1 2
+    python -m benchmarks.sentvec --text sentences.txt --growth 25000 100000 400000
+
+Equal settings: 300 coordinates, 5 negatives, subsampling 1e-4, every word kept; neither side's vocabulary is part of
+the time. Ours and gensim's take turns, and medians are compared. The text is synthetic (25 words a sentence, 30,000
+words by Zipf's law, 12 sentences a document), or a file with a sentence a line and an empty line between documents.
+Goals: content only at least 1.4 / 1.6 times gensim at 1 / 2 threads, all three steps at least 1.0 times at 2 threads.
+``--growth`` trains all three steps on more and more sentences, with the memory that it takes.
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import numpy as np
+import psutil
+import torch
+from gensim.models.doc2vec import Doc2Vec, TaggedDocument
+
+from core.protocols import Silent
+from core.sentvec.config import SentVecConfig
+from core.sentvec.graphs import Graph, discourse_graph
+from core.sentvec.learn import learn_sentences
+from core.sentvec.text import EncodedText, Vocabulary, encode_text
+from core.types import Sentence
+
+DIM, NEGATIVES, SUBSAMPLING = 300, 5, 1e-4
+_DOCUMENT = 12
+GOALS = {("content", 1): 1.4, ("content", 2): 1.6, ("three steps", 2): 1.0}
+
+Trained = tuple[float, float]  # wall seconds, processor seconds
+
+
+def synthetic(sentences: int, words: int = 30_000, length: int = 25, seed: int = 0) -> EncodedText:
+    """Text whose words follow Zipf's law."""
+    random = np.random.default_rng(seed)
+    lengths = np.maximum(random.poisson(length, sentences), 3)
+    starts = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
+    share = 1 / np.arange(1, words + 1)
+    ids = random.choice(words, starts[-1], p=share / share.sum()).astype(np.int32)
+    counts = np.bincount(ids, minlength=words).astype(np.int64)
+    rows = np.arange(sentences)
+    return EncodedText(
+        Vocabulary([f"w{i}" for i in range(words)], counts), ids, starts, rows, rows // _DOCUMENT, rows % _DOCUMENT
+    )
+
+
+def from_file(path: Path) -> EncodedText:
+    """A sentence a line, an empty line between documents."""
+    sentences, document = [], 0
+    with path.open(encoding="utf-8") as lines:
+        for position, line in enumerate(lines):
+            document += not line.strip()
+            sentences.append(Sentence(line.strip(), position, document, position=position))
+    return encode_text(sentences)
+
+
+def first(text: EncodedText, sentences: int) -> EncodedText:
+    """The first sentences of a text, with its whole vocabulary."""
+    end = int(text.starts[sentences])
+    counts = np.bincount(text.ids[:end], minlength=len(text.vocabulary)).astype(np.int64)
+    return EncodedText(
+        Vocabulary(text.vocabulary.words, counts), text.ids[:end], text.starts[: sentences + 1],
+        text.rows[:sentences], text.articles[:sentences], text.positions[:sentences],
+    )  # fmt: skip
+
+
+class Memory(Silent):
+    """Notes the largest memory of the process at the reports of a training."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.begin = self.most = psutil.Process().memory_info().rss
+
+    def progress(self, done: float, total: float, message: str = "") -> None:
+        """Look."""
+        self.most = max(self.most, psutil.Process().memory_info().rss)
+
+
+def ours(
+    text: EncodedText,
+    graph: Graph,
+    epochs: int,
+    threads: int,
+    context: bool,
+    batch: int = 0,
+    report: Silent | None = None,
+) -> Trained:
+    """Train with the compiled loop, or in batches on a GPU."""
+    config = SentVecConfig(
+        dim=DIM, epochs=epochs, negatives=NEGATIVES, subsampling=SUBSAMPLING, threads=threads,
+        neighbours=context, proximity=context, batch=batch,
+    )  # fmt: skip
+    return timed(lambda: learn_sentences(config, text, graph, 0, report or Silent()))
+
+
+def gensim_trainer(text: EncodedText) -> Callable[[int, int], Trained]:
+    """Gensim's PV-DBOW over the same words, its vocabulary built once; epochs and threads → seconds."""
+    words = text.vocabulary.words
+    documents = [
+        TaggedDocument([words[w] for w in text.ids[text.starts[i] : text.starts[i + 1]]], [i]) for i in range(len(text))
+    ]
+
+    def run(epochs: int, threads: int) -> Trained:
+        model = Doc2Vec(
+            dm=0, vector_size=DIM, negative=NEGATIVES, sample=SUBSAMPLING, min_count=0, workers=threads, epochs=epochs
+        )
+        model.build_vocab(documents)
+        return timed(lambda: model.train(documents, total_examples=len(documents), epochs=epochs))
+
+    return run
+
+
+def timed(work: Callable[[], object]) -> Trained:
+    """Wall and processor seconds of some work."""
+    wall, processor = time.perf_counter(), time.process_time()
+    work()
+    return time.perf_counter() - wall, time.process_time() - processor
+
+
+def beside(text: EncodedText, epochs: int, repeats: int, threads: Sequence[int]) -> None:
+    """Words/s of every form at each number of threads, and the ratio to gensim."""
+    graph, gensim = discourse_graph(text.articles, text.positions), gensim_trainer(text)
+    words = text.words * epochs
+    print(f"{len(text):,} sentences, {text.words:,} words, {epochs} epochs, {DIM} coordinates, {NEGATIVES} negatives")
+    for count in threads:
+        forms: dict[str, Callable[[int], Trained]] = {
+            "gensim PV-DBOW": lambda count: gensim(epochs, count),
+            "content": lambda count: ours(text, graph, epochs, count, context=False),
+            "three steps": lambda count: ours(text, graph, epochs, count, context=True),
+        }
+        seconds = {name: np.zeros((repeats, 2)) for name in forms}
+        for turn in range(repeats):
+            for name, run in forms.items():
+                seconds[name][turn] = run(count)
+        medians = {name: np.median(found, axis=0) for name, found in seconds.items()}
+        for name, (wall, processor) in medians.items():
+            by_wall, by_processor = medians["gensim PV-DBOW"] / medians[name]
+            goal = f"   goal {GOALS[name, count]}" if (name, count) in GOALS else ""
+            print(
+                f"{count} thread{'s' * (count > 1)}  {name:16}{words / wall:12,.0f} words/s"
+                f"{words / processor:12,.0f} words a processor second   "
+                f"gensim x {by_wall:.2f} (wall), {by_processor:.2f} (processor){goal}"
+            )
+
+
+def growth(text: EncodedText, sizes: Sequence[int], threads: int) -> None:
+    """One epoch of all three steps on more and more sentences."""
+    for size in sizes:
+        part = first(text, size)
+        graph = discourse_graph(part.articles, part.positions)
+        memory = Memory()
+        wall, processor = ours(part, graph, 1, threads, context=True, report=memory)
+        taken = (memory.most - memory.begin) / 2**20
+        tables = 4 * DIM * (2 * size + len(part.vocabulary)) / 2**20
+        print(
+            f"{size:9,} sentences {part.words:12,} words: {wall:8.2f} s, {part.words / wall:10,.0f} words/s, "
+            f"{part.words / processor:10,.0f} words a processor second, {taken:,.0f} MiB at most "
+            f"(learned tables {tables:,.0f} MiB)"
+        )
+
+
+def main() -> None:
+    """Print the comparison and the growth."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--sentences", type=int, default=25_000)
+    parser.add_argument("--text", type=Path)
+    parser.add_argument("--epochs", type=int, default=3)
+    parser.add_argument("--repeats", type=int, default=3)
+    parser.add_argument("--threads", type=int, nargs="*", default=[1, 2])
+    parser.add_argument("--growth", type=int, nargs="*", default=[])
+    args = parser.parse_args()
+    text = from_file(args.text) if args.text else synthetic(max([args.sentences, *args.growth]))
+    compared = first(text, min(args.sentences, len(text)))
+    graph = discourse_graph(compared.articles, compared.positions)
+    for context in (False, True):  # compile before anything is timed
+        ours(first(compared, 100), discourse_graph(compared.articles[:100], compared.positions[:100]), 1, 1, context)
+    if args.threads:
+        beside(compared, args.epochs, args.repeats, args.threads)
+    growth(text, [size for size in args.growth if size <= len(text)], max(args.threads or [1]))
+    if torch.cuda.is_available():
+        for context in (False, True):
+            wall, _ = ours(compared, graph, args.epochs, 1, context, batch=16_384)
+            name = "three steps" if context else "content"
+            print(f"GPU  {name:16}{compared.words * args.epochs / wall:12,.0f} words/s")
+
+
+if __name__ == "__main__":
+    main()
