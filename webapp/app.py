@@ -34,6 +34,7 @@ page = st.navigation(
         "Explore": [
             st.Page("views/map.py", title="Map", icon=":material/scatter_plot:", url_path="map"),
             st.Page("views/themes.py", title="Themes", icon=":material/category:", url_path="themes"),
+            st.Page("views/summaries.py", title="Summaries", icon=":material/short_text:", url_path="summaries"),
         ],
         "Machine": [st.Page("views/jobs.py", title="Jobs", icon=":material/work_history:", url_path="jobs")],
     }

@@ -1,0 +1,87 @@
+"""The Summaries page: empty states, methods side by side, ROUGE-1 against a pasted summary, collections."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from core.records import JobStatus, ScoreRecord, VectorBlock
+from db.store import Store
+from tests.webapp.filled import CORPUS, MODEL
+from tests.webapp.test_pages import words_of
+from webapp.components.summarizing import Method, Ranked, shaded_data
+
+Open = Callable[..., AppTest]
+
+
+def test_an_empty_store_says_what_to_do(sqlite_store: Store, open_page: Open) -> None:
+    at = open_page("summaries")
+    assert not at.exception and "No corpus yet" in words_of(at)
+    at = open_page("summaries", view="Collections")
+    assert not at.exception and "Nothing has been measured" in words_of(at)
+
+
+@pytest.fixture
+def embedded(filled_store: Store) -> Store:
+    """The filled store with vectors of the first article."""
+    with filled_store.writing() as w:
+        (first, *_) = w.corpora.articles(w.corpora.by_name(CORPUS).id)
+        vectors = np.random.default_rng(0).normal(size=(first.sentences, 4)).astype(np.float32)
+        w.embeddings.add(w.models.by_name(MODEL).id, [VectorBlock(first.id, vectors)])
+    return filled_store
+
+
+def test_methods_stand_side_by_side(embedded: Store, open_page: Open) -> None:
+    at = open_page("summaries", corpus=CORPUS)
+    assert not at.exception and not at.error
+    assert len(at.text) == 3 and all(text.value.strip() for text in at.text)
+    assert any(MODEL in name for name in at.multiselect[0].value)
+    at.text_area(key="references").set_value(at.text[0].value).run()
+    table = at.dataframe[0].value
+    assert list(table.columns) == ["Method", "ROUGE-1 recall", "Precision", "F1"] and len(table) == 3
+    assert table["ROUGE-1 recall"].iloc[0] == "1.000"
+
+
+def test_another_model_is_asked_for(filled_store: Store, open_page: Open) -> None:
+    at = open_page("summaries", corpus=CORPUS)
+    next(button for button in at.button if button.label == "Compute its vectors").click().run()
+    with filled_store.reading() as r:
+        args = [job.args for job in r.jobs.list(status=JobStatus.QUEUED) if job.kind == "embed"]
+    assert args == [{"corpus": CORPUS, "model": MODEL}]
+
+
+def test_no_method_and_no_article(filled_store: Store, open_page: Open) -> None:
+    at = open_page("summaries", corpus=CORPUS)
+    at.multiselect[0].set_value([]).run()
+    assert "No method is chosen" in words_of(at)
+    assert "No article has this" in words_of(open_page("summaries", corpus=CORPUS, find="zzzz"))
+
+
+def test_collections_show_what_was_measured(filled_store: Store, open_page: Open) -> None:
+    names = ("recall", "precision", "f1")
+    for number, summarizer in enumerate(("lead", "random")):
+        config = {"file": "d.jsonl", "words": 100, "summarizer": summarizer, "rouge": {"remove_stop_words": True}}
+        scores = [ScoreRecord(0, None, f"ROUGE-1 {n}", 0.2 + number / 10, 0.1, 0.5, 85) for n in names]
+        with filled_store.writing() as w:
+            w.runs.add(kind="summaries", digest=f"s{number}", config=config, scores=scores)
+    at = open_page("summaries", view="Collections")
+    assert not at.exception
+    table = at.dataframe[0].value
+    assert table["Method"].tolist() == ["Random sentences", "Lead"] and "85 documents" in words_of(at)
+    assert table["ROUGE-1 recall"].iloc[0] == ".300 [.100, .500]"
+
+
+def test_shades_follow_scores(filled_store: Store) -> None:
+    from core.summaries.scoring import extract
+    from core.types import Sentence
+
+    sentences = [Sentence(f"Sentence {i}.", i, 1, paragraph=i // 2, position=i) for i in range(3)]
+    scores = np.array([0.2, 0.5, 0.3])
+    made = Ranked(Method("m", "lead"), scores, extract([s.text for s in sentences], scores, 2))
+    drawn = [s for paragraph in shaded_data(sentences, made)["paragraphs"] for s in paragraph]
+    assert [s["strength"] for s in drawn] == pytest.approx([0, 70, 23])
+    assert [s["chosen"] for s in drawn] == [False, True, False] and "number 1" in drawn[1]["why"]
+    assert len(shaded_data(sentences, made)["paragraphs"]) == 2
