@@ -70,7 +70,7 @@ def test_a_row_leads_to_the_triplets_of_a_pair(page: Page, filled: App) -> None:
     open_page(page, filled, address(view="Sections confused"), "Triplets")
     table = page.get_by_test_id("stDataFrame").first
     expect(table).to_be_visible()
-    expect(page.locator(".js-plotly-plot").nth(1)).to_be_visible(timeout=120_000)
+    expect(page.locator(".js-plotly-plot").first).to_be_visible(timeout=120_000)
     table.click(position={"x": 60, "y": 50})
     page.get_by_role("button", name=re.compile(r"Read the \d+ triplets?")).click()
     expect(page.get_by_text(re.compile(r"^Triplet 1 of \d$"))).to_be_visible()

@@ -14,7 +14,7 @@ from core.embedders import REGISTRY
 from core.embedders.artifact import save_embedder
 from core.embedders.attention import read_triplet
 from core.protocols import Silent
-from core.records import RunRecord, TripletSetRecord
+from core.records import RunRecord, TripletRows, TripletSetRecord
 from core.types import Corpus, Split
 from db.store import Store
 from tests.core.networks.themes import theme_triplets
@@ -233,3 +233,25 @@ def test_what_the_browser_draws_is_within_its_scales(nets: list[object]) -> None
         assert all(0 <= part["shade"] <= 1 for part in parts)
         assert max(abs(part["change"]) for part in parts) == pytest.approx(1)
         assert parts[0]["word"] == "<"
+
+
+def test_the_grid_is_drawn_only_where_titles_meet(filled_store: Store, open_page: Open) -> None:
+    frequent = {"triplets": "1", "articles": "1"}
+    at = open_page("triplets", view="Sections confused", set=SET, **frequent)
+    assert not at.exception and not at.error
+    assert not any("Between titles" in s.value for s in at.subheader)  # two pairs of three titles
+    n = 4
+    with filled_store.writing() as w:
+        chosen = w.triplets.by_name(SET)
+        model = w.models.by_name(MODEL)
+        (article, *_) = w.corpora.articles(chosen.corpus_id)
+        ids = np.array([s.id for s in w.corpora.sentences(article.id)])
+        pivots, others = np.repeat(ids[[0, 4, 8, 12]], n), np.tile(ids[[0, 4, 8, 12]], n)
+        columns = np.full(n * n, article.id), pivots, pivots, others
+        w.triplets.add(chosen.id, Split.VALIDATION, TripletRows(np.zeros(n * n, int), *columns))
+        rows = w.triplets.rows(chosen.id, Split.VALIDATION)
+        margins = {Split.VALIDATION: (rows.ids, np.ones(n * n, np.float32))}
+        w.runs.add(kind="triplets", digest="grid", model_id=model.id, triplet_set_id=chosen.id,
+                   config={"split": "validation"}, margins=margins)  # fmt: skip
+    at = open_page("triplets", view="Sections confused", set=SET, model=f"{MODEL} (validation)", **frequent)
+    assert any("Between titles" in s.value for s in at.subheader)

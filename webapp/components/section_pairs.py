@@ -175,8 +175,7 @@ def _ends(found: Estimate) -> tuple[float | None, float | None]:
 
 
 def _grid(pairs: SectionPairs, kept: Ids) -> None:
-    """Accuracy between the titles that occur most."""
-    st.subheader("Between titles of the most frequent pairs", anchor=False)
+    """Accuracy between the titles that occur most; nothing where hardly any two of them stand in the same articles."""
     titles: list[str] = []
     for row in kept.tolist():  # the most frequent pairs first, so that few places of the grid stay empty
         new = [title for title in dict.fromkeys(pairs.names[row]) if title not in titles]
@@ -188,9 +187,9 @@ def _grid(pairs: SectionPairs, kept: Ids) -> None:
         a, b = (place.get(title, -1) for title in pairs.names[row])
         if a >= 0 and b >= 0:
             accuracy[[a, b], [b, a]], counts[[a, b], [b, a]] = pairs.accuracy[row], pairs.counts[row]
-    if len(titles) < 2:
-        st.caption("One title alone makes no grid.")
+    if np.count_nonzero(np.tril(counts, -1)) < len(titles):
         return
+    st.subheader("Between titles of the most frequent pairs", anchor=False)
     figure = heat_figure([heading(title) for title in titles], accuracy, counts, tones(st.context.theme.type))
     st.plotly_chart(figure, key="pair-grid", config={"displayModeBar": False})
     st.caption(
