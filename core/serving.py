@@ -13,7 +13,7 @@ from core.errors import ArtifactError, ConfigError, UnknownNameError
 from core.protocols import Embedder
 from core.types import Sentence, Vectors
 
-DEFAULT_MODEL = "triplets-sen-wikipedia"
+DEFAULT_MODEL = "triplets-sen-titles-wikipedia"
 """The shipped model that "default" means; the only place that says so."""
 
 

@@ -59,11 +59,11 @@ class JoinedNets:
     @property
     def inference(self) -> Precision:
         """How both networks embed on a processor, see :attr:`TripletNet.inference`."""
-        return self._fitted()[0].inference
+        return self.nets[0].inference
 
     @inference.setter
     def inference(self, precision: Precision) -> None:
-        for net in self._fitted():
+        for net in self.nets:
             net.inference = precision
 
     @property
@@ -85,15 +85,15 @@ class JoinedNets:
 
     def embed(self, sentences: Sequence[Sentence]) -> Vectors:
         """(n, width of both) vectors; a sentence without tokens is the zero vector."""
-        return self._side_by_side([net.embed(sentences) for net in self._fitted()])
+        return self._side_by_side([net.embed(sentences) for net in self.nets])
 
     def embed_words(self, sentences: Sequence[Sequence[str]]) -> Vectors:
         """(n, width of both) vectors of sentences that are lists of words already."""
-        return self._side_by_side([net.embed_words(sentences) for net in self._fitted()])
+        return self._side_by_side([net.embed_words(sentences) for net in self.nets])
 
     def attention(self, sentences: Sequence[Sequence[str]]) -> dict[str, list[Float32]]:
         """The weights of either network, see :class:`core.embedders.attention.Attending`."""
-        named = zip(_HALVES, self._fitted(), strict=True)
+        named = zip(_HALVES, self.nets, strict=True)
         return {half: weights for half, net in named for weights in net.attention(sentences).values()}
 
     def _side_by_side(self, vectors: Sequence[Vectors]) -> Vectors:
@@ -102,12 +102,12 @@ class JoinedNets:
 
     def distances(self, a: Vectors, b: Vectors) -> npt.NDArray[np.float32]:
         """(n,) distances of the kind both networks were trained with, or 1 − cosine where they differ."""
-        kinds = {net.config.measured for net in self._fitted()}
+        kinds = {net.config.measured for net in self.nets}
         return DISTANCES[kinds.pop()](a, b) if len(kinds) == 1 else cosine_distances(a, b)
 
     def save(self, folder: Path) -> None:
         """Write both networks, and the word vectors once where they are the same."""
-        first, second = self._fitted()
+        first, second = self.nets
         shared = _same(first.words, second.words)
         write_settings(folder, self.config, self.seed)
         write_word_vectors(folder, first.words)
@@ -135,7 +135,9 @@ class JoinedNets:
         model._nets = tuple(nets)
         return model
 
-    def _fitted(self) -> tuple[TripletNet, ...]:
+    @property
+    def nets(self) -> tuple[TripletNet, ...]:
+        """The network of sentences, and that of titles."""
         if not self._nets:
             raise DataError("triplets-sen-titles has no networks yet: call fit() with two, or load a saved model.")
         return self._nets

@@ -91,7 +91,7 @@ CURVE = tuple(
     )
     for size in CURVE_SIZES
 )
-SHIPPED = (Model("default", "triplets-sen", random=False, shipped=True),)
+SHIPPED = (Model("default", "triplets-sen-titles", random=False, shipped=True),)
 MODELS = BASELINES + PUBLISHED_NETS + OWN_NETS + ABLATIONS + CURVE + SHIPPED
 
 _STEPS: Settings = {
