@@ -82,6 +82,6 @@ def test_shades_follow_scores(filled_store: Store) -> None:
     scores = np.array([0.2, 0.5, 0.3])
     made = Ranked(Method("m", "lead"), scores, extract([s.text for s in sentences], scores, 2))
     drawn = [s for paragraph in shaded_data(sentences, made)["paragraphs"] for s in paragraph]
-    assert [s["strength"] for s in drawn] == pytest.approx([0, 70, 23])
+    assert [s["strength"] for s in drawn] == pytest.approx([0, 50, 17])
     assert [s["chosen"] for s in drawn] == [False, True, False] and "number 1" in drawn[1]["why"]
     assert len(shaded_data(sentences, made)["paragraphs"]) == 2

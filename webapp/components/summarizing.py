@@ -25,7 +25,7 @@ from webapp.components.text import count, interval, plain, score
 
 _ASSETS = Path(__file__).parents[1] / "assets"
 _LISTED = 500
-_STRONGEST = 70  # per cent of the accent colour behind the sentence that scores highest
+_STRONGEST = 50  # per cent of the accent colour behind the sentence that scores highest
 _BESIDE = 3  # summaries in a row
 
 
