@@ -79,4 +79,9 @@ CARDS = (
         "Personalised PageRank, Haveliwala 2002; this project, a control for the tables of Saha et al. 2017",
         "controls:Smoothed", _CONTROL,
     ),
+    _card(
+        "minilm", "Sentence encoder", "Vectors of a pre-trained sentence encoder such as MiniLM, from a folder on this "
+        "machine.", "Reimers and Gurevych 2019, Sentence-BERT; Wang et al. 2020, MiniLM",
+        "sentence_encoder:SentenceEncoder", frozenset({"pretrained", "encoder"}),
+    ),
 )  # fmt: skip

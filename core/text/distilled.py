@@ -10,12 +10,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
-from core.errors import ConfigError, MissingExtraError, ReadError
 from core.protocols import Report, Silent
+from core.text.encoders import Encoder, load_encoder
 from core.text.word_vectors import Float32, WordVectors
 
 DEFAULT_WORDS = 50_000
@@ -30,41 +29,24 @@ def distil_table(
     ``dim`` 0 keeps all coordinates and the plain vectors. Raises ``MissingExtraError`` without transformers,
     ``ConfigError`` where there is no folder, ``ReadError`` where it holds no encoder.
     """
-    if not folder.is_dir():
-        raise ConfigError(
-            f"There is no sentence encoder at {str(folder)!r}: give the folder of a model on this machine."
-        )
+    encoder = load_encoder(folder, "Distilling word vectors")
     if words is None:
         from core.text.word_vector_files import read_glove_package
 
         words = read_glove_package(DEFAULT_WORDS).words
     words = words[: limit or None]
-    states = _encode(folder, words, report or Silent())
+    states = _encode(encoder, words, report or Silent())
     if not dim or dim >= min(states.shape):
         return WordVectors(words, states)
     return WordVectors(words, _reduce(states, dim))
 
 
-def _encode(folder: Path, words: Sequence[str], report: Report) -> Float32:
-    try:
-        import torch
-        from transformers import AutoModel, AutoTokenizer
-    except ImportError:
-        raise MissingExtraError("Distilling word vectors", "transformers", "encoder") from None
-    try:
-        tokenizer = AutoTokenizer.from_pretrained(folder, local_files_only=True)
-        model = AutoModel.from_pretrained(folder, local_files_only=True, use_safetensors=True).eval()
-    except (OSError, ValueError, KeyError) as error:
-        raise ReadError(folder, f"holds no sentence encoder ({error}).") from None
-    blocks: list[Any] = []
-    with torch.inference_mode():
-        for start in range(0, len(words), _BATCH):
-            report.progress(start, len(words), "words encoded")
-            inputs = tokenizer(list(words[start : start + _BATCH]), padding=True, truncation=True, return_tensors="pt")
-            states = model(**inputs).last_hidden_state
-            mask = inputs["attention_mask"].unsqueeze(2).to(states.dtype)
-            blocks.append(((states * mask).sum(1) / mask.sum(1)).float().numpy())
-    return np.concatenate(blocks).astype(np.float32)
+def _encode(encoder: Encoder, words: Sequence[str], report: Report) -> Float32:
+    blocks: list[Float32] = []
+    for start in range(0, len(words), _BATCH):
+        report.progress(start, len(words), "words encoded")
+        blocks.append(encoder.means(words[start : start + _BATCH]))
+    return np.concatenate(blocks)
 
 
 def _reduce(states: Float32, dim: int) -> Float32:
