@@ -107,7 +107,7 @@ def test_context_helps_and_the_batched_form_learns_the_same(corpus):
 
     content, context = score(neighbours=False, proximity=False), score()
     assert context.mean() > content.mean() + 0.03
-    assert abs(score(batch=64, device="cpu").mean() - context.mean()) < 0.12  # three times the spread over seeds
+    assert abs(score(batch=64, device="cpu").mean() - context.mean()) < 0.12  # a run scatters by about .07 over seeds
 
 
 def test_the_batched_form_repeats_and_resumes_on_a_processor(corpus, tmp_path):
