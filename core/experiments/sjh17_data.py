@@ -102,11 +102,12 @@ QUICK = Profile(
 FULL = Profile(
     "full",
     "Full",
-    "The paper's settings: 600 coordinates, 20 passes, five runs. Recurrent networks are the small versions and read "
-    "20,000 sentences once.",
+    "The paper's settings: 600 coordinates, 20 passes, five runs, and the release's way of training (mode reference), "
+    "since Algorithm 1 as printed learns too little at the published rate from texts this small. Recurrent networks "
+    "are the small versions and read 20,000 sentences once.",
     seeds=(0, 1, 2, 3, 4),
     budgets={
-        ENGINE: {"threads": 1},
+        ENGINE: {"threads": 1, "mode": "reference"},
         BAGS: {"threads": 1},
         RECURRENT: {"sentences_per_epoch": 20_000, "epochs": 1, "threads": 1},
     },

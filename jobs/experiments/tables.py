@@ -18,6 +18,7 @@ from jobs.experiments.work import Work
 Json = dict[str, Any]
 PENDING = "the job has not come to this row yet."
 HOLDS, REVERSED, OPEN = "holds", "reversed", "not shown"
+_SIGNIFICANT = 0.05
 Progress = Callable[[int, int], None]
 """(done, of): measurements of this table."""
 
@@ -135,7 +136,8 @@ def _claims(table: Table, found: Mapping[str, Sequence[Reading]]) -> list[Json]:
             "relation": claim.relation,
         }
         if test:
-            about |= test | {"p_holm": ps.pop(0), "verdict": _verdict(claim, test)}
+            corrected = ps.pop(0)
+            about |= test | {"p_holm": corrected, "verdict": _verdict(claim, test, corrected)}
         claims.append(about)
     return claims
 
@@ -152,9 +154,12 @@ def _tested(claim: Claim, found: Mapping[str, Sequence[Reading]]) -> Json:
     return {"difference": difference.value, "low": difference.low, "high": difference.high, "p": test.p}
 
 
-def _verdict(claim: Claim, test: Mapping[str, float]) -> str:
+def _verdict(claim: Claim, test: Mapping[str, float], p: float) -> str:
+    """What interval and corrected p say together; only where both exclude 0 is an order shown."""
     if claim.relation == SIMILAR:
         return HOLDS if test["low"] <= 0.0 <= test["high"] else REVERSED
+    if p >= _SIGNIFICANT:
+        return OPEN
     if test["low"] > 0.0:
         return HOLDS
     return REVERSED if test["high"] < 0.0 else OPEN

@@ -122,7 +122,10 @@ class Work:
         if model.triplets:
             files = self.sources.training_files() if self.paper.triplet_data(model.triplets).replaceable else None
             return {"files": list(map(str, files))} if files else {"triplets": self.triplet_set(model.triplets).name}
-        return {"corpus": self.corpus(model.corpus).name} if "needs-sentences" in tags else {}
+        if "needs-sentences" not in tags:
+            return {}
+        # Vectors of a declared corpus are learned from all of its text, as its paper does: labels are never seen.
+        return {"corpus": self.corpus(model.corpus).name} | ({"everything": True} if model.corpus else {})
 
 
 def _shipped() -> tuple[str, dict[str, Any]]:
