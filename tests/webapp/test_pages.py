@@ -74,7 +74,7 @@ def test_home_shows_what_there_is(filled_store: Store, open_page: Open) -> None:
     at = open_page("home")
     assert [m.value for m in at.metric] == ["1", "3", "72", "1", "1"]
     assert [b.label for b in at.button if b.label][:3] == ["Open the map", "Import files", "Find the themes"]
-    assert at.dataframe[0].value["AMI"][0] == ".400 [.395, .500]"
+    assert at.dataframe[0].value["AMI"][0] == ".400 ±.052"
 
 
 def test_names_of_others_are_never_markdown(filled_store: Store, open_page: Open) -> None:

@@ -12,7 +12,7 @@ from core.records import BenchmarkRecord, CorpusRecord, JobRecord, ModelRecord
 from jobs import demo
 from webapp import queries
 from webapp.components.choose import COUNTED
-from webapp.components.comparing import HEADLINE, rows, with_interval
+from webapp.components.comparing import HEADLINE, rows, with_half_width
 from webapp.components.jobs import badge
 from webapp.components.text import ago, count, plain, shorten
 from webapp.components.training import method_title
@@ -121,10 +121,15 @@ def results(benchmarks: Sequence[BenchmarkRecord]) -> None:
                     {
                         "Model": [row.model for row in best],
                         "Clusterer": [row.clusterer for row in best],
-                        "AMI": [with_interval(row.scores[HEADLINE]) for row in best],
+                        "AMI": [with_half_width(row.scores[HEADLINE]) for row in best],
                     }
                 ),
                 hide_index=True,
+                column_config={
+                    "AMI": st.column_config.TextColumn(
+                        help="± is half the width of the 95 % bootstrap interval over articles."
+                    )
+                },
             )
             st.page_link(
                 "views/compare.py",
