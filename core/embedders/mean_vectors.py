@@ -4,19 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Self
+from typing import ClassVar
 
 import numpy as np
-import numpy.typing as npt
 
 from core.config import Config, option
-from core.embedders.distances import cosine_distances
-from core.embedders.storage import read_settings, read_word_vectors, write_settings, write_word_vectors
-from core.errors import ArtifactError, DataError
-from core.protocols import Report
-from core.text.word_vectors import STORAGES, Storage, WordVectors, load_word_vectors, token_ids
-from core.types import Corpus, Sentence, Vectors
+from core.embedders.word_table import WordTable
+from core.text.word_vectors import STORAGES, token_ids
+from core.types import Sentence, Vectors
 
 _BLOCK = 8_192  # sentences tokenised at once; keeps memory flat
 
@@ -34,20 +29,10 @@ class MeanVectorsConfig(Config):
     storage: str = option("fp16", "How the saved model keeps its vectors.", choices=STORAGES)
 
 
-class MeanVectors:
+class MeanVectors(WordTable):
     """Mean of word vectors; nothing is learned, :meth:`fit` reads the table."""
 
-    def __init__(self, config: MeanVectorsConfig, seed: int) -> None:
-        self.config, self.seed = config, seed
-        self._vectors: WordVectors | None = None
-
-    def fit(self, corpus: Corpus, report: Report) -> None:
-        """Read the table of word vectors; ``corpus`` is not used."""
-        report.progress(0, 1, "Reading word vectors")
-        storage: Storage = self.config.storage  # type: ignore[assignment]
-        loaded = load_word_vectors(self.config.word_vectors, self.config.vocabulary_limit or None)
-        self._vectors = loaded.stored_as(storage)
-        report.progress(1, 1, f"{len(loaded):,} words")
+    config_class: ClassVar[type[Config]] = MeanVectorsConfig
 
     def embed(self, sentences: Sequence[Sentence]) -> Vectors:
         """(n, dim) means; a sentence without a known word is the zero vector."""
@@ -61,27 +46,3 @@ class MeanVectors:
                 sums = np.add.reduceat(tokens.table[tokens.ids], tokens.starts[filled], axis=0)
                 means[start + filled] = sums / tokens.lengths[filled, None]
         return means
-
-    def distances(self, a: Vectors, b: Vectors) -> npt.NDArray[np.float32]:
-        """(n,) 1 − cosine, as the paper evaluates mean-vectors."""
-        return cosine_distances(a, b)
-
-    def save(self, folder: Path) -> None:
-        """Write the settings and the table."""
-        write_settings(folder, self.config, self.seed)
-        write_word_vectors(folder, self._fitted())
-
-    @classmethod
-    def load(cls, folder: Path) -> Self:
-        """Inverse of :meth:`save`."""
-        config, seed = read_settings(folder, MeanVectorsConfig)
-        model = cls(config, seed)
-        model._vectors = read_word_vectors(folder)
-        if not model._vectors.dim:
-            raise ArtifactError(f"The saved model in {folder.name} is damaged: its word vectors have no coordinates.")
-        return model
-
-    def _fitted(self) -> WordVectors:
-        if self._vectors is None:
-            raise DataError("mean-vectors has no word vectors yet: call fit() first, or load a saved model.")
-        return self._vectors
