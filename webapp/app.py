@@ -8,7 +8,7 @@ from pathlib import Path
 
 import streamlit as st
 
-from webapp import queries
+from webapp import people, queries
 from webapp.components.guard import guarded
 from webapp.components.status import sidebar
 
@@ -44,6 +44,7 @@ page = st.navigation(
 def _draw() -> None:
     queries.store()  # a store that cannot be opened is told here: a fragment would show the stack of it
     sidebar()
+    people.name_box()
     page.run()
 
 

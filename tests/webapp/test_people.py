@@ -1,0 +1,33 @@
+"""The name in the sidebar."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from hypothesis import given
+from hypothesis import strategies as st
+from streamlit.testing.v1 import AppTest
+
+from db.store import Store
+from webapp import people
+
+
+@given(st.text())
+def test_a_name_is_one_printable_line(name: str) -> None:
+    tidied = people.tidy(name)
+    assert tidied.isprintable()
+    assert len(tidied) <= people.LONGEST
+    assert people.tidy(tidied) == tidied
+
+
+def test_without_a_name_a_person_is_me() -> None:
+    assert people.shown("") == "me"
+    assert people.shown("A*da") == r"A\*da"
+
+
+def test_the_name_lives_through_a_change_of_page(sqlite_store: Store, open_page: Callable[..., AppTest]) -> None:
+    at = open_page("home")
+    at.sidebar.text_input(key="person").set_value(" Ada \u202e ").run()
+    at.switch_page("views/train.py").run()
+    assert at.sidebar.text_input(key="person").value == " Ada \u202e "
+    assert people.tidy(str(at.session_state["person"])) == "Ada"
