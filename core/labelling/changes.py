@@ -1,0 +1,218 @@
+"""The smallest changes of a labelling. Each names what was there before, so that it can be checked and taken back.
+
+A change fits only the state it was made for: where something else is there by now, applying it raises
+:class:`StaleChangeError` and nothing happens. Undo is therefore exact, or refused.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from typing import Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from core.errors import ConflictError
+from core.labelling.partition import UNASSIGNED, Cluster, Partition, Rows
+from core.types import Ids
+
+
+class Field(StrEnum):
+    """What of a sentence can change."""
+
+    CLUSTER = "cluster"
+    UNCERTAIN = "uncertain"
+    NOTE = "note"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SentenceChanges:
+    """One field of m sentences; row i of every part is one of them, none comes twice."""
+
+    field: Field
+    ids: Ids
+    old: Sequence[Any] | npt.NDArray[Any]
+    """(m,) cluster numbers, truth values as 0 and 1, or notes."""
+    new: Sequence[Any] | npt.NDArray[Any]
+
+    def inverse(self) -> SentenceChanges:
+        """What takes this back."""
+        return replace(self, old=self.new, new=self.old)
+
+
+@dataclass(frozen=True, slots=True)
+class ClusterChange:
+    """A cluster that comes (``old`` None), goes (``new`` None), or gets another name or colour."""
+
+    old: Cluster | None
+    new: Cluster | None
+
+    @property
+    def number(self) -> int:
+        """Which cluster."""
+        known = self.old or self.new
+        assert known is not None
+        return known.number
+
+    def inverse(self) -> ClusterChange:
+        """What takes this back."""
+        return ClusterChange(self.new, self.old)
+
+
+Change: TypeAlias = SentenceChanges | ClusterChange
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Batch:
+    """Changes that happen together or not at all, in this order."""
+
+    changes: tuple[Change, ...] = ()
+
+    def __bool__(self) -> bool:
+        return bool(self.changes)
+
+    def __iter__(self) -> Iterator[Change]:
+        return iter(self.changes)
+
+    def inverse(self) -> Batch:
+        """What takes all of it back."""
+        return Batch(tuple(change.inverse() for change in reversed(self.changes)))
+
+    def sentences(self) -> Ids:
+        """(m,) ids of the sentences that are touched, ascending, each once."""
+        parts = [change.ids for change in self.changes if isinstance(change, SentenceChanges)]
+        return np.unique(np.concatenate(parts)) if parts else np.empty(0, dtype=np.int64)
+
+    def created(self) -> list[int]:
+        """Numbers of the clusters that come."""
+        return [c.number for c in self.changes if isinstance(c, ClusterChange) and c.old is None]
+
+    def deleted(self) -> list[int]:
+        """Numbers of the clusters that go."""
+        return [c.number for c in self.changes if isinstance(c, ClusterChange) and c.new is None]
+
+
+class StaleChangeError(ConflictError):
+    """What a change was made for is not there any more: somebody else was first. Nothing was changed.
+
+    ``sentences`` and ``clusters`` say where the two differ.
+    """
+
+    def __init__(self, sentences: Iterable[int] = (), clusters: Iterable[int] = (), told: str = "") -> None:
+        self.sentences, self.clusters = sorted(int(i) for i in sentences), sorted(clusters)
+        said = told or "What you saw has been changed by somebody else meanwhile."
+        super().__init__(f"{said} Nothing was overwritten.")
+
+
+def marked(partition: Partition, field: Field, ids: Ids, new: Any) -> SentenceChanges | None:
+    """Give a field of these sentences one new value; those that have it are left out, None when all have."""
+    ids = np.unique(np.asarray(ids, dtype=np.int64))
+    old = values(partition, field, partition.rows(ids))
+    other = np.array([value != new for value in old], dtype=bool) if field is Field.NOTE else np.asarray(old) != new
+    if not other.any():
+        return None
+    kept = np.asarray(old, dtype=object if field is Field.NOTE else np.int64)[other]
+    given = np.full(len(kept), new, dtype=object if field is Field.NOTE else np.int64)
+    return SentenceChanges(field, ids[other], kept, given)
+
+
+def values(partition: Partition, field: Field, rows: Rows) -> npt.NDArray[Any]:
+    """(m,) what ``field`` holds in these rows."""
+    if field is Field.CLUSTER:
+        return partition.numbers[rows]
+    if field is Field.UNCERTAIN:
+        return partition.uncertain[rows].astype(np.int64)
+    found = np.empty(len(rows), dtype=object)
+    found[:] = [partition.notes.get(int(i), "") for i in partition.ids[rows]]
+    return found
+
+
+def apply(partition: Partition, batch: Batch) -> Partition:
+    """The partition after ``batch``.
+
+    Raises
+    ------
+    StaleChangeError
+        If anything that is to change is not as the batch saw it, or a sentence would be left in no known cluster.
+    """
+    clusters = dict(partition.clusters)
+    after = partition.with_clusters(clusters)
+    for change in batch:
+        if isinstance(change, ClusterChange):
+            _put(clusters, change)
+        else:
+            after = _write(after, change)
+    _check_members(after, batch)
+    return after
+
+
+def _put(clusters: dict[int, Cluster], change: ClusterChange) -> None:
+    if clusters.get(change.number) != change.old:
+        raise StaleChangeError(clusters=[change.number])
+    if change.new is None:
+        del clusters[change.number]
+    else:
+        clusters[change.number] = change.new
+
+
+def _write(partition: Partition, change: SentenceChanges) -> Partition:
+    rows = partition.rows(change.ids)
+    differ = np.asarray(values(partition, change.field, rows) != np.asarray(change.old), dtype=bool)
+    if differ.any():
+        raise StaleChangeError(change.ids[differ].tolist())
+    if change.field is Field.NOTE:
+        notes = dict(partition.notes) | {int(i): str(note) for i, note in zip(change.ids, change.new, strict=True)}
+        return replace(partition, notes={i: note for i, note in notes.items() if note})
+    if change.field is Field.UNCERTAIN:
+        uncertain = partition.uncertain.copy()
+        uncertain[rows] = np.asarray(change.new, dtype=np.bool_)
+        return replace(partition, uncertain=uncertain)
+    numbers = partition.numbers.copy()
+    numbers[rows] = np.asarray(change.new, dtype=np.int64)
+    return replace(partition, numbers=numbers)
+
+
+def _check_members(after: Partition, batch: Batch) -> None:
+    """No sentence is in a cluster that is gone."""
+    used = {
+        int(n) for c in batch if isinstance(c, SentenceChanges) and c.field is Field.CLUSTER for n in np.unique(c.new)
+    }
+    gone = [number for number in used if number != UNASSIGNED and number not in after.clusters]
+    left = after.ids[np.isin(after.numbers, batch.deleted())]
+    if gone or len(left):
+        raise StaleChangeError(left.tolist(), gone or batch.deleted())
+
+
+def difference(before: Partition, after: Partition) -> Batch:
+    """The shortest batch that leads from one state of a labelling to another of the same sentences."""
+    numbers = sorted({*before.clusters, *after.clusters})
+    pairs = [(before.clusters.get(n), after.clusters.get(n)) for n in numbers]
+    turned = [ClusterChange(old, new) for old, new in pairs if old != new]
+    every = np.arange(len(before.ids))
+    moved = []
+    for field in Field:
+        old, new = values(before, field, every), values(after, field, every)
+        differ = np.flatnonzero(np.asarray(old != new, dtype=bool))
+        if len(differ):
+            moved.append(SentenceChanges(field, before.ids[differ], old[differ], new[differ]))
+    stay, go = [c for c in turned if c.new is not None], [c for c in turned if c.new is None]
+    return Batch((*stay, *moved, *go))
+
+
+def renumbered(batch: Batch, names: dict[int, int]) -> Batch:
+    """The same batch with other numbers for the clusters it creates: somebody else took them first."""
+
+    def named(cluster: Cluster | None) -> Cluster | None:
+        return cluster and replace(cluster, number=names.get(cluster.number, cluster.number))
+
+    def turned(change: Change) -> Change:
+        if isinstance(change, ClusterChange):
+            return ClusterChange(named(change.old), named(change.new))
+        if change.field is not Field.CLUSTER:
+            return change
+        new = np.array([names.get(int(n), int(n)) for n in change.new], dtype=np.int64)
+        return replace(change, new=new)
+
+    return Batch(tuple(turned(change) for change in batch))

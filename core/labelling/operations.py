@@ -1,0 +1,220 @@
+"""What people do with a labelling. Each operation says what it changes; nothing happens until that is applied.
+
+An operation that would change nothing has an empty batch. Numbers of new clusters are given by the caller, because a
+number is never used twice, and only the log knows which ones have been.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from enum import StrEnum
+
+import numpy as np
+
+from core.errors import DataError, DuplicateNameError
+from core.labelling.changes import Batch, Change, ClusterChange, Field, SentenceChanges, difference, marked
+from core.labelling.partition import COLOURS, UNASSIGNED, Cluster, Partition
+from core.types import Ids
+
+NAME_LIMIT, NOTE_LIMIT = 200, 5_000
+"""Most characters of a cluster's name and of a note."""
+
+
+class What(StrEnum):
+    """Kinds of operations, as a history names them."""
+
+    ASSIGN = "assign"
+    ACCEPT = "accept"
+    UNASSIGN = "unassign"
+    CREATE = "create"
+    MERGE = "merge"
+    SPLIT = "split"
+    RENAME = "rename"
+    RECOLOUR = "recolour"
+    DELETE = "delete"
+    UNCERTAIN = "uncertain"
+    CERTAIN = "certain"
+    NOTE = "note"
+    BACK = "back"
+    ADJUDICATE = "adjudicate"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Operation:
+    """What somebody wants to do, in words and as changes."""
+
+    what: What
+    said: str
+    """One line for the history: ``3 sentences → Economy``."""
+    batch: Batch
+
+
+def assign(partition: Partition, ids: Ids, number: int, what: What = What.ASSIGN) -> Operation:
+    """Put sentences into a cluster; ``what`` may say that a suggestion was accepted."""
+    cluster = partition.cluster(number)
+    change = marked(partition, Field.CLUSTER, ids, number)
+    return Operation(what, f"{_sentences(change)} → {cluster.name}", _batch(change))
+
+
+def unassign(partition: Partition, ids: Ids) -> Operation:
+    """Take sentences out of their clusters."""
+    change = marked(partition, Field.CLUSTER, ids, UNASSIGNED)
+    return Operation(What.UNASSIGN, f"{_sentences(change)} → unassigned", _batch(change))
+
+
+def create(partition: Partition, number: int, name: str, ids: Ids, colour: int | None = None) -> Operation:
+    """Make a cluster, and put sentences into it (or none)."""
+    cluster = _new(partition, number, name, colour)
+    change = marked(partition, Field.CLUSTER, ids, number)
+    batch = _batch(ClusterChange(None, cluster), change)
+    return Operation(What.CREATE, f"{cluster.name} with {_sentences(change)}", batch)
+
+
+def merge(partition: Partition, numbers: Iterable[int], into: int) -> Operation:
+    """Put the sentences of several clusters into one of them and delete the others; nothing else is touched."""
+    kept = partition.cluster(into)
+    others = [partition.cluster(n) for n in dict.fromkeys(numbers) if n != into]
+    ids = partition.ids[np.isin(partition.numbers, [c.number for c in others])]
+    change = marked(partition, Field.CLUSTER, ids, into)
+    names = " + ".join(c.name for c in others)
+    batch = _batch(change, *(ClusterChange(c, None) for c in others))
+    return Operation(What.MERGE, f"{names} → {kept.name}, {_sentences(change)}", batch)
+
+
+def split(partition: Partition, number: int, parts: Sequence[tuple[str, Ids]], first_number: int) -> Operation:
+    """Divide a cluster. The first part keeps its number and colour, under the name given; the others become new ones.
+
+    ``parts`` are (name, ids), together exactly the sentences of the cluster; a part may not be empty.
+    """
+    whole = partition.cluster(number)
+    given = np.concatenate([np.asarray(ids, dtype=np.int64) for _, ids in parts]) if parts else np.empty(0, np.int64)
+    if len(parts) < 2 or any(not len(ids) for _, ids in parts):
+        raise DataError("A cluster is split into at least two parts, none of them empty.")
+    if not np.array_equal(np.sort(given), partition.members(number)):
+        raise DataError(
+            f"The parts do not hold the sentences of “{whole.name}”: they changed. Preview the split again."
+        )
+    changes: list[Change | None] = []
+    known = partition
+    name, _ = parts[0]
+    if name.strip() != whole.name:
+        changes.append(ClusterChange(whole, replace(whole, name=_free(known, name, but=number))))
+    for place, (name, ids) in enumerate(parts[1:]):
+        cluster = _new(known, first_number + place, name, None)
+        known = known.with_clusters({**known.clusters, cluster.number: cluster})
+        old = np.full(len(ids), number, dtype=np.int64)
+        new = np.full(len(ids), cluster.number, dtype=np.int64)
+        changes += [ClusterChange(None, cluster), SentenceChanges(Field.CLUSTER, np.unique(ids), old, new)]
+    return Operation(What.SPLIT, f"{whole.name} into {len(parts)} clusters", _batch(*changes))
+
+
+def rename(partition: Partition, number: int, name: str) -> Operation:
+    """Give a cluster another name."""
+    old = partition.cluster(number)
+    new = replace(old, name=_free(partition, name, but=number))
+    return Operation(What.RENAME, f"{old.name} is now {new.name}", _turn(old, new))
+
+
+def recolour(partition: Partition, number: int, colour: int) -> Operation:
+    """Give a cluster another place in the palette."""
+    old = partition.cluster(number)
+    return Operation(What.RECOLOUR, f"{old.name} in another colour", _turn(old, replace(old, colour=_colour(colour))))
+
+
+def delete(partition: Partition, number: int) -> Operation:
+    """Delete a cluster; its sentences become unassigned."""
+    old = partition.cluster(number)
+    change = marked(partition, Field.CLUSTER, partition.members(number), UNASSIGNED)
+    said = f"{old.name} deleted, {_sentences(change)} unassigned"
+    return Operation(What.DELETE, said, _batch(change, ClusterChange(old, None)))
+
+
+def mark(partition: Partition, ids: Ids, uncertain: bool) -> Operation:
+    """Say that one is not sure about sentences, or that one is."""
+    change = marked(partition, Field.UNCERTAIN, ids, int(uncertain))
+    what = What.UNCERTAIN if uncertain else What.CERTAIN
+    return Operation(what, f"{_sentences(change)} marked {'uncertain' if uncertain else 'certain'}", _batch(change))
+
+
+def note(partition: Partition, ids: Ids, text: str) -> Operation:
+    """Write a note on sentences; an empty one removes it."""
+    text = _storable(text).strip()
+    if len(text) > NOTE_LIMIT:
+        raise DataError(f"A note may have {NOTE_LIMIT:,} characters; this one has {len(text):,}.")
+    change = marked(partition, Field.NOTE, ids, text)
+    done = "noted on" if text else "removed from"
+    return Operation(What.NOTE, f"note {done} {_sentences(change)}", _batch(change))
+
+
+def back(now: Partition, then: Partition, said: str) -> Operation:
+    """Make everything as it was."""
+    return Operation(What.BACK, said, difference(now, then))
+
+
+def free_colour(partition: Partition) -> int:
+    """The first place in the palette that the fewest clusters have."""
+    used = np.bincount([c.colour for c in partition.clusters.values()], minlength=COLOURS)
+    return int(np.argmin(used))
+
+
+def free_name(partition: Partition, wanted: str) -> str:
+    """``wanted``, or with the first free number behind it: ``wanted 2``."""
+    taken = {c.name for c in partition.clusters.values()}
+    base = wanted.strip()[: NAME_LIMIT - 8].strip() or "Cluster"
+    name, number = base, 1
+    while name in taken:
+        number += 1
+        name = f"{base} {number}"
+    return name
+
+
+def with_duplicates(ids: Ids, texts: dict[int, str]) -> Ids:
+    """``ids`` and every other sentence that says the same, word for word (case and spaces aside); ascending.
+
+    ``texts`` holds every sentence of the labelling.
+    """
+    folded = {i: " ".join(text.split()).casefold() for i, text in texts.items()}
+    wanted = {folded[int(i)] for i in ids if int(i) in folded}
+    return np.array(sorted({*(int(i) for i in ids), *(i for i, t in folded.items() if t in wanted)}), dtype=np.int64)
+
+
+def _new(partition: Partition, number: int, name: str, colour: int | None) -> Cluster:
+    shade = free_colour(partition) if colour is None else _colour(colour)
+    return Cluster(number, _free(partition, name), shade)
+
+
+def _free(partition: Partition, name: str, but: int | None = None) -> str:
+    """``name``, trimmed; refuses an empty, overlong or taken one."""
+    name = " ".join(_storable(name).split())
+    if not name:
+        raise DataError("A cluster needs a name.")
+    if len(name) > NAME_LIMIT:
+        raise DataError(f"The name of a cluster may have {NAME_LIMIT} characters; this one has {len(name)}.")
+    if any(c.name == name and c.number != but for c in partition.clusters.values()):
+        raise DuplicateNameError("cluster", name)
+    return name
+
+
+def _storable(text: str) -> str:
+    """``text`` with what no database can keep (NUL, lone surrogates) replaced, so that it comes back as it went."""
+    return "".join("\ufffd" if c == "\0" or "\ud800" <= c <= "\udfff" else c for c in text)
+
+
+def _colour(place: int) -> int:
+    if not 0 <= place < COLOURS:
+        raise DataError(f"A colour is a place in the palette, 0 to {COLOURS - 1}, not {place}.")
+    return place
+
+
+def _turn(old: Cluster, new: Cluster) -> Batch:
+    return Batch((ClusterChange(old, new),)) if old != new else Batch()
+
+
+def _batch(*changes: Change | None) -> Batch:
+    return Batch(tuple(change for change in changes if change is not None))
+
+
+def _sentences(change: SentenceChanges | None) -> str:
+    n = 0 if change is None else len(change.ids)
+    return f"{n:,} sentence{'' if n == 1 else 's'}"

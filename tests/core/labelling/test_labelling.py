@@ -1,0 +1,239 @@
+"""A labelling stays a partition whatever people do, and everything they do can be taken back exactly."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import UTC, datetime
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from core.errors import DataError, DuplicateNameError, ThemescopeError
+from core.labelling import operations as op
+from core.labelling.changes import Batch, StaleChangeError, apply, difference, renumbered
+from core.labelling.history import Kind, Standing, Step, replay, rewind, standing
+from core.labelling.partition import UNASSIGNED, Cluster, Partition, start
+
+NOW = datetime(2026, 1, 1, tzinfo=UTC)
+IDS = np.array([40, 3, 17, 5, 99, 21, 8, 60])
+
+
+def made() -> Partition:
+    clusters = [Cluster(1, "History", 0), Cluster(2, "Economy", 1)]
+    return start(IDS, [1, 1, 2, 2, UNASSIGNED, 1, 2, UNASSIGNED], clusters)
+
+
+def check(partition: Partition) -> None:
+    """Every sentence once, in a cluster that is there or in none."""
+    assert np.array_equal(partition.ids, np.sort(IDS))
+    assert len(partition.numbers) == len(partition.uncertain) == len(IDS)
+    assert set(partition.numbers.tolist()) <= {*partition.clusters, UNASSIGNED}
+    assert set(partition.notes) <= set(IDS.tolist())
+    assert sum(partition.sizes().values()) == len(IDS)
+
+
+Choose = Callable[[Partition, int], op.Operation]
+some = st.lists(st.sampled_from(IDS.tolist()), max_size=8, unique=True).map(lambda ids: np.array(ids, dtype=np.int64))
+text = st.text(max_size=12)
+place = st.integers(0, 8)
+
+
+def at(partition: Partition, where: int) -> int:
+    """One of the clusters there are; sometimes one that is not."""
+    numbers = [*sorted(partition.clusters), 1_000]
+    return numbers[where % len(numbers)]
+
+
+def halves(partition: Partition, number: int, names: tuple[str, str], first: int) -> op.Operation:
+    ids = partition.members(number)
+    return op.split(partition, number, [(names[0], ids[::2]), (names[1], ids[1::2])], first)
+
+
+intentions: st.SearchStrategy[Choose] = st.one_of(
+    st.builds(lambda i, w: lambda p, n: op.assign(p, i, at(p, w)), some, place),
+    st.builds(lambda i, w: lambda p, n: op.assign(p, i, at(p, w), op.What.ACCEPT), some, place),
+    st.builds(lambda i: lambda p, n: op.unassign(p, i), some),
+    st.builds(lambda i, t: lambda p, n: op.create(p, n, t, i), some, text),
+    st.builds(lambda v, w: lambda p, n: op.merge(p, [at(p, x) for x in v], at(p, w)), st.lists(place), place),
+    st.builds(lambda w, a, b: lambda p, n: halves(p, at(p, w), (a, b), n), place, text, text),
+    st.builds(lambda w, t: lambda p, n: op.rename(p, at(p, w), t), place, text),
+    st.builds(lambda w, c: lambda p, n: op.recolour(p, at(p, w), c), place, st.integers(-1, 36)),
+    st.builds(lambda w: lambda p, n: op.delete(p, at(p, w)), place),
+    st.builds(lambda i, u: lambda p, n: op.mark(p, i, u), some, st.booleans()),
+    st.builds(lambda i, t: lambda p, n: op.note(p, i, t), some, text),
+)
+
+
+class Desk:
+    """A labelling with its log, as the store keeps it."""
+
+    def __init__(self) -> None:
+        self.first = self.state = made()
+        self.issued = 2
+        self.steps: list[Step] = []
+        self.batches: list[Batch] = []
+
+    def enter(self, kind: Kind, batch: Batch, target: int | None = None) -> None:
+        self.state = apply(self.state, batch)
+        check(self.state)
+        self.issued = max([self.issued, *batch.created()])
+        self.steps.append(Step(len(self.steps), kind, "", "", "ada", NOW, target))
+        self.batches.append(batch)
+
+    def do(self, choose: Choose) -> None:
+        before = self.state.to_bytes()
+        try:
+            batch = choose(self.state, self.issued + 1).batch
+        except ThemescopeError:
+            assert self.state.to_bytes() == before
+            return
+        if batch:
+            self.enter(Kind.DO, batch)
+
+    def undo(self) -> bool:
+        ids = standing(self.steps).undoable
+        if ids:
+            self.enter(Kind.UNDO, self.batches[ids[-1]].inverse(), ids[-1])
+        return bool(ids)
+
+    def redo(self) -> bool:
+        ids = standing(self.steps).redoable
+        if ids:
+            self.enter(Kind.REDO, self.batches[ids[-1]], ids[-1])
+        return bool(ids)
+
+
+@given(st.lists(st.one_of(intentions, st.sampled_from(["undo", "redo"])), max_size=14))
+def test_any_sequence_of_operations_and_undos_leaves_a_partition(actions: list[Choose | str]) -> None:
+    desk = Desk()
+    for action in actions:
+        if isinstance(action, str):
+            getattr(desk, action)()
+        else:
+            desk.do(action)
+    check(desk.state)
+    assert replay(desk.first, desk.batches).to_bytes() == desk.state.to_bytes()
+    assert rewind(desk.state, desk.batches).to_bytes() == desk.first.to_bytes()
+    at_end = desk.state.to_bytes()
+    count = 0
+    while desk.undo():
+        count += 1
+    assert desk.state.to_bytes() == desk.first.to_bytes()
+    for _ in range(count):
+        assert desk.redo()
+    assert desk.state.to_bytes() == at_end
+
+
+@given(st.lists(intentions, max_size=8))
+def test_the_difference_of_two_states_leads_from_one_to_the_other(actions: list[Choose]) -> None:
+    desk = Desk()
+    for action in actions:
+        desk.do(action)
+    there = difference(desk.first, desk.state)
+    assert apply(desk.first, there).to_bytes() == desk.state.to_bytes()
+    assert apply(desk.state, there.inverse()).to_bytes() == desk.first.to_bytes()
+    assert bool(there) == (desk.first.to_bytes() != desk.state.to_bytes())
+
+
+def test_a_merge_touches_nothing_else() -> None:
+    before = op.create(made(), 3, "Sport", np.array([99]))
+    whole = apply(made(), before.batch)
+    after = apply(whole, op.merge(whole, [2], 1).batch)
+    assert sorted(after.clusters) == [1, 3]
+    assert after.clusters[3] == whole.clusters[3]
+    assert after.clusters[1] == whole.clusters[1]
+    assert after.members(3).tolist() == [99]
+
+
+def test_a_split_keeps_the_first_part_where_it_was() -> None:
+    p = made()
+    done = op.split(p, 1, [("History", np.array([3, 40])), ("Wars", np.array([21]))], 7)
+    after = apply(p, done.batch)
+    assert after.members(1).tolist() == [3, 40]
+    assert after.members(7).tolist() == [21]
+    assert done.said == "History into 2 clusters"
+    with pytest.raises(DataError, match="Preview the split again"):
+        op.split(after, 1, [("a", np.array([3])), ("b", np.array([21]))], 9)
+
+
+def test_a_change_that_was_made_for_another_state_is_refused() -> None:
+    p = made()
+    mine, theirs = op.assign(p, np.array([3, 5]), 2), op.assign(p, np.array([5, 17]), 1)
+    with pytest.raises(StaleChangeError) as error:
+        apply(apply(p, op.unassign(p, np.array([3])).batch), mine.batch)
+    assert error.value.sentences == [3]
+    assert apply(apply(p, theirs.batch), op.mark(p, np.array([5]), True).batch).uncertain.sum() == 1
+
+
+def test_nobody_is_left_in_a_cluster_that_another_deleted() -> None:
+    p = made()
+    gone, moved = op.delete(p, 2), op.assign(p, np.array([3]), 2)
+    with pytest.raises(StaleChangeError):
+        apply(apply(p, moved.batch), gone.batch)
+    with pytest.raises(StaleChangeError):
+        apply(apply(p, gone.batch), moved.batch)
+
+
+def test_what_changes_nothing_is_empty() -> None:
+    p = made()
+    for done in (op.assign(p, np.array([3, 40]), 1), op.mark(p, IDS, False), op.note(p, IDS, " "), op.merge(p, [1], 1)):
+        assert not done.batch
+    assert not op.rename(p, 1, " History ").batch
+
+
+@pytest.mark.parametrize("name", ["", " \n ", "x" * 201])
+def test_names_that_cannot_be_used(name: str) -> None:
+    with pytest.raises(DataError):
+        op.rename(made(), 1, name)
+    with pytest.raises(DuplicateNameError):
+        op.rename(made(), 1, "Economy")
+
+
+def test_names_and_notes_hold_what_a_database_can_keep() -> None:
+    p = made()
+    p = apply(p, op.rename(p, 1, "a\0b\ud800").batch)
+    p = apply(p, op.note(p, np.array([3]), "\0 =1+1 <b> \u202e").batch)
+    assert p.clusters[1].name == "a\ufffdb\ufffd"
+    assert p.notes == {3: "\ufffd =1+1 <b> \u202e"}
+
+
+def test_numbers_that_somebody_else_took_first_are_given_anew() -> None:
+    p = made()
+    mine, theirs = op.create(p, 3, "Mine", np.array([3])), op.create(p, 3, "Theirs", np.array([99]))
+    both = apply(apply(p, theirs.batch), renumbered(mine.batch, {3: 4}))
+    assert both.members(4).tolist() == [3]
+    assert both.clusters[4].name == "Mine"
+
+
+def test_every_person_has_their_own_undo() -> None:
+    def step(id: int, person: str, kind: Kind = Kind.DO, target: int | None = None) -> Step:
+        return Step(id, kind, "assign", "", person, NOW, target)
+
+    log = [step(1, "ada"), step(2, "ben"), step(3, "ada"), step(4, "ada", Kind.UNDO, 3)]
+    assert standing(log, "ada") == Standing((1,), (3,))
+    assert standing(log, "ben") == Standing((2,), ())
+    assert standing([*log, step(5, "ada", Kind.REDO, 3)], "ada") == Standing((1, 3), ())
+    assert standing([*log, step(5, "ada")], "ada") == Standing((1, 5), ())
+
+
+def test_duplicates_are_found_word_for_word() -> None:
+    texts = {3: "A  dog.", 5: "a dog.", 8: "A dog", 17: "A cat."}
+    assert op.with_duplicates(np.array([3]), texts).tolist() == [3, 5]
+
+
+def test_new_clusters_take_colours_that_are_free() -> None:
+    p = made()
+    assert op.free_colour(p) == 2
+    assert op.free_name(p, "History") == "History 2"
+
+
+def test_a_start_is_checked() -> None:
+    with pytest.raises(DataError, match="twice"):
+        start([1, 1])
+    with pytest.raises(DataError, match="does not have"):
+        start([1], [5])
+    assert start([2, 1]).sizes() == {UNASSIGNED: 2}
+    with pytest.raises(DataError, match="not part"):
+        made().rows([4])
