@@ -1,13 +1,16 @@
 """Maps: sentences as points in the plane, near where their vectors are near (UMAP, McInnes, Healy, Melville 2018).
 
 Neighbours are found exactly, block by block, and the layout is umap-learn's own; so every stage reports progress and
-can be cancelled, and the same seed gives the same map.
+can be cancelled, and the same seed gives the same map. Of more sentences than ``landmarks`` a random part is laid out,
+and each of the others is put between those that are nearest to it: time then grows with the number of sentences, not
+with its square, and nothing is left out.
 """
 
 from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -26,6 +29,8 @@ FEW = 64
 """Below this many points the start is their principal axes: the spectral start needs more."""
 _BLOCK = 2048
 _SHARE = {"neighbours": 0.3, "graph": 0.4}  # share of the whole that is done after each stage
+_PLACING = 0.6  # share of the whole after which the rest is put between the landmarks
+_BETWEEN = 5  # landmarks that a sentence is put between
 
 
 @dataclass(frozen=True)
@@ -42,6 +47,12 @@ class UmapConfig(Config):
     epochs: int | None = option(
         None, "Rounds of the layout; empty: 500 up to 10,000 points, else 200.", low=1, high=10_000
     )
+    landmarks: int = option(
+        150_000,
+        "Most sentences that are laid out; each of the others is put between the ones nearest to it.",
+        low=1_000,
+        later=True,
+    )
 
 
 def project(vectors: Matrix, config: UmapConfig, seed: int, report: Report) -> Points:
@@ -51,6 +62,18 @@ def project(vectors: Matrix, config: UmapConfig, seed: int, report: Report) -> P
     (not while umap-learn is imported, which compiles for some twenty seconds once a process).
     """
     rows = _prepared(vectors, config, seed)
+    if len(rows) <= config.landmarks:
+        return _laid_out(rows, config, seed, report)
+    chosen = np.random.default_rng(seed).permutation(len(rows))
+    marks, others = np.sort(chosen[: config.landmarks]), np.sort(chosen[config.landmarks :])
+    points = np.empty((len(rows), 2), dtype=np.float32)
+    points[marks] = _laid_out(rows[marks], config, seed, _Share(report, 0.0, _PLACING))
+    points[others] = _placed(rows[others], rows[marks], points[marks], _Share(report, _PLACING, 1.0))
+    return points
+
+
+def _laid_out(rows: Floats, config: UmapConfig, seed: int, report: Report) -> Points:
+    """The layout of umap-learn."""
     if len(rows) < 4:
         return _in_a_row(len(rows))
     report.progress(0.0, 1.0, "nearest neighbours")
@@ -64,6 +87,38 @@ def project(vectors: Matrix, config: UmapConfig, seed: int, report: Report) -> P
     )
     report.progress(_SHARE["graph"], 1.0, "layout")
     return _layout(umap, rows, graph, config, random_state, report)
+
+
+def _placed(rows: Floats, landmarks: Floats, at: Points, report: Report) -> Points:
+    """(n, 2) places of rows between their nearest landmarks, the nearer the closer."""
+    found = []
+    for start in range(0, len(rows), _BLOCK):
+        near, distances = _nearest(landmarks, rows[start : start + _BLOCK], min(_BETWEEN, len(landmarks)))
+        beyond = distances - distances[:, :1]
+        weights = np.exp(-beyond / np.maximum(beyond.mean(axis=1, keepdims=True), 1e-12))
+        weights /= weights.sum(axis=1, keepdims=True)
+        found.append(np.einsum("ij,ijk->ik", weights, at[near]))
+        report.progress(min(start + _BLOCK, len(rows)), len(rows), "placing the others")
+    return np.concatenate(found).astype(np.float32)
+
+
+class _Share:
+    """A stage as a report of its own: its 0…1 is ``low``…``high`` of the whole."""
+
+    def __init__(self, report: Report, low: float, high: float) -> None:
+        self._report, self._low, self._high = report, low, high
+
+    def progress(self, done: float, total: float, message: str = "") -> None:
+        """Scale the stage's share into the whole."""
+        self._report.progress(self._low + (self._high - self._low) * done / total, 1.0, message)
+
+    def metric(self, name: str, step: float, value: float) -> None:
+        """Pass a point on."""
+        self._report.metric(name, step, value)
+
+    def checkpoint_folder(self) -> Path | None:
+        """The folder of the whole."""
+        return self._report.checkpoint_folder()
 
 
 def faithfulness(

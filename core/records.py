@@ -133,6 +133,41 @@ class TripletSections:
 
 
 @dataclass(frozen=True, slots=True)
+class TripletMeasures:
+    """How long and how far apart the sentences of the triplets of a split are; row i of every (n,) array is one."""
+
+    ids: Ids
+    articles: Ids
+    words: Ids
+    """Words of the shortest of the three sentences; of a set of kind "titles", of the pivot."""
+    distance: Ids
+    """Paragraphs between the pivot and the sentence of its own section; -1 where that is a title."""
+
+
+class Verdict(StrEnum):
+    """What a person thinks of a triplet: whether its label holds."""
+
+    GOOD = "good"
+    BAD = "bad"
+    AMBIGUOUS = "ambiguous"
+
+
+@dataclass(frozen=True, slots=True)
+class TripletReview:
+    """One person's verdict on one triplet. Reviews are only added; of a person's the latest counts."""
+
+    id: int
+    set_id: int
+    triplet_id: int
+    person: str
+    """"" where nobody gave a name."""
+    verdict: Verdict | None
+    """None takes the person's earlier verdict back."""
+    note: str
+    created: datetime
+
+
+@dataclass(frozen=True, slots=True)
 class TripletCard:
     """One triplet with everything a person needs to judge it."""
 
@@ -248,6 +283,20 @@ class MapPoints:
 
     sentence_ids: Ids
     points: Points
+
+
+@dataclass(frozen=True, slots=True)
+class SentencePlaces:
+    """Where sentences stand, without their text; row i of every (n,) array is one sentence."""
+
+    ids: Ids
+    articles: Ids
+    positions: Ids
+    """Place of the sentence in its article."""
+    sections: npt.NDArray[np.int32]
+    """Place in ``titles`` of the title of its section."""
+    titles: Sequence[str]
+    """Every title once, as it is written; empty for the lead."""
 
 
 @dataclass(frozen=True, slots=True)

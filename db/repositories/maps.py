@@ -5,9 +5,11 @@ from __future__ import annotations
 import sqlalchemy as sa
 
 from core.errors import ConflictError, DataError
-from core.records import Json, MapPoints, MapRecord
+from core.records import Json, MapPoints, MapRecord, SentencePlaces
+from core.types import Ids
 from db import tables as t
 from db.repositories.base import Repository
+from db.repositories.sentence_places import sentence_places
 from db.sql import from_bytes, now, to_bytes
 
 _MAP = [t.map_.c[f] for f in MapRecord.__dataclass_fields__]
@@ -71,6 +73,10 @@ class Maps(Repository):
         """Sentence ids (n,) and coordinates (n, 2)."""
         row = self._by_id(t.map_, [t.map_.c.sentence_ids, t.map_.c.points], map_id)
         return MapPoints(from_bytes(row.sentence_ids, "<i8"), from_bytes(row.points, "<f4").reshape(-1, 2))
+
+    def places(self, sentence_ids: Ids) -> SentencePlaces:
+        """Where sentences stand, in the order of their ids; those that are gone are left out."""
+        return sentence_places(self.connection, sentence_ids)
 
     def delete(self, map_id: int) -> None:
         """Remove a map."""

@@ -22,7 +22,7 @@ from db.sql import id_chunks, id_columns, within
 _Codes = npt.NDArray[np.int32]
 _Table = tuple[Ids, _Codes]
 """Ascending keys, and the code of the title of each."""
-_PLACES = 1 << 20
+PLACES = 1 << 20
 """More sections than any article has: (article, position) as one number."""
 
 
@@ -32,9 +32,9 @@ def section_titles(connection: Connection, kind: str, rows: TripletRows) -> Trip
     sentences = rows.pivots if titled else np.concatenate([rows.pivots, rows.negatives])
     ids, places = _places(connection, sentences)
     codes = {"": 0}
-    of_sentence = ids, _looked_up(_titles_at(connection, places, codes), places)
+    of_sentence = ids, looked_up(titles_at(connection, places, codes), places)
     of_negative = _titles_of(connection, rows.negatives, codes) if titled else of_sentence
-    own, other = _looked_up(of_sentence, rows.pivots), _looked_up(of_negative, rows.negatives)
+    own, other = looked_up(of_sentence, rows.pivots), looked_up(of_negative, rows.negatives)
     return TripletSections(rows.ids, rows.articles, own, other, list(codes))
 
 
@@ -47,14 +47,14 @@ def _places(connection: Connection, sentence_ids: Ids) -> tuple[Ids, Ids]:
         found.append(np.stack(id_columns(connection.execute(query.where(within(connection, c.id, chunk))), 3)))
     ids, articles, sections = np.concatenate(found, axis=1)
     order = np.argsort(ids, kind="stable")
-    return ids[order], (articles * _PLACES + sections)[order]
+    return ids[order], (articles * PLACES + sections)[order]
 
 
-def _titles_at(connection: Connection, places: Ids, codes: dict[str, int]) -> _Table:
+def titles_at(connection: Connection, places: Ids, codes: dict[str, int]) -> _Table:
     """Titles of the sections of every article that ``places`` name; ``codes`` grows by what is new."""
     c = t.section.c
-    query = sa.select(c.article_id * _PLACES + c.position, c.title)
-    chunks = (query.where(within(connection, c.article_id, chunk)) for chunk in id_chunks(places // _PLACES))
+    query = sa.select(c.article_id * PLACES + c.position, c.title)
+    chunks = (query.where(within(connection, c.article_id, chunk)) for chunk in id_chunks(places // PLACES))
     return _table((row for chunk in chunks for row in connection.execute(chunk)), codes)
 
 
@@ -73,7 +73,7 @@ def _table(rows: Iterable[Any], codes: dict[str, int]) -> _Table:
     return keys[order], values[order].astype(np.int32)
 
 
-def _looked_up(table: _Table, wanted: Ids) -> _Codes:
+def looked_up(table: _Table, wanted: Ids) -> _Codes:
     """The code of every wanted key; that of no title where it is gone."""
     keys, codes = table
     if not len(keys):

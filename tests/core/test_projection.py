@@ -94,3 +94,21 @@ def test_values_must_be_finite() -> None:
     x[3, 3] = np.inf
     with pytest.raises(DataError, match="not finite"):
         project(x, FAST, 0, Silent())
+
+
+def test_of_many_a_part_is_laid_out_and_the_others_stand_among_their_like() -> None:
+    truth, x = clusters(1_400)
+    config = UmapConfig(epochs=60, landmarks=1_000)
+    stop = StopAt(2.0)
+    points = project(x, config, 0, stop)
+    np.testing.assert_array_equal(points, project(x, config, 0, Silent()))
+    assert stop.seen == sorted(stop.seen) and stop.seen[-1] == 1.0
+    placed = np.random.default_rng(0).permutation(1_400)[1_000:]
+    distances = ((points[placed, None] - points[None]) ** 2).sum(axis=2)
+    distances[np.arange(400), placed] = np.inf
+    assert (truth[distances.argmin(axis=1)] == truth[placed]).mean() > 0.98
+    assert faithfulness(x, points) > 0.5 * faithfulness(x, project(x, FAST, 0, Silent()))
+
+
+def test_settings_from_before_landmarks_keep_their_digest() -> None:
+    assert "landmarks" not in UmapConfig().to_dict()

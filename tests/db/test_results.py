@@ -280,6 +280,25 @@ class TestMaps:
             assert w.maps.list() == []
 
 
+class TestPlaces:
+    def test_where_sentences_stand_in_the_order_they_are_asked_for(self, store: Store) -> None:
+        corpus = add_corpus(store, articles=3)
+        with store.reading() as r:
+            articles = r.corpora.articles(corpus.id)
+            known = {s.id: s for a in articles for s in r.corpora.sentences(a.id)}
+            titles = {a.id: [s.title for s in r.corpora.sections(a.id)] for a in articles}
+            ids = np.random.default_rng(0).permutation([*known, 10**9])
+            got = r.maps.places(ids)
+            nothing = r.maps.places(np.empty(0, np.int64))
+        assert got.ids.tolist() == [i for i in ids.tolist() if i in known]
+        for i, article, position, section in zip(got.ids, got.articles, got.positions, got.sections, strict=True):
+            sentence = known[int(i)]
+            assert (sentence.article_id, sentence.position) == (article, position)
+            assert got.titles[section] == titles[sentence.article_id][sentence.section]
+        assert len(nothing.ids) == len(nothing.sections) == 0
+
+
+
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(),
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(), inner, max_size=3),

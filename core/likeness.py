@@ -1,0 +1,60 @@
+"""Search by meaning: which of many stored vectors are most like one; exact, block by block."""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Iterable
+
+import numpy as np
+import numpy.typing as npt
+from scipy import sparse
+
+from core.errors import DataError
+from core.types import Ids, Matrix
+
+Floats = npt.NDArray[np.float32]
+BLOCK = 8_192
+
+
+def cosines(query: Matrix, vectors: Matrix) -> Floats:
+    """(n,) cosine of the (1, dim) ``query`` to each row of (n, dim) ``vectors``, dense or CSR; 0 for empty rows.
+
+    Taken in blocks, so that beside the vectors, which may be kept as float16, only a few megabytes are needed. Raises
+    :class:`DataError` when the dimensions differ.
+    """
+    if query.shape[1] != vectors.shape[1]:
+        raise DataError(f"The vectors have {vectors.shape[1]} dimensions, the query has {query.shape[1]}.")
+    wanted = _flat(query)
+    wanted /= np.linalg.norm(wanted) or 1.0
+    found = np.zeros(vectors.shape[0], dtype=np.float32)
+    for start in range(0, vectors.shape[0], BLOCK):
+        rows = vectors[start : start + BLOCK].astype(np.float32, copy=False)
+        lengths = _lengths(rows)
+        found[start : start + rows.shape[0]] = (rows @ wanted) / np.where(lengths > 0, lengths, 1.0)
+    return found
+
+
+def most_alike(query: Matrix, blocks: Iterable[tuple[Ids, Matrix]], top: int) -> list[tuple[int, float]]:
+    """(id, cosine) of the ``top`` rows most like the (1, dim) ``query``, the nearest first, equal ones by id.
+
+    ``blocks`` are (n,) ids with their (n, dim) rows; only one block is in memory at a time.
+    """
+    best: list[tuple[float, int]] = []
+    for ids, rows in blocks:
+        found = cosines(query, rows)
+        near = np.argpartition(-found, top - 1)[:top] if len(found) > top else np.arange(len(found))
+        if len(near):
+            near = np.flatnonzero(found >= found[near].min())  # every tie, so that the id decides
+        best = heapq.nlargest(top, [*best, *((float(found[i]), -int(ids[i])) for i in near)])
+    return [(-negative, cosine) for cosine, negative in best]
+
+
+def _flat(query: Matrix) -> Floats:
+    row = query.toarray() if sparse.issparse(query) else query
+    return np.array(row, dtype=np.float32).ravel()
+
+
+def _lengths(rows: Matrix) -> Floats:
+    if sparse.issparse(rows):
+        return np.sqrt(np.asarray(rows.multiply(rows).sum(axis=1), dtype=np.float32)).ravel()
+    return np.sqrt(np.einsum("ij,ij->i", rows, rows, dtype=np.float32))
