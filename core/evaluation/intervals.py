@@ -62,6 +62,31 @@ def paired_difference(
     return bootstrap_mean(first - second, groups, n_resamples, seed, method)
 
 
+def resampled_means(
+    values: npt.ArrayLike, sizes: npt.ArrayLike | None = None, n_resamples: int = 10_000, seed: int = 0
+) -> Floats:
+    """(n_resamples, m) means of (n, m) ``values`` of m methods over articles drawn with replacement.
+
+    A resample holds the same articles for every method, so the difference of two columns is a paired resample. Item i
+    weighs ``sizes[i]`` (n,), such as its number of triplets; without sizes all weigh the same. Raises
+    :class:`DataError` when there is nothing to average or a value is not finite.
+    """
+    table = np.asarray(values, dtype=np.float64)
+    if table.ndim != 2 or len(table) == 0:
+        raise DataError("There is nothing to average: no scores were given.")
+    if not np.isfinite(table).all():
+        raise DataError("A score is not a finite number, so there is no mean.")
+    n, rng = len(table), np.random.default_rng(seed)
+    weights = np.ones(n) if sizes is None else np.asarray(sizes, dtype=np.float64)
+    sums, parts, step = table * weights[:, None], [], max(1, _CHUNK // n)
+    for start in range(0, n_resamples, step):
+        rows = min(step, n_resamples - start)
+        drawn = rng.integers(n, size=(rows, n)) + np.arange(rows)[:, None] * n
+        times = np.bincount(drawn.ravel(), minlength=rows * n).reshape(rows, n).astype(np.float64)
+        parts.append(times @ sums / (times @ weights)[:, None])
+    return np.concatenate(parts)
+
+
 def _grouped(values: Floats, groups: Ids | None) -> tuple[Floats, Floats]:
     """Sum and size of every group."""
     if values.ndim != 1 or len(values) == 0:

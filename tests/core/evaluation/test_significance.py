@@ -4,9 +4,10 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy import stats
 
 from core.errors import DataError
-from core.evaluation.significance import holm, paired_test, signed_rank_p
+from core.evaluation.significance import bootstrap_ps, holm, mcnemar, paired_test, signed_rank_p, signed_rank_ps, t_ps
 
 
 def test_a_clear_difference_is_found_and_its_sign_is_kept() -> None:
@@ -57,3 +58,45 @@ def test_holm_never_helps_and_keeps_the_order(ps: list[float]) -> None:
     assert all(p <= c <= 1 for p, c in zip(ps, corrected, strict=True))
     order = sorted(range(len(ps)), key=lambda i: ps[i])
     assert [corrected[i] for i in order] == sorted(corrected)
+
+
+@pytest.mark.parametrize("n", [6, 30, 200])
+def test_whole_tables_are_tested_as_single_columns(n: int) -> None:
+    rng = np.random.default_rng(n)
+    table = np.round(rng.normal(0.1, 1, size=(n, 5)), 1)  # rounded: with ties and zeros
+    table[:, 4] = rng.normal(size=n)
+    ranks, means = signed_rank_ps(table), t_ps(table)
+    for column, values in enumerate(table.T):
+        used = values[values != 0]
+        exact = n <= 50 and len(set(np.abs(used))) == len(used)
+        wanted = stats.wilcoxon(used, method="exact" if exact else "asymptotic").pvalue
+        assert ranks[column] == pytest.approx(wanted)
+        assert means[column] == pytest.approx(stats.ttest_1samp(values, 0).pvalue)
+
+
+def test_columns_that_never_differ_or_always_in_the_same_way() -> None:
+    table = np.array([[0.0, 0.5], [0.0, 0.5], [0.0, 0.5]])
+    assert t_ps(table).tolist() == [1.0, 0.0]
+    assert t_ps(table[:1]).tolist() == [1.0, 1.0]
+    assert signed_rank_ps(table)[0] == 1.0
+    assert bootstrap_ps([0.0, 0.5], np.tile([0.0, 0.5], (99, 1))).tolist() == [1.0, 0.01]
+
+
+def test_mcnemar_by_hand() -> None:
+    first, second = np.array([1, 1, 1, 1, 0, 0.5, 1, 0]), np.array([0, 0, 0, 0.5, 1, 0.5, 1, 0])
+    found = mcnemar(first, second)
+    assert (found.only_first, found.only_second) == (4, 1)
+    assert found.p == pytest.approx(2 * (1 + 5) / 2**5)
+    assert mcnemar([1.0], [1.0]).p == 1.0
+    with pytest.raises(DataError, match="same items"):
+        mcnemar([1.0], [1.0, 0.0])
+
+
+def test_holm_against_its_definition() -> None:
+    """By hand, and by the step-down rule: the smallest is compared with α/4, the next with α/3, … until one fails."""
+    ps = [0.0121, 0.0142, 0.1986, 0.0009]
+    assert holm(ps) == pytest.approx([0.0363, 0.0363, 0.1986, 0.0036])
+    order = np.argsort(ps)
+    rejected = [(len(ps) - i) * ps[k] <= 0.05 for i, k in enumerate(order)]
+    stop = rejected.index(False) if False in rejected else len(ps)
+    assert {int(k) for k in order[:stop]} == {i for i, p in enumerate(holm(ps)) if p <= 0.05}
