@@ -69,14 +69,21 @@ class Benchmarks(Repository):
         """The articles of a benchmark, in their order."""
         c = t.benchmark_item.c
         query = sa.select(c.article_id, c.sentence_ids, c.truth).where(c.benchmark_id == benchmark_id)
-        return [
-            BenchmarkItem(article, from_bytes(ids, "<i8"), from_bytes(truth, "<i4"))
-            for article, ids, truth in self.connection.execute(query.order_by(c.position))
-        ]
+        return [_item(*row) for row in self.connection.execute(query.order_by(c.position))]
+
+    def items_of(self, article_id: int) -> dict[int, BenchmarkItem]:
+        """Benchmark id → what it holds of an article."""
+        c = t.benchmark_item.c
+        query = sa.select(c.benchmark_id, c.article_id, c.sentence_ids, c.truth).where(c.article_id == article_id)
+        return {id: _item(*row) for id, *row in self.connection.execute(query.order_by(c.benchmark_id))}
 
     def delete(self, benchmark_id: int) -> None:
         """Remove a benchmark with its runs."""
         self._delete(t.benchmark, benchmark_id)
+
+
+def _item(article_id: int, sentence_ids: bytes, truth: bytes) -> BenchmarkItem:
+    return BenchmarkItem(article_id, from_bytes(sentence_ids, "<i8"), from_bytes(truth, "<i4"))
 
 
 def _packed(item: BenchmarkItem) -> tuple[bytes, bytes]:

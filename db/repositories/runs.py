@@ -18,6 +18,7 @@ from db.repositories.base import Repository
 from db.sql import SPLITS, bulk_insert, from_bytes, id_chunks, now, to_bytes, within
 
 Margins = npt.NDArray[np.float32]
+Values = npt.NDArray[np.float64]
 
 _RUN = [t.run.c[f] for f in RunRecord.__dataclass_fields__]
 _SCORE = ("run_id", "article_id", "metric", "value", "low", "high", "n")
@@ -131,6 +132,29 @@ class Runs(Repository):
         for chunk in id_chunks(run_ids):
             query = sa.select(*(c[name] for name in _SCORE)).where(within(self.connection, c.run_id, chunk), which)
             found += [ScoreRecord(*row) for row in self.connection.execute(query.order_by(c.run_id, c.id))]
+        return found
+
+    def of_article(self, article_id: int) -> builtins.list[RunRecord]:
+        """Runs that gave the sentences of an article labels, oldest first."""
+        labelled = sa.select(t.assignment.c.run_id).where(t.assignment.c.article_id == article_id)
+        query = sa.select(*_RUN).where(t.run.c.id.in_(labelled)).order_by(t.run.c.id)
+        return [RunRecord(*row) for row in self.connection.execute(query)]
+
+    def article_values(self, run_ids: Iterable[int] | Ids, metric: str) -> dict[int, tuple[Ids, Values, Ids]]:
+        """Run id → articles (n,), the value of ``metric`` on each, and over how many items; in ascending articles.
+
+        Runs without values of single articles are left out.
+        """
+        c, found = t.score.c, {}
+        for chunk in id_chunks(run_ids):
+            query = sa.select(c.run_id, c.article_id, c.value, c.n).where(
+                within(self.connection, c.run_id, chunk), c.metric == metric, c.article_id.is_not(None)
+            )
+            rows = np.array(self.connection.execute(query).all(), dtype=np.float64).reshape(-1, 4)
+            rows = rows[np.lexsort((rows[:, 1], rows[:, 0]))]
+            for part in np.split(rows, np.flatnonzero(np.diff(rows[:, 0])) + 1):
+                if len(part):
+                    found[int(part[0, 0])] = part[:, 1].astype(np.int64), part[:, 2], part[:, 3].astype(np.int64)
         return found
 
     def margins(self, run_id: int, split: Split) -> tuple[Ids, Margins]:

@@ -148,6 +148,9 @@ class TestBenchmarks:
             assert r.benchmarks.by_digest(made.digest, corpus.id + 1) is None
             assert r.benchmarks.usable_name("scb") == "scb 2"
             two, one = r.benchmarks.items(made.id)
+            (of_two,) = r.benchmarks.items_of(2).items()
+            assert r.benchmarks.items_of(3) == {}
+        assert of_two[0] == made.id and of_two[1].sentence_ids.tolist() == two.sentence_ids.tolist()
         assert (two.article_id, one.article_id) == (2, 1)
         assert two.sentence_ids.tolist() == [20, 21, 2**40] and two.sentence_ids.dtype == np.int64
         assert two.truth.tolist() == [0, 1, 1] and two.truth.dtype == one.truth.dtype == np.int32
@@ -201,6 +204,10 @@ class TestRuns:
             assert r.runs.scores([run.id]) == [ScoreRecord(run.id, None, "ami", 0.375, 0.3, 0.45, 2)]
             assert [(s.article_id, s.value) for s in r.runs.scores([run.id], per_article=True)] == [(1, 0.25), (2, 0.5)]
             assert r.runs.scores([]) == []
+            articles, values, sizes = r.runs.article_values([run.id, 99], "ami")[run.id]
+            assert (articles.tolist(), values.tolist(), sizes.tolist()) == ([1, 2], [0.25, 0.5], [1, 1])
+            assert r.runs.article_values([run.id], "mi") == r.runs.article_values([], "ami") == {}
+            assert r.runs.of_article(2) == [run] and r.runs.of_article(3) == []
 
     def test_a_run_without_vectors(self, store: Store) -> None:
         with store.writing() as w:
@@ -296,7 +303,6 @@ class TestPlaces:
             assert (sentence.article_id, sentence.position) == (article, position)
             assert got.titles[section] == titles[sentence.article_id][sentence.section]
         assert len(nothing.ids) == len(nothing.sections) == 0
-
 
 
 JSON = st.recursive(
