@@ -20,10 +20,14 @@ from db.repositories.benchmarks import Benchmarks
 from db.repositories.corpora import Corpora
 from db.repositories.embeddings import Embeddings
 from db.repositories.jobs import Jobs
+from db.repositories.label_steps import LabelSteps
+from db.repositories.labellings import Labellings
 from db.repositories.maps import Maps
 from db.repositories.models import Models
 from db.repositories.papers import Papers
+from db.repositories.people import People
 from db.repositories.runs import Runs
+from db.repositories.triplet_reviews import TripletReviews
 from db.repositories.triplets import Triplets
 from db.repositories.workers import Workers
 from db.settings import Settings
@@ -35,12 +39,16 @@ class Unit:
     def __init__(self, connection: Connection) -> None:
         self.corpora = Corpora(connection)
         self.triplets = Triplets(connection)
+        self.reviews = TripletReviews(connection)
         self.models = Models(connection)
         self.embeddings = Embeddings(connection)
         self.benchmarks = Benchmarks(connection)
         self.runs = Runs(connection)
         self.maps = Maps(connection)
         self.papers = Papers(connection)
+        self.people = People(connection)
+        self.labellings = Labellings(connection)
+        self.label_steps = LabelSteps(connection)
         self.jobs = Jobs(connection)
         self.workers = Workers(connection)
 

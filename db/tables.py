@@ -161,6 +161,18 @@ triplet = _table(
     sa.Index(None, "set_id", "split", "id"),
 )
 
+# Rows are only ever added: of a person's verdicts on a triplet the latest counts, "" takes the one before back.
+triplet_review = _table(
+    "triplet_review",
+    sa.Column("set_id", Big, sa.ForeignKey("triplet_set.id", ondelete="CASCADE"), nullable=False),
+    _required("triplet_id", Big),
+    _required("person", Text),
+    _required("verdict", Text),
+    _required("note", Text),
+    _required("created", UtcDateTime),
+    sa.Index(None, "set_id", "triplet_id", "person"),
+)
+
 model = _table(
     "model",
     sa.Column("name", Text, nullable=False, unique=True),

@@ -10,10 +10,11 @@ import numpy as np
 import sqlalchemy as sa
 
 from core.errors import DataError
-from core.records import Json, TripletCard, TripletRows, TripletSections, TripletSetRecord
+from core.records import Json, TripletCard, TripletMeasures, TripletRows, TripletSections, TripletSetRecord
 from core.types import Ids, Split, TripletTexts
 from db import tables as t
 from db.repositories.base import Repository
+from db.repositories.triplet_measures import measures
 from db.repositories.triplet_sections import section_titles
 from db.repositories.triplet_texts import TripletReader
 from db.sql import SPLITS, bulk_insert, contains, id_chunks, id_columns, now, within
@@ -107,6 +108,10 @@ class Triplets(Repository):
     def sections(self, set_id: int, split: Split) -> TripletSections:
         """The titles of the two sections of every triplet of a split, row for row as :meth:`rows`."""
         return section_titles(self.connection, self.get(set_id).kind, self.rows(set_id, split))
+
+    def measures(self, set_id: int, split: Split) -> TripletMeasures:
+        """How long and how far apart the sentences of every triplet of a split are, row for row as :meth:`rows`."""
+        return measures(self.connection, self.get(set_id).kind, self.rows(set_id, split))
 
     def ids(self, set_id: int, split: Split | None = None, search: str = "") -> Ids:
         """Ids of all triplets that :meth:`page` would page through, in its order."""
