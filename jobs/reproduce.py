@@ -5,7 +5,7 @@ Every step is an ordinary job with a digest, so that a second run computes nothi
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -35,6 +35,9 @@ class ReproduceConfig(JobConfig):
     triplets: str = option("", "Folder with a copy of the published triplet files, or the test file alone.")
     scb: str = option("", "A copy of the published clustering benchmark (CSV).")
     sick: str = option("", "A copy of SICK; empty: the data folder's.")
+    seeds: int = option(
+        0, "Runs of whatever is random, the profile's first seeds; 0: all of them.", low=0, high=100, later=True
+    )
     document: str = option("", "Markdown file to write the results to; empty: none.")
 
     def validate(self) -> None:
@@ -55,6 +58,7 @@ def run(args: ReproduceConfig, context: JobContext) -> dict[str, Any]:
     """Reproduce; a table is kept row by row, and replaces an older one when it is whole."""
     declared = paper(args.paper)
     profile = declared.profile(args.profile)
+    profile = replace(profile, seeds=profile.seeds[: args.seeds or None])
     steps = Steps(context)
     steps.window(0.0, 0.02)
     wanted = Wanted(args.corpus, args.data, args.words, args.triplets, args.scb, args.sick)

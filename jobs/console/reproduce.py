@@ -28,6 +28,7 @@ _PATH = click.Path(exists=True, path_type=Path)
 @click.option("--triplets", type=_PATH, help="Folder with your copy of the published triplets (CSV), or the test file.")
 @click.option("--scb", type=_PATH, help="Your copy of the published clustering benchmark (CSV).")
 @click.option("--sick", type=_PATH, help="Your copy of SICK.")
+@click.option("--seeds", type=click.IntRange(min=0), help="Only so many runs of whatever is random.")
 @click.option("--document", type=click.Path(path_type=Path), help="File of the results [docs/results-PAPER.md].")
 @background
 @common
@@ -39,8 +40,8 @@ def reproduce(shell: Shell, paper: str, tables: tuple[str, ...], document: Path 
         "tables": list(tables),
         "document": str((document or Path("docs") / f"results-{paper}.md").absolute()),
     }
-    for name, value in options.items():
-        args[name] = str(value.absolute()) if isinstance(value, Path) else value or ""
+    given = {name: value for name, value in options.items() if value}
+    args |= {name: str(value.absolute()) if isinstance(value, Path) else value for name, value in given.items()}
     if shell.background:
         result = shell.run("reproduce", args)
         shell.show(result, f"Job {result['job']} is queued.")

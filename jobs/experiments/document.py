@@ -38,7 +38,7 @@ def document(paper: Paper, profile: Profile, records: Mapping[str, PaperTableRec
         "",
         paper.citation,
         "",
-        f"Profile **{profile.id}**, seeds {', '.join(map(str, profile.seeds))}. {profile.about}",
+        f"Profile **{profile.id}**. {profile.about}",
         "",
         "A cell reads: ours [95 % interval over articles or pairs] ± standard deviation over seeds · published · "
         "difference. A dash means that the paper has no number. Written by "
@@ -57,6 +57,8 @@ def _section(table: Table, record: PaperTableRecord | None) -> Iterator[str]:
         yield from ("Not reproduced with this profile yet.", "")
         return
     content = record.content
+    seeds = ", ".join(map(str, content["profile"]["seeds"]))
+    yield from (f"Seeds of this table: {seeds}.", "")
     yield from _rows(content)
     yield from ("", "Data and deviations:", "")
     yield from (_note(row) for row in content["rows"])

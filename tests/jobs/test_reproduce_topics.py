@@ -116,6 +116,9 @@ def test_the_tables_of_sjh17(sqlite_store: Store, data: Path, tmp_path: Path, mo
     assert _rows(sqlite_store, "1")["billsum"]["ours"]["documents"]["value"] == len(THEMES)
     second = resume_here(sqlite_store, "reproduce", args, quiet=True)
     assert (second["computed"], second["cached"]) == (0, True)
+    fewer = resume_here(sqlite_store, "reproduce", args | {"seeds": 1}, quiet=True)
+    assert fewer["computed"] == 0 and len(_rows(sqlite_store, "4-newsgroups")["sen2vec"]["runs"]) == 1
+    assert "Seeds of this table: 0.\n" in (tmp_path / "results.md").read_text(encoding="utf-8")
 
 
 def test_the_quick_profile_names_settings_that_the_methods_know() -> None:
