@@ -216,3 +216,28 @@ def renumbered(batch: Batch, names: dict[int, int]) -> Batch:
         return replace(change, new=new)
 
     return Batch(tuple(turned(change) for change in batch))
+
+
+def rebased(partition: Partition, batch: Batch) -> Batch:
+    """What ``batch`` wanted, made for another state: its new values over whatever is there now.
+
+    Sentences that came into a cluster which it deletes become unassigned with the others.
+    """
+    gone = np.isin(partition.numbers, batch.deleted())
+    left = np.setdiff1d(partition.ids[gone], batch.sentences())
+    changes: list[Change] = []
+    for change in batch:
+        if isinstance(change, ClusterChange):
+            now = partition.clusters.get(change.number)
+            if change.new is None and len(left):
+                old = partition.numbers[partition.rows(left)]
+                changes.append(SentenceChanges(Field.CLUSTER, left, old, np.full(len(left), UNASSIGNED, np.int64)))
+                left = left[:0]
+            if now != change.new:
+                changes.append(ClusterChange(now, change.new))
+            continue
+        old, new = values(partition, change.field, partition.rows(change.ids)), np.asarray(change.new)
+        differ = np.asarray(old != new, dtype=bool)
+        if differ.any():
+            changes.append(SentenceChanges(change.field, change.ids[differ], old[differ], new[differ]))
+    return Batch(tuple(changes))

@@ -1,0 +1,140 @@
+"""Plain records of labellings and people: what the store keeps about them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from enum import StrEnum
+from typing import Any
+
+import numpy as np
+
+from core.labelling.changes import Batch, ClusterChange, apply
+from core.labelling.history import Kind, Step
+from core.labelling.partition import Partition
+from core.types import Ids
+
+
+class Role(StrEnum):
+    """What a person may do."""
+
+    VIEWER = "viewer"
+    """Look only."""
+    LABELLER = "labeller"
+    """Change their own labellings and the shared ones."""
+    ADMIN = "admin"
+    """Change everybody's, and say who may do what."""
+
+
+class Sharing(StrEnum):
+    """Who works in a labelling."""
+
+    OWN = "own"
+    """Its owner."""
+    SHARED = "shared"
+    """Everybody."""
+    GOLD = "gold"
+    """Everybody; it is the outcome of an adjudication."""
+
+
+@dataclass(frozen=True, slots=True)
+class PersonRecord:
+    """Somebody who has worked here; "" is the person who gave no name."""
+
+    name: str
+    role: Role
+    created: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class LabellingRecord:
+    """A labelling without its sentences."""
+
+    id: int
+    corpus_id: int
+    name: str
+    kind: Sharing
+    owner: str
+    blind: bool
+    """Whether sections, suggestions and other people's labels are hidden while one works in it."""
+    article_id: int | None
+    """The article it is about; None for more than one."""
+    origin: Mapping[str, Any]
+    """What it began with: "from" ("run", "sections", "labelling", "nothing", "file"), and which."""
+    sentences: int
+    created: datetime
+    deleted: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """A step that somebody wants to take, see :class:`core.labelling.history.Step`."""
+
+    kind: Kind
+    what: str
+    said: str
+    person: str
+    target: int | None = None
+    why: str = ""
+    how: str = ""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Shown:
+    """A labelling as it was shown to somebody, with what is needed to tell whether it is still so.
+
+    A version is the id of the step that changed a sentence or a cluster last; 0 is the start.
+    """
+
+    partition: Partition
+    versions: Ids
+    """(n,) of each sentence."""
+    cluster_versions: Mapping[int, int]
+    """Of each cluster, deleted ones too."""
+    step: int = 0
+    """The last step that is in it."""
+
+    @property
+    def issued(self) -> int:
+        """The highest number that a cluster ever had here; the next new one is given the number after."""
+        return max(self.cluster_versions, default=0)
+
+    def after(self, step: Step, batch: Batch) -> Shown:
+        """The same after one more step of the log."""
+        versions = self.versions
+        touched = batch.sentences()
+        if len(touched):
+            versions = versions.copy()
+            versions[self.partition.rows(touched)] = step.id
+        turned = {c.number: step.id for c in batch if isinstance(c, ClusterChange)}
+        return Shown(apply(self.partition, batch), versions, {**self.cluster_versions, **turned}, step.id)
+
+    def only(self, ids: Ids) -> Shown:
+        """The same with these of its sentences only."""
+        rows = np.sort(self.partition.rows(np.unique(ids)))
+        p = self.partition
+        kept = {i: p.notes[i] for i in p.ids[rows].tolist() if i in p.notes}
+        part = replace(p, ids=p.ids[rows], numbers=p.numbers[rows], uncertain=p.uncertain[rows], notes=kept)
+        return replace(self, partition=part, versions=self.versions[rows])
+
+
+@dataclass(frozen=True, slots=True)
+class Presence:
+    """Somebody who has a labelling open."""
+
+    person: str
+    seen: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class NewLabelling:
+    """What a labelling begins with."""
+
+    corpus_id: int
+    name: str
+    owner: str
+    kind: Sharing = Sharing.OWN
+    blind: bool = False
+    article_id: int | None = None
+    origin: Mapping[str, Any] = field(default_factory=dict)

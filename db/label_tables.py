@@ -1,0 +1,105 @@
+"""Tables of people and what they label. ``label_step`` and ``label_event`` only ever grow: they are the history.
+
+``label`` and ``label_cluster`` hold the current state, kept in the transaction that writes the events. A row's
+``version`` is the step that changed it last (0 at the start), so that a page can say what it had seen.
+"""
+
+from __future__ import annotations
+
+import sqlalchemy as sa
+
+from db.tables import metadata
+from db.types import Big, Json, Text, UtcDateTime
+
+_CASCADE = "CASCADE"
+
+
+def _of_labelling() -> sa.Column[int]:
+    return sa.Column("labelling_id", Big, sa.ForeignKey("labelling.id", ondelete=_CASCADE), primary_key=True)
+
+
+person = sa.Table(
+    "person",
+    metadata,
+    sa.Column("name", Text, primary_key=True),
+    sa.Column("role", Text, nullable=False),
+    sa.Column("created", UtcDateTime, nullable=False),
+)
+
+labelling = sa.Table(
+    "labelling",
+    metadata,
+    sa.Column("id", Big, primary_key=True, autoincrement=True),
+    sa.Column("corpus_id", Big, sa.ForeignKey("corpus.id", ondelete=_CASCADE), nullable=False, index=True),
+    sa.Column("name", Text, nullable=False, unique=True),
+    sa.Column("kind", Text, nullable=False),
+    # Names of people are no foreign keys: what somebody did stays under the name it was done under.
+    sa.Column("owner", Text, nullable=False),
+    sa.Column("blind", sa.Boolean, nullable=False),
+    sa.Column("article_id", Big, sa.ForeignKey("article.id", ondelete=_CASCADE), index=True),
+    sa.Column("origin", Json, nullable=False),
+    sa.Column("sentences", Big, nullable=False),
+    sa.Column("created", UtcDateTime, nullable=False),
+    sa.Column("deleted", UtcDateTime),
+    sqlite_autoincrement=True,
+)
+
+label_cluster = sa.Table(
+    "label_cluster",
+    metadata,
+    _of_labelling(),
+    sa.Column("number", Big, primary_key=True, autoincrement=False),
+    sa.Column("name", Text, nullable=False),
+    sa.Column("colour", sa.Integer, nullable=False),
+    sa.Column("deleted", sa.Boolean, nullable=False),
+    sa.Column("version", Big, nullable=False),
+)
+
+# No key to the sentence, as everywhere: sentences leave with their corpus, which takes its labellings along.
+label = sa.Table(
+    "label",
+    metadata,
+    _of_labelling(),
+    sa.Column("sentence_id", Big, primary_key=True, autoincrement=False),
+    sa.Column("number", Big, nullable=False),
+    sa.Column("uncertain", sa.Integer, nullable=False),
+    sa.Column("note", Text, nullable=False),
+    sa.Column("version", Big, nullable=False),
+)
+
+label_step = sa.Table(
+    "label_step",
+    metadata,
+    sa.Column("id", Big, primary_key=True, autoincrement=True),
+    sa.Column("labelling_id", Big, sa.ForeignKey("labelling.id", ondelete=_CASCADE), nullable=False, index=True),
+    sa.Column("kind", Text, nullable=False),
+    sa.Column("what", Text, nullable=False),
+    sa.Column("said", Text, nullable=False),
+    sa.Column("person", Text, nullable=False),
+    sa.Column("created", UtcDateTime, nullable=False),
+    sa.Column("target", Big),
+    sa.Column("why", Text, nullable=False),
+    sa.Column("how", Text, nullable=False),
+    sa.Column("size", Big, nullable=False),
+    sqlite_autoincrement=True,
+)
+
+label_event = sa.Table(
+    "label_event",
+    metadata,
+    sa.Column("step_id", Big, sa.ForeignKey("label_step.id", ondelete=_CASCADE), primary_key=True),
+    sa.Column("position", sa.Integer, primary_key=True),
+    sa.Column("field", Text, nullable=False),
+    sa.Column("sentence_id", Big),
+    sa.Column("old", Json, nullable=False),
+    sa.Column("new", Json, nullable=False),
+)
+
+label_presence = sa.Table(
+    "label_presence",
+    metadata,
+    _of_labelling(),
+    sa.Column("person", Text, primary_key=True),
+    sa.Column("session", Text, primary_key=True),
+    sa.Column("seen", UtcDateTime, nullable=False),
+)

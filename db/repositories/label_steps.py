@@ -1,0 +1,249 @@
+"""The history of labellings, and the one way to change one: append a step."""
+
+from __future__ import annotations
+
+import builtins
+from collections.abc import Iterator, Sequence
+from itertools import groupby
+from typing import Any
+
+import numpy as np
+import sqlalchemy as sa
+
+from core.labelling.changes import (
+    Batch,
+    Change,
+    ClusterChange,
+    Field,
+    SentenceChanges,
+    StaleChangeError,
+    apply,
+    renumbered,
+)
+from core.labelling.history import Kind, Step
+from core.labelling.partition import UNASSIGNED, Cluster
+from core.labelling.records import Draft, Shown
+from core.types import Ids
+from db import label_tables as t
+from db.repositories.base import Repository
+from db.repositories.labellings import Labellings
+from db.sql import bulk_insert, contains, id_chunks, id_columns, now, within
+from db.types import dump_json
+
+_CLUSTER_ITSELF = "itself"
+_EVENT = ("step_id", "position", "field", "sentence_id", "old", "new")
+_COLUMN = {Field.CLUSTER: t.label.c.number, Field.UNCERTAIN: t.label.c.uncertain, Field.NOTE: t.label.c.note}
+_STEP = [
+    *(t.label_step.c[name] for name in ("id", "kind", "what", "said", "person", "created", "target")),
+    *(t.label_step.c[name] for name in ("why", "how", "size")),
+]
+
+
+class LabelSteps(Repository):
+    """Append and read. There is no way to alter or remove a step."""
+
+    def append(self, labelling_id: int, draft: Draft, batch: Batch, shown: Shown) -> tuple[Step, Batch]:
+        """Take a step: events, state and versions in this one transaction.
+
+        ``shown`` is what the person saw. Clusters that are new may get other numbers than ``batch`` gave them, when
+        somebody else created some meanwhile; the batch that was written is returned.
+
+        Raises
+        ------
+        StaleChangeError
+            If a sentence or cluster that changes was changed by somebody since; nothing is written.
+        StoreError
+            If the person may not change this labelling.
+        """
+        labellings = Labellings(self.connection)
+        # On PostgreSQL writers of one labelling wait for each other here, as all writers do on SQLite: so the steps of
+        # a labelling are committed in the order of their ids, and nobody who reads on from one can miss another.
+        self._row(sa.select(t.labelling.c.id).where(t.labelling.c.id == labelling_id).with_for_update())
+        labellings.check_may_change(labelling_id, draft.person)
+        batch = self._with_free_numbers(labelling_id, batch, shown)
+        apply(shown.partition, batch)
+        self._check(labelling_id, batch, shown)
+        step = self._enter(labelling_id, draft, batch)
+        bulk_insert(self.connection, t.label_event, _EVENT, _events(step.id, batch))
+        for change in batch:
+            if isinstance(change, ClusterChange):
+                self._write_cluster(labelling_id, change, step.id)
+            else:
+                self._write_sentences(labelling_id, change, step.id)
+        return step, batch
+
+    def _with_free_numbers(self, labelling_id: int, batch: Batch, shown: Shown) -> Batch:
+        issued = self._number(
+            sa.select(sa.func.max(t.label_cluster.c.number)).where(t.label_cluster.c.labelling_id == labelling_id)
+        )
+        fresh = [number for number in batch.created() if number > shown.issued]
+        if issued == shown.issued or not fresh:
+            return batch
+        return renumbered(batch, {number: issued + 1 + place for place, number in enumerate(fresh)})
+
+    def _check(self, labelling_id: int, batch: Batch, shown: Shown) -> None:
+        """What changes is as it was shown; nobody is put into, or left in, a cluster that is not there."""
+        sentences = batch.sentences()
+        seen = shown.versions[shown.partition.rows(sentences)]
+        c = t.label.c
+        changed: set[int] = set()
+        for chunk in id_chunks(sentences):
+            query = sa.select(c.sentence_id, c.version).where(c.labelling_id == labelling_id)
+            query = query.where(within(self.connection, c.sentence_id, chunk)).order_by(c.sentence_id)
+            ids, versions = id_columns(self.connection.execute(query), 2)
+            changed.update(_differing(sentences, seen, ids, versions))
+        clusters = self._changed_clusters(labelling_id, batch, shown)
+        left = self._left_behind(labelling_id, batch, sentences)
+        if changed or clusters or left:
+            raise self._stale(labelling_id, sorted(changed | left), sorted(clusters), shown.step)
+
+    def _changed_clusters(self, labelling_id: int, batch: Batch, shown: Shown) -> set[int]:
+        c = t.label_cluster.c
+        query = sa.select(c.number, c.version, c.deleted).where(c.labelling_id == labelling_id)
+        there = {row.number: row for row in self.connection.execute(query)}
+        changed = set()
+        for change in batch:
+            if isinstance(change, ClusterChange):
+                known = there.get(change.number)
+                if known is not None and known.version != shown.cluster_versions.get(change.number):
+                    changed.add(change.number)
+            elif change.field is Field.CLUSTER:
+                used = {int(number) for number in np.unique(change.new)} - {UNASSIGNED, *batch.created()}
+                changed |= {number for number in used if number not in there or there[number].deleted}
+        return changed
+
+    def _left_behind(self, labelling_id: int, batch: Batch, moved: Ids) -> set[int]:
+        """Sentences that somebody else has put into a cluster that is to be deleted."""
+        if not batch.deleted():
+            return set()
+        c = t.label.c
+        query = sa.select(c.sentence_id).where(c.labelling_id == labelling_id, c.number.in_(batch.deleted()))
+        return {*self.connection.execute(query).scalars()} - {*moved.tolist()}
+
+    def _stale(self, labelling_id: int, sentences: list[int], clusters: list[int], seen: int) -> StaleChangeError:
+        """The error that says who was first."""
+        later = [step for step in self.list(labelling_id, after=seen)]
+        people = sorted({step.person or "the person without a name" for step in later}) or ["somebody else"]
+        what = f"“{later[-1].said}” was the last change." if later else ""
+        told = f"What you saw has been changed by {' and '.join(people)} meanwhile. {what}".strip()
+        return StaleChangeError(sentences, clusters, told)
+
+    def _enter(self, labelling_id: int, draft: Draft, batch: Batch) -> Step:
+        values = {name: getattr(draft, name) for name in ("what", "said", "person", "target", "why", "how")}
+        values |= {"kind": draft.kind.value, "created": now(), "size": len(batch.sentences())}
+        id = self._insert(t.label_step, labelling_id=labelling_id, **values)
+        return _step(self._row(sa.select(*_STEP).where(t.label_step.c.id == id)))
+
+    def _write_cluster(self, labelling_id: int, change: ClusterChange, version: int) -> None:
+        c = t.label_cluster.c
+        one = (c.labelling_id == labelling_id) & (c.number == change.number)
+        values: dict[str, Any] = {"deleted": change.new is None, "version": version}
+        if change.new is not None:
+            values |= {"name": change.new.name, "colour": change.new.colour}
+        if self.connection.execute(t.label_cluster.update().where(one).values(**values)).rowcount == 0:
+            self.connection.execute(
+                t.label_cluster.insert().values(labelling_id=labelling_id, number=change.number, **values)
+            )
+
+    def _write_sentences(self, labelling_id: int, change: SentenceChanges, version: int) -> None:
+        c = t.label.c
+        by_value: dict[Any, list[int]] = {}
+        for id, value in zip(np.asarray(change.ids).tolist(), np.asarray(change.new).tolist(), strict=True):
+            by_value.setdefault(value, []).append(id)
+        for value, ids in by_value.items():
+            for chunk in id_chunks(ids):
+                these = (c.labelling_id == labelling_id) & within(self.connection, c.sentence_id, chunk)
+                values = {_COLUMN[change.field].name: value, "version": version}
+                self.connection.execute(t.label.update().where(these).values(**values))
+
+    # --- reading ----------------------------------------------------------------------------------------------------
+
+    def list(
+        self,
+        labelling_id: int,
+        *,
+        after: int = 0,
+        person: str | None = None,
+        what: str | None = None,
+        search: str = "",
+        limit: int | None = None,
+    ) -> list[Step]:
+        """Steps in their order; with ``limit`` the last ones of those that fit."""
+        c = t.label_step.c
+        query = sa.select(*_STEP).where(c.labelling_id == labelling_id, c.id > after).order_by(c.id.desc())
+        if person is not None:
+            query = query.where(c.person == person)
+        if what is not None:
+            query = query.where(c.what == what)
+        if search:
+            hits = (contains(self.connection, column, search) for column in (c.said, c.why, c.how))
+            query = query.where(sa.or_(*hits))
+        return [_step(row) for row in self.connection.execute(query.limit(limit))][::-1]
+
+    def since(self, labelling_id: int, step_id: int) -> builtins.list[tuple[Step, Batch]]:
+        """Steps after one, in their order, with their changes."""
+        steps = self.list(labelling_id, after=step_id)
+        if not steps:
+            return []
+        c, s = t.label_event.c, t.label_step.c
+        query = sa.select(c.step_id, c.field, c.sentence_id, c.old, c.new).join(t.label_step, s.id == c.step_id)
+        query = query.where(s.labelling_id == labelling_id, s.id > step_id, s.id <= steps[-1].id)
+        rows = self.connection.execute(query.order_by(c.step_id, c.position))
+        found = {id: _batch(tuple(events)) for id, events in groupby(rows, key=lambda row: row.step_id)}
+        return [(step, found.get(step.id, Batch())) for step in steps]
+
+    def batch(self, step_id: int) -> Batch:
+        """The changes of one step."""
+        c = t.label_event.c
+        query = sa.select(c.step_id, c.field, c.sentence_id, c.old, c.new).where(c.step_id == step_id)
+        return _batch(self.connection.execute(query.order_by(c.position)).all())
+
+    def of_sentence(self, labelling_id: int, sentence_id: int) -> builtins.list[Step]:
+        """The steps that touched one sentence, in their order."""
+        steps = sa.select(t.label_event.c.step_id).where(t.label_event.c.sentence_id == sentence_id)
+        c = t.label_step.c
+        query = sa.select(*_STEP).where(c.labelling_id == labelling_id, c.id.in_(steps)).order_by(c.id)
+        return [_step(row) for row in self.connection.execute(query)]
+
+
+def _differing(sentences: Ids, seen: Ids, ids: Ids, versions: Ids) -> list[int]:
+    """Those of ``ids`` whose version is not the one that was seen."""
+    at = np.searchsorted(sentences, ids)
+    return [int(i) for i in ids[seen[at] != versions]]
+
+
+def _events(step_id: int, batch: Batch) -> Iterator[tuple[int, int, str, int | None, str, str]]:
+    position = 0
+    for change in batch:
+        if isinstance(change, ClusterChange):
+            yield step_id, position, _CLUSTER_ITSELF, None, _packed(change.old), _packed(change.new)
+            position += 1
+            continue
+        columns = (np.asarray(change.ids).tolist(), np.asarray(change.old).tolist(), np.asarray(change.new).tolist())
+        pack = dump_json if change.field is Field.NOTE else str  # a whole number is its own JSON
+        for id, old, new in zip(*columns, strict=True):
+            yield step_id, position, change.field.value, id, pack(old), pack(new)
+            position += 1
+
+
+def _packed(cluster: Cluster | None) -> str:
+    return dump_json(None if cluster is None else [cluster.number, cluster.name, cluster.colour])
+
+
+def _batch(rows: Sequence[Any]) -> Batch:
+    """The changes that events, in their order, stand for."""
+    changes: list[Change] = []
+    for field, group in groupby(rows, key=lambda row: row.field):
+        if field == _CLUSTER_ITSELF:
+            changes += [ClusterChange(*(value and Cluster(*value) for value in (row.old, row.new))) for row in group]
+            continue
+        ids, old, new = zip(*((row.sentence_id, row.old, row.new) for row in group), strict=True)
+        kind = object if Field(field) is Field.NOTE else np.int64
+        arrays = [np.array(values, dtype=kind) for values in (old, new)]
+        changes.append(SentenceChanges(Field(field), np.array(ids, dtype=np.int64), *arrays))
+    return Batch(tuple(changes))
+
+
+def _step(row: Any) -> Step:
+    id, kind, what, said, person, when, target, why, how, size = row
+    return Step(id, Kind(kind), what, said, person, when, target, why, how, size)

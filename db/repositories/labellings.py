@@ -1,0 +1,148 @@
+"""Labellings: what there is, and the current state of each. Their history is in ``label_steps``."""
+
+from __future__ import annotations
+
+import builtins
+
+import numpy as np
+import sqlalchemy as sa
+
+from core.errors import StoreError
+from core.labelling.partition import Cluster, Partition
+from core.labelling.records import LabellingRecord, NewLabelling, Role, Sharing, Shown
+from db import label_tables as t
+from db.repositories.base import Repository
+from db.repositories.people import People
+from db.sql import bulk_insert, id_columns, now
+
+_LABELLING = [t.labelling.c[f] for f in LabellingRecord.__dataclass_fields__]
+_LABEL = ("labelling_id", "sentence_id", "number", "uncertain", "note", "version")
+_CLUSTER = ("labelling_id", "number", "name", "colour", "deleted", "version")
+
+
+class Labellings(Repository):
+    """Partitions that people make. Deleting one hides it; nothing is lost until :meth:`purge`."""
+
+    def create(self, new: NewLabelling, start: Partition) -> LabellingRecord:
+        """Enter a labelling that begins with ``start``.
+
+        Raises
+        ------
+        DuplicateNameError
+            If the name is taken, even by a deleted labelling.
+        StoreError
+            If the owner may only look.
+        """
+        People(self.connection).check_may_write(new.owner)
+        values = {f: getattr(new, f) for f in NewLabelling.__dataclass_fields__}
+        values |= {"name": self._free_name(t.labelling, new.name), "kind": new.kind.value, "origin": dict(new.origin)}
+        id = self._insert(t.labelling, **values, sentences=len(start.ids), created=now())
+        clusters = [(id, c.number, c.name, c.colour, False, 0) for c in start.clusters.values()]
+        bulk_insert(self.connection, t.label_cluster, _CLUSTER, clusters)
+        columns = (start.ids.tolist(), start.numbers.tolist(), start.uncertain.astype(np.int64).tolist())
+        rows = ((id, i, number, mark, start.notes.get(i, ""), 0) for i, number, mark in zip(*columns, strict=True))
+        bulk_insert(self.connection, t.label, _LABEL, rows)
+        return self.get(id)
+
+    def list(self, corpus_id: int | None = None, deleted: bool = False) -> builtins.list[LabellingRecord]:
+        """Labellings (of one corpus), oldest first; with ``deleted`` those that were deleted instead."""
+        c = t.labelling.c
+        query = sa.select(*_LABELLING).where(c.deleted.is_not(None) if deleted else c.deleted.is_(None)).order_by(c.id)
+        if corpus_id is not None:
+            query = query.where(c.corpus_id == corpus_id)
+        return [_record(row) for row in self.connection.execute(query)]
+
+    def get(self, labelling_id: int) -> LabellingRecord:
+        """The labelling of that id, or :class:`UnknownNameError`."""
+        return _record(self._by_id(t.labelling, _LABELLING, labelling_id))
+
+    def by_name(self, name: str) -> LabellingRecord:
+        """The labelling of that name; :class:`UnknownNameError` offers the nearest."""
+        return _record(self._named(t.labelling, _LABELLING, name))
+
+    def usable_name(self, wanted: str) -> str:
+        """``wanted``, or with the first free number behind it: ``wanted 2``."""
+        return self._usable_name(t.labelling, wanted)
+
+    def shown(self, labelling_id: int) -> Shown:
+        """The current state, with versions."""
+        c = t.label.c
+        query = sa.select(c.sentence_id, c.number, c.uncertain, c.version).where(c.labelling_id == labelling_id)
+        columns = id_columns(self.connection.execute(query.order_by(c.sentence_id)), 4)
+        ids, numbers, uncertain, versions = columns
+        written = sa.select(c.sentence_id, c.note).where(c.labelling_id == labelling_id, c.note != "")
+        notes = {int(i): str(note) for i, note in self.connection.execute(written)}
+        rows = self._clusters(labelling_id)
+        clusters = {row.number: Cluster(row.number, row.name, row.colour) for row in rows if not row.deleted}
+        step = self._number(sa.select(sa.func.max(t.label_step.c.id)).where(_steps_of(labelling_id)))
+        partition = Partition(ids, numbers, uncertain.astype(np.bool_), notes, clusters)
+        return Shown(partition, versions, {row.number: row.version for row in rows}, step)
+
+    def _clusters(self, labelling_id: int) -> builtins.list[sa.Row[tuple[object, ...]]]:
+        c = t.label_cluster.c
+        query = sa.select(c.number, c.name, c.colour, c.deleted, c.version).where(c.labelling_id == labelling_id)
+        return [*self.connection.execute(query.order_by(c.number))]
+
+    # --- the labelling itself ---------------------------------------------------------------------------------------
+
+    def rename(self, labelling_id: int, name: str, person: str) -> LabellingRecord:
+        """Give it another name."""
+        self.check_may_change(labelling_id, person)
+        if self.get(labelling_id).name != name.strip():
+            self._set(labelling_id, name=self._free_name(t.labelling, name))
+        return self.get(labelling_id)
+
+    def share(self, labelling_id: int, kind: Sharing, blind: bool, person: str) -> LabellingRecord:
+        """Say who works in it, and whether blindly; only its owner (or an admin) may."""
+        self._check_owner(labelling_id, person)
+        self._set(labelling_id, kind=kind.value, blind=blind)
+        return self.get(labelling_id)
+
+    def delete(self, labelling_id: int, person: str) -> None:
+        """Hide it, history and all; only its owner (or an admin) may."""
+        self._check_owner(labelling_id, person)
+        self._set(labelling_id, deleted=now())
+
+    def restore(self, labelling_id: int, person: str) -> None:
+        """Show a deleted labelling again."""
+        self._check_owner(labelling_id, person)
+        self._set(labelling_id, deleted=None)
+
+    def purge(self, labelling_id: int, person: str) -> None:
+        """Remove it for good, history and all; only its owner (or an admin) may."""
+        self._check_owner(labelling_id, person)
+        steps = sa.select(t.label_step.c.id).where(_steps_of(labelling_id))
+        self.connection.execute(t.label_event.delete().where(t.label_event.c.step_id.in_(steps)))
+        self._delete(t.labelling, labelling_id)
+
+    def check_may_change(self, labelling_id: int, person: str) -> None:
+        """Refuse (:class:`StoreError`) who may not change this labelling."""
+        role = People(self.connection).check_may_write(person)
+        record = self.get(labelling_id)
+        if record.deleted is not None:
+            raise StoreError(f"The labelling {record.name!r} has been deleted. Restore it first.")
+        if record.kind is Sharing.OWN and record.owner != person and role is not Role.ADMIN:
+            raise StoreError(
+                f"This labelling belongs to {record.owner or 'the person without a name'}. "
+                "Begin a copy of your own, or ask for it to be shared."
+            )
+
+    def _check_owner(self, labelling_id: int, person: str) -> None:
+        role = People(self.connection).check_may_write(person)
+        record = self.get(labelling_id)
+        if record.owner != person and role is not Role.ADMIN:
+            raise StoreError(
+                f"Only {record.owner or 'the person without a name'}, who began it, or an admin may do that."
+            )
+
+    def _set(self, labelling_id: int, **values: object) -> None:
+        self.connection.execute(t.labelling.update().where(t.labelling.c.id == labelling_id).values(**values))
+
+
+def _steps_of(labelling_id: int) -> sa.ColumnElement[bool]:
+    return t.label_step.c.labelling_id == labelling_id
+
+
+def _record(row: sa.Row[tuple[object, ...]]) -> LabellingRecord:
+    values = dict(row._mapping)
+    return LabellingRecord(**{**values, "kind": Sharing(values["kind"])})

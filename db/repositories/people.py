@@ -1,0 +1,80 @@
+"""People: who has worked here, what they may do, and who has a labelling open."""
+
+from __future__ import annotations
+
+import builtins
+from datetime import timedelta
+
+import sqlalchemy as sa
+
+from core.errors import StoreError
+from core.labelling.records import PersonRecord, Presence, Role
+from db import label_tables as t
+from db.repositories.base import Repository
+from db.sql import now
+
+_FORGET_AFTER = timedelta(minutes=10)
+
+
+class People(Repository):
+    """One row a name. Whoever works here first under a name is entered as a labeller."""
+
+    def list(self) -> list[PersonRecord]:
+        """Everybody, by name."""
+        query = sa.select(t.person.c.name, t.person.c.role, t.person.c.created).order_by(t.person.c.name)
+        return [PersonRecord(name, Role(role), created) for name, role, created in self.connection.execute(query)]
+
+    def role(self, name: str) -> Role:
+        """What somebody may do; a new name is a labeller."""
+        row = self._row(sa.select(t.person.c.role).where(t.person.c.name == name))
+        return Role.LABELLER if row is None else Role(row.role)
+
+    def enter(self, name: str) -> Role:
+        """Make sure that there is a row; returns what the person may do."""
+        row = self._row(sa.select(t.person.c.role).where(t.person.c.name == name))
+        if row is not None:
+            return Role(row.role)
+        values = {"name": name, "role": Role.LABELLER.value, "created": now()}
+        if self.connection.dialect.name == "postgresql":
+            from sqlalchemy.dialects.postgresql import insert
+
+            self.connection.execute(insert(t.person).values(**values).on_conflict_do_nothing())
+        else:
+            self.connection.execute(t.person.insert().values(**values))
+        return Role.LABELLER
+
+    def set_role(self, name: str, role: Role, by: str) -> None:
+        """Say what somebody may do. As long as there is no admin, anybody may; then only an admin."""
+        admins = {p.name for p in self.list() if p.role is Role.ADMIN}
+        if admins and by not in admins:
+            raise StoreError(f"Only an admin may do that: {', '.join(sorted(admins))}.")
+        if admins == {name} and role is not Role.ADMIN:
+            raise StoreError("There must be an admin: make somebody else one first.")
+        self.enter(name)
+        self.connection.execute(t.person.update().where(t.person.c.name == name).values(role=role.value))
+
+    def check_may_write(self, name: str) -> Role:
+        """Enter somebody who is about to change something; :class:`StoreError` for one who may only look."""
+        role = self.enter(name)
+        if role is Role.VIEWER:
+            raise StoreError(f"{name or 'The person without a name'} may look, but not change anything. Ask an admin.")
+        return role
+
+    # --- who is here ------------------------------------------------------------------------------------------------
+
+    def here(self, labelling_id: int, within_s: float = 20.0) -> builtins.list[Presence]:
+        """Who has the labelling open, by name; one entry a person."""
+        c = t.label_presence.c
+        query = sa.select(c.person, sa.func.max(c.seen)).where(c.labelling_id == labelling_id)
+        query = query.where(c.seen >= now() - timedelta(seconds=within_s)).group_by(c.person).order_by(c.person)
+        return [Presence(person, seen) for person, seen in self.connection.execute(query)]
+
+    def beat(self, labelling_id: int, person: str, session: str) -> None:
+        """Say that somebody has the labelling open in a browser session; sweeps out those who left."""
+        c = t.label_presence.c
+        own = (c.labelling_id == labelling_id) & (c.person == person) & (c.session == session)
+        old = (c.labelling_id == labelling_id) & (c.seen < now() - _FORGET_AFTER)
+        self.connection.execute(t.label_presence.delete().where(old))
+        if self.connection.execute(t.label_presence.update().where(own).values(seen=now())).rowcount == 0:
+            values = {"labelling_id": labelling_id, "person": person, "session": session}
+            self.connection.execute(t.label_presence.insert().values(**values, seen=now()))
