@@ -369,3 +369,17 @@ class WorkerRecord:
     queue: str
     started: datetime
     heartbeat: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class SavedViewRecord:
+    """What the address of a page said when somebody kept it."""
+
+    id: int
+    page: str
+    """The page's part of the address, such as "compare"."""
+    name: str
+    query: str
+    """What stands behind the question mark."""
+    person: str
+    created: datetime

@@ -29,6 +29,7 @@ from db.repositories.people import People
 from db.repositories.runs import Runs
 from db.repositories.triplet_reviews import TripletReviews
 from db.repositories.triplets import Triplets
+from db.repositories.views import Views
 from db.repositories.workers import Workers
 from db.settings import Settings
 
@@ -46,6 +47,7 @@ class Unit:
         self.runs = Runs(connection)
         self.maps = Maps(connection)
         self.papers = Papers(connection)
+        self.views = Views(connection)
         self.people = People(connection)
         self.labellings = Labellings(connection)
         self.label_steps = LabelSteps(connection)

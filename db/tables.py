@@ -293,3 +293,15 @@ paper_table = _table(
     _required("created", UtcDateTime),
     sa.UniqueConstraint("paper", "name", "profile", name="uq_paper_table_paper_name_profile"),
 )
+
+# --- people's views of pages ------------------------------------------------------------------------------------------
+
+saved_view = _table(
+    "saved_view",
+    _required("page", Text),
+    _required("name", Text),
+    _required("query", Text),
+    _required("person", Text),
+    _required("created", UtcDateTime),
+    sa.UniqueConstraint("page", "name", name="uq_saved_view_page_name"),
+)

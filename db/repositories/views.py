@@ -1,0 +1,58 @@
+"""Views of pages that people keep under a name."""
+
+from __future__ import annotations
+
+import builtins
+
+import sqlalchemy as sa
+
+from core.errors import DataError, DuplicateNameError
+from core.records import SavedViewRecord
+from db import tables as t
+from db.repositories.base import NAME_LIMIT, Repository
+from db.sql import now
+from db.types import clean_text
+
+_VIEW = [t.saved_view.c[f] for f in SavedViewRecord.__dataclass_fields__]
+QUERY_LIMIT = 8_000
+"""Characters of an address that every browser takes."""
+
+
+class Views(Repository):
+    """What an address says of a page, by page and name; seen by everybody who works in the store."""
+
+    def add(self, page: str, name: str, query: str, person: str = "") -> SavedViewRecord:
+        """Keep a view.
+
+        Raises
+        ------
+        DuplicateNameError
+            If the page has a view of that name.
+        DataError
+            If the name is empty or too long, or the view too large for an address.
+        """
+        name = clean_text(name).strip()
+        if not name or len(name) > NAME_LIMIT:
+            raise DataError(f"A view needs a name of at most {NAME_LIMIT} characters.")
+        if len(query) > QUERY_LIMIT:
+            raise DataError("This view holds too much for an address. Choose less, then save it.")
+        c = t.saved_view.c
+        if self._row(sa.select(c.id).where(c.page == page, c.name == name)) is not None:
+            raise DuplicateNameError("saved view", name)
+        values = {"page": page, "name": name, "query": clean_text(query), "person": clean_text(person)}
+        return self.get(self._insert(t.saved_view, **values, created=now()))
+
+    def get(self, view_id: int) -> SavedViewRecord:
+        """The view of that id, or :class:`core.errors.UnknownNameError`."""
+        return SavedViewRecord(*self._by_id(t.saved_view, _VIEW, view_id))
+
+    def list(self, page: str | None = None) -> builtins.list[SavedViewRecord]:
+        """All views (of a page), newest first."""
+        query = sa.select(*_VIEW).order_by(t.saved_view.c.id.desc())
+        if page is not None:
+            query = query.where(t.saved_view.c.page == page)
+        return [SavedViewRecord(*row) for row in self.connection.execute(query)]
+
+    def delete(self, view_id: int) -> None:
+        """Forget a view."""
+        self._delete(t.saved_view, view_id)
