@@ -1,8 +1,9 @@
-"""``doc-mean``, ``neighbour-mean``, ``smoothed``: another model's vectors mixed within each document (F.10, I.4).
+"""``doc-mean``, ``neighbour-mean``, ``smoothed``: other models' vectors mixed within each document (F.10, I.4).
 
 Labels of SJH17 are labels of documents, so that averaging over the document is nearly an oracle: a method that learns
 from context must be compared with these. They learn nothing of their own. A sparse model (tf-idf) is first reduced to
-its principal directions on the corpus (LSA, Deerwester et al. 1990). Sentences of a document must be embedded together.
+its principal directions on the corpus (LSA, Deerwester et al. 1990). Several models are mixed each by itself and stand
+side by side. Sentences of a document must be embedded together.
 """
 
 from __future__ import annotations
@@ -23,13 +24,15 @@ from core.config import Config, option
 from core.embedders.distances import cosine_distances, unit_length
 from core.embedders.storage import read_json, read_settings, read_tensors, write_json, write_settings, write_tensors
 from core.errors import ArtifactError, DataError, UnknownNameError
-from core.protocols import Embedder, Report
+from core.protocols import Embedder, Report, Share
 from core.sentvec.graphs import discourse_graph
 from core.sentvec.smoothing import document_means, neighbour_means, smoothed
 from core.types import Corpus, Matrix, Sentence, Vectors
 
-_BASE, _BASE_FILE, _LSA = "base-", "base.json", "lsa.safetensors"
+_BASE_FILE, _LSA = "base.json", "lsa.safetensors"
 _BLOCK = 4_096
+
+Directions = npt.NDArray[np.float32]
 
 
 @dataclass(frozen=True)
@@ -37,7 +40,8 @@ class ControlConfig(Config):
     """What every control may be told."""
 
     lsa: int = option(300, "Coordinates that a sparse model's vectors are reduced to.", low=2, high=2_000)
-    unit: bool = option(False, "Bring the model's vectors to length 1 before they are mixed.")
+    unit: bool = option(False, "Bring every model's vectors to length 1 before they are mixed.")
+    unit_mixed: bool = option(False, "Bring what is mixed of every model to length 1.", later=True)
 
 
 @dataclass(frozen=True)
@@ -61,81 +65,87 @@ class SmoothedConfig(ControlConfig):
     )
 
 
+@dataclass(frozen=True)
+class _Base:
+    """A model whose vectors are mixed."""
+
+    model: Embedder
+    directions: Directions | None
+    """(columns, lsa) of a sparse model, None of another."""
+
+    def embed(self, sentences: Sequence[Sentence]) -> npt.NDArray[np.float32]:
+        """(n, dim) vectors before they are mixed."""
+        x: Any = self.model.embed(sentences)
+        return np.asarray(x if self.directions is None else x @ self.directions, np.float32)
+
+
 class _Control(ABC):
     config_class: ClassVar[type[ControlConfig]]
 
     def __init__(self, config: Any, seed: int) -> None:
         self.config, self.seed = config, seed
-        self._base: Embedder | None = None
-        self._directions: npt.NDArray[np.float32] | None = None  # (columns, lsa), sparse models only
+        self._bases: tuple[_Base, ...] = ()
 
     @abstractmethod
     def _mixed(self, x: npt.NDArray[np.float32], articles: Any, positions: Any) -> Matrix:
         """(n, dim) rows mixed within their articles, given as (n,) each."""
 
     def fit(self, corpus: Corpus, report: Report) -> None:
-        """Take the model in ``corpus.models``; of a sparse one, find the directions on ``corpus.sentences``."""
-        if len(corpus.models) != 1:
-            raise DataError("This method mixes the vectors of one fitted model. Name that model.")
-        self._base = corpus.models[0]
-        if not sparse.issparse(self._base.embed([])):
-            report.progress(1, 1, "Nothing to learn")
-            return
-        if not len(corpus.sentences):
-            raise DataError("A sparse model is reduced on the sentences of a corpus; this corpus has none.")
-        self._directions = _directions(self._sparse(corpus.sentences, report), self.config.lsa, self.seed)
+        """Take the models in ``corpus.models``; of a sparse one, find the directions on ``corpus.sentences``."""
+        if not corpus.models:
+            raise DataError("This method mixes the vectors of fitted models. Name one or more.")
+        bases = []
+        for number, model in enumerate(corpus.models):
+            share = Share(report, number / len(corpus.models), (number + 1) / len(corpus.models))
+            bases.append(_Base(model, _directions(model, corpus, self.config.lsa, self.seed, share)))
+        self._bases = tuple(bases)
 
     def embed(self, sentences: Sequence[Sentence]) -> Vectors:
-        """(n, dim) mixed vectors; a loose sentence keeps its own."""
-        base: Any = self._fitted().embed(sentences)
-        x = np.asarray(base if self._directions is None else base @ self._directions, np.float32)
-        if self.config.unit:
-            x = unit_length(x)
+        """(n, dim) mixed vectors, those of several models side by side; a loose sentence keeps its own."""
         articles = np.array([s.article_id for s in sentences], np.int64)
         positions = np.array([s.position for s in sentences], np.int64)
-        empty = ~x.any(axis=1)
-        mixed = np.array(self._mixed(x, articles, positions), np.float32)
-        mixed[empty] = 0
-        return mixed
+        parts = []
+        for base in self._fitted():
+            x = base.embed(sentences)
+            x = unit_length(x) if self.config.unit else x
+            mixed = np.array(self._mixed(x, articles, positions), np.float32)
+            mixed[~x.any(axis=1)] = 0
+            parts.append(unit_length(mixed) if self.config.unit_mixed else mixed)
+        return np.concatenate(parts, axis=1)
 
     def distances(self, a: Vectors, b: Vectors) -> npt.NDArray[np.float32]:
         """(n,) 1 − cosine."""
         return cosine_distances(a, b)
 
     def save(self, folder: Path) -> None:
-        """Write the settings, and the model with every file of its own under a name of ours."""
-        base = self._fitted()
+        """Write the settings, and every model with each file of its own under a name of ours."""
+        bases = self._fitted()
         write_settings(folder, self.config, self.seed)
-        write_json(folder / _BASE_FILE, {"method": _method_of(base)})
-        with tempfile.TemporaryDirectory() as inner:
-            base.save(Path(inner))
-            for path in Path(inner).iterdir():
-                shutil.copyfile(path, folder / (_BASE + path.name))
-        if self._directions is not None:
-            write_tensors(folder / _LSA, {"directions": self._directions})
+        write_json(folder / _BASE_FILE, {"methods": [_method_of(base.model) for base in bases]})
+        for number, base in enumerate(bases):
+            with tempfile.TemporaryDirectory() as inner:
+                base.model.save(Path(inner))
+                for path in Path(inner).iterdir():
+                    shutil.copyfile(path, folder / (_prefix(number) + path.name))
+        found = {str(i): base.directions for i, base in enumerate(bases) if base.directions is not None}
+        if found:
+            write_tensors(folder / _LSA, found)
 
     @classmethod
     def load(cls, folder: Path) -> Self:
         """Inverse of :meth:`save`."""
         model = cls(*read_settings(folder, cls.config_class))
-        model._base = _loaded(folder)
-        if (folder / _LSA).is_file():
-            model._directions = read_tensors(folder / _LSA, ("directions",))["directions"]
+        methods = read_json(folder / _BASE_FILE).get("methods") or [None]
+        found = read_tensors(folder / _LSA, ()) if (folder / _LSA).is_file() else {}
+        model._bases = tuple(
+            _Base(_loaded(folder, number, str(method)), found.get(str(number))) for number, method in enumerate(methods)
+        )
         return model
 
-    def _sparse(self, sentences: Sequence[Sentence], report: Report) -> Any:
-        """(n, columns) CSR vectors of the base, whole articles at a time."""
-        blocks, begun = [], 0
-        for end in _article_ends(sentences):
-            report.progress(begun, len(sentences), "sentences read")
-            blocks.append(self._fitted().embed(sentences[begun:end]))
-            begun = end
-        return sparse.vstack(blocks, format="csr")
-
-    def _fitted(self) -> Embedder:
-        if self._base is None:
+    def _fitted(self) -> tuple[_Base, ...]:
+        if not self._bases:
             raise DataError("This method has no model to mix yet: call fit() with one, or load a saved model.")
-        return self._base
+        return self._bases
 
 
 class DocumentMean(_Control):
@@ -166,16 +176,32 @@ class Smoothed(_Control):
         return smoothed(x, discourse_graph(articles, positions), self.config.share)
 
 
-def _directions(x: Any, count: int, seed: int) -> npt.NDArray[np.float32]:
-    """(columns, count) the right singular vectors of (n, columns) ``x``; fewer where x has fewer."""
+def _directions(model: Embedder, corpus: Corpus, count: int, seed: int, report: Report) -> Directions | None:
+    """(columns, count) the right singular vectors of a sparse model's vectors; fewer where there are fewer."""
     from sklearn.utils.extmath import randomized_svd
 
+    if not sparse.issparse(model.embed([])):
+        report.progress(1, 1, "Nothing to learn")
+        return None
+    if not len(corpus.sentences):
+        raise DataError("A sparse model is reduced on the sentences of a corpus; this corpus has none.")
+    x = _sparse(model, corpus.sentences, report)
     used = np.flatnonzero(np.bincount(x.indices, minlength=x.shape[1]))
     count = min(count, len(used), x.shape[0])
     _, _, right = randomized_svd(x[:, used], count, random_state=seed)
     directions = np.zeros((x.shape[1], count), np.float32)
     directions[used] = right.T
     return directions
+
+
+def _sparse(model: Embedder, sentences: Sequence[Sentence], report: Report) -> Any:
+    """(n, columns) CSR vectors of a model, whole articles at a time."""
+    blocks, begun = [], 0
+    for end in _article_ends(sentences):
+        report.progress(begun, len(sentences), "sentences read")
+        blocks.append(model.embed(sentences[begun:end]))
+        begun = end
+    return sparse.vstack(blocks, format="csr")
 
 
 def _article_ends(sentences: Sequence[Sentence]) -> list[int]:
@@ -195,16 +221,21 @@ def _method_of(base: Embedder) -> str:
     return next(card.id for card in REGISTRY if card.resolve() is type(base))
 
 
-def _loaded(folder: Path) -> Embedder:
-    """The base model, whose files lie in ``folder`` under names that begin with ours."""
+def _prefix(number: int) -> str:
+    """What the names of a base's files begin with."""
+    return f"base{number}-"
+
+
+def _loaded(folder: Path, number: int, method: str) -> Embedder:
+    """A base model, whose files lie in ``folder`` under names that begin with ours."""
     from core.embedders import REGISTRY
 
     try:
-        card = REGISTRY.get(str(read_json(folder / _BASE_FILE).get("method")))
+        card = REGISTRY.get(method)
     except UnknownNameError as error:
         raise ArtifactError(f"The saved model in {folder.name} was made by another version. {error}") from None
     with tempfile.TemporaryDirectory() as inner:
-        for path in folder.glob(_BASE + "*"):
-            shutil.copyfile(path, Path(inner) / path.name.removeprefix(_BASE))
+        for path in folder.glob(_prefix(number) + "*"):
+            shutil.copyfile(path, Path(inner) / path.name.removeprefix(_prefix(number)))
         base: Embedder = card.resolve().load(Path(inner))
     return base

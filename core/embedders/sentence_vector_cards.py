@@ -9,7 +9,7 @@ _THIS = "core.embedders."
 _LEARNS = frozenset({"needs-sentences", "transductive"})
 _TEXT = frozenset({"needs-sentences"})
 _BUILDS = _LEARNS | {"takes-model"}
-_CONTROL = frozenset({"needs-models", "one-model", "needs-sentences", "per-article"})
+_CONTROL = frozenset({"needs-models", "mixes-models", "needs-sentences", "per-article"})
 
 
 def _card(id: str, title: str, summary: str, source: str, place: str, tags: frozenset[str]) -> Card:

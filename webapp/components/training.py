@@ -17,11 +17,12 @@ from core.types import Split
 from webapp import queries
 from webapp.components import deleting, facts
 from webapp.components.choose import COUNTED, by_name, clickable, nothing
-from webapp.components.comparing import HEADLINE, clusterer_title, with_interval
+from webapp.components.comparing import HEADLINE, with_interval
 from webapp.components.jobs import curves, submit
 from webapp.components.text import ago, count, duration, plain, score, words
 from webapp.components.triplet_sets import split_count
 from webapp.forms import checked, config_fields
+from webapp.partition_queries import clusterer_title
 
 
 def form() -> None:
@@ -60,7 +61,7 @@ def _name(card: Card, data: Mapping[str, Any]) -> str:
 def _data(card: Card) -> dict[str, Any] | None:
     """What the method learns from, as its tags say; None when there is nothing for it."""
     if "needs-models" in card.tags:
-        return _one_model(card) if "one-model" in card.tags else _networks()
+        return _bases(card) if "mixes-models" in card.tags else _networks()
     if "needs-triplets" in card.tags:
         sets = [s for s in queries.triplet_sets() if fits(card, s)]
         if not sets:
@@ -111,15 +112,15 @@ def _running_text(card: Card) -> dict[str, Any] | None:
     return data
 
 
-def _one_model(card: Card) -> dict[str, Any] | None:
-    """The model that a method builds on, and where it needs text a corpus."""
-    found = queries.models()
+def _bases(card: Card) -> dict[str, Any] | None:
+    """The models that a method builds on, and where it needs text a corpus."""
+    found = [model.name for model in queries.models()]
     if not found:
-        nothing("This method builds on a trained model, and there is none.", "Train one first.")
+        nothing("This method builds on trained models, and there is none.", "Train one first.")
         return None
-    chosen = by_name("Model that it builds on", found, "base", lambda m: m.name)
+    chosen = st.multiselect("Models that it builds on", found, found[:1], help="Several stand side by side.")
     text = _running_text(card) if "needs-sentences" in card.tags else {}
-    return None if text is None else {"models": [chosen.name], **text}
+    return None if text is None or not chosen else {"models": chosen, **text}
 
 
 def _networks() -> dict[str, Any] | None:

@@ -84,8 +84,8 @@ def test_a_model_of_another_kind_is_refused(corpus):
     for id in ("ret-dis", "con-s2v-sim"):
         with pytest.raises(DataError, match="one trained sen2vec"):
             build(id, corpus, (words,), **SMALL)
-    with pytest.raises(DataError, match="one fitted model"):
-        build("doc-mean", corpus, (words, words))
+    with pytest.raises(DataError, match="fitted models"):
+        build("doc-mean", corpus, ())
 
 
 @pytest.mark.parametrize("id", ["doc-mean", "neighbour-mean", "smoothed"])
@@ -94,7 +94,7 @@ def test_controls_mix_sparse_models_after_reducing_them(corpus, id):
     control = build(id, corpus, (words,), lsa=12)
     mixed = control.embed(corpus[0].sentences)
     assert mixed.shape == (len(corpus[0].sentences), 12) and mixed.dtype == np.float32
-    reduced = words.embed(corpus[0].sentences) @ control._directions
+    reduced = control._bases[0].embed(corpus[0].sentences)
     assert accuracy(mixed, corpus[1]) > accuracy(reduced, corpus[1])
 
 
@@ -103,3 +103,15 @@ def test_the_mean_of_a_document_may_stand_beside_the_sentence(corpus, content):
     both = build("doc-mean", corpus, (content,), keep_own=True).embed(sentences)
     own = content.embed(sentences)
     assert np.allclose(both[:, :20], own) and np.allclose(both[3, 20:], own[:8].mean(axis=0), atol=1e-6)
+
+
+def test_several_models_are_mixed_side_by_side(corpus, content, tmp_path):
+    sentences, words = corpus[0].sentences, build("tfidf", corpus, scope="corpus")
+    both = build("doc-mean", corpus, (words, content), lsa=12, unit=True, unit_mixed=True)
+    found = both.embed(sentences)
+    assert found.shape == (len(sentences), 12 + 20)
+    assert np.allclose(np.linalg.norm(found[:, :12], axis=1), 1, atol=1e-5)
+    alone = build("doc-mean", corpus, (content,), unit=True, unit_mixed=True).embed(sentences)
+    assert np.allclose(found[:, 12:], alone, atol=1e-6)
+    both.save(tmp_path)
+    assert np.allclose(type(both).load(tmp_path).embed(sentences), found, atol=1e-6)
