@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -15,8 +17,15 @@ SAME, ACROSS = 0.5, 0.8
 MOST = 20
 """Most similar sentences that one chooses; being chosen by others may add more."""
 _BLOCK = 2_048
+_HEAD = 0.97
+"""Share of the squared lengths that the axes of the bound hold."""
+_SLACK = 1e-4  # of rounding
+_DENSE, _GATHERED = 0.05, 65_536
+"""Pairs that may fit beyond this share are multiplied out as a block; fewer are gathered, so many at once."""
 
 Float32 = npt.NDArray[np.float32]
+_Pairs: TypeAlias = tuple[Index, Index, Float32]
+"""Two sentences each, and their cosine."""
 
 
 @dataclass(frozen=True)
@@ -61,59 +70,101 @@ def discourse_graph(articles: Index, positions: Index) -> Graph:
 def similarity_graph(vectors: Float32, articles: Index, report: Report) -> Graph:
     """Each sentence chooses its 20 most similar of those with cosine ≥ .5 in its article or ≥ .8 elsewhere.
 
-    ``vectors`` (n, dim), ``articles`` (n,). Works through pairs of blocks, so that memory stays at n × 20 choices
-    and one block of products; the zero vector is similar to nobody.
+    ``vectors`` (n, dim), ``articles`` (n,). The zero vector is similar to nobody. Exact, but only pairs that may reach
+    .8 are multiplied out: on the principal axes u·v ≤ head·head + |tail||tail| (Cauchy and Schwarz), which is one
+    product of short rows. Memory stays at a few n × 20 pairs and one block of products.
     """
     n = len(vectors)
     lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
     unit = np.divide(vectors, lengths, out=np.zeros_like(vectors, np.float32), where=lengths > 0)
-    best = _Best(np.full((n, MOST), -np.inf, np.float32), np.full((n, MOST), -1, np.int64))
-    blocks = [np.arange(low, min(low + _BLOCK, n)) for low in range(0, n, _BLOCK)]
-    total, done = len(blocks) * (len(blocks) + 1) // 2, 0
-    for i, rows in enumerate(blocks):
-        for columns in blocks[i:]:
-            report.progress(done, total, "comparing sentences")
-            similar = unit[rows] @ unit[columns].T
-            _drop_unfit(similar, articles[rows], articles[columns])
-            if columns is rows:
-                np.fill_diagonal(similar, -np.inf)
-            else:
-                best.offer(columns, similar.T, rows)
-            best.offer(rows, similar, columns)
-            done += 1
-    chosen = np.flatnonzero(best.ids.ravel() >= 0)
-    return graph_of_pairs(chosen // MOST, best.ids.ravel()[chosen], n)
+    best = _Best(n)
+    for members in _articles_of(articles):
+        for rows, columns in _block_pairs(members):
+            best.offer(*_similar(unit, unit, rows, columns, SAME))
+    bounding, pairs = _bounding(unit), _block_pairs(np.arange(n))
+    for done, (rows, columns) in enumerate(pairs):
+        report.progress(done, len(pairs), "comparing sentences")
+        first, second, cosines = _similar(unit, bounding, rows, columns, ACROSS)
+        apart = (articles[first] != articles[second]) | (articles[first] == -1)
+        best.offer(first[apart], second[apart], cosines[apart])
+    best.keep()
+    return graph_of_pairs(best.first, best.second, n)
 
 
-def _drop_unfit(similar: Float32, left: Index, right: Index) -> None:
-    """Set pairs below their threshold to -inf; loose sentences (article -1) are in no document."""
-    low = similar < ACROSS
-    if np.intersect1d(left[left != -1], right).size:
-        same = (left[:, None] == right[None, :]) & (left[:, None] != -1)
-        low &= ~same | (similar < SAME)
-    similar[low] = -np.inf
+def _articles_of(articles: Index) -> Iterator[Index]:
+    """The sentences of each article; loose ones (-1) are in none."""
+    order = np.argsort(articles, kind="stable")
+    order = order[articles[order] != -1]
+    if len(order):
+        yield from np.split(order, np.flatnonzero(np.diff(articles[order])) + 1)
 
 
-@dataclass(frozen=True)
+def _block_pairs(items: Index) -> list[tuple[Index, Index]]:
+    """Blocks of ascending ``items``, each with itself and with every later one."""
+    blocks = [items[low : low + _BLOCK] for low in range(0, len(items), _BLOCK)]
+    return [(rows, columns) for i, rows in enumerate(blocks) for columns in blocks[i:]]
+
+
+def _bounding(unit: Float32) -> Float32:
+    """(n, axes + 1) rows whose products are nowhere below the cosines: principal axes, then the length of the rest."""
+    values, axes = np.linalg.eigh((unit.T @ unit).astype(np.float64))
+    share = np.cumsum(values[::-1]) / max(float(values.sum()), 1e-12)
+    kept = int(np.searchsorted(share, _HEAD)) + 1
+    turned = unit @ axes[:, ::-1].astype(np.float32)
+    return np.hstack([turned[:, :kept], np.linalg.norm(turned[:, kept:], axis=1, keepdims=True)])
+
+
+def _similar(
+    unit: Float32, bounding: Float32, rows: Index, columns: Index, least: float
+) -> tuple[Index, Index, Float32]:
+    """Pairs (first < second) of two blocks whose cosine is at least ``least``, and their cosines."""
+    first, second = np.nonzero(bounding[rows] @ bounding[columns].T >= least - _SLACK)
+    if len(first) > _DENSE * len(rows) * len(columns):
+        cosines = (unit[rows] @ unit[columns].T)[first, second]
+        first, second = rows[first], columns[second]
+    else:
+        first, second = rows[first], columns[second]
+        parts = range(0, len(first), _GATHERED)
+        products = [_row_products(unit, first[i : i + _GATHERED], second[i : i + _GATHERED]) for i in parts]
+        cosines = np.concatenate([*products, np.zeros(0, np.float32)])
+    fit = (cosines >= least) & (first < second)
+    return first[fit], second[fit], cosines[fit]
+
+
+def _row_products(x: Float32, first: Index, second: Index) -> Float32:
+    found: Float32 = np.einsum("ij,ij->i", x[first], x[second])
+    return found
+
+
 class _Best:
-    """The most similar sentences found so far, in no order: (n, MOST) cosines and ids, -inf and -1 where none."""
+    """Each sentence's most similar ones among the pairs offered so far; of equals, the one that comes first."""
 
-    cosines: Float32
-    ids: Index
+    def __init__(self, nodes: int) -> None:
+        self.first, self.second = np.zeros(0, np.int64), np.zeros(0, np.int64)
+        """(pairs,) who chooses whom."""
+        self._cosines = np.zeros(0, np.float32)
+        self._least = np.full(nodes, -np.inf, np.float32)  # what a pair must reach to be among the best of its first
+        self._waiting: list[_Pairs] = []
+        self._held, self._limit = 0, max(2 * MOST * nodes, 1_000_000)
 
-    def offer(self, rows: Index, similar: Float32, columns: Index) -> None:
-        """Take (rows, columns) cosines into account."""
-        hit = np.flatnonzero((similar > self.cosines[rows].min(axis=1, keepdims=True)).any(axis=1))
-        if not len(hit):
-            return
-        cosines = np.concatenate([self.cosines[rows[hit]], similar[hit]], axis=1)
-        chosen = np.argpartition(-cosines, MOST - 1, axis=1)[:, :MOST]
-        kept = np.take_along_axis(cosines, chosen, axis=1)
-        old = self.ids[rows[hit]]
-        ids = np.where(
-            chosen < MOST,
-            np.take_along_axis(old, np.minimum(chosen, MOST - 1), axis=1),
-            columns[np.maximum(chosen - MOST, 0)],
-        )
-        self.cosines[rows[hit]] = kept
-        self.ids[rows[hit]] = np.where(kept > -np.inf, ids, -1)
+    def offer(self, first: Index, second: Index, cosines: Float32) -> None:
+        """Take pairs into account, in both directions."""
+        for chooser, chosen in ((first, second), (second, first)):
+            able = cosines >= self._least[chooser]
+            self._waiting.append((chooser[able], chosen[able], cosines[able]))
+            self._held += len(self._waiting[-1][0])
+        if self._held > self._limit:
+            self.keep()
+
+    def keep(self) -> None:
+        """Forget all but the best."""
+        parts = [(self.first, self.second, self._cosines), *self._waiting]
+        first, second, cosines = (np.concatenate([part[i] for part in parts]) for i in range(3))
+        order = np.lexsort((second, -cosines, first))
+        first, second, cosines = first[order], second[order], cosines[order]
+        rank = np.arange(len(first)) - np.searchsorted(first, first)
+        full = rank == MOST - 1
+        self._least[first[full]] = cosines[full]
+        best = rank < MOST
+        self.first, self.second, self._cosines = first[best], second[best], cosines[best]
+        self._waiting, self._held = [], 0

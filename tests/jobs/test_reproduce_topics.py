@@ -22,7 +22,7 @@ THEMES = {
 }
 SENTENCES, DOCUMENTS = 4, 12
 _SMALL = {"dim": 8, "epochs": 4, "threads": 1}
-PROFILE = Profile("quick", "Quick", "Tiny.", seeds=(0, 1), budgets={ENGINE: _SMALL, BAGS: _SMALL})
+PROFILE = Profile("quick", "Quick", "Tiny.", seeds=(0, 1), budgets={ENGINE: _SMALL, TUNING: _SMALL, BAGS: _SMALL})
 KEPT = {
     "4-newsgroups": ("sen2vec", "tfidf", "con-s2v-dis", "neighbour-mean"),
     "5-billsum": ("sen2vec", "tfidf", "lead"),
