@@ -114,9 +114,7 @@ def _bounding(unit: Float32) -> Float32:
     return np.hstack([turned[:, :kept], np.linalg.norm(turned[:, kept:], axis=1, keepdims=True)])
 
 
-def _similar(
-    unit: Float32, bounding: Float32, rows: Index, columns: Index, least: float
-) -> tuple[Index, Index, Float32]:
+def _similar(unit: Float32, bounding: Float32, rows: Index, columns: Index, least: float) -> _Pairs:
     """Pairs (first < second) of two blocks whose cosine is at least ``least``, and their cosines."""
     first, second = np.nonzero(bounding[rows] @ bounding[columns].T >= least - _SLACK)
     if len(first) > _DENSE * len(rows) * len(columns):

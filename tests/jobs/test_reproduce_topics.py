@@ -11,7 +11,7 @@ import pytest
 
 from core.experiments.declarations import Paper, Profile, Table
 from core.experiments.sjh17 import SJH17
-from core.experiments.sjh17_data import BAGS, ENGINE, NEWSGROUPS, QUICK, REUTERS
+from core.experiments.sjh17_data import BAGS, ENGINE, NEWSGROUPS, QUICK, REUTERS, TUNING
 from db.store import Store
 from jobs.foreground import resume_here
 
