@@ -28,6 +28,12 @@ class TopicSettings(Config):
     share: float = option(0.2, "Share of a document's sentences that get its topic, rounded up.", low=0.0, high=1.0)
     min_words: int = option(3, "Shorter sentences take no part (words after punctuation is removed).", low=0, high=100)
     threshold: float = option(0.1, "Cosine from which two sentences are joined in LexRank.", low=-1.0, high=1.0)
+    centred: bool = option(
+        False,
+        "Take the mean of all vectors away before sentences are compared; else what all have in common decides, and "
+        "short sentences are central.",
+        later=True,
+    )
     validation: float = option(0.2, "Share of the training documents held out for tuning.", low=0.0, high=0.9)
     seed: int = option(0, "Decides, with its title, whether a document is held out.", low=0)
 

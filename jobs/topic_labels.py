@@ -7,9 +7,10 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
+from scipy import sparse
 
 from core.errors import DataError
-from core.protocols import Report
+from core.protocols import Report, Share
 from core.records import ArticleRecord, CorpusRecord, ModelRecord, RunRecord
 from core.topics import TopicDocument, TopicSettings, TopicTask, assemble, central
 from core.types import Labels, Matrix, Sentence
@@ -71,6 +72,7 @@ def _chosen(
     """Article id → indices of its labelled sentences."""
     # Held-out documents are chosen afterwards, so neither their share nor the seed names the labels.
     labelling = {"share": settings.share, "min_words": settings.min_words, "threshold": settings.threshold}
+    labelling |= {"centred": True} if settings.centred else {}
     digest = work_digest(KIND, model=model.digest, corpus=text_digest(corpus), **labelling)
     store = context.store
     with store.reading() as r:
@@ -99,7 +101,11 @@ def _label(
             )
     begun = time.monotonic()
     labels: dict[int, Labels] = {}
-    for article, sentences, vectors in vectors_of_articles(context, corpus, model, report):
+    mean = None
+    if settings.centred:
+        mean, report = _mean(context, corpus, model, Share(report, 0.0, 0.5)), Share(report, 0.5, 1.0)
+    for article, sentences, found in vectors_of_articles(context, corpus, model, report):
+        vectors = found if mean is None else found - mean
         labels[article.id] = np.array(central(sentences, vectors, settings), np.int32)
     with context.writing() as w:
         return w.runs.add(
@@ -111,6 +117,18 @@ def _label(
             seconds=time.monotonic() - begun,
             assignments=labels,
         )
+
+
+def _mean(context: JobContext, corpus: CorpusRecord, model: ModelRecord, report: Report) -> Any:
+    """(dim,) mean of the vectors of all sentences that have one."""
+    total, count = np.zeros(0), 0
+    for _, _, vectors in vectors_of_articles(context, corpus, model, report):
+        if sparse.issparse(vectors):
+            raise DataError(f"{model.name!r} has sparse vectors, which cannot be centred. Label by another model.")
+        used = vectors[vectors.any(axis=1)]
+        total = used.sum(axis=0, dtype=np.float64) + (total if len(total) else 0.0)
+        count += len(used)
+    return (total / max(count, 1)).astype(np.float32)
 
 
 def text_digest(corpus: CorpusRecord) -> list[Any]:

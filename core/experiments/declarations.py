@@ -128,6 +128,8 @@ class CountTopics:
 
     labels: str
     """Model whose vectors choose the labelled sentences of its corpus."""
+    settings: Settings = field(default_factory=dict)
+    """Arguments of the evaluation beside these: task_json."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,7 +140,7 @@ class Topics:
     labels: str
     """Model whose vectors choose the labelled sentences; its corpus is the one."""
     settings: Settings = field(default_factory=dict)
-    """Arguments of the evaluation beside these: tune, unit, classifier_json."""
+    """Arguments of the evaluation beside these: task_json, tune, unit, classifier_json."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,6 +150,8 @@ class ChosenSetting:
     models: Mapping[float, str]
     """Value → model that was fitted with it."""
     labels: str
+    settings: Settings = field(default_factory=dict)
+    """Arguments of the evaluations beside these."""
 
 
 @dataclass(frozen=True, slots=True)

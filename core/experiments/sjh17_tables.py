@@ -26,6 +26,7 @@ from core.experiments.sjh17_data import (
     REUTERS,
     STRENGTHS,
     SUMMARY_FILES,
+    TASK,
     model_id,
     tried_id,
 )
@@ -58,7 +59,7 @@ TABLE_2 = Table(
         Row(
             name,
             _TITLES[name],
-            CountTopics(model_id(LABELS, name)),
+            CountTopics(model_id(LABELS, name), TASK),
             "Sentences are split by our splitter; the published number of held-out sentences follows from the others.",
             {size: getattr(PUBLISHED_SIZES[name], size) for size in _SIZES},
         )
@@ -80,7 +81,7 @@ TABLE_3 = Table(
         Row(
             f"{name}:{method}",
             f"{method}, {_TITLES[name]}",
-            ChosenSetting({λ: tried_id(method, name, λ) for λ in STRENGTHS}, model_id(LABELS, name)),
+            ChosenSetting({λ: tried_id(method, name, λ) for λ in STRENGTHS}, model_id(LABELS, name), TASK),
             "Only λ is tuned: mode paper has no window.",
             {"value": published},
         )
@@ -173,15 +174,16 @@ def _topics(corpus: str) -> Table:
         f"Topics of sentences: {_TITLES[corpus]}",
         "Saha et al. 2017, Table 4",
         "Classification by logistic regression (one against the rest, C = 1) and k-means into eight clusters, both on "
-        "raw vectors. Intervals over test documents; clusters are those of training and test sentences.",
+        "raw vectors. Intervals over test documents; clusters are those of training and test sentences. LexRank labels "
+        "sentences by centred Sen2Vec vectors: by raw ones it prefers short sentences (experiment log).",
         _COLUMNS,
         tuple(
-            Row(method, method, Topics(model_id(method, corpus), model_id(LABELS, corpus)), _deviation(method),
+            Row(method, method, Topics(model_id(method, corpus), model_id(LABELS, corpus), TASK), _deviation(method),
                 _numbers(corpus, method))
             for method in METHODS
         )
         + tuple(
-            Row(id, _OWN_ROWS[id][0], Topics(model_id(id, corpus), model_id(LABELS, corpus)), _OWN_ROWS[id][1])
+            Row(id, _OWN_ROWS[id][0], Topics(model_id(id, corpus), model_id(LABELS, corpus), TASK), _OWN_ROWS[id][1])
             for id in OWN_METHODS
         ),
         (

@@ -38,7 +38,7 @@ def measure_of_topics(wanted: TopicMeasure, work: Work, seed: int) -> Reading:
 
 def counted_topics(wanted: CountTopics, work: Work) -> Reading:
     """Sizes of the task; the evaluation of the labelling model itself knows them."""
-    result = _evaluated(Topics(wanted.labels, wanted.labels), work, work.profile.seeds[0])
+    result = _evaluated(Topics(wanted.labels, wanted.labels, wanted.settings), work, work.profile.seeds[0])
     return Reading({name: float(value) for name, value in result["counts"].items()}, run=result["digest"])
 
 
@@ -64,8 +64,9 @@ def topics(wanted: Topics, work: Work, seed: int) -> Reading:
 
 def chosen_setting(wanted: ChosenSetting, work: Work, seed: int) -> Reading:
     """The value whose model tells the topics of the held-out documents best; the smaller of two."""
+    settings = {**wanted.settings, "part": "validation"}
     scores = {
-        value: _evaluated(Topics(model, wanted.labels, {"part": "validation"}), work, seed)["scores"]["weighted F1"]
+        value: _evaluated(Topics(model, wanted.labels, settings), work, seed)["scores"]["weighted F1"]
         for value, model in sorted(wanted.models.items())
     }
     best = max(scores, key=lambda value: scores[value]["value"])

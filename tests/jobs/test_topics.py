@@ -7,11 +7,14 @@ import random
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from core.errors import ConfigError, DataError
+from core.topics import TopicSettings, central
 from db.store import Store
 from jobs.foreground import run_here
+from jobs.vectors import load_model
 
 WORDS = {
     "sci.space": ["orbit", "shuttle", "launch", "moon", "rocket", "nasa", "mars", "satellite"],
@@ -74,6 +77,25 @@ def test_labels_are_found_once_and_accuracies_kept_for_every_document(news: Stor
     with news.writing() as w:
         w.corpora.delete(w.corpora.by_name("N").id)
         assert w.runs.list() == []
+
+
+def test_labels_may_be_chosen_by_centred_vectors(news: Store) -> None:
+    do(news, "train", method="sen2vec", corpus="N", name="S", settings_json='{"dim": 4, "epochs": 5, "threads": 1}')
+    task = '{"centred": true}'
+    made = do(news, "evaluate-topics", model="S", corpus="N", task_json=task)
+    assert made["counts"]["annotated"] == 80
+    with news.reading() as r:
+        corpus, model = r.corpora.by_name("N"), r.models.by_name("S")
+        articles = r.corpora.articles(corpus.id, limit=corpus.articles)
+        texts = r.corpora.sentences_of([article.id for article in articles])
+        found = next(r.runs.labels(run.id) for run in r.runs.list() if run.kind == "topic-labels")
+    embedder, _ = load_model(news, model)
+    vectors = {id: embedder.embed(sentences) for id, sentences in texts.items()}
+    mean = np.concatenate(list(vectors.values())).mean(axis=0)
+    for id, sentences in texts.items():
+        assert found[id].tolist() == central(sentences, vectors[id] - mean, TopicSettings())
+    with pytest.raises(DataError, match="'M' has sparse vectors"):
+        do(news, "evaluate-topics", model="M", corpus="N", task_json=task)
 
 
 def test_validation_and_tuning(news: Store) -> None:
