@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -13,7 +13,7 @@ import plotly.graph_objects as go
 from core.records import MetricPoint
 from core.types import Ids, Points
 from webapp.components.text import figure_text, interval
-from webapp.palette import Tones
+from webapp.palette import SYMBOLS, Tones
 
 _LABEL = 48
 _OPEN_MARGIN = {"l": 8, "r": 8, "t": 8, "b": 8}
@@ -28,8 +28,8 @@ class MapView:
     categories: npt.NDArray[np.int64]
     names: Sequence[str]
     hover: Sequence[str]
-    colours: Sequence[int] = ()
-    """Place of each category in the palette; empty: 0, 1, 2, …"""
+    paint: Callable[[int], tuple[str, int]] | None = None
+    """(colour, symbol 0…3) of a category; None: as they stand in the palette."""
     other: str = "other"
     size: float = 5.0
     opacity: float = 0.8
@@ -38,9 +38,12 @@ class MapView:
     selected: Ids | None = None
     """Ids of a selection that the browser does not hold any more; None where it does."""
 
-    def colour(self, category: int) -> int:
-        """Place of ``category`` in the palette."""
-        return self.colours[category] if self.colours and category >= 0 else category
+    def marker(self, category: int, tones: Tones) -> dict[str, Any]:
+        """Colour and symbol of ``category``."""
+        if self.paint is None:
+            return {"color": tones.colour(category), "symbol": tones.symbol(category)}
+        colour, symbol = self.paint(category)
+        return {"color": colour, "symbol": SYMBOLS[symbol]}
 
 
 def map_figure(view: MapView, tones: Tones) -> go.Figure:
@@ -84,8 +87,7 @@ def _category(
         selectedpoints=None if view.selected is None else np.flatnonzero(np.isin(ids, view.selected)),
         unselected={"marker": {"opacity": 0.12}},
         marker={
-            "color": tones.colour(view.colour(category)),
-            "symbol": tones.symbol(view.colour(category)),
+            **view.marker(category, tones),
             "size": view.size if category >= 0 else view.size * 0.8,
             "opacity": view.opacity if category >= 0 else view.opacity * 0.6,
         },

@@ -6,11 +6,10 @@ or the time of creation of what it belongs to, because ids may be used again aft
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from datetime import datetime
 from typing import Any, TypeVar
 
-import numpy as np
 import streamlit as st
 
 from core.errors import UnknownNameError
@@ -27,11 +26,11 @@ from core.records import (
     RunRecord,
     ScoreRecord,
     SectionRecord,
-    TripletCard,
+    SentencePlaces,
     TripletSetRecord,
     WorkerRecord,
 )
-from core.types import Ids, Labels, Sentence, Split
+from core.types import Ids, Labels, Sentence
 from db.settings import Settings
 from db.store import Store
 
@@ -113,33 +112,9 @@ def triplet_sets(corpus_id: int | None = None) -> list[TripletSetRecord]:
     return [t for t in _read(lambda r: r.triplets.list(corpus_id)) if t.ready]
 
 
-@st.cache_data(show_spinner="Looking through the triplets …", max_entries=64)
-def triplet_page(
-    set_id: int, split: Split | None, search: str, offset: int, limit: int, created: datetime
-) -> tuple[list[TripletCard], int]:
-    """One page of triplets, and how many match in all; a set never changes once it is there."""
-    cards = _read(lambda r: r.triplets.page(set_id, split=split, search=search, offset=offset, limit=limit))
-    return cards, count_triplets(set_id, split, search, created)
-
-
-@st.cache_data(show_spinner=False, max_entries=256)
-def count_triplets(set_id: int, split: Split | None, search: str, created: datetime) -> int:
-    """How many triplets match."""
-    return _read(lambda r: r.triplets.count(set_id, split=split, search=search))
-
-
 def triplet_runs(set_id: int) -> list[RunRecord]:
     """Evaluations of models on a triplet set, newest first."""
     return _read(lambda r: r.runs.list(kind="triplets", triplet_set_id=set_id))[::-1]
-
-
-def margins(triplet_ids: Sequence[int], run_ids: Sequence[int]) -> dict[int, dict[int, float]]:
-    """Run id → triplet id → distance to the other theme minus distance to the same theme."""
-    found = _read(lambda r: r.runs.margins_of(list(triplet_ids), list(run_ids)))
-    return {
-        run: {triplet: float(m) for triplet, m in zip(triplet_ids, values, strict=True) if np.isfinite(m)}
-        for run, values in found.items()
-    }
 
 
 # ---------------------------------------------------------------- models, benchmarks, runs
@@ -200,14 +175,19 @@ def map_points(map_id: int) -> MapPoints:
     return _read(lambda r: r.maps.points(map_id))
 
 
-def headings(article_ids: Sequence[int]) -> dict[int, tuple[str, list[str]]]:
-    """Article id → (title, section titles by position)."""
+def sentence_places(ids: Ids) -> SentencePlaces:
+    """Where sentences stand, in the order of their ids; those that are gone are left out."""
+    return _read(lambda r: r.maps.places(ids))
 
-    def ask(r: Any) -> dict[int, tuple[str, list[str]]]:
-        articles, sections = r.corpora.articles_by_id(article_ids), r.corpora.sections_of(article_ids)
-        return {i: (articles[i].title, [s.title for s in sections.get(i, ())]) for i in article_ids}
 
-    return _read(ask)
+def sentence_ids_with(corpus_id: int, text: str) -> Ids:
+    """Ids of the sentences of a corpus that hold ``text``, whatever the case."""
+    return _read(lambda r: r.maps.sentences_with(corpus_id, text))
+
+
+def articles_by_id(ids: Ids) -> dict[int, ArticleRecord]:
+    """Articles by id, any number of them."""
+    return _read(lambda r: r.corpora.articles_by_id(ids))
 
 
 # ---------------------------------------------------------------- jobs

@@ -10,7 +10,7 @@ from core.types import Ids
 from db import tables as t
 from db.repositories.base import Repository
 from db.repositories.sentence_places import sentence_places
-from db.sql import from_bytes, now, to_bytes
+from db.sql import contains, from_bytes, id_columns, now, to_bytes
 
 _MAP = [t.map_.c[f] for f in MapRecord.__dataclass_fields__]
 
@@ -77,6 +77,15 @@ class Maps(Repository):
     def places(self, sentence_ids: Ids) -> SentencePlaces:
         """Where sentences stand, in the order of their ids; those that are gone are left out."""
         return sentence_places(self.connection, sentence_ids)
+
+    def sentences_with(self, corpus_id: int, text: str) -> Ids:
+        """(n,) ids of the sentences of a corpus that hold ``text``, whatever the case."""
+        query = (
+            sa.select(t.sentence.c.id)
+            .join(t.article, t.article.c.id == t.sentence.c.article_id)
+            .where(t.article.c.corpus_id == corpus_id, contains(self.connection, t.sentence.c.text, text))
+        )
+        return id_columns(self.connection.execute(query), 1)[0]
 
     def delete(self, map_id: int) -> None:
         """Remove a map."""

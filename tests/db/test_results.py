@@ -304,6 +304,14 @@ class TestPlaces:
             assert got.titles[section] == titles[sentence.article_id][sentence.section]
         assert len(nothing.ids) == len(nothing.sections) == 0
 
+    def test_sentences_that_hold_a_text(self, store: Store) -> None:
+        corpus, other = add_corpus(store, articles=3), add_corpus(store, "other", articles=1)
+        with store.reading() as r:
+            wanted = r.corpora.search_sentences(corpus.id, "article 1 2.", limit=99)
+            assert sorted(r.maps.sentences_with(corpus.id, "article 1 2.").tolist()) == [s.id for s in wanted] != []
+            assert r.maps.sentences_with(other.id, "Article 1").tolist() == []
+            assert r.maps.sentences_with(corpus.id, "%").tolist() == []
+
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 import plotly.graph_objects as go
 from hypothesis import given
@@ -12,8 +14,14 @@ from webapp.figures import MapView, map_figure
 from webapp.palette import THEMES
 
 
+def categories_of(keys: list[str], keep_order: bool = False) -> tuple[np.ndarray, list[str]]:
+    titles, codes = np.unique(np.array(keys, dtype=object), return_inverse=True)
+    found, chosen = mapping.categories(codes, titles.tolist(), keep_order)
+    return found, [titles[code] for code in chosen]
+
+
 def view_of(ids: list[int], keys: list[str], marked: list[int], selected: list[int] | None) -> MapView:
-    categories, names = mapping.categories(keys)
+    categories, names = categories_of(keys)
     return MapView(
         ids=np.array(ids, dtype=np.int64),
         points=np.column_stack([np.array(ids) * 2.0, np.array(ids) * -3.0]).astype(np.float32),
@@ -78,10 +86,10 @@ def test_an_event_may_be_missing_empty_or_hold_lists() -> None:
 
 def test_rare_categories_become_other_and_sections_keep_their_order() -> None:
     keys = [f"s{i}" for i in range(mapping.LIMIT + 5) for _ in range(2)] + ["rare"]
-    found, names = mapping.categories(keys)
+    found, names = categories_of(keys)
     assert len(names) == mapping.LIMIT
     assert found[-1] == -1
-    _, ordered = mapping.categories(["Late", "Early", "Early"], keep_order=True)
+    _, ordered = categories_of(["Late", "Early", "Early"], keep_order=True)
     assert ordered == ["Late", "Early"]
 
 
@@ -113,9 +121,26 @@ def test_lines_of_a_hover_label_hold_every_letter(words: list[str], width: int) 
     assert all(0 < len(line) <= width for line in lines)
 
 
-@given(st.lists(st.text(max_size=20), max_size=10), st.text(max_size=5))
-def test_matching_finds_what_contains_the_words(texts: list[str], query: str) -> None:
-    found = mapping.matching(texts, query)
-    assert len(found) == len(texts)
-    wanted = query.strip().casefold()
-    assert found.tolist() == [bool(wanted) and wanted in t.casefold() for t in texts]
+@given(st.lists(st.integers(0, 60), max_size=300))
+def test_the_most_frequent_have_a_category_of_their_own(codes: list[int]) -> None:
+    names = [f"n{code:02}" for code in range(61)]
+    found, chosen = mapping.categories(np.array(codes, dtype=np.int64), names)
+    wanted = sorted(set(codes), key=lambda code: (-codes.count(code), code))[: mapping.LIMIT]
+    assert chosen == wanted
+    assert found.tolist() == [wanted.index(code) if code in wanted else -1 for code in codes]
+
+
+@given(st.lists(st.one_of(st.just(np.nan), st.integers(-3, 3).map(float)), max_size=60), st.integers(1, 5))
+def test_ranges_are_ordered_and_hold_every_value(values: list[float], parts: int) -> None:
+    found, ends = mapping.ranges(np.array(values), parts)
+    assert len(ends) <= parts
+    assert all(low <= high for low, high in ends)
+    assert all(a[1] < b[0] for a, b in pairwise(ends))
+    for value, place in zip(values, found.tolist(), strict=True):
+        assert place == -1 if np.isnan(value) else ends[place][0] <= value <= ends[place][1]
+
+
+@given(st.lists(st.integers(0, 50), unique=True, max_size=30), st.lists(st.integers(0, 50), max_size=30))
+def test_rows_of_ids_stand_in_the_order_they_are_asked_for(among: list[int], wanted: list[int]) -> None:
+    found = mapping.rows_of(np.array(among, np.int64), np.array(wanted, np.int64))
+    assert found.tolist() == [among.index(i) for i in wanted if i in among]

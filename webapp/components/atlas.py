@@ -1,301 +1,257 @@
-"""The map: sentences as points, a lasso, and exactly the sentences that lie inside it."""
+"""The map page: what to look at, the map, and the sentences that lie where a person points."""
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
 
 import numpy as np
-import numpy.typing as npt
-import pandas as pd
 import streamlit as st
 
-from core.clusterers import REGISTRY as CLUSTERERS
-from core.records import CorpusRecord, MapRecord, RunRecord
-from core.sheets.writing import csv_text
-from core.types import Ids, Points, Sentence
-from webapp import mapping, queries
+from core.errors import ThemescopeError
+from core.records import CorpusRecord, MapRecord
+from core.types import Ids
+from webapp import colourings, map_choice, map_files, map_pair, map_scene, map_search, queries
+from webapp.colourings import Colouring, View
+from webapp.components import atlas_large, atlas_list, atlas_small
+from webapp.components.atlas_large import Canvas
+from webapp.components.atlas_list import Panel
 from webapp.components.choose import by_name
-from webapp.components.text import count, plain
-from webapp.figures import MapView, map_figure
+from webapp.components.text import count, plain, shorten
+from webapp.map_choice import Choice
+from webapp.map_scene import Scene
+from webapp.map_search import MEANING, WAYS, Found
 from webapp.palette import tones
 
-_WHOLE = "the whole map"
-_TABLE_ROWS = 2_000
-_LONG_HOVER, _SHORT_HOVER, _MANY = 260, 110, 5_000
-_HEIGHT = 520
-_LEAD = "Introduction"
+CHART_MOST = 5_000
+"""Points up to which a map is a chart; from here on a chart takes seconds to appear."""
+_HEIGHT, _TABLE = 410, 215
+_GROUNDS = {"light": "#fdfcf9", "dark": "#12171c"}
+_NONE = "no other map"
 
 
 @dataclass(frozen=True, slots=True)
-class Scene:
-    """The points in view with everything known about each; row i of every part is one sentence."""
+class Look:
+    """How points are drawn, and how many neighbours are sought."""
 
-    ids: Ids
-    points: Points
-    sentences: list[Sentence]
-    articles: list[str]
-    sections: list[str]
-    hover: list[str]
-
-    def only(self, keep: npt.NDArray[np.bool_]) -> Scene:
-        """The rows where ``keep`` is true."""
-        rows = np.flatnonzero(keep)
-        return Scene(
-            self.ids[rows],
-            self.points[rows],
-            [self.sentences[i] for i in rows],
-            [self.articles[i] for i in rows],
-            [self.sections[i] for i in rows],
-            [self.hover[i] for i in rows],
-        )
-
-    def keys(self, by: str) -> list[str]:
-        """The article (``by`` "article") or the section title of every sentence."""
-        return self.articles if by == "article" else [s or _LEAD for s in self.sections]
+    size: float
+    opacity: float
+    nearest: int
 
 
-@dataclass(frozen=True, slots=True)
-class Colouring:
-    """The category of each point, the categories' names, and what the rest is called."""
-
-    categories: npt.NDArray[np.int64]
-    names: list[str]
-    other: str
-    colours: Sequence[int] = ()
-    """Place of each category in the palette; empty: 0, 1, 2, …"""
-    clusters: bool = False
-    """True for the clusters of a run, which the table cannot say otherwise."""
-
-    def name(self, row: int) -> str:
-        """The category of one row in words."""
-        return self.names[self.categories[row]] if self.categories[row] >= 0 else self.other
-
-
-def show(corpus: CorpusRecord, record: MapRecord) -> None:
-    """Controls, map, and the table of what is selected: side by side on a wide screen."""
-    whole = _scene(record.digest, record)
-    first, second, third, fourth = st.columns([4, 4, 4, 2], vertical_alignment="bottom")
+def show(corpus: CorpusRecord, record: MapRecord, maps: Sequence[MapRecord]) -> None:
+    """Controls, map, and list: side by side where there is room."""
+    whole = map_scene.opened(record)
+    first, second, third, fourth, fifth = st.columns([5, 4, 4, 3, 2], vertical_alignment="bottom")
     with first:
-        article = _article_choice(whole)
-    view = whole if article == _WHOLE else whole.only(np.array([a == article for a in whole.articles]))
+        articles = _articles(whole)
+    with fifth:
+        other, look = _more(record, maps, len(whole.ids))
+    pair = map_pair.together(whole, other) if other is not None else None
+    base = pair.first if pair is not None else whole
+    scene = base.only(np.isin(base.articles, articles)) if len(articles) else base
+    choice = map_choice.of_map(record.digest)
     with second:
-        colouring = _colouring(view, whole, corpus, single=article != _WHOLE)
-    query = third.text_input(
-        "Mark sentences with", key="mark", bind="query-params", placeholder="a word", icon=":material/search:"
-    )
-    with fourth.popover("Look", icon=":material/palette:", width="stretch"):
-        size = st.slider("Size of points", 2.0, 14.0, 4.0 if len(view.ids) > 2_000 else 8.0, 0.5)
-        opacity = st.slider("Opacity", 0.1, 1.0, 0.75, 0.05)
-    marked = view.ids[mapping.matching([s.text for s in view.sentences], query)]
-    with st.container(horizontal=True, key="linked", gap="medium"):
-        with st.container():
-            chosen = _draw(record, view, colouring, marked, (size, opacity))
-            _honesty(record, whole, view, marked, query)
-        with st.container():
-            _table(view, colouring, chosen, record)
+        colouring = _colouring(View(corpus, base, scene, articles))
+    text, way = _search(third, fourth)
+    like = _like(choice)
+    found, searched = _found(record, corpus, whole, scene, (text, way, like, look.nearest))
+    if choice.fresh:
+        choice.take(scene, colouring)
+    canvas = _canvas(scene, colouring, found, look, record)
+    moved = pair.moved[pair.first.rows_of(scene.ids)] if pair is not None else None
+    panel = Panel(scene, colouring, choice, found, searched, _TABLE, moved, lambda sentence: _ask_alike(sentence))
+    if pair is not None and other is not None:
+        _two((canvas, map_pair.second(pair, scene, canvas, other)), choice, (record.name, other.name), pair)
+        atlas_list.show(panel)
+    else:
+        left, right = st.columns([11, 9])
+        with left:
+            _draw(canvas, choice)
+        with right:
+            atlas_list.show(panel)
+    _honesty(canvas, record, whole)
+    map_choice.to_address(choice)
 
 
-@st.cache_resource(show_spinner="Opening the map …", max_entries=4)
-def _scene(digest: str, _record: MapRecord) -> Scene:
-    """The scene of a map, made once: its digest names its content, and nobody changes it."""
-    return scene(_record)
+# ---------------------------------------------------------------- what to look at
 
 
-def scene(record: MapRecord) -> Scene:
-    """Everything on a map."""
-    placed = queries.map_points(record.id)
-    known = queries.sentences(placed.sentence_ids)
-    names = queries.headings(sorted({s.article_id for s in known.values()}))
-    rows = np.array([int(i) in known for i in placed.sentence_ids], dtype=bool)
-    ids = placed.sentence_ids[rows]
-    texts = [known[int(i)] for i in ids]
-    articles = [names[s.article_id][0] for s in texts]
-    sections = [names[s.article_id][1][s.section] for s in texts]
-    letters = _SHORT_HOVER if len(ids) > _MANY else _LONG_HOVER
-    hover = [mapping.hover_text(a, s, t.text, letters) for a, s, t in zip(articles, sections, texts, strict=True)]
-    return Scene(ids, placed.points[rows], texts, articles, sections, hover)
+def _articles(whole: Scene) -> Ids:
+    """Ids of the articles to show; none: all."""
+    titles: dict[str, int] = {}
+    for article in sorted(whole.known.values(), key=lambda a: (a.title.casefold(), a.id)):
+        titles.setdefault(article.title, article.id)
+    kept = [title for title in st.session_state.get("article") or [] if title in titles]
+    if kept != (st.session_state.get("article") or []):
+        st.session_state["article"] = kept
+    chosen = st.multiselect(
+        "Articles", list(titles), key="article", bind="query-params", placeholder=f"all {len(titles):,}",
+        help="Show only the sentences of these articles; none: the whole map.",
+    )  # fmt: skip
+    return np.array(sorted(titles[title] for title in chosen), dtype=np.int64)
 
 
-def _article_choice(whole: Scene) -> str:
-    options = [_WHOLE, *sorted(set(whole.articles))]
-    if st.session_state.get("article") not in options:
-        st.session_state.pop("article", None)
-    return st.selectbox("Show", options, key="article", bind="query-params")
-
-
-def _colouring(view: Scene, whole: Scene, corpus: CorpusRecord, single: bool) -> Colouring:
-    """Colours by section or article, or by the clusters of a run where one article is in view."""
-    runs = _runs(view, corpus) if single else {}
-    options = ["section", *(["article"] if not single else []), *runs]
-    if st.session_state.get("colour") not in options:
+def _colouring(view: View) -> Colouring:
+    found = colourings.choices(view)
+    if st.session_state.get("colour") not in found:
         st.session_state.pop("colour", None)
-    by = st.selectbox(
-        "Colour by",
-        options,
-        key="colour",
-        bind="query-params",
-        format_func=lambda option: option if option in runs else option.capitalize(),
+    chosen = st.selectbox(
+        "Colour by", list(found), key="colour", bind="query-params",
         help="Clusters are made inside each article: choose one article to colour by them.",
+    )  # fmt: skip
+    return found[chosen if chosen in found else next(iter(found))].make()
+
+
+def _search(third: st.delta_generator.DeltaGenerator, fourth: st.delta_generator.DeltaGenerator) -> tuple[str, str]:
+    text = third.text_input(
+        "Search", key="find", bind="query-params", placeholder="a word or a sentence", icon=":material/search:",
+        help="What is found is ringed on the map and listed beside it.",
+    )  # fmt: skip
+    way = fourth.selectbox(
+        "by", WAYS, key="by", bind="query-params",
+        help="Letters anywhere in a sentence, all of the words as whole words, or the sentences nearest in meaning.",
+    )  # fmt: skip
+    return text or "", way or WAYS[0]
+
+
+def _more(record: MapRecord, maps: Sequence[MapRecord], n: int) -> tuple[MapRecord | None, Look]:
+    with st.popover("Look", icon=":material/palette:", width="stretch"):
+        size = st.slider(
+            "Size of points", 1.0, 14.0, 2.5 if n > 50_000 else 4.0 if n > 2_000 else 8.0, 0.5,
+            key=f"size-{n > 50_000}-{n > 2_000}", help="In pixels, before zooming in.",
+        )  # fmt: skip
+        opacity = st.slider(
+            "Opacity", 0.1, 1.0, 0.75, 0.05, key="opacity", bind="query-params", help="1 hides what lies below."
+        )
+        nearest = st.number_input(
+            "Sentences found by meaning", 5, 1_000, 50, 5, key="nearest", bind="query-params",
+            help="How many of the nearest are ringed and listed.",
+        )  # fmt: skip
+        others = {m.name or f"map {m.id}": m for m in maps if m.id != record.id}
+        if st.session_state.get("beside") not in (None, _NONE, *others):
+            st.session_state.pop("beside", None)
+        beside = st.selectbox(
+            "Beside another map", [_NONE, *others], key="beside", bind="query-params",
+            help="Two models on the same sentences: the second map is turned, scaled and moved onto the first.",
+        )  # fmt: skip
+    return others.get(beside), Look(float(size), float(opacity), int(nearest))
+
+
+# ---------------------------------------------------------------- searching
+
+
+def _like(choice: Choice) -> int | None:
+    """Id of the sentence whose neighbours are sought, as the address says it."""
+    said = st.query_params.get("like", "")
+    if not said.isdecimal() or len(said) > 18:
+        return None
+    known = queries.sentences(np.array([int(said)]))
+    if int(said) not in known:
+        return None
+    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+        st.badge(f"Like: {plain(shorten(known[int(said)].text, 90))}", icon=":material/join_inner:", color="blue")
+        st.button("Stop", icon=":material/close:", type="tertiary", on_click=_ask_alike, args=(None,))
+    return int(said)
+
+
+def _ask_alike(sentence: int | None) -> None:
+    if sentence is None:
+        st.query_params.pop("like", None)
+    else:
+        st.query_params["like"] = str(sentence)
+
+
+def _found(
+    record: MapRecord, corpus: CorpusRecord, whole: Scene, scene: Scene, asked: tuple[str, str, int | None, int]
+) -> tuple[Found, bool]:
+    """What was searched for, and whether anything was."""
+    text, way, like, nearest = asked
+    query: str | int | None = like if like is not None else text.strip() or None
+    if query is None:
+        return map_search.nothing(), False
+    if isinstance(query, str) and way != MEANING:
+        return map_search.by_text(scene, corpus, query, way), True
+    try:
+        return map_search.by_meaning(record, whole, scene, query, nearest), True
+    except ThemescopeError as error:
+        st.warning(plain(error), icon=":material/search_off:")
+        return map_search.nothing(), True
+
+
+# ---------------------------------------------------------------- drawing
+
+
+def _canvas(scene: Scene, colouring: Colouring, found: Found, look: Look, record: MapRecord) -> Canvas:
+    theme = st.context.theme.type or "light"
+    return Canvas(
+        scene=scene,
+        colouring=colouring,
+        units=scene.units,
+        found=found.rows,
+        tones=tones(theme),
+        paper=_GROUNDS.get(theme, _GROUNDS["light"]),
+        size=look.size,
+        opacity=look.opacity,
+        height=_HEIGHT,
+        name=record.digest[:12],
     )
-    if by in runs:
-        return clusters(view, runs[by])
-    found, names = mapping.categories(view.keys(by), keep_order=single)
-    everywhere = names if view is whole else mapping.categories(whole.keys(by))[1]
-    return Colouring(found, names, f"other {by}s", mapping.lasting_colours(names, everywhere))
 
 
-def _runs(view: Scene, corpus: CorpusRecord) -> dict[str, RunRecord]:
-    """Clusterings that hold labels for the article in view, newest of each kind, by a readable name."""
-    models = {m.id: m.name for m in queries.models()}
-    article_id = view.sentences[0].article_id if view.sentences else -1
-    found: dict[str, RunRecord] = {}
-    for benchmark in queries.benchmarks(corpus.id):
-        for run in queries.clusterings(benchmark.id):
-            title = CLUSTERERS.get(run.clusterer).title if run.clusterer in CLUSTERERS else run.clusterer
-            name = f"{title} of {models.get(run.model_id or -1, 'no model')}"
-            if name not in found and article_id in queries.labels(run.id, run.digest):
-                found[name] = run
-    return found
+def _draw(canvas: Canvas, choice: Choice) -> None:
+    if len(canvas.scene.ids) <= CHART_MOST:
+        atlas_small.view(canvas, choice)
+    else:
+        atlas_large.points(canvas)
+        _view(canvas, choice)
 
 
-def clusters(view: Scene, run: RunRecord) -> Colouring:
-    """The clusters of a run, numbered from 1; sentences that it did not see are "not clustered"."""
-    assert run.benchmark_id is not None
-    items = queries.benchmark_sentences(run.benchmark_id, run.digest)
-    label = mapping.cluster_of(queries.labels(run.id, run.digest), items)
-    found = np.array([label.get(int(i), -1) for i in view.ids], dtype=np.int64)
-    names = [f"Cluster {k + 1}" for k in range(int(found.max(initial=-1)) + 1)]
-    return Colouring(found, names, "not clustered", clusters=True)
+@st.fragment
+def _view(canvas: Canvas, choice: Choice) -> None:
+    """Pointing at something redraws only this; choosing something redraws the page."""
+    atlas_large.view(canvas, choice)
+    if choice.changed:
+        choice.changed = False
+        st.rerun()
+    map_choice.to_address(choice)
 
 
-def _draw(record: MapRecord, view: Scene, colouring: Colouring, marked: Ids, look: tuple[float, float]) -> Ids:
-    """The chart; returns the selection. It survives recolouring and filters because it is kept here, by id."""
-    store = f"selection-{record.digest}"
-    state: dict[str, Any] = st.session_state.setdefault(store, {"ids": np.empty(0, dtype=np.int64), "by": "", "n": 0})
-    theme = st.context.theme.type
-    drawn = (view.ids.tobytes(), colouring.categories.tobytes(), marked.tobytes(), str((look, theme)).encode())
-    signature = hashlib.sha256(b"|".join(drawn)).hexdigest()[:16]
-    key = f"map-{signature}-{state['n']}"
-    if key in st.session_state and state["by"] != key:
-        _keep(state, key)
-    figure = map_figure(
-        MapView(
-            ids=view.ids,
-            points=view.points,
-            categories=colouring.categories,
-            names=colouring.names,
-            other=colouring.other,
-            hover=view.hover,
-            colours=colouring.colours,
-            size=look[0],
-            opacity=look[1],
-            marked=marked,
-            selected=state["ids"] if len(state["ids"]) and state["by"] != key else None,
-        ),
-        tones(theme),
+def _two(canvases: tuple[Canvas, Canvas], choice: Choice, names: tuple[str, str], pair: map_pair.Pair) -> None:
+    """Two maps of the same sentences that move together."""
+    for column, canvas, name in zip(st.columns(2), canvases, names, strict=True):
+        with column:
+            st.markdown(f"**{plain(name)}**")
+            atlas_large.points(canvas)
+            _view(replace(canvas, link="pair"), choice)
+    st.caption(
+        f"{count(len(pair.first.ids), 'sentence')} stand on both maps; the second is laid over the first as well as "
+        "turning, mirroring, scaling and moving can (Procrustes). What that leaves unexplained: "
+        f"{pair.error:.0%} of its spread."
     )
-    figure.update_layout(height=_HEIGHT)
-    st.plotly_chart(
-        figure,
-        key=key,
-        on_select=lambda: _keep(state, key),
-        selection_mode=("points", "box", "lasso"),
-        config={"displaylogo": False, "scrollZoom": True, "modeBarButtonsToRemove": ["toImage"]},
-    )
-    return state["ids"]
 
 
-def _keep(state: dict[str, Any], key: str) -> None:
-    state["ids"] = mapping.selected_ids(st.session_state.get(key))
-    state["by"] = key
-
-
-def _honesty(record: MapRecord, whole: Scene, view: Scene, marked: Ids, query: str) -> None:
-    """What the map leaves out, and how far it may be believed."""
-    parts = [f"{count(len(view.ids), 'sentence')} in view."]
+def _honesty(canvas: Canvas, record: MapRecord, whole: Scene) -> None:
+    """What the map leaves out, how far it may be believed, and the whole of it as files."""
+    scene, parts = canvas.scene, [f"{count(len(canvas.scene.ids), 'sentence')} in view."]
     if record.sampled_from > len(whole.ids):
         parts.append(
             f"This map is a sample of {len(whole.ids):,} out of {record.sampled_from:,} sentences, "
             f"drawn with seed {record.seed}."
         )
     parts.append(
-        f"Faithfulness: {record.faithfulness:.0%} of the 15 nearest neighbours that a sentence has among the vectors "
+        f"Faithfulness: {record.faithfulness:.1%} of the 15 nearest neighbours that a sentence has among the vectors "
         "are also near it on the map; distances between far groups mean little."
     )
-    if query.strip():
-        parts.append(f"{count(len(marked), 'sentence')} marked.")
-    st.caption(plain(" ".join(parts)))
-
-
-def _table(view: Scene, colouring: Colouring, chosen: Ids, record: MapRecord) -> None:
-    """The sentences of the selection; without one, those in view."""
-    rows = np.flatnonzero(np.isin(view.ids, chosen)) if len(chosen) else np.arange(len(view.ids))
-    with st.container(horizontal=True, vertical_alignment="center"):
-        st.markdown(f"**{count(len(rows), 'sentence')} selected**" if len(chosen) else "**All sentences in view**")
-        if len(chosen):
-            st.button("Clear selection", icon=":material/close:", on_click=_clear, args=(record,))
-        else:
-            st.caption("Draw around points with the lasso to see only those.")
-        st.space("stretch")
-        st.download_button(
-            "CSV",
-            data=lambda: export(view, colouring, rows),
-            file_name="themescope-map.csv",
-            mime="text/csv",
-            icon=":material/download:",
-            on_click="ignore",
-        )
-    listed = rows[:_TABLE_ROWS]
-    st.dataframe(_frame(view, colouring, listed), hide_index=True, height=_HEIGHT - 60, column_config=_COLUMNS)
-    if len(rows) > len(listed):
-        st.caption(f"The first {len(listed):,} of {len(rows):,}; the CSV has all of them.")
-
-
-_COLUMNS = {
-    "Sentence": st.column_config.TextColumn(width=390),
-    "Section": st.column_config.TextColumn(width=140),
-    "Article": st.column_config.TextColumn(width=130),
-}
-
-
-def _frame(view: Scene, colouring: Colouring, rows: Sequence[int] | npt.NDArray[np.intp]) -> pd.DataFrame:
-    columns = {
-        "Sentence": [view.sentences[i].text for i in rows],
-        "Section": [view.sections[i] or _LEAD for i in rows],
-        "Article": [view.articles[i] for i in rows],
-    }
-    if colouring.clusters:
-        columns = {"Cluster": [colouring.name(i) for i in rows], **columns}
-    return pd.DataFrame(columns)
-
-
-def export(view: Scene, colouring: Colouring, rows: Sequence[int] | npt.NDArray[np.intp]) -> str:
-    """A CSV of the rows, safe for spreadsheets."""
-    header = ("sentence_id", "article", "section", "position", "sentence", "group", "x", "y")
-    return csv_text(
-        header,
-        (
-            (
-                int(view.ids[i]),
-                view.articles[i],
-                view.sections[i],
-                view.sentences[i].position,
-                view.sentences[i].text,
-                colouring.name(i),
-                float(view.points[i, 0]),
-                float(view.points[i, 1]),
+    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+        st.caption(plain(" ".join(parts)), width="stretch")
+        name = f"{record.name}: {count(len(scene.ids), 'sentence')}"
+        for label, ending, mime, made, help in (
+            ("SVG", "svg", "image/svg+xml", lambda: map_files.svg(canvas), "The map in view as a picture."),
+            ("HTML", "html", "text/html", lambda: map_files.page(canvas, name), "The map in view with its sentences."),
+        ):
+            st.download_button(
+                label, data=made, file_name=f"themescope-map.{ending}", mime=mime, on_click="ignore", help=help
             )
-            for i in rows
-        ),
-    )
-
-
-def _clear(record: MapRecord) -> None:
-    state = st.session_state[f"selection-{record.digest}"]
-    state.update(ids=np.empty(0, dtype=np.int64), by="", n=state["n"] + 1)
 
 
 def choose_map(found: Sequence[MapRecord]) -> MapRecord:

@@ -13,7 +13,11 @@ from webapp.components.choose import by_name, nothing
 from webapp.components.jobs import submit
 from webapp.forms import checked, config_fields
 
-_LISTED = 2_000
+_LISTED, _MOST = 10_000, 1_000_000
+_LIMIT_HELP = (
+    "Of more sentences a random sample is drawn. 100,000 take some five minutes on two cores; of more than 150,000, "
+    "that many are laid out, and each of the others is put between the ones nearest to it."
+)
 
 
 def form(corpus: CorpusRecord) -> None:
@@ -25,11 +29,19 @@ def form(corpus: CorpusRecord) -> None:
     model = by_name("Model", models, "model", lambda m: m.name)
     titles = [a.title for a in queries.articles(corpus.id, limit=_LISTED)]
     with st.form(f"draw-{corpus.id}"):
-        chosen = st.multiselect("Articles (none: the whole corpus)", titles, placeholder="the whole corpus")
+        chosen = st.multiselect(
+            "Articles", titles, placeholder="the whole corpus", help="The articles to draw; none: the whole corpus."
+        )
         left, middle, right = st.columns([2, 1, 1])
-        name = left.text_input("Name of the map", placeholder=f"{corpus.name} by {model.name}")
-        limit = middle.number_input("Most sentences", 50, 50_000, min(20_000, max(50, corpus.sentences)), step=1_000)
-        seed = right.number_input("Seed", min_value=0, value=0, step=1)
+        name = left.text_input(
+            "Name of the map", placeholder=f"{corpus.name} by {model.name}", help="What it is called in the list."
+        )
+        limit = middle.number_input(
+            "Most sentences", 50, _MOST, min(20_000, max(50, corpus.sentences)), step=1_000, help=_LIMIT_HELP
+        )
+        seed = right.number_input(
+            "Seed", min_value=0, value=0, step=1, help="Of the sample and the layout: the same seed gives the same map."
+        )
         values = config_fields(UmapConfig, "umap", shown=3)
         if not st.form_submit_button("Draw the map", type="primary", icon=":material/scatter_plot:"):
             return

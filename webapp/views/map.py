@@ -17,9 +17,12 @@ if chosen is not None:
     if maps:
         with right:
             record = atlas.choose_map(maps)
-        atlas.show(chosen, record)
+        atlas.show(chosen, record, maps)
         st.divider()
     else:
         nothing("No map of this corpus yet.", "Choose a model below and draw one; it takes a minute or two.")
-    with st.expander("Draw another map" if maps else "Draw a map", icon=":material/add:", expanded=not maps):
-        drawing.form(chosen)
+    label = "Draw another map" if maps else "Draw a map"
+    drawer = st.expander(label, icon=":material/add:", expanded=not maps, key=f"draw-{bool(maps)}", on_change="rerun")
+    if drawer.open:
+        with drawer:
+            drawing.form(chosen)

@@ -1,0 +1,160 @@
+"""The ids that come back from a map are exactly the sentences inside the shape, whatever is shown and however."""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from core.records import ArticleRecord
+from tests.core.test_plane import crossed
+from webapp import map_choice, map_pair, mapping
+from webapp.colourings import Colouring
+from webapp.components import atlas_large
+from webapp.components.atlas_large import Canvas
+from webapp.map_choice import Choice
+from webapp.map_scene import Scene
+from webapp.mapping import UNITS, Grid
+from webapp.palette import tones
+
+ON_GRID = st.integers(0, UNITS)
+CORNER = st.tuples(st.integers(-UNITS, 2 * UNITS), st.integers(-UNITS, 2 * UNITS))
+
+
+def scene_of(ids: list[int], points: np.ndarray, articles: np.ndarray) -> Scene:
+    grid = Grid.around(points)
+    known = {int(i): ArticleRecord(int(i), 1, int(i), f"Article {i}", "", "", 0, 1, 1) for i in np.unique(articles)}
+    sections = (np.arange(len(ids)) % 3).astype(np.int32)
+    return Scene(
+        np.array(ids, dtype=np.int64), points, grid.units(points), articles, np.arange(len(ids)), sections,
+        ["", "History", "Climate"], known, grid,
+    )  # fmt: skip
+
+
+def canvas_of(scene: Scene, categories: np.ndarray, names: int) -> Canvas:
+    colouring = Colouring(categories, [f"c{i}" for i in range(names)], "other")
+    return Canvas(
+        scene=scene, colouring=colouring, units=scene.units, found=np.empty(0, np.intp), tones=tones("light"),
+        paper="#ffffff", size=4, opacity=0.8, height=400, name="x",
+    )  # fmt: skip
+
+
+@st.composite
+def canvases(draw: st.DrawFn) -> tuple[Scene, Canvas]:
+    """A map, and what is shown of it: some of its articles or a sample, in some colouring."""
+    n = draw(st.integers(1, 60))
+    ids = draw(st.lists(st.integers(0, 10_000), min_size=n, max_size=n, unique=True))
+    rng = np.random.default_rng(draw(st.integers(0, 1_000)))
+    points = rng.normal(size=(n, 2)).astype(np.float32) * draw(st.sampled_from([1e-3, 1.0, 1e4]))
+    points[rng.random(n) < 0.2] = points[0]  # equal sentences lie on one spot
+    whole = scene_of(ids, points, rng.integers(1, 5, size=n))
+    keep = rng.random(n) < draw(st.sampled_from([0.3, 0.7, 1.0]))
+    keep |= np.isin(whole.articles, draw(st.sets(st.integers(1, 4), max_size=2)))
+    shown = whole.only(keep)
+    names = draw(st.integers(0, mapping.LIMIT))
+    return whole, canvas_of(
+        shown, rng.integers(-1, names, size=len(shown.ids)) if names else np.full(len(shown.ids), -1), names
+    )
+
+
+def unpacked(canvas: Canvas) -> tuple[np.ndarray, np.ndarray]:
+    """The points as the browser has them."""
+    sent = atlas_large.points_data(canvas)
+    places = np.frombuffer(base64.b64decode(sent["places"]), "<u2").reshape(-1, 2)
+    return places, np.frombuffer(base64.b64decode(sent["kinds"]), np.uint8)
+
+
+@given(canvases(), st.lists(CORNER, max_size=9), st.sets(st.integers(0, mapping.LIMIT)), st.booleans())
+def test_exactly_the_sentences_inside_come_back(
+    shown: tuple[Scene, Canvas], corners: list[tuple[int, int]], hidden: set[int], around: bool
+) -> None:
+    whole, canvas = shown
+    places, kinds = unpacked(canvas)
+    if around and len(places):  # a shape through the points themselves
+        corners = [tuple(int(v) for v in place) for place in places[: 3 + len(corners)]]
+    hidden &= set(range(len(canvas.colouring.names) + 1))
+    choice = Choice(ids=np.array([7]))
+    event = {"digest": canvas.digest, "corners": [list(c) for c in corners], "hidden": sorted(hidden)}
+    atlas_large.area(canvas, choice, event)
+    if len(corners) < 3:
+        assert choice.ids.tolist() == [7]
+        return
+    wanted = {
+        int(i)
+        for i, (x, y), kind in zip(canvas.scene.ids, places.tolist(), kinds.tolist(), strict=True)
+        if kind not in hidden and crossed((x, y), corners)
+    }
+    assert set(choice.ids.tolist()) == wanted and len(choice.ids) == len(wanted)
+    # Drawn back on any other view of the map, they are the same sentences.
+    other = canvas_of(whole.only(np.arange(len(whole.ids))[::-1]), np.zeros(len(whole.ids), np.int64), 1)
+    bits = atlas_large.view_data(other, choice)["selected"]
+    flags = np.unpackbits(np.frombuffer(base64.b64decode(bits), np.uint8))[: len(whole.ids)] if bits else []
+    assert set(other.scene.ids[np.flatnonzero(flags)].tolist()) == wanted
+    # And the address brings them back.
+    again = map_choice.from_address({map_choice.SHAPE: mapping.written_shape(choice.shape), **_hidden(choice)})
+    again.take(canvas.scene, canvas.colouring)
+    assert again.ids.tolist() == choice.ids.tolist()
+
+
+def _hidden(choice: Choice) -> Mapping[str, str]:
+    return {map_choice.HIDDEN: "_".join(map(str, choice.hidden))} if choice.hidden else {}
+
+
+@given(canvases(), st.integers(-3, 80))
+def test_a_point_that_is_clicked_is_that_sentence(shown: tuple[Scene, Canvas], row: int) -> None:
+    _, canvas = shown
+    choice = Choice()
+    atlas_large.point(canvas, choice, {"digest": canvas.digest, "row": row})
+    assert choice.sentence == (int(canvas.scene.ids[row]) if 0 <= row < len(canvas.scene.ids) else -1)
+
+
+@pytest.mark.parametrize("event", [None, 3, {}, {"digest": "old", "row": 0, "corners": [[0, 0], [0, 9], [9, 9]]}])
+def test_what_was_drawn_on_other_points_is_passed_over(event: Any) -> None:
+    canvas = canvas_of(scene_of([4, 9], np.eye(2, dtype=np.float32), np.ones(2, np.int64)), np.zeros(2, np.int64), 1)
+    choice = Choice()
+    for act in (atlas_large.area, atlas_large.point, atlas_large.hover, atlas_large.hide):
+        act(canvas, choice, event)
+    assert (len(choice.ids), choice.sentence, choice.tip, choice.hidden, choice.changed) == (0, -1, -1, [], False)
+
+
+@pytest.mark.parametrize(
+    "text", ["", "1_2", "a_b_c_d_e_f", "1_2_3_4_5", "1e9_0_0_0_0_0", "_" * 9, "9" * 40 + "_1_1_1_1_1"]
+)
+def test_nonsense_in_an_address_selects_nothing(text: str) -> None:
+    said = dict.fromkeys((map_choice.SHAPE, map_choice.HIDDEN, map_choice.SENTENCE, map_choice.CAMERA), text)
+    choice = map_choice.from_address(said)
+    assert len(choice.shape) == 0 and not choice.fresh and (choice.camera is None or len(choice.camera) == 3)
+
+
+@given(st.lists(st.tuples(st.integers(-500, 500), st.integers(-500, 500)), min_size=1, max_size=20))
+def test_the_grid_holds_every_point_at_its_place(points: list[tuple[int, int]]) -> None:
+    at = np.array(points, dtype=np.float32) / 7
+    grid = Grid.around(at)
+    units = grid.units(at)
+    span = float(np.ptp(at, axis=0).max()) or 1.0
+    assert np.abs(grid.place(units) - at).max() <= span * 1e-4
+    assert units.min() >= 0.09 * UNITS and units.max() <= 0.91 * UNITS
+    shape = mapping.chart_shape({"selection": {"lasso": [{"x": at[:, 0].tolist(), "y": at[:, 1].tolist()}]}}, grid)
+    np.testing.assert_array_equal(shape, units.astype(float) if len(at) > 2 else np.empty((0, 2)))
+
+
+def test_two_maps_share_their_sentences_row_for_row() -> None:
+    rng = np.random.default_rng(0)
+    points = rng.normal(size=(30, 2)).astype(np.float32)
+    first = scene_of(list(range(30)), points, np.ones(30, np.int64))
+    pair = map_pair.laid_over(
+        first,
+        scene_of(
+            [*range(40, 35, -1), *range(29, 4, -1)],
+            np.vstack([points[:5], points[29:4:-1] * [-2, 2]]).astype(np.float32),
+            np.ones(30, np.int64),
+        ),
+    )
+    assert pair.first.ids.tolist() == list(range(5, 30))
+    np.testing.assert_allclose(pair.second, points[5:], atol=1e-4)
+    assert pair.error < 1e-6 and pair.moved.max() < 1e-4

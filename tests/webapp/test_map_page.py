@@ -1,0 +1,199 @@
+"""The map page: what it says, what it lists, what its address keeps."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from core.records import JobStatus, MapPoints, VectorBlock
+from core.sheets.writing import csv_text
+from db.store import Store
+from tests.webapp.filled import CORPUS, HOSTILE, MODEL
+from webapp import colourings, map_files, map_scene, mapping, queries
+from webapp.colourings import View
+from webapp.components import atlas, atlas_large
+from webapp.palette import tones
+
+Open = Callable[..., AppTest]
+ALL = "0_0_65535_0_65535_65535_0_65535"
+"""A shape around everything."""
+
+
+def words_of(at: AppTest) -> str:
+    kinds = (at.markdown, at.caption, at.text, at.info, at.warning, at.error)
+    return "\n".join(str(element.value) for kind in kinds for element in kind).replace("\\", "")
+
+
+@pytest.fixture
+def vectors(filled_store: Store) -> None:
+    """Sentence i of an article has the vector (1, i)."""
+    with filled_store.writing() as w:
+        blocks = [
+            VectorBlock(a.id, np.stack([np.ones(a.sentences), np.arange(a.sentences)], axis=1).astype(np.float32))
+            for a in w.corpora.articles(1)
+        ]
+        w.embeddings.add(1, blocks)
+
+
+@pytest.fixture
+def second_map(filled_store: Store) -> None:
+    """The same sentences turned by a quarter and twice as large, one of them moved away."""
+    with filled_store.writing() as w:
+        first = w.maps.points(1)
+        points = 2 * first.points @ np.array([[0, 1], [-1, 0]], dtype=np.float32)
+        points[5] += 40
+        w.maps.add(
+            corpus_id=1, model_id=1, name="turned", config={}, seed=0, digest="p2", faithfulness=0.5, sampled_from=72,
+            points=MapPoints(first.sentence_ids, points),
+        )  # fmt: skip
+
+
+def test_it_says_that_it_is_a_sample_and_how_faithful(filled_store: Store, open_page: Open) -> None:
+    said = words_of(open_page("map", corpus=CORPUS))
+    assert "a sample of 72 out of 500 sentences" in said
+    assert "50.0%" in said
+    assert "All sentences in view" in said
+
+
+def test_one_article_can_be_coloured_by_clusters(filled_store: Store, open_page: Open) -> None:
+    at = open_page("map", corpus=CORPUS, article="Danube")
+    name = f"Iclust of {MODEL}"
+    assert name in at.selectbox(key="colour").options
+    at.selectbox(key="colour").set_value(name).run()
+    assert not at.exception
+    assert sorted(at.dataframe[0].value["Cluster"].unique()) == ["Cluster 1", "Cluster 2", "Cluster 3"]
+    at.multiselect(key="article").set_value(["Danube", "Nile"]).run()
+    assert name not in at.selectbox(key="colour").options
+    assert len(at.dataframe[0].value) == 48
+
+
+def test_a_map_is_asked_for(filled_store: Store, open_page: Open) -> None:
+    at = open_page("map", corpus=CORPUS)
+    assert not any(b.label == "Draw the map" for b in at.button)
+    at.session_state["draw-True"] = True
+    at.run()
+    next(b for b in at.button if b.label == "Draw the map").click().run()
+    with filled_store.reading() as r:
+        (args,) = [job.args for job in r.jobs.list(status=JobStatus.QUEUED) if job.kind == "project"]
+    assert (args["corpus"], args["model"], args["titles"]) == (CORPUS, MODEL, [])
+
+
+@pytest.mark.parametrize(
+    ("text", "way", "n"), [("nil", "letters", 24), ("nil", "whole words", 0), ("NILE lead", "whole words", 4)]
+)
+def test_words_are_found_and_listed(filled_store: Store, open_page: Open, text: str, way: str, n: int) -> None:
+    at = open_page("map", find=text, by=way)
+    assert f"{n} sentences found" in words_of(at)
+    assert len(at.dataframe[0].value) == n if n else not at.dataframe
+
+
+def test_the_nearest_of_a_sentence_are_listed_with_their_likeness(vectors: None, open_page: Open) -> None:
+    at = open_page("map", article="Danube", like="1", nearest="5")
+    listed = at.dataframe[0].value
+    assert "Like: Danube lead paragraph 0 sentence 0" in words_of(at)
+    assert listed["Likeness"].tolist() == pytest.approx([0.7071, 0.4472, 0.3162, 0.2425, 0.1961], abs=1e-3)
+    assert listed["Sentence"].iloc[0] == "Danube lead paragraph 0 sentence 1 has some words."
+    next(b for b in at.button if b.label == "Stop").click().run()
+    assert "All sentences in view" in words_of(at)
+
+
+def test_a_search_that_the_model_cannot_answer_is_told(vectors: None, open_page: Open) -> None:
+    at = open_page("map", find="water", by="meaning")
+    assert not at.exception and "0 sentences found" in words_of(at)
+    assert "artifact" in at.warning[0].value.lower() or "model" in at.warning[0].value.lower()
+
+
+def test_the_address_keeps_shape_sentence_and_search(filled_store: Store, open_page: Open) -> None:
+    at = open_page("map", shape=ALL, sentence="30", find="nile")
+    said = words_of(at)
+    assert "24 sentences found among 72 selected" in said
+    assert "Nile Course paragraph 0 sentence 1 has some words." in said
+    assert at.query_params["shape"] in (ALL, [ALL])
+    next(b for b in at.button if b.label == "Clear").click().run()
+    assert "24 sentences found" in words_of(at) and "selected" not in words_of(at)
+    assert "shape" not in at.query_params
+
+
+def test_an_address_of_nonsense_shows_the_map(filled_store: Store, open_page: Open) -> None:
+    at = open_page(
+        "map", shape="1_2_x", sentence="-4", hide="99999", at="nan_1_1", like="9" * 30, beside="gone", colour="?"
+    )
+    assert not at.exception and "All sentences in view" in words_of(at)
+
+
+@pytest.mark.parametrize("colour", ["Section", "Article", "Split", "*"])
+def test_a_large_map_is_drawn_by_every_colouring(
+    filled_store: Store, open_page: Open, monkeypatch: pytest.MonkeyPatch, colour: str
+) -> None:
+    monkeypatch.setattr(atlas, "CHART_MOST", 10)
+    at = open_page("map", corpus=CORPUS, colour=colour if colour != "*" else "Section")
+    names = at.selectbox(key="colour").options if colour == "*" else [colour]
+    for name in names:
+        at.selectbox(key="colour").set_value(name).run()
+        assert not at.exception and not at.error
+    assert colour != "*" or {f"Right or wrong: {MODEL} on river triplets", f"Margin: {MODEL} on river triplets"} <= set(
+        names
+    )
+
+
+def test_triplets_colour_their_pivots(filled_store: Store) -> None:
+    corpus = queries.corpora()[0]
+    scene = map_scene.opened(queries.maps(1)[0])
+    found = colourings.choices(View(corpus, scene, scene))
+    right = found[f"Right or wrong: {MODEL} on river triplets"].make()
+    margin = found[f"Margin: {MODEL} on river triplets"].make()
+    with filled_store.reading() as r:
+        run = r.runs.list(kind="triplets")[0]
+        ids, margins = r.runs.margins(run.id, colourings.Split.TEST)
+        rows = r.triplets.rows(1, colourings.Split.TEST)
+    for triplet, value in zip(ids, margins, strict=True):
+        (row,) = scene.rows_of(rows.pivots[rows.ids == triplet])
+        assert right.name(row) == ("every triplet right" if value > 0 else "every triplet wrong")
+        assert margin.values is not None and margin.values[row] == pytest.approx(value)
+        assert right.paint(tones("light"), int(right.categories[row])) == (("#2f89c5" if value > 0 else "#c2542d"), 0)
+    assert (right.categories >= 0).sum() == len(ids)
+
+
+def test_two_maps_stand_side_by_side_and_what_moved_comes_first(second_map: None, open_page: Open) -> None:
+    at = open_page("map", map="Rivers by vectors", beside="turned")
+    assert not at.exception
+    said = words_of(at)
+    assert "72 sentences stand on both maps" in said and "The sentences that moved most" in said
+    listed = at.dataframe[0].value
+    assert listed["Sentence"].iloc[0] == "Danube Course paragraph 0 sentence 1 has some words."
+    assert listed["Moved"].is_monotonic_decreasing
+
+
+def test_files_hold_the_rows_and_nothing_that_is_obeyed(filled_store: Store) -> None:
+    corpus = queries.corpora()[0]
+    scene = map_scene.opened(queries.maps(1)[0])
+    colouring = colourings.choices(View(corpus, scene, scene))["Article"].make()
+    rows = np.array([50, 3, 60])
+    table = map_files.table(scene, colouring, rows)
+    assert [row[0] for row in table] == scene.ids[rows].tolist()
+    assert table[0][1] == HOSTILE and table[0][5] == HOSTILE
+    assert csv_text(map_files.HEADER, table).count("\r\n") == 4
+    canvas = atlas_large.Canvas(
+        scene=scene, colouring=colouring, units=scene.units, found=rows, tones=tones("dark"), paper="#000000", size=3,
+        opacity=0.5, height=400, name="x",
+    )  # fmt: skip
+    picture, page = map_files.svg(canvas), map_files.page(canvas, HOSTILE)
+    assert picture.count("h0") == 72 and "<img" not in picture
+    assert "<img" not in page and "http" not in page.replace("http://www.w3.org/2000/svg", "").replace(
+        "http://evil.example", ""
+    )
+    assert all(name in page for name in ("takePoints", "drawView", "Danube Course paragraph 0"))
+
+
+def test_a_selection_is_told_by_words_and_sections(filled_store: Store, open_page: Open) -> None:
+    at = open_page("map", article="Nile", list="Sections and words", shape=ALL)
+    frame = at.dataframe[0].value
+    assert frame["Here"].tolist() == [4] * 6 and "Everything is selected" in words_of(at)
+    scene = map_scene.opened(queries.maps(1)[0])
+    half = np.flatnonzero(mapping.rows_of(scene.ids, scene.ids) < 24)
+    from webapp.components.atlas_list import _telling_words
+
+    assert "danube" in _telling_words("a", "b", scene, half)[0]

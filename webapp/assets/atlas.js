@@ -1,0 +1,209 @@
+// The view of a map: moving, zooming, drawing around points, hovering, a legend that hides and shows. Only shapes and
+// row numbers are sent up; texts come back and go in through textContent, so nothing in them can become an element.
+class View {
+  constructor(root) {
+    this.root = root;
+    this.tools = made("div", "tools", root);
+    this.stage = made("div", "stage", root);
+    this.canvas = made("canvas", "points", this.stage);
+    this.overlay = made("canvas", "over", this.stage);
+    this.tip = made("div", "tip", this.stage);
+    this.wait = made("p", "wait", this.stage);
+    this.wait.textContent = "Loading the points …";
+    this.legend = made("div", "legend", root);
+    this.drawing = Drawing.on(this.canvas);
+    this.camera = { x: UNITS / 2, y: UNITS / 2, unit: 0 };
+    this.mode = "lasso";
+    this.path = [];
+    this.hidden = [];
+    this.over = -1;
+    this.stage.tabIndex = 0;
+    this.bar();
+    this.listen();
+    new ResizeObserver(() => this.resized()).observe(this.stage);
+    if (!this.drawing) {
+      this.wait.setAttribute("role", "alert");
+      this.wait.textContent =
+        "This browser cannot draw large maps: WebGL2 is off or missing. The table has every sentence all the same.";
+    }
+  }
+
+  show({ data, setTriggerValue, setStateValue }) {
+    const before = this.data;
+    this.data = data;
+    this.tell = setTriggerValue;
+    this.keep = setStateValue;
+    this.stage.setAttribute("aria-label", data.label);
+    this.stage.setAttribute("role", "group");
+    this.stage.style.height = `${data.height}px`;
+    this.root.style.setProperty("--ink", data.look.ink);
+    for (const button of this.tools.querySelectorAll("[data-mode]")) button.hidden = Boolean(data.fixed);
+    if (data.fixed) this.use("move");
+    if (!this.drawing) return;
+    this.scene = window.themescopeMaps?.scenes.get(data.digest);
+    if (!this.scene) return this.later();
+    this.wait.hidden = true;
+    if (this.drawn !== data.digest) {
+      this.drawn = data.digest;
+      this.marks = "";
+      this.over = -1;
+      this.drawing.points(this.scene, data.look.classes.length - 1);
+    }
+    if (!before || before.version !== data.version) this.hidden = data.hidden;
+    this.state();
+    this.drawing.look(data.look);
+    if (!this.camera.unit) this.resized(true);
+    if (!before && data.camera) [this.camera.x, this.camera.y, this.camera.unit] = data.camera;
+    this.entries();
+    this.hint();
+    this.root.dataset.ready = data.digest;
+    this.redraw();
+  }
+
+  later() {
+    const shared = (window.themescopeMaps ??= { scenes: new Map(), waiting: new Set() });
+    const tell = () => {
+      if (!shared.scenes.has(this.data.digest)) return;
+      shared.waiting.delete(tell);
+      this.show({ data: this.data, setTriggerValue: this.tell, setStateValue: this.keep });
+    };
+    this.wait.hidden = false;
+    shared.waiting.add(tell);
+  }
+
+  state() {
+    const { selected, found } = this.data, marks = `${selected}|${found}`;
+    if (marks === this.marks) return;
+    this.marks = marks;
+    const count = this.scene.kinds.length, values = new Uint8Array(count);
+    this.drawing.states(values, bits(selected, count, SELECTED, values), bits(found, count, FOUND, values));
+  }
+
+  pixel(row) {
+    const { x, y, unit } = this.camera, places = this.scene.places;
+    return [(places[2 * row] - x) / unit + this.width / 2, this.height / 2 - (places[2 * row + 1] - y) / unit];
+  }
+
+  unit([x, y]) {
+    const camera = this.camera;
+    return [(x - this.width / 2) * camera.unit + camera.x, (this.height / 2 - y) * camera.unit + camera.y];
+  }
+
+  nearest([px, py]) {
+    const { places, kinds } = this.scene, [x, y] = this.unit([px, py]), hidden = this.mask();
+    let best = -1, least = (NEAR * this.camera.unit) ** 2;
+    for (let row = 0; row < kinds.length; row++) {
+      const dx = places[2 * row] - x, dy = places[2 * row + 1] - y, far = dx * dx + dy * dy;
+      if (far < least && !((hidden >>> kinds[row]) & 1)) [best, least] = [row, far];
+    }
+    return best;
+  }
+
+  mask() {
+    return this.hidden.reduce((all, kind) => all | (1 << kind), 0) >>> 0;
+  }
+
+  fit() {
+    const [left, low, right, high] = this.data.fit;
+    const unit = 1.06 * Math.max((right - left) / this.width, (high - low) / this.height, 0.01);
+    this.camera = { x: (left + right) / 2, y: (low + high) / 2, unit };
+  }
+
+  zoom(factor, px, py) {
+    const [x, y] = this.unit([px, py]);
+    this.camera.unit = Math.min(Math.max(this.camera.unit * factor, 0.5), 4 * UNITS / this.height);
+    const [nx, ny] = this.unit([px, py]);
+    this.camera.x += x - nx;
+    this.camera.y += y - ny;
+  }
+
+  moved() {
+    this.tip.hidden = true;
+    this.redraw();
+    for (const other of VIEWS) {
+      if (other !== this && this.data.link && other.data.link === this.data.link) other.follow(this.camera);
+    }
+    clearTimeout(this.moving);
+    const { x, y, unit } = this.camera;
+    this.moving = setTimeout(() => this.keep("camera", [Math.round(x), Math.round(y), Number(unit.toPrecision(4))]), 900);
+  }
+
+  follow(camera) {
+    this.camera = { ...camera };
+    this.redraw();
+  }
+
+  resized(first = false) {
+    const width = this.stage.clientWidth, height = this.stage.clientHeight;
+    if (!width || !height || (!first && width === this.width && height === this.height)) return;
+    [this.width, this.height] = [width, height];
+    for (const canvas of [this.canvas, this.overlay]) {
+      canvas.width = Math.round(width * devicePixelRatio);
+      canvas.height = Math.round(height * devicePixelRatio);
+    }
+    if (!this.camera.unit && this.data) this.fit();
+    this.redraw();
+  }
+
+  redraw() {
+    this.asked ??= requestAnimationFrame(() => {
+      this.asked = null;
+      this.paint();
+    });
+  }
+
+  paint() {
+    if (!this.scene || !this.width) return;
+    const [left, , right] = this.data.fit, zoomed = (right - left) / (this.camera.unit * this.width);
+    this.drawing.draw(this.camera, this.data.size * Math.min(Math.max(zoomed, 1) ** 0.35, 3), this.mask());
+    const flat = this.overlay.getContext("2d");
+    flat.setTransform(devicePixelRatio, 0, 0, devicePixelRatio, 0, 0);
+    flat.clearRect(0, 0, this.width, this.height);
+    flat.strokeStyle = flat.fillStyle = this.data.look.accent;
+    flat.lineWidth = 1.5;
+    this.outline(flat, this.path.length ? this.path : this.data.shape.map((corner) => this.screen(corner)));
+    if (this.data.focus >= 0) this.ring(flat, this.data.focus, 9);
+    if (this.over >= 0) this.ring(flat, this.over, 6);
+  }
+
+  screen([x, y]) {
+    const camera = this.camera;
+    return [(x - camera.x) / camera.unit + this.width / 2, this.height / 2 - (y - camera.y) / camera.unit];
+  }
+
+  outline(flat, corners) {
+    if (corners.length < 2) return;
+    flat.beginPath();
+    for (const [x, y] of corners) flat.lineTo(x, y);
+    flat.closePath();
+    flat.stroke();
+    flat.globalAlpha = 0.08;
+    flat.fill("evenodd");
+    flat.globalAlpha = 1;
+  }
+
+  ring(flat, row, radius) {
+    const [x, y] = this.pixel(row);
+    flat.beginPath();
+    flat.arc(x, y, radius, 0, 2 * Math.PI);
+    flat.lineWidth = 2.5;
+    flat.stroke();
+    flat.lineWidth = 1.5;
+  }
+}
+
+Object.assign(View.prototype, FRAME, HANDS);
+
+const VIEWS = (window.themescopeViews ??= new Set());
+
+export default function (component) {
+  const root = component.parentElement.querySelector(".atlas");
+  let view = [...VIEWS].find((one) => one.root === root);
+  if (!view) VIEWS.add((view = new View(root)));
+  view.show(component);
+  return () => {
+    if (root.isConnected) return;
+    view.drawing?.end();
+    VIEWS.delete(view);
+  };
+}
