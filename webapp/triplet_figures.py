@@ -86,7 +86,10 @@ def _bars(found: MarginHistogram, tones: Tones) -> go.Bar:
 def heat_figure(
     names: Sequence[str], accuracy: npt.NDArray[np.float64], counts: npt.NDArray[np.int64], tones: Tones
 ) -> go.Figure:
-    """(t, t) accuracy of the pairs of t titles, symmetric, not a number where there are too few triplets."""
+    """(t, t) accuracy of the pairs of t titles, symmetric, not a number where there are too few triplets.
+
+    A square can be clicked: its ``customdata`` is row × t + column.
+    """
     labels = [figure_text(name, 22) for name in names]
     shown = np.where(np.tri(len(names), k=-1, dtype=bool), accuracy, np.nan)[1:, :-1]
     text = [["" if np.isnan(x) else f"{x:.2f}".removeprefix("0") for x in row] for row in shown]
@@ -98,9 +101,7 @@ def heat_figure(
             text=text,
             texttemplate="%{text}",
             textfont={"size": 11.5},
-            customdata=counts[1:, :-1],
-            hovertemplate="%{x} × %{y}: %{z:.3f} of %{customdata:,} triplets<extra></extra>",
-            hoverongaps=False,
+            hoverinfo="skip",
             zmin=0,
             zmid=0.5,
             zmax=1,
@@ -110,7 +111,37 @@ def heat_figure(
             ygap=2,
         )
     )
-    figure.update_layout(height=max(220, 110 + 28 * len(names)), margin={"l": 8, "r": 8, "t": 8, "b": 8})
+    figure.add_trace(_squares(labels, accuracy, counts))
+    figure.update_layout(
+        height=max(220, 110 + 28 * len(names)),
+        margin={"l": 8, "r": 8, "t": 8, "b": 8},
+        showlegend=False,
+        dragmode=False,
+        clickmode="event+select",
+        hovermode="closest",
+    )
     figure.update_xaxes(showgrid=False, automargin=True, tickangle=-40)
     figure.update_yaxes(showgrid=False, automargin=True, autorange="reversed")
     return figure
+
+
+def _squares(labels: Sequence[str], accuracy: npt.NDArray[np.float64], counts: npt.NDArray[np.int64]) -> go.Scatter:
+    """What is clicked on a heat map, which cannot be clicked itself: a clear square over each that has a number."""
+    rows, columns = np.nonzero(np.tril(~np.isnan(accuracy), -1))
+    places = [*zip(rows.tolist(), columns.tolist(), strict=True)]
+    said = [
+        f"{labels[column]} × {labels[row]}: {accuracy[row, column]:.3f} of {counts[row, column]:,} triplets"
+        for row, column in places
+    ]
+    clear = {"marker": {"opacity": 0}}
+    return go.Scatter(
+        x=[labels[column] for _, column in places],
+        y=[labels[row] for row, _ in places],
+        mode="markers",
+        marker={"symbol": "square", "size": 26, "opacity": 0},
+        selected=clear,
+        unselected=clear,
+        customdata=rows * len(labels) + columns,
+        hovertext=said,
+        hovertemplate="%{hovertext}<extra></extra>",
+    )

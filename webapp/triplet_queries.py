@@ -6,6 +6,7 @@ are kept as they are (nobody writes into them) and not copied for each visit, be
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -16,7 +17,17 @@ import streamlit as st
 from core.embedders import REGISTRY
 from core.embedders.attention import Attending, TripletReading, read_triplet
 from core.evaluation.section_pairs import SectionPairs, section_pairs
-from core.records import ModelRecord, RunRecord, TripletCard, TripletSections, TripletSetRecord
+from core.records import (
+    ModelRecord,
+    RunRecord,
+    TripletCard,
+    TripletMeasures,
+    TripletReview,
+    TripletRows,
+    TripletSections,
+    TripletSetRecord,
+    Verdict,
+)
 from core.types import Ids, Split
 from webapp import queries
 
@@ -45,6 +56,11 @@ class Evaluation:
         return f"{self.model.name} ({self.split}{', by relatedness' if _by_relatedness(self.run) else ''})"
 
     @property
+    def judge(self) -> str:
+        """The model, the same on every split."""
+        return f"{self.model.name}{' (by relatedness)' if _by_relatedness(self.run) else ''}"
+
+    @property
     def unit(self) -> str:
         """The distance that the margins are differences of."""
         if _by_relatedness(self.run):
@@ -71,36 +87,118 @@ def evaluations(chosen: TripletSetRecord) -> list[Evaluation]:
     return [Evaluation(run, models[key[0]], of_model.count(key[0]) == 1) for key, run in newest.items()]
 
 
-@st.cache_resource(show_spinner=False, max_entries=16)
+@dataclass(frozen=True, slots=True)
+class Judge:
+    """A model with all its evaluations on a set, at most one a split."""
+
+    name: str
+    evaluations: tuple[Evaluation, ...]
+
+
+def judges(found: Sequence[Evaluation]) -> list[Judge]:
+    """The models that were evaluated, each once, in alphabetical order."""
+    by_name: dict[str, list[Evaluation]] = {}
+    for evaluation in found:
+        by_name.setdefault(evaluation.judge, []).append(evaluation)
+    return [Judge(name, tuple(by_name[name])) for name in sorted(by_name, key=str.casefold)]
+
+
+@st.cache_resource(show_spinner=False, max_entries=32)
 def _margins(run_id: int, split: Split, created: datetime) -> tuple[Ids, Margins]:
     with queries.store().reading() as r:
-        return r.runs.margins(run_id, split)
+        ids, values = r.runs.margins(run_id, split)
+    order = np.argsort(ids, kind="stable")
+    return ids[order], values[order]
 
 
 def margins(evaluation: Evaluation) -> tuple[Ids, Margins]:
-    """(n,) triplet ids, and their margins."""
+    """(n,) ascending triplet ids, and their margins."""
     return _margins(evaluation.run.id, evaluation.split, evaluation.run.created)
 
 
-@st.cache_resource(show_spinner="Looking up the sections of the triplets …", max_entries=4)
+def margins_at(judge: Judge, ids: Ids) -> Margins:
+    """(n,) margins of the triplets ``ids``, in whatever split they are; not a number where there is none."""
+    found = np.full(len(ids), np.nan, np.float32)
+    for evaluation in judge.evaluations:
+        known, values = margins(evaluation)
+        if len(known):
+            at = np.minimum(np.searchsorted(known, ids), len(known) - 1)
+            hit = known[at] == ids
+            found[hit] = values[at[hit]]
+    return found
+
+
+# ---------------------------------------------------------------- all triplets of a set, column by column
+
+
+@st.cache_resource(show_spinner="Reading the triplets …", max_entries=12)
+def _rows(set_id: int, split: Split, created: datetime) -> TripletRows:
+    with queries.store().reading() as r:
+        return r.triplets.rows(set_id, split)
+
+
+def rows(chosen: TripletSetRecord, split: Split | None) -> TripletRows:
+    """The triplets of a split (None: of all, split by split) as ids, in their order."""
+    parts = [_rows(chosen.id, one, chosen.created) for one in _splits(split)]
+    if len(parts) == 1:
+        return parts[0]
+    return TripletRows(*(np.concatenate([getattr(part, name) for part in parts]) for name in TripletRows.__slots__))
+
+
+@st.cache_resource(show_spinner="Reading the triplets …", max_entries=12)
+def _ids(set_id: int, split: Split | None, created: datetime) -> Ids:
+    with queries.store().reading() as r:
+        return r.triplets.ids(set_id, split)
+
+
+def ids(chosen: TripletSetRecord, split: Split | None) -> Ids:
+    """The ids of :func:`rows` alone, which are read sooner."""
+    return _ids(chosen.id, split, chosen.created)
+
+
+@st.cache_resource(show_spinner="Looking up the sections of the triplets …", max_entries=8)
 def _sections(set_id: int, split: Split, created: datetime) -> TripletSections:
     with queries.store().reading() as r:
         return r.triplets.sections(set_id, split)
 
 
-def on_same_triplets(first: Evaluation, second: Evaluation) -> tuple[Margins, Margins, Ids]:
+def sections(chosen: TripletSetRecord, split: Split | None) -> TripletSections:
+    """The section titles of the triplets of a split (None: of all), row for row as :func:`rows`."""
+    parts = [_sections(chosen.id, one, chosen.created) for one in _splits(split)]
+    if len(parts) == 1:
+        return parts[0]
+    starts = np.cumsum([0, *(len(part.titles) for part in parts)]).astype(np.int32)
+    return TripletSections(
+        np.concatenate([part.ids for part in parts]),
+        np.concatenate([part.articles for part in parts]),
+        np.concatenate([part.own + start for part, start in zip(parts, starts, strict=False)]),
+        np.concatenate([part.other + start for part, start in zip(parts, starts, strict=False)]),
+        [title for part in parts for title in part.titles],
+    )
+
+
+def _splits(split: Split | None) -> Sequence[Split]:
+    return [*Split] if split is None else [split]
+
+
+@st.cache_resource(show_spinner="Measuring the sentences …", max_entries=4)
+def _measures(set_id: int, split: Split, created: datetime) -> TripletMeasures:
+    with queries.store().reading() as r:
+        return r.triplets.measures(set_id, split)
+
+
+def measures(chosen: TripletSetRecord, split: Split) -> TripletMeasures:
+    """How long and how far apart the sentences of the triplets of a split are."""
+    return _measures(chosen.id, split, chosen.created)
+
+
+def on_same_triplets(first: Evaluation, second: Evaluation, chosen: TripletSetRecord) -> tuple[Margins, Margins, Ids]:
     """Margins of two evaluations over the triplets that both have, and the article of each."""
     (a_ids, a), (b_ids, b) = margins(first), margins(second)
     shared, at_a, at_b = np.intersect1d(a_ids, b_ids, assume_unique=True, return_indices=True)
-    with queries.store().reading() as r:
-        rows = r.triplets.rows(_set_of(first), first.split)
-    order = np.argsort(rows.ids)
-    return a[at_a], b[at_b], rows.articles[order[np.searchsorted(rows.ids, shared, sorter=order)]]
-
-
-def _set_of(evaluation: Evaluation) -> int:
-    assert evaluation.run.triplet_set_id is not None  # evaluations are those of a set
-    return evaluation.run.triplet_set_id
+    known = rows(chosen, first.split)
+    order = np.argsort(known.ids)
+    return a[at_a], b[at_b], known.articles[order[np.searchsorted(known.ids, shared, sorter=order)]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,10 +212,10 @@ class PairView:
 
 @st.cache_resource(show_spinner="Counting pairs of sections …", max_entries=8)
 def _pair_view(run_id: int, created: datetime, _evaluation: Evaluation, _set: TripletSetRecord) -> PairView:
-    sections = _sections(_set.id, _evaluation.split, _set.created)
+    known = sections(_set, _evaluation.split)
     ids, values = margins(_evaluation)
-    shared, at, row = np.intersect1d(ids, sections.ids, assume_unique=True, return_indices=True)
-    found = section_pairs(sections.own[row], sections.other[row], sections.titles, values[at], sections.articles[row])
+    shared, at, row = np.intersect1d(ids, known.ids, assume_unique=True, return_indices=True)
+    found = section_pairs(known.own[row], known.other[row], known.titles, values[at], known.articles[row])
     return PairView(found, shared, values[at])
 
 
@@ -126,17 +224,57 @@ def pair_view(evaluation: Evaluation, chosen: TripletSetRecord) -> PairView:
     return _pair_view(evaluation.run.id, evaluation.run.created, evaluation, chosen)
 
 
-def cards(ids: Ids) -> list[TripletCard]:
-    """Triplets in the order of their ``ids``."""
+@st.cache_data(show_spinner=False, max_entries=256)
+def _cards(set_id: int, triplet_ids: tuple[int, ...], created: datetime) -> list[TripletCard]:
     with queries.store().reading() as r:
-        return r.triplets.cards(ids)
+        return r.triplets.cards(triplet_ids)
 
 
-@st.cache_data(show_spinner="Looking through the triplets …", max_entries=16)
-def matching(set_id: int, split: Split, search: str, created: datetime) -> Ids:
-    """Ids of the triplets of a split that a search finds."""
+def cards(chosen: TripletSetRecord, triplet_ids: Ids) -> list[TripletCard]:
+    """Triplets of a set in the order of their ids."""
+    return _cards(chosen.id, tuple(triplet_ids.tolist()), chosen.created)
+
+
+@st.cache_resource(show_spinner="Looking for these words …", max_entries=16)
+def _holding(corpus_id: int, text: str, created: datetime) -> Ids:
     with queries.store().reading() as r:
-        return r.triplets.ids(set_id, split, search)
+        return r.triplets.holding(corpus_id, text)
+
+
+def holding(chosen: TripletSetRecord, text: str) -> Ids:
+    """Ids of the sentences of the set's corpus that hold ``text``."""
+    return _holding(chosen.corpus_id, text, chosen.created)  # no corpus outlives its sets
+
+
+def titled(chosen: TripletSetRecord, text: str) -> Ids:
+    """Ids of the articles of the set's corpus that have ``text`` in their title."""
+    with queries.store().reading() as r:
+        return r.triplets.titled(chosen.corpus_id, text)
+
+
+# ---------------------------------------------------------------- what people think of triplets
+
+
+@st.cache_resource(show_spinner=False, max_entries=16)
+def _reviews(set_id: int, newest: int, created: datetime) -> dict[int, list[TripletReview]]:
+    found: dict[int, list[TripletReview]] = {}
+    with queries.store().reading() as r:
+        for review in r.reviews.list(set_id):
+            found.setdefault(review.triplet_id, []).append(review)
+    return found
+
+
+def reviews(chosen: TripletSetRecord) -> dict[int, list[TripletReview]]:
+    """Triplet id → everybody's verdict as it stands now; read again only after somebody gave another."""
+    with queries.store().reading() as r:
+        newest = r.reviews.newest(chosen.id)
+    return _reviews(chosen.id, newest, chosen.created)
+
+
+def review(set_id: int, triplet_id: int, person: str, verdict: Verdict | None, note: str) -> None:
+    """Keep a verdict; when this returns it is stored."""
+    with queries.store().writing() as w:
+        w.reviews.add(set_id, triplet_id, person, verdict, note)
 
 
 # ---------------------------------------------------------------- how a network reads one triplet

@@ -6,7 +6,8 @@ import csv
 import io
 import json
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain
 from typing import Any
 
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
@@ -22,16 +23,29 @@ def safe_cell(value: Any) -> Any:
 
 def csv_text(header: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
     """Comma-separated with a header row and the line ends of RFC 4180; cells are made safe for spreadsheets."""
+    return "".join(csv_pieces(header, rows))
+
+
+def csv_pieces(header: Sequence[str], rows: Iterable[Sequence[Any]]) -> Iterator[str]:
+    """The lines of :func:`csv_text` one by one, for tables that are larger than memory should be."""
     out = io.StringIO(newline="")
     writer = csv.writer(out)
-    writer.writerow([safe_cell(name) for name in header])
-    writer.writerows([safe_cell(cell) for cell in row] for row in rows)
-    return out.getvalue()
+    for row in chain([header], rows):
+        writer.writerow([safe_cell(cell) for cell in row])
+        yield out.getvalue()
+        out.seek(0)
+        out.truncate()
 
 
 def json_lines(header: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
     """One object a line, values as they are."""
-    return "".join(json.dumps(dict(zip(header, row, strict=True)), ensure_ascii=False) + "\n" for row in rows)
+    return "".join(json_pieces(header, rows))
+
+
+def json_pieces(header: Sequence[str], rows: Iterable[Sequence[Any]]) -> Iterator[str]:
+    """The lines of :func:`json_lines` one by one."""
+    for row in rows:
+        yield json.dumps(dict(zip(header, row, strict=True)), ensure_ascii=False) + "\n"
 
 
 def excel_bytes(header: Sequence[str], rows: Iterable[Sequence[Any]], title: str = "themes") -> bytes:

@@ -103,7 +103,11 @@ class Triplets(Repository):
 
         For the kind "titles", positive and negative are the article's title and the section's, with a space between.
         """
-        return TripletReader(self.connection).texts(self.get(set_id).kind, self.rows(set_id, split, limit))
+        return self.texts_of(self.get(set_id).kind, self.rows(set_id, split, limit))
+
+    def texts_of(self, kind: str, rows: TripletRows) -> TripletTexts:
+        """The texts of triplets of a ``kind`` that were read before, row for row."""
+        return TripletReader(self.connection).texts(kind, rows)
 
     def sections(self, set_id: int, split: Split) -> TripletSections:
         """The titles of the two sections of every triplet of a split, row for row as :meth:`rows`."""
@@ -113,23 +117,35 @@ class Triplets(Repository):
         """How long and how far apart the sentences of every triplet of a split are, row for row as :meth:`rows`."""
         return measures(self.connection, self.get(set_id).kind, self.rows(set_id, split))
 
-    def ids(self, set_id: int, split: Split | None = None, search: str = "") -> Ids:
-        """Ids of all triplets that :meth:`page` would page through, in its order."""
-        query = self._chosen(sa.select(t.triplet.c.id), set_id, split, search)
-        (found,) = id_columns(self.connection.execute(query.order_by(t.triplet.c.split, t.triplet.c.id)), 1)
+    def ids(self, set_id: int, split: Split | None = None) -> Ids:
+        """Ids of the triplets of a split, or of all, split by split."""
+        query = self._of(sa.select(t.triplet.c.id), set_id, split).order_by(t.triplet.c.split, t.triplet.c.id)
+        (found,) = id_columns(self.connection.execute(query), 1)
         return found
 
-    def count(self, set_id: int, split: Split | None = None, search: str = "") -> int:
-        """How many triplets :meth:`page` would page through."""
-        return self._number(self._chosen(sa.select(sa.func.count()), set_id, split, search))
+    def count(self, set_id: int, split: Split | None = None) -> int:
+        """How many triplets a split has, or all."""
+        return self._number(self._of(sa.select(sa.func.count()), set_id, split))
 
-    def page(
-        self, set_id: int, split: Split | None = None, search: str = "", offset: int = 0, limit: int = 20
-    ) -> builtins.list[TripletCard]:
-        """A page of cards, split by split; ``search`` looks into pivots and article titles."""
-        query = self._chosen(sa.select(t.triplet.c.id), set_id, split, search)
-        query = query.order_by(t.triplet.c.split, t.triplet.c.id).offset(offset).limit(limit)
-        return self.cards([*self.connection.execute(query).scalars()])
+    def holding(self, corpus_id: int, text: str) -> Ids:
+        """Ids of the sentences of a corpus that hold ``text``, whatever the case, ascending."""
+        c = t.sentence.c
+        query = sa.select(c.id).join(t.article, t.article.c.id == c.article_id).order_by(c.id)
+        return self._found(query.where(t.article.c.corpus_id == corpus_id), c.text, text)
+
+    def titled(self, corpus_id: int, text: str) -> Ids:
+        """Ids of the articles of a corpus with ``text`` in their title, whatever the case, ascending."""
+        c = t.article.c
+        return self._found(sa.select(c.id).where(c.corpus_id == corpus_id).order_by(c.id), c.title, text)
+
+    def _found(self, query: sa.Select[Any], column: sa.Column[str], text: str) -> Ids:
+        result = self.connection.execute(query.where(contains(self.connection, column, text)))
+        (found,) = id_columns(result, 1)
+        return found
+
+    def _of(self, query: sa.Select[Any], set_id: int, split: Split | None) -> sa.Select[Any]:
+        query = query.select_from(t.triplet).where(t.triplet.c.set_id == set_id)
+        return query if split is None else query.where(t.triplet.c.split == SPLITS.index(split))
 
     def cards(self, triplet_ids: Iterable[int] | Ids) -> builtins.list[TripletCard]:
         """Triplets with everything a person needs to judge them, in the order asked for; gone ones are left out."""
@@ -141,15 +157,3 @@ class Triplets(Repository):
             query = query.where(within(self.connection, t.triplet.c.id, chunk))
             found.update((row.id, row) for row in self.connection.execute(query))
         return TripletReader(self.connection).cards([found[i] for i in wanted if i in found])
-
-    def _chosen(self, query: sa.Select[Any], set_id: int, split: Split | None, search: str) -> sa.Select[Any]:
-        query = query.select_from(t.triplet).where(t.triplet.c.set_id == set_id)
-        if split is not None:
-            query = query.where(t.triplet.c.split == SPLITS.index(split))
-        if search:
-            pivot, article = t.sentence, t.article
-            query = query.join(pivot, pivot.c.id == t.triplet.c.pivot_id)
-            query = query.join(article, article.c.id == t.triplet.c.article_id)
-            hits = (contains(self.connection, column, search) for column in (article.c.title, pivot.c.text))
-            query = query.where(sa.or_(*hits))
-        return query

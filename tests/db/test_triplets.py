@@ -119,7 +119,7 @@ class TestRows:
             texts = r.triplets.texts(made.id, Split.TRAIN)
             assert texts.positives == ["Article 0 Heading 1", "Article 0"]
             assert texts.negatives == ["Article 0 Heading 2", "Article 0 Heading 1"]
-            card, _ = r.triplets.page(made.id)
+            card, _ = r.triplets.cards(r.triplets.ids(made.id))
             assert (card.pivot, card.positive) == ("Article 0 1.0.0.", "Article 0 Heading 1")
             assert (card.pivot_section, card.negative_section) == ("Heading 1", "Heading 2")
             assert (card.positive_id, card.negative_id) == (first.id, second.id)
@@ -147,13 +147,6 @@ class TestSections:
             assert sorted(found.titles) == ["", "Heading 1", "Heading 2"]
             none = r.triplets.sections(made.id, Split.TRAIN)
             assert len(none.ids) == len(none.own) == len(none.other) == 0
-
-    def test_ids_are_those_of_the_pages(self, store: Store) -> None:
-        made = add_set(store)
-        with store.reading() as r:
-            assert r.triplets.ids(made.id).tolist() == [c.id for c in r.triplets.page(made.id)]
-            assert len(r.triplets.ids(made.id, Split.VALIDATION)) == 0
-            assert len(r.triplets.ids(made.id, Split.TRAIN, "1.0.0")) == 1
 
     def test_no_statement_for_each_triplet(self, sqlite_store: Store) -> None:
         made = add_set(sqlite_store)
@@ -205,34 +198,37 @@ class TestCards:
         made = add_set(store)
         (a, *_) = sentences_of(store, made.corpus_id)
         with store.reading() as r:
-            _, card, _ = r.triplets.page(made.id)
+            _, card, _ = r.triplets.cards(r.triplets.ids(made.id))
         assert (card.split, card.article, card.article_id) == (Split.TRAIN, "Article 0", a[0].article_id)
         assert (card.pivot, card.positive, card.negative) == (a[4].text, a[6].text, a[8].text)
         assert (card.pivot_section, card.negative_section) == ("Heading 1", "Heading 2")
         assert (card.pivot_id, card.positive_id, card.negative_id) == (a[4].id, a[6].id, a[8].id)
 
-    def test_pages_go_split_by_split(self, store: Store) -> None:
+    def test_ids_go_split_by_split(self, store: Store) -> None:
         made = add_set(store)
         with store.writing() as w:
             (a, *_) = (x for _, _, x in w.corpora.iterate(made.corpus_id))
             late = rows((a[0].article_id, a[1].id, a[3].id, a[5].id))
             w.triplets.add(made.id, Split.TRAIN, late)
         with store.reading() as r:
-            every = r.triplets.page(made.id)
+            every = r.triplets.cards(r.triplets.ids(made.id))
             assert [c.split for c in every] == [Split.TRAIN] * 3 + [Split.TEST]
-            assert [r.triplets.page(made.id, offset=i, limit=1)[0] for i in range(4)] == every
-            assert r.triplets.page(made.id, Split.TEST) == every[3:]
-            assert r.triplets.page(made.id, offset=9) == []
+            assert r.triplets.cards(r.triplets.ids(made.id, Split.TEST)) == every[3:]
+            assert len(r.triplets.ids(made.id, Split.VALIDATION)) == 0
             assert (r.triplets.count(made.id), r.triplets.count(made.id, Split.TRAIN)) == (4, 3)
             assert r.triplets.cards([every[2].id, 10_000, every[0].id]) == [every[2], every[0]]
 
-    @pytest.mark.parametrize(("search", "n"), [("article 0", 2), ("ARTICLE 1 0.0", 1), ("_", 0), ("1.0.0", 1)])
-    def test_search(self, store: Store, search: str, n: int) -> None:
-        made = add_set(store)
+    @pytest.mark.parametrize(("search", "articles"), [("ARTICLE 1", 1), ("article 1 0.0", 0), ("_", 0), ("ü", 0)])
+    def test_what_holds_a_text(self, store: Store, search: str, articles: int) -> None:
+        corpus, other = add_corpus(store), add_corpus(store, "other")
         with store.reading() as r:
-            assert len(r.triplets.page(made.id, search=search)) == n == r.triplets.count(made.id, search=search)
+            texts = {s.id: s.text for article in sentences_of(store, corpus.id) for s in article}
+            found = r.triplets.holding(corpus.id, search)
+            assert found.tolist() == sorted(id for id, text in texts.items() if search.lower() in text.lower())
+            assert len(r.triplets.titled(corpus.id, search)) == articles
+            assert not set(found.tolist()) & set(r.triplets.holding(other.id, search).tolist())
 
-    def test_a_large_set_pages_quickly(self, sqlite_store: Store) -> None:
+    def test_a_large_set_is_listed_from_an_index(self, sqlite_store: Store) -> None:
         made = add_set(sqlite_store)
         n = 20_000
         with sqlite_store.writing() as w:
@@ -240,7 +236,7 @@ class TestCards:
             w.triplets.add(made.id, Split.TRAIN, TripletRows(*columns))
         with sqlite_store.reading() as r:
             plan = r.triplets.connection.exec_driver_sql(
-                "EXPLAIN QUERY PLAN SELECT id FROM triplet WHERE set_id = 1 ORDER BY split, id LIMIT 20 OFFSET 9000"
+                "EXPLAIN QUERY PLAN SELECT id FROM triplet WHERE set_id = 1 ORDER BY split, id"
             ).all()
             assert all("COVERING INDEX" in row[-1] for row in plan)
-            assert len(r.triplets.page(made.id, offset=n - 10)) == 13
+            assert len(r.triplets.ids(made.id)) == n + 3

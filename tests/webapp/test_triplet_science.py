@@ -122,21 +122,19 @@ def test_the_wrong_ones_are_read_by_a_click(filled_store: Store, open_page: Open
     next(b for b in at.button if b.label == "Read the 1 wrong one").click().run()
     assert not at.exception and not at.error
     assert "Triplet 1 of 1" in words_of(at)
-    assert "margin below 0" in words_of(at)
-    assert "wrong" in words_of(at)
+    assert "below 0, most wrong first" in words_of(at)
     next(b for b in at.button if b.label == "Show all").click().run()
     assert "Triplet 1 of 8" in words_of(at)
 
 
 def test_a_range_of_margins_has_an_address(filled_store: Store, open_page: Open) -> None:
-    _, run = evaluated(filled_store)
-    at = open_page("triplets", set=SET, run=str(run.id), **{"from": "0.5", "to": "2"})
+    at = open_page("triplets", set=SET, by=MODEL, **{"from": "0.5", "to": "2"})
     assert "Triplet 1 of 2" in words_of(at)
     assert "from 0.5 to 2" in words_of(at)
     assert "right" in words_of(at)
-    at = open_page("triplets", set=SET, run=str(run.id), words="Nile")
+    at = open_page("triplets", set=SET, by=MODEL, words="Nile", to="2")
     assert "No triplet matches" in words_of(at)
-    at = open_page("triplets", set=SET, run="999", **{"from": "nonsense"})
+    at = open_page("triplets", set=SET, by="nobody", split="else", triplet="1e9", **{"from": "nonsense"})
     assert "Triplet 1 of 8" in words_of(at)
 
 
@@ -148,13 +146,11 @@ def test_pairs_of_sections_are_counted_and_read(filled_store: Store, open_page: 
     assert table["Triplets"].tolist() == [2, 2]
     pairs = {(a, b): accuracy for a, b, accuracy in zip(*(table[c] for c in table.columns[[0, 1, 4]]), strict=True)}
     assert pairs == {("(no heading)", "History"): ".500", ("Course", "History"): ".750"}
-    _, run = evaluated(filled_store)
-    chosen = {"run": str(run.id), "pair": ["History", "course"]}
-    at = open_page("triplets", view="Sections confused", set=SET, **frequent, **chosen)
+    at = open_page("triplets", view="Sections confused", set=SET, **frequent, pair=["History", "course"])
     next(b for b in at.button if b.label == "Read the 2 triplets").click().run()
     assert "Triplet 1 of 2" in words_of(at)
     assert "**History** against **course**" in words_of(at)
-    at = open_page("triplets", set=SET, run=str(run.id), pair=["", "History"])
+    at = open_page("triplets", set=SET, split="test", pair=["", "History"])
     assert "Triplet 1 of 2" in words_of(at)
 
 
@@ -207,7 +203,7 @@ def test_words_are_read_by_a_network(filled_store: Store, nets: list[object], op
     table = next(d.value for d in at.dataframe if "Word" in d.value.columns)
     assert table.groupby("Sentence")["Attention"].sum().tolist() == pytest.approx([1, 1, 1], abs=1e-2)
     with filled_store.reading() as r:
-        card = r.triplets.page(r.triplets.by_name(SET).id)[0]
+        card = r.triplets.cards(r.triplets.ids(r.triplets.by_name(SET).id))[0]
     found = read_triplet(nets[0], (card.pivot, card.positive, card.negative))  # type: ignore[arg-type]
     assert table["Change"].tolist() == pytest.approx(np.concatenate([s.changes for s in found.sentences]), abs=1e-3)
 

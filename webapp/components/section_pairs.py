@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -13,10 +14,10 @@ from core.records import TripletSetRecord
 from core.sheets.writing import csv_text
 from core.types import Estimate, Ids
 from webapp import triplet_queries
-from webapp.components import narrowing, triplet_margins, triplet_sets
+from webapp.components import triplet_doors, triplet_margins, triplet_sets
 from webapp.components.choose import by_name
-from webapp.components.narrowing import Narrowing, heading
 from webapp.components.text import count, interval, plain, shorten
+from webapp.components.triplet_doors import PAIR, heading
 from webapp.figures import IntervalRow, interval_figure
 from webapp.palette import tones
 from webapp.triplet_figures import WRONG, heat_figure
@@ -51,7 +52,7 @@ def show(sets: Sequence[TripletSetRecord]) -> None:
         return
     rows = kept[np.argsort(_sorting(pairs, kept, order), kind="stable")]
     _pairs(evaluation, view, rows, len(kept))
-    _grid(pairs, kept)
+    _grid(evaluation, pairs, kept)
 
 
 def _controls(pairs: SectionPairs) -> tuple[int, int, str]:
@@ -130,7 +131,7 @@ def _table(evaluation: Evaluation, pairs: SectionPairs, listed: Ids, estimates: 
         cells = st.session_state[key]["selection"]["cells"]
         if cells:
             pair = pairs.names[int(listed[cells[0][0]])]
-            narrowing.put_into_address(Narrowing(evaluation, pair=pair))
+            st.query_params[PAIR] = list(pair)
 
     st.dataframe(
         frame,
@@ -149,18 +150,24 @@ def _table(evaluation: Evaluation, pairs: SectionPairs, listed: Ids, estimates: 
 
 def _chosen_pair(evaluation: Evaluation, view: PairView) -> None:
     """What was clicked, and its triplets."""
-    picked = narrowing.from_address([evaluation])
-    row = view.pairs.find(picked.pair) if picked is not None and picked.pair is not None else None
-    if picked is None or row is None:
+    asked = st.query_params.get_all(PAIR)
+    row = view.pairs.find(asked) if len(asked) == 2 else None
+    if row is None:
         return
     margins = view.margins[view.pairs.triplets(row)]
     names = " × ".join(f"**{plain(heading(title))}**" for title in view.pairs.names[row])
     with st.container(horizontal=True, vertical_alignment="center"):
         st.markdown(names)
-        all_of = Narrowing(evaluation, pair=picked.pair)
-        narrowing.read(all_of, f"Read the {count(len(margins), 'triplet')}", len(margins), primary=True)
+        wanted = _asked(evaluation, (asked[0], asked[1]))
+        all_of = f"Read the {count(len(margins), 'triplet')}"
+        triplet_doors.door(all_of, len(margins), key="pair", primary=True, **wanted)
         wrong = int((margins < 0).sum())
-        narrowing.read(Narrowing(evaluation, high=0.0, pair=picked.pair), f"Read the {wrong:,} wrong", wrong)
+        triplet_doors.door(f"Read the {wrong:,} wrong", wrong, key="pair-wrong", to=0.0, **wanted)
+
+
+def _asked(evaluation: Evaluation, pair: tuple[str, str]) -> dict[str, Any]:
+    """The triplets of a pair, the most wrong first."""
+    return {"pair": pair, "split": evaluation.split.value, "by": evaluation.judge, "sort": "wrong"}
 
 
 def _line(pairs: SectionPairs, row: int, found: Estimate) -> IntervalRow:
@@ -174,7 +181,7 @@ def _ends(found: Estimate) -> tuple[float | None, float | None]:
     return (found.low, found.high) if found.n > 1 else (None, None)
 
 
-def _grid(pairs: SectionPairs, kept: Ids) -> None:
+def _grid(evaluation: Evaluation, pairs: SectionPairs, kept: Ids) -> None:
     """Accuracy between the titles that occur most; nothing where hardly any two of them stand in the same articles."""
     titles: list[str] = []
     for row in kept.tolist():  # the most frequent pairs first, so that few places of the grid stay empty
@@ -190,11 +197,20 @@ def _grid(pairs: SectionPairs, kept: Ids) -> None:
     if np.count_nonzero(np.tril(counts, -1)) < len(titles):
         return
     st.subheader("Between titles of the most frequent pairs", anchor=False)
-    figure = heat_figure([heading(title) for title in titles], accuracy, counts, tones(st.context.theme.type))
-    st.plotly_chart(figure, key="pair-grid", config={"displayModeBar": False})
+    theme = st.context.theme.type
+    key = f"pair-grid-{evaluation.run.id}-{theme}"
+
+    def read() -> None:
+        points = (st.session_state[key].get("selection") or {}).get("points") or []
+        if points:
+            row, column = divmod(int(points[0]["customdata"]), len(titles))
+            triplet_doors.ask(**_asked(evaluation, (titles[row], titles[column])))
+
+    figure = heat_figure([heading(title) for title in titles], accuracy, counts, tones(theme))
+    st.plotly_chart(figure, key=key, on_select=read, selection_mode="points", config={"displayModeBar": False})
     st.caption(
-        "Empty: fewer triplets than asked for, or none, because the two sections do not stand side by side. .50 is "
-        "chance. The same numbers stand in the table above."
+        "Click a square to read its triplets, the most wrong first. Empty: fewer triplets than asked for, or none, "
+        "because the two sections do not stand side by side. .50 is chance. The same numbers stand in the table above."
     )
 
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -12,13 +12,14 @@ import streamlit as st
 from core.evaluation.intervals import paired_difference
 from core.evaluation.margins import MarginHistogram, margin_histogram
 from core.evaluation.triplet_accuracy import correctness
+from core.evaluation.who_is_right import Who
 from core.records import TripletSetRecord
 from core.types import Estimate
 from webapp import triplet_queries
-from webapp.components import narrowing, triplet_sets
+from webapp.components import triplet_doors, triplet_sets
 from webapp.components.choose import COUNTED, by_name, nothing
-from webapp.components.narrowing import Narrowing
-from webapp.components.text import count, plain, score, signed
+from webapp.components.text import count, plain, score, shorten, signed
+from webapp.components.triplet_filter import margin_range
 from webapp.palette import tones
 from webapp.triplet_figures import Panel, margins_figure
 from webapp.triplet_queries import Evaluation
@@ -42,7 +43,8 @@ def show(sets: Sequence[TripletSetRecord]) -> None:
     """Histogram, what it says in numbers, and ways to the triplets behind it."""
     left, middle, right = st.columns(3)
     with left:
-        found = triplet_queries.evaluations(triplet_sets.choose(sets))
+        chosen = triplet_sets.choose(sets)
+    found = triplet_queries.evaluations(chosen)
     if not found:
         none_yet()
         return
@@ -55,9 +57,9 @@ def show(sets: Sequence[TripletSetRecord]) -> None:
     _chart(panels, shown)
     for panel in panels:
         st.caption(_in_words(panel, first))
-    _doors(first, panels[0].histogram)
+    _doors(shown, panels[0].histogram)
     if second is not None:
-        _beside(first, second)
+        _beside(first, second, chosen)
     with st.expander("The numbers behind the chart", icon=":material/table:"):
         for panel in panels:
             st.markdown(f"**{plain(panel.name)}**")
@@ -81,7 +83,7 @@ def _chart(panels: Sequence[Panel], shown: Sequence[Evaluation]) -> None:
             panel, place = points[0].get("curve_number", 0), points[0]["customdata"]
             edges = panels[panel].histogram.edges
             place = int(place[0] if isinstance(place, list) else place)
-            narrowing.put_into_address(Narrowing(shown[panel], float(edges[place]), float(edges[place + 1])))
+            _pick(shown[panel], float(edges[place]), float(edges[place + 1]))
 
     st.plotly_chart(
         margins_figure(panels, tones(theme)),
@@ -103,22 +105,48 @@ def _in_words(panel: Panel, first: Evaluation) -> str:
     )
 
 
-def _doors(first: Evaluation, found: MarginHistogram) -> None:
-    picked = narrowing.from_address([first])
+_PICKED = ("bar_of", "bar_from", "bar_to")
+"""Names in the address of the bar that was clicked last."""
+
+
+def _pick(evaluation: Evaluation, low: float, high: float) -> None:
+    st.query_params.update(dict(zip(_PICKED, (evaluation.name, f"{low:g}", f"{high:g}"), strict=True)))
+
+
+def _picked(shown: Sequence[Evaluation]) -> tuple[Evaluation, float, float] | None:
+    """The bar that was clicked last, where it belongs to one of the charts."""
+    of, low, high = (st.query_params.get(name, "") for name in _PICKED)
+    found = next((e for e in shown if e.name == of), None)
+    try:
+        return None if found is None else (found, float(low), float(high))
+    except ValueError:
+        return None
+
+
+def _doors(shown: Sequence[Evaluation], found: MarginHistogram) -> None:
+    """To the wrong triplets of the first model, and to those of the bar that was clicked."""
     with st.container(horizontal=True, vertical_alignment="center"):
-        wrong = Narrowing(first, high=0.0)
-        narrowing.read(wrong, f"Read the {count(found.wrong, 'wrong one')}", found.wrong)
-        if picked is not None and math.isfinite(picked.low):
-            _, margins = triplet_queries.margins(first)
-            n = int(((margins >= picked.low) & (margins < picked.high)).sum())
-            narrowing.read(picked, f"Read the {n:,} {picked.range}", n, primary=True)
-        else:
+        wrong = f"Read the {count(found.wrong, 'wrong one')}"
+        triplet_doors.door(wrong, found.wrong, key="wrong", to=0.0, **_asked(shown[0]))
+        bar = _picked(shown)
+        if bar is None:
             st.caption("Or click a bar to read the triplets in it.")
+            return
+        evaluation, low, high = bar
+        _, margins = triplet_queries.margins(evaluation)
+        n = int(((margins >= low) & (margins < high)).sum())
+        whose = f" of {shorten(evaluation.name, 24)}" if len(shown) > 1 else ""
+        label = f"Read the {n:,} {margin_range(low, high)}{plain(whose)}"
+        triplet_doors.door(label, n, key="bar", primary=True, **_asked(evaluation), **{"from": low, "to": high})
 
 
-def _beside(first: Evaluation, second: Evaluation) -> None:
+def _asked(evaluation: Evaluation) -> dict[str, Any]:
+    return {"split": evaluation.split.value, "by": evaluation.judge, "sort": "wrong"}
+
+
+def _beside(first: Evaluation, second: Evaluation, chosen: TripletSetRecord) -> None:
     """Who is right where the other is wrong, and the difference of the two over articles."""
-    a, b, articles = triplet_queries.on_same_triplets(first, second)
+    a, b, articles = triplet_queries.on_same_triplets(first, second, chosen)
     right_a, right_b = correctness(a), correctness(b)
     gap = _difference(first.run.id, second.run.id, right_a, right_b, articles)
     frame = pd.DataFrame(
@@ -130,6 +158,12 @@ def _beside(first: Evaluation, second: Evaluation) -> None:
     )
     left, right = st.columns([3, 2], vertical_alignment="center")
     left.dataframe(frame, hide_index=True, column_config={name: COUNTED for name in frame.columns[1:]})
+    with left.container(horizontal=True):
+        for ahead, behind, margins in ((first, second, (a, b)), (second, first, (b, a))):
+            n = int(((margins[0] > 0) & (margins[1] < 0)).sum())
+            label = f"Read the {n:,} that only {plain(shorten(ahead.name, 24))} gets right"
+            asked: dict[str, Any] = {"split": first.split.value, "ahead": ahead.judge, "behind": behind.judge}
+            triplet_doors.door(label, n, key=f"only-{ahead.run.id}", who=Who.AGAINST.value, **asked)
     right.markdown(
         f"On {count(len(a), 'common triplet')} **{plain(first.name)}** is right in {score(float(right_a.mean()))}, "
         f"**{plain(second.name)}** in {score(float(right_b.mean()))}: a difference of {_signed(gap.value)} "

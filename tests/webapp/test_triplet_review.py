@@ -1,0 +1,189 @@
+"""Triplets: what is asked for, verdicts by key, and the file of all of it."""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import io
+import json
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+import sqlalchemy as sa
+from streamlit.testing.v1 import AppTest
+
+from core.evaluation.who_is_right import Who
+from core.records import TripletRows, TripletSetRecord, Verdict
+from core.types import Split
+from db.store import Store
+from tests.webapp.filled import MODEL, SET
+from tests.webapp.test_pages import words_of
+from tests.webapp.test_triplet_science import add_evaluation
+from webapp import triplet_choice, triplet_queries
+from webapp.components import triplet_export
+from webapp.components.triplet_export import Export
+from webapp.triplet_choice import Judged, Wanted
+from webapp.triplet_queries import Judge
+
+Open = Callable[..., AppTest]
+TEST = Split.TEST
+
+
+def judged(store: Store) -> tuple[TripletSetRecord, list[Judge]]:
+    with store.reading() as r:
+        chosen = r.triplets.by_name(SET)
+    return chosen, triplet_queries.judges(triplet_queries.evaluations(chosen))
+
+
+def press(at: AppTest, label: str) -> AppTest:
+    return next(b for b in at.button if b.label == label).click().run()
+
+
+def verdicts(store: Store) -> list[tuple[str, Verdict | None, str]]:
+    with store.reading() as r:
+        return [(x.person, x.verdict, x.note) for x in r.reviews.list(r.triplets.by_name(SET).id)]
+
+
+def test_every_part_of_the_filter_is_what_the_cards_say(filled_store: Store) -> None:
+    add_evaluation(filled_store, "second", [-1.0, 1.0, 1.0, -1.0])
+    chosen, judges = judged(filled_store)
+    every = triplet_queries.cards(chosen, triplet_queries.ids(chosen, None))
+    margins = {j.name: dict(zip([c.id for c in every], triplet_queries.margins_at(j, np.array([c.id for c in every])),
+                                strict=True)) for j in judges}  # fmt: skip
+    first, second = margins[MODEL], margins["second"]
+    asked = {
+        Wanted(): lambda c: True,
+        Wanted(split=TEST): lambda c: c.split is TEST,
+        Wanted(words="PARAGRAPH 1 sentence 1"): lambda c: "paragraph 1 sentence 1" in c.pivot + c.positive + c.negative,
+        Wanted(article="anub"): lambda c: "anub" in c.article,
+        Wanted(article="Nile"): lambda c: False,
+        Wanted(section="cours"): lambda c: c.pivot_section == "Course",
+        Wanted(section="(no", other="hist"): lambda c: (c.pivot_section, c.negative_section) == ("", "History"),
+        Wanted(pair=("history", "COURSE")): lambda c: {c.pivot_section, c.negative_section} == {"Course", "History"},
+        Wanted(who=Who.ALL): lambda c: first[c.id] > 0 and second[c.id] > 0,
+        Wanted(who=Who.NONE): lambda c: c.split is TEST and not (first[c.id] > 0 or second[c.id] > 0),
+        Wanted(who=Who.AGAINST, ahead=MODEL, behind="second"): lambda c: first[c.id] > 0 > second[c.id],
+        Wanted(who=Who.AGAINST, ahead=MODEL, behind="gone"): lambda c: False,
+        Wanted(judge=MODEL, low=-0.25, high=0.5): lambda c: -0.25 <= first[c.id] < 0.5,
+        Wanted(judge="gone", high=0.0): lambda c: True,
+    }  # fmt: skip
+    for wanted, holds in asked.items():
+        found = triplet_choice.ids(chosen, wanted, judges).tolist()
+        assert found == [c.id for c in every if holds(c)], wanted
+
+
+@pytest.mark.parametrize(("order", "margins"), [("wrong", [-0.25, 0, 0.5, 1]), ("right", [1, 0.5, 0, -0.25]),
+                                                ("close", [0, -0.25, 0.5, 1])])  # fmt: skip
+def test_orders_by_margin(filled_store: Store, order: str, margins: list[float]) -> None:
+    chosen, judges = judged(filled_store)
+    found = triplet_choice.ids(chosen, Wanted(judge=MODEL, order=order), judges)
+    assert triplet_queries.margins_at(judges[0], found).tolist() == margins
+
+
+def test_a_verdict_is_stored_and_the_next_triplet_comes(filled_store: Store, open_page: Open) -> None:
+    at = open_page("triplets", set=SET, split="test")
+    keys = {b.label: b.proto.shortcut.lower() for b in at.button if b.proto.shortcut}
+    assert keys == {"Previous": "k", "Next": "j", "Good": "g", "Bad": "b", "Ambiguous": "a", "Undo": "u"}
+    assert "**0 of 4** in this filter reviewed" in words_of(at)
+    at.text_input(key="person").input("Ada").run()
+    press(press(at, "Bad"), "Good")
+    assert "Triplet 3 of 4" in words_of(at) and "**2 of 4**" in words_of(at)
+    assert verdicts(filled_store) == [("Ada", Verdict.BAD, ""), ("Ada", Verdict.GOOD, "")]
+    press(press(at, "Previous"), "Previous")
+    assert "Ada · bad · just now" in words_of(at)
+    press(at, "Undo")  # the good one, which is looked at again
+    assert "Triplet 2 of 4" in words_of(at) and verdicts(filled_store) == [("Ada", Verdict.BAD, "")]
+    fresh = open_page("triplets", set=SET, split="test")
+    assert "**1 of 4** in this filter reviewed" in words_of(fresh)
+
+
+def test_a_note_goes_with_the_verdict_and_can_be_changed(filled_store: Store, open_page: Open) -> None:
+    at = open_page("triplets", set=SET, split="test")
+    note = next(t for t in at.text_input if t.label == "Note")
+    note.input("both are *dates*").run()
+    assert verdicts(filled_store) == []
+    press(press(at, "Ambiguous"), "Previous")
+    assert "both are \\*dates\\*" in words_of(at)
+    next(t for t in at.text_input if t.label == "Note").input("one is").run()
+    assert verdicts(filled_store) == [("", Verdict.AMBIGUOUS, "one is")]
+
+
+def test_reviews_narrow_the_view(filled_store: Store, open_page: Open) -> None:
+    chosen, _ = judged(filled_store)
+    with filled_store.writing() as w:
+        ids = [int(i) for i in w.triplets.ids(chosen.id, TEST)]
+        w.reviews.add(chosen.id, ids[0], "Ada", Verdict.BAD)
+        w.reviews.add(chosen.id, ids[1], "Bob", Verdict.GOOD)
+    reviews, found = triplet_queries.reviews(chosen), np.array(ids)
+    assert triplet_choice.with_reviews(found, reviews, Judged()).tolist() == ids
+    assert triplet_choice.with_reviews(found, reviews, Judged("reviewed")).tolist() == ids[:2]
+    assert triplet_choice.with_reviews(found, reviews, Judged("unreviewed", "Ada")).tolist() == ids[1:]
+    assert triplet_choice.with_reviews(found, reviews, Judged("bad")).tolist() == ids[:1]
+    assert triplet_choice.with_reviews(found, reviews, Judged("bad", "Bob")).tolist() == []
+    at = open_page("triplets", set=SET, split="test", reviewed="not yet")
+    assert "Triplet 1 of 2" in words_of(at) and "Only not yet reviewed" in words_of(at)
+    press(press(at, "Good"), "Good")
+    assert "Nothing is left here" in words_of(at)
+    at = open_page("triplets", set=SET, split="test", reviewed="good", reviewer="Bob", triplet=str(ids[1]))
+    assert "Triplet 1 of 1" in words_of(at) and "called good by Bob" in words_of(at)
+
+
+def test_a_verdict_that_cannot_be_stored_is_told(filled_store: Store, open_page: Open) -> None:
+    at = open_page("triplets", set=SET, split="test")
+    with filled_store.writing() as w:
+        w.triplets.connection.execute(sa.text("DELETE FROM triplet"))
+    press(at, "Bad")
+    assert "This was not stored" in words_of(at) and verdicts(filled_store) == []
+
+
+def test_the_address_names_the_triplet(filled_store: Store, open_page: Open) -> None:
+    at = open_page("triplets", set=SET, split="test")
+    press(at, "Next")
+    (place,) = at.query_params["triplet"]
+    again = open_page("triplets", set=SET, split="test", triplet=place)
+    assert "Triplet 2 of 4" in words_of(again)
+
+
+@pytest.mark.parametrize("packed", [False, True])
+def test_what_is_in_view_leaves_as_a_file(filled_store: Store, packed: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(triplet_export, "PACKED_FROM", 3 if packed else 100)
+    chosen, judges = judged(filled_store)
+    with filled_store.writing() as w:
+        ids = [int(i) for i in w.triplets.ids(chosen.id)]
+        w.reviews.add(chosen.id, ids[-1], "=Ada", Verdict.BAD, "why")
+        w.reviews.add(chosen.id, ids[-1], "", Verdict.GOOD)
+    export = Export(chosen, judges, None, np.array(ids)[::-1])
+    text, lines = (gzip.decompress(x) if packed else x for x in (export.csv(), export.jsonl()))
+    rows = list(csv.DictReader(io.StringIO(text.decode("utf-8"))))
+    objects = [json.loads(line) for line in lines.decode("utf-8").splitlines()]
+    assert [row["Split"] for row in rows] == [o["Split"] for o in objects] == ["test"] * 4 + ["train"] * 4
+    assert [row[f"margin of {MODEL}"] for row in rows] == ["1.0", "0.0", "-0.25", "0.5", "", "", "", ""]
+    assert [o[f"{MODEL} is"] for o in objects] == ["right", "undecided", "wrong", "right", None, None, None, None]
+    cards = triplet_queries.cards(chosen, np.array(ids)[::-1])
+    for row, o, card in zip(rows, objects, cards, strict=True):
+        said = card.pivot, card.positive, card.negative, card.article, card.pivot_section, card.negative_section
+        assert tuple(row.values())[:6] == tuple(o.values())[:6] == said
+    assert rows[0]["Verdicts"] == "'=Ada: bad (why); me: good" and rows[1]["Verdicts"] == ""
+    assert [(v["person"], v["verdict"], v["note"]) for v in objects[0]["Verdicts"]] == [
+        ("=Ada", "bad", "why"), ("", "good", "")
+    ]  # fmt: skip
+
+
+def test_a_step_asks_the_store_few_questions(filled_store: Store, open_page: Open) -> None:
+    """The next triplet costs the same number of statements in a set of any size, and none reads through the set."""
+    chosen, _ = judged(filled_store)
+    with filled_store.writing() as w:
+        some = w.triplets.rows(chosen.id, TEST)
+        many = TripletRows(*(np.resize(getattr(some, name), 3_000) for name in TripletRows.__slots__))
+        w.triplets.add(chosen.id, TEST, many)
+    at = open_page("triplets", set=SET, split="test")
+    assert "Triplet 1 of 3,004" in words_of(at)
+    said: list[str] = []
+    engine = triplet_queries.queries.store()._engine
+    sa.event.listen(engine, "before_cursor_execute", lambda *a: said.append(a[2]))
+    press(at, "Next")
+    assert "Triplet 2 of 3,004" in words_of(at)
+    asked = [s for s in said if s.startswith("SELECT")]
+    assert len(asked) <= 12
+    assert not [s for s in asked if "FROM triplet " in s and "triplet.id IN" not in s]
