@@ -98,7 +98,7 @@ def run_name(run: RunRecord, model: ModelRecord | None) -> str:
     """Model and clusterer, with the seed where it is not the usual one."""
     how = clusterer_title(run.clusterer) if run.clusterer else run.kind.capitalize()
     seed = f", seed {run.seed}" if run.seed else ""
-    return f"{model.name if model else NO_VECTORS} · {how}{seed}"
+    return f"{model.name} · {how}{seed}" if model else f"{how}{seed}"
 
 
 def partition_name(run: RunRecord, model: ModelRecord | None, benchmark: BenchmarkRecord | None) -> str:

@@ -182,8 +182,8 @@ def compare_all(
 def corrected_together(families: Sequence[Family]) -> list[Family]:
     """The same families as one: Holm over the comparisons of all of them."""
     corrected = np.array(holm(np.concatenate([np.empty(0), *(family.ps for family in families)])))
-    ends = np.cumsum([len(family.ps) for family in families])[:-1]
-    return [replace(f, corrected=part) for f, part in zip(families, np.split(corrected, ends), strict=True)]
+    ends = np.cumsum([len(family.ps) for family in families])
+    return [replace(f, corrected=corrected[end - len(f.ps) : end]) for f, end in zip(families, ends, strict=True)]
 
 
 def _estimates(means: Floats, draws: Floats, n: int) -> list[Estimate]:

@@ -20,7 +20,6 @@ VIEWS = {
     "corpora": ("Read", "All corpora", "Import"),
     "triplets": ("Look", "Margins", "Sections confused", "All sets", "Build a set"),
     "train": ("New model", "Models"),
-    "compare": ("Clustering", "Triplet accuracy", "Build a benchmark"),
 }
 EVERY_VIEW = [(page, view) for page in PAGES for view in VIEWS.get(page, ("",))]
 Open = Callable[..., AppTest]

@@ -14,10 +14,11 @@ from core.records import BenchmarkRecord, CorpusRecord, ModelRecord
 from core.scb import ScbRules
 from webapp import queries
 from webapp.components import facts
-from webapp.components.comparing import clusterer_title
 from webapp.components.jobs import submit
+from webapp.components.pinning import pinned
 from webapp.components.text import count, plain, words
 from webapp.forms import checked, config_fields
+from webapp.partition_queries import clusterer_title
 
 
 def missing(benchmark: BenchmarkRecord) -> None:
@@ -81,8 +82,10 @@ def _beside(table: Mapping[str, Any]) -> pd.DataFrame:
     return pd.DataFrame({"Count": [words(row) for row in rows], **columns})
 
 
-def build(corpus: CorpusRecord) -> None:
+def build(corpora: Sequence[CorpusRecord]) -> None:
     """The form for a new benchmark."""
+    by_name = {c.name: c for c in corpora}
+    corpus = by_name[pinned("Corpus", list(by_name), "of")]
     with st.form(f"benchmark-{corpus.id}"):
         left, middle, right = st.columns([2, 1, 2])
         name = left.text_input("Name of the benchmark", value=f"{corpus.name} sections")

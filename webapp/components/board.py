@@ -10,9 +10,9 @@ import streamlit as st
 
 from core.records import BenchmarkRecord, CorpusRecord, JobRecord, ModelRecord
 from jobs import demo
-from webapp import queries
+from webapp import compare_queries, queries
 from webapp.components.choose import COUNTED
-from webapp.components.comparing import HEADLINE, rows, with_half_width
+from webapp.components.comparing import HEADLINE, with_half_width
 from webapp.components.jobs import badge
 from webapp.components.text import ago, count, plain, shorten
 from webapp.components.training import method_title
@@ -112,16 +112,18 @@ def totals(
 def results(benchmarks: Sequence[BenchmarkRecord]) -> None:
     """The best rows of the newest benchmark that has been run."""
     for benchmark in sorted(benchmarks, key=lambda b: b.created, reverse=True):
-        found = [row for row in rows(benchmark) if HEADLINE in row.scores]
+        methods = compare_queries.methods(benchmark)
+        scores = compare_queries.means(methods, [HEADLINE])
+        found = [(m, row[HEADLINE]) for m, row in zip(methods, scores, strict=True) if HEADLINE in row]
         if found:
-            best = sorted(found, key=lambda row: row.scores[HEADLINE].value, reverse=True)[:_NEWEST]
+            best = sorted(found, key=lambda row: row[1].value, reverse=True)[:_NEWEST]
             st.markdown(f"**Best on {plain(benchmark.name)}**")
             st.dataframe(
                 pd.DataFrame(
                     {
-                        "Model": [row.model for row in best],
-                        "Clusterer": [row.clusterer for row in best],
-                        "AMI": [with_half_width(row.scores[HEADLINE]) for row in best],
+                        "Model": [method.model for method, _ in best],
+                        "Clusterer": [method.clusterer for method, _ in best],
+                        "AMI": [with_half_width(score) for _, score in best],
                     }
                 ),
                 hide_index=True,

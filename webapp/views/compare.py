@@ -1,41 +1,47 @@
 """Compare: choose a method by numbers that say how sure they are."""
 
-import streamlit as st
 
 from webapp import queries
-from webapp.components import benchmarking, comparing
-from webapp.components.choose import by_name, corpus, nothing, title
+from webapp.components import accuracy, benchmarking, comparing, hardness, pairing, partition_pair
+from webapp.components.choose import by_name, nothing, title
 from webapp.components.jobs import watch
+from webapp.components.pinning import pinned_tabs
+from webapp.components.saved_views import saved_views
 
 title(
     "Compare",
     "A good method puts the sentences of one section into one cluster, in articles it has never seen.",
 )
 watch(["build-benchmark", "embed", "cluster", "evaluate-triplets"])
-clustering, accuracy, make = st.tabs(
-    ["Clustering", "Triplet accuracy", "Build a benchmark"], key="view", bind="query-params", on_change="rerun"
-)
-if clustering.open:
-    with clustering:
-        found = queries.benchmarks()
-        if found:
-            chosen = by_name("Benchmark", found, "benchmark", lambda b: b.name)
-            comparing.clustering(chosen)
-            benchmarking.missing(chosen)
-            benchmarking.about(chosen)
+CLUSTERING, HARD, TRIPLETS, BUILD = "Clustering", "Hard articles", "Triplet accuracy", "Build a benchmark"
+PAIR, ARTICLE = comparing.PAIR_VIEW, pairing.ARTICLE_VIEW
+tabs = pinned_tabs([CLUSTERING, PAIR, HARD, ARTICLE, TRIPLETS, BUILD], "tab")
+view = next(name for name, tab in tabs.items() if tab.open)
+with tabs[view]:
+    corpora = queries.corpora()
+    if view in (CLUSTERING, PAIR, HARD):
+        if queries.benchmarks():
+            benchmark, scope = comparing.choose_scope()
+            if view == CLUSTERING:
+                comparing.clustering(scope)
+                benchmarking.missing(benchmark)
+                benchmarking.about(benchmark)
+            elif (pair := pairing.choose_pair(scope)) is not None:
+                (pairing.show if view == PAIR else hardness.show)(pair)
         else:
             nothing(
                 "No benchmark yet.", "Open the tab “Build a benchmark”: it takes the sections of articles as truth."
             )
-if accuracy.open:
-    with accuracy:
-        sets = queries.triplet_sets()
+    elif view == TRIPLETS:
+        sets = sorted(queries.triplet_sets(), key=lambda s: not queries.triplet_runs(s.id))  # evaluated ones first
         if sets:
-            comparing.triplet_accuracy(by_name("Triplet set", sets, "set", lambda s: s.name))
+            accuracy.show(by_name("Triplet set", sets, "set", lambda s: s.name))
         else:
             nothing("No triplets yet.", "Build a set first.", "triplets", "Triplets")
-if make.open:
-    with make:
-        source = corpus()
-        if source is not None:
-            benchmarking.build(source)
+    elif not corpora:
+        nothing("No corpus yet.", "Import texts with sections first.", "corpora", "Import a corpus")
+    elif view == ARTICLE:
+        partition_pair.choose_and_show(corpora)
+    else:
+        benchmarking.build(corpora)
+saved_views("compare")

@@ -86,6 +86,7 @@ def test_families_of_several_benchmarks_are_corrected_as_one() -> None:
     together = corrected_together(alone)
     assert np.concatenate([f.ps for f in together]) == pytest.approx(np.concatenate([f.ps for f in alone]))
     assert all((t.corrected >= a.corrected).all() for t, a in zip(together, alone, strict=True))
+    assert corrected_together([]) == []
     assert min(t.corrected.min() for t in together) == pytest.approx(min(1, 6 * min(f.ps.min() for f in alone)))
 
 

@@ -1,0 +1,270 @@
+"""The Compare page: from the table to two methods, to one article, and out of the house."""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from core.evaluation.families import TESTS
+from core.records import BenchmarkItem, ScoreRecord
+from db.store import Store
+from tests.webapp.filled import CORPUS, HOSTILE, METRICS, MODEL, SET
+from webapp import compare_queries, comparison_text, partition_queries
+from webapp.components import comparing, partition_pair, pinning
+from webapp.palette import tones
+
+SEVERAL = "several rivers"
+FIRST, SECOND = "net · Iclust", f"{MODEL} · Iclust"
+TABS = ("Clustering", "Two methods", "Hard articles", "One article", "Triplet accuracy", "Build a benchmark")
+Open = Callable[..., AppTest]
+
+
+@pytest.fixture
+def compared(filled_store: Store) -> Store:
+    """A benchmark of three articles: a model with two seeds that is good, one that is not, and random labels."""
+    rng = np.random.default_rng(0)
+    with filled_store.writing() as w:
+        corpus = w.corpora.by_name(CORPUS)
+        texts = {a.id: w.corpora.sentences(a.id) for a in w.corpora.articles(corpus.id)}
+        items = [
+            BenchmarkItem(i, np.array([s.id for s in t]), np.array([s.section for s in t], np.int32))
+            for i, t in texts.items()
+        ]
+        benchmark = w.benchmarks.add(corpus.id, SEVERAL, {"min_sections": 5}, "b2", {"articles": 3}, items)
+        about = {"method": "triplets-sen", "config": {}, "corpus_id": corpus.id, "metrics": {}}
+        nets = [w.models.add(name=f"net seed {s}", seed=s, digest=f"n{s}", artifact=f"n{s}", **about) for s in (1, 2)]
+        owners = [(nets[0].id, 0.6), (nets[1].id, 0.7), (w.models.by_name(MODEL).id, 0.3), (None, 0.0)]
+        for place, (owner, level) in enumerate(owners):
+            values = level + 0.01 * np.arange(3)
+            of = [ScoreRecord(0, i, m, float(v)) for m in METRICS for i, v in zip(texts, values, strict=True)]
+            mean = [ScoreRecord(0, None, m, float(values.mean()), 0.0, 1.0, 3) for m in METRICS]
+            labels = {i: rng.integers(0, 3 + place, len(t)).astype(np.int32) for i, t in texts.items()}
+            w.runs.add(
+                kind="clustering",
+                digest=f"several{place}",
+                model_id=owner,
+                benchmark_id=benchmark.id,
+                clusterer="iclust" if owner else "random",
+                assignments=labels,
+                scores=[*of, *mean],
+            )
+    return filled_store
+
+
+def words_of(at: AppTest) -> str:
+    kinds = (at.markdown, at.caption, at.info, at.error, at.subheader, at.code)
+    return "\n".join(str(element.value) for kind in kinds for element in kind).replace("\\", "")
+
+
+@pytest.mark.parametrize("tab", TABS)
+def test_every_tab_stands_on_every_store(tab: str, compared: Store, open_page: Open) -> None:
+    at = open_page("compare", tab=tab, others=SEVERAL)  # beside the benchmark without scores of single articles
+    assert not at.exception and not at.error
+
+
+@pytest.mark.parametrize("tab", TABS)
+def test_an_empty_store_says_what_to_do(tab: str, sqlite_store: Store, open_page: Open) -> None:
+    at = open_page("compare", tab=tab)
+    assert not at.exception and not at.error
+    assert "No " in words_of(at)
+
+
+def test_seeds_are_averaged_and_places_are_ranges(compared: Store, open_page: Open) -> None:
+    at = open_page("compare", benchmark=SEVERAL)
+    table = at.dataframe[0].value
+    assert list(table["Model"]) == ["net", MODEL, "–"]
+    assert list(table["Seeds"]) == [2, 1, 1]
+    assert table["AMI"][0] == ".660 ±.010"
+    assert list(table["Place"]) == ["1–3"] * 3, "three articles can show nothing"
+    assert list(table["Group"]) == ["a"] * 3
+    spread = next(d.value for d in at.dataframe if "Standard deviation" in d.value)
+    assert list(spread.iloc[0]) == ["net · Iclust", 2, ".071", ".610, .710"]
+    for test in TESTS:
+        assert f"{test.title} over articles" in words_of(open_page("compare", benchmark=SEVERAL, test=test.id))
+
+
+def test_what_is_chosen_stands_in_the_address(compared: Store, open_page: Open) -> None:
+    at = open_page("compare", benchmark=SEVERAL, tab="Two methods", test="t")
+    asked = {name: at.query_params[name] for name in ("tab", "benchmark", "metric", "test", "first", "second", "sort")}
+    assert {name: value[0] if isinstance(value, list) else value for name, value in asked.items()} == {
+        "tab": "Two methods",
+        "benchmark": SEVERAL,
+        "metric": "ami",
+        "test": "t",
+        "first": FIRST,
+        "second": SECOND,
+        "sort": "first",
+    }
+    at.selectbox(key="pinned-second").set_value("Random labels").run()
+    assert at.query_params["second"] in ("Random labels", ["Random labels"])
+    assert "net · Iclust is better than Random labels: AMI +.650 [+.650, +.650]" in _flat(at)
+    at.selectbox(key="pinned-second").set_value(FIRST).run()
+    assert "does not differ from itself" in words_of(at)
+
+
+def _flat(at: AppTest) -> str:
+    return words_of(at).replace("**", "")
+
+
+def test_both_methods_article_by_article_and_over_slices(compared: Store, open_page: Open) -> None:
+    at = open_page("compare", benchmark=SEVERAL, tab="Two methods", sort="second")
+    table = at.dataframe[0].value
+    assert list(table.columns) == ["Article", "Difference", "First", "Second", "Sections", "Sentences", "Balance"]
+    assert table["Difference"].is_monotonic_increasing
+    assert list(table["Sections"]) == [6, 6, 6] and list(table["Sentences"]) == [24, 24, 24]
+    at = open_page("compare", benchmark=SEVERAL, tab="Hard articles")
+    assert [d.value.columns[0] for d in at.dataframe] == ["Sections", "Sentences", "Balance"]
+    assert list(at.dataframe[0].value["Difference"]) == [".350 [.350, .350]"]
+
+
+def test_an_article_is_read_in_two_ways(compared: Store, open_page: Open) -> None:
+    left, right = f"net seed 1 · Iclust on {SEVERAL}", "Sections"
+    at = open_page("compare", tab="One article", of=CORPUS, title=HOSTILE, left=left, right=right)
+    said = _flat(at)
+    assert f"{left} beside {right}: of 24 sentences" in said
+    moved = int(re.findall(r"and (\d+) moved", said)[0])
+    table = at.dataframe[0].value
+    assert len(table) == moved > 0
+    assert set(table["Sentence"].str.split().str[-4:].str.join(" ")) <= {"1 has some words.", "0 has some words."}
+    assert "3 clusters matched one-to-one" in said and "are 0 on the left and 3 on the right" in said
+    same = open_page("compare", tab="One article", of=CORPUS, title="Nile", left="Sections", right="Sections")
+    assert "of 24 sentences 24 stay and 0 moved" in _flat(same)
+
+
+def test_everything_that_divides_an_article_is_offered(compared: Store) -> None:
+    with compared.reading() as r:
+        corpus = r.corpora.by_name(CORPUS)
+        article = r.corpora.articles_by_title(corpus.id, "Danube")[0]
+    found = partition_queries.partitions(article, corpus.created)
+    assert [p.name for p in found][:3] == ["Sections", f"Random labels on {SEVERAL}", f"{MODEL} · Iclust on {SEVERAL}"]
+    assert {p.kind for p in found} == {"sections", "clustering"}
+    assert all(len(p.load().labels) == len(p.load().sentence_ids) == 24 for p in found)
+    assert found[0].load().names[1] == "Course"
+
+
+def test_matched_clusters_have_one_number_on_both_sides(compared: Store) -> None:
+    with compared.reading() as r:
+        sentences = r.corpora.sentences(1)
+    ids = np.array([s.id for s in sentences])
+    first, second = np.arange(24) // 8, (np.arange(24) // 8 + 1) % 3
+    second[0], second[23] = 3, -1
+    left = partition_queries.Division(ids, first, {0: "River"})
+    right = partition_queries.Division(ids[::-1], second[::-1])
+    found = partition_pair.meet(left, right, sentences, {s.section: str(s.section) for s in sentences})
+    assert found is not None
+    assert found.matching.moved.tolist() == [0, 23]
+    data = partition_pair.pair_data(found, (left, right), ("a", "b"), tones("light"), everything=False)
+    shown = [(g["left"] and g["left"]["name"], g["right"] and g["right"]["name"]) for g in data["groups"]]
+    assert shown == [
+        ("2 · River", "Cluster 2"),
+        ("Cluster 3", "Cluster 3"),
+        (None, "Cluster 4"),
+        (None, "Not assigned"),
+    ]
+    sides = [g[side] for g in data["groups"] for side in ("left", "right") if g[side]]
+    assert [s["moved"] for side in sides for s in side["sentences"]] == ["→ 4", "→ not assigned", "← 2", "← 3"]
+    rows = list(csv.DictReader(io.StringIO(partition_pair.export(found, left, right, ("a", "b")))))
+    assert [row["moved"] for row in rows] == ["1", *["0"] * 22, "1"]
+    assert partition_pair.meet(left, partition_queries.Division(ids[:0], first[:0]), sentences, {}) is None
+
+
+def test_a_comparison_leaves_as_csv_latex_and_a_paragraph(compared: Store, open_page: Open) -> None:
+    open_page("compare", benchmark=SEVERAL)
+    with compared.reading() as r:
+        benchmark = r.benchmarks.by_name(SEVERAL)
+    found = _comparison(benchmark)
+    rows = list(csv.DictReader(io.StringIO(comparison_text.as_csv(found, ["ami"]))))
+    assert [(row["model"], row["seeds"], row["group_ami"]) for row in rows] == [("net", "2", "a"), (MODEL, "1", "a"), (
+        partition_queries.NO_VECTORS, "1", "a")]  # fmt: skip
+    assert float(rows[0]["ami"]) == pytest.approx(0.66) and rows[0]["last_place_ami"] == "3"
+    pairs = list(csv.DictReader(io.StringIO(comparison_text.comparisons_csv(found))))
+    assert len(pairs) == 3 and float(pairs[0]["difference"]) == pytest.approx(0.35)
+    table = comparison_text.latex(found, ["ami"])
+    assert r"\textbf{.660} $\pm$ .010$^{\mathrm{a}}$" in table and table.count(r"\\") == 4
+    said = comparison_text.paragraph(found, ["ami"], {"Iclust": {"restarts": 10, "diagonal": True}})
+    for part in (
+        "3 articles",
+        "min sections 5",
+        "3 comparisons",
+        "Holm 1979",
+        "several seeds (up to 2)",
+        "restarts 10",
+    ):
+        assert part in said
+    assert comparison_text.tex(r"50 % & a_b \ ~") == r"50 \% \& a\_b \textbackslash{} \textasciitilde{}"
+
+
+def _comparison(benchmark: object) -> comparison_text.Comparison:
+    methods = compare_queries.methods(benchmark)  # type: ignore[arg-type]
+    means = compare_queries.means(methods, list(METRICS))
+    scope = comparing.scope_of((benchmark, []), methods, means, ["ami"], (comparing.METRICS.get("ami"), TESTS[0]))  # type: ignore[arg-type]
+    return scope.comparison
+
+
+def test_triplet_accuracy_is_tested_over_articles_and_over_triplets(compared: Store, open_page: Open) -> None:
+    with compared.writing() as w:
+        chosen = w.triplets.by_name(SET)
+        (old,) = w.runs.list(kind="triplets")
+        ids, margins = w.runs.margins(old.id, "test")
+        for name, sign in (("net seed 1", 1.0), ("net seed 2", -1.0)):
+            per_article = [ScoreRecord(0, i, "triplet accuracy", 0.5 + sign * 0.1 * i, n=4 * i) for i in (1, 2, 3)]
+            w.runs.add(
+                kind="triplets",
+                digest=name,
+                model_id=w.models.by_name(name).id,
+                triplet_set_id=chosen.id,
+                config={"split": "test"},
+                scores=[ScoreRecord(0, None, "triplet accuracy", 0.5 + sign * 0.2, 0.1, 0.9, 3), *per_article],
+                margins={"test": (ids, sign * np.abs(margins) - 0.01)},
+            )
+    at = open_page("compare", tab="Triplet accuracy", set=SET)
+    table = at.dataframe[0].value
+    assert list(table["Model"]) == [MODEL, "net seed 1", "net seed 2"]
+    assert list(table["Group"]) == ["", "a", "b"]
+    assert list(table["Place"]) == ["–", "1", "2"]
+    assert list(at.dataframe[1].value["Difference"]) == [".467 [.200, .600]"]
+    for test in ("wilcoxon", "mcnemar"):
+        at = open_page("compare", tab="Triplet accuracy", set=SET, **{"by-test": test})
+        assert not at.error and float(at.dataframe[1].value["p"][0]) >= 0.125
+
+
+def test_a_view_is_saved_opened_and_forgotten(compared: Store, open_page: Open) -> None:
+    at = open_page("compare", benchmark=SEVERAL, tab="Two methods")
+    at.text_input(key="view-name").set_value("who *wins*").run()
+    at.button(key="save-view").click().run()
+    with compared.reading() as r:
+        (view,) = r.views.list("compare")
+    assert (view.name, view.person) == ("who *wins*", "")
+    assert "tab=Two+methods" in view.query and "second=mean" in view.query
+    at.text_input(key="view-name").set_value("who *wins*").run()
+    at.button(key="save-view").click().run()
+    assert "who \\*wins\\*" in at.error[0].value
+    at = open_page("compare")
+    at.button(key=f"open-view-{view.id}").click().run()
+    assert at.query_params["tab"] in ("Two methods", ["Two methods"]) and not at.exception
+    at.button(key=f"forget-view-{view.id}").click().run()
+    with compared.reading() as r:
+        assert r.views.list() == []
+
+
+def test_what_is_pinned_is_bound_to_no_widget() -> None:
+    """Streamlit takes what a bound widget leaves behind out of the address, on whatever page it was."""
+    sources = [path.read_text(encoding="utf-8") for path in Path(pinning.__file__).parents[1].rglob("*.py")]
+    calls = [call for text in sources for call in re.findall(r"pinned(?:_segment|_some|_tabs)?\((.*?)\)\n", text, re.S)]
+    pinned = {"benchmark", "metric", "test", "first", "second", "tab", "models", "clusterers", "others", "of", "title"}
+    assert len(calls) > 10
+    bound = {
+        key
+        for text in sources
+        for key in re.findall(r'key="([a-z-]+)",[^()]*?bind="query-params"', text, re.S)
+        + re.findall(r'by_name\([^()]*?, "([a-z-]+)"', text, re.S)
+    }
+    assert {"view", "corpus", "set"} <= bound
+    assert not bound & pinned
