@@ -36,6 +36,9 @@ page = st.navigation(
             st.Page("views/themes.py", title="Themes", icon=":material/category:", url_path="themes"),
             st.Page("views/summaries.py", title="Summaries", icon=":material/short_text:", url_path="summaries"),
         ],
+        "People": [
+            st.Page("views/relabel.py", title="Relabel", icon=":material/edit_note:", url_path="relabel"),
+        ],
         "Machine": [st.Page("views/jobs.py", title="Jobs", icon=":material/work_history:", url_path="jobs")],
     }
 )

@@ -6,7 +6,7 @@ number is never used twice, and only the log knows which ones have been.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
@@ -50,11 +50,18 @@ class Operation:
     batch: Batch
 
 
-def assign(partition: Partition, ids: Ids, number: int, what: What = What.ASSIGN) -> Operation:
-    """Put sentences into a cluster; ``what`` may say that a suggestion was accepted."""
+def assign(partition: Partition, ids: Ids, number: int) -> Operation:
+    """Put sentences into a cluster."""
     cluster = partition.cluster(number)
     change = marked(partition, Field.CLUSTER, ids, number)
-    return Operation(what, f"{_sentences(change)} → {cluster.name}", _batch(change))
+    return Operation(What.ASSIGN, f"{_sentences(change)} → {cluster.name}", _batch(change))
+
+
+def accept(partition: Partition, wanted: Mapping[int, Ids], what: What = What.ACCEPT) -> Operation:
+    """Put sentences where a suggestion (or an adjudication) says: cluster number → sentence ids."""
+    moved = {number: marked(partition, Field.CLUSTER, ids, number) for number, ids in wanted.items()}
+    names = ", ".join(f"{_sentences(change)} → {partition.cluster(number).name}" for number, change in moved.items())
+    return Operation(what, names, _batch(*moved.values()))
 
 
 def unassign(partition: Partition, ids: Ids) -> Operation:

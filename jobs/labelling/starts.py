@@ -11,7 +11,7 @@ import numpy as np
 from core.errors import DataError
 from core.labelling.partition import COLOURS, UNASSIGNED, Cluster, Partition, start
 from core.labelling.records import LabellingRecord, NewLabelling
-from core.types import Ids, Sentence
+from core.types import Ids, Labels, Sentence
 from db.store import Store, Unit
 
 MOST_SENTENCES = 200_000
@@ -71,22 +71,19 @@ def from_sections(r: Unit, new: NewLabelling) -> tuple[Partition, Mapping[str, A
     return start([s.id for s in sentences], numbers, clusters(names)), {"from": "sections"}
 
 
-def from_clustering(run_id: int) -> Begin:
-    """The clusters of a run in one article, named by their words; its sentences are those that the run saw."""
+def from_labels(ids: Ids, labels: Labels, names: Mapping[int, str], origin: Mapping[str, Any]) -> Begin:
+    """(n,) sentences with the label of each, -1 for none; labels without a name are named by their words."""
 
     def how(r: Unit, new: NewLabelling) -> tuple[Partition, Mapping[str, Any]]:
-        run = r.runs.get(run_id)
-        if new.article_id is None or run.benchmark_id is None:
-            raise DataError("Clusters are made inside each article: choose one article.")
-        labels = r.runs.labels(run_id, new.article_id).get(new.article_id)
-        items = [i.sentence_ids for i in r.benchmarks.items(run.benchmark_id) if i.article_id == new.article_id]
-        if labels is None or not items:
-            raise DataError("That clustering does not hold this article. Choose another one.")
-        ids = items[0]
-        sentences = r.corpora.sentences_by_id(ids)
-        names = cluster_names([sentences[int(i)].text for i in ids], labels)
-        origin = {"from": "run", "run_id": run_id, "model_id": run.model_id}
-        return start(ids, np.where(labels < 0, UNASSIGNED, labels + 1), clusters(names)), origin
+        found = np.unique(labels[labels >= 0])
+        place = np.searchsorted(found, labels)
+        place[labels < 0] = UNASSIGNED
+        called = [names.get(int(label), "") for label in found]
+        if not all(called):
+            sentences = r.corpora.sentences_by_id(ids)
+            telling = cluster_names([sentences[int(i)].text for i in ids], place)
+            called = [given or word for given, word in zip(called, telling, strict=True)]
+        return start(ids, np.where(place < 0, UNASSIGNED, place + 1), clusters(called)), origin
 
     return how
 

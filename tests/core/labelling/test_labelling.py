@@ -53,7 +53,7 @@ def halves(partition: Partition, number: int, names: tuple[str, str], first: int
 
 intentions: st.SearchStrategy[Choose] = st.one_of(
     st.builds(lambda i, w: lambda p, n: op.assign(p, i, at(p, w)), some, place),
-    st.builds(lambda i, w: lambda p, n: op.assign(p, i, at(p, w), op.What.ACCEPT), some, place),
+    st.builds(lambda i, w: lambda p, n: op.accept(p, {at(p, w): i}), some, place),
     st.builds(lambda i: lambda p, n: op.unassign(p, i), some),
     st.builds(lambda i, t: lambda p, n: op.create(p, n, t, i), some, text),
     st.builds(lambda v, w: lambda p, n: op.merge(p, [at(p, x) for x in v], at(p, w)), st.lists(place), place),

@@ -1,0 +1,91 @@
+"""What a model makes of a labelling: which cluster a sentence is most like, and how clearly.
+
+A sentence is as like a cluster as its mean cosine to the cluster's other sentences. Its margin is that of the best
+cluster less that of the second best; the smallest margins are where a person's time is spent best (margin sampling,
+Scheffer, Decomain, Wrobel 2001).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from core.clusterers.inputs import unit_rows
+from core.labelling.partition import UNASSIGNED, Partition
+from core.types import Ids, Matrix
+
+Floats = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class Suggestions:
+    """For n sentences; row i of every array is one of them."""
+
+    best: Ids
+    """Number of the cluster each is most like; :data:`UNASSIGNED` where there is no cluster to be like."""
+    margin: Floats
+    """Best less second best likeness, ≥ 0; infinite where there are fewer than two clusters."""
+    pull: Floats
+    """Likeness to the best cluster less that to the own one: above 0 the model disagrees; 0 for unassigned ones."""
+
+    def queue(self, partition: Partition) -> Ids:
+        """Sentence ids, the least clear first; those marked uncertain come before all."""
+        order = np.lexsort((partition.ids, self.margin, ~partition.uncertain))
+        found: Ids = partition.ids[order]
+        return found
+
+    def against(self, partition: Partition) -> Ids:
+        """Ids of the assigned sentences that the model would put elsewhere, the clearest disagreement first."""
+        differ = (self.best != partition.numbers) & (partition.numbers != UNASSIGNED) & (self.best != UNASSIGNED)
+        rows = np.flatnonzero(differ)
+        found: Ids = partition.ids[rows[np.argsort(-self.pull[rows], kind="stable")]]
+        return found
+
+
+def suggest(partition: Partition, x: Matrix) -> Suggestions:
+    """Likeness of every sentence to every cluster, from (n, dim) vectors in the order of the partition's ids."""
+    numbers = np.array(sorted(partition.clusters), dtype=np.int64)
+    n, likeness = len(partition.ids), affinities(partition, x)
+    if not len(numbers) or not np.isfinite(likeness).any():
+        return Suggestions(np.full(n, UNASSIGNED, dtype=np.int64), np.full(n, np.inf), np.zeros(n))
+    order = np.argsort(-likeness, axis=1, kind="stable")
+    best = likeness[np.arange(n), order[:, 0]]
+    second = likeness[np.arange(n), order[:, 1]] if len(numbers) > 1 else np.full(n, -np.inf)
+    margin = np.where(np.isfinite(second), best - np.where(np.isfinite(second), second, 0.0), np.inf)
+    own = np.searchsorted(numbers, partition.numbers).clip(0, len(numbers) - 1)
+    to_own = likeness[np.arange(n), own]
+    assigned = (partition.numbers != UNASSIGNED) & np.isfinite(to_own)
+    pull = np.where(assigned, best - np.where(assigned, to_own, 0.0), 0.0)
+    found = np.where(np.isfinite(best), numbers[order[:, 0]], UNASSIGNED)
+    return Suggestions(found, margin, pull)
+
+
+def affinities(partition: Partition, x: Matrix) -> Floats:
+    """(n, k) mean cosine of each sentence to the others of each cluster, clusters by number.
+
+    Minus infinity where a cluster has no other sentence.
+    """
+    unit: Any = unit_rows(x)
+    numbers = np.array(sorted(partition.clusters), dtype=np.int64)
+    rows = np.flatnonzero(partition.numbers != UNASSIGNED)
+    column = np.searchsorted(numbers, partition.numbers[rows])
+    membership = np.zeros((len(partition.ids), len(numbers)), dtype=np.float32)
+    membership[rows, column] = 1.0
+    sums = np.asarray(unit @ (unit.T @ membership), dtype=np.float64)
+    others = np.tile(membership.sum(axis=0, dtype=np.float64), (len(partition.ids), 1))
+    selves = np.asarray((unit.multiply(unit) if hasattr(unit, "multiply") else unit * unit).sum(axis=1)).ravel()
+    sums[rows, column] -= selves[rows]
+    others[rows, column] -= 1.0
+    return np.where(others > 0.5, sums / np.maximum(others, 1.0), -np.inf)
+
+
+def neighbours(x: Matrix, row: int, most: int) -> npt.NDArray[np.intp]:
+    """Rows of the ``most`` sentences nearest to one by cosine, the nearest first; itself left out."""
+    unit: Any = unit_rows(x)
+    one = unit[[row]]
+    likeness = np.asarray((unit @ one.T).todense() if hasattr(unit, "todense") else unit @ one.T).ravel()
+    likeness[row] = -np.inf
+    return np.argsort(-likeness, kind="stable")[: min(most, len(likeness) - 1)]

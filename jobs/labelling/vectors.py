@@ -1,0 +1,40 @@
+"""Vectors of the sentences of a labelling, from the blocks that are stored."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from core.records import ModelRecord
+from core.types import Ids, Matrix
+from db.store import Store
+
+MOST = 30_000
+"""Sentences that suggestions are made for; more would fill the memory of a page."""
+
+
+def models_for(store: Store, corpus_id: int, articles: set[int]) -> list[ModelRecord]:
+    """Models whose vectors of all these articles are stored, the newest first."""
+    with store.reading() as r:
+        return [m for m in reversed(r.models.list()) if articles <= r.embeddings.have(m.id, corpus_id)]
+
+
+def vectors_of(store: Store, model_id: int, ids: Ids) -> Matrix:
+    """(n, dim) vectors of these sentences, row for row; every one of their articles must be embedded."""
+    with store.reading() as r:
+        known = r.corpora.sentences_by_id(ids)
+        places = np.array([(known[int(i)].article_id, known[int(i)].position) for i in ids], dtype=np.int64)
+        articles = np.unique(places[:, 0])
+        blocks = r.embeddings.get(model_id, articles)
+    parts: list[Any] = []
+    rows: list[Any] = []
+    for article in articles.tolist():
+        own = np.flatnonzero(places[:, 0] == article)
+        parts.append(blocks[article][places[own, 1]])
+        rows.append(own)
+    order = np.argsort(np.concatenate(rows), kind="stable")
+    joined: Any = sparse.vstack(parts, format="csr") if sparse.issparse(parts[0]) else np.concatenate(parts)
+    found: Matrix = joined[order]
+    return found

@@ -1,0 +1,198 @@
+"""The Relabel page: what is done is stored, what is refused is told, nothing typed by a person is obeyed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from core.labelling import operations as op
+from core.labelling.partition import UNASSIGNED
+from core.labelling.records import LabellingRecord, NewLabelling, Role, Sharing
+from core.records import VectorBlock
+from db.store import Store
+from jobs.labelling import starts
+from jobs.labelling.desk import Desk
+from tests.webapp.filled import HOSTILE, MODEL
+from webapp.components.guard import BROKEN
+
+Open = Callable[..., AppTest]
+
+
+def words(at: AppTest) -> str:
+    kinds = (at.markdown, at.caption, at.text, at.info, at.warning, at.error)
+    return "\n".join(str(element.value) for kind in kinds for element in kind)
+
+
+@pytest.fixture
+def labelling(filled_store: Store) -> LabellingRecord:
+    """The Danube by its sections, shared, with vectors to suggest by."""
+    with filled_store.writing() as w:
+        corpus = w.corpora.list()[0]
+        articles = w.corpora.articles(corpus.id)
+        model = w.models.by_name(MODEL)
+        random = np.random.default_rng(0)
+        blocks = [VectorBlock(a.id, random.normal(size=(a.sentences, 4)).astype(np.float32)) for a in articles]
+        w.embeddings.add(model.id, blocks)
+    new = NewLabelling(corpus.id, "Danube", "", Sharing.SHARED, False, articles[0].id)
+    return starts.begin(filled_store, new, starts.from_sections)
+
+
+def select(at: AppTest, labelling: LabellingRecord, ids: list[int]) -> None:
+    at.session_state[f"bench-{labelling.id}"].select(ids, "in the table")
+
+
+def press(at: AppTest, key: str) -> AppTest:
+    """Press the button that has this key as its shortcut."""
+    button = next(b for b in at.button if b.proto.shortcut.lower() == key.lower())
+    return button.click().run()
+
+
+def test_every_tab_says_what_to_do_in_an_empty_store(sqlite_store: Store, open_page: Open) -> None:
+    for view in ("Work", "Begin"):
+        at = open_page("relabel", view=view)
+        assert not at.exception
+        assert not at.error
+        assert "No " in words(at)
+
+
+def test_a_labelling_is_begun_from_a_clustering(filled_store: Store, open_page: Open) -> None:
+    at = open_page("relabel", view="Begin")
+    assert not at.exception
+    next(b for b in at.button if b.label == "Begin").click().run()
+    assert not at.exception
+    with filled_store.reading() as r:
+        (record,) = r.labellings.list()
+        assert record.origin["from"] == "clustering"
+        assert len(r.labellings.shown(record.id).partition.clusters) == 3
+
+
+def test_keys_assign_undo_and_redo(filled_store: Store, labelling: LabellingRecord, open_page: Open) -> None:
+    at = open_page("relabel")
+    assert BROKEN not in words(at)
+    bench = at.session_state[f"bench-{labelling.id}"]
+    first = bench.partition
+    ids = first.members(2)[:2].tolist()
+    select(at, labelling, ids)
+    at.run()
+    assert "2 sentences" in words(at)
+    press(at, "1")
+    with filled_store.reading() as r:
+        now = r.labellings.shown(labelling.id).partition
+        (step,) = r.label_steps.list(labelling.id)
+    assert now.numbers[now.rows(ids)].tolist() == [1, 1]
+    assert (step.how, step.said) == ("in the table", "2 sentences → Introduction")
+    assert "saved" in words(at)
+    press(at, "U")
+    with filled_store.reading() as r:
+        assert r.labellings.shown(labelling.id).partition.to_bytes() == first.to_bytes()
+    reloaded = open_page("relabel")
+    press(reloaded, "Y")
+    with filled_store.reading() as r:
+        assert r.labellings.shown(labelling.id).partition.to_bytes() == now.to_bytes()
+    for key in ("X", "N", "0", "D", "L", "J", "A", "K"):
+        select(reloaded, labelling, ids)
+        press(reloaded, key)
+        assert not reloaded.exception
+        assert not reloaded.error
+
+
+def test_a_conflict_shows_both_versions(filled_store: Store, labelling: LabellingRecord, open_page: Open) -> None:
+    at = open_page("relabel")
+    bench = at.session_state[f"bench-{labelling.id}"]
+    sentence = int(bench.partition.members(2)[0])
+    ben = Desk(filled_store, labelling.id, "Ben")
+    ben.do(op.assign(ben.partition, np.array([sentence]), 3))
+    select(at, labelling, [sentence])
+    press(at, "1")
+    shown = words(at)
+    assert "Somebody was first" in shown
+    assert "You saw **Course** and wanted **Introduction** · Ben made it **History**" in shown
+    with filled_store.reading() as r:
+        now = r.labellings.shown(labelling.id).partition
+    assert now.numbers[now.rows([sentence])].tolist() == [3]
+    next(b for b in at.button if b.label == "Use mine").click().run()
+    with filled_store.reading() as r:
+        now = r.labellings.shown(labelling.id).partition
+        assert [s.person for s in r.label_steps.list(labelling.id)] == ["Ben", ""]
+    assert now.numbers[now.rows([sentence])].tolist() == [1]
+    assert "Somebody was first" not in words(at)
+
+
+def test_keeping_theirs_writes_nothing(filled_store: Store, labelling: LabellingRecord, open_page: Open) -> None:
+    at = open_page("relabel")
+    bench = at.session_state[f"bench-{labelling.id}"]
+    ben = Desk(filled_store, labelling.id, "Ben")
+    ben.do(op.rename(ben.partition, 1, HOSTILE))
+    bench.act(lambda p: op.rename(p, 1, "Mine"))
+    at.run()
+    assert "Somebody was first" in words(at)
+    next(b for b in at.button if b.label == "Keep theirs").click().run()
+    with filled_store.reading() as r:
+        assert r.labellings.shown(labelling.id).partition.clusters[1].name == HOSTILE
+    assert not at.exception
+
+
+def test_hostile_names_and_notes_are_words(filled_store: Store, labelling: LabellingRecord, open_page: Open) -> None:
+    desk = Desk(filled_store, labelling.id, HOSTILE)
+    ids = desk.partition.members(2)
+    desk.do(op.rename(desk.partition, 2, HOSTILE), HOSTILE, HOSTILE)
+    desk.do(op.note(desk.partition, ids, HOSTILE))
+    for view, layout in (
+        ("Work", "Columns"),
+        ("Work", "Map"),
+        ("History", "Columns"),
+        ("Files and sharing", "Columns"),
+    ):
+        at = open_page("relabel", view=view, layout=layout)
+        select(at, labelling, ids[:1].tolist())
+        at.run()
+        assert BROKEN not in words(at)
+        assert not at.exception
+
+
+def test_a_viewer_is_told_and_nothing_is_lost(filled_store: Store, labelling: LabellingRecord, open_page: Open) -> None:
+    with filled_store.writing() as w:
+        w.people.set_role("", Role.VIEWER, "")
+    at = open_page("relabel")
+    bench = at.session_state[f"bench-{labelling.id}"]
+    select(at, labelling, bench.partition.members(2)[:1].tolist())
+    press(at, "1")
+    assert "Not saved" in words(at)
+    assert "may look" in words(at)
+    with filled_store.writing() as w:
+        w.people.set_role("", Role.LABELLER, "")
+    next(b for b in at.button if b.label == "Try again").click().run()
+    with filled_store.reading() as r:
+        assert len(r.label_steps.list(labelling.id)) == 1
+
+
+def test_going_back_from_the_history(filled_store: Store, labelling: LabellingRecord, open_page: Open) -> None:
+    desk = Desk(filled_store, labelling.id, "Ben")
+    first = desk.partition.to_bytes()
+    desk.do(op.merge(desk.partition, [1, 2, 3], 1), "too fine")
+    desk.do(op.unassign(desk.partition, desk.partition.ids))
+    at = open_page("relabel", view="History")
+    frame = at.dataframe[0].value
+    assert frame["Why"].tolist() == ["", "too fine"]
+    next(b for b in at.button if b.label == "Back to the start").click().run()
+    with filled_store.reading() as r:
+        assert r.labellings.shown(labelling.id).partition.to_bytes() == first
+    press(open_page("relabel"), "U")
+    with filled_store.reading() as r:
+        now = r.labellings.shown(labelling.id).partition
+    assert now.sizes()[UNASSIGNED] == len(now.ids)
+
+
+def test_blind_work_shows_no_sections_and_no_opinions(
+    filled_store: Store, labelling: LabellingRecord, open_page: Open
+) -> None:
+    with filled_store.writing() as w:
+        w.labellings.share(labelling.id, Sharing.OWN, True, "")
+    at = open_page("relabel", layout="Table")
+    assert "Section" not in at.dataframe[0].value.columns
+    assert "Suggested" not in at.dataframe[0].value.columns
+    assert not [b for b in at.button if b.label == "Accept"]
+    assert "Not as the model says" not in at.selectbox(key="show").options

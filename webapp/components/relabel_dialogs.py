@@ -1,0 +1,166 @@
+"""What needs a second look before it is done: notes, merging, splitting with a preview, deleting; and the keys."""
+
+from __future__ import annotations
+
+import numpy as np
+import streamlit as st
+
+from core.errors import ThemescopeError
+from core.labelling import operations as op
+from core.labelling.operations import NAME_LIMIT, NOTE_LIMIT
+from core.labelling.partition import UNASSIGNED, Cluster
+from core.labelling.splitting import Part, propose
+from core.types import Ids
+from webapp.components.text import count, plain, shorten
+from webapp.relabelling import Bench
+
+KEYS = (
+    ("1 … 9", "put the selection into that cluster"),
+    ("0", "take it out of its cluster"),
+    ("B", "the next nine clusters for the number keys"),
+    ("N", "new cluster from the selection, named by its words"),
+    ("X", "mark uncertain, or certain again"),
+    ("T", "write a note"),
+    ("M", "merge clusters"),
+    ("S", "split a cluster, with a preview"),
+    ("E", "delete a cluster"),
+    ("A", "accept the suggestion"),
+    ("J / K", "next / previous least certain sentence"),
+    ("D", "label identical sentences too"),
+    ("L", "select none"),
+    ("U / Y", "undo / redo, one step at a time, also after a reload"),
+)
+_SHOWN, _LETTERS = 4, 160
+
+
+def key_map() -> None:
+    """Every key and what it does."""
+    rows = "\n".join(f"| `{key}` | {what} |" for key, what in KEYS)
+    st.markdown(f"| Key | |\n|---|---|\n{rows}")
+    st.caption(
+        "Keys do nothing while you type in a field. In the columns: click to select, Shift-click for a range, "
+        "drag to another column, click a name or a colour to change it."
+    )
+
+
+def telling_name(bench: Bench, ids: Ids) -> str:
+    """A name for these sentences by the words that set them apart from the others."""
+    from core.themes.naming import theme_words
+
+    inside = set(ids.tolist())
+    texts = bench.desk.texts
+    others = [i for i in texts if i not in inside]
+    kept = [*ids.tolist(), *others[: max(20_000 - len(inside), 0)]]
+    labels = np.array([0 if i in inside else 1 for i in kept], dtype=np.int32)
+    words = theme_words([texts[i] for i in kept], labels, 2)[0]
+    return " · ".join(words) or "New cluster"
+
+
+def _cluster(bench: Bench, label: str, key: str) -> Cluster:
+    """One of the clusters; that of the selection, where there is one, stands first."""
+    numbers = sorted(bench.partition.clusters)
+    own = [int(n) for n in bench.partition.numbers[bench.partition.rows(bench.selected)] if n != UNASSIGNED]
+    sizes = bench.partition.sizes()
+    number = st.selectbox(
+        label,
+        numbers,
+        index=numbers.index(own[0]) if own else 0,
+        format_func=lambda n: f"{bench.partition.clusters[n].name} ({count(sizes[n], 'sentence')})",
+        key=key,
+    )
+    return bench.partition.clusters[number]
+
+
+@st.dialog("Note")
+def note(bench: Bench) -> None:
+    """Write one on the selection."""
+    rows = bench.partition.rows(bench.selected)
+    old = {bench.partition.notes.get(int(i), "") for i in bench.partition.ids[rows]}
+    text = st.text_area(
+        f"On {count(len(bench.selected), 'sentence')}",
+        value=old.pop() if len(old) == 1 else "",
+        max_chars=NOTE_LIMIT,
+        placeholder="Why it belongs there, or why that is hard to say. Leave empty to remove the note.",
+    )
+    if st.button("Save the note", type="primary", icon=":material/save:"):
+        bench.act(lambda p: op.note(p, bench.chosen, text or ""), keep=True)
+        st.rerun()
+
+
+@st.dialog("Merge clusters")
+def merge(bench: Bench) -> None:
+    """Choose which, and into which; nothing else is touched."""
+    numbers, sizes = sorted(bench.partition.clusters), bench.partition.sizes()
+
+    def named(number: int) -> str:
+        return f"{bench.partition.clusters[number].name} ({sizes[number]:,})"
+
+    own = {int(n) for n in bench.partition.numbers[bench.partition.rows(bench.selected)]} - {UNASSIGNED}
+    chosen = st.multiselect("Clusters to merge", numbers, default=sorted(own), format_func=named, key="merge-which")
+    if len(chosen) < 2:
+        st.caption("Choose two or more. The others, their names and their colours stay as they are.")
+        return
+    largest = max(chosen, key=lambda n: sizes[n])
+    into = st.selectbox("Keep name and colour of", chosen, index=chosen.index(largest), format_func=named)
+    why = st.text_input("Why (optional)", max_chars=500, key="merge-why")
+    if st.button("Merge", type="primary", icon=":material/merge:"):
+        bench.act(lambda p: op.merge(p, chosen, into), why or "")
+        st.rerun()
+
+
+@st.dialog("Delete a cluster")
+def delete(bench: Bench) -> None:
+    """Ask first; its sentences become unassigned, and undo brings all of it back."""
+    cluster = _cluster(bench, "Cluster", "delete-which")
+    size = bench.partition.sizes()[cluster.number]
+    st.markdown(f"{count(size, 'sentence')} will be unassigned. Undo (`U`) brings everything back.")
+    if st.button("Delete", type="primary", icon=":material/delete:"):
+        bench.act(lambda p: op.delete(p, cluster.number))
+        st.rerun()
+
+
+@st.dialog("Split a cluster", width="large")
+def split(bench: Bench) -> None:
+    """Cluster again inside it: see the parts, name them, and only then do it."""
+    cluster = _cluster(bench, "Cluster", "split-which")
+    ids = bench.partition.members(cluster.number)
+    if len(ids) < 2:
+        st.caption("A cluster of one sentence cannot be split.")
+        return
+    x = bench.vectors
+    if x is None:
+        st.info(
+            "A preview needs vectors: choose a model for suggestions beside the view. Without one, select sentences "
+            "and make a new cluster of them (N).",
+            icon=":material/info:",
+        )
+        return
+    k = int(st.slider("Parts", 2, min(8, len(ids)), 2, key="split-k")) if len(ids) > 2 else 2
+    try:
+        parts = propose(ids, [bench.desk.texts[int(i)] for i in ids], x[bench.partition.rows(ids)], k)
+    except ThemescopeError as error:
+        st.error(plain(error))
+        return
+    names = _preview(bench, cluster, parts)
+    if st.button(f"Split into {k}", type="primary", icon=":material/call_split:"):
+        given = [(name, part.ids) for name, part in zip(names, parts, strict=True)]
+        bench.act(lambda p: op.split(p, cluster.number, given, bench.desk.next_number))
+        st.rerun()
+
+
+def _preview(bench: Bench, cluster: Cluster, parts: list[Part]) -> list[str]:
+    """The parts with their most central sentences; their names can be changed."""
+    names = []
+    for place, part in enumerate(parts):
+        with st.container(border=True):
+            wanted = cluster.name if place == 0 else op.free_name(bench.partition, part.name)
+            field = st.text_input(
+                f"Part {place + 1} · {count(len(part.ids), 'sentence')} · {part.name}",
+                value=wanted,
+                max_chars=NAME_LIMIT,
+                key=f"split-{cluster.number}-{len(parts)}-{place}-{bench.desk.shown.step}",
+            )
+            names.append(field or wanted)
+            for i in part.ids[:_SHOWN]:
+                st.text(f"· {shorten(bench.desk.texts[int(i)], _LETTERS)}")
+    return names

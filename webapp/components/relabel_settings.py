@@ -1,0 +1,87 @@
+"""A labelling itself: its name, who works in it, deleting and restoring."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import streamlit as st
+
+from core.errors import ThemescopeError
+from core.labelling.records import LabellingRecord, Sharing
+from db.store import Unit
+from webapp import label_queries, people, queries
+from webapp.components.relabel_begin import SHARING
+from webapp.components.text import ago, count, plain
+from webapp.people import current_person
+from webapp.relabelling import Bench
+
+_KINDS = {**SHARING, Sharing.GOLD: "Everybody; gold"}
+
+
+def show(bench: Bench) -> None:
+    """Facts, settings, deletion."""
+    record = bench.record
+    began = record.origin.get("name") or record.origin.get("from", "")
+    st.markdown(
+        f"{count(record.sentences, 'sentence')} · begun by {people.shown(record.owner)} {ago(record.created)}, "
+        f"from {plain(began)} · {count(len(bench.desk.steps), 'step')}"
+    )
+    with st.form(f"settings-{record.id}", border=True):
+        name = st.text_input("Name", value=record.name, max_chars=200)
+        sharing = st.selectbox(
+            "Who works in it",
+            list(_KINDS),
+            index=list(_KINDS).index(record.kind),
+            format_func=_KINDS.__getitem__,
+        )
+        blind = st.toggle("Blind", value=record.blind, help="Hides sections, suggestions and other people's labels.")
+        if st.form_submit_button("Save", icon=":material/save:"):
+            _try(lambda w: _save(w, record, name or "", Sharing(sharing), blind))
+    if st.button("Delete this labelling …", icon=":material/delete:", type="tertiary"):
+        _delete(record)
+
+
+def _save(w: Unit, record: LabellingRecord, name: str, kind: Sharing, blind: bool) -> None:
+    person = current_person()
+    if (kind, blind) != (record.kind, record.blind):
+        w.labellings.share(record.id, kind, blind, person)
+    renamed = w.labellings.rename(record.id, name, person)
+    st.session_state["labelling-next"] = renamed.name
+
+
+def _try(change: Callable[[Unit], None]) -> None:
+    try:
+        with queries.store().writing() as w:
+            change(w)
+    except ThemescopeError as error:
+        st.error(plain(error), icon=":material/error:")
+        return
+    st.rerun()
+
+
+@st.dialog("Delete this labelling?")
+def _delete(record: LabellingRecord) -> None:
+    st.markdown(
+        f"**{plain(record.name)}** with its history. It is only put away: it can be restored at any time in the tab "
+        "“Begin”."
+    )
+    if st.button("Delete", type="primary", icon=":material/delete:"):
+        _try(lambda w: w.labellings.delete(record.id, current_person()))
+
+
+def deleted() -> None:
+    """Labellings that were put away, each with a way back."""
+    found = label_queries.labellings(deleted=True)
+    if not found:
+        return
+    with st.expander(f"Deleted labellings ({len(found)})", icon=":material/delete:"):
+        for record in found:
+            with st.container(horizontal=True, vertical_alignment="center"):
+                st.markdown(f"{plain(record.name)} :gray[· deleted {ago(record.deleted)}]")
+                st.space("stretch")
+                if st.button("Restore", key=f"restore-{record.id}", icon=":material/restore:"):
+                    _restore(record)
+
+
+def _restore(record: LabellingRecord) -> None:
+    _try(lambda w: w.labellings.restore(record.id, current_person()))

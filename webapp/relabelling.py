@@ -1,0 +1,268 @@
+"""What a browser session holds of a labelling: the desk, what is selected, and what became of the last change.
+
+Every change is written in a callback, against what the page showed when the person acted. The page says "saved" only
+after the store has said so; what could not be written is kept here, so that it can be tried again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from uuid import uuid4
+
+import numpy as np
+import streamlit as st
+
+from core.errors import ThemescopeError
+from core.labelling import operations as op
+from core.labelling.changes import StaleChangeError
+from core.labelling.history import Step
+from core.labelling.partition import Partition
+from core.labelling.records import LabellingRecord
+from core.labelling.suggestions import Suggestions, suggest
+from core.types import Ids, Matrix
+from jobs.labelling.desk import Conflict, Desk
+from webapp import label_queries, queries
+from webapp.components.text import count
+from webapp.people import current_person
+
+NOTHING: Ids = np.empty(0, dtype=np.int64)
+QUEUE = "next most uncertain"
+Make = Callable[[Partition], op.Operation]
+
+
+@dataclass(slots=True)
+class Unsaved:
+    """A change that the store did not take, and why."""
+
+    make: Make
+    told: str
+    why: str = ""
+
+
+@dataclass
+class Bench:
+    """One labelling as this session works on it."""
+
+    desk: Desk
+    selected: Ids = field(default_factory=lambda: NOTHING)
+    how: str = ""
+    """How the selection was made; it goes into the history."""
+    generation: int = 0
+    """Grows when the selection changes from elsewhere, so that no widget keeps an old one."""
+    heard: int = 0
+    """The last click of the board that is known."""
+    saved: datetime | None = None
+    said: str = ""
+    """The last thing that was done here."""
+    unsaved: Unsaved | None = None
+    conflict: Conflict | None = None
+    notice: str = ""
+    """Something that was refused, in a sentence."""
+    digits: int = 0
+    """Which nine clusters the number keys stand for, from 0."""
+    twins: bool = False
+    """Whether sentences that say the same, word for word, are labelled together."""
+    model: int | None = None
+    """The model that makes suggestions."""
+    session: str = field(default_factory=lambda: uuid4().hex)
+    _suggested: tuple[object, Suggestions] | None = None
+
+    @property
+    def record(self) -> LabellingRecord:
+        """The labelling."""
+        return self.desk.record
+
+    @property
+    def partition(self) -> Partition:
+        """Its state as the page shows it."""
+        return self.desk.partition
+
+    @property
+    def texts(self) -> label_queries.Texts:
+        """Its sentences."""
+        return label_queries.texts(self.record.id, self.record.created)
+
+    # --- selecting --------------------------------------------------------------------------------------------------
+
+    def select(self, ids: Iterable[int] | Ids, how: str) -> None:
+        """Make a selection from elsewhere than the widget that shows it."""
+        found = np.unique(np.asarray(ids if isinstance(ids, np.ndarray) else list(ids), dtype=np.int64))
+        known: Ids = found[np.isin(found, self.partition.ids)]
+        if not np.array_equal(known, self.selected):
+            self.generation += 1
+        self.selected, self.how = known, how
+
+    def clear(self) -> None:
+        """Select nothing."""
+        self.select(NOTHING, "")
+
+    @property
+    def chosen(self) -> Ids:
+        """The selection, with sentences that say the same where that is asked for."""
+        if not self.twins or not len(self.selected):
+            return self.selected
+        return op.with_duplicates(self.selected, self.desk.texts)
+
+    # --- changing ---------------------------------------------------------------------------------------------------
+
+    def act(self, make: Make, why: str = "", *, keep: bool = False) -> Step | None:
+        """Do something and save it; with ``keep`` the selection stays. For callbacks: nothing is raised."""
+        self.notice, self.unsaved = "", None
+        how = f"{self.how}, with identical sentences" if self.twins and self.how else self.how
+        try:
+            operation = make(self.partition)
+        except ThemescopeError as error:
+            self.notice = str(error)
+            return None
+        try:
+            step = self.desk.do(operation, why, how)
+        except StaleChangeError as error:
+            self.conflict = self.desk.conflict(operation, error, why, how)
+            return None
+        except ThemescopeError as error:
+            self.unsaved = Unsaved(make, str(error), why)
+            return None
+        self._done(step, keep)
+        return step
+
+    def again(self) -> None:
+        """Try to save what could not be saved."""
+        if self.unsaved is not None:
+            self.act(self.unsaved.make, self.unsaved.why)
+
+    def travel(self, go: Callable[[Desk], Step | None], nothing: str) -> None:
+        """Undo, redo, or go back; a step that others have built on is refused and says so."""
+        self.notice, self.unsaved = "", None
+        try:
+            step = go(self.desk)
+        except StaleChangeError as error:
+            self.desk.sync()
+            self.notice = f"{error} Undo only takes back what is still as you left it; see the history."
+            return
+        except ThemescopeError as error:
+            self.notice = str(error)
+            return
+        if step is None:
+            self.notice = nothing
+            return
+        self.saved, self.said = datetime.now(UTC), f"{step.kind.value}: {step.said}"
+        self.generation += 1
+
+    def settle(self, mine: bool) -> None:
+        """End a conflict: write what was wanted over what is there, or leave that."""
+        conflict, self.conflict = self.conflict, None
+        if conflict is None or not mine:
+            self.clear()
+            return
+        try:
+            step = self.desk.insist(conflict)
+        except StaleChangeError as error:
+            self.conflict = self.desk.conflict(conflict.operation, error, conflict.why, conflict.how)
+            return
+        except ThemescopeError as error:
+            self.notice = str(error)
+            return
+        self._done(step, keep=False)
+
+    def _done(self, step: Step | None, keep: bool) -> None:
+        queued = self.how == QUEUE
+        if step is None:
+            self.notice = "Nothing changed: it was so already."
+            return
+        self.saved, self.said = datetime.now(UTC), step.said
+        if keep:
+            self.generation += 1
+            return
+        last = self.selected
+        self.clear()
+        if queued and len(last) == 1:
+            self.next_uncertain(after=int(last[0]))
+
+    # --- suggestions ------------------------------------------------------------------------------------------------
+
+    @property
+    def vectors(self) -> Matrix | None:
+        """(n, dim) vectors by the chosen model; None without one."""
+        if self.model is None:
+            return None
+        model = next((m for m in queries.models() if m.id == self.model), None)
+        return model and label_queries.matrix(model.id, model.digest, self.record.id, self.record.created)
+
+    @property
+    def suggestions(self) -> Suggestions | None:
+        """What the chosen model makes of the state that is shown; None without a model."""
+        key = (self.model, self.desk.shown.step)
+        if self._suggested is None or self._suggested[0] != key:
+            x = self.vectors
+            if x is None:
+                return None
+            self._suggested = (key, suggest(self.partition, x))
+        return self._suggested[1]
+
+    def next_uncertain(self, after: int | None = None, back: bool = False) -> None:
+        """Select the sentence whose place is least clear; from one of the queue, the one after (or before) it."""
+        found = self.suggestions
+        if found is None:
+            self.notice = "Choose a model for suggestions first: it says which sentences are the least clear."
+            return
+        queue = found.queue(self.partition)
+        at = int(after if after is not None else self.selected[0]) if after is not None or len(self.selected) else None
+        seen = self._seen
+        if at is not None and at not in seen:
+            seen.append(at)
+        if back:
+            earlier = [i for i in seen if i != at]
+            if earlier:
+                seen[:] = earlier
+                self.select([earlier[-1]], QUEUE)
+            return
+        coming = next((int(i) for i in queue if int(i) not in seen), None)
+        if coming is None:
+            seen.clear()
+            self.notice = "You have seen every sentence; the queue begins again."
+            coming = int(queue[0])
+        self.select([coming], QUEUE)
+
+    @property
+    def _seen(self) -> list[int]:
+        seen: list[int] = st.session_state.setdefault(f"seen-{self.record.id}-{self.session}", [])
+        return seen
+
+    def suggestion(self, sentence: int) -> int | None:
+        """The cluster that the model would put a sentence in, where that is another than its own."""
+        found = self.suggestions
+        if found is None:
+            return None
+        row = int(self.partition.rows([sentence])[0])
+        best = int(found.best[row])
+        return best if best in self.partition.clusters and best != self.partition.numbers[row] else None
+
+    def accept(self) -> None:
+        """Put every selected sentence where the model would."""
+        wanted: dict[int, list[int]] = {}
+        for sentence in self.selected.tolist():
+            number = self.suggestion(sentence)
+            if number is not None:
+                wanted.setdefault(number, []).append(sentence)
+        if not wanted:
+            self.notice = "There is no suggestion for what is selected."
+            return
+        self.act(lambda p: op.accept(p, {n: np.array(ids, dtype=np.int64) for n, ids in wanted.items()}))
+
+    def describe(self) -> str:
+        """What is selected, in words."""
+        chosen = self.chosen
+        more = len(chosen) - len(self.selected)
+        return count(len(self.selected), "sentence") + (f" and {count(more, 'identical one')}" if more else "")
+
+
+def bench(record: LabellingRecord) -> Bench:
+    """The bench of this session for a labelling, and for whoever is at the keyboard now."""
+    key, person = f"bench-{record.id}", current_person()
+    held = st.session_state.get(key)
+    if not isinstance(held, Bench) or held.desk.person != person:
+        held = Bench(Desk(queries.store(), record.id, person))
+        st.session_state[key] = held
+    return held
