@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import sqlalchemy as sa
 
+from core.errors import StoreError
 from core.labelling.changes import (
     Batch,
     Change,
@@ -21,7 +22,7 @@ from core.labelling.changes import (
     renumbered,
 )
 from core.labelling.history import Kind, Step
-from core.labelling.partition import UNASSIGNED, Cluster
+from core.labelling.partition import UNASSIGNED, Cluster, Partition
 from core.labelling.records import Draft, Shown
 from core.types import Ids
 from db import label_tables as t
@@ -64,13 +65,36 @@ class LabelSteps(Repository):
         apply(shown.partition, batch)
         self._check(labelling_id, batch, shown)
         step = self._enter(labelling_id, draft, batch)
-        bulk_insert(self.connection, t.label_event, _EVENT, _events(step.id, batch))
+        self._write(labelling_id, step.id, batch)
+        return step, batch
+
+    def take_over(self, labelling_id: int, log: Sequence[tuple[Step, Batch]], start: Partition) -> None:
+        """Enter the steps of another store, with their people and times, into a labelling that has none yet.
+
+        Raises
+        ------
+        StoreError
+            If the labelling has steps already.
+        """
+        if self.list(labelling_id, limit=1):
+            raise StoreError("This labelling has a history of its own; another cannot be put before it.")
+        names: dict[int, int] = {}
+        state = start
+        for old, batch in log:
+            state = apply(state, batch)
+            values = {name: getattr(old, name) for name in ("what", "said", "person", "why", "how", "size")}
+            target = None if old.target is None else names[old.target]
+            values |= {"kind": old.kind.value, "created": old.when, "target": target}
+            names[old.id] = self._insert(t.label_step, labelling_id=labelling_id, **values)
+            self._write(labelling_id, names[old.id], batch)
+
+    def _write(self, labelling_id: int, step_id: int, batch: Batch) -> None:
+        bulk_insert(self.connection, t.label_event, _EVENT, _events(step_id, batch))
         for change in batch:
             if isinstance(change, ClusterChange):
-                self._write_cluster(labelling_id, change, step.id)
+                self._write_cluster(labelling_id, change, step_id)
             else:
-                self._write_sentences(labelling_id, change, step.id)
-        return step, batch
+                self._write_sentences(labelling_id, change, step_id)
 
     def _with_free_numbers(self, labelling_id: int, batch: Batch, shown: Shown) -> Batch:
         issued = self._number(

@@ -8,13 +8,18 @@ import streamlit as st
 
 from core.errors import ThemescopeError
 from core.labelling.records import LabellingRecord, Sharing
+from core.sheets.writing import csv_text, excel_bytes
 from db.store import Unit
+from jobs.labelling import files
 from webapp import label_queries, people, queries
 from webapp.components.relabel_begin import SHARING
 from webapp.components.text import ago, count, plain
 from webapp.people import current_person
 from webapp.relabelling import Bench
 
+_EXCEL = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"
+_PARQUET = "application/vnd.apache.parquet"
+_MOST_MB = 200
 _KINDS = {**SHARING, Sharing.GOLD: "Everybody; gold"}
 
 
@@ -26,6 +31,7 @@ def show(bench: Bench) -> None:
         f"{count(record.sentences, 'sentence')} · begun by {people.shown(record.owner)} {ago(record.created)}, "
         f"from {plain(began)} · {count(len(bench.desk.steps), 'step')}"
     )
+    _files(record)
     with st.form(f"settings-{record.id}", border=True):
         name = st.text_input("Name", value=record.name, max_chars=200)
         sharing = st.selectbox(
@@ -39,6 +45,50 @@ def show(bench: Bench) -> None:
             _try(lambda w: _save(w, record, name or "", Sharing(sharing), blind))
     if st.button("Delete this labelling …", icon=":material/delete:", type="tertiary"):
         _delete(record)
+
+
+def _files(record: LabellingRecord) -> None:
+    """Everything in one file that can be taken in again, and the current state as tables."""
+    store, header = queries.store(), files.HEADER
+    made: tuple[tuple[str, str, str, Callable[[], str | bytes]], ...] = (
+        ("Whole labelling", "jsonl", "application/jsonl", lambda: files.export_lines(store, record.id)),
+        ("CSV", "csv", "text/csv", lambda: csv_text(header, files.rows(store, record.id))),
+        ("XLSX", "xlsx", _EXCEL, lambda: excel_bytes(header, files.rows(store, record.id), "labels")),
+        ("Parquet", "parquet", _PARQUET, lambda: files.parquet_bytes(header, files.rows(store, record.id))),
+    )
+    with st.container(horizontal=True, vertical_alignment="center"):
+        for label, ending, mime, data in made:
+            st.download_button(
+                label,
+                data=data,
+                file_name=f"labelling.{ending}",
+                mime=mime,
+                icon=":material/download:",
+                on_click="ignore",
+            )
+    st.caption(
+        "The whole labelling (JSON lines) holds every step with its people and can be taken in again in the tab "
+        "“Begin”. The tables hold the current state; CSV and XLSX are made safe for spreadsheets, the others are raw."
+    )
+
+
+def take_in(opened: Callable[[LabellingRecord], None]) -> None:
+    """A labelling that was exported comes back, history and all."""
+    with st.expander("Take in an exported labelling", icon=":material/upload:"):
+        corpora = {c.name: c for c in queries.corpora()}
+        if not corpora:
+            return
+        file = st.file_uploader("The file with the whole labelling", type=["jsonl"], max_upload_size=_MOST_MB)
+        name = st.selectbox("Corpus that its sentences are of", list(corpora), key="take-in-corpus")
+        if file is None or not st.button("Take in", icon=":material/upload:"):
+            return
+        try:
+            text = file.getvalue().decode("utf-8", errors="replace")
+            record = files.import_lines(queries.store(), corpora[name].id, text.split("\n"), file.name)
+        except ThemescopeError as error:
+            st.error(plain(error), icon=":material/error:")
+            return
+        opened(record)
 
 
 def _save(w: Unit, record: LabellingRecord, name: str, kind: Sharing, blind: bool) -> None:

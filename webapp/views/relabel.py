@@ -38,4 +38,5 @@ for tab, part in ((work, relabel_work), (history, relabel_history), (settings, r
 if begin.open:
     with begin:
         relabel_begin.form(opened)
+        relabel_settings.take_in(opened)
         relabel_settings.deleted()

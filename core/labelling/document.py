@@ -1,0 +1,185 @@
+"""A labelling as a file that holds all of it: the start, every step with its people, and the sentences it is about.
+
+JSON lines, texts as they are. The current state is not in it: it is what the steps lead to, and is checked on reading
+against a digest of it. Sentences are named by their text and place, so that a labelling finds them in another store.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from core.errors import ReadError
+from core.labelling.changes import Batch, Change, ClusterChange, Field, SentenceChanges
+from core.labelling.history import Kind, Step, replay
+from core.labelling.partition import Cluster, Partition
+from core.types import Ids
+
+FORMAT, VERSION = "themescope labelling", 1
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a sentence stands, and what it says."""
+
+    article: str
+    position: int
+    text: str
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Document:
+    """A whole labelling."""
+
+    about: Mapping[str, Any]
+    """Name, owner, kind, blind, origin, created, corpus."""
+    start: Partition
+    log: tuple[tuple[Step, Batch], ...]
+    places: Mapping[int, Place]
+    """Of every sentence, by the ids that the other parts use."""
+
+    def end(self) -> Partition:
+        """The state that the steps lead to."""
+        return replay(self.start, (batch for _, batch in self.log))
+
+
+def to_lines(document: Document) -> Iterator[str]:
+    """The lines of the file, each with its line end."""
+    end = hashlib.sha256(document.end().to_bytes()).hexdigest()
+    yield _line({"format": FORMAT, "version": VERSION, "about": dict(document.about), "end": end})
+    start = document.start
+    for _, cluster in sorted(start.clusters.items()):
+        yield _line({"cluster": _packed(cluster)})
+    for id, number, mark in zip(start.ids.tolist(), start.numbers.tolist(), start.uncertain.tolist(), strict=True):
+        place = document.places[id]
+        said = {"id": id, "article": place.article, "position": place.position, "text": place.text}
+        yield _line({"sentence": said, "cluster_number": number, "uncertain": mark, "note": start.notes.get(id, "")})
+    for step, batch in document.log:
+        facts = {name: getattr(step, name) for name in _STEP} | {"when": step.when.isoformat(), "kind": step.kind.value}
+        yield _line({"step": facts, "changes": [_change(change) for change in batch]})
+
+
+_STEP = ("id", "what", "said", "person", "target", "why", "how", "size")
+
+
+def from_lines(lines: Iterable[str], path: Path | str = "the file") -> Document:
+    """Read what :func:`to_lines` wrote.
+
+    Raises
+    ------
+    ReadError
+        If a line is damaged or missing; nothing is guessed.
+    """
+    head: dict[str, Any] = {}
+    clusters: list[Cluster] = []
+    sentences: list[dict[str, Any]] = []
+    log: list[tuple[Step, Batch]] = []
+    for number, line in enumerate(lines, 1):
+        if not line.strip():
+            continue
+        try:
+            entry = json.loads(line)
+            if number == 1:
+                head = _head(entry)
+            elif "cluster" in entry:
+                clusters.append(Cluster(*entry["cluster"]))
+            elif "sentence" in entry:
+                sentences.append(entry)
+            else:
+                log.append((_step(entry["step"]), Batch(tuple(_unpacked(c) for c in entry["changes"]))))
+        except (ValueError, KeyError, TypeError, AttributeError) as error:
+            problem = "this line is not part of an exported labelling."
+            raise ReadError(path, problem, f"line {number}", "Export it again.") from error
+    if not head:
+        raise ReadError(path, "the file is empty.", "", "Export the labelling again.")
+    document = _assembled(head, clusters, sentences, log)
+    _check(document, str(head["end"]), path)
+    return document
+
+
+def _head(entry: dict[str, Any]) -> dict[str, Any]:
+    if entry["format"] != FORMAT or entry["version"] != VERSION:
+        raise ValueError(entry)
+    return {"about": dict(entry["about"]), "end": entry["end"]}
+
+
+def _assembled(
+    head: dict[str, Any], clusters: list[Cluster], sentences: list[dict[str, Any]], log: list[tuple[Step, Batch]]
+) -> Document:
+    order = sorted(sentences, key=lambda entry: int(entry["sentence"]["id"]))
+    ids = np.array([entry["sentence"]["id"] for entry in order], dtype=np.int64)
+    first = Partition(
+        ids,
+        np.array([entry["cluster_number"] for entry in order], dtype=np.int64),
+        np.array([entry["uncertain"] for entry in order], dtype=np.bool_),
+        {int(entry["sentence"]["id"]): entry["note"] for entry in order if entry["note"]},
+        {cluster.number: cluster for cluster in clusters},
+    )
+    said = (entry["sentence"] for entry in order)
+    places = {int(s["id"]): Place(s["article"], int(s["position"]), s["text"]) for s in said}
+    return Document(head["about"], first, tuple(log), places)
+
+
+def _check(document: Document, end: str, path: Path | str) -> None:
+    try:
+        found = hashlib.sha256(document.end().to_bytes()).hexdigest()
+    except Exception as error:
+        raise ReadError(path, "its steps do not fit its sentences.", "", "Export it again.") from error
+    if found != end:
+        raise ReadError(path, "a part of it is missing or was changed.", "", "Export it again.")
+
+
+def moved(document: Document, names: Mapping[int, int]) -> Document:
+    """The same labelling about the same sentences under other ids: old id → new id, for every one."""
+    start = document.start
+    ids = np.array([names[int(i)] for i in start.ids], dtype=np.int64)
+    order = np.argsort(ids, kind="stable")
+    notes = {names[i]: note for i, note in start.notes.items()}
+    first = Partition(ids[order], start.numbers[order], start.uncertain[order], notes, start.clusters)
+    log = tuple((step, Batch(tuple(_renamed(c, names) for c in batch))) for step, batch in document.log)
+    return Document(document.about, first, log, {names[i]: place for i, place in document.places.items()})
+
+
+def _renamed(change: Change, names: Mapping[int, int]) -> Change:
+    if isinstance(change, ClusterChange):
+        return change
+    ids: Ids = np.array([names[int(i)] for i in change.ids], dtype=np.int64)
+    order = np.argsort(ids, kind="stable")
+    return replace(change, ids=ids[order], old=np.asarray(change.old)[order], new=np.asarray(change.new)[order])
+
+
+def _line(entry: dict[str, Any]) -> str:
+    # Letters outside ASCII are escaped where they could end a line or not be written at all (U+2028, lone surrogates).
+    return json.dumps(entry, ensure_ascii=True) + "\n"
+
+
+def _packed(cluster: Cluster | None) -> list[Any] | None:
+    return None if cluster is None else [cluster.number, cluster.name, cluster.colour]
+
+
+def _change(change: Change) -> dict[str, Any]:
+    if isinstance(change, ClusterChange):
+        return {"old": _packed(change.old), "new": _packed(change.new)}
+    columns = {name: np.asarray(getattr(change, name)).tolist() for name in ("ids", "old", "new")}
+    return {"field": change.field.value, **columns}
+
+
+def _unpacked(entry: dict[str, Any]) -> Change:
+    if "field" not in entry:
+        return ClusterChange(*(None if value is None else Cluster(*value) for value in (entry["old"], entry["new"])))
+    field = Field(entry["field"])
+    kind: Any = object if field is Field.NOTE else np.int64
+    old, new = (np.array(entry[name], dtype=kind) for name in ("old", "new"))
+    return SentenceChanges(field, np.array(entry["ids"], dtype=np.int64), old, new)
+
+
+def _step(facts: dict[str, Any]) -> Step:
+    known = {name: facts[name] for name in _STEP}
+    return Step(kind=Kind(facts["kind"]), when=datetime.fromisoformat(facts["when"]), **known)
