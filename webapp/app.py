@@ -38,6 +38,7 @@ page = st.navigation(
         ],
         "People": [
             st.Page("views/relabel.py", title="Relabel", icon=":material/edit_note:", url_path="relabel"),
+            st.Page("views/agreement.py", title="Agreement", icon=":material/handshake:", url_path="agreement"),
         ],
         "Machine": [st.Page("views/jobs.py", title="Jobs", icon=":material/work_history:", url_path="jobs")],
     }

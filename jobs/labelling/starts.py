@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -113,6 +114,31 @@ def from_labelling(labelling_id: int) -> Begin:
         return r.labellings.shown(labelling_id).partition, {"from": "labelling", "name": known.name}
 
     return how
+
+
+def from_adjudication(labelling_ids: Sequence[int]) -> Begin:
+    """What most of several labellings say, cluster laid on cluster; ties begin unassigned and marked uncertain."""
+
+    def how(r: Unit, new: NewLabelling) -> tuple[Partition, Mapping[str, Any]]:
+        from core.labelling.agreement import adjudicate
+
+        states = [r.labellings.shown(id).partition for id in labelling_ids]
+        ids = np.unique(np.concatenate([state.ids for state in states]))
+        verdict = adjudicate([labels_on(state, ids) for state in states])
+        sources = {label: states[rater].clusters[number].name for label, (rater, number) in verdict.names.items()}
+        origin = {"from": "adjudication", "of": [r.labellings.get(id).name for id in labelling_ids]}
+        first, _ = from_labels(ids, verdict.labels, sources, origin)(r, new)
+        return replace(first, uncertain=verdict.labels < 0), origin
+
+    return how
+
+
+def labels_on(partition: Partition, ids: Ids) -> Labels:
+    """(n,) cluster numbers of these sentences as labels; -1 for unassigned ones and those it does not have."""
+    labels = np.full(len(ids), -1, dtype=np.int32)
+    known = np.isin(ids, partition.ids)
+    labels[known] = partition.numbers[partition.rows(ids[known])]
+    return labels
 
 
 def clusters(names: Sequence[str]) -> list[Cluster]:

@@ -1,0 +1,157 @@
+"""How far people (or a person and a model) agree on which sentences belong together.
+
+Clusters have no common names, so what is compared is whether two sentences are put together. A number is given only
+where there was something to agree on; otherwise the reason is told, never NaN and never 1.0.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from core.evaluation.intervals import bootstrap_mean
+from core.evaluation.matching import match_clusters
+from core.evaluation.partition import AdjustedMutualInformation, AdjustedRandIndex, MetricConfig
+from core.types import Estimate, Ids, Labels
+
+MISSING = -1
+_PAIRED = 3_000
+"""Sentences of an article that are taken in pairs (4.5 million); of a longer one, a random part."""
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """Two partitions of the same sentences."""
+
+    shared: int
+    """Sentences that both have assigned."""
+    articles: int
+    """Articles in which there was something to agree on."""
+    ari: Estimate | None
+    ami: Estimate | None
+    undefined: str
+    """Why there is no number; "" where there is one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Alpha:
+    """Krippendorff's alpha over pairs of sentences of one article: together or apart, nominal."""
+
+    value: float | None
+    pairs: int
+    """Pairs that at least two have judged."""
+    undefined: str
+
+
+def compare(first: Labels, second: Labels, articles: Ids, seed: int = 0) -> Comparison:
+    """Mean ARI and AMI over articles with their intervals, of (n,) labels; -1 is unassigned, and left out."""
+    both = (first != MISSING) & (second != MISSING)
+    if not both.any():
+        return Comparison(0, 0, None, None, "they have no assigned sentence in common")
+    scores: list[tuple[float, float]] = []
+    for article in np.unique(articles[both]):
+        rows = np.flatnonzero(both & (articles == article))
+        a, b = first[rows], second[rows]
+        if len(rows) < 2 or (len(np.unique(a)) == 1 and len(np.unique(b)) == 1):
+            continue
+        metrics = AdjustedRandIndex(MetricConfig()), AdjustedMutualInformation(MetricConfig())
+        scores.append((metrics[0].score(a, b), metrics[1].score(a, b)))
+    if not scores:
+        why = "they share one sentence only" if both.sum() == 1 else "both put everything into one cluster"
+        return Comparison(int(both.sum()), 0, None, None, why)
+    ari, ami = (bootstrap_mean(column, seed=seed) for column in zip(*scores, strict=True))
+    return Comparison(int(both.sum()), len(scores), ari, ami, "")
+
+
+def alpha(raters: Sequence[Labels], articles: Ids, seed: int = 0) -> Alpha:
+    """Krippendorff's alpha of any number of raters, each with (n,) labels; -1 is missing.
+
+    Units are the pairs of sentences of one article, values are together (1) and apart (0); a rater has judged a pair
+    when both sentences are assigned. Hayes and Krippendorff 2007: alpha = 1 - D_observed / D_expected.
+    """
+    random, units, together, apart = np.random.default_rng(seed), 0, 0.0, 0.0
+    observed = 0.0
+    for article in np.unique(articles):
+        rows = np.flatnonzero(articles == article)
+        if len(rows) > _PAIRED:
+            rows = np.sort(random.choice(rows, _PAIRED, replace=False))
+        ones, judged = _judgements([labels[rows] for labels in raters])
+        judged_twice = judged >= 2
+        ones, judged = ones[judged_twice], judged[judged_twice]
+        zeros = judged - ones
+        units += len(judged)
+        together, apart = together + float(ones.sum()), apart + float(zeros.sum())
+        observed += float((2.0 * ones * zeros / (judged - 1)).sum())
+    if not units:
+        return Alpha(None, 0, "no pair of sentences was judged by two")
+    if not together or not apart:
+        what = "together" if together else "apart"
+        return Alpha(None, units, f"everybody put every pair {what}: there was nothing to tell apart")
+    n = together + apart
+    return Alpha(1.0 - (observed / n) / (2.0 * together * apart / (n * (n - 1.0))), units, "")
+
+
+def _judgements(raters: Sequence[Labels]) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+    """Of every pair of rows: how many put them together, and how many have judged them."""
+    i, j = np.triu_indices(len(raters[0]), 1)
+    ones, judged = np.zeros(len(i), dtype=np.int64), np.zeros(len(i), dtype=np.int64)
+    for labels in raters:
+        known = (labels[i] != MISSING) & (labels[j] != MISSING)
+        judged += known
+        ones += known & (labels[i] == labels[j])
+    return ones, judged
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What several people together say: (n,) arrays in the order of the sentences."""
+
+    labels: Labels
+    """The cluster most of them chose, by the labels of the first; -1 on a tie, or where nobody assigned it."""
+    dispute: npt.NDArray[np.float64]
+    """0 all agree … 1 all differ; share of those who assigned it that are not with the largest group."""
+    votes: Labels
+    """(raters, n) everybody's labels by the labels of the first."""
+    names: Mapping[int, tuple[int, int]]
+    """Label → (rater, that rater's own label) it comes from."""
+
+
+def adjudicate(raters: Sequence[Labels]) -> Verdict:
+    """Lay the partitions over the first one, cluster on cluster, and count.
+
+    A cluster that matches none of the first's gets a label of its own after them.
+    """
+    first = raters[0]
+    votes = [first]
+    names = {int(label): (0, int(label)) for label in np.unique(first[first != MISSING])}
+    for rater, labels in enumerate(raters[1:], 1):
+        found = match_clusters(first, labels)
+        own = found.aligned.copy()
+        for label in np.unique(own[own != MISSING]).tolist():
+            if label in names:
+                continue
+            fresh = max(names, default=-1) + 1
+            source = int(labels[np.flatnonzero(found.aligned == label)[0]])
+            own[found.aligned == label] = fresh
+            names[fresh] = (rater, source)
+        votes.append(own)
+    table = np.stack(votes)
+    labels, dispute = _majority(table)
+    return Verdict(labels, dispute, table, names)
+
+
+def _majority(votes: Labels) -> tuple[Labels, npt.NDArray[np.float64]]:
+    labels = np.full(votes.shape[1], MISSING, dtype=np.int32)
+    dispute = np.zeros(votes.shape[1])
+    for column in range(votes.shape[1]):
+        said, counts = np.unique(votes[votes[:, column] != MISSING, column], return_counts=True)
+        if not len(said):
+            continue
+        most = counts.max()
+        dispute[column] = 1.0 - most / counts.sum()
+        if (counts == most).sum() == 1:
+            labels[column] = said[counts.argmax()]
+    return labels, dispute

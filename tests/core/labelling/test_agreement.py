@@ -1,0 +1,99 @@
+"""Agreement against numbers computed by hand."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from core.labelling.agreement import adjudicate, alpha, compare
+
+
+def labels(*values: int) -> np.ndarray:
+    return np.array(values, dtype=np.int32)
+
+
+ONE = np.zeros(6, dtype=np.int64)
+
+
+def test_perfect_agreement_whatever_the_clusters_are_called() -> None:
+    a, b = labels(0, 0, 1, 1, 2, 2), labels(7, 7, 3, 3, 5, 5)
+    found = compare(a, b, ONE)
+    assert found.ari is not None and found.ami is not None
+    assert found.ari.value == pytest.approx(1.0)
+    assert found.ami.value == pytest.approx(1.0)
+    assert alpha([a, b], ONE).value == pytest.approx(1.0)
+
+
+def test_disagreement_by_hand() -> None:
+    # {1,2},{3} against {1},{2,3}: of three pairs one is apart for both, two are judged differently.
+    # D_o = (2+2)/6, D_e = 2·2·4/(6·5), alpha = 1 - (4/6)/(16/30) = -1/4.
+    a, b = labels(0, 0, 1), labels(0, 1, 1)
+    assert alpha([a, b], ONE[:3]).value == pytest.approx(-0.25)
+    # Total disagreement: one puts all together, the other all apart. N1 = N0 = 3, D_o = 1, D_e = 18/30.
+    assert alpha([labels(0, 0, 0), labels(0, 1, 2)], ONE[:3]).value == pytest.approx(1 - 30 / 18)
+    found = compare(labels(0, 0, 0), labels(0, 1, 2), ONE[:3])
+    assert found.ari is not None and found.ari.value == pytest.approx(0.0)
+
+
+def test_missing_labels_are_left_out() -> None:
+    a, b = labels(0, 0, 1, 1, -1, 2), labels(0, 0, 1, 1, 1, -1)
+    found = compare(a, b, ONE)
+    assert (found.shared, found.articles) == (4, 1)
+    assert found.ari is not None and found.ari.value == pytest.approx(1.0)
+    # Three raters, the third judged one pair only: together, with the others.
+    three = alpha([a, b, labels(3, 3, -1, -1, -1, -1)], ONE)
+    assert three.value == pytest.approx(1.0)
+    assert three.pairs == 6
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "why"),
+    [
+        (labels(0, 0, 0), labels(1, 1, 1), "both put everything into one cluster"),
+        (labels(0, -1, -1), labels(-1, 0, 0), "no assigned sentence in common"),
+        (labels(0, -1, -1), labels(2, -1, -1), "one sentence only"),
+    ],
+)
+def test_what_is_undefined_says_why(a: np.ndarray, b: np.ndarray, why: str) -> None:
+    found = compare(a, b, ONE[:3])
+    assert found.ari is None and found.ami is None
+    assert why in found.undefined
+    whole = alpha([a, b], ONE[:3])
+    assert whole.value is None
+    assert whole.undefined
+
+
+def test_articles_are_compared_one_by_one() -> None:
+    a, b = labels(0, 0, 1, 0, 0, 1), labels(0, 0, 1, 0, 1, 1)
+    found = compare(a, b, np.array([1, 1, 1, 2, 2, 2]))
+    assert found.articles == 2
+    assert found.ari is not None
+    assert found.ari.low < found.ari.value < found.ari.high
+    assert alpha([a, b], np.array([1, 1, 1, 2, 2, 2])).pairs == 6
+
+
+@given(st.lists(st.tuples(*[st.integers(-1, 3)] * 3), min_size=1, max_size=12), st.permutations(range(4)))
+def test_alpha_knows_no_names_and_no_order(rows: list[tuple[int, int, int]], names: list[int]) -> None:
+    raters = list(np.array(rows, dtype=np.int32).T)
+    where = np.arange(len(rows)) % 2
+    first = alpha(raters, where)
+    renamed = [np.array([names[x] if x >= 0 else -1 for x in raters[0]], dtype=np.int32), *raters[1:]]
+    again = alpha(renamed[::-1], where)
+    assert first.pairs == again.pairs
+    assert (first.value is None) == (again.value is None)
+    if first.value is not None:
+        assert first.value == pytest.approx(again.value)
+        assert first.value <= 1.0 + 1e-12
+
+
+def test_adjudication_counts_matched_clusters() -> None:
+    a, b, c = labels(0, 0, 1, 1, 2, -1), labels(5, 5, 3, 3, 3, 9), labels(1, 1, 2, 7, 7, -1)
+    found = adjudicate([a, b, c])
+    assert found.labels.tolist()[:4] == [0, 0, 1, 1]
+    assert found.dispute[0] == 0
+    assert found.dispute[3] == pytest.approx(1 / 3)
+    assert set(found.labels.tolist()) <= {*found.names, -1}
+    assert found.votes.shape == (3, 6)
+    assert adjudicate([a, a[::-1].copy()]).dispute.max() <= 0.5

@@ -1,0 +1,87 @@
+"""The Agreement page."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from core.labelling import operations as op
+from core.labelling.records import NewLabelling, Sharing
+from db.store import Store
+from jobs.labelling import starts
+from jobs.labelling.desk import Desk
+from tests.webapp.filled import HOSTILE
+from webapp.agreement_queries import Rater
+from webapp.components import agreeing
+
+Open = Callable[..., AppTest]
+
+
+def words(at: AppTest) -> str:
+    kinds = (at.markdown, at.caption, at.text, at.info, at.warning, at.error)
+    return "\n".join(str(element.value) for kind in kinds for element in kind)
+
+
+@pytest.fixture
+def labelled(filled_store: Store) -> Store:
+    """Two labellings of the Danube: by its sections, and with one section taken apart."""
+    with filled_store.reading() as r:
+        corpus = r.corpora.list()[0]
+        article = r.corpora.articles(corpus.id)[0]
+    for owner, name in (("ada", "Ada's"), ("ben", HOSTILE)):
+        new = NewLabelling(corpus.id, name, owner, Sharing.OWN, False, article.id)
+        record = starts.begin(filled_store, new, starts.from_sections)
+        if owner == "ben":
+            desk = Desk(filled_store, record.id, owner)
+            desk.do(op.assign(desk.partition, desk.partition.members(2)[:2], 3))
+            desk.do(op.rename(desk.partition, 3, HOSTILE))
+    return filled_store
+
+
+def test_an_empty_store(sqlite_store: Store, open_page: Open) -> None:
+    at = open_page("agreement")
+    assert not at.exception
+    assert "Nobody has labelled" in words(at)
+
+
+def test_people_sections_and_models_side_by_side(labelled: Store, open_page: Open) -> None:
+    at = open_page("agreement")
+    assert not at.exception
+    assert not at.error
+    pairs = at.dataframe[0].value
+    assert pairs["First"].tolist()[0] in ("Ada's", HOSTILE)
+    row = pairs[(pairs["First"] == "Ada's") & (pairs["Second"] == "Sections")].iloc[0]
+    assert row["ARI"] == "1.000"
+    assert row["Remark"] == "one article: no interval"
+    disputed = at.dataframe[2].value
+    assert len(disputed) == 2
+    next(b for b in at.button if b.label == "Adjudicate").click().run()
+    with labelled.reading() as r:
+        gold = [x for x in r.labellings.list() if x.kind is Sharing.GOLD]
+        state = r.labellings.shown(gold[0].id).partition
+    assert state.uncertain.sum() == 2
+    assert gold[0].origin["from"] == "adjudication"
+
+
+def test_blind_labellers_see_nothing_before_they_have_finished(labelled: Store, open_page: Open) -> None:
+    with labelled.writing() as w:
+        record = w.labellings.by_name("Ada's")
+        w.labellings.share(record.id, Sharing.OWN, True, "ada")
+    at = open_page("agreement")
+    at.sidebar.text_input(key="person").set_value("ada").run()
+    assert "hidden until you have finished" in words(at)
+    assert not at.dataframe
+
+
+def test_matched_clusters_stand_on_the_diagonal() -> None:
+    first = Rater("a", np.array([1, 1, 1, 2, 2, -1], dtype=np.int32), {1: "x", 2: "x"})
+    second = Rater("b", np.array([7, 7, 4, 4, 4, 4], dtype=np.int32), {7: "p", 4: "q"})
+    table = agreeing.confusion(first, second)
+    assert table.to_numpy().tolist() == [[2, 1], [0, 2]]
+    assert list(table.index) == ["x", "x (2)"]
+    nothing = Rater("c", np.full(6, -1, dtype=np.int32), {})
+    assert agreeing.confusion(first, nothing).empty
+    assert agreeing.pair_row(first, nothing, np.ones(6, dtype=np.int64))[-1].startswith("undefined because")

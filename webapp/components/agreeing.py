@@ -1,0 +1,191 @@
+"""How far people agree, on what they do not, and one labelling out of several."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import combinations
+
+import numpy as np
+import pandas as pd
+import streamlit as st
+
+from core.errors import ThemescopeError
+from core.evaluation.matching import match_clusters
+from core.labelling.agreement import Comparison, adjudicate, alpha, compare
+from core.labelling.records import NewLabelling, Sharing
+from core.sheets.writing import csv_text
+from jobs.labelling import starts
+from webapp import queries
+from webapp.agreement_queries import Group, Rater, Scope
+from webapp.components.choose import nothing
+from webapp.components.text import count, interval, plain, score, shorten
+from webapp.people import current_person
+
+_DISPUTED = 500
+_NAME = 40
+
+
+def show(scope: Scope, found: Group) -> None:
+    """Alpha, pairs, one pair in full, disputed sentences, adjudication."""
+    if len(found.people) < 2:
+        nothing(
+            "One labelling cannot agree or disagree.",
+            "Ask somebody else to label the same sentences: they begin their own on the page Relabel, best of all blind.",
+            "relabel",
+            "Relabel",
+        )
+    else:
+        _alpha(found)
+    _pairs(found)
+    if len(found.people) >= 2:
+        _disputed(found)
+        _adjudicate(scope, found)
+
+
+def _alpha(found: Group) -> None:
+    whole = alpha([rater.labels for rater in found.people], found.articles)
+    with st.container(horizontal=True):
+        value = "undefined" if whole.value is None else score(whole.value)
+        help = "1 is perfect, 0 is what chance gives; .8 is commonly asked for, .667 the least for careful conclusions."
+        st.metric("Krippendorff's alpha, all people", value, border=True, help=help)
+        st.metric("Pairs of sentences judged", f"{whole.pairs:,}", border=True)
+    st.caption(
+        f"Undefined because {whole.undefined}."
+        if whole.undefined
+        else "Alpha over pairs of sentences of one article: does each person put them together or apart?"
+    )
+
+
+def pair_row(first: Rater, second: Rater, articles: np.ndarray) -> tuple[str, str, int, str, str, str]:
+    """Names, shared sentences, ARI, AMI, and why there is no number."""
+    result: Comparison = compare(first.labels, second.labels, articles)
+    numbers = [_estimate(value) for value in (result.ari, result.ami)]
+    why = f"undefined because {result.undefined}" if result.undefined else ""
+    if result.articles == 1:
+        why = "one article: no interval"
+    return first.name, second.name, result.shared, *numbers, why  # type: ignore[return-value]
+
+
+def _estimate(value: object) -> str:
+    from core.types import Estimate
+
+    if not isinstance(value, Estimate):
+        return "–"
+    return score(value.value) if value.n < 2 else interval(value.value, value.low, value.high)
+
+
+_HEADER = ("First", "Second", "Sentences both assigned", "ARI", "AMI", "Remark")
+
+
+def _pairs(found: Group) -> None:
+    """Every two people, and each person against sections and models."""
+    pairs = [*combinations(found.people, 2), *((p, other) for p in found.people for other in found.others)]
+    if not pairs:
+        return
+    st.subheader("Pair by pair", anchor=False)
+    rows = [pair_row(first, second, found.articles) for first, second in pairs]
+    key = f"pairs-{len(rows)}"
+    event = st.dataframe(
+        pd.DataFrame(rows, columns=list(_HEADER)),
+        hide_index=True,
+        on_select="rerun",
+        selection_mode="single-row",
+        key=key,
+    )
+    with st.container(horizontal=True, vertical_alignment="center"):
+        st.caption("Means over articles with 95 % intervals. Click a row to see which clusters meet.")
+        st.space("stretch")
+        st.download_button(
+            "CSV",
+            data=lambda: csv_text(_HEADER, rows),
+            file_name="agreement.csv",
+            mime="text/csv",
+            icon=":material/download:",
+            on_click="ignore",
+        )
+    chosen = event["selection"]["rows"]
+    _confusion(*pairs[chosen[0] if chosen and chosen[0] < len(pairs) else 0])
+
+
+def confusion(first: Rater, second: Rater) -> pd.DataFrame:
+    """How many sentences each two clusters share; matched clusters stand on the diagonal."""
+    both = (first.labels >= 0) & (second.labels >= 0)
+    a, b = first.labels[both], second.labels[both]
+    matching = match_clusters(a, b)
+    rows = [*(pair.first for pair in matching.pairs), *matching.only_first]
+    columns = [*(pair.second for pair in matching.pairs), *matching.only_second]
+    table = [[int(((a == row) & (b == column)).sum()) for column in columns] for row in rows]
+    return pd.DataFrame(
+        table,
+        index=_distinct([shorten(first.called(row), _NAME) for row in rows]),
+        columns=_distinct([shorten(second.called(column), _NAME) for column in columns]),
+    )
+
+
+def _distinct(names: Sequence[str]) -> list[str]:
+    """The same names, numbered where one comes again: tables cannot show two columns of one name."""
+    seen: dict[str, int] = {}
+    found = []
+    for name in names:
+        seen[name] = seen.get(name, 0) + 1
+        found.append(name if seen[name] == 1 else f"{name} ({seen[name]})")
+    return found
+
+
+def _confusion(first: Rater, second: Rater) -> None:
+    table = confusion(first, second)
+    st.markdown(f"**{plain(first.name)}** (rows) and **{plain(second.name)}** (columns)")
+    if table.empty:
+        st.caption("They have no assigned sentence in common.")
+        return
+    same = int(np.trace(table.to_numpy()))
+    total = int(table.to_numpy().sum())
+    st.dataframe(table, height="content" if len(table) < 12 else 420)
+    st.caption(
+        f"Clusters are matched one-to-one so that most sentences stay: {same:,} of {total:,} ({same / total:.0%}) stand "
+        "on the diagonal."
+    )
+
+
+def _disputed(found: Group) -> None:
+    st.subheader("What they do not agree on", anchor=False)
+    verdict = adjudicate([rater.labels for rater in found.people])
+    order = np.argsort(-verdict.dispute, kind="stable")
+    order = order[verdict.dispute[order] > 0]
+    if not len(order):
+        st.caption("Nothing: where several have assigned a sentence, they put it into the same cluster.")
+        return
+    listed = order[:_DISPUTED]
+    columns = {"Sentence": [found.sentences[i].text for i in listed]}
+    for rater in found.people:
+        columns[shorten(rater.name, _NAME)] = [rater.called(int(rater.labels[i])) for i in listed]
+    st.dataframe(
+        pd.DataFrame(columns),
+        hide_index=True,
+        height=360,
+        column_config={"Sentence": st.column_config.TextColumn(width=430)},
+    )
+    st.caption(
+        f"{count(len(order), 'sentence')}, the most disputed first, after clusters were matched by their overlap."
+    )
+
+
+def _adjudicate(scope: Scope, found: Group) -> None:
+    """A labelling that begins with what most say."""
+    st.subheader("One labelling out of several", anchor=False)
+    left, right = st.columns([3, 1], vertical_alignment="bottom")
+    name = left.text_input("Name of the gold labelling", value=f"{scope.name} gold"[:180])
+    if right.button("Adjudicate", type="primary", icon=":material/gavel:", disabled=not (name or "").strip()):
+        records = [rater.labelling for rater in found.people if rater.labelling is not None]
+        new = NewLabelling(scope.corpus_id, name or "", current_person(), Sharing.GOLD, False, scope.article_id)
+        try:
+            made = starts.begin(queries.store(), new, starts.from_adjudication([record.id for record in records]))
+        except ThemescopeError as error:
+            st.error(plain(error), icon=":material/error:")
+            return
+        st.session_state["labelling-next"] = made.name
+        st.switch_page("views/relabel.py")
+    st.caption(
+        "It begins with what most of them say; ties are unassigned and marked uncertain. Everybody may then settle "
+        "them on the page Relabel; it has a history of its own, and the labellings stay as they are."
+    )
