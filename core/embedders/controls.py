@@ -3,7 +3,8 @@
 Labels of SJH17 are labels of documents, so that averaging over the document is nearly an oracle: a method that learns
 from context must be compared with these. They learn nothing of their own. A sparse model (tf-idf) is first reduced to
 its principal directions on the corpus (LSA, Deerwester et al. 1990). Several models are mixed each by itself and stand
-side by side. Sentences of a document must be embedded together.
+side by side. The result may be whitened: brought to a few principal axes of equal spread, since k-means on raw
+vectors finds what varies most, which need not be the topic. Sentences of a document must be embedded together.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from __future__ import annotations
 import shutil
 import tempfile
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar, Self
@@ -22,6 +23,7 @@ from scipy import sparse
 
 from core.config import Config, option
 from core.embedders.distances import cosine_distances, unit_length
+from core.embedders.principal_axes import PrincipalAxes
 from core.embedders.storage import read_json, read_settings, read_tensors, write_json, write_settings, write_tensors
 from core.errors import ArtifactError, DataError, UnknownNameError
 from core.protocols import Embedder, Report, Share
@@ -29,7 +31,7 @@ from core.sentvec.graphs import discourse_graph
 from core.sentvec.smoothing import document_means, neighbour_means, smoothed
 from core.types import Corpus, Matrix, Sentence, Vectors
 
-_BASE_FILE, _LSA = "base.json", "lsa.safetensors"
+_BASE_FILE, _LSA, _AXES = "base.json", "lsa.safetensors", "axes.safetensors"
 _BLOCK = 4_096
 
 Directions = npt.NDArray[np.float32]
@@ -41,7 +43,15 @@ class ControlConfig(Config):
 
     lsa: int = option(300, "Coordinates that a sparse model's vectors are reduced to.", low=2, high=2_000)
     unit: bool = option(False, "Bring every model's vectors to length 1 before they are mixed.")
-    unit_mixed: bool = option(False, "Bring what is mixed of every model to length 1.", later=True)
+    unit_mixed: bool = option(False, "Bring what is mixed of every model to length 1, and the result.", later=True)
+    axes: int = option(
+        0, "Turn the result to so many principal axes of the corpus and even out their spread; 0: leave it.",
+        low=0, high=2_000, later=True,
+    )  # fmt: skip
+    evenness: float = option(
+        1.0, "How far the spread of the axes is evened out: each is divided by its deviation to this power.",
+        low=0, high=1, later=True,
+    )  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -85,6 +95,7 @@ class _Control(ABC):
     def __init__(self, config: Any, seed: int) -> None:
         self.config, self.seed = config, seed
         self._bases: tuple[_Base, ...] = ()
+        self._axes: PrincipalAxes | None = None
 
     @abstractmethod
     def _mixed(self, x: npt.NDArray[np.float32], articles: Any, positions: Any) -> Matrix:
@@ -94,14 +105,26 @@ class _Control(ABC):
         """Take the models in ``corpus.models``; of a sparse one, find the directions on ``corpus.sentences``."""
         if not corpus.models:
             raise DataError("This method mixes the vectors of fitted models. Name one or more.")
-        bases = []
+        bases, steps = [], len(corpus.models) + 1
         for number, model in enumerate(corpus.models):
-            share = Share(report, number / len(corpus.models), (number + 1) / len(corpus.models))
+            share = Share(report, number / steps, (number + 1) / steps)
             bases.append(_Base(model, _directions(model, corpus, self.config.lsa, self.seed, share)))
-        self._bases = tuple(bases)
+        self._bases, self._axes = tuple(bases), None
+        if self.config.axes:
+            if not len(corpus.sentences):
+                raise DataError("Principal axes are those of a corpus's sentences; this corpus has none.")
+            blocks = map(self._beside, _whole_articles(corpus.sentences, Share(report, 1 - 1 / steps, 1)))
+            self._axes = PrincipalAxes.of(blocks, self.config.axes, self.config.evenness)
 
     def embed(self, sentences: Sequence[Sentence]) -> Vectors:
         """(n, dim) mixed vectors, those of several models side by side; a loose sentence keeps its own."""
+        x = self._beside(sentences)
+        if self._axes is None:
+            return x
+        return unit_length(self._axes.turned(x)) if self.config.unit_mixed else self._axes.turned(x)
+
+    def _beside(self, sentences: Sequence[Sentence]) -> npt.NDArray[np.float32]:
+        """(n, dim) what is mixed of every model, side by side."""
         articles = np.array([s.article_id for s in sentences], np.int64)
         positions = np.array([s.position for s in sentences], np.int64)
         parts = []
@@ -130,6 +153,8 @@ class _Control(ABC):
         found = {str(i): base.directions for i, base in enumerate(bases) if base.directions is not None}
         if found:
             write_tensors(folder / _LSA, found)
+        if self._axes is not None:
+            write_tensors(folder / _AXES, {"mean": self._axes.mean, "axes": self._axes.axes})
 
     @classmethod
     def load(cls, folder: Path) -> Self:
@@ -140,6 +165,9 @@ class _Control(ABC):
         model._bases = tuple(
             _Base(_loaded(folder, number, str(method)), found.get(str(number))) for number, method in enumerate(methods)
         )
+        if (folder / _AXES).is_file():
+            tensors = read_tensors(folder / _AXES, ("mean", "axes"))
+            model._axes = PrincipalAxes(tensors["mean"], tensors["axes"])
         return model
 
     def _fitted(self) -> tuple[_Base, ...]:
@@ -185,7 +213,7 @@ def _directions(model: Embedder, corpus: Corpus, count: int, seed: int, report: 
         return None
     if not len(corpus.sentences):
         raise DataError("A sparse model is reduced on the sentences of a corpus; this corpus has none.")
-    x = _sparse(model, corpus.sentences, report)
+    x: Any = sparse.vstack([model.embed(block) for block in _whole_articles(corpus.sentences, report)], format="csr")
     used = np.flatnonzero(np.bincount(x.indices, minlength=x.shape[1]))
     count = min(count, len(used), x.shape[0])
     _, _, right = randomized_svd(x[:, used], count, random_state=seed)
@@ -194,24 +222,15 @@ def _directions(model: Embedder, corpus: Corpus, count: int, seed: int, report: 
     return directions
 
 
-def _sparse(model: Embedder, sentences: Sequence[Sentence], report: Report) -> Any:
-    """(n, columns) CSR vectors of a model, whole articles at a time."""
-    blocks, begun = [], 0
-    for end in _article_ends(sentences):
-        report.progress(begun, len(sentences), "sentences read")
-        blocks.append(model.embed(sentences[begun:end]))
-        begun = end
-    return sparse.vstack(blocks, format="csr")
-
-
-def _article_ends(sentences: Sequence[Sentence]) -> list[int]:
-    """Ends of blocks of about :data:`_BLOCK` sentences that cut no article."""
-    ends, begun = [], 0
-    for place in range(1, len(sentences)):
-        if place - begun >= _BLOCK and sentences[place].article_id != sentences[place - 1].article_id:
-            ends.append(place)
+def _whole_articles(sentences: Sequence[Sentence], report: Report) -> Iterator[Sequence[Sentence]]:
+    """The sentences in blocks of about :data:`_BLOCK` that cut no article."""
+    begun = 0
+    for place in range(1, len(sentences) + 1):
+        last = place == len(sentences)
+        if last or (place - begun >= _BLOCK and sentences[place].article_id != sentences[place - 1].article_id):
+            report.progress(begun, len(sentences), "sentences read")
+            yield sentences[begun:place]
             begun = place
-    return [*ends, len(sentences)]
 
 
 def _method_of(base: Embedder) -> str:

@@ -115,3 +115,20 @@ def test_several_models_are_mixed_side_by_side(corpus, content, tmp_path):
     assert np.allclose(found[:, 12:], alone, atol=1e-6)
     both.save(tmp_path)
     assert np.allclose(type(both).load(tmp_path).embed(sentences), found, atol=1e-6)
+
+
+def test_a_whitened_result_has_axes_of_equal_spread(corpus, content, tmp_path):
+    sentences, words = corpus[0].sentences, build("tfidf", corpus, scope="corpus")
+    white = build("neighbour-mean", corpus, (words, content), lsa=12, axes=6)
+    found = white.embed(sentences)
+    assert found.shape == (len(sentences), 6)
+    used = found[found.any(axis=1)]
+    assert np.allclose(np.cov(used.T, bias=True), np.eye(6), atol=1e-3) and np.allclose(used.mean(axis=0), 0, atol=1e-3)
+    white.save(tmp_path)
+    assert np.allclose(type(white).load(tmp_path).embed(sentences), found, atol=1e-5)
+    turned = build("neighbour-mean", corpus, (words, content), lsa=12, axes=6, evenness=0.0).embed(sentences)
+    plain = build("neighbour-mean", corpus, (words, content), lsa=12).embed(sentences)
+    centred = (plain - plain.mean(axis=0))[:40]
+    assert np.linalg.norm(turned[:40] @ turned[:40].T) <= np.linalg.norm(centred @ centred.T) * 1.01
+    with pytest.raises(DataError, match="Principal axes"):
+        build("doc-mean", (Corpus(), None), (content,), axes=3)
