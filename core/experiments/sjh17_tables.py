@@ -133,7 +133,7 @@ _DEVIATIONS = {
     "sen2vec": "Window 10 for its distributed memory; the paper tunes it.",
     "w2v-avg": "One skip-gram model of 600 coordinates; the release averages two of 300.",
     "c-phrase": "Published additive vectors are not at hand: GloVe takes their place, summed, at unit length.",
-    "fastsent": "20 passes that do not cross documents; the release makes one that does.",
+    "fastsent": "Passes do not cross documents; the release makes one that does.",
     "fastsent-ae": "The paper's text names this form, its release trains the other.",
     "skip-thought": "The pre-trained 4,800-d model is not at hand: a small one, trained on the corpus.",
     "sae": "A small version; the paper tells only an accuracy of about 40 % (Reuters) and 18 % (newsgroups).",
