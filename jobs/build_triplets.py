@@ -7,7 +7,7 @@ from typing import Any
 
 from core.config import option
 from core.errors import DataError, DuplicateNameError, UnknownNameError
-from core.records import CorpusRecord, TripletRows, TripletSetRecord
+from core.records import CorpusRecord, Json, TripletRows, TripletSetRecord
 from core.types import Split
 from jobs.articles import StoredArticles, ready_corpus, splits_of, titles_of
 from jobs.config import JobConfig, rules_of
@@ -55,23 +55,38 @@ def run(args: TripletsConfig, context: JobContext) -> dict[str, Any]:
         config |= {"without": sorted(args.without)}
     existing = _existing(context, corpus, args, config)
     if existing is not None:
-        return _result(existing, cached=True)
+        return told(existing, cached=True)
     articles = StoredArticles(store, corpus, splits, without=titles_of(store, args.without))
     sampled = sample_triplets(articles, args.kind, rules, args.seed, context.part(0.0, 0.8, "Sampling"))
     if len(sampled) == 0:
         raise DataError(_nothing(corpus, sampled.counts))
+    about = args.kind, config, args.seed, sampled.digest()
+    made = store_triplets(context, corpus.id, args.name, about, sampled.rows, sampled.counts)
+    return told(made, cached=False)
+
+
+def store_triplets(
+    context: JobContext,
+    corpus_id: int,
+    name: str,
+    about: tuple[str, Json, int, str],
+    rows: dict[Split, TripletRows],
+    counts: Json,
+) -> TripletSetRecord:
+    """Store a set in pieces, as 0.8…1 of the job, and show it; a failure leaves nothing behind.
+
+    ``about`` is its kind, rules, seed and digest.
+    """
     with context.writing() as w:
-        record = w.triplets.create(corpus.id, args.name, args.kind, config, args.seed, sampled.digest())
+        record = w.triplets.create(corpus_id, name, *about)
     try:
-        _add(context, record.id, sampled.rows)
+        _add(context, record.id, rows)
     except Exception:
         with context.writing() as w:
             w.triplets.delete(record.id)
         raise
     with context.writing() as w:
-        w.triplets.finish(record.id, sampled.counts)
-    with store.reading() as r:
-        return _result(r.triplets.get(record.id), cached=False)
+        return w.triplets.finish(record.id, counts)
 
 
 def _existing(
@@ -114,7 +129,8 @@ def _nothing(corpus: CorpusRecord, counts: dict[str, Any]) -> str:
     )
 
 
-def _result(record: TripletSetRecord, cached: bool) -> dict[str, Any]:
+def told(record: TripletSetRecord, cached: bool) -> dict[str, Any]:
+    """The result of a job that made, or found, a set."""
     counts = dict(record.counts)
     return {
         "triplets": record.name,

@@ -26,6 +26,14 @@ REGISTRY = Registry(
             config="jobs.build_triplets:TripletsConfig",
         ),
         Card(
+            id="clean-triplets",
+            title="Leave out bad triplets",
+            summary="Makes a triplet set without the triplets that people called bad.",
+            source=_HOUSE,
+            factory="jobs.clean_triplets:run",
+            config="jobs.clean_triplets:CleanTripletsConfig",
+        ),
+        Card(
             id="build-benchmark",
             title="Build a benchmark",
             summary="Chooses articles whose sections are the true clusters of their sentences.",

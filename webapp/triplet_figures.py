@@ -1,4 +1,4 @@
-"""Charts over many triplets: margins, and accuracy by pair of sections."""
+"""Charts over many triplets: margins, and accuracy by pair of sections and by article."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ import plotly.graph_objects as go
 from plotly.subplots import make_subplots
 
 from core.evaluation.margins import MarginHistogram
+from core.evaluation.slices import ArticleAccuracy
 from webapp.components.text import figure_text
 from webapp.palette import Tones
 
@@ -145,3 +146,35 @@ def _squares(labels: Sequence[str], accuracy: npt.NDArray[np.float64], counts: n
         hovertext=said,
         hovertemplate="%{hovertext}<extra></extra>",
     )
+
+
+def articles_figure(found: ArticleAccuracy, titles: Sequence[str], tones: Tones) -> go.Figure:
+    """A dot an article: its triplets (on a scale of powers) and their accuracy; ``customdata`` is its place."""
+    places = np.arange(len(titles))
+    figure = go.Figure(
+        go.Scatter(
+            x=found.triplets,
+            y=found.accuracy,
+            mode="markers",
+            marker={
+                "color": np.where(found.accuracy < 0.5, tones.colour(WRONG), tones.colour(RIGHT)),
+                "size": 7,
+                "opacity": 0.65,
+            },
+            unselected={"marker": {"opacity": 0.65}},
+            customdata=places,
+            hovertext=[figure_text(title, 60) for title in titles],
+            hovertemplate="%{hovertext}: %{y:.3f} of %{x:,} triplets<extra></extra>",
+        )
+    )
+    figure.add_hline(y=0.5, line={"color": tones.other, "width": 1.5, "dash": "dot"})
+    figure.update_layout(
+        height=440,
+        margin={"l": 8, "r": 8, "t": 8, "b": 8},
+        dragmode=False,
+        clickmode="event+select",
+        hovermode="closest",
+    )
+    figure.update_xaxes(type="log", dtick=1, title="triplets of the article", automargin=True, showgrid=False)
+    figure.update_yaxes(title="triplet accuracy", range=[-0.03, 1.03], automargin=True)
+    return figure

@@ -247,8 +247,11 @@ def holding(chosen: TripletSetRecord, text: str) -> Ids:
 
 
 def titled(chosen: TripletSetRecord, text: str) -> Ids:
-    """Ids of the articles of the set's corpus that have ``text`` in their title."""
+    """Ids of the articles of the set's corpus with ``text`` in their title; in quotation marks, as their title."""
+    whole = text.removeprefix('"').removesuffix('"')
     with queries.store().reading() as r:
+        if len(text) == len(whole) + 2:
+            return np.array([a.id for a in r.corpora.articles_by_title(chosen.corpus_id, whole)], dtype=np.int64)
         return r.triplets.titled(chosen.corpus_id, text)
 
 

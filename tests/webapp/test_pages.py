@@ -18,7 +18,7 @@ from webapp.components.guard import BROKEN
 PAGES = ("home", "corpora", "triplets", "train", "map", "compare", "jobs")
 VIEWS = {
     "corpora": ("Read", "All corpora", "Import"),
-    "triplets": ("Look", "Margins", "Sections confused", "All sets", "Build a set"),
+    "triplets": ("Look", "Margins", "Sections confused", "Slices", "Reviews", "All sets", "Build a set"),
     "train": ("New model", "Models"),
 }
 EVERY_VIEW = [(page, view) for page in PAGES for view in VIEWS.get(page, ("",))]

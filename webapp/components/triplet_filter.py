@@ -84,7 +84,12 @@ def panel(chosen: Split | None, text: str, judges: Sequence[Judge], reviews: Seq
 def _titles() -> tuple[str, str, str]:
     """Parts of the titles of article, section and other section."""
     asked = (
-        ("Article", "article", "part of a title", "Only triplets of articles with this in their title."),
+        (
+            "Article",
+            "article",
+            "part of a title",
+            "Articles with this in their title; in quotation marks: with this title.",
+        ),
         ("Section", "section", "such as Career", "Only triplets whose pivot is from a section with this in its title."),
         ("Other section", "other", "such as Early life", "Only triplets whose third sentence is from such a section."),
     )

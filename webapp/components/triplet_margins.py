@@ -51,22 +51,23 @@ def show(sets: Sequence[TripletSetRecord]) -> None:
     with middle:
         first = by_name("Model", found, "model", lambda e: e.name)
     with right:
-        second = _second(first, found)
-    shown = [first] if second is None else [first, second]
+        beside = second(first, found)
+    shown = [first] if beside is None else [first, beside]
     panels = [Panel(e.name, e.unit, margin_histogram(triplet_queries.margins(e)[1])) for e in shown]
     _chart(panels, shown)
     for panel in panels:
         st.caption(_in_words(panel, first))
     _doors(shown, panels[0].histogram)
-    if second is not None:
-        _beside(first, second, chosen)
+    if beside is not None:
+        _beside(first, beside, chosen)
     with st.expander("The numbers behind the chart", icon=":material/table:"):
         for panel in panels:
             st.markdown(f"**{plain(panel.name)}**")
             st.dataframe(_bins(panel.histogram), hide_index=True, height=260, column_config={"Triplets": COUNTED})
 
 
-def _second(first: Evaluation, found: Sequence[Evaluation]) -> Evaluation | None:
+def second(first: Evaluation, found: Sequence[Evaluation]) -> Evaluation | None:
+    """Another model that was evaluated on the same triplets, if one is asked for."""
     others = [e for e in found if e.split is first.split and e.run.id != first.run.id]
     options: list[Evaluation | None] = [None, *others]
     return by_name("Compare with", options, "against", lambda e: _NOBODY if e is None else e.name)

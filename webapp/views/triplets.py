@@ -3,7 +3,15 @@
 import streamlit as st
 
 from webapp import queries
-from webapp.components import deleting, section_pairs, triplet_margins, triplet_sets, triplets
+from webapp.components import (
+    deleting,
+    section_pairs,
+    triplet_margins,
+    triplet_reviews,
+    triplet_sets,
+    triplet_slices,
+    triplets,
+)
 from webapp.components.choose import corpus, nothing, title
 from webapp.components.jobs import watch
 from webapp.components.text import plain
@@ -13,10 +21,10 @@ title(
     "Two sentences from one section and a third from another: the first two should be nearer. "
     "Nobody labelled these; look before you trust them.",
 )
-watch(["build-triplets", "evaluate-triplets"])
+watch(["build-triplets", "clean-triplets", "evaluate-triplets", "train"])
 sets = queries.triplet_sets()
-look, margins, pairs, listing, make = st.tabs(
-    ["Look", "Margins", "Sections confused", "All sets", "Build a set"],
+look, margins, pairs, slices, reviews, listing, make = st.tabs(
+    ["Look", "Margins", "Sections confused", "Slices", "Reviews", "All sets", "Build a set"],
     key="view",
     bind="query-params",
     on_change="rerun",
@@ -34,7 +42,13 @@ if look.open:
             triplets.browse(sets)
         else:
             no_sets()
-for tab, part in ((margins, triplet_margins), (pairs, section_pairs)):
+SHOWN = (
+    (margins, triplet_margins),
+    (pairs, section_pairs),
+    (slices, triplet_slices),
+    (reviews, triplet_reviews),
+)
+for tab, part in SHOWN:
     if tab.open:
         with tab:
             if sets:
@@ -48,7 +62,10 @@ if listing.open:
             st.subheader(plain(chosen_set.name), anchor=False)
             triplet_sets.dropped(chosen_set)
             deleting.button(
-                "set", chosen_set.name, "the accuracies measured on it", lambda r: r.triplets.delete(chosen_set.id)
+                "set",
+                chosen_set.name,
+                "its reviews and the accuracies measured on it",
+                lambda r: r.triplets.delete(chosen_set.id),
             )
         else:
             no_sets()

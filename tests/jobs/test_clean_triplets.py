@@ -1,0 +1,112 @@
+"""A set without the triplets that people called bad: what stays, what is told, and what is refused."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from core.errors import ConfigError, DataError, DuplicateNameError
+from core.records import TripletSetRecord, Verdict
+from core.types import Split
+from db.store import Store
+from jobs.clean_triplets import ORIGIN
+from jobs.commands import check_job
+from tests.jobs.helpers import write_articles
+from tests.jobs.test_kinds import do
+
+BAD, AMBIGUOUS, GOOD = Verdict.BAD, Verdict.AMBIGUOUS, Verdict.GOOD
+
+
+@pytest.fixture
+def reviewed(sqlite_store: Store, tmp_path: Path) -> tuple[Store, TripletSetRecord]:
+    """A set with reviews: Ada on training triplets 0 and 1, Bob on 1 and 2 and on the first test triplet."""
+    do(sqlite_store, "import-corpus", files=[str(write_articles(tmp_path, 30))], corpus="C")
+    do(sqlite_store, "build-triplets", corpus="C", name="T")
+    with sqlite_store.writing() as w:
+        made = w.triplets.by_name("T")
+        train, test = (w.triplets.ids(made.id, split).tolist() for split in (Split.TRAIN, Split.TEST))
+        said = [(train[0], "Ada", BAD), (train[1], "Ada", GOOD), (train[1], "Bob", BAD), (train[2], "Bob", AMBIGUOUS),
+                (test[0], "Bob", BAD)]  # fmt: skip
+        for triplet, person, verdict in said:
+            w.reviews.add(made.id, triplet, person, verdict)
+    return sqlite_store, made
+
+
+def kept(store: Store, name: str, split: Split) -> list[tuple[int, ...]]:
+    """The triplets of a split without their ids."""
+    with store.reading() as r:
+        rows = r.triplets.rows(r.triplets.by_name(name).id, split)
+    return [*zip(rows.articles.tolist(), rows.pivots.tolist(), rows.positives.tolist(), rows.negatives.tolist(),
+                 strict=True)]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("args", "train", "test"),
+    [
+        ({}, [0, 1], []),
+        ({"leave_out": ["bad", "ambiguous"]}, [0, 1, 2], []),
+        ({"people": ["Bob"]}, [1], []),
+        ({"people": ["Ada"], "leave_out": ["bad"]}, [0], []),
+        ({"splits": ["train", "validation", "test"]}, [0, 1], [0]),
+        ({"splits": ["test"]}, [], [0]),
+    ],
+)
+def test_what_stays(
+    reviewed: tuple[Store, TripletSetRecord], args: dict[str, Any], train: list[int], test: list[int]
+) -> None:
+    store, source = reviewed
+    result = do(store, "clean-triplets", triplets="T", name="clean", **args)
+    assert result["removed"] == {"train": len(train), "validation": 0, "test": len(test)}
+    for split, gone in ((Split.TRAIN, train), (Split.VALIDATION, []), (Split.TEST, test)):
+        before = kept(store, "T", split)
+        assert kept(store, "clean", split) == [row for i, row in enumerate(before) if i not in gone]
+    with store.reading() as r:
+        made = r.triplets.by_name("clean")
+        assert r.triplets.get(source.id) == source and len(r.reviews.list(source.id)) == 5
+    origin = made.config[ORIGIN]
+    assert (origin["from"], origin["from_digest"], origin["removed"]) == ("T", source.digest, result["removed"])
+    assert {k: v for k, v in made.config.items() if k != ORIGIN} == source.config
+    assert made.counts["triplets"]["train"] == source.counts["triplets"]["train"] - len(train)
+    assert made.counts["triplets"]["dropped"]["reviewed"] == len(train) + len(test)
+    assert made.digest != source.digest and (made.kind, made.seed) == (source.kind, source.seed)
+
+
+def test_the_same_request_finds_the_set(reviewed: tuple[Store, TripletSetRecord]) -> None:
+    store, source = reviewed
+    first = do(store, "clean-triplets", triplets="T", name="clean")
+    again = do(store, "clean-triplets", triplets="T", name="other name")
+    assert (first["cached"], again["cached"], again["triplets"]) == (False, True, "clean")
+    with store.writing() as w:  # one more verdict makes another set
+        w.reviews.add(source.id, int(w.triplets.ids(source.id, Split.TRAIN)[5]), "Ada", BAD)
+    with pytest.raises(DuplicateNameError):
+        do(store, "clean-triplets", triplets="T", name="clean")
+    assert do(store, "clean-triplets", triplets="T", name="cleaner")["removed"]["train"] == 3
+
+
+def test_what_a_dead_attempt_left_is_replaced(reviewed: tuple[Store, TripletSetRecord]) -> None:
+    store, source = reviewed
+    with store.writing() as w:
+        w.triplets.create(source.corpus_id, "clean", "sentences", {}, 0, "half")
+    assert do(store, "clean-triplets", triplets="T", name="clean")["cached"] is False
+
+
+def test_nothing_to_leave_out(reviewed: tuple[Store, TripletSetRecord]) -> None:
+    store, _ = reviewed
+    with pytest.raises(DataError, match=r"split validation was called bad by Ada\. Review some"):
+        do(store, "clean-triplets", triplets="T", name="clean", splits=["validation"], people=["Ada"])
+
+
+@pytest.mark.parametrize(
+    ("args", "said"),
+    [
+        ({"triplets": ""}, "'triplets' is missing"),
+        ({"leave_out": ["good"]}, "called bad or ambiguous"),
+        ({"leave_out": []}, "'leave_out' is missing"),
+        ({"splits": ["exam"]}, "not 'exam'"),
+    ],
+)
+def test_arguments_are_checked_before_anything_is_queued(args: dict[str, Any], said: str) -> None:
+    with pytest.raises(ConfigError, match=said):
+        check_job("clean-triplets", {"triplets": "T", "name": "clean", **args})

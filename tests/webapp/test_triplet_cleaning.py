@@ -1,0 +1,123 @@
+"""Triplets: slices, who reviewed what, a set without the bad ones, and what it changed."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from core.evaluation.significance import paired_test
+from core.evaluation.triplet_accuracy import correctness
+from core.records import JobStatus, ModelRecord, TripletSetRecord, Verdict
+from core.types import Split
+from db.store import Store
+from jobs.commands import check_job
+from jobs.foreground import run_here
+from tests.webapp.filled import MODEL, SET
+from tests.webapp.test_pages import jobs_of, words_of
+from tests.webapp.test_triplet_science import add_evaluation
+from webapp import triplet_effects
+
+Open = Callable[..., AppTest]
+
+
+def review(store: Store) -> TripletSetRecord:
+    """Two training triplets are bad for Ada, one is ambiguous for Bob; so is a bad test triplet."""
+    with store.writing() as w:
+        chosen = w.triplets.by_name(SET)
+        train, test = (w.triplets.ids(chosen.id, split).tolist() for split in (Split.TRAIN, Split.TEST))
+        said = [(train[0], "Ada", Verdict.BAD), (train[1], "Ada", Verdict.BAD), (train[2], "Bob", Verdict.AMBIGUOUS),
+                (test[0], "Bob", Verdict.BAD)]  # fmt: skip
+        for triplet, person, verdict in said:
+            w.reviews.add(chosen.id, triplet, person, verdict)
+    return chosen
+
+
+def trained(store: Store, name: str, on: TripletSetRecord, **config: object) -> ModelRecord:
+    with store.writing() as w:
+        return w.models.add(
+            name=name, method="triplets-sen", config=config, seed=3, digest=name, artifact=name, metrics={},
+            triplet_set_id=on.id, corpus_id=on.corpus_id,
+        )  # fmt: skip
+
+
+def evaluate(store: Store, model: ModelRecord, on: TripletSetRecord, margins: list[float]) -> None:
+    with store.writing() as w:
+        ids = w.triplets.ids(on.id, Split.TEST)
+        w.runs.add(kind="triplets", digest=f"on {model.name}", model_id=model.id, triplet_set_id=on.id,
+                   config={"split": "test"}, margins={Split.TEST: (ids, np.array(margins, np.float32))})  # fmt: skip
+
+
+def test_reviews_are_counted_by_person(filled_store: Store, open_page: Open) -> None:
+    assert "Nobody has reviewed a triplet" in words_of(open_page("triplets", view="Reviews", set=SET))
+    review(filled_store)
+    at = open_page("triplets", view="Reviews", set=SET)
+    assert not at.exception and not at.error
+    assert "**4 triplets** reviewed by 2 people" in words_of(at)
+    table = at.dataframe[0].value
+    assert table[["Who", "Good", "Bad", "Ambiguous"]].values.tolist() == [["Ada", 0, 2, 0], ["Bob", 0, 1, 1]]
+    next(b for b in at.button if b.label == "Read the 3 bad").click().run()
+    assert "Triplet 1 of 3" in words_of(at) and "Only called bad" in words_of(at)
+
+
+def test_a_set_without_the_bad_ones_is_asked_for_with_a_training(filled_store: Store, open_page: Open) -> None:
+    chosen = review(filled_store)
+    net = trained(filled_store, "net", chosen, epochs=2)
+    at = open_page("triplets", view="Reviews", set=SET)
+    said = words_of(at)
+    assert "Leaves out **2** of the train split, **0** of the validation split." in said
+    assert "Stay, although called so: 1 of the test split." in said
+    next(s for s in at.selectbox if s.label == "Train again on it").select("net")
+    next(b for b in at.button if b.label == "Build the set").click().run()
+    assert not at.exception and not at.error
+    (clean,) = jobs_of(filled_store, "clean-triplets")
+    (train,) = jobs_of(filled_store, "train")
+    asked = sorted((str(a["model"]), a["triplets"], a["split"]) for a in jobs_of(filled_store, "evaluate-triplets"))
+    assert (clean["triplets"], clean["people"], clean["splits"]) == (SET, ["Ada", "Bob"], ["train", "validation"])
+    assert (train["triplets"], train["method"], train["seed"]) == (clean["name"], net.method, net.seed)
+    assert json.loads(str(train["settings_json"])) == {"epochs": 2}
+    assert asked == [("net", SET, "test"), ("net without bad", SET, "test")]
+    check_job("clean-triplets", clean)
+    check_job("train", train)
+    with filled_store.reading() as r:
+        by_kind = {j.kind: j for j in r.jobs.list(status=JobStatus.QUEUED)}
+    assert by_kind["train"].after == by_kind["clean-triplets"].id
+    assert by_kind["evaluate-triplets"].after == by_kind["train"].id
+
+
+def test_what_leaving_out_changed_is_shown_with_its_interval(filled_store: Store, open_page: Open) -> None:
+    chosen = review(filled_store)
+    run_here(filled_store, "clean-triplets", {"triplets": SET, "name": "clean"}, quiet=True)
+    with filled_store.reading() as r:
+        clean = r.triplets.by_name("clean")
+    at = open_page("triplets", view="Reviews", set=SET)
+    assert "2 train, 0 validation, 0 test left out" in words_of(at) and "nothing to compare with" in words_of(at)
+    before, after = trained(filled_store, "net", chosen), trained(filled_store, "net again", clean)
+    trained(filled_store, "another", clean, epochs=9)  # other settings: no twin
+    at = open_page("triplets", view="Reviews", set=SET)
+    assert "not yet evaluated beside net" in words_of(at)
+    margins = [1.0, -1.0, -1.0, 1.0], [1.0, 1.0, -1.0, 1.0]
+    for model, listed in zip((before, after), margins, strict=True):
+        evaluate(filled_store, model, chosen, listed)
+    at = open_page("triplets", view="Reviews", set=SET)
+    assert not at.exception and not at.error
+    table = next(d.value for d in at.dataframe if "Model" in d.value.columns)
+    assert table["Triplet accuracy"].tolist()[:2] == [".500", ".750"]
+    (effect,) = triplet_effects.effects(chosen, clean)
+    a, b = (correctness(np.array(m, np.float32)) for m in margins)
+    assert effect.measured is not None and effect.measured.test == paired_test(b, a, np.ones(4, int))
+    next(b for b in at.button if b.label == "See both side by side").click().run()
+    assert at.selectbox(key="model").value == "net again" and "a difference of +.250" in words_of(at)
+
+
+@pytest.mark.parametrize("by", ["Sentence length", "Distance in paragraphs", "Article"])
+def test_slices_add_up(by: str, filled_store: Store, open_page: Open) -> None:
+    add_evaluation(filled_store, "second", [-1.0, 1.0, 1.0, -1.0])
+    at = open_page("triplets", view="Slices", set=SET, slices=by, model=MODEL)
+    assert not at.exception and not at.error
+    assert at.dataframe[0].value["Triplets"].sum() == 4
+    both = open_page("triplets", view="Slices", set=SET, slices=by, model=MODEL, against="second")
+    assert both.dataframe[0].value["Triplets"].sum() == (4 if by == "Article" else 8)
