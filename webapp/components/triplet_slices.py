@@ -135,8 +135,8 @@ def _articles(chosen: TripletSetRecord, evaluation: Evaluation) -> None:
         quarter, half, most = np.quantile(found.accuracy, [0.25, 0.5, 0.75])
         st.caption(
             f"{plain(evaluation.name)} on {count(len(titles), 'article')}: half of them lie between {score(quarter)} "
-            f"and {score(most)}, the median is {score(half)}. Articles with few triplets scatter most, by chance alone. "
-            "Click a dot or a row to read its triplets, the most wrong first."
+            f"and {score(most)}, the median is {score(half)}. Articles with few triplets scatter most, by chance "
+            "alone. Click a dot or a row to read its triplets, the most wrong first."
         )
     with right:
         _listed(found, titles, order, f"article-rows-{evaluation.run.id}", read)
