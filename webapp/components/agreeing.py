@@ -30,7 +30,7 @@ def show(scope: Scope, found: Group) -> None:
     if len(found.people) < 2:
         nothing(
             "One labelling cannot agree or disagree.",
-            "Ask somebody else to label the same sentences: they begin their own on the page Relabel, best of all blind.",
+            "Ask somebody else to label the same sentences; best of all blind, on the page Relabel.",
             "relabel",
             "Relabel",
         )
@@ -142,8 +142,8 @@ def _confusion(first: Rater, second: Rater) -> None:
     total = int(table.to_numpy().sum())
     st.dataframe(table, height="content" if len(table) < 12 else 420)
     st.caption(
-        f"Clusters are matched one-to-one so that most sentences stay: {same:,} of {total:,} ({same / total:.0%}) stand "
-        "on the diagonal."
+        f"Clusters are matched one-to-one so that most sentences stay: {same:,} of {total:,} ({same / total:.0%}) "
+        "stand on the diagonal."
     )
 
 
@@ -157,17 +157,11 @@ def _disputed(found: Group) -> None:
         return
     listed = order[:_DISPUTED]
     columns = {"Sentence": [found.sentences[i].text for i in listed]}
-    for rater in found.people:
-        columns[shorten(rater.name, _NAME)] = [rater.called(int(rater.labels[i])) for i in listed]
-    st.dataframe(
-        pd.DataFrame(columns),
-        hide_index=True,
-        height=360,
-        column_config={"Sentence": st.column_config.TextColumn(width=430)},
-    )
-    st.caption(
-        f"{count(len(order), 'sentence')}, the most disputed first, after clusters were matched by their overlap."
-    )
+    for name, rater in zip(_distinct([shorten(r.name, _NAME) for r in found.people]), found.people, strict=True):
+        columns[name] = [rater.called(int(rater.labels[i])) for i in listed]
+    widths = {"Sentence": st.column_config.TextColumn(width=430)}
+    st.dataframe(pd.DataFrame(columns), hide_index=True, height=360, column_config=widths)
+    st.caption(f"{count(len(order), 'sentence')}, the most disputed first, after clusters were matched.")
 
 
 def _adjudicate(scope: Scope, found: Group) -> None:

@@ -1,4 +1,4 @@
-"""Agreement: may the labels be trusted?"""
+"""Agreement: how far labels may be trusted."""
 
 import streamlit as st
 
