@@ -7,14 +7,26 @@ import sys
 import threading
 from pathlib import Path
 
-_PARTS = ("articles", "atlas", "benchmarking", "board", "drawing", "importing", "training", "triplets")
+_PARTS = (
+    "accuracy",
+    "articles",
+    "atlas",
+    "benchmarking",
+    "board",
+    "drawing",
+    "hardness",
+    "importing",
+    "training",
+    "triplets",
+)
 
 
 def warm() -> None:
     """Import what pages need; on a small machine that takes seconds, which nobody should wait for in a browser."""
     for name in _PARTS:
         importlib.import_module(f"webapp.components.{name}")
-    importlib.import_module("pandas.io.formats.style")
+    for library in ("pandas.io.formats.style", "scipy.optimize", "scipy.stats"):
+        importlib.import_module(library)
 
 
 def main() -> None:

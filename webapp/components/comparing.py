@@ -297,7 +297,8 @@ def p_text(p: float) -> str:
 
 def _seeds(found: Comparison) -> None:
     """How much of a score is luck of the seed, for methods that have several."""
-    spreads = [(m, compare_queries.seed_spread(m, found.metric.id)) for m in found.methods]
+    several = [method for method in found.methods if len(method.runs) > 1]
+    spreads = [(m, compare_queries.seed_spread(m, found.metric.id)) for m in several]
     rows = [(m, *spread) for m, spread in spreads if spread is not None]
     if not rows:
         return
