@@ -61,8 +61,10 @@ _OWN_METHODS: dict[str, dict[str, Any]] = {
     "ours-tfidf": {"method": "doc-mean", "parts": ("tfidf",), "settings": _UNIT, "random": False},
     "ours-con-s2v": {"method": "doc-mean", "parts": ("con-s2v-dis",), "settings": _UNIT},
 }
-"""The best combination for topics (algorithms I.4), ``ours-white``, and the same with one thing changed. Its 24 axes are
-three for each of the eight topics."""
+"""The best combination for topics (algorithms I.4), ``ours-white``, and the same with one thing changed.
+
+Its 24 axes are three for each of the eight topics.
+"""
 OWN_METHODS = tuple(_OWN_METHODS)
 
 
