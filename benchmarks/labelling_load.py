@@ -1,0 +1,197 @@
+"""People label one shared labelling at once while a worker writes vectors; the web process is killed again and again.
+
+    python -m benchmarks.labelling_load --people 20 --seconds 300 --kills 10
+    python -m benchmarks.labelling_load --database-url postgresql://user:password@localhost/empty
+
+Every person is a thread of the "web" process with a desk of its own, as a browser session has; what a desk says is
+saved is noted outside of the store, in a file that is forced to disk after the desk has answered. The main process
+kills the web process with SIGKILL and starts it anew. In the end every noted edit is looked for in the history, the
+history is replayed, and the times of all edits are told. Prints one JSON object; exits 1 when an edit was lost.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import multiprocessing
+import os
+import random
+import sys
+import tempfile
+import threading
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from core.errors import ThemescopeError
+from core.labelling import operations as op
+from core.labelling.changes import StaleChangeError
+from core.labelling.history import replay, rewind
+from core.labelling.partition import Cluster, start
+from core.labelling.records import NewLabelling, Sharing
+from core.records import VectorBlock
+from core.types import Article, Paragraph, Section
+from db.settings import Settings
+from db.store import Store
+from jobs.labelling.desk import Desk
+
+_SENTENCES, _ARTICLES, _DIM, _CLUSTERS = 2_000, 200, 600, 8
+
+
+def prepare(store: Store) -> int:
+    """A corpus, a model without an artifact, and a shared labelling; its id."""
+    with store.writing() as w:
+        corpus = w.corpora.create("load", "en")
+        for first in range(0, _ARTICLES, 50):
+            w.corpora.add_articles(corpus.id, [_article(i) for i in range(first, first + 50)])
+        w.corpora.finish(corpus.id, {})
+        w.models.add(name="load", method="mean-vectors", config={}, seed=0, digest="load", artifact="-", metrics={})
+        articles = w.corpora.articles(corpus.id, limit=_ARTICLES)
+        ids = np.array([s.id for a in articles for s in w.corpora.sentences(a.id)][:_SENTENCES])
+        clusters = [Cluster(n, f"cluster {n}", n) for n in range(1, _CLUSTERS + 1)]
+        first_state = start(ids, 1 + np.arange(len(ids)) % _CLUSTERS, clusters)
+        new = NewLabelling(corpus.id, "load", "admin", Sharing.SHARED, origin={"from": "nothing"})
+        return w.labellings.create(new, first_state).id
+
+
+def _article(number: int) -> Article:
+    text = tuple(f"Sentence {i} of article {number} has a few words in it." for i in range(20))
+    return Article(f"Article {number}", (Section("", 1, (Paragraph("", text),)),))
+
+
+def embed(store: Store, stop: Any) -> None:
+    """What the worker does all day: blocks of vectors, a batch of about 2,000 rows a transaction."""
+    values = np.random.default_rng(0).normal(size=(20, _DIM)).astype(np.float32)
+    with store.reading() as r:
+        (model,) = r.models.list()
+        articles = [a.id for a in r.corpora.articles(r.corpora.list()[0].id, limit=_ARTICLES)]
+    place = 0
+    while not stop.is_set():
+        batch = [VectorBlock(articles[(place + i) % len(articles)], values) for i in range(100)]
+        with store.writing() as w:
+            w.embeddings.add(model.id, batch)
+        place += 100
+        time.sleep(0.2)
+
+
+def web(store: Store, labelling: int, people: int, stop: Any, ready: Any, notes: Path) -> None:
+    """One thread a person, each with a desk; ends when told, or is killed. ``ready``: everything is imported."""
+    Desk(store, labelling, "admin")
+    ready.set()
+    threads = [
+        threading.Thread(target=label, args=(store, labelling, f"person {n}", stop, notes / f"{n}.jsonl"))
+        for n in range(people)
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+
+def label(store: Store, labelling: int, person: str, stop: Any, notes: Path) -> None:
+    """About one edit a second; a conflict is shown, looked at, and not insisted on."""
+    rng = random.Random(f"{person} {time.time_ns()}")
+    time.sleep(rng.random())
+    desk = Desk(store, labelling, person)
+    with notes.open("a", encoding="utf-8") as out:
+        while not stop.is_set():
+            began = time.perf_counter()
+            _note(out, _edit(desk, rng, began))
+            time.sleep(max(0.0, 1.0 - (time.perf_counter() - began)))
+
+
+def _edit(desk: Desk, rng: random.Random, began: float) -> dict[str, Any]:
+    chosen = np.array(rng.sample(desk.partition.ids.tolist(), rng.choice([1, 1, 1, 5])))
+    operation = op.assign(desk.partition, chosen, rng.randint(1, _CLUSTERS))
+    try:
+        step = desk.do(operation)
+    except StaleChangeError as error:
+        desk.conflict(operation, error)
+        return {"conflict": True}
+    except ThemescopeError as error:
+        return {"error": str(error)}
+    return {"step": step.id if step else None, "seconds": time.perf_counter() - began}
+
+
+def _note(out: Any, entry: dict[str, Any]) -> None:
+    out.write(json.dumps(entry) + "\n")
+    out.flush()
+    os.fsync(out.fileno())
+
+
+def run(store: Store, people: int, seconds: float, kills: int, notes: Path) -> dict[str, Any]:
+    """Start everything, kill the web process ``kills`` times, and count."""
+    labelling = prepare(store)
+    with store.reading() as r:
+        first = r.labellings.shown(labelling).partition
+    store.close()
+    context = multiprocessing.get_context("spawn")
+    stop = context.Event()
+    worker = context.Process(target=embed, args=(store, stop))
+    worker.start()
+    for life in range(kills + 1):
+        ready = context.Event()
+        process = context.Process(target=web, args=(store, labelling, people, stop, ready, notes))
+        process.start()
+        ready.wait(300)
+        time.sleep(seconds / (kills + 1))
+        if life < kills:
+            process.kill()
+            process.join()
+    stop.set()
+    process.join(60)
+    worker.join(60)
+    return {"people": people, "seconds": seconds, "kills": kills, **_judge(store, labelling, first, notes)}
+
+
+def _judge(store: Store, labelling: int, first: Any, notes: Path) -> dict[str, Any]:
+    """What was acknowledged against what is there."""
+    entries = []
+    for path in notes.glob("*.jsonl"):
+        for line in path.read_text(encoding="utf-8").splitlines():
+            entries.append(json.loads(line))
+    saved = [entry for entry in entries if entry.get("step") is not None]
+    with store.reading() as r:
+        log = r.label_steps.since(labelling, 0)
+        now = r.labellings.shown(labelling).partition
+    there = {step.id for step, _ in log}
+    batches = [batch for _, batch in log]
+    times = np.array([entry["seconds"] for entry in saved] or [0.0]) * 1000
+    return {
+        "saved": len(saved),
+        "steps": len(log),
+        "lost": sum(entry["step"] not in there for entry in saved),
+        "conflicts": sum("conflict" in entry for entry in entries),
+        "errors": [entry["error"] for entry in entries if "error" in entry],
+        "replayed": replay(first, batches).to_bytes() == now.to_bytes(),
+        "undone": rewind(now, batches).to_bytes() == first.to_bytes(),
+        "p50_ms": round(float(np.percentile(times, 50)), 1),
+        "p95_ms": round(float(np.percentile(times, 95)), 1),
+        "max_ms": round(float(times.max()), 1),
+    }
+
+
+def main() -> None:
+    """Parse, run, tell."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--people", type=int, default=20)
+    parser.add_argument("--seconds", type=float, default=300.0)
+    parser.add_argument("--kills", type=int, default=10)
+    parser.add_argument("--database-url", default="", help="an empty PostgreSQL database; without it, SQLite")
+    args = parser.parse_args()
+    with tempfile.TemporaryDirectory() as folder:
+        store = Store(Settings.in_folder(Path(folder) / "home", args.database_url))
+        store.migrate()
+        notes = Path(folder) / "notes"
+        notes.mkdir()
+        result = run(store, args.people, args.seconds, args.kills, notes)
+        store.close()
+    sys.stdout.write(json.dumps(result, indent=2) + "\n")
+    healthy = not result["lost"] and not result["errors"] and result["replayed"] and result["undone"]
+    sys.exit(0 if healthy else 1)
+
+
+if __name__ == "__main__":
+    main()

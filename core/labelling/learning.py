@@ -1,0 +1,154 @@
+"""From what people did to what a model may learn: pairs that belong together or apart, contradictions, triplets.
+
+Only sentences that a person has placed count; where a labelling merely began with them, nobody has said anything.
+Articles of the test split teach nothing: :func:`teaching_triplets` decides that by their titles, as everywhere, and
+there is no way around it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from core.errors import DataError
+from core.labelling.changes import Batch, Field, SentenceChanges
+from core.labelling.history import Kind, Step
+from core.labelling.partition import UNASSIGNED, Partition
+from core.records import TripletRows
+from core.types import Ids, Split, split_of_title
+
+
+@dataclass(frozen=True, slots=True)
+class Placed:
+    """The sentences of a labelling that a person has put where they are."""
+
+    partition: Partition
+    ids: Ids
+    """(m,) ascending; each is assigned and not marked uncertain."""
+
+
+def placed_by_people(partition: Partition, log: Iterable[tuple[Step, Batch]]) -> Placed:
+    """What people placed, whatever it was that they did; a step that was undone counts no more.
+
+    Sentences marked uncertain and those without a cluster are left out.
+    """
+    entries = list(log)
+    gone: set[int] = set()
+    for step, _ in entries:
+        if step.kind is Kind.UNDO and step.target is not None:
+            gone.add(step.target)
+        elif step.kind is Kind.REDO and step.target is not None:
+            gone.discard(step.target)
+    touched: set[int] = set()
+    for step, batch in entries:
+        if step.kind is not Kind.DO or step.id in gone:
+            continue
+        for change in batch:
+            if isinstance(change, SentenceChanges) and change.field is Field.CLUSTER:
+                touched.update(np.asarray(change.ids).tolist())
+    ids = np.array(sorted(touched), dtype=np.int64)
+    rows = partition.rows(ids)
+    sure = (partition.numbers[rows] != UNASSIGNED) & ~partition.uncertain[rows]
+    return Placed(partition, ids[sure])
+
+
+@dataclass(frozen=True, slots=True)
+class Contradiction:
+    """Two sentences that must be together by what some said, and apart by what others did."""
+
+    first: int
+    second: int
+    together: tuple[int, ...]
+    """Places of the labellings that put them together."""
+    apart: tuple[int, ...]
+
+
+def contradictions(labellings: Sequence[Placed], most: int = 1_000) -> list[Contradiction]:
+    """Pairs on which people differ, at most ``most`` of them, in the order of their ids."""
+    everybody = [dict(zip(p.ids.tolist(), _numbers(p).tolist(), strict=True)) for p in labellings]
+    shared = sorted({i for p in everybody for i in p})
+    found: list[Contradiction] = []
+    for place, first in enumerate(shared):
+        for second in shared[place + 1 :]:
+            judged = [(n, p[first] == p[second]) for n, p in enumerate(everybody) if first in p and second in p]
+            together = tuple(n for n, same in judged if same)
+            apart = tuple(n for n, same in judged if not same)
+            if together and apart:
+                found.append(Contradiction(first, second, together, apart))
+                if len(found) == most:
+                    return found
+    return found
+
+
+def teaching_triplets(
+    placed: Placed,
+    article_of: Mapping[int, int],
+    titles: Mapping[int, str],
+    without: Iterable[tuple[int, int]] = (),
+    per_sentence: int = 5,
+    seed: int = 0,
+) -> dict[Split, TripletRows]:
+    """Triplets (a placed sentence, another of its cluster, one of another cluster), inside single articles.
+
+    The positive and the negative are placed sentences too where there are any, else others of the cluster; pairs in
+    ``without`` (contradictions) are used neither way. Articles go where their title puts them: train or validation.
+    Those of the test split are left out.
+
+    Raises
+    ------
+    DataError
+        If an article has no title here: its split could not be known.
+    """
+    random = np.random.default_rng(seed)
+    barred = {frozenset(pair) for pair in without}
+    rows: dict[Split, list[tuple[int, int, int, int]]] = {Split.TRAIN: [], Split.VALIDATION: []}
+    known = set(placed.ids.tolist())
+    by_article: dict[int, list[int]] = {}
+    for sentence in placed.partition.ids.tolist():
+        by_article.setdefault(article_of[sentence], []).append(sentence)
+    for article, sentences in by_article.items():
+        if article not in titles:
+            raise DataError("An article has no title here, so nobody can say whether it may teach.")
+        split = split_of_title(titles[article])
+        if split in rows:
+            rows[split] += _of_article(article, sentences, placed.partition, known, barred, per_sentence, random)
+    return {split: _columns(found) for split, found in rows.items()}
+
+
+def _of_article(
+    article: int,
+    sentences: list[int],
+    partition: Partition,
+    known: set[int],
+    barred: set[frozenset[int]],
+    per_sentence: int,
+    random: np.random.Generator,
+) -> list[tuple[int, int, int, int]]:
+    numbers = dict(zip(sentences, partition.numbers[partition.rows(sentences)].tolist(), strict=True))
+    found = []
+    for pivot in (s for s in sentences if s in known):
+        free = [s for s in sentences if s != pivot and numbers[s] != UNASSIGNED and frozenset((s, pivot)) not in barred]
+        same = _surest([s for s in free if numbers[s] == numbers[pivot]], known)
+        other = _surest([s for s in free if numbers[s] != numbers[pivot]], known)
+        if not same or not other:
+            continue
+        for _ in range(min(per_sentence, len(same) * len(other))):
+            found.append((article, pivot, same[random.integers(len(same))], other[random.integers(len(other))]))
+    return list(dict.fromkeys(found))
+
+
+def _surest(sentences: list[int], known: set[int]) -> list[int]:
+    """Those that a person placed, where there are any; else all."""
+    return [s for s in sentences if s in known] or sentences
+
+
+def _columns(rows: list[tuple[int, int, int, int]]) -> TripletRows:
+    table = np.array(rows, dtype=np.int64).reshape(-1, 4)
+    return TripletRows(np.zeros(len(table), dtype=np.int64), *(np.ascontiguousarray(table[:, c]) for c in range(4)))
+
+
+def _numbers(placed: Placed) -> Ids:
+    found: Ids = placed.partition.numbers[placed.partition.rows(placed.ids)]
+    return found

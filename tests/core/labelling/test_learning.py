@@ -1,0 +1,117 @@
+"""What people did becomes what a model may learn; test articles teach nothing."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from core.errors import DataError
+from core.labelling import operations as op
+from core.labelling.changes import Batch, apply
+from core.labelling.history import Kind, Step
+from core.labelling.learning import Placed, contradictions, placed_by_people, teaching_triplets
+from core.labelling.partition import UNASSIGNED, Cluster, Partition, start
+from core.labelling.reclustering import recluster
+from core.types import Split, split_of_title
+
+CLUSTERS = [Cluster(1, "a", 0), Cluster(2, "b", 1), Cluster(3, "c", 2)]
+TITLES = [f"Article {n}" for n in range(60)]
+
+
+def step(id: int, kind: Kind = Kind.DO, target: int | None = None) -> Step:
+    return Step(id, kind, "assign", "", "ada", datetime(2026, 1, 1, tzinfo=UTC), target)
+
+
+def test_only_what_people_placed_counts() -> None:
+    p = start(np.arange(8), [1, 1, 2, 2, 1, 2, 1, 3], CLUSTERS)
+    log: list[tuple[Step, Batch]] = []
+    for id, make in enumerate(
+        (
+            lambda p: op.assign(p, np.array([0]), 2),
+            lambda p: op.assign(p, np.array([3]), 1),
+            lambda p: op.unassign(p, np.array([4])),
+            lambda p: op.assign(p, np.array([5]), 1),
+            lambda p: op.mark(p, np.array([5]), True),
+            lambda p: op.note(p, np.array([6]), "why"),
+        ),
+        1,
+    ):
+        batch = make(p).batch
+        p = apply(p, batch)
+        log.append((step(id), batch))
+    undo = log[1][1].inverse()
+    p = apply(p, undo)
+    log.append((step(7, Kind.UNDO, 2), undo))
+    assert placed_by_people(p, log).ids.tolist() == [0]
+
+
+def test_people_who_contradict_each_other() -> None:
+    one = Placed(start(np.arange(4), [1, 1, 2, 2], CLUSTERS), np.array([0, 1, 2]))
+    two = Placed(start(np.arange(4), [1, 2, 2, 2], CLUSTERS), np.array([0, 1, 2, 3]))
+    assert [(c.first, c.second, c.together, c.apart) for c in contradictions([one, two])] == [
+        (0, 1, (0,), (1,)),
+        (1, 2, (1,), (0,)),
+    ]
+    assert len(contradictions([one, two], most=1)) == 1
+    assert contradictions([one]) == []
+
+
+@given(st.lists(st.sampled_from(TITLES), min_size=1, max_size=6, unique=True), st.integers(0, 99))
+def test_test_articles_never_teach(titles: list[str], seed: int) -> None:
+    random = np.random.default_rng(seed)
+    n = 6 * len(titles)
+    partition = start(np.arange(n), random.choice([1, 2, UNASSIGNED], n), CLUSTERS)
+    assigned = partition.ids[partition.numbers != UNASSIGNED]
+    article_of = {i: i // 6 for i in range(n)}
+    placed = Placed(partition, assigned[random.random(len(assigned)) < 0.7])
+    barred = [(0, 1), (2, 3)]
+    found = teaching_triplets(placed, article_of, dict(enumerate(titles)), barred, seed=seed)
+    assert set(found) == {Split.TRAIN, Split.VALIDATION}
+    number = dict(zip(partition.ids.tolist(), partition.numbers.tolist(), strict=True))
+    for split, rows in found.items():
+        for article, pivot, positive, negative in zip(
+            rows.articles, rows.pivots, rows.positives, rows.negatives, strict=True
+        ):
+            assert split_of_title(titles[article]) is split is not Split.TEST
+            assert {article_of[int(s)] for s in (pivot, positive, negative)} == {int(article)}
+            assert pivot in placed.ids
+            assert pivot != positive
+            assert number[int(pivot)] == number[int(positive)] != number[int(negative)] != UNASSIGNED
+            for pair in barred:
+                assert {int(pivot), int(positive)} != set(pair)
+                assert {int(pivot), int(negative)} != set(pair)
+
+
+def test_an_article_without_a_title_is_refused() -> None:
+    placed = Placed(start([1, 2], [1, 2], CLUSTERS), np.array([1]))
+    with pytest.raises(DataError, match="no title"):
+        teaching_triplets(placed, {1: 7, 2: 7}, {})
+
+
+def check_fixed(before: Partition, after: Partition, fixed: np.ndarray) -> None:
+    assert np.array_equal(after.numbers[after.rows(fixed)], before.numbers[before.rows(fixed)])
+    assert dict(after.clusters) == dict(before.clusters)
+
+
+@given(st.integers(0, 200))
+def test_what_people_placed_stays_when_the_rest_is_clustered_again(seed: int) -> None:
+    random = np.random.default_rng(seed)
+    p = start(np.arange(20), random.choice([1, 2, 3, UNASSIGNED], 20), CLUSTERS)
+    fixed = np.flatnonzero(random.random(20) < 0.4)
+    after = recluster(p, random.normal(size=(20, 3)).astype(np.float32), fixed)
+    check_fixed(p, after, fixed)
+    assert set(p.numbers.tolist()) - {UNASSIGNED} <= set(after.numbers.tolist())
+
+
+def test_the_rest_follows_what_was_placed() -> None:
+    x = np.repeat(np.eye(2, dtype=np.float32), 5, axis=0) + 0.01
+    p = start(np.arange(10), [2, 1, 1, 1, 1, 1, 1, 1, 1, 1], CLUSTERS[:2])
+    p = apply(p, op.assign(p, np.array([5, 6]), 2).batch)
+    p = apply(p, op.assign(p, np.array([0]), 1).batch)
+    after = recluster(p, x, np.array([0, 5, 6]))
+    assert after.numbers.tolist() == [1] * 5 + [2] * 5
+    assert recluster(start([1, 2]), np.eye(2, dtype=np.float32), np.array([1])).numbers.tolist() == [UNASSIGNED] * 2
