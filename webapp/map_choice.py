@@ -14,9 +14,9 @@ from core.types import Ids
 from webapp import mapping
 from webapp.colourings import Colouring
 from webapp.map_scene import Scene
-from webapp.mapping import Rows
+from webapp.mapping import Rows, Units
 
-SHAPE, HIDDEN, SENTENCE, CAMERA = "shape", "hide", "sentence", "at"
+SHAPE, SIDE, HIDDEN, SENTENCE, CAMERA = "shape", "side", "hide", "sentence", "at"
 """Names in the address."""
 _OPENED = "maps-opened"
 
@@ -37,6 +37,8 @@ class Choice:
     """The selected sentences."""
     shape: Polygon = field(default_factory=_no_shape)
     """What was drawn to select them; empty after a click."""
+    side: int = 0
+    """The map that the shape was drawn on: 0, or 1 for the second of two."""
     hidden: list[int] = field(default_factory=list)
     """Categories that the legend hides; -1 is "other"."""
     sentence: int = -1
@@ -46,26 +48,29 @@ class Choice:
     """Id of the sentence that is pointed at."""
     fresh: bool = False
     """The shape came with the address, and nobody has looked yet what lies inside."""
-    changed: bool = False
-    """More than the map has to be drawn anew."""
+    version: int = 0
+    """Counts what was chosen: the list beside a map is drawn anew when it is not the one it knows."""
     generation: int = 0
     """Counts clearings: a chart keeps what it has selected for as long as its key stays."""
     by: str = ""
     """Key of the chart that made the selection."""
 
-    def take(self, scene: Scene, colouring: Colouring) -> None:
-        """Select what lies inside the shape and is not hidden."""
-        self.ids = scene.ids[mapping.inside_rows(scene.units, colouring.categories, self.shape, self.hidden)]
-        self.fresh, self.changed = False, True
+    def take(self, scene: Scene, units: Units, colouring: Colouring) -> None:
+        """Select what stands inside the shape, by its places on the grid, and is not hidden."""
+        self.ids = scene.ids[mapping.inside_rows(units, colouring.categories, self.shape, self.hidden)]
+        self.fresh = False
+        self.version += 1
 
-    def click(self, ids: Ids) -> None:
-        """Show the details of a sentence; a click also ends the selection around it."""
-        self.sentence, self.changed = int(ids[0]), True
+    def click(self, sentence: int) -> None:
+        """Show the details of a sentence."""
+        self.sentence = sentence
+        self.version += 1
 
     def clear(self) -> None:
         """Select nothing."""
-        self.ids, self.shape, self.by, self.changed = _none(), _no_shape(), "", True
+        self.ids, self.shape, self.side, self.by = _none(), _no_shape(), 0, ""
         self.generation += 1
+        self.version += 1
 
     def rows(self, scene: Scene) -> Rows:
         """Rows of the selection that are in view."""
@@ -88,13 +93,15 @@ def from_address(said: Mapping[str, str]) -> Choice:
     hidden = [n for n in _numbers(said.get(HIDDEN, "")) if -1 <= n < mapping.MOST]
     sentence = next(iter(_numbers(said.get(SENTENCE, ""))), -1)
     camera = _camera(said.get(CAMERA, ""))
-    return Choice(shape=shape, hidden=hidden, sentence=sentence, camera=camera, fresh=bool(len(shape)))
+    side = int(said.get(SIDE) == "1")
+    return Choice(shape=shape, side=side, hidden=hidden, sentence=sentence, camera=camera, fresh=bool(len(shape)))
 
 
 def to_address(choice: Choice) -> None:
     """Write the choice into the address where it says something else."""
     wanted = {
         SHAPE: mapping.written_shape(choice.shape),
+        SIDE: "1" if choice.side else "",
         HIDDEN: "_".join(str(kind) for kind in choice.hidden),
         SENTENCE: str(choice.sentence) if choice.sentence >= 0 else "",
         CAMERA: "_".join(f"{value:g}" for value in choice.camera or []),

@@ -11,7 +11,7 @@ import numpy as np
 
 from webapp import map_scene
 from webapp.colourings import Colouring
-from webapp.components.atlas_large import POINTS_SOURCE, VIEW_SOURCE, Canvas, fit, look, points_data, source
+from webapp.components.atlas_large import POINTS_SOURCE, VIEW_SOURCE, Canvas, look, points_data, source
 from webapp.components.text import shorten
 from webapp.map_scene import Scene
 from webapp.mapping import UNITS, Rows
@@ -82,7 +82,7 @@ def page(canvas: Canvas, about: str) -> str:
     data = {
         "points": points_data(canvas),
         "view": {
-            "digest": canvas.digest, "version": [0], "label": about, "height": 720, "fit": fit(canvas.units),
+            "digest": canvas.digest, "label": about, "height": 720, "fit": canvas.frame,
             "size": canvas.size, "look": look(canvas), "hidden": [], "selected": "", "found": "", "focus": -1,
             "shape": [], "camera": None, "link": "", "tip": None, "fixed": True,
         },

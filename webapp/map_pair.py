@@ -51,4 +51,4 @@ def laid_over(first: Scene, other: Scene) -> Pair:
 def second(pair: Pair, scene: Scene, canvas: Canvas, other: MapRecord) -> Canvas:
     """The second map of the sentences in view, on the grid of the first."""
     rows = pair.first.rows_of(scene.ids)
-    return replace(canvas, units=scene.grid.units(pair.second[rows]), name=other.digest[:12])
+    return replace(canvas, units=scene.grid.units(pair.second[rows]), name=other.digest[:12], side=1)

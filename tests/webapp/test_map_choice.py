@@ -40,7 +40,7 @@ def canvas_of(scene: Scene, categories: np.ndarray, names: int) -> Canvas:
     colouring = Colouring(categories, [f"c{i}" for i in range(names)], "other")
     return Canvas(
         scene=scene, colouring=colouring, units=scene.units, found=np.empty(0, np.intp), tones=tones("light"),
-        paper="#ffffff", size=4, opacity=0.8, height=400, name="x",
+        paper="#ffffff", size=4, opacity=0.8, height=400, frame=[0, 0, 9, 9], name="x",
     )  # fmt: skip
 
 
@@ -97,7 +97,7 @@ def test_exactly_the_sentences_inside_come_back(
     assert set(other.scene.ids[np.flatnonzero(flags)].tolist()) == wanted
     # And the address brings them back.
     again = map_choice.from_address({map_choice.SHAPE: mapping.written_shape(choice.shape), **_hidden(choice)})
-    again.take(canvas.scene, canvas.colouring)
+    again.take(canvas.scene, canvas.units, canvas.colouring)
     assert again.ids.tolist() == choice.ids.tolist()
 
 
@@ -119,7 +119,7 @@ def test_what_was_drawn_on_other_points_is_passed_over(event: Any) -> None:
     choice = Choice()
     for act in (atlas_large.area, atlas_large.point, atlas_large.hover, atlas_large.hide):
         act(canvas, choice, event)
-    assert (len(choice.ids), choice.sentence, choice.tip, choice.hidden, choice.changed) == (0, -1, -1, [], False)
+    assert (len(choice.ids), choice.sentence, choice.tip, choice.hidden, choice.version) == (0, -1, -1, [], 0)
 
 
 @pytest.mark.parametrize(

@@ -178,7 +178,7 @@ def test_files_hold_the_rows_and_nothing_that_is_obeyed(filled_store: Store) -> 
     assert csv_text(map_files.HEADER, table).count("\r\n") == 4
     canvas = atlas_large.Canvas(
         scene=scene, colouring=colouring, units=scene.units, found=rows, tones=tones("dark"), paper="#000000", size=3,
-        opacity=0.5, height=400, name="x",
+        opacity=0.5, height=400, frame=[0, 0, 9, 9], name="x",
     )  # fmt: skip
     picture, page = map_files.svg(canvas), map_files.page(canvas, HOSTILE)
     assert picture.count("h0") == 72 and "<img" not in picture

@@ -49,7 +49,9 @@ class View {
       this.over = -1;
       this.drawing.points(this.scene, data.look.classes.length - 1);
     }
-    if (!before || before.version !== data.version) this.hidden = data.hidden;
+    const hidden = JSON.stringify([data.digest, data.hidden]);
+    if (hidden !== this.told) this.hidden = data.hidden;
+    this.told = hidden;
     this.state();
     this.drawing.look(data.look);
     if (!this.camera.unit) this.resized(true);
@@ -57,7 +59,9 @@ class View {
     this.entries();
     this.hint();
     this.root.dataset.ready = data.digest;
-    this.redraw();
+    const seen = JSON.stringify([data.digest, data.look, data.size, this.marks, this.hidden]);
+    this.redraw(seen !== this.seen);
+    this.seen = seen;
   }
 
   later() {
@@ -145,7 +149,9 @@ class View {
     this.redraw();
   }
 
-  redraw() {
+  // Drawing a million points takes a moment; what only touches the lines above them leaves them as they are.
+  redraw(points = true) {
+    this.stale ||= points;
     this.asked ??= requestAnimationFrame(() => {
       this.asked = null;
       this.paint();
@@ -154,8 +160,8 @@ class View {
 
   paint() {
     if (!this.scene || !this.width) return;
-    const [left, , right] = this.data.fit, zoomed = (right - left) / (this.camera.unit * this.width);
-    this.drawing.draw(this.camera, this.data.size * Math.min(Math.max(zoomed, 1) ** 0.35, 3), this.mask());
+    if (this.stale) this.paintPoints();
+    this.stale = false;
     const flat = this.overlay.getContext("2d");
     flat.setTransform(devicePixelRatio, 0, 0, devicePixelRatio, 0, 0);
     flat.clearRect(0, 0, this.width, this.height);
@@ -164,6 +170,11 @@ class View {
     this.outline(flat, this.path.length ? this.path : this.data.shape.map((corner) => this.screen(corner)));
     if (this.data.focus >= 0) this.ring(flat, this.data.focus, 9);
     if (this.over >= 0) this.ring(flat, this.over, 6);
+  }
+
+  paintPoints() {
+    const [left, , right] = this.data.fit, zoomed = (right - left) / (this.camera.unit * this.width);
+    this.drawing.draw(this.camera, this.data.size * Math.min(Math.max(zoomed, 1) ** 0.35, 3), this.mask());
   }
 
   screen([x, y]) {

@@ -129,6 +129,7 @@ const FRAME = {
     image.height = this.canvas.height;
     flat.fillStyle = this.data.look.paper;
     flat.fillRect(0, 0, image.width, image.height);
+    this.stale = true;
     this.paint();
     flat.drawImage(this.canvas, 0, 0);
     flat.drawImage(this.overlay, 0, 0);

@@ -38,7 +38,7 @@ const HANDS = {
     const [x, y] = place, [fx, fy] = this.from;
     if (this.drag === "box") this.path = [[fx, fy], [x, fy], [x, y], [fx, y]];
     else if (Math.hypot(x - this.last[0], y - this.last[1]) >= 3) this.path.push((this.last = place));
-    this.redraw();
+    this.redraw(false);
   },
 
   up(event) {
@@ -56,14 +56,14 @@ const HANDS = {
   stop() {
     this.from = null;
     this.path = [];
-    this.redraw();
+    this.redraw(false);
   },
 
   area(path) {
     const step = Math.max(1, Math.ceil(path.length / MOST_CORNERS));
     const corners = path.filter((_, i) => i % step === 0).map((corner) => this.unit(corner).map(Math.round));
     this.data = { ...this.data, shape: corners };
-    this.redraw();
+    this.redraw(false);
     this.tell("area", { digest: this.data.digest, corners, hidden: this.hidden });
   },
 
@@ -71,7 +71,7 @@ const HANDS = {
     if (row === this.over) return;
     this.over = row;
     this.hint();
-    this.redraw();
+    this.redraw(false);
     clearTimeout(this.asking);
     if (row >= 0) this.asking = setTimeout(() => this.tell("hover", { digest: this.data.digest, row }), 90);
   },

@@ -25,7 +25,7 @@ from webapp.palette import tones
 
 CHART_MOST = 5_000
 """Points up to which a map is a chart; from here on a chart takes seconds to appear."""
-_HEIGHT, _TABLE = 410, 215
+_HEIGHT, _PAIR_HEIGHT, _TABLE = 410, 330, 215
 _GROUNDS = {"light": "#fdfcf9", "dark": "#12171c"}
 _NONE = "no other map"
 
@@ -47,7 +47,7 @@ def show(corpus: CorpusRecord, record: MapRecord, maps: Sequence[MapRecord]) -> 
         articles = _articles(whole)
     with fifth:
         other, look = _more(record, maps, len(whole.ids))
-    pair = map_pair.together(whole, other) if other is not None else None
+    pair = _pair(whole, other)
     base = pair.first if pair is not None else whole
     scene = base.only(np.isin(base.articles, articles)) if len(articles) else base
     choice = map_choice.of_map(record.digest)
@@ -56,20 +56,24 @@ def show(corpus: CorpusRecord, record: MapRecord, maps: Sequence[MapRecord]) -> 
     text, way = _search(third, fourth)
     like = _like(choice)
     found, searched = _found(record, corpus, whole, scene, (text, way, like, look.nearest))
-    if choice.fresh:
-        choice.take(scene, colouring)
     canvas = _canvas(scene, colouring, found, look, record)
+    beside = map_pair.second(pair, scene, canvas, other) if pair is not None and other is not None else None
+    if choice.fresh:
+        choice.take(scene, beside.units if beside is not None and choice.side else scene.units, colouring)
     moved = pair.moved[pair.first.rows_of(scene.ids)] if pair is not None else None
-    panel = Panel(scene, colouring, choice, found, searched, _TABLE, moved, lambda sentence: _ask_alike(sentence))
-    if pair is not None and other is not None:
-        _two((canvas, map_pair.second(pair, scene, canvas, other)), choice, (record.name, other.name), pair)
+    panel = Panel(scene, colouring, choice, found, searched, _TABLE, moved, _ask_alike)
+    # The list comes before the map: a map that is drawn knows that its list is.
+    if pair is not None and other is not None and beside is not None:
+        above = st.container()
         atlas_list.show(panel)
+        with above:
+            _two((canvas, beside), choice, (record.name, other.name), pair)
     else:
         left, right = st.columns([11, 9])
-        with left:
-            _draw(canvas, choice)
         with right:
             atlas_list.show(panel)
+        with left:
+            _draw(canvas, choice)
     _honesty(canvas, record, whole)
     map_choice.to_address(choice)
 
@@ -194,6 +198,7 @@ def _canvas(scene: Scene, colouring: Colouring, found: Found, look: Look, record
         size=look.size,
         opacity=look.opacity,
         height=_HEIGHT,
+        frame=atlas_large.frame_of(scene.units),
         name=record.digest[:12],
     )
 
@@ -203,16 +208,15 @@ def _draw(canvas: Canvas, choice: Choice) -> None:
         atlas_small.view(canvas, choice)
     else:
         atlas_large.points(canvas)
-        _view(canvas, choice)
+        _view(canvas, choice, choice.version)
 
 
 @st.fragment
-def _view(canvas: Canvas, choice: Choice) -> None:
-    """Pointing at something redraws only this; choosing something redraws the page."""
-    atlas_large.view(canvas, choice)
-    if choice.changed:
-        choice.changed = False
+def _view(canvas: Canvas, choice: Choice, listed: int) -> None:
+    """Pointing at something redraws only this; choosing something, which the list does not know, redraws the page."""
+    if choice.version != listed:
         st.rerun()
+    atlas_large.view(canvas, choice)
     map_choice.to_address(choice)
 
 
@@ -222,12 +226,21 @@ def _two(canvases: tuple[Canvas, Canvas], choice: Choice, names: tuple[str, str]
         with column:
             st.markdown(f"**{plain(name)}**")
             atlas_large.points(canvas)
-            _view(replace(canvas, link="pair"), choice)
+            _view(replace(canvas, link="pair", height=_PAIR_HEIGHT), choice, choice.version)
     st.caption(
         f"{count(len(pair.first.ids), 'sentence')} stand on both maps; the second is laid over the first as well as "
         "turning, mirroring, scaling and moving can (Procrustes). What that leaves unexplained: "
         f"{pair.error:.0%} of its spread."
     )
+
+
+def _pair(whole: Scene, other: MapRecord | None) -> map_pair.Pair | None:
+    """Both maps, where another one was chosen that shares sentences with this one."""
+    try:
+        return None if other is None else map_pair.together(whole, other)
+    except ThemescopeError as error:
+        st.warning(plain(error), icon=":material/warning:")
+        return None
 
 
 def _honesty(canvas: Canvas, record: MapRecord, whole: Scene) -> None:

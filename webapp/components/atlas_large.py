@@ -43,8 +43,12 @@ class Canvas:
     opacity: float
     height: int
     name: str
+    frame: list[int]
+    """[left, low, right, high] of what is seen at first."""
     link: str = ""
     """Canvases of one page with the same link move together."""
+    side: int = 0
+    """1 for the second of two maps."""
 
     @property
     def digest(self) -> str:
@@ -111,8 +115,7 @@ def view_data(canvas: Canvas, choice: Choice) -> dict[str, Any]:
     selected = choice.rows(scene)
     return {
         "digest": canvas.digest,
-        "version": [canvas.digest, choice.generation],
-        "fit": fit(canvas.units),
+        "fit": canvas.frame,
         "label": f"Map of {count(len(scene.ids), 'sentence')}: draw around points to select them",
         "height": canvas.height,
         "size": canvas.size,
@@ -121,15 +124,17 @@ def view_data(canvas: Canvas, choice: Choice) -> dict[str, Any]:
         "selected": _bits(selected, len(scene.ids)),
         "found": _bits(canvas.found, len(scene.ids)),
         "focus": next(iter(scene.rows_of(np.array([choice.sentence])).tolist()), -1),
-        "shape": choice.shape.astype(int).tolist(),
+        "shape": choice.shape.astype(int).tolist() if choice.side == canvas.side else [],
         "camera": choice.camera,
         "link": canvas.link,
         "tip": _tip(scene, choice.tip),
     }
 
 
-def fit(units: Units) -> list[int]:
-    """[left, low, right, high] of what is seen at first: all but the few points that lie far out."""
+def frame_of(units: Units) -> list[int]:
+    """[left, low, right, high] around all but the few points that lie far out; around all of them where few are."""
+    if not len(units):
+        return [0, 0, mapping.UNITS, mapping.UNITS]
     low, high = np.quantile(units, (_FAR_OUT, 1 - _FAR_OUT), axis=0)
     return [int(value) for value in (*low, *high)]
 
@@ -156,19 +161,17 @@ def area(canvas: Canvas, choice: Choice, event: Any) -> None:
     if not isinstance(event, dict) or event.get("digest") != canvas.digest:
         return
     choice.hidden = _categories(canvas, event.get("hidden"))
-    choice.shape = mapping.shape_of(event.get("corners"))
-    if len(choice.shape):
-        choice.ids = canvas.scene.ids[
-            mapping.inside_rows(canvas.units, canvas.colouring.categories, choice.shape, choice.hidden)
-        ]
-        choice.changed = True
+    shape = mapping.shape_of(event.get("corners"))
+    if len(shape):
+        choice.shape, choice.side = shape, canvas.side
+        choice.take(canvas.scene, canvas.units, canvas.colouring)
 
 
 def point(canvas: Canvas, choice: Choice, event: Any) -> None:
     """Show the details of the point that was clicked."""
     row = canvas.row(event)
     if row >= 0:
-        choice.click(canvas.scene.ids[[row]])
+        choice.click(int(canvas.scene.ids[row]))
 
 
 def hover(canvas: Canvas, choice: Choice, event: Any) -> None:

@@ -23,7 +23,7 @@ from webapp.map_search import Found
 from webapp.mapping import Rows
 
 SENTENCES, COMMON = "Sentences", "Sections and words"
-_TABLE_ROWS = 1_000
+_TABLE_ROWS = 500
 _WORDS, _SAMPLE = 12, 2_000
 _SHARES = 12
 

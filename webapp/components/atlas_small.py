@@ -71,4 +71,4 @@ def _keep(canvas: Canvas, choice: Choice, key: str) -> None:
     if len(ids) == 1 and not len(shape):
         choice.sentence = int(ids[0])
         return
-    choice.ids, choice.shape = ids, shape
+    choice.ids, choice.shape, choice.side = ids, shape, 0
