@@ -15,6 +15,8 @@ from jobs.experiments.work import Work
 
 BY_DOCUMENT = "accuracy by document"
 """Mean over documents of the share of their sentences whose topic was told: what paired tests compare."""
+SECONDS = "seconds"
+"""Wall seconds of fitting the model and all that it builds on."""
 _PER_DOCUMENT = "accuracy"
 
 
@@ -53,7 +55,8 @@ def topics(wanted: Topics, work: Work, seed: int) -> Reading:
     found: Mapping[str, Mapping[str, Any]] = result["scores"]
     known = {metric: score for metric, score in found.items() if score["low"] is not None}
     return Reading(
-        {metric: score["value"] for metric, score in found.items()} | {BY_DOCUMENT: float(by_document.mean())},
+        {metric: score["value"] for metric, score in found.items()}
+        | {BY_DOCUMENT: float(by_document.mean()), SECONDS: _seconds(wanted.model, work, seed)},
         {BY_DOCUMENT: by_document},
         items,
         intervals={metric: (score["low"], score["high"], score["n"]) for metric, score in known.items()},
@@ -108,6 +111,11 @@ def _evaluated(wanted: Topics, work: Work, seed: int) -> dict[str, Any]:
         **wanted.settings,
     }
     return work.steps.run("evaluate-topics", args)
+
+
+def _seconds(id: str, work: Work, seed: int) -> float:
+    own = float(work.model(id, seed).metrics.get("seconds", 0.0))
+    return own + sum(_seconds(part, work, seed) for part in work.paper.model(id).parts)
 
 
 def _documents(name: str, work: Work) -> Path:

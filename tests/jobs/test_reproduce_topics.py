@@ -109,6 +109,7 @@ def test_the_tables_of_sjh17(sqlite_store: Store, data: Path, tmp_path: Path, mo
     accuracy = topics["neighbour-mean"]["ours"]["accuracy"]
     assert accuracy["low"] <= accuracy["value"] <= accuracy["high"] and len(accuracy["seeds"]) == 2
     assert topics["tfidf"]["ours"]["accuracy"]["value"] > 0.9
+    assert topics["neighbour-mean"]["ours"]["seconds"]["value"] >= topics["sen2vec"]["ours"]["seconds"]["value"] >= 0
     assert "made of: " in topics["neighbour-mean"]["data"]
     assert topics["sen2vec"]["difference"]["V"] == pytest.approx(topics["sen2vec"]["ours"]["V"]["value"] - 0.353)
     bills = _rows(sqlite_store, "5-billsum")
