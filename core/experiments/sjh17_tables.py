@@ -179,8 +179,8 @@ def _topics(corpus: str) -> Table:
         "Saha et al. 2017, Table 4",
         "Classification by logistic regression (one against the rest, C = 1) and k-means into eight clusters, both on "
         "raw vectors. Intervals over test documents; clusters are those of training and test sentences. LexRank labels "
-        "sentences by centred Sen2Vec vectors: by raw ones it prefers short sentences (experiment log). Seconds: wall time of one "
-        "fit with all that it builds on; other work ran on the machine.",
+        "sentences by centred Sen2Vec vectors: by raw ones it prefers short sentences (experiment log). Seconds: wall "
+        "time of one fit with all that it builds on; other work ran on the machine.",
         _COLUMNS,
         tuple(
             Row(method, method, Topics(model_id(method, corpus), model_id(LABELS, corpus), TASK), _deviation(method),
