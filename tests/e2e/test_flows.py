@@ -164,7 +164,7 @@ def test_a_lasso_shows_exactly_the_sentences_inside(page: Page, app: App) -> Non
     expect(page.get_by_text("other articles")).to_be_visible()
     expect(page.get_by_text(f"{len(inside)} sentences selected")).to_be_visible()
     assert exported_ids(page) == inside
-    page.get_by_role("button", name="Clear selection").click()
+    page.get_by_role("button", name="Clear", exact=True).click()
     expect(page.get_by_text("All sentences in view")).to_be_visible()
 
 
@@ -199,6 +199,8 @@ def is_inside(x: float, y: float, polygon: np.ndarray) -> bool:
 
 def exported_ids(page: Page) -> set[int]:
     """The sentence ids in the CSV of the table."""
+    if not page.get_by_role("button", name="CSV", exact=True).is_visible():
+        page.get_by_role("button", name="Save", exact=True).click()
     with page.expect_download() as download:
         page.get_by_role("button", name="CSV", exact=True).click()
     text = Path(download.value.path()).read_text(encoding="utf-8")

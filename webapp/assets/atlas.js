@@ -207,14 +207,20 @@ Object.assign(View.prototype, FRAME, HANDS);
 
 const VIEWS = (window.themescopeViews ??= new Set());
 
+// A view may leave the page before or after it is told so; what is gone is let go when the next one is shown.
+function sweep() {
+  for (const view of VIEWS) {
+    if (view.root.isConnected) continue;
+    view.drawing?.end();
+    VIEWS.delete(view);
+  }
+}
+
 export default function (component) {
   const root = component.parentElement.querySelector(".atlas");
+  sweep();
   let view = [...VIEWS].find((one) => one.root === root);
   if (!view) VIEWS.add((view = new View(root)));
   view.show(component);
-  return () => {
-    if (root.isConnected) return;
-    view.drawing?.end();
-    VIEWS.delete(view);
-  };
+  return () => setTimeout(sweep);
 }

@@ -1,0 +1,119 @@
+"""Two maps of the same sentences in our own drawing: shapes, legend, search, link and files, in a real browser."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import numpy as np
+from playwright.sync_api import Page, expect
+
+from core.records import JobStatus, MapPoints
+from core.types import Ids
+from jobs import commands
+from tests.db.texts import article
+from tests.e2e.conftest import PAYLOAD, App, Watched, watch
+from tests.e2e.test_flows import exported_ids, is_inside, open_page
+
+PLACES = """() => {
+  const left = (view) => view.stage.getBoundingClientRect().left;
+  const view = [...window.themescopeViews].sort((a, b) => left(a) - left(b))[0];
+  return { pixels: Array.from(view.scene.kinds, (_, row) => view.pixel(row)), kinds: Array.from(view.scene.kinds) };
+}"""
+
+
+def drawn_around(page: Page, tool: str) -> tuple[set[int], list[int]]:
+    """Draw a shape on the first map; the rows inside it, found without the page's help, and the kind of every row."""
+    stage = page.locator(".atlas .stage").first
+    box = stage.bounding_box()
+    assert box is not None
+    width, height = box["width"], box["height"]
+    turns = np.linspace(0, 2 * np.pi, 30)
+    path = [(width * (0.5 + 0.33 * np.cos(a)), height * (0.5 + 0.33 * np.sin(a))) for a in turns]
+    if tool == "b":
+        path = [(0.3 * width, 0.25 * height), (0.8 * width, 0.25 * height), (0.8 * width, 0.8 * height)]
+        path += [(0.3 * width, 0.8 * height), path[0]]
+    stage.focus()
+    page.keyboard.press(tool)
+    found = page.evaluate(PLACES)
+    hands = path if tool == "l" else [path[0], path[2]]
+    page.mouse.move(box["x"] + hands[0][0], box["y"] + hands[0][1])
+    page.mouse.down()
+    for x, y in hands[1:]:
+        page.mouse.move(box["x"] + x, box["y"] + y, steps=2)
+    page.mouse.up()
+    shape = np.array(path)
+    return {row for row, (x, y) in enumerate(found["pixels"]) if is_inside(x, y, shape)}, found["kinds"]
+
+
+def two_maps(app: App) -> Ids:
+    """A corpus with two maps of 400 sentences, written directly; the ids of the sentences."""
+    rng = np.random.default_rng(0)
+    with app.store.writing() as w:
+        corpus = w.corpora.create("Plains", "en")
+        w.corpora.add_articles(corpus.id, [article(f"{PAYLOAD} {i}" if i == 0 else f"Plain {i}") for i in range(40)])
+        w.corpora.finish(corpus.id, {})
+        model = w.models.add(
+            name="plain model", method="mean-vectors", config={}, seed=0, digest="plain", artifact="none"
+        )
+        ids = np.array([s.id for a in w.corpora.articles(corpus.id) for s in w.corpora.sentences(a.id)][:400])
+        for name in ("first", "second"):
+            points = MapPoints(ids, rng.normal(size=(len(ids), 2)).astype(np.float32))
+            about = {"corpus_id": corpus.id, "model_id": model.id, "config": {}, "seed": 0, "faithfulness": 0.5}
+            w.maps.add(**about, name=name, digest=f"plain {name}", sampled_from=480, points=points)
+    return ids
+
+
+def test_two_maps_are_read_together(page: Page, app: App) -> None:
+    with app.store.reading() as r:  # the demo's jobs would keep the processor busy
+        waiting = [job.id for job in r.jobs.list(status=(JobStatus.QUEUED, JobStatus.RUNNING))]
+    for job_id in reversed(waiting):
+        commands.cancel(app.store, job_id)
+    ids = two_maps(app)
+    open_page(page, app, "/map?corpus=Plains&map=first&beside=second", "Map")
+    expect(page.locator(".atlas[data-ready]")).to_have_count(2)
+    expect(page.get_by_text("400 sentences stand on both maps")).to_be_visible()
+    inside, kinds = drawn_around(page, "l")
+    assert 5 < len(inside) < 395
+    expect(page.get_by_text(f"{len(inside)} sentences selected")).to_be_visible()
+    assert exported_ids(page) == {int(ids[row]) for row in inside}
+    # What the legend hides is not selected.
+    page.locator(".atlas").first.locator(".entry").first.click()
+    expect(page).to_have_url(re.compile("hide=0"))
+    inside, kinds = drawn_around(page, "b")
+    shown = {row for row in inside if kinds[row] != 0}
+    assert 0 < len(shown) < len(inside)
+    expect(page.get_by_text(f"{len(shown)} sentences selected")).to_be_visible()
+    page.get_by_role("textbox", name="Search").fill("plain")
+    page.get_by_role("textbox", name="Search").press("Enter")
+    expect(page.get_by_text(re.compile(rf"found among {len(shown)} selected"))).to_be_visible()
+    with page.expect_download() as picture:
+        page.get_by_role("button", name="Save as PNG (P)").first.click()
+    assert Path(picture.value.path()).read_bytes().startswith(b"\x89PNG")
+    same_elsewhere(page, app, f"found among {len(shown)} selected")
+
+
+def same_elsewhere(page: Page, app: App, said: str) -> None:
+    """The link shows the same to somebody else, and the file of the map needs nobody."""
+    with page.expect_download() as download:
+        page.get_by_role("button", name="HTML", exact=True).click()
+    saved = Path(download.value.path()).rename(Path(download.value.path()).with_suffix(".html"))
+    assert page.context.browser is not None
+    other = page.context.browser.new_context()
+    try:
+        opened, watched = other.new_page(), Watched()
+        watch(opened, watched, app.url)
+        opened.goto(page.url)
+        expect(opened.get_by_text(re.compile(said))).to_be_visible(timeout=60_000)
+        alone, heard = other.new_page(), Watched()
+        watch(alone, heard, saved.as_uri())
+        alone.goto(saved.as_uri())
+        expect(alone.locator(".atlas[data-ready]")).to_have_count(1)
+        stage = alone.locator(".atlas .stage").bounding_box()
+        assert stage is not None
+        x, y = alone.evaluate("[...window.themescopeViews][0].pixel(0)")
+        alone.mouse.move(stage["x"] + x, stage["y"] + y)
+        expect(alone.locator(".atlas .tip b")).to_be_visible()
+        assert (watched.complaints, watched.foreign, heard.complaints, heard.foreign) == ([], [], [], [])
+    finally:
+        other.close()
