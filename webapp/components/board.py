@@ -160,6 +160,11 @@ def models(found: Sequence[ModelRecord]) -> None:
             }
         ),
         hide_index=True,
+        column_config={
+            "Model": st.column_config.TextColumn(width=150),
+            "Method": st.column_config.TextColumn(width=190),
+            "Made": st.column_config.TextColumn(width=96),
+        },
     )
     st.page_link("views/train.py", label="All models", icon=":material/arrow_forward:", query_params={"view": "Models"})
 

@@ -26,11 +26,12 @@ def show(pair: PairOfMethods) -> None:
         parts = found[trait.id]
         labels = [_label(part, trait.id == "balance") for part in parts]
         st.markdown(f"**{trait.title}**: {plain(trait.summary)}")
-        left, right = st.columns(2, gap="medium", vertical_alignment="center")
+        left, right = st.columns([2, 3], gap="medium", vertical_alignment="center")
         with left:
             figure = slices_figure(parts, labels, names, unit, tones(st.context.theme.type))
             figure_export.chart(figure, f"slices-{trait.id}", f"themescope-by-{trait.id}")
-        right.dataframe(_frame(parts, labels, trait.title), hide_index=True)
+        ends = {name: st.column_config.TextColumn(width=132) for name in ("First", "Second", "Difference")}
+        right.dataframe(_frame(parts, labels, trait.title), hide_index=True, column_config=ends)
     rows = [(trait.id, part) for trait in TRAITS for part in found[trait.id]]
     header = ["trait", "from", "to", "articles"]
     header += [f"{name}{end}" for name in ("first", "second", "difference") for end in ("", "_low", "_high")]
