@@ -14,11 +14,14 @@ import numpy as np
 import numpy.typing as npt
 
 from core.clusterers import REGISTRY as CLUSTERERS
+from core.labelling.partition import UNASSIGNED
+from core.labelling.records import LabellingRecord
 from core.records import CorpusRecord, RunRecord, TripletSetRecord
 from core.types import Ids, Split
-from webapp import mapping, queries, theme_queries, triplet_queries
+from webapp import label_queries, mapping, queries, theme_queries, triplet_queries
 from webapp.map_scene import LEAD, Scene
 from webapp.palette import Tones
+from webapp.people import current_person
 from webapp.theme_queries import Analysis
 from webapp.triplet_queries import Evaluation
 
@@ -209,6 +212,31 @@ def _confidence(view: View, analysis: Analysis) -> Colouring:
     return _ranged(_looked_up(view.scene.ids, listed.ids, listed.margins), "no theme", "Confidence")
 
 
+# ---------------------------------------------------------------- people
+
+
+def of_labellings(view: View) -> list[Choice]:
+    """What people said: every labelling of the corpus, but blind ones only for those who own them."""
+    known = label_queries.labellings(view.corpus.id)
+    person = current_person()
+    return [Choice(f"Labels: {r.name}", partial(_labels, view, r)) for r in known if not r.blind or r.owner == person]
+
+
+def _labels(view: View, record: LabellingRecord) -> Colouring:
+    """The clusters of a labelling as they are now, in the colours that people gave them."""
+    with queries.store().reading() as r:
+        now = r.labellings.shown(record.id).partition
+    numbers = _looked_up(view.scene.ids, now.ids, now.numbers.astype(np.float64))
+    clusters = sorted(now.clusters)
+    place = np.searchsorted(clusters, np.nan_to_num(numbers, nan=UNASSIGNED))
+    known = np.isin(numbers, clusters)
+    names = [now.clusters[number].name for number in clusters]
+    found = np.full(len(numbers), -1, dtype=np.int64)
+    found[known], chosen = mapping.categories(place[known], names)
+    colours = [now.clusters[clusters[code]].colour for code in chosen]
+    return Colouring(found, [names[code] for code in chosen], "other labels or none", colours, column="Label")
+
+
 # ---------------------------------------------------------------- triplets
 
 
@@ -290,5 +318,5 @@ def _channels(colour: str) -> list[int]:
     return [int(colour[i : i + 2], 16) for i in (1, 3, 5)]
 
 
-SOURCES: list[Callable[[View], list[Choice]]] = [of_text, of_clusterings, of_themes, of_triplets]
+SOURCES: list[Callable[[View], list[Choice]]] = [of_text, of_labellings, of_clusterings, of_themes, of_triplets]
 """Every source, in the order of the list."""

@@ -8,6 +8,8 @@ import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from core.labelling.partition import Cluster, Partition
+from core.labelling.records import NewLabelling, Sharing
 from core.records import JobStatus, MapPoints, VectorBlock
 from core.sheets.writing import csv_text
 from db.store import Store
@@ -155,6 +157,26 @@ def test_triplets_colour_their_pivots(filled_store: Store) -> None:
         assert margin.values is not None and margin.values[row] == pytest.approx(value)
         assert right.paint(tones("light"), int(right.categories[row])) == (("#2f89c5" if value > 0 else "#c2542d"), 0)
     assert (right.categories >= 0).sum() == len(ids)
+
+
+def test_people_colour_what_they_labelled(filled_store: Store) -> None:
+    corpus = queries.corpora()[0]
+    scene = map_scene.opened(queries.maps(1)[0])
+    ids = np.sort(scene.ids[10:30])
+    numbers = np.where(ids % 3 == 0, -1, ids % 3)
+    clusters = {1: Cluster(1, "floods", 4), 2: Cluster(2, "bridges", 7), 3: Cluster(3, "empty", 0)}
+    start = Partition(ids, numbers, np.zeros(len(ids), bool), {}, clusters)
+    with filled_store.writing() as w:
+        w.people.enter("Ada")
+        for name, blind in (("hers", True), ("ours", False)):
+            w.labellings.create(NewLabelling(1, name, "Ada", Sharing.SHARED, blind), start)
+    found = colourings.choices(View(corpus, scene, scene))
+    assert "Labels: hers" not in found
+    colouring = found["Labels: ours"].make()
+    for row, sentence in enumerate(scene.ids.tolist()):
+        wanted = {1: "floods", 2: "bridges"}.get(sentence % 3) if sentence in ids else None
+        assert colouring.name(row) == (wanted or "other labels or none")
+    assert colouring.paint(tones("light"), colouring.names.index("floods")) == (tones("light").colour(4), 0)
 
 
 def test_two_maps_stand_side_by_side_and_what_moved_comes_first(second_map: None, open_page: Open) -> None:

@@ -75,17 +75,19 @@ def _listed(panel: Panel) -> tuple[Rows, str, dict[str, Any]]:
         rows = found.rows[inside]
         return rows, f"{count(len(rows), 'sentence')} found among {len(chosen):,} selected", _scores(found, inside)
     if len(panel.choice.ids):
-        return _by_move(panel, chosen), f"{count(len(chosen), 'sentence')} selected", {}
+        return _ordered(panel, chosen), f"{count(len(chosen), 'sentence')} selected", {}
     if panel.searched:
         return found.rows, f"{count(len(found.rows), 'sentence')} found", _scores(found, np.ones(len(found.rows), bool))
     everything = np.arange(len(panel.scene.ids))
     if panel.moved is not None:
-        return _by_move(panel, everything), "The sentences that moved most", {}
-    return everything, "All sentences in view", {}
+        return _ordered(panel, everything), "The sentences that moved most", {}
+    return _ordered(panel, everything), "All sentences in view", {}
 
 
-def _by_move(panel: Panel, rows: Rows) -> Rows:
-    return rows if panel.moved is None else rows[np.argsort(-panel.moved[rows], kind="stable")]
+def _ordered(panel: Panel, rows: Rows) -> Rows:
+    """What moved most first; without a second map, what has the lowest number, as where a model errs most."""
+    values = panel.colouring.values if panel.moved is None else -panel.moved
+    return rows if values is None else rows[np.argsort(values[rows], kind="stable")]
 
 
 def _scores(found: Found, keep: npt.NDArray[np.bool_]) -> dict[str, Any]:

@@ -12,7 +12,9 @@ from webapp.components.atlas_large import Canvas
 from webapp.figures import MapView, map_figure
 from webapp.map_choice import Choice
 
-_LONG_HOVER, _SHORT_HOVER, _MANY = 260, 110, 5_000
+_LONG_HOVER, _SHORT_HOVER, _MANY = 260, 110, 2_000
+_LEGEND = 90
+"""Pixels for the legend."""
 
 
 def view(canvas: Canvas, choice: Choice) -> None:
@@ -39,7 +41,9 @@ def view(canvas: Canvas, choice: Choice) -> None:
         ),
         canvas.tones,
     )
-    figure.update_layout(height=canvas.height)
+    # Below the points: beside them, long names would leave no room.
+    below = {"orientation": "h", "yanchor": "top", "y": -0.02, "x": 0, "font": {"size": 11, "color": canvas.tones.ink}}
+    figure.update_layout(height=canvas.height + _LEGEND, legend=below, margin={"t": 30, "b": _LEGEND})
     st.plotly_chart(
         figure,
         key=key,
