@@ -34,6 +34,14 @@ REGISTRY = Registry(
             config="jobs.clean_triplets:CleanTripletsConfig",
         ),
         Card(
+            id="learn-labels",
+            title="Triplets from labels",
+            summary="Makes triplets of what people placed in labellings; test articles never teach.",
+            source=_HOUSE,
+            factory="jobs.learn_labels:run",
+            config="jobs.learn_labels:LearnConfig",
+        ),
+        Card(
             id="build-benchmark",
             title="Build a benchmark",
             summary="Chooses articles whose sections are the true clusters of their sentences.",

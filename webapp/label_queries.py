@@ -126,3 +126,9 @@ def batch(step_id: int) -> Batch:
     """What a step changed."""
     with queries.store().reading() as r:
         return r.label_steps.batch(step_id)
+
+
+def log(labelling_id: int) -> list[tuple[Step, Batch]]:
+    """Every step of a labelling with its changes."""
+    with queries.store().reading() as r:
+        return r.label_steps.since(labelling_id, 0)

@@ -37,7 +37,7 @@ class What(StrEnum):
     CERTAIN = "certain"
     NOTE = "note"
     BACK = "back"
-    ADJUDICATE = "adjudicate"
+    RECLUSTER = "re-cluster"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -57,11 +57,11 @@ def assign(partition: Partition, ids: Ids, number: int) -> Operation:
     return Operation(What.ASSIGN, f"{_sentences(change)} → {cluster.name}", _batch(change))
 
 
-def accept(partition: Partition, wanted: Mapping[int, Ids], what: What = What.ACCEPT) -> Operation:
-    """Put sentences where a suggestion (or an adjudication) says: cluster number → sentence ids."""
+def accept(partition: Partition, wanted: Mapping[int, Ids]) -> Operation:
+    """Put sentences where a suggestion says: cluster number → sentence ids."""
     moved = {number: marked(partition, Field.CLUSTER, ids, number) for number, ids in wanted.items()}
     names = ", ".join(f"{_sentences(change)} → {partition.cluster(number).name}" for number, change in moved.items())
-    return Operation(what, names, _batch(*moved.values()))
+    return Operation(What.ACCEPT, names, _batch(*moved.values()))
 
 
 def unassign(partition: Partition, ids: Ids) -> Operation:
@@ -157,6 +157,12 @@ def note(partition: Partition, ids: Ids, text: str) -> Operation:
 def back(now: Partition, then: Partition, said: str) -> Operation:
     """Make everything as it was."""
     return Operation(What.BACK, said, difference(now, then))
+
+
+def around(now: Partition, then: Partition, fixed: int) -> Operation:
+    """Take over what clustering again around ``fixed`` placed sentences gave."""
+    batch = difference(now, then)
+    return Operation(What.RECLUSTER, f"{len(batch.sentences()):,} sentences moved around {fixed:,} placed ones", batch)
 
 
 def free_colour(partition: Partition) -> int:

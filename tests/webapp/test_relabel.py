@@ -92,7 +92,7 @@ def test_keys_assign_undo_and_redo(filled_store: Store, labelling: LabellingReco
     press(reloaded, "Y")
     with filled_store.reading() as r:
         assert r.labellings.shown(labelling.id).partition.to_bytes() == now.to_bytes()
-    for key in ("X", "N", "0", "D", "L", "J", "A", "K"):
+    for key in ("X", "N", "0", "D", "L", "J", "A", "K", "G"):
         select(reloaded, labelling, ids)
         press(reloaded, key)
         assert not reloaded.exception

@@ -201,6 +201,8 @@ def _actions(bench: Bench) -> None:
         if st.button("Delete", shortcut="E", icon=":material/delete:", disabled=not bench.partition.clusters):
             dialogs.delete(bench)
         if not bench.record.blind:
+            if st.button("Re-cluster", shortcut="G", icon=":material/auto_fix_high:"):
+                dialogs.recluster(bench)
             st.button("Accept", shortcut="A", icon=":material/check:", on_click=bench.accept)
             st.button("Next", shortcut="J", icon=":material/arrow_downward:", on_click=bench.next_uncertain)
             st.button(

@@ -7,10 +7,13 @@ import streamlit as st
 
 from core.errors import ThemescopeError
 from core.labelling import operations as op
+from core.labelling import reclustering
+from core.labelling.learning import placed_by_people
 from core.labelling.operations import NAME_LIMIT, NOTE_LIMIT
 from core.labelling.partition import UNASSIGNED, Cluster
 from core.labelling.splitting import Part, propose
 from core.types import Ids
+from webapp import label_queries
 from webapp.components.text import count, plain, shorten
 from webapp.relabelling import Bench
 
@@ -24,6 +27,7 @@ KEYS = (
     ("M", "merge clusters"),
     ("S", "split a cluster, with a preview"),
     ("E", "delete a cluster"),
+    ("G", "cluster again around what people placed"),
     ("A", "accept the suggestion"),
     ("J / K", "next / previous least certain sentence"),
     ("D", "label identical sentences too"),
@@ -116,6 +120,36 @@ def delete(bench: Bench) -> None:
     st.markdown(f"{count(size, 'sentence')} will be unassigned. Undo (`U`) brings everything back.")
     if st.button("Delete", type="primary", icon=":material/delete:"):
         bench.act(lambda p: op.delete(p, cluster.number))
+        st.rerun()
+
+
+@st.dialog("Cluster again around what people placed")
+def recluster(bench: Bench) -> None:
+    """Everything that somebody placed stays; the rest is put where the model says, and seen before it is done."""
+    x = bench.vectors
+    if x is None:
+        st.info("This needs vectors: choose a model for suggestions first.", icon=":material/info:")
+        return
+    placed = placed_by_people(bench.partition, label_queries.log(bench.record.id)).ids
+    sure = bench.partition.ids[bench.partition.uncertain]
+    fixed = np.union1d(placed, sure)
+    if not len(placed):
+        st.info("Nobody has placed a sentence yet. Correct a few first: the rest then follows them.")
+        return
+    after = reclustering.recluster(bench.partition, x, fixed)
+    operation = op.around(bench.partition, after, len(placed))
+    moved = operation.batch.sentences()
+    st.markdown(
+        f"{count(len(placed), 'sentence')} placed by people (and those marked uncertain) stay where they are; "
+        f"**{count(len(moved), 'other')}** would move."
+    )
+    names = {number: cluster.name for number, cluster in bench.partition.clusters.items()} | {UNASSIGNED: "unassigned"}
+    for i in moved[:_SHOWN].tolist():
+        row = int(after.rows([i])[0])
+        old, new = names[int(bench.partition.numbers[row])], names[int(after.numbers[row])]
+        st.text(f"{old} → {new}:  {shorten(bench.desk.texts[i], _LETTERS)}")
+    if st.button("Move them", type="primary", icon=":material/auto_fix_high:", disabled=not len(moved)):
+        bench.act(lambda p: operation)
         st.rerun()
 
 

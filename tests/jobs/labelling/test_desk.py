@@ -18,7 +18,9 @@ from core.labelling.history import Kind
 from core.labelling.partition import UNASSIGNED
 from core.labelling.records import LabellingRecord, NewLabelling, Sharing
 from core.sheets.writing import csv_text
+from core.types import Split
 from db.store import Store
+from jobs.foreground import run_here
 from jobs.labelling import files, starts
 from jobs.labelling.desk import Desk
 from tests.db.texts import add_corpus
@@ -207,3 +209,25 @@ def test_tables_are_safe_in_spreadsheets_and_raw_in_parquet(sqlite_store: Store)
     table = pq.read_table(io.BytesIO(files.parquet_bytes(files.HEADER, lines))).to_pylist()
     assert table[0]["note"] == HOSTILE
     assert [row["sentence_id"] for row in table] == [line[0] for line in lines]
+
+
+def test_labels_become_triplets_and_test_articles_never_do(sqlite_store: Store) -> None:
+    record = begin(sqlite_store, article=False)
+    ada = Desk(sqlite_store, record.id, "ada")
+    ids = ada.partition.ids
+    ada.do(op.assign(ada.partition, ids[::4], 2))
+    ada.do(op.assign(ada.partition, ids[1::4], 3))
+    made = run_here(sqlite_store, "learn-labels", {"labellings": [record.name], "name": "taught"}, quiet=True)
+    with sqlite_store.reading() as r:
+        splits = {a.id: a.split for a in r.corpora.articles(record.corpus_id)}
+        for split in Split:
+            rows = r.triplets.rows(made["triplet_set_id"], split)
+            assert {splits[int(a)] for a in rows.articles} <= {split}
+            assert len(rows.pivots) == made["counts"]["triplets"][split.value]
+        assert Split.TEST not in {splits[int(a)] for a in r.triplets.rows(made["triplet_set_id"], Split.TRAIN).articles}
+        assert r.triplets.get(made["triplet_set_id"]).config["labellings"] == {record.name: ada.shown.step}
+    assert made["counts"]["triplets"]["train"] > 0
+    assert made["counts"]["triplets"]["test"] == 0
+    untouched = begin(sqlite_store)
+    with pytest.raises(DataError, match="Nothing can be learned"):
+        run_here(sqlite_store, "learn-labels", {"labellings": [untouched.name], "name": "empty"}, quiet=True)
