@@ -43,19 +43,25 @@ def inside(points: npt.NDArray[np.floating | np.integer], polygon: npt.ArrayLike
 
 @dataclass(frozen=True, slots=True)
 class Alignment:
-    """The similarity transform that lays a map over another: ``scale * points @ rotation + shift``."""
+    """What lays a map over another: ``scale * (points - source) @ rotation + target``."""
 
     rotation: npt.NDArray[np.float64]
     """(2, 2) orthogonal; a reflection where that fits better, because a map has no handedness."""
     scale: float
-    shift: npt.NDArray[np.float64]
-    """(2,)"""
+    """Of least squares: the less the maps have in common, the smaller it makes the one that is laid over."""
+    even: float
+    """The scale that gives both maps the same spread."""
+    source: npt.NDArray[np.float64]
+    """(2,) middle of the map that is moved."""
+    target: npt.NDArray[np.float64]
+    """(2,) middle of the map that it is laid over."""
     error: float
-    """Share of the spread of the target that is not explained, 0…1 (the Procrustes disparity)."""
+    """Share of the spread of the target that least squares leaves unexplained, 0…1 (the Procrustes disparity)."""
 
-    def apply(self, points: Points) -> Points:
-        """(n, 2) moved points."""
-        return np.asarray(self.scale * (np.asarray(points, np.float64) @ self.rotation) + self.shift, np.float32)
+    def apply(self, points: Points, even: bool = False) -> Points:
+        """(n, 2) moved points; ``even`` keeps their spread that of the target, for looking at both side by side."""
+        moved = (np.asarray(points, np.float64) - self.source) @ self.rotation
+        return np.asarray((self.even if even else self.scale) * moved + self.target, np.float32)
 
 
 def align(source: Points, target: Points) -> Alignment:
@@ -73,12 +79,12 @@ def align(source: Points, target: Points) -> Alignment:
     middle_a, middle_b = a.mean(axis=0), b.mean(axis=0)
     a, b = a - middle_a, b - middle_b
     spread_a, spread_b = float((a**2).sum()), float((b**2).sum())
-    left, values, right = np.linalg.svd(a.T @ b)
     if spread_a == 0.0 or spread_b == 0.0:
-        return Alignment(np.eye(2), 1.0, middle_b - middle_a, 1.0)
-    rotation, scale = left @ right, float(values.sum()) / spread_a
-    error = 1.0 - float(values.sum()) ** 2 / (spread_a * spread_b)
-    return Alignment(rotation, scale, middle_b - scale * middle_a @ rotation, min(max(error, 0.0), 1.0))
+        return Alignment(np.eye(2), 1.0, 1.0, middle_a, middle_b, 1.0)
+    left, values, right = np.linalg.svd(a.T @ b)
+    common = float(values.sum())
+    error = min(max(1.0 - common**2 / (spread_a * spread_b), 0.0), 1.0)
+    return Alignment(left @ right, common / spread_a, float(np.sqrt(spread_b / spread_a)), middle_a, middle_b, error)
 
 
 def moved(first: Points, second: Points) -> npt.NDArray[np.float64]:

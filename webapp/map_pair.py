@@ -44,7 +44,7 @@ def laid_over(first: Scene, other: Scene) -> Pair:
     shared = first.only(np.isin(first.ids, other.ids))
     placed = other.points[other.rows_of(shared.ids)]
     found = plane.align(placed, shared.points)
-    aligned = found.apply(placed)
+    aligned = found.apply(placed, even=True)
     return Pair(shared, aligned, found.error, plane.moved(aligned, shared.points))
 
 

@@ -68,6 +68,9 @@ def test_alignment_is_scipys(seed: int) -> None:
     assert found.scale == pytest.approx(nuclear / (a**2).sum())
     residual = ((found.apply(source) - target) ** 2).sum() / (b**2).sum()
     assert residual == pytest.approx(found.error, abs=1e-5)
+    even = found.apply(source, even=True)
+    np.testing.assert_allclose(even.mean(axis=0), target.mean(axis=0), atol=1e-5)
+    assert even.std(axis=0) @ even.std(axis=0) == pytest.approx(target.std(axis=0) @ target.std(axis=0), rel=1e-4)
 
 
 @given(st.floats(0, 6), st.floats(0.1, 9), st.booleans(), st.integers(0, 99))

@@ -23,8 +23,8 @@ from webapp.map_scene import Scene
 from webapp.map_search import MEANING, WAYS, Found
 from webapp.palette import tones
 
-CHART_MOST = 5_000
-"""Points up to which a map is a chart; from here on a chart takes seconds to appear."""
+CHART_MOST = 1_000
+"""Points up to which a map is a chart: a chart of more takes seconds longer to appear than a drawing of our own."""
 _HEIGHT, _PAIR_HEIGHT, _TABLE = 410, 330, 215
 _GROUNDS = {"light": "#fdfcf9", "dark": "#12171c"}
 _NONE = "no other map"
@@ -228,9 +228,9 @@ def _two(canvases: tuple[Canvas, Canvas], choice: Choice, names: tuple[str, str]
             atlas_large.points(canvas)
             _view(replace(canvas, link="pair", height=_PAIR_HEIGHT), choice, choice.version)
     st.caption(
-        f"{count(len(pair.first.ids), 'sentence')} stand on both maps; the second is laid over the first as well as "
-        "turning, mirroring, scaling and moving can (Procrustes). What that leaves unexplained: "
-        f"{pair.error:.0%} of its spread."
+        f"{count(len(pair.first.ids), 'sentence')} stand on both maps. The second is turned, mirrored and moved onto "
+        "the first as well as can be (Procrustes), with the same spread. What the best fit leaves unexplained: "
+        f"{pair.error:.0%} of the spread."
     )
 
 
