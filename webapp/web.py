@@ -16,6 +16,7 @@ _PARTS = (
     "drawing",
     "hardness",
     "importing",
+    "relabel_work",
     "training",
     "triplets",
 )
