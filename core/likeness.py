@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Iterable
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -50,11 +51,12 @@ def most_alike(query: Matrix, blocks: Iterable[tuple[Ids, Matrix]], top: int) ->
 
 
 def _flat(query: Matrix) -> Floats:
-    row = query.toarray() if sparse.issparse(query) else query
+    row: Any = query.toarray() if isinstance(query, sparse.csr_array) else query
     return np.array(row, dtype=np.float32).ravel()
 
 
 def _lengths(rows: Matrix) -> Floats:
-    if sparse.issparse(rows):
-        return np.sqrt(np.asarray(rows.multiply(rows).sum(axis=1), dtype=np.float32)).ravel()
-    return np.sqrt(np.einsum("ij,ij->i", rows, rows, dtype=np.float32))
+    squares: Any = (
+        rows.multiply(rows).sum(axis=1) if isinstance(rows, sparse.csr_array) else np.einsum("ij,ij->i", rows, rows)
+    )
+    return np.asarray(np.sqrt(np.asarray(squares, dtype=np.float32)).ravel(), dtype=np.float32)
