@@ -120,4 +120,5 @@ def test_slices_add_up(by: str, filled_store: Store, open_page: Open) -> None:
     assert not at.exception and not at.error
     assert at.dataframe[0].value["Triplets"].sum() == 4
     both = open_page("triplets", view="Slices", set=SET, slices=by, model=MODEL, against="second")
-    assert both.dataframe[0].value["Triplets"].sum() == (4 if by == "Article" else 8)
+    assert both.dataframe[0].value["Triplets"].sum() == 4
+    assert by == "Article" or {MODEL, "second"} <= set(both.dataframe[0].value.columns)

@@ -150,11 +150,12 @@ def _beside(first: Evaluation, second: Evaluation, chosen: TripletSetRecord) -> 
     a, b, articles = triplet_queries.on_same_triplets(first, second, chosen)
     right_a, right_b = correctness(a), correctness(b)
     gap = _difference(first.run.id, second.run.id, right_a, right_b, articles)
+    of, other = first.judge, second.judge
     frame = pd.DataFrame(
         {
-            "": [f"{first.name} right", f"{first.name} wrong"],
-            f"{second.name} right": [int(((x > 0.5) & (right_b > 0.5)).sum()) for x in (right_a, 1 - right_a)],
-            f"{second.name} wrong": [int(((x > 0.5) & (right_b < 0.5)).sum()) for x in (right_a, 1 - right_a)],
+            "": [f"{of} right", f"{of} wrong"],
+            f"{other} right": [int(((x > 0.5) & (right_b > 0.5)).sum()) for x in (right_a, 1 - right_a)],
+            f"{other} wrong": [int(((x > 0.5) & (right_b < 0.5)).sum()) for x in (right_a, 1 - right_a)],
         }
     )
     left, right = st.columns([3, 2], vertical_alignment="center")
@@ -162,12 +163,12 @@ def _beside(first: Evaluation, second: Evaluation, chosen: TripletSetRecord) -> 
     with left.container(horizontal=True):
         for ahead, behind, margins in ((first, second, (a, b)), (second, first, (b, a))):
             n = int(((margins[0] > 0) & (margins[1] < 0)).sum())
-            label = f"Read the {n:,} that only {plain(shorten(ahead.name, 24))} gets right"
+            label = f"Read the {n:,} that only {plain(shorten(ahead.judge, 24))} gets right"
             asked: dict[str, Any] = {"split": first.split.value, "ahead": ahead.judge, "behind": behind.judge}
             triplet_doors.door(label, n, key=f"only-{ahead.run.id}", who=Who.AGAINST.value, **asked)
     right.markdown(
-        f"On {count(len(a), 'common triplet')} **{plain(first.name)}** is right in {score(float(right_a.mean()))}, "
-        f"**{plain(second.name)}** in {score(float(right_b.mean()))}: a difference of {_signed(gap.value)} "
+        f"On {count(len(a), 'common triplet')} **{plain(of)}** is right in {score(float(right_a.mean()))}, "
+        f"**{plain(other)}** in {score(float(right_b.mean()))}: a difference of {_signed(gap.value)} "
         f"[{_signed(gap.low)}, {_signed(gap.high)}] (95 % bootstrap interval over {count(gap.n, 'article')})."
     )
 

@@ -55,36 +55,32 @@ def show(sets: Sequence[TripletSetRecord]) -> None:
 def _sliced(chosen: TripletSetRecord, shown: Sequence[Evaluation], by: str) -> None:
     """A dot with its interval for every slice and model, and the same as a table."""
     starts, unit = (_LENGTHS, "words") if by == _LENGTH else (_DISTANCES, "paragraphs")
-    parts = [(e.name, _slices(chosen, e, by, starts)) for e in shown]
-    rows = [
-        (part, name, place)
-        for group in zip(*(slices for _, slices in parts), strict=False)
-        for place, (part, (name, _)) in enumerate(zip(group, parts, strict=True))
-    ]
+    parts = {e.judge: _slices(chosen, e, by, starts) for e in shown}
     lines = [
-        IntervalRow(
-            _label(part, unit) + (f" · {name}" if len(parts) > 1 else ""), part.accuracy.value, *_ends(part), place
-        )
-        for part, name, place in rows
+        _line(part, unit, name if len(parts) > 1 else "", place)
+        for group in zip(*parts.values(), strict=True)  # all of the same triplets, so of the same slices
+        for place, (name, part) in enumerate(zip(parts, group, strict=True))
     ]
-    left, right = st.columns([3, 2], gap="medium")
-    with left:
-        figure = interval_figure(lines, "Triplet accuracy", tones(st.context.theme.type), chance=0.5, sort=False)
-        st.plotly_chart(figure, key=f"slices-{by}", config={"displayModeBar": False})
-    with right:
-        frame = pd.DataFrame(
-            {
-                unit.title(): [_label(part, unit).removesuffix(f" {unit}") for part, _, _ in rows],
-                **({"Model": [name for _, name, _ in rows]} if len(parts) > 1 else {}),
-                "Triplets": [part.triplets for part, _, _ in rows],
-                "Articles": [part.accuracy.n for part, _, _ in rows],
-                "Accuracy": [interval(part.accuracy.value, *_ends(part)) for part, _, _ in rows],
-            }
-        )
-        st.dataframe(frame, hide_index=True, column_config={"Triplets": COUNTED, "Articles": COUNTED}, height="content")
-        st.caption(
-            f"{_ABOUT[by]} 95 % bootstrap intervals over articles; they do not test the difference of two slices."
-        )
+    figure = interval_figure(lines, "Triplet accuracy", tones(st.context.theme.type), chance=0.5, sort=False)
+    st.plotly_chart(figure, key=f"slices-{by}", config={"displayModeBar": False})
+    first = next(iter(parts.values()))
+    frame = pd.DataFrame(
+        {
+            unit.title(): [_label(part, unit).removesuffix(f" {unit}") for part in first],
+            "Triplets": [part.triplets for part in first],
+            "Articles": [part.accuracy.n for part in first],
+            **{
+                name: [interval(part.accuracy.value, *_ends(part)) for part in listed] for name, listed in parts.items()
+            },
+        }
+    )
+    st.dataframe(frame, hide_index=True, column_config={"Triplets": COUNTED, "Articles": COUNTED}, height="content")
+    st.caption(f"{_ABOUT[by]} 95 % bootstrap intervals over articles; they do not test the difference of two slices.")
+
+
+def _line(part: Slice, unit: str, name: str, place: int) -> IntervalRow:
+    label = f"{_label(part, unit)} · {name}" if name else _label(part, unit)
+    return IntervalRow(label, part.accuracy.value, *_ends(part), place)
 
 
 @st.cache_data(show_spinner="Measuring the slices …", max_entries=32)
