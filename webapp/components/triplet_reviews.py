@@ -117,7 +117,7 @@ def _form(source: TripletSetRecord, rules: Mapping[str, Sequence[str]], removed:
         ):
             return
     args = {"triplets": source.name, "name": name.strip(), **rules}
-    job = submit("clean-triplets", args, f"{name.strip()}: {source.name} without bad triplets")
+    job = submit("clean-triplets", args, f"Build {name.strip()}")
     if job is None:
         return
     model = next((m for m in models if m.name == again), None)
