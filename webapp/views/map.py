@@ -6,6 +6,7 @@ from webapp import queries
 from webapp.components import atlas, drawing
 from webapp.components.choose import corpus, nothing, title
 from webapp.components.jobs import watch
+from webapp.components.saved_views import saved_views
 
 title("Map", "Every point is a sentence; near points are alike in theme to the model. Draw around points to read them.")
 watch(["project", "embed"])
@@ -26,3 +27,4 @@ if chosen is not None:
     if drawer.open:
         with drawer:
             drawing.form(chosen)
+saved_views("map")

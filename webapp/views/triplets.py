@@ -14,6 +14,7 @@ from webapp.components import (
 )
 from webapp.components.choose import corpus, nothing, title
 from webapp.components.jobs import watch
+from webapp.components.saved_views import saved_views
 from webapp.components.text import plain
 
 title(
@@ -74,3 +75,4 @@ if make.open:
         chosen = corpus()
         if chosen is not None:
             triplet_sets.build(chosen)
+saved_views("triplets")
