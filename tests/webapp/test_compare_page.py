@@ -13,14 +13,14 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from core.evaluation.families import TESTS
-from core.records import BenchmarkItem, ScoreRecord
+from core.records import ScoreRecord
 from db.store import Store
+from tests.webapp.compared import SEVERAL, add_comparison
 from tests.webapp.filled import CORPUS, HOSTILE, METRICS, MODEL, SET
 from webapp import compare_queries, comparison_text, partition_queries
 from webapp.components import comparing, partition_pair, pinning
 from webapp.palette import tones
 
-SEVERAL = "several rivers"
 FIRST, SECOND = "net · Iclust", f"{MODEL} · Iclust"
 TABS = ("Clustering", "Two methods", "Hard articles", "One article", "Triplet accuracy", "Build a benchmark")
 Open = Callable[..., AppTest]
@@ -28,33 +28,8 @@ Open = Callable[..., AppTest]
 
 @pytest.fixture
 def compared(filled_store: Store) -> Store:
-    """A benchmark of three articles: a model with two seeds that is good, one that is not, and random labels."""
-    rng = np.random.default_rng(0)
-    with filled_store.writing() as w:
-        corpus = w.corpora.by_name(CORPUS)
-        texts = {a.id: w.corpora.sentences(a.id) for a in w.corpora.articles(corpus.id)}
-        items = [
-            BenchmarkItem(i, np.array([s.id for s in t]), np.array([s.section for s in t], np.int32))
-            for i, t in texts.items()
-        ]
-        benchmark = w.benchmarks.add(corpus.id, SEVERAL, {"min_sections": 5}, "b2", {"articles": 3}, items)
-        about = {"method": "triplets-sen", "config": {}, "corpus_id": corpus.id, "metrics": {}}
-        nets = [w.models.add(name=f"net seed {s}", seed=s, digest=f"n{s}", artifact=f"n{s}", **about) for s in (1, 2)]
-        owners = [(nets[0].id, 0.6), (nets[1].id, 0.7), (w.models.by_name(MODEL).id, 0.3), (None, 0.0)]
-        for place, (owner, level) in enumerate(owners):
-            values = level + 0.01 * np.arange(3)
-            of = [ScoreRecord(0, i, m, float(v)) for m in METRICS for i, v in zip(texts, values, strict=True)]
-            mean = [ScoreRecord(0, None, m, float(values.mean()), 0.0, 1.0, 3) for m in METRICS]
-            labels = {i: rng.integers(0, 3 + place, len(t)).astype(np.int32) for i, t in texts.items()}
-            w.runs.add(
-                kind="clustering",
-                digest=f"several{place}",
-                model_id=owner,
-                benchmark_id=benchmark.id,
-                clusterer="iclust" if owner else "random",
-                assignments=labels,
-                scores=[*of, *mean],
-            )
+    """The filled store with a benchmark that several methods have clustered."""
+    add_comparison(filled_store, CORPUS, MODEL)
     return filled_store
 
 
