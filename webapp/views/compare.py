@@ -1,6 +1,5 @@
 """Compare: choose a method by numbers that say how sure they are."""
 
-
 from webapp import queries
 from webapp.components import accuracy, benchmarking, comparing, hardness, pairing, partition_pair
 from webapp.components.choose import by_name, nothing, title
