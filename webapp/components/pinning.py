@@ -66,7 +66,7 @@ def pinned_segment(label: str, options: Mapping[str, str], param: str, default: 
 
 def _current(options: Sequence[str], param: str, default: str) -> str:
     """What the address says, else the default, which is written there; the widget shows it."""
-    asked = st.query_params.get(param)
+    asked = st.query_params.get(param, "")
     value = asked if asked in options else default if default in options else options[0]
     if asked != value:
         st.query_params[param] = value
