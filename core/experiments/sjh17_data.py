@@ -59,9 +59,11 @@ _OWN_METHODS: dict[str, dict[str, Any]] = {
     "ours-sentence": {"method": "smoothed", "parts": _BOTH, "settings": {**_UNIT, "share": 0.0}},
     "ours-smoothed": {"method": "smoothed", "parts": _BOTH, "settings": {**_UNIT, "share": 0.95}},
     "ours-tfidf": {"method": "doc-mean", "parts": ("tfidf",), "settings": _UNIT, "random": False},
+    "ours-reg-white": {"method": "doc-mean", "parts": ("tfidf", "reg-dis"), "settings": {**_UNIT, "axes": 24}},
+    "ours-all-white": {"method": "doc-mean", "parts": (*_BOTH, "reg-dis"), "settings": {**_UNIT, "axes": 24}},
     "ours-con-s2v": {"method": "doc-mean", "parts": ("con-s2v-dis",), "settings": _UNIT},
 }
-"""The best combination for topics (algorithms I.4), ``ours-white``, and the same with one thing changed.
+"""Combinations for topics (algorithms I.4), and ``ours-white`` with one thing changed.
 
 Its 24 axes are three for each of the eight topics.
 """
