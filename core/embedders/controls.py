@@ -34,8 +34,6 @@ from core.types import Corpus, Matrix, Sentence, Vectors
 _BASE_FILE, _LSA, _AXES = "base.json", "lsa.safetensors", "axes.safetensors"
 _BLOCK = 4_096
 
-Directions = npt.NDArray[np.float32]
-
 
 @dataclass(frozen=True)
 class ControlConfig(Config):
@@ -76,17 +74,31 @@ class SmoothedConfig(ControlConfig):
 
 
 @dataclass(frozen=True)
+class _Directions:
+    """What a sparse model's vectors are reduced to. Columns that no word of the corpus has are left out."""
+
+    columns: npt.NDArray[np.int64]
+    """(used,)."""
+    axes: npt.NDArray[np.float32]
+    """(used, lsa)."""
+
+    def reduced(self, x: Any) -> npt.NDArray[np.float32]:
+        """(n, lsa) of (n, columns) sparse rows."""
+        return np.asarray(x[:, self.columns] @ self.axes, np.float32)
+
+
+@dataclass(frozen=True)
 class _Base:
     """A model whose vectors are mixed."""
 
     model: Embedder
-    directions: Directions | None
-    """(columns, lsa) of a sparse model, None of another."""
+    directions: _Directions | None
+    """Of a sparse model, None of another."""
 
     def embed(self, sentences: Sequence[Sentence]) -> npt.NDArray[np.float32]:
         """(n, dim) vectors before they are mixed."""
         x: Any = self.model.embed(sentences)
-        return np.asarray(x if self.directions is None else x @ self.directions, np.float32)
+        return np.asarray(x if self.directions is None else self.directions.reduced(x), np.float32)
 
 
 class _Control(ABC):
@@ -150,7 +162,10 @@ class _Control(ABC):
                 base.model.save(Path(inner))
                 for path in Path(inner).iterdir():
                     shutil.copyfile(path, folder / (_prefix(number) + path.name))
-        found = {str(i): base.directions for i, base in enumerate(bases) if base.directions is not None}
+        found: dict[str, Any] = {}
+        for number, base in enumerate(bases):
+            if base.directions is not None:
+                found |= {f"{number}.columns": base.directions.columns, f"{number}.axes": base.directions.axes}
         if found:
             write_tensors(folder / _LSA, found)
         if self._axes is not None:
@@ -163,7 +178,13 @@ class _Control(ABC):
         methods = read_json(folder / _BASE_FILE).get("methods") or [None]
         found = read_tensors(folder / _LSA, ()) if (folder / _LSA).is_file() else {}
         model._bases = tuple(
-            _Base(_loaded(folder, number, str(method)), found.get(str(number))) for number, method in enumerate(methods)
+            _Base(
+                _loaded(folder, number, str(method)),
+                _Directions(found[f"{number}.columns"], found[f"{number}.axes"])
+                if f"{number}.columns" in found
+                else None,
+            )
+            for number, method in enumerate(methods)
         )
         if (folder / _AXES).is_file():
             tensors = read_tensors(folder / _AXES, ("mean", "axes"))
@@ -204,8 +225,8 @@ class Smoothed(_Control):
         return smoothed(x, discourse_graph(articles, positions), self.config.share)
 
 
-def _directions(model: Embedder, corpus: Corpus, count: int, seed: int, report: Report) -> Directions | None:
-    """(columns, count) the right singular vectors of a sparse model's vectors; fewer where there are fewer."""
+def _directions(model: Embedder, corpus: Corpus, count: int, seed: int, report: Report) -> _Directions | None:
+    """The first right singular vectors of a sparse model's vectors; fewer than ``count`` where there are fewer."""
     from sklearn.utils.extmath import randomized_svd
 
     if not sparse.issparse(model.embed([])):
@@ -217,9 +238,7 @@ def _directions(model: Embedder, corpus: Corpus, count: int, seed: int, report: 
     used = np.flatnonzero(np.bincount(x.indices, minlength=x.shape[1]))
     count = min(count, len(used), x.shape[0])
     _, _, right = randomized_svd(x[:, used], count, random_state=seed)
-    directions = np.zeros((x.shape[1], count), np.float32)
-    directions[used] = right.T
-    return directions
+    return _Directions(used, np.ascontiguousarray(right.T, np.float32))
 
 
 def _whole_articles(sentences: Sequence[Sentence], report: Report) -> Iterator[Sequence[Sentence]]:
