@@ -97,15 +97,21 @@ def _existing(
         for found in r.triplets.list(corpus.id):
             if found.ready and (found.kind, found.seed, dict(found.config)) == (args.kind, args.seed, config):
                 return found
+    clear_leftover(context, args.name)
+    return None
+
+
+def clear_leftover(context: JobContext, name: str) -> None:
+    """Remove what a killed attempt left under a name; :class:`DuplicateNameError` where a finished set has it."""
+    with context.store.reading() as r:
         try:
-            taken = r.triplets.by_name(args.name)
+            taken = r.triplets.by_name(name)
         except UnknownNameError:
-            return None
+            return
     if taken.ready:
-        raise DuplicateNameError("triplet set", args.name)
+        raise DuplicateNameError("triplet set", name)
     with context.writing() as w:
         w.triplets.delete(taken.id)
-    return None
 
 
 def _add(context: JobContext, set_id: int, rows: dict[Split, TripletRows]) -> None:

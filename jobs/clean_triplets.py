@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 
 from core.config import digest_of, option
-from core.errors import ConfigError, DataError, DuplicateNameError, UnknownNameError
+from core.errors import ConfigError, DataError
 from core.records import TripletRows, TripletSetRecord, Verdict
 from core.types import Ids, Split
 from jobs.articles import splits_of
-from jobs.build_triplets import store_triplets, told
+from jobs.build_triplets import clear_leftover, store_triplets, told
 from jobs.config import JobConfig
 from jobs.context import JobContext
 
@@ -99,17 +99,9 @@ def _existing(
     """The set that was asked for, if it is there; what a killed attempt left under the name is removed."""
     with context.store.reading() as r:
         found = r.triplets.by_digest(source.corpus_id, digest)
-        if found is not None:
-            return found
-        try:
-            taken = r.triplets.by_name(args.name)
-        except UnknownNameError:
-            return None
-    if taken.ready:
-        raise DuplicateNameError("triplet set", args.name)
-    with context.writing() as w:
-        w.triplets.delete(taken.id)
-    return None
+    if found is None:
+        clear_leftover(context, args.name)
+    return found
 
 
 def _origin(args: CleanTripletsConfig, source: TripletSetRecord, cleaned: _Cleaned) -> dict[str, Any]:

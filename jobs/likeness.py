@@ -31,7 +31,9 @@ def stored_blocks(store: Store, model: ModelRecord, articles: Ids, positions: Id
             blocks = r.embeddings.get(model.id, owners[part])
         for owner, start, end in zip(owners[part].tolist(), starts[part], ends[part], strict=True):
             if owner not in blocks:
-                raise DataError(f"The vectors of {model.name} for these sentences are gone. Draw the map again.")
+                raise DataError(
+                    f"The vectors of {model.name} for these sentences are gone. Draw a map by it again: that embeds them."
+                )
             rows = order[start:end]
             yield rows, blocks[owner][positions[rows]]
 

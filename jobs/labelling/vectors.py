@@ -10,6 +10,7 @@ from scipy import sparse
 from core.records import ModelRecord
 from core.types import Ids, Matrix
 from db.store import Store
+from jobs.likeness import stored_blocks
 
 MOST = 30_000
 """Sentences that suggestions are made for; more would fill the memory of a page."""
@@ -24,16 +25,9 @@ def models_for(store: Store, corpus_id: int, articles: set[int]) -> list[ModelRe
 def vectors_of(store: Store, model_id: int, ids: Ids) -> Matrix:
     """(n, dim) vectors of these sentences, row for row; every one of their articles must be embedded."""
     with store.reading() as r:
-        known = r.corpora.sentences_by_id(ids)
-        places = np.array([(known[int(i)].article_id, known[int(i)].position) for i in ids], dtype=np.int64)
-        articles = np.unique(places[:, 0])
-        blocks = r.embeddings.get(model_id, articles)
-    parts: list[Any] = []
-    rows: list[Any] = []
-    for article in articles.tolist():
-        own = np.flatnonzero(places[:, 0] == article)
-        parts.append(blocks[article][places[own, 1]])
-        rows.append(own)
+        known, model = r.corpora.sentences_by_id(ids), r.models.get(model_id)
+    places = np.array([(known[int(i)].article_id, known[int(i)].position) for i in ids], dtype=np.int64)
+    rows, parts = zip(*stored_blocks(store, model, places[:, 0], places[:, 1]), strict=True)
     order = np.argsort(np.concatenate(rows), kind="stable")
     joined: Any = sparse.vstack(parts, format="csr") if sparse.issparse(parts[0]) else np.concatenate(parts)
     found: Matrix = joined[order]
