@@ -32,7 +32,7 @@ def stored_blocks(store: Store, model: ModelRecord, articles: Ids, positions: Id
         for owner, start, end in zip(owners[part].tolist(), starts[part], ends[part], strict=True):
             if owner not in blocks:
                 raise DataError(
-                    f"The vectors of {model.name} for these sentences are gone. Draw a map by it again: that embeds them."
+                    f"The vectors of {model.name} for these sentences are gone. Draw a map by it: that embeds them."
                 )
             rows = order[start:end]
             yield rows, blocks[owner][positions[rows]]
