@@ -71,7 +71,9 @@ class App:
 
     def start_worker(self) -> None:
         """Start a worker."""
-        self.workers.append(start([sys.executable, "-m", "jobs.cli", "worker"], self.environment, self.home))
+        self.workers.append(
+            start([sys.executable, "-m", "jobs.cli", "worker", "--no-warm-up"], self.environment, self.home)
+        )
 
     def kill_worker(self) -> None:
         """End the worker without a chance to say goodbye."""
@@ -129,18 +131,15 @@ def environment_for(home: Path) -> dict[str, str]:
     return {**kept, "THEMESCOPE_HOME": str(home), "OMP_NUM_THREADS": "1", "OMP_WAIT_POLICY": "PASSIVE"}
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def app(tmp_path_factory: pytest.TempPathFactory) -> Iterator[App]:
-    """Server and worker with the demo queued, on a fresh data folder."""
+    """Server and worker on a fresh data folder; each file has its own, so that none depends on another's work."""
     chromium()
     home = tmp_path_factory.mktemp("browser") / "home"
     environment = environment_for(home)
     port = free_port()
     running = App(home, f"http://127.0.0.1:{port}", environment)
-    from jobs.commands import seed_demo
-
     running.store.migrate()
-    seed_demo(running.store)
     options = {"server.port": str(port), "server.address": "127.0.0.1", "server.headless": "true"}
     flags = [part for name, value in options.items() for part in (f"--{name}", value)]
     web = start([sys.executable, "-m", "streamlit", "run", "webapp/app.py", *flags], environment, home)
@@ -181,6 +180,12 @@ def page(app: App, browser: Browser) -> Iterator[Page]:
     context.close()
     assert watched.foreign == []
     assert watched.complaints == []
+
+
+def at_rest(page: Page) -> None:
+    """Wait until the script has run to its end and nothing on the page stands for something that is still to come."""
+    expect(page.locator(".stApp[data-test-script-state=notRunning]")).to_have_count(1)
+    expect(page.get_by_test_id("stSkeleton")).to_have_count(0)
 
 
 def watch(page: Page, watched: Watched, url: str) -> None:

@@ -22,6 +22,12 @@ TRIPLETS = "town triplets"
 MODEL = "small net"
 
 
+@pytest.fixture(scope="module", autouse=True)
+def demo(app: App) -> None:
+    """The demo is queued before anybody comes, as the start does it."""
+    commands.seed_demo(app.store)
+
+
 def open_page(page: Page, app: App, path: str, heading: str) -> None:
     """Go to a page and wait until it stands."""
     page.goto(app.url + path)
@@ -205,16 +211,6 @@ def exported_ids(page: Page) -> set[int]:
         page.get_by_role("button", name="CSV", exact=True).click()
     text = Path(download.value.path()).read_text(encoding="utf-8")
     return {int(row["sentence_id"]) for row in csv.DictReader(io.StringIO(text, newline=""))}
-
-
-@pytest.mark.parametrize("path", ["", "corpora", "triplets", "train", "map", "compare", "jobs"])
-def test_every_page_stands_in_the_dark(path: str, page: Page, app: App) -> None:
-    page.emulate_media(color_scheme="dark")
-    page.goto(f"{app.url}/{path}")
-    expect(page.locator("h1").first).to_be_visible(timeout=60_000)
-    expect(page.get_by_test_id("stException")).to_have_count(0)
-    background = page.evaluate("getComputedStyle(document.querySelector('.stApp')).backgroundColor")
-    assert sum(int(n) for n in re.findall(r"\d+", background)[:3]) < 150
 
 
 def test_without_a_worker_the_page_says_so_within_ten_seconds(page: Page, app: App) -> None:

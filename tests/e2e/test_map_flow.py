@@ -8,9 +8,8 @@ from pathlib import Path
 import numpy as np
 from playwright.sync_api import Page, expect
 
-from core.records import JobStatus, MapPoints
+from core.records import MapPoints
 from core.types import Ids
-from jobs import commands
 from tests.db.texts import article
 from tests.e2e.conftest import PAYLOAD, App, Watched, watch
 from tests.e2e.test_flows import exported_ids, is_inside, open_page
@@ -65,10 +64,6 @@ def two_maps(app: App) -> Ids:
 
 
 def test_two_maps_are_read_together(page: Page, app: App) -> None:
-    with app.store.reading() as r:  # the demo's jobs would keep the processor busy
-        waiting = [job.id for job in r.jobs.list(status=(JobStatus.QUEUED, JobStatus.RUNNING))]
-    for job_id in reversed(waiting):
-        commands.cancel(app.store, job_id)
     ids = two_maps(app)
     open_page(page, app, "/map?corpus=Plains&map=first&beside=second", "Map")
     expect(page.locator(".atlas[data-ready]")).to_have_count(2)
