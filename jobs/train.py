@@ -39,6 +39,10 @@ class TrainConfig(JobConfig):
         "vector for each sentence always do.",
         later=True,
     )  # fmt: skip
+    validation: str = option(
+        "", "Another triplet set, whose validation triplets say when to stop; empty: those of the set itself.",
+        later=True,
+    )  # fmt: skip
 
     def validate(self) -> None:
         """The method must exist, its settings make sense, and triplets be named if it learns from them."""
@@ -50,6 +54,8 @@ class TrainConfig(JobConfig):
             raise ConfigError("Name a triplet set, or two CSV files: triplets for training and for validation.")
         if "needs-triplets" in METHODS.get(self.method).tags and not (self.triplets or self.files):
             raise ConfigError(f"{self.method!r} learns from triplets. Name a triplet set.")
+        if self.validation and not self.triplets:
+            raise ConfigError("Validation triplets of another set go with a triplet set. Name the one to learn from.")
         if "needs-models" in METHODS.get(self.method).tags and not self.models:
             raise ConfigError(f"{self.method!r} joins fitted models. Name them.")
 
@@ -68,10 +74,19 @@ class _Data:
     files: tuple[Path, ...] = ()
     models: tuple[ModelRecord, ...] = ()
     everything: bool = False
+    validation: TripletSetRecord | None = None
+    """Another set whose validation triplets are used, if any."""
 
     def digest(self, card: Card) -> list[str]:
         """The inputs that decide the outcome."""
         return [*self._models(card), *self._source(card)]
+
+    @property
+    def splits(self) -> list[tuple[Split, TripletSetRecord]]:
+        """Which triplets are learned from, and which ones it is stopped by. Those of the test split are never read."""
+        if self.triplets is None:
+            return []
+        return [(Split.TRAIN, self.triplets), (Split.VALIDATION, self.validation or self.triplets)]
 
     def _models(self, card: Card) -> list[str]:
         used = self.models if card.tags & {"needs-models", "takes-model"} else ()
@@ -81,7 +96,8 @@ class _Data:
         if "needs-triplets" in card.tags and self.files:
             return ["files", *map(file_digest, self.files)]
         if "needs-triplets" in card.tags and self.triplets is not None:
-            return ["triplets", self.triplets.digest]
+            other = ["validation", self.validation.digest] if self.validation is not None else []
+            return ["triplets", self.triplets.digest, *other]
         if "needs-sentences" in card.tags and self.corpus is not None:
             whole = ["everything"] if self.everything else []
             return ["corpus", str(self.corpus.report.get("digest", self.corpus.id)), *whole]
@@ -112,15 +128,17 @@ def run(args: TrainConfig, context: JobContext) -> dict[str, Any]:
     seen = title_digests(_titles(store, card, data, corpus))
     record["train_titles"] = sorted({*seen, *record.pop("joined_titles", ())})
     context.progress(0.98, 1, "Saving the model")
-    made = _Made(args, config, data, digest, metrics, record)
+    # A network that is trained further brings some of its settings with it.
+    made = _Made(args, getattr(embedder, "config", config), data, digest, metrics, record)
     return _result(_keep(context, embedder, made), cached=False)
 
 
 def _find_data(store: Store, args: TrainConfig, everything: bool) -> _Data:
     with store.reading() as r:
-        triplets = r.triplets.by_name(args.triplets) if args.triplets else None
-        if triplets is not None and not triplets.ready:
-            raise DataError(f"Triplet set {args.triplets!r} is still being sampled. Wait for its job to end.")
+        triplets, validation = (r.triplets.by_name(name) if name else None for name in (args.triplets, args.validation))
+        for record in (triplets, validation):
+            if record is not None and not record.ready:
+                raise DataError(f"Triplet set {record.name!r} is still being sampled. Wait for its job to end.")
         if args.corpus or triplets is None:
             corpus = ready_corpus(store, args.corpus) if args.corpus else None
         else:
@@ -129,7 +147,9 @@ def _find_data(store: Store, args: TrainConfig, everything: bool) -> _Data:
     for file in args.files:
         if not Path(file).is_file():
             raise ReadError(file, "this file does not exist.")
-    return _Data(corpus, triplets, tuple(map(Path, args.files)), models, everything)
+    if validation == triplets:
+        validation = None
+    return _Data(corpus, triplets, tuple(map(Path, args.files)), models, everything, validation)
 
 
 def _load_data(store: Store, card: Card, data: _Data) -> tuple[Corpus, dict[str, Any]]:
@@ -143,9 +163,11 @@ def _load_data(store: Store, card: Card, data: _Data) -> tuple[Corpus, dict[str,
         parts["triplets"] = {split: read_triplets_csv(path).texts for split, path in splits}
         record |= {"triplets": [path.name for path in data.files], "triplets_digest": data.digest(card)[1:]}
     elif "needs-triplets" in card.tags and data.triplets is not None:
-        parts["triplets"] = _triplets(store, data.triplets)
+        with store.reading() as r:
+            parts["triplets"] = {split: r.triplets.texts(given.id, split) for split, given in data.splits}
         record |= {"triplets": data.triplets.name, "triplets_digest": data.triplets.digest}
         record["rules"] = dict(data.triplets.config)
+        record |= {"validation": data.validation.name} if data.validation else {}
     if card.tags & {"needs-models", "takes-model"} and data.models:
         fitted, infos = zip(*(load_model(store, model) for model in data.models), strict=True)
         parts["models"] = fitted
@@ -159,18 +181,12 @@ def _load_data(store: Store, card: Card, data: _Data) -> tuple[Corpus, dict[str,
     return Corpus(**parts), record
 
 
-def _triplets(store: Store, record: TripletSetRecord) -> dict[Split, Any]:
-    """Texts to learn from and to stop by. Test triplets are not even read."""
-    with store.reading() as r:
-        return {split: r.triplets.texts(record.id, split) for split in (Split.TRAIN, Split.VALIDATION)}
-
-
 def _titles(store: Store, card: Card, data: _Data, corpus: Corpus) -> list[str]:
     """Titles of every article that had a part in the fit."""
     titles = list(corpus.sentences.titles) if isinstance(corpus.sentences, TrainingSentences) else []
-    if "needs-triplets" in card.tags and data.triplets is not None:
+    if "needs-triplets" in card.tags:
         with store.reading() as r:
-            rows = [r.triplets.rows(data.triplets.id, split) for split in (Split.TRAIN, Split.VALIDATION)]
+            rows = [r.triplets.rows(given.id, split) for split, given in data.splits]
             ids = {int(i) for part in rows for i in part.articles}
             titles += [article.title for article in r.corpora.articles_by_id(ids).values()]
     return titles

@@ -78,7 +78,7 @@ REGISTRY = Registry(
             source=f"{_ED18}, section 3.2 (triplets-sen)",
             factory=_TRIPLET_NET,
             config=_TRIPLET_CONFIG,
-            tags=frozenset({"needs-triplets", "attention"}),
+            tags=frozenset({"needs-triplets", "takes-model", "goes-on", "attention"}),
         ),
         Card(
             id="triplets-titles",
@@ -87,7 +87,7 @@ REGISTRY = Registry(
             source=f"{_ED18}, section 3.2 (triplets-titles)",
             factory=_TRIPLET_NET,
             config=_TRIPLET_CONFIG,
-            tags=frozenset({"needs-triplets", "titles", "attention"}),
+            tags=frozenset({"needs-triplets", "takes-model", "goes-on", "titles", "attention"}),
         ),
         Card(
             id="triplets-sen-titles",
@@ -96,7 +96,7 @@ REGISTRY = Registry(
             source=f"{_ED18}, section 3.2 (triplets-sen-titles); unit halves: this project",
             factory="core.embedders.joined:JoinedNets",
             config="core.embedders.joined:JoinedConfig",
-            tags=frozenset({"needs-models", "attention"}),
+            tags=frozenset({"needs-models", "goes-on", "attention"}),
         ),
         Card(
             id="triplets-sen-same-art",
@@ -106,7 +106,7 @@ REGISTRY = Registry(
             source=f"{_ED18}, section 4 (triplets-sen-same-art)",
             factory=_TRIPLET_NET,
             config=_TRIPLET_CONFIG,
-            tags=frozenset({"needs-triplets", "attention", "third:same_article"}),
+            tags=frozenset({"needs-triplets", "takes-model", "goes-on", "attention", "third:same_article"}),
         ),
         Card(
             id="triplets-sen-rand-art",
@@ -116,7 +116,7 @@ REGISTRY = Registry(
             source=f"{_ED18}, section 4 (triplets-sen-rand-art)",
             factory=_TRIPLET_NET,
             config=_TRIPLET_CONFIG,
-            tags=frozenset({"needs-triplets", "attention", "third:random_article"}),
+            tags=frozenset({"needs-triplets", "takes-model", "goes-on", "attention", "third:random_article"}),
         ),
         *_SENTENCE_VECTORS,
     ],

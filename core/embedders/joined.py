@@ -136,6 +136,11 @@ class JoinedNets:
         return model
 
     @property
+    def sentence_network(self) -> TripletNet:
+        """The network of sentences, from which another training may go on."""
+        return self.nets[0]
+
+    @property
     def nets(self) -> tuple[TripletNet, ...]:
         """The network of sentences, and that of titles."""
         if not self._nets:

@@ -7,6 +7,7 @@ they were rounded for training, so that it embeds elsewhere as it did here.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
@@ -27,7 +28,7 @@ from core.embedders.storage import (
 )
 from core.embedders.triplet_config import TripletNetConfig
 from core.errors import ArtifactError, DataError
-from core.protocols import Report
+from core.protocols import Embedder, Report
 from core.text.tokens import tokenize
 from core.text.word_vectors import Float32, Storage, TokenIds, WordVectors, load_word_vectors, word_ids
 from core.types import Corpus, Sentence, Split, TripletTexts, Vectors
@@ -40,6 +41,8 @@ if TYPE_CHECKING:
 NETWORK = "network"
 """What the one network of this method is called where a method may have several."""
 _WEIGHTS, _TRAINING = "network.safetensors", "training.json"
+_BELONGING = ("hidden", "attention", "distance", "norm_bound", "word_vectors", "vocabulary_limit", "storage")
+"""Settings that a network which is trained further brings with it."""
 _BLOCK = 4_096  # sentences tokenised at once
 _CELLS = 4_096  # tokens encoded at once
 
@@ -66,22 +69,28 @@ class TripletNet:
         self._net: BiLstmAttention | None = None
 
     def fit(self, corpus: Corpus, report: Report) -> None:
-        """Train on ``corpus.triplets`` of the splits train and validation."""
+        """Train on ``corpus.triplets`` of the splits train and validation.
+
+        With a trained network in ``corpus.models``, go on from it: its word vectors, its shape and its distance are
+        taken over, whatever the settings say of them.
+        """
         from core.networks.training import train
 
         given = [corpus.triplets.get(split) for split in (Split.TRAIN, Split.VALIDATION)]
         if not all(given):
-            raise DataError("The triplet network needs triplets for training and for validation; build a triplet set.")
+            raise DataError(
+                "The triplet network needs triplets for training and for validation: build a triplet set, or name "
+                "another one whose validation triplets say when to stop."
+            )
         report.progress(0, 1, "Reading word vectors")
-        storage: Storage = self.config.storage  # type: ignore[assignment]
-        limit = self.config.vocabulary_limit or None
-        self._vectors = load_word_vectors(self.config.word_vectors, limit).stored_as(storage)
+        base = self._begin(corpus.models)
         training, validation = (
             self._data(texts, limit, report)
             for texts, limit in zip(given, (0, self.config.validation_limit), strict=True)
             if texts is not None
         )
-        trained = train(self.config, self.seed, training, validation, report)
+        start = None if base is None else base.state_dict()
+        trained = train(self.config, self.seed, training, validation, report, start)
         self.metrics, self.history = trained.metrics, trained.history
         self._net = self._network(trained.weights)
 
@@ -157,6 +166,11 @@ class TripletNet:
         return model
 
     @property
+    def sentence_network(self) -> Self:
+        """What another training may go on from."""
+        return self
+
+    @property
     def words(self) -> WordVectors:
         """The table of word vectors that the network reads."""
         return self._fitted()[0]
@@ -181,6 +195,20 @@ class TripletNet:
             self._net = self._network(weights)
         except RuntimeError as error:
             raise ArtifactError(f"The saved model in {file.parent.name} is damaged: {file.name}: {error}") from None
+
+    def _begin(self, models: Sequence[Embedder]) -> BiLstmAttention | None:
+        """Take word vectors as the settings say, or all that belongs to a network that is trained further."""
+        if not models:
+            storage: Storage = self.config.storage  # type: ignore[assignment]
+            limit = self.config.vocabulary_limit or None
+            self._vectors = load_word_vectors(self.config.word_vectors, limit).stored_as(storage)
+            return None
+        base = getattr(models[0], "sentence_network", None)
+        if len(models) > 1 or not isinstance(base, TripletNet):
+            raise DataError("A triplet network goes on from one trained triplet network. Name a single model of it.")
+        self.config = replace(self.config, **{name: getattr(base.config, name) for name in _BELONGING})
+        self._vectors = base.words
+        return base.network
 
     def _data(self, texts: TripletTexts, limit: int, report: Report) -> TripletData:
         from core.networks.batching import triplet_data

@@ -7,8 +7,10 @@ processor with one thread ends with the same weights.
 
 from __future__ import annotations
 
+import hashlib
 import math
 import time
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -50,24 +52,42 @@ class Trained:
     metrics: dict[str, float]
 
 
-def train(config: TrainingConfig, seed: int, training: TripletData, validation: TripletData, report: Report) -> Trained:
+Weights = Mapping[str, Tensor]
+
+
+def train(
+    config: TrainingConfig,
+    seed: int,
+    training: TripletData,
+    validation: TripletData,
+    report: Report,
+    start: Weights | None = None,
+) -> Trained:
     """Train a network on ``training``, choosing by accuracy on ``validation``.
 
-    Resumes from the report's checkpoint folder when that holds a checkpoint of the same settings, seed and data.
+    It goes on from the weights ``start``, or from random ones. What it begins with is chosen from as well, so a network
+    that is trained further never gets worse on ``validation``. Resumes from the report's checkpoint folder when that
+    holds a checkpoint of the same settings, seed, data and first weights.
     Raises ``TrainingError`` without data, or when the loss is no longer finite.
     """
     for name, data in (("training", training), ("validation", validation)):
         if not len(data):
             raise TrainingError(f"There are no {name} triplets. Build a set from more articles, or with looser rules.")
     with thread_count(config.threads):
-        return _Training(config, seed, training, validation, report).run()
+        return _Training(config, seed, training, validation, report, start).run()
 
 
 class _Training:
     """One training: the network, the optimizer, and the counters in ``self.at``."""
 
     def __init__(
-        self, config: TrainingConfig, seed: int, training: TripletData, validation: TripletData, report: Report
+        self,
+        config: TrainingConfig,
+        seed: int,
+        training: TripletData,
+        validation: TripletData,
+        report: Report,
+        start: Weights | None,
     ) -> None:
         self.config, self.seed, self.data, self.validation, self.report = config, seed, training, validation, report
         device = pick_device(config.device)
@@ -75,6 +95,8 @@ class _Training:
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(seed)
             self.net = BiLstmAttention(training.tokens.table.shape[1], config.hidden, config.attention).to(device)
+        if start is not None:
+            self.net.load_state_dict(dict(start))
         self.loss = TripletLoss(
             config.loss, config.distance, learned_scale=config.learned_scale, margin=config.margin
         ).to(device)
@@ -87,7 +109,8 @@ class _Training:
         self.at = Progress(rate=config.learning_rate)
         self.best = self._state()
         self.recent: list[float] = []  # losses since the last point of the live curve
-        self.key = digest_of([config.to_dict() | {"checkpoint_seconds": 0, "threads": 0}, seed, _fingerprint(training)])
+        settings = config.to_dict() | {"checkpoint_seconds": 0, "threads": 0}
+        self.key = digest_of([settings, seed, _fingerprint(training, start)])
         self.saved = self.clock = time.monotonic()
 
     def run(self) -> Trained:
@@ -271,11 +294,11 @@ class _Training:
         }
 
 
-def _fingerprint(data: TripletData) -> str:
-    """Names the data a checkpoint belongs to."""
-    import hashlib
-
+def _fingerprint(data: TripletData, start: Weights | None) -> str:
+    """Names the data and the first weights that a checkpoint belongs to."""
     digest = hashlib.blake2b(digest_size=8)
     for array in (data.triplets, data.groups, data.tokens.ids, data.tokens.starts, data.tokens.table):
         digest.update(np.ascontiguousarray(array).tobytes())
+    for _, tensor in sorted((start or {}).items()):
+        digest.update(tensor.detach().cpu().numpy().tobytes())
     return digest.hexdigest()

@@ -95,11 +95,11 @@ class BatchedLearner:
         near = self._near_starts[owners + 1] - low
         has = near > 0
         owners, low, near, rates = owners[has], low[has], near[has], rates[has]
-        if self._steps.neighbours and len(owners):
+        if self._steps.neighbours > 0 and len(owners):
             uniform = torch.rand(len(owners), generator=random, device=self._device, dtype=torch.float64)
             others = self._near[low + (uniform * near).long()]
             targets = self._node_noise.draw(self._drawn, others, random)
-            sums[2] += self._predict(self._nodes, targets, owners, rates)
+            sums[2] += self._predict(self._nodes, targets, owners, rates * self._steps.neighbours)
             sums[3] += len(owners)
         if self._steps.strength > 0 and len(owners):
             self._pull(owners, low, near, rates)

@@ -52,6 +52,11 @@ class SentVecConfig(TrainingConfig):
     learning_rate: float = option(0.025, "Rate at the start; it falls linearly with the words done.", low=1e-6, high=1)
     content: bool = option(True, "Predict the words of a sentence from its vector.")
     neighbours: bool = option(True, "Predict a neighbouring sentence from its vector.")
+    neighbour_share: float = option(
+        1.0, "Share of the rate at which a neighbour is predicted; 1, the published form, gives it the weight of a "
+        "word.",
+        low=0.001, high=10, later=True,
+    )  # fmt: skip
     proximity: bool = option(True, "Pull a sentence's vector towards the mean of its neighbours' vectors.")
     strength: float = option(
         1.0, "λ of the pull; a step moves the vector by the share αλ of the way, α being the rate.", low=0, high=1_000

@@ -252,9 +252,10 @@ def _round(tables: Tables, context: Context, noise: Noise, steps: Steps, i: Any,
     low, near = context.starts[i], context.starts[i + 1] - context.starts[i]
     if near == 0:
         return
-    if steps.neighbours:
+    if steps.neighbours > 0:
         other = context.targets[low + _below(work.state, near)]
-        sums[2] += _step(tables.sentences, i, tables.nodes, other, noise.nodes, noise.drawn, rate, work)
+        sums[2] += _step(tables.sentences, i, tables.nodes, other, noise.nodes, noise.drawn,
+                         np.float32(rate * steps.neighbours), work)  # fmt: skip
         sums[3] += 1
     if steps.strength > 0:
         share = np.float32(rate * steps.strength)

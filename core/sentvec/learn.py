@@ -47,7 +47,8 @@ def learn_sentences(
     tables = _tables(config.dim, text, seed, sentences=not alone, inputs=reference, nodes=config.neighbours)
     context, noise = Context(graph.targets, graph.starts), _noise(text, graph, config)
     strength, window = config.strength if config.proximity else 0.0, config.window if reference else 0
-    steps = Steps(config.content, config.neighbours, strength, config.proximity_step == "implicit", window)
+    share = config.neighbour_share if config.neighbours else 0.0
+    steps = Steps(config.content, share, strength, config.proximity_step == "implicit", window)
     words = _text(text, config)
     if config.batch:
         from core.sentvec.batched import BatchedLearner

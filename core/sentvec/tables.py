@@ -53,7 +53,8 @@ class Steps(NamedTuple):
     """Which losses are trained (F.3)."""
 
     content: bool
-    neighbours: bool
+    neighbours: float
+    """Share of the rate at which neighbours are predicted; 0 for not at all."""
     strength: float
     """λ; 0 for no proximity."""
     implicit: bool

@@ -62,8 +62,9 @@ def triplets(shell: Shell, corpus: str, pairs: tuple[str, ...], splits: tuple[st
 @click.command()
 @click.argument("method")
 @click.option("--triplets", default="", help="Triplet set to learn from.")
+@click.option("--validation", default="", help="Another triplet set, whose validation triplets say when to stop.")
 @click.option("--corpus", default="", help="Corpus to learn from, for methods that need no triplets.")
-@click.option("--model", "models", multiple=True, help="A model that it joins or builds on (repeat it, in order).")
+@click.option("--model", "models", multiple=True, help="A model that it joins, builds on or goes on from.")
 @click.option("--name", default="", help="Name of the new model; default: the method's.")
 @settings_option("method")
 @SEED

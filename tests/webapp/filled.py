@@ -26,7 +26,7 @@ def fill(store: Store) -> None:
         for split, start in ((Split.TRAIN, 0), (Split.TEST, 2)):
             columns = [np.array([s.id for s in first[i : i + 4]]) for i in (start, start + 1, start + 6)]
             w.triplets.add(triplets.id, split, TripletRows(np.zeros(4, int), np.full(4, first[0].article_id), *columns))
-        w.triplets.finish(triplets.id, {"triplets": {"train": 4, "validation": 0, "test": 4}})
+        w.triplets.finish(triplets.id, {"triplets": {"train": 4, "validation": 2, "test": 4}})
         model = w.models.add(
             name=MODEL, method="mean-vectors", config={}, seed=0, digest="m1", artifact="a1", metrics={"seconds": 1.0}
         )

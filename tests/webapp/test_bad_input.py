@@ -67,3 +67,22 @@ def test_a_folder_is_imported_under_its_own_name(sqlite_store: Store, open_page:
         (job,) = r.jobs.list()
     assert (job.kind, job.args["corpus"], len(job.args["files"])) == ("import-corpus", "river towns", 2)
     assert at.session_state["import-round"] == 1
+
+
+def test_a_name_that_was_typed_just_before_the_click_counts(
+    sqlite_store: Store, open_page: Open, tmp_path: Path
+) -> None:
+    path = tmp_path / "towns.md"
+    path.write_text("# Towns\n\n## History\n\nIt was founded in 1204.\n", encoding="utf-8")
+    at = open_page("corpora", view="Import")
+    at.session_state["import-how-0"] = "Path on this machine"
+    at.session_state["import-path-0"] = str(path)
+    at.run()
+    # Both reach the server in one run: the button is still the one of the page as it was before the typing.
+    next(field for field in at.text_input if field.label == "Name of the corpus").set_value(" My towns ")
+    next(field for field in at.selectbox if field.label == "Language").set_value("de")
+    next(button for button in at.button if button.label == "Import").click().run()
+    assert not at.exception
+    with sqlite_store.reading() as r:
+        (job,) = r.jobs.list()
+    assert (job.args["corpus"], job.args["language"]) == ("My towns", "de")

@@ -151,6 +151,22 @@ def test_networks_are_joined_by_name(filled_store: Store, open_page: Open) -> No
     assert args["models"] == ["net of sentences", "net of titles"]
 
 
+def test_a_network_goes_on_from_another_and_stops_by_another_set(filled_store: Store, open_page: Open) -> None:
+    with filled_store.writing() as w:
+        w.models.add(name="net", method="triplets-sen", config={}, seed=0, digest="net", artifact="net", metrics={})
+        few = w.triplets.create(w.corpora.by_name(CORPUS).id, "few", "sentences", {}, 0, "few")
+        w.triplets.finish(few.id, {"triplets": {"train": 4, "validation": 0, "test": 0}})
+    title = REGISTRY.get("triplets-sen").title
+    at = open_page("train", method=title, set="few")
+    beginning = next(field for field in at.selectbox if field.label == "Go on from")
+    assert beginning.options == ["Nothing: begin anew", "net"]  # and none that no training can go on from
+    beginning.set_value("net").run()
+    next(b for b in at.button if b.label == "Train").click().run()
+    assert not at.exception
+    (args,) = jobs_of(filled_store, "train")
+    assert (args["triplets"], args["validation"], args["models"]) == ("few", SET, ["net"])
+
+
 def test_a_method_is_offered_the_triplets_it_was_made_for() -> None:
     def of(kind: str, third: str) -> TripletSetRecord:
         counts = {"triplets": {"train": 3}}

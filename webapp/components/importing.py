@@ -48,12 +48,17 @@ def form() -> None:
         icon=":material/download:",
         disabled=not name.strip(),
         on_click=_ask,
-        args=(args,),
+        args=(args, _key(paths)),
     )
 
 
-def _ask(args: dict[str, Any]) -> None:
-    """Queue the import and empty the form."""
+def _ask(args: dict[str, Any], key: int) -> None:
+    """Queue the import and empty the form.
+
+    Name and language are read where the browser has just put them: ``args`` are those of the page as last drawn, which
+    a quick hand may have left behind.
+    """
+    args |= {"corpus": st.session_state[f"import-name-{key}"].strip(), "language": st.session_state[f"language-{key}"]}
     if submit("import-corpus", args, f"Import {args['corpus']}"):
         st.session_state["import-round"] = st.session_state.get("import-round", 0) + 1
         st.session_state.pop("uploaded", None)
@@ -110,11 +115,15 @@ def _about(paths: Sequence[Path]) -> tuple[str, str, str]:
     whole_folder = len(paths) > 1 and not uploads.is_upload(paths[0], queries.store().settings.home)
     source = paths[0].parent.name if whole_folder else paths[0].name.split(".")[0]
     stem = source.replace("_", " ").replace("-", " ").strip() or "corpus"
-    key = hash(tuple(paths))
+    key = _key(paths)
     left, middle, right = st.columns([2, 1, 2])
     name = left.text_input("Name of the corpus", value=queries.usable_corpus_name(stem), key=f"import-name-{key}")
     language = middle.selectbox(
-        "Language", LANGUAGES, index=LANGUAGES.index("en"), help="Decides how sentences are split."
+        "Language",
+        LANGUAGES,
+        index=LANGUAGES.index("en"),
+        key=f"language-{key}",
+        help="Decides how sentences are split.",
     )
     ids = REGISTRY.ids()
     try:
@@ -130,6 +139,11 @@ def _about(paths: Sequence[Path]) -> tuple[str, str, str]:
         key=f"import-reader-{key}",
     )
     return name, language, reader_id
+
+
+def _key(paths: Sequence[Path]) -> int:
+    """New fields for other files."""
+    return hash(tuple(paths))
 
 
 def _show_preview(path: Path, reader_id: str, settings: dict[str, Any]) -> bool:

@@ -71,13 +71,39 @@ def _data(card: Card) -> dict[str, Any] | None:
             return None
         chosen = by_name("Triplets to learn from", sets, "set", lambda s: s.name)
         estimate(card, chosen)
-        return {"triplets": chosen.name}
+        validation = _validation(chosen, sets)
+        return None if validation is None else {"triplets": chosen.name, **validation, **_beginning()}
     if "needs-sentences" in card.tags:
         return _running_text(card)
     st.caption("This method needs no text to learn from: word vectors are all it uses.")
     return {}
 
 
+def _validation(chosen: TripletSetRecord, sets: Sequence[TripletSetRecord]) -> dict[str, Any] | None:
+    """Another set to stop by where the chosen one has nothing for that, as those that labels taught often have."""
+    if split_count(chosen, Split.VALIDATION):
+        return {}
+    able = [s for s in sets if s.corpus_id == chosen.corpus_id and split_count(s, Split.VALIDATION)]
+    if not able:
+        nothing("This method stops by validation triplets, and no set of this corpus has any.", *_BUILD)
+        return None
+    return {"validation": by_name("Validation triplets of", able, "validation-set", lambda s: s.name).name}
+
+
+def _beginning() -> dict[str, Any]:
+    """A trained network to go on from, if one is wanted."""
+    able = [m.name for m in queries.models() if m.method in REGISTRY and _GOES_ON in REGISTRY.get(m.method).tags]
+    chosen = st.selectbox(
+        "Go on from",
+        [None, *able],
+        format_func=lambda name: name or "Nothing: begin anew",
+        help="A network that is trained further keeps its words, its shape and its distance. A smaller learning rate "
+        "changes it gently.",
+    )
+    return {"models": [chosen]} if chosen else {}
+
+
+_GOES_ON = "goes-on"
 _BUILD = ("There is no such set yet; build one first.", "triplets", "Triplets")
 _THIRD = "third:"
 

@@ -92,12 +92,12 @@ class Small:
     def span(self, low=0, high=6, rate=0.1, seed=5):
         return Span(low, high, rate, 0, int(self.starts[-1]), seed)
 
-    def train(self, low=0, high=6, rate=0.1, content=True, neighbours=True, strength=0.0, implicit=False, window=0):
+    def train(self, low=0, high=6, rate=0.1, content=True, neighbours=1.0, strength=0.0, implicit=False, window=0):
         steps = Steps(content, neighbours, strength, implicit, window)
         return train_sentences(self.tables, self.text, self.context, self.noise, steps, self.span(low, high, rate))
 
 
-@pytest.mark.parametrize("losses", [{"neighbours": False}, {"content": False}])
+@pytest.mark.parametrize("losses", [{"neighbours": 0.0}, {"content": False}])
 def test_from_zero_outputs_the_first_step_moves_only_outputs(losses):
     small = Small()
     small.text = Text(small.ids[:1], np.array([0, 1, 1, 1, 1, 1, 1]), small.text.keep)
@@ -106,6 +106,17 @@ def test_from_zero_outputs_the_first_step_moves_only_outputs(losses):
     assert np.array_equal(small.tables.sentences, before)
     moved = (small.tables.words.any(), small.tables.nodes.any())
     assert moved == ("neighbours" in losses, "content" in losses)
+
+
+def test_neighbours_are_predicted_at_their_share_of_the_rate():
+    tables = []
+    for share in (1.0, 0.25):
+        small = Small()
+        small.text = Text(small.ids[:1], np.array([0, 1, 1, 1, 1, 1, 1]), small.text.keep)
+        small.train(high=1, neighbours=share)
+        tables.append(small.tables)
+    assert tables[0].nodes.any() and np.allclose(tables[0].nodes * 0.25, tables[1].nodes, rtol=1e-6)
+    assert np.array_equal(tables[0].words, tables[1].words)
 
 
 def test_every_word_takes_one_step_of_each_loss():
@@ -125,14 +136,14 @@ def test_sentences_without_neighbours_learn_their_content_only():
 
 def test_with_one_neighbour_a_full_pull_ends_on_it():
     small = Small()
-    small.train(high=1, rate=0.5, content=False, neighbours=False, strength=2.0)
+    small.train(high=1, rate=0.5, content=False, neighbours=0.0, strength=2.0)
     assert np.allclose(small.tables.sentences[0], small.tables.sentences[1], atol=1e-6)
 
 
 def test_the_implicit_pull_is_stable_for_any_strength():
     explicit, implicit = Small(), Small()
-    explicit.train(rate=1.0, content=False, neighbours=False, strength=100.0)
-    implicit.train(rate=1.0, content=False, neighbours=False, strength=100.0, implicit=True)
+    explicit.train(rate=1.0, content=False, neighbours=0.0, strength=100.0)
+    implicit.train(rate=1.0, content=False, neighbours=0.0, strength=100.0, implicit=True)
     assert np.abs(explicit.tables.sentences).max() > 1e6
     assert np.abs(implicit.tables.sentences).max() < 2
 
@@ -144,7 +155,7 @@ def test_the_rate_falls_linearly_with_the_words_done():
         start = small.tables.sentences[high - 1].copy()
         mean = small.tables.sentences[small.context.targets[slice(*small.context.starts[high - 1 : high + 1])]].mean(0)
         length = small.starts[high] - small.starts[high - 1]
-        small.train(high - 1, high, content=False, neighbours=False, strength=0.01)
+        small.train(high - 1, high, content=False, neighbours=0.0, strength=0.01)
         moved = (small.tables.sentences[high - 1] - start) @ (mean - start) / ((mean - start) @ (mean - start))
         rates.append(moved / length / 0.01)
     assert np.allclose(rates, 0.1 * (1 - small.starts[:6] / small.starts[6]), rtol=0.02)
@@ -187,7 +198,7 @@ def test_fastsent_predicts_the_neighbours_words():
 def test_inference_moves_nothing_but_the_new_rows_and_each_by_itself():
     small = Small()
     for _ in range(50):
-        small.train(neighbours=False)
+        small.train(neighbours=0.0)
     words, start = small.tables.words.copy(), filled(np.random.default_rng(9), 6)
     whole, seeds = start.copy(), np.arange(6)
     infer(Tables(whole, words, words, words), small.text, small.noise, 0, 5, 0.05, seeds)

@@ -1,0 +1,66 @@
+"""Training on with a small triplet set: another set's validation triplets, a network to go on from, and the record."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from core.embedders.artifact import load_embedder, title_digests
+from core.errors import DataError
+from core.records import TripletSetRecord
+from core.types import Split
+from db.store import Store
+from tests.jobs.helpers import write_articles
+from tests.jobs.test_kinds import do
+
+TINY = '{"hidden": 4, "attention": 3, "epochs": 1, "vocabulary_limit": 200, "threads": 1, "device": "cpu"}'
+
+
+@pytest.fixture
+def sets(sqlite_store: Store, tmp_path: Path) -> tuple[Store, TripletSetRecord]:
+    """“All” of the corpus, and “few” without validation triplets."""
+    do(sqlite_store, "import-corpus", files=[str(write_articles(tmp_path, 30))], corpus="C")
+    do(sqlite_store, "build-triplets", corpus="C", name="all")
+    do(sqlite_store, "build-triplets", corpus="C", name="few", splits=["train"])
+    with sqlite_store.reading() as r:
+        few = r.triplets.by_name("few")
+        assert not len(r.triplets.ids(few.id, Split.VALIDATION))
+    return sqlite_store, few
+
+
+def test_another_set_says_when_to_stop(sets: tuple[Store, TripletSetRecord]) -> None:
+    store, few = sets
+    learn = {"method": "triplets-sen", "triplets": "few", "settings_json": TINY}
+    with pytest.raises(DataError, match="validation triplets say when to stop"):
+        do(store, "train", name="alone", **learn)
+    made = do(store, "train", name="with all", validation="all", **learn)
+    own = do(store, "train", name="all", method="triplets-sen", triplets="all", settings_json=TINY)
+    named = do(store, "train", name="all again", method="triplets-sen", triplets="all", validation="all",
+               settings_json=TINY)  # fmt: skip
+    assert named["cached"] and named["digest"] == own["digest"] != made["digest"]
+    with store.reading() as r:
+        model = r.models.by_name("with all")
+        whole = r.triplets.by_name("all")
+        ids = {int(i) for s in (Split.TRAIN, Split.VALIDATION) for i in r.triplets.rows(whole.id, s).articles}
+        titles = [a.title for a in r.corpora.articles_by_id(ids).values()]
+    assert model.triplet_set_id == few.id
+    _, info = load_embedder(store.artifacts.path(model.artifact))
+    assert info["record"]["validation"] == "all"
+    assert set(info["record"]["train_titles"]) == set(title_digests(titles))
+
+
+def test_what_the_first_network_saw_stays_on_record(sets: tuple[Store, TripletSetRecord]) -> None:
+    store, _ = sets
+    do(store, "train", name="first", method="triplets-sen", triplets="all", settings_json=TINY)
+    learn = {"method": "triplets-sen", "triplets": "few", "validation": "all"}
+    made = do(store, "train", name="second", models=["first"], settings_json='{"epochs": 1, "threads": 1}', **learn)
+    again = do(store, "train", name="third", models=["first"], settings_json='{"epochs": 1, "threads": 1}', **learn)
+    anew = do(store, "train", name="fourth", settings_json=TINY, **learn)
+    assert again["cached"] and again["model"] == "second" and anew["digest"] != made["digest"]
+    with store.reading() as r:
+        first, second = r.models.by_name("first"), r.models.by_name("second")
+    (_, before), (_, after) = (load_embedder(store.artifacts.path(m.artifact)) for m in (first, second))
+    assert second.config["hidden"] == 4 and second.config["epochs"] == 1
+    assert after["record"]["models"] == [first.digest]
+    assert set(before["record"]["train_titles"]) <= set(after["record"]["train_titles"])
