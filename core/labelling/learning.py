@@ -67,18 +67,22 @@ class Contradiction:
 
 def contradictions(labellings: Sequence[Placed], most: int = 1_000) -> list[Contradiction]:
     """Pairs on which people differ, at most ``most`` of them, in the order of their ids."""
-    everybody = [dict(zip(p.ids.tolist(), _numbers(p).tolist(), strict=True)) for p in labellings]
-    shared = sorted({i for p in everybody for i in p})
+    ids, counts = np.unique(np.concatenate([np.zeros(0, np.int64), *(p.ids for p in labellings)]), return_counts=True)
+    shared = ids[counts > 1]
+    cluster = np.full((len(labellings), len(shared)), UNASSIGNED, dtype=np.int64)
+    for row, placed in zip(cluster, labellings, strict=True):
+        both, here, there = np.intersect1d(shared, placed.ids, assume_unique=True, return_indices=True)
+        row[here] = _numbers(placed)[there] if len(both) else UNASSIGNED
     found: list[Contradiction] = []
-    for place, first in enumerate(shared):
-        for second in shared[place + 1 :]:
-            judged = [(n, p[first] == p[second]) for n, p in enumerate(everybody) if first in p and second in p]
-            together = tuple(n for n, same in judged if same)
-            apart = tuple(n for n, same in judged if not same)
-            if together and apart:
-                found.append(Contradiction(first, second, together, apart))
-                if len(found) == most:
-                    return found
+    for place in range(len(shared)):
+        later, own = cluster[:, place + 1 :], cluster[:, place, None]
+        judged = (own != UNASSIGNED) & (later != UNASSIGNED)
+        together, apart = judged & (later == own), judged & (later != own)
+        for other in np.flatnonzero(together.any(axis=0) & apart.any(axis=0)):
+            says = (tuple(np.flatnonzero(side[:, other]).tolist()) for side in (together, apart))
+            found.append(Contradiction(int(shared[place]), int(shared[place + 1 + other]), *says))
+            if len(found) == most:
+                return found
     return found
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from datetime import UTC, datetime
 
 import numpy as np
@@ -58,6 +59,21 @@ def test_people_who_contradict_each_other() -> None:
     ]
     assert len(contradictions([one, two], most=1)) == 1
     assert contradictions([one]) == []
+
+
+@given(st.lists(st.lists(st.sampled_from([None, 1, 2, 3]), min_size=6, max_size=6), min_size=1, max_size=4))
+def test_contradictions_are_those_of_every_pair_compared(said: list[list[int | None]]) -> None:
+    """``said``: by labelling, the cluster that each sentence was placed in, or None where nobody placed it."""
+    labellings = [
+        Placed(start(np.arange(6), [c or 1 for c in row], CLUSTERS), np.flatnonzero([c is not None for c in row]))
+        for row in said
+    ]
+    wanted = []
+    for a, b in itertools.combinations(range(6), 2):
+        both = [(n, row[a] == row[b]) for n, row in enumerate(said) if row[a] and row[b]]
+        sides = (tuple(n for n, same in both if same), tuple(n for n, same in both if not same))
+        wanted += [(a, b, *sides)] if all(sides) else []
+    assert [(c.first, c.second, c.together, c.apart) for c in contradictions(labellings)] == wanted
 
 
 @given(st.lists(st.sampled_from(TITLES), min_size=1, max_size=6, unique=True), st.integers(0, 99))
