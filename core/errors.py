@@ -86,6 +86,10 @@ class ConflictError(StoreError):
     """Somebody else changed the same thing first; nothing was overwritten."""
 
 
+class AccessError(StoreError):
+    """Somebody wants to do what their role does not allow, or has not signed in; nothing was done."""
+
+
 class Cancelled(ThemescopeError):
     """The person asked to stop. Raised by ``Report`` between two steps; partial work is kept or rolled back."""
 

@@ -17,6 +17,7 @@ from sqlalchemy.engine import URL, Connection, Engine, make_url
 from sqlalchemy.exc import ArgumentError
 
 from core.errors import ConfigError, MissingExtraError, StoreError
+from db.access import enforce
 from db.settings import Settings, sqlite_path
 
 TIMEOUT_SECONDS = 15.0
@@ -34,6 +35,12 @@ def open_engine(settings: Settings, *, foreign_keys: bool = True) -> Engine:
     StoreError
         If the folder of the SQLite file cannot be made.
     """
+    engine = _engine(settings, foreign_keys)
+    enforce(engine)
+    return engine
+
+
+def _engine(settings: Settings, foreign_keys: bool) -> Engine:
     path = sqlite_path(settings.database_url)
     if path is None:
         return _postgres(settings)

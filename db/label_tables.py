@@ -24,6 +24,17 @@ person = sa.Table(
     sa.Column("name", Text, primary_key=True),
     sa.Column("role", Text, nullable=False),
     sa.Column("created", UtcDateTime, nullable=False),
+    sa.Column("seen", UtcDateTime),
+)
+
+# Of a session's token only the digest is kept: who reads the store cannot sign in by it.
+sign_in = sa.Table(
+    "sign_in",
+    metadata,
+    sa.Column("token", Text, primary_key=True),
+    sa.Column("person", Text, nullable=False, index=True),
+    sa.Column("created", UtcDateTime, nullable=False),
+    sa.Column("seen", UtcDateTime, nullable=False),
 )
 
 labelling = sa.Table(

@@ -4,6 +4,7 @@
 ``THEMESCOPE_HOME``  data folder: artifacts, checkpoints, and the SQLite files (default: the platform's data folder)
 ``DATABASE_URL``     the store: ``sqlite:///file`` or ``postgresql://user:password@host/name``
 ``QUEUE_URL``        the queue: ``sqlite:///file``, ``redis://host`` or ``postgresql://…``
+``THEMESCOPE_LOGIN``  ``always``: people sign in on the loopback address too, as behind a proxy (default: ``auto``)
 =================  ==========================================================================
 """
 
@@ -12,12 +13,13 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from urllib.parse import SplitResult, unquote, urlsplit, urlunsplit
 
 from core.errors import ConfigError
 
+LOGINS = ("auto", "always")
 _STORES = ("sqlite", "postgres", "postgresql", "postgresql+psycopg")
 _QUEUES = ("sqlite", "redis", "rediss", "postgres", "postgresql", "postgresql+psycopg")
 
@@ -29,8 +31,12 @@ class Settings:
     home: Path
     database_url: str = field(repr=False)
     queue_url: str = field(repr=False)
+    login: str = "auto"
+    """When pages ask people to sign in: "auto", where others can reach them, or "always"."""
 
     def __post_init__(self) -> None:
+        if self.login not in LOGINS:
+            raise ConfigError(f"THEMESCOPE_LOGIN is {' or '.join(LOGINS)}, not {self.login!r}.")
         _check_scheme("DATABASE_URL", self.database_url, _STORES)
         _check_scheme("QUEUE_URL", self.queue_url, _QUEUES)
         if sqlite_path(self.queue_url) and sqlite_path(self.queue_url) == sqlite_path(self.database_url):
@@ -51,7 +57,8 @@ class Settings:
         given = os.environ if environ is None else environ
         wanted = given.get("THEMESCOPE_HOME", "").strip()
         home = Path(wanted).expanduser().absolute() if wanted else _platform_home(given)
-        return cls.in_folder(home, given.get("DATABASE_URL", "").strip(), given.get("QUEUE_URL", "").strip())
+        found = cls.in_folder(home, given.get("DATABASE_URL", "").strip(), given.get("QUEUE_URL", "").strip())
+        return replace(found, login=given.get("THEMESCOPE_LOGIN", "").strip() or "auto")
 
     @classmethod
     def in_folder(cls, home: Path, database_url: str = "", queue_url: str = "") -> Settings:

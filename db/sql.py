@@ -15,6 +15,7 @@ from sqlalchemy.dialects.postgresql import ARRAY
 from sqlalchemy.engine import Connection, CursorResult
 
 from core.types import Ids, Split, split_of_bucket
+from db.access import check_write
 from db.types import clean_text
 
 T = TypeVar("T")
@@ -71,6 +72,7 @@ def bulk_insert(connection: Connection, table: sa.Table, columns: Sequence[str],
 
     Values go to the driver as they are: text must be clean, JSON and times already converted.
     """
+    check_write(connection, table.name)
     prepare = connection.dialect.identifier_preparer
     target = prepare.format_table(table)
     names = ", ".join(prepare.format_column(table.c[name]) for name in columns)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from threading import Lock
 from typing import Any
@@ -13,6 +13,7 @@ from sqlalchemy.engine import Connection, Engine
 from sqlalchemy.exc import SQLAlchemyError
 
 from db import tables as t
+from db.access import act_as
 from db.artifacts import Artifacts
 from db.engine import open_engine, readers_of
 from db.failures import as_store_error
@@ -27,6 +28,7 @@ from db.repositories.models import Models
 from db.repositories.papers import Papers
 from db.repositories.people import People
 from db.repositories.runs import Runs
+from db.repositories.sign_ins import SignIns
 from db.repositories.triplet_reviews import TripletReviews
 from db.repositories.triplets import Triplets
 from db.repositories.views import Views
@@ -49,10 +51,35 @@ class Unit:
         self.papers = Papers(connection)
         self.views = Views(connection)
         self.people = People(connection)
+        self.sign_ins = SignIns(connection)
         self.labellings = Labellings(connection)
         self.label_steps = LabelSteps(connection)
         self.jobs = Jobs(connection)
         self.workers = Workers(connection)
+
+
+Writer = Callable[[], str]
+"""Tells the name of whoever is about to write; raises :class:`core.errors.AccessError` when that is nobody."""
+
+
+class _Link:
+    """The connections of a store, made on first use."""
+
+    def __init__(self, settings: Settings) -> None:
+        self._settings = settings
+        self._lock = Lock()
+        self._opened: Engine | None = None
+
+    def engine(self) -> Engine:
+        with self._lock:
+            if self._opened is None:
+                self._opened = open_engine(self._settings)
+            return self._opened
+
+    def close(self) -> None:
+        with self._lock:
+            if self._opened is not None:
+                self._opened.dispose()
 
 
 class Store:
@@ -64,15 +91,21 @@ class Store:
     def __init__(self, settings: Settings) -> None:
         self.settings = settings
         self.artifacts = Artifacts(settings.home)
-        self._lock = Lock()
-        self._opened: Engine | None = None
+        self._link = _Link(settings)
+        self._writer: Writer | None = None
+
+    def by(self, writer: Writer) -> Store:
+        """The same store, over the same connections, for people: what they write is held to their roles.
+
+        Who it is, and what they may do, is asked anew in every transaction.
+        """
+        store = Store(self.settings)
+        store._link, store._writer = self._link, writer
+        return store
 
     @property
     def _engine(self) -> Engine:
-        with self._lock:
-            if self._opened is None:
-                self._opened = open_engine(self.settings)
-            return self._opened
+        return self._link.engine()
 
     @property
     def _readers(self) -> Engine:
@@ -100,9 +133,15 @@ class Store:
         ------
         StoreError
             If the database cannot be reached or written to, is locked for too long, or is not set up.
+        AccessError
+            If this is a store for people (see :meth:`by`), and the person may not write what the block writes.
         """
+        person = None if self._writer is None else self._writer()
         with self._told(), self._engine.begin() as connection:
-            yield Unit(connection)
+            unit = Unit(connection)
+            if person is not None:
+                act_as(connection, unit.people.actor(person))
+            yield unit
 
     def migrate(self) -> None:
         """Bring the tables up to this version, from whatever is there; safe from several processes at once.
@@ -131,11 +170,11 @@ class Store:
 
     def close(self) -> None:
         """Give back the connections; the store opens new ones when it is used again."""
-        with self._lock:
-            if self._opened is not None:
-                self._opened.dispose()
+        self._link.close()
 
     def __reduce__(self) -> tuple[Any, ...]:
+        if self._writer is not None:
+            raise TypeError("A store for people stays in the process that knows them.")
         return Store, (self.settings,)
 
     @contextmanager

@@ -14,6 +14,7 @@ from jobs.console.evaluate_topics import summaries, topics
 from jobs.console.jobs import jobs_
 from jobs.console.lists import list_
 from jobs.console.lists_of_sentences import cluster, embed, similar
+from jobs.console.people import people_
 from jobs.console.reproduce import reproduce
 from jobs.console.service import demo, doctor, worker
 from jobs.console.shell import Commands
@@ -34,7 +35,7 @@ for command in (topics, summaries):
     evaluate.add_command(command)
 COMMANDS = (
     import_, triplets, train, add_model, export_model, embed, similar, cluster, evaluate, reproduce,
-    map_, list_, jobs_, worker, demo, doctor,
+    map_, list_, people_, jobs_, worker, demo, doctor,
 )  # fmt: skip
 for command in COMMANDS:
     main.add_command(command)

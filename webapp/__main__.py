@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import ipaddress
 import logging
 import os
 import re
@@ -32,9 +31,8 @@ def main(arguments: list[str] | None = None) -> int:
     """Run until stopped; the exit code is that of the first process that ended by itself."""
     asked = _parser().parse_args(arguments)
     try:
-        check_address(asked.address, asked.allow_remote)
+        home = prepare(asked.address, demo=not asked.no_demo)
         port = free_port(asked.address, asked.port)
-        home = prepare(demo=not asked.no_demo)
     except ThemescopeError as error:
         print(f"themescope: {error}", file=sys.stderr)  # noqa: T201
         return 2
@@ -44,32 +42,10 @@ def main(arguments: list[str] | None = None) -> int:
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m webapp", description=__doc__)
     parser.add_argument("--port", type=int, default=DEFAULT_PORT, help="port; the next free one is taken (%(default)s)")
-    parser.add_argument("--address", default="127.0.0.1", help="address to listen on (%(default)s)")
-    parser.add_argument("--allow-remote", action="store_true", help="listen on an address that others can reach")
+    parser.add_argument("--address", default="127.0.0.1", help="address to listen on (%(default)s); others sign in")
     parser.add_argument("--no-demo", action="store_true", help="do not build the demo on an empty store")
     parser.add_argument("--verbose", action="store_true", help="show everything that web and worker say")
     return parser
-
-
-def check_address(address: str, allow_remote: bool) -> None:
-    """Refuse an address that others can reach, unless it was asked for: there is no login yet."""
-    if is_loopback(address) or allow_remote:
-        return
-    raise ConfigError(
-        f"{address} can be reached by other people, and Themescope has no login yet: everybody who reaches it could "
-        "read and delete everything, and read files on this machine by importing them. If only people you trust can "
-        "reach it, add --allow-remote; otherwise use a tunnel, such as ssh -L 8501:localhost:8501."
-    )
-
-
-def is_loopback(address: str) -> bool:
-    """True if only this machine can reach ``address``."""
-    if address == "localhost":
-        return True
-    try:
-        return ipaddress.ip_address(address).is_loopback
-    except ValueError:
-        return False
 
 
 def free_port(address: str, first: int) -> int:
@@ -87,24 +63,40 @@ def free_port(address: str, first: int) -> int:
     raise ConfigError(f"No port from {first} to {first + _TRIES - 1} is free on {address}. Choose another with --port.")
 
 
-def prepare(demo: bool) -> Path:
-    """Bring the store up to date, queue the demo if it is empty, and return the data folder."""
+def prepare(address: str, demo: bool) -> Path:
+    """Bring the store up to date, queue the demo if it is empty, and return the data folder.
+
+    Raises
+    ------
+    ConfigError
+        If others can reach ``address`` (or a login was asked for) and no admin could sign in.
+    """
     from db.settings import Settings
     from db.store import Store
     from jobs.commands import seed_demo
+    from jobs.people import check_sharing
+    from webapp.house import is_loopback
+    from webapp.login import has_organisation
 
     store = Store(Settings.from_environment())
     store.migrate()
+    if store.settings.login == "always" or not is_loopback(address):
+        check_sharing(store, has_organisation(secrets_files(store.settings.home)), address)
     if demo:
         seed_demo(store)
     return store.settings.home
+
+
+def secrets_files(home: Path) -> list[str]:
+    """Where the secrets of a login through an organisation lie: in the data folder."""
+    return [str(home / "secrets.toml")]
 
 
 def serve(address: str, port: int, home: Path, verbose: bool) -> int:
     """Start web and worker, say where when the web answers, and stop both together."""
     environment = {**os.environ, "OMP_WAIT_POLICY": "PASSIVE", "PYTHONUNBUFFERED": "1"}
     manager = Manager(_Quiet(sys.stdout, verbose=verbose))
-    manager.add_process("web", _command(_web(address, port)), env=environment)
+    manager.add_process("web", _command(_web(address, port, home)), env=environment)
     manager.add_process("worker", _command([sys.executable, "-m", "jobs.cli", "worker"]), env=environment)
     shown = f"[{address}]" if ":" in address else address
     # honcho forks; the thread begins after that, so that no child inherits it in mid-step.
@@ -116,9 +108,10 @@ def serve(address: str, port: int, home: Path, verbose: bool) -> int:
     return 0 if manager.returncode in stopped else int(manager.returncode or 0)
 
 
-def _web(address: str, port: int) -> list[str]:
-    options = {"server.address": address, "server.port": str(port), "server.headless": "true"}
-    flags = [part for name, value in options.items() for part in (f"--{name}", value)]
+def _web(address: str, port: int, home: Path) -> list[str]:
+    options = [("server.address", address), ("server.port", str(port)), ("server.headless", "true")]
+    options += [("secrets.files", path) for path in secrets_files(home)]
+    flags = [part for name, value in options for part in (f"--{name}", value)]
     return [sys.executable, "-m", "webapp.web", *flags]
 
 

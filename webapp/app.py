@@ -7,8 +7,11 @@ pages, and then a link to a page, opened before anybody has opened the front pag
 from pathlib import Path
 
 import streamlit as st
+from streamlit.navigation.page import StreamlitPage
 
-from webapp import people, queries
+from core.access import Actor, Right
+from core.errors import ThemescopeError
+from webapp import house, login, people
 from webapp.components.guard import guarded
 from webapp.components.status import sidebar
 
@@ -19,8 +22,19 @@ _ICON = str(_ASSETS / "icon.svg")
 st.set_page_config(page_title="Themescope", page_icon=_ICON, layout="wide", initial_sidebar_state=236)
 st.logo(str(_ASSETS / "logo.svg"), size="large", icon_image=_ICON)
 st.html(_ASSETS / "style.css")
-page = st.navigation(
-    {
+
+
+def _here() -> Actor | ThemescopeError | None:
+    """Who is here, with the role that counts; None for who must sign in first; or why that cannot be told."""
+    try:
+        return None if house.shared() and login.person() is None else people.current_actor()
+    except ThemescopeError as error:
+        return error
+
+
+def _pages(manages: bool) -> dict[str, list[StreamlitPage]]:
+    admins = [st.Page("views/people.py", title="People", icon=":material/group:", url_path="people")]
+    return {
         "": [st.Page("views/home.py", title="Home", icon=":material/home:", default=True)],
         "Text": [
             st.Page("views/corpora.py", title="Corpora", icon=":material/library_books:", url_path="corpora"),
@@ -39,17 +53,25 @@ page = st.navigation(
         "People": [
             st.Page("views/relabel.py", title="Relabel", icon=":material/edit_note:", url_path="relabel"),
             st.Page("views/agreement.py", title="Agreement", icon=":material/handshake:", url_path="agreement"),
+            *(admins if manages else []),
         ],
         "Machine": [st.Page("views/jobs.py", title="Jobs", icon=":material/work_history:", url_path="jobs")],
     }
-)
 
 
 def _draw() -> None:
-    queries.store()  # a store that cannot be opened is told here: a fragment would show the stack of it
+    if isinstance(_actor, ThemescopeError):
+        raise _actor
+    if _actor is None:
+        login.page()
+        return
     sidebar()
-    people.name_box()
-    page.run()
+    people.entrance(_actor)
+    _page.run()
 
 
+_actor = _here()
+# Before somebody has signed in, every address is kept for them.
+_manages = _actor is None or (isinstance(_actor, Actor) and _actor.may(Right.MANAGE))
+_page = st.navigation(_pages(_manages), position="hidden" if _actor is None else "sidebar")
 guarded(_draw)

@@ -1,29 +1,46 @@
-"""Who is at the keyboard: a name that a person gives in the sidebar, kept for as long as the browser's tab is open.
+"""Who is at the keyboard.
 
-Nobody has to give one. Work without a name is done by "", which pages show as "me"; a name matters as soon as several
-people work in one store, because labels, verdicts and histories carry it.
+Where others can reach the pages, it is who signed in. Otherwise it is a name that a person gives in the sidebar, kept
+for as long as the browser's tab is open. Nobody has to give one: work without a name is done by "", which pages show
+as "me"; a name matters as soon as several people work in one store, because labels, verdicts and histories carry it.
 """
 
 from __future__ import annotations
 
 import streamlit as st
 
+from core.access import Actor, Right
+from jobs.people import LONGEST_NAME as LONGEST
+from jobs.people import tidy
+from webapp import house, login
 from webapp.components.text import plain
 
-LONGEST = 60
-"""Letters of a name."""
 UNNAMED = "me"
 _KEY = "person"
 
 
 def current_person() -> str:
-    """The name that was given in this session, trimmed; "" where nobody gave one."""
+    """The name of who signed in, or that was given in this session; "" where nobody gave one.
+
+    Raises
+    ------
+    AccessError
+        If people must sign in here, and nobody has.
+    """
+    if house.shared():
+        return login.actor().name
     return tidy(str(st.session_state.get(_KEY) or ""))
 
 
-def tidy(name: str) -> str:
-    """A name as it is stored: one line, single spaces, no characters that are not seen, at most ``LONGEST`` letters."""
-    return " ".join("".join(c if c.isprintable() else " " for c in name).split())[:LONGEST].rstrip()
+def current_actor() -> Actor:
+    """Who is here, with the role that counts now."""
+    with house.store().reading() as r:
+        return r.people.actor(current_person())
+
+
+def may(right: Right) -> bool:
+    """Whether whoever is here may do that."""
+    return current_actor().may(right)
 
 
 def shown(person: str) -> str:
@@ -31,8 +48,11 @@ def shown(person: str) -> str:
     return plain(person or UNNAMED)
 
 
-def name_box() -> None:
-    """The box in the sidebar of every page."""
+def entrance(actor: Actor) -> None:
+    """In the sidebar of every page: who signed in, or a box for a name."""
+    if house.shared():
+        login.bar(actor)
+        return
     with st.sidebar:
         st.text_input(
             "Your name",
@@ -42,3 +62,5 @@ def name_box() -> None:
             icon=":material/person:",
             help="What you label and judge is kept under this name, so that several people can work side by side.",
         )
+        if not actor.may(Right.MANAGE):
+            st.caption("May look only" if not actor.may(Right.LABEL) else "May label and review")

@@ -11,6 +11,7 @@ from datetime import datetime
 from typing import Any, TypeVar
 
 import streamlit as st
+from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from core.errors import UnknownNameError
 from core.records import (
@@ -31,8 +32,8 @@ from core.records import (
     WorkerRecord,
 )
 from core.types import Ids, Labels, Sentence
-from db.settings import Settings
 from db.store import Store
+from webapp import house, login, people
 
 T = TypeVar("T")
 ACTIVE = (JobStatus.QUEUED, JobStatus.RUNNING)
@@ -40,16 +41,16 @@ _SIGN_OF_LIFE_S = 6.0  # workers beat every 2 s
 
 
 def store() -> Store:
-    """The store of this server process."""
-    settings = Settings.from_environment()
-    return _store(str(settings.home), settings.database_url, settings.queue_url)
+    """The store of this server process, for whoever is at the keyboard: what they write is held to their role.
 
-
-@st.cache_resource(show_spinner=False)
-def _store(home: str, database_url: str, queue_url: str) -> Store:
-    opened = Store(Settings.from_environment())
-    opened.migrate()
-    return opened
+    Raises
+    ------
+    AccessError
+        If people must sign in here, and nobody has.
+    """
+    if get_script_run_ctx(suppress_warning=True) is not None and house.shared():
+        login.actor()
+    return house.store().by(people.current_person)
 
 
 def _read(ask: Callable[[Any], T]) -> T:

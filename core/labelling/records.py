@@ -22,9 +22,9 @@ class Role(StrEnum):
     VIEWER = "viewer"
     """Look only."""
     LABELLER = "labeller"
-    """Change their own labellings and the shared ones."""
+    """Change their own labellings and the shared ones, and review triplets."""
     ADMIN = "admin"
-    """Change everybody's, and say who may do what."""
+    """Everything: other people's labellings, imports, jobs, deletion, and who may do what."""
 
 
 class Sharing(StrEnum):
@@ -45,6 +45,8 @@ class PersonRecord:
     name: str
     role: Role
     created: datetime
+    seen: datetime | None = None
+    """When they last opened or used a page; to the minute."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,9 @@ from typing import Any
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
+from core.access import Right
 from core.errors import DataError, DuplicateNameError, UnknownNameError
+from db.access import actor_of
 from db.types import clean_text
 
 NAME_LIMIT = 200
@@ -19,6 +21,18 @@ class Repository:
 
     def __init__(self, connection: Connection) -> None:
         self.connection = connection
+
+    def _require(self, right: Right) -> None:
+        """Refuse (:class:`core.errors.AccessError`) whoever may not, where the tables alone do not tell."""
+        actor = actor_of(self.connection)
+        if actor is not None:
+            actor.require(right)
+
+    def _require_self(self, name: str) -> None:
+        """Refuse work under another's name."""
+        actor = actor_of(self.connection)
+        if actor is not None:
+            actor.require_self(name)
 
     def _row(self, statement: sa.Select[Any]) -> Any:
         """The first row, or None."""

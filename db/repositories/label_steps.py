@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import sqlalchemy as sa
 
+from core.access import Right
 from core.errors import StoreError
 from core.labelling.changes import (
     Batch,
@@ -75,7 +76,10 @@ class LabelSteps(Repository):
         ------
         StoreError
             If the labelling has steps already.
+        AccessError
+            If whoever does it is no admin: the steps carry other people's names.
         """
+        self._require(Right.MANAGE)
         if self.list(labelling_id, limit=1):
             raise StoreError("This labelling has a history of its own; another cannot be put before it.")
         names: dict[int, int] = {}

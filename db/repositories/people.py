@@ -7,7 +7,8 @@ from datetime import timedelta
 
 import sqlalchemy as sa
 
-from core.errors import StoreError
+from core.access import Actor, Right
+from core.errors import StoreError, UnknownNameError
 from core.labelling.records import PersonRecord, Presence, Role
 from db import label_tables as t
 from db.repositories.base import Repository
@@ -21,13 +22,28 @@ class People(Repository):
 
     def list(self) -> list[PersonRecord]:
         """Everybody, by name."""
-        query = sa.select(t.person.c.name, t.person.c.role, t.person.c.created).order_by(t.person.c.name)
-        return [PersonRecord(name, Role(role), created) for name, role, created in self.connection.execute(query)]
+        c = t.person.c
+        query = sa.select(c.name, c.role, c.created, c.seen).order_by(c.name)
+        return [PersonRecord(name, Role(role), *times) for name, role, *times in self.connection.execute(query)]
 
     def role(self, name: str) -> Role:
-        """What somebody may do; a new name is a labeller."""
+        """What was said that somebody may do; a new name is a labeller."""
         row = self._row(sa.select(t.person.c.role).where(t.person.c.name == name))
         return Role.LABELLER if row is None else Role(row.role)
+
+    def admins(self) -> builtins.list[str]:
+        """Names of the admins."""
+        query = sa.select(t.person.c.name).where(t.person.c.role == Role.ADMIN.value).order_by(t.person.c.name)
+        return [*self.connection.execute(query).scalars()]
+
+    def actor(self, name: str) -> Actor:
+        """Somebody with the role that counts: as long as there is no admin, whoever may label may do everything."""
+        c = t.person.c
+        query = sa.select(c.name, c.role).where(sa.or_(c.name == name, c.role == Role.ADMIN.value))
+        roles = {found: Role(role) for found, role in self.connection.execute(query)}
+        role = roles.get(name, Role.LABELLER)
+        alone = Role.ADMIN not in roles.values()
+        return Actor(name, Role.ADMIN if role is Role.LABELLER and alone else role)
 
     def enter(self, name: str) -> Role:
         """Make sure that there is a row; returns what the person may do."""
@@ -45,20 +61,39 @@ class People(Repository):
 
     def set_role(self, name: str, role: Role, by: str) -> None:
         """Say what somebody may do. As long as there is no admin, anybody may; then only an admin."""
-        admins = {p.name for p in self.list() if p.role is Role.ADMIN}
-        if admins and by not in admins:
-            raise StoreError(f"Only an admin may do that: {', '.join(sorted(admins))}.")
-        if admins == {name} and role is not Role.ADMIN:
+        admins = self._check_admin(by)
+        if admins == [name] and role is not Role.ADMIN:
             raise StoreError("There must be an admin: make somebody else one first.")
         self.enter(name)
         self.connection.execute(t.person.update().where(t.person.c.name == name).values(role=role.value))
 
+    def remove(self, name: str, by: str) -> None:
+        """Forget somebody's role and end their sessions; what they did stays under their name."""
+        if self._check_admin(by) == [name] and len(self.list()) > 1:
+            raise StoreError("There must be an admin: make somebody else one first.")
+        self.connection.execute(t.sign_in.delete().where(t.sign_in.c.person == name))
+        if self.connection.execute(t.person.delete().where(t.person.c.name == name)).rowcount == 0:
+            raise UnknownNameError("person", name, [person.name for person in self.list()])
+
+    def _check_admin(self, by: str) -> builtins.list[str]:
+        """The admins, of whom ``by`` must be one if there are any."""
+        self._require(Right.MANAGE)
+        admins = self.admins()
+        if admins and by not in admins:
+            raise StoreError(f"Only an admin may do that: {', '.join(admins)}.")
+        return admins
+
     def check_may_write(self, name: str) -> Role:
         """Enter somebody who is about to change something; :class:`StoreError` for one who may only look."""
+        self._require_self(name)
         role = self.enter(name)
-        if role is Role.VIEWER:
-            raise StoreError(f"{name or 'The person without a name'} may look, but not change anything. Ask an admin.")
+        Actor(name, role).require(Right.LABEL)
         return role
+
+    def touch(self, name: str) -> None:
+        """Note that somebody was here now."""
+        self.enter(name)
+        self.connection.execute(t.person.update().where(t.person.c.name == name).values(seen=now()))
 
     # --- who is here ------------------------------------------------------------------------------------------------
 

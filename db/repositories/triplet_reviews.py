@@ -12,6 +12,7 @@ from core.errors import DataError
 from core.records import TripletReview, Verdict
 from db import tables as t
 from db.repositories.base import Repository
+from db.repositories.people import People
 from db.sql import now
 from db.types import clean_text
 
@@ -29,7 +30,10 @@ class TripletReviews(Repository):
         ------
         DataError
             If the set has no such triplet, or the note is too long.
+        StoreError
+            If the person may only look.
         """
+        People(self.connection).check_may_write(clean_text(person))
         note = clean_text(note).strip()
         if len(note) > NOTE_LIMIT:
             raise DataError(f"A note may have {NOTE_LIMIT:,} characters; this one has {len(note):,}. Shorten it.")

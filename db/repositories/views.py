@@ -10,6 +10,7 @@ from core.errors import DataError, DuplicateNameError
 from core.records import SavedViewRecord
 from db import tables as t
 from db.repositories.base import NAME_LIMIT, Repository
+from db.repositories.people import People
 from db.sql import now
 from db.types import clean_text
 
@@ -30,7 +31,10 @@ class Views(Repository):
             If the page has a view of that name.
         DataError
             If the name is empty or too long, or the view too large for an address.
+        StoreError
+            If the person may only look.
         """
+        People(self.connection).check_may_write(clean_text(person))
         name = clean_text(name).strip()
         if not name or len(name) > NAME_LIMIT:
             raise DataError(f"A view needs a name of at most {NAME_LIMIT} characters.")

@@ -22,6 +22,8 @@ def fresh_caches() -> Iterator[None]:
     """Each test has a data folder of its own, so nothing may be remembered from the last one."""
     st.cache_data.clear()
     st.cache_resource.clear()
+    # As the settings beside the app say; a simulated app does not read them.
+    st.config.set_option("server.address", "127.0.0.1")
     yield
     st.cache_data.clear()
     st.cache_resource.clear()

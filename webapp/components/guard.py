@@ -7,8 +7,11 @@ from collections.abc import Callable
 
 import streamlit as st
 
+from core.access import Right
 from core.errors import ThemescopeError
+from webapp.components.choose import nothing
 from webapp.components.text import plain
+from webapp.people import may
 
 _LOG = logging.getLogger(__name__)
 BROKEN = "This page could not be drawn."
@@ -31,3 +34,11 @@ def guarded(draw: Callable[[], object]) -> None:
             icon=":material/error:",
         )
         st.page_link("views/home.py", label="Back to the first page", icon=":material/arrow_back:")
+
+
+def closed(what: str) -> bool:
+    """Whether whoever is here may only look and label; says so in place of a form for ``what``."""
+    if may(Right.MANAGE):
+        return False
+    nothing(f"{what} takes an admin.", "You may look at everything that is here. For more, ask an admin.")
+    return True

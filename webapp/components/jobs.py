@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
@@ -146,11 +146,19 @@ def active(jobs: Sequence[JobRecord], key: str, listed: int = _LISTED) -> None:
 
 
 def _cancel(job_id: int) -> None:
-    commands.cancel(queries.store(), job_id)
+    _told(lambda: commands.cancel(queries.store(), job_id))
 
 
 def _retry(job_id: int) -> None:
-    commands.retry(queries.store(), job_id)
+    _told(lambda: commands.retry(queries.store(), job_id))
+
+
+def _told(change: Callable[[], object]) -> None:
+    """Do something in a callback; what is refused is said on the page that is drawn next."""
+    try:
+        change()
+    except ThemescopeError as error:
+        st.toast(plain(error), icon=":material/error:", duration="long")
 
 
 def elapsed(job: JobRecord) -> float:

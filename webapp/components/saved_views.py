@@ -52,8 +52,11 @@ def _save(page: str) -> None:
 
 def _line(page: str, view: SavedViewRecord) -> None:
     def forget() -> None:
-        with queries.store().writing() as w:
-            w.views.delete(view.id)
+        try:
+            with queries.store().writing() as w:
+                w.views.delete(view.id)
+        except ThemescopeError as error:
+            st.session_state["view-refused"] = str(error)
 
     with st.container(horizontal=True, vertical_alignment="center"):
         if st.button(plain(view.name), key=f"open-view-{view.id}", type="tertiary", icon=":material/bookmark:"):

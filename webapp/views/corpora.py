@@ -5,6 +5,7 @@ import streamlit as st
 from webapp import queries
 from webapp.components import articles, deleting, importing
 from webapp.components.choose import nothing, title
+from webapp.components.guard import closed
 from webapp.components.jobs import watch
 from webapp.components.text import plain
 
@@ -32,8 +33,9 @@ if listing.open:
             deleting.button("corpus", chosen.name, along, lambda r: r.corpora.delete(chosen.id))
 if bring.open:
     with bring:
-        st.caption(
-            "The format is recognised by content. You see the first articles before anything is stored. "
-            "A broken file leaves the store as it was."
-        )
-        importing.form()
+        if not closed("Importing"):
+            st.caption(
+                "The format is recognised by content. You see the first articles before anything is stored. "
+                "A broken file leaves the store as it was."
+            )
+            importing.form()

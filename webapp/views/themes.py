@@ -5,6 +5,7 @@ import streamlit as st
 from webapp import theme_queries
 from webapp.components import listing, themes
 from webapp.components.choose import by_name, nothing, title
+from webapp.components.guard import closed
 from webapp.components.jobs import watch
 
 title("Themes", "Any list of sentences: how many themes are in it, what they are, and which sentence belongs where.")
@@ -18,7 +19,8 @@ st.session_state["themes-known"] = len(found)
 new, have = st.tabs(["New list", "Themes found"], key="view", bind="query-params", on_change="rerun")
 if new.open:
     with new:
-        listing.form()
+        if not closed("Finding themes in a new list"):
+            listing.form()
 if have.open:
     with have:
         if found:

@@ -5,6 +5,7 @@ import streamlit as st
 from webapp import queries
 from webapp.components import training
 from webapp.components.choose import nothing, title
+from webapp.components.guard import closed
 from webapp.components.jobs import watch
 
 title("Train", "Every method learns here, from its own form. Curves move while it learns; you may leave the page.")
@@ -12,8 +13,9 @@ watch(["train", "add-model"])
 learn, have = st.tabs(["New model", "Models"], key="view", bind="query-params", on_change="rerun")
 if learn.open:
     with learn:
-        training.form()
-        training.add_from_folder()
+        if not closed("Training"):
+            training.form()
+            training.add_from_folder()
 if have.open:
     with have:
         models = queries.models()

@@ -1,0 +1,84 @@
+"""Who may sign in: a file in the data folder with a hash for each name, readable by its owner alone.
+
+A name without a hash signs in through the organisation's own login (OIDC). Roles are in the store.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import secrets
+import stat
+from collections.abc import Mapping
+from pathlib import Path
+
+from core.errors import ConfigError, UnknownNameError
+
+_VERSION = 1
+
+
+class Logins:
+    """The file, read anew each time: what the command line changes counts at once."""
+
+    def __init__(self, home: Path) -> None:
+        self.path = home / "logins.json"
+
+    def all(self) -> dict[str, str]:
+        """Name → hash of the password, "" for who signs in by OIDC.
+
+        Raises
+        ------
+        ConfigError
+            If the file is damaged, or others may read it.
+        """
+        try:
+            if os.name == "posix" and stat.S_IMODE(self.path.stat().st_mode) & 0o077:
+                raise ConfigError(
+                    f"Others may read {self.path}, which holds hashes of passwords. Make it private: "
+                    f"chmod 600 '{self.path}'"
+                )
+            found = json.loads(self.path.read_text(encoding="utf-8"))
+        except FileNotFoundError:
+            return {}
+        except ValueError:
+            raise _damaged(self.path) from None
+        return _checked(found, self.path)
+
+    def put(self, name: str, hashed: str) -> None:
+        """Let somebody in by a hash, or with "" by OIDC."""
+        self._write(self.all() | {name: hashed})
+
+    def remove(self, name: str) -> None:
+        """Let somebody in no more."""
+        known = self.all()
+        if name not in known:
+            raise UnknownNameError("person who may sign in", name, known)
+        self._write({other: hashed for other, hashed in known.items() if other != name})
+
+    def _write(self, logins: Mapping[str, str]) -> None:
+        """In full under another name, then moved into place: nobody ever reads half of it."""
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        partial = self.path.with_name(f"{self.path.name}.{secrets.token_hex(4)}")
+        text = json.dumps({"version": _VERSION, "people": dict(sorted(logins.items()))}, indent=2)
+        descriptor = os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        try:
+            with os.fdopen(descriptor, "w", encoding="utf-8", newline="\n") as out:
+                out.write(text + "\n")
+                out.flush()
+                os.fsync(out.fileno())
+            os.replace(partial, self.path)
+        finally:
+            partial.unlink(missing_ok=True)
+
+
+def _checked(found: object, path: Path) -> dict[str, str]:
+    if not isinstance(found, dict) or found.get("version") != _VERSION or not isinstance(found.get("people"), dict):
+        raise _damaged(path)
+    people = found["people"]
+    if not all(isinstance(hashed, str) for hashed in people.values()):
+        raise _damaged(path)
+    return dict(people)
+
+
+def _damaged(path: Path) -> ConfigError:
+    return ConfigError(f"{path} is damaged. Move it away and add people anew: themescope people add NAME.")

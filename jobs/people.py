@@ -1,0 +1,195 @@
+"""Who may sign in and what they may do: what the command line and the pages call.
+
+Signing in is slow on purpose: one password is checked at a time, and who was wrong three times waits longer and longer.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections import OrderedDict
+from dataclasses import dataclass, field
+
+from core.access import NOBODY
+from core.errors import AccessError, ConfigError, DataError, UnknownNameError
+from core.labelling.records import PersonRecord, Role
+from core.passwords import hash_password, verify
+from db.logins import Logins
+from db.store import Store
+from db.types import clean_text
+
+logger = logging.getLogger(__name__)
+
+LONGEST_NAME = 60
+"""Letters of a name."""
+_FREE_TRIES = 3
+_LONGEST_WAIT_S = 300.0
+_REMEMBERED = 10_000
+WRONG = "That name and that password do not belong together."
+
+
+def tidy(name: str) -> str:
+    """A name as it is stored: one line, single spaces, no characters that are not seen, at most 60 letters."""
+    return " ".join("".join(c if c.isprintable() else " " for c in name).split())[:LONGEST_NAME].rstrip()
+
+
+@dataclass(frozen=True, slots=True)
+class Member:
+    """Somebody with a role, and how they sign in."""
+
+    person: PersonRecord
+    login: str
+    """"password", "organisation", or "" for who cannot sign in."""
+
+
+def members(store: Store) -> list[Member]:
+    """Everybody who has a role or may sign in."""
+    logins = Logins(store.settings.home).all()
+    with store.reading() as r:
+        people = r.people.list()
+    return [Member(p, _way(logins.get(p.name))) for p in people]
+
+
+def _way(hashed: str | None) -> str:
+    if hashed is None:
+        return ""
+    return "password" if hashed else "organisation"
+
+
+def add(store: Store, name: str, role: Role, password: str | None, by: str | None = None) -> str:
+    """Let somebody sign in with a password, or without one by OIDC. Returns the name as it is stored.
+
+    ``by`` is the admin who does it; None: whoever owns the data folder.
+
+    Raises
+    ------
+    DataError
+        If the name is empty or taken, or the password too short.
+    """
+    name = tidy(clean_text(name))
+    if not name:
+        raise DataError("A person needs a name.")
+    logins = Logins(store.settings.home)
+    if name in logins.all():
+        raise DataError(f"{name} may sign in already. To change that: themescope people password, or set-role.")
+    hashed = "" if password is None else hash_password(password)
+    set_role(store, name, role, by)
+    logins.put(name, hashed)
+    return name
+
+
+def set_password(store: Store, name: str, password: str) -> None:
+    """Give somebody another password; they sign in anew everywhere."""
+    logins = Logins(store.settings.home)
+    if name not in logins.all():
+        raise UnknownNameError("person who may sign in", name, logins.all())
+    logins.put(name, hash_password(password))
+    with store.writing() as w:
+        w.sign_ins.close_all(name)
+
+
+def set_role(store: Store, name: str, role: Role, by: str | None = None) -> None:
+    """Say what somebody may do from now on."""
+    with store.writing() as w:
+        w.people.set_role(name, role, _authority(w.people.admins(), by, name))
+
+
+def remove(store: Store, name: str, by: str | None = None) -> None:
+    """Let somebody sign in no more and forget their role; what they did stays under their name."""
+    logins = Logins(store.settings.home)
+    with store.writing() as w:
+        w.people.remove(name, _authority(w.people.admins(), by, name))
+    if name in logins.all():
+        logins.remove(name)
+
+
+def _authority(admins: list[str], by: str | None, name: str) -> str:
+    """In whose name a change is made: the owner of the data folder may do what any admin may."""
+    if by is not None:
+        return by
+    return next(iter(admins), name)
+
+
+# --- signing in -------------------------------------------------------------------------------------------------------
+
+
+def check_sharing(store: Store, oidc: bool, address: str) -> None:
+    """Refuse to be reached from other machines while nobody could sign in, or nobody could manage.
+
+    Raises
+    ------
+    ConfigError
+        With what to do first.
+    """
+    logins = Logins(store.settings.home).all()
+    with store.reading() as r:
+        admins = r.people.admins()
+    usable = [name for name, hashed in logins.items() if hashed or oidc]
+    if any(name in usable for name in admins):
+        return
+    missing = "no admin can sign in" if usable else "nobody can sign in"
+    raise ConfigError(
+        f"At {address} Themescope can be reached by other people, so it asks them to sign in, and {missing} yet. "
+        "Add an admin: themescope people add NAME --role admin (with --oidc for a login through your organisation). "
+        "Or let only this machine reach it, and use a tunnel, such as ssh -L 8501:localhost:8501."
+    )
+
+
+@dataclass
+class Attempts:
+    """Wrong passwords of late, by name; kept in memory, for one server process."""
+
+    failed: OrderedDict[str, tuple[int, float]] = field(default_factory=OrderedDict)
+    lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def wait_s(self, name: str, now: float) -> float:
+        """Seconds until the name may be tried again."""
+        count, last = self.failed.get(name, (0, 0.0))
+        if count < _FREE_TRIES:
+            return 0.0
+        return max(0.0, last + min(2.0 ** (count - _FREE_TRIES + 1), _LONGEST_WAIT_S) - now)
+
+    def note(self, name: str, now: float) -> None:
+        """Count a wrong password."""
+        count, _ = self.failed.pop(name, (0, 0.0))
+        self.failed[name] = (count + 1, now)
+        if len(self.failed) > _REMEMBERED:
+            self.failed.popitem(last=False)
+
+
+def sign_in(store: Store, name: str, password: str, attempts: Attempts) -> str:
+    """Check a password and begin a session: its token, for the browser alone.
+
+    Raises
+    ------
+    AccessError
+        If the two do not belong together (which of them is wrong is not said), or it is too early for another try.
+    """
+    name = tidy(clean_text(name))
+    with attempts.lock:
+        wait = attempts.wait_s(name, time.monotonic())
+        if wait > 0:
+            raise AccessError(f"Too many wrong tries. Wait {wait:.0f} s, then try again.")
+        if not verify(password, Logins(store.settings.home).all().get(name)):
+            attempts.note(name, time.monotonic())
+            logger.warning("Somebody tried to sign in with a name and a password that do not belong together.")
+            raise AccessError(WRONG)
+        attempts.failed.pop(name, None)
+    with store.writing() as w:
+        w.people.touch(name)
+        return w.sign_ins.open(name)
+
+
+def admitted(store: Store, name: str) -> str:
+    """The name under which somebody comes in whom the organisation's login has vouched for.
+
+    Raises
+    ------
+    AccessError
+        If nobody let them in.
+    """
+    name = tidy(clean_text(name))
+    if Logins(store.settings.home).all().get(name) != "":
+        raise AccessError(f"{name or NOBODY} is not among the people who may come in. Ask an admin.")
+    return name

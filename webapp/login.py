@@ -1,0 +1,207 @@
+"""Signing in: by password, or through the organisation's own login (OIDC), wherever others can reach the pages.
+
+A session is a random token. The browser keeps it in a cookie of this site, so that a reload or a link opened in
+another tab needs no password; the store keeps its digest, and says in every run of a page whether it still counts.
+"""
+
+from __future__ import annotations
+
+import time
+import tomllib
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import streamlit as st
+
+from core.access import Actor
+from core.errors import AccessError, ThemescopeError
+from db.repositories.sign_ins import LONGEST
+from jobs import people as members
+from webapp import house
+from webapp.components.text import plain
+
+_HELD, _ENDED = "signed-in", "signed-out"
+_LOOK_AGAIN_S = 5.0
+_TOUCH_EVERY = timedelta(minutes=1)
+_SET_COOKIE = """
+export default function ({ data }) {
+  const secure = location.protocol === "https:" ? "; Secure" : ""
+  document.cookie = `${data.name}=${data.value}; Path=/; SameSite=Strict; Max-Age=${data.seconds}${secure}`
+}
+"""
+
+
+@dataclass(slots=True)
+class _Held:
+    """What this browser session knows of who is at the keyboard."""
+
+    name: str
+    token: str
+    """"" for who came in through the organisation's login: its cookie is Streamlit's."""
+    looked: float
+
+
+def person() -> str | None:
+    """Who has signed in; None: nobody. The store is asked again every few seconds."""
+    held: _Held | None = st.session_state.get(_HELD)
+    if held is not None and time.monotonic() - held.looked < _LOOK_AGAIN_S:
+        return held.name
+    found = _by_token(held) or _by_organisation()
+    if found is None:
+        st.session_state.pop(_HELD, None)
+        return None
+    st.session_state[_HELD] = found
+    return found.name
+
+
+def _by_token(held: _Held | None) -> _Held | None:
+    token = held.token if held else str(st.context.cookies.get(_cookie(), ""))
+    if not token or token == st.session_state.get(_ENDED):
+        return None
+    with house.store().reading() as r:
+        known = r.sign_ins.person(token)
+    if known is None:
+        return None
+    name, seen = known
+    if datetime.now(UTC) - seen > _TOUCH_EVERY:
+        with house.store().writing() as w:
+            w.sign_ins.touch(token)
+            w.people.touch(name)
+    return _Held(name, token, time.monotonic())
+
+
+def _by_organisation() -> _Held | None:
+    user: Any = st.user
+    if not has_organisation() or not user.get("is_logged_in"):
+        return None
+    issued = user.get("iat")
+    if not isinstance(issued, int | float) or time.time() - issued > LONGEST.total_seconds():
+        return None
+    name = str(user.get("email") or user.get("preferred_username") or user.get("sub") or "")
+    if user.get("email_verified") is False:
+        return None
+    try:
+        return _Held(members.admitted(house.store(), name), "", time.monotonic())
+    except AccessError:
+        return None
+
+
+def actor() -> Actor:
+    """Who has signed in, with the role that counts now; :class:`AccessError` for nobody."""
+    name = person()
+    if name is None:
+        raise AccessError("You are not signed in, or not any more. Load the page again.")
+    with house.store().reading() as r:
+        return r.people.actor(name)
+
+
+# --- pages ------------------------------------------------------------------------------------------------------------
+
+
+def page() -> None:
+    """Ask who is there."""
+    _forget_cookie()
+    _, middle, _ = st.columns([1, 1.2, 1])
+    with middle:
+        st.space("large")
+        st.title("Themescope", anchor=False)
+        st.caption("Other people can reach these pages, so please say who you are.")
+        members.check_sharing(
+            house.store(), has_organisation(), str(st.get_option("server.address") or "every address")
+        )
+        with st.form("sign-in", border=True):
+            name = st.text_input("Name", max_chars=members.LONGEST_NAME, icon=":material/person:")
+            password = st.text_input("Password", type="password", icon=":material/key:")
+            if st.form_submit_button("Sign in", type="primary", width="stretch"):
+                _try(name or "", password or "")
+        if has_organisation():
+            _organisation()
+        st.caption(
+            "No account, or the password forgotten? Whoever runs this Themescope adds people and sets passwords."
+        )
+
+
+def _try(name: str, password: str) -> None:
+    try:
+        token = members.sign_in(house.store(), name, password, _attempts())
+    except ThemescopeError as error:
+        st.error(plain(error), icon=":material/error:")
+        return
+    st.session_state[_HELD] = _Held(members.tidy(name), token, time.monotonic())
+    st.session_state.pop(_ENDED, None)
+    st.rerun()
+
+
+@st.cache_resource(show_spinner=False)
+def _attempts() -> members.Attempts:
+    return members.Attempts()
+
+
+def _organisation() -> None:
+    user: Any = st.user
+    if user.get("is_logged_in"):
+        who = str(user.get("email") or user.get("name") or "This account")
+        st.warning(
+            f"{plain(who)} is not among the people who may come in, or has been away for too long. Ask an admin."
+        )
+        if st.button("Use another account", icon=":material/logout:", width="stretch"):
+            st.logout()
+    elif st.button("Sign in through your organisation", icon=":material/domain:", width="stretch"):
+        st.login()
+
+
+def bar(actor: Actor) -> None:
+    """Who is here and what they may do, with the way out; in the sidebar of every page."""
+    held: _Held = st.session_state[_HELD]
+    with st.sidebar, st.container(border=True, gap="xxsmall"):
+        st.markdown(f":material/person: **{plain(held.name)}**")
+        st.caption(f"Signed in · {actor.role.value}")
+        st.button("Sign out", icon=":material/logout:", type="tertiary", on_click=sign_out)
+    if held.token and st.context.cookies.get(_cookie()) != held.token:
+        with st.sidebar:
+            _set_cookie(held.token, int(LONGEST.total_seconds()))
+
+
+def sign_out() -> None:
+    """End the session here and in the store."""
+    held: _Held | None = st.session_state.pop(_HELD, None)
+    if held is not None and held.token:
+        with house.store().writing() as w:
+            w.sign_ins.close(held.token)
+        st.session_state[_ENDED] = held.token
+    elif held is not None:
+        st.logout()
+
+
+def _cookie() -> str:
+    """One for each port: browsers keep the cookies of all ports of a machine together."""
+    return f"themescope-{st.get_option('server.port')}"
+
+
+def _set_cookie(value: str, seconds: int) -> None:
+    draw = st.components.v2.component("themescope_cookie", html="", js=_SET_COOKIE)
+    draw(data={"name": _cookie(), "value": value, "seconds": seconds}, key=f"cookie-{bool(value)}", height=1)
+
+
+def _forget_cookie() -> None:
+    if st.session_state.get(_ENDED):
+        _set_cookie("", 0)
+
+
+# --- OIDC -------------------------------------------------------------------------------------------------------------
+
+
+def has_organisation(files: list[str] | None = None) -> bool:
+    """Whether a login through an organisation is set up: a section ``auth`` in a file of secrets."""
+    paths = st.get_option("secrets.files") if files is None else files
+    return any(_has_auth(Path(path)) for path in paths)
+
+
+def _has_auth(path: Path) -> bool:
+    try:
+        with path.open("rb") as stream:
+            return "auth" in tomllib.load(stream)
+    except (OSError, tomllib.TOMLDecodeError):
+        return False
