@@ -7,16 +7,21 @@ from datetime import datetime
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import streamlit as st
 
 from core.labelling.changes import Batch
 from core.labelling.history import Step
+from core.labelling.partition import Partition
 from core.labelling.records import LabellingRecord, Presence
+from core.likeness import cosines
 from core.records import MapRecord, ModelRecord
 from core.types import Ids, Matrix, Points, Sentence
 from jobs.labelling import vectors
-from webapp import queries
+from jobs.likeness import vector_of
+from webapp import map_search, queries
 
+Likeness = npt.NDArray[np.float32]
 LEAD = "Introduction"
 
 
@@ -82,6 +87,20 @@ def matrix(model_id: int, digest: str, labelling_id: int, created: datetime) -> 
     return vectors.vectors_of(queries.store(), model_id, ids)
 
 
+@st.cache_data(show_spinner="Comparing with every sentence …", max_entries=32)
+def likeness(_model: ModelRecord, digest: str, labelling_id: int, created: datetime, query: str | int) -> Likeness:
+    """(n,) cosines of the sentences of a labelling, in the order of their ids, to typed words or to one of them.
+
+    Raises ``ThemescopeError`` where the model knows none of the words.
+    """
+    x = matrix(_model.id, digest, labelling_id, created)
+    if isinstance(query, str):
+        return cosines(vector_of(map_search.embedder(_model.artifact, _model), query), x)
+    with queries.store().reading() as r:
+        ids = r.labellings.shown(labelling_id).partition.ids
+    return cosines(x[np.flatnonzero(ids == query)], x)
+
+
 @st.cache_data(show_spinner=False, max_entries=8)
 def quick_map(model_id: int, digest: str, labelling_id: int, created: datetime) -> Points:
     """(n, 2) principal components of those vectors: a map that is there at once, where none has been drawn."""
@@ -97,6 +116,13 @@ def _centred(x: Matrix) -> Any:
 
     unit: Any = unit_rows(x)
     return unit if hasattr(unit, "todense") else unit - unit.mean(axis=0)
+
+
+def others(record: LabellingRecord) -> list[tuple[LabellingRecord, Partition]]:
+    """Other labellings of the same article or corpus, as they are now."""
+    found = [x for x in labellings(record.corpus_id) if x.article_id == record.article_id and x.id != record.id]
+    with queries.store().reading() as r:
+        return [(other, r.labellings.shown(other.id).partition) for other in found]
 
 
 def maps_with(corpus_id: int, ids: Ids) -> list[MapRecord]:

@@ -6,14 +6,22 @@ from collections.abc import Callable
 
 import numpy as np
 
+from core.errors import DataError
 from core.evaluation.matching import match_clusters
+from core.labelling.agreement import adjudicate
 from core.labelling.partition import UNASSIGNED
 from core.types import Ids
-from webapp.relabelling import Bench
+from jobs.labelling.starts import labels_on
+from webapp import label_queries, map_search
+from webapp.relabelling import NOTHING, Bench
 
 EVERYTHING = "All sentences"
 OTHER_MODEL = "Not as the model says"
 OTHER_SECTION = "Not as the sections say"
+OTHER_PEOPLE = "Not as other people say"
+LETTERS, MEANING = map_search.LETTERS, map_search.MEANING
+NEAREST = 50
+"""Sentences that a search by meaning shows."""
 
 
 def _all(bench: Bench) -> Ids:
@@ -59,6 +67,26 @@ def _unlike_sections(bench: Bench) -> Ids:
     return ordered
 
 
+def _disputed(bench: Bench) -> Ids:
+    """Sentences that other labellings of the same text put elsewhere, the most disputed first.
+
+    Clusters are matched before they are compared; of equally disputed ones the model's clearest disagreement is first.
+    """
+    ids = bench.partition.ids
+    votes = [
+        labels_on(bench.partition, ids),
+        *(labels_on(state, ids) for _, state in label_queries.others(bench.record)),
+    ]
+    if len(votes) < 2:
+        return NOTHING
+    dispute = adjudicate(votes).dispute
+    found = bench.suggestions
+    pull = found.pull if found is not None else np.zeros(len(ids))
+    order = np.lexsort((ids, -pull, -dispute))
+    kept: Ids = ids[order[dispute[order] > 0]]
+    return kept
+
+
 FILTERS: dict[str, Callable[[Bench], Ids]] = {
     EVERYTHING: _all,
     "Unassigned": _unassigned,
@@ -66,8 +94,10 @@ FILTERS: dict[str, Callable[[Bench], Ids]] = {
     "With a note": _noted,
     OTHER_MODEL: _unlike_model,
     OTHER_SECTION: _unlike_sections,
+    OTHER_PEOPLE: _disputed,
 }
-_SEEING = {OTHER_MODEL, OTHER_SECTION}
+_SEEING = {OTHER_MODEL, OTHER_SECTION, OTHER_PEOPLE}
+"""These tell what others think; in blind work they are not offered."""
 
 
 def filters(bench: Bench) -> list[str]:
@@ -75,13 +105,31 @@ def filters(bench: Bench) -> list[str]:
     return [name for name in FILTERS if not (bench.record.blind and name in _SEEING)]
 
 
-def in_view(bench: Bench, show: str, search: str) -> Ids:
-    """Ids of the sentences in view, in their order."""
+def in_view(bench: Bench, show: str, search: str = "", way: str = LETTERS) -> Ids:
+    """Ids of the sentences in view, in their order; what is found by meaning and what is alike comes nearest first.
+
+    Raises ``ThemescopeError`` where the model cannot search.
+    """
     found = FILTERS[show](bench)
-    if not search.strip():
-        return found
-    texts = bench.texts
-    wanted = search.strip().casefold()
-    hits = [wanted in texts.sentences[texts.row[int(i)]].text.casefold() for i in found]
-    kept: Ids = found[np.array(hits, dtype=bool)]
+    bench.line = None if show == EVERYTHING else (f"queue “{show}”", found)
+    if search.strip():
+        found = _nearest(bench, found, search.strip()) if way == MEANING else _with_letters(bench, found, search)
+    if bench.alike is not None:
+        found = _nearest(bench, found, bench.alike)
+    return found
+
+
+def _with_letters(bench: Bench, ids: Ids, search: str) -> Ids:
+    texts, wanted = bench.texts, search.strip().casefold()
+    hits = [wanted in texts.sentences[texts.row[int(i)]].text.casefold() for i in ids]
+    kept: Ids = ids[np.array(hits, dtype=bool)]
+    return kept
+
+
+def _nearest(bench: Bench, ids: Ids, query: str | int) -> Ids:
+    likeness = bench.likeness(query)
+    if likeness is None:
+        raise DataError("Choose a model for suggestions first: it says what is alike in meaning.")
+    here = likeness[bench.partition.rows(ids)]
+    kept: Ids = ids[np.argsort(-here, kind="stable")[:NEAREST]]
     return kept

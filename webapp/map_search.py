@@ -117,7 +117,7 @@ def _query(model: ModelRecord, whole: Scene, query: str | int) -> Matrix:
     from jobs.likeness import vector_of
 
     if isinstance(query, str):
-        return vector_of(_embedder(model.artifact, model), query)
+        return vector_of(embedder(model.artifact, model), query)
     return next(vectors for _, vectors in _blocks(model, whole.only(whole.rows_of(np.array([query])))))
 
 
@@ -145,7 +145,8 @@ def _vectors(digest: str, _model: ModelRecord, _whole: Scene) -> Matrix:
 
 
 @st.cache_resource(show_spinner="Loading the model …", max_entries=2)
-def _embedder(artifact: str, _model: ModelRecord) -> Any:
+def embedder(artifact: str, _model: ModelRecord) -> Any:
+    """The fitted method of a model; ``artifact`` is the key under which it is kept."""
     from jobs.likeness import embedder_of
 
     return embedder_of(queries.store(), _model)

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from threading import Lock
 from uuid import uuid4
 
 import numpy as np
@@ -17,10 +18,11 @@ import streamlit as st
 from core.errors import ThemescopeError
 from core.labelling import operations as op
 from core.labelling.changes import StaleChangeError
-from core.labelling.history import Step
+from core.labelling.history import Kind, Step
 from core.labelling.partition import Partition
 from core.labelling.records import LabellingRecord
 from core.labelling.suggestions import Suggestions, suggest
+from core.records import ModelRecord
 from core.types import Ids, Matrix
 from jobs.labelling.desk import Conflict, Desk
 from webapp import label_queries, queries
@@ -29,6 +31,8 @@ from webapp.people import current_person
 
 NOTHING: Ids = np.empty(0, dtype=np.int64)
 QUEUE = "next most uncertain"
+_NAMED_FROM = 20_000
+"""Sentences whose words are looked at to name a new cluster."""
 Make = Callable[[Partition], op.Operation]
 
 
@@ -52,7 +56,10 @@ class Bench:
     generation: int = 0
     """Grows when the selection changes from elsewhere, so that no widget keeps an old one."""
     heard: int = 0
-    """The last click of the board that is known."""
+    """The number of the last deed of the browser that is known; see :mod:`webapp.components.relabel_deeds`."""
+    hearing: Lock = field(default_factory=Lock)
+    asked: str = ""
+    """The dialog that is to be opened."""
     saved: datetime | None = None
     said: str = ""
     """The last thing that was done here."""
@@ -66,6 +73,10 @@ class Bench:
     """Whether sentences that say the same, word for word, are labelled together."""
     model: int | None = None
     """The model that makes suggestions."""
+    alike: int | None = None
+    """The sentence whose likes are looked at."""
+    line: tuple[str, Ids] | None = None
+    """A queue that is in view, by name, and its sentences in their order."""
     session: str = field(default_factory=lambda: uuid4().hex)
     _suggested: tuple[object, Suggestions] | None = None
 
@@ -104,6 +115,18 @@ class Bench:
         if not self.twins or not len(self.selected):
             return self.selected
         return op.with_duplicates(self.selected, self.desk.texts)
+
+    def telling_name(self, ids: Ids) -> str:
+        """A name for these sentences by the words that set them apart from the others."""
+        from core.themes.naming import theme_words
+
+        inside = set(ids.tolist())
+        texts = self.desk.texts
+        others = [i for i in texts if i not in inside]
+        kept = [*ids.tolist(), *others[: max(_NAMED_FROM - len(inside), 0)]]
+        labels = np.array([0 if i in inside else 1 for i in kept], dtype=np.int32)
+        words = theme_words([texts[i] for i in kept], labels, 2)[0]
+        return " · ".join(words) or "New cluster"
 
     # --- changing ---------------------------------------------------------------------------------------------------
 
@@ -147,7 +170,7 @@ class Bench:
         if step is None:
             self.notice = nothing
             return
-        self.saved, self.said = datetime.now(UTC), f"{step.kind.value}: {step.said}"
+        self.saved, self.said = datetime.now(UTC), told(step)
         self.generation += 1
 
     def settle(self, mine: bool) -> None:
@@ -167,7 +190,7 @@ class Bench:
         self._done(step, keep=False)
 
     def _done(self, step: Step | None, keep: bool) -> None:
-        queued = self.how == QUEUE
+        queued = self.how == (self.line[0] if self.line is not None else QUEUE)
         if step is None:
             self.notice = "Nothing changed: it was so already."
             return
@@ -178,17 +201,34 @@ class Bench:
         last = self.selected
         self.clear()
         if queued and len(last) == 1:
-            self.next_uncertain(after=int(last[0]))
+            self.go_on(after=int(last[0]))
 
     # --- suggestions ------------------------------------------------------------------------------------------------
 
     @property
+    def model_record(self) -> ModelRecord | None:
+        """The chosen model; None without one."""
+        return next((m for m in queries.models() if m.id == self.model), None) if self.model is not None else None
+
+    @property
     def vectors(self) -> Matrix | None:
         """(n, dim) vectors by the chosen model; None without one."""
-        if self.model is None:
+        model = self.model_record
+        return label_queries.matrix(model.id, model.digest, self.record.id, self.record.created) if model else None
+
+    def likeness(self, query: str | int) -> label_queries.Likeness | None:
+        """(n,) cosines, by the chosen model, to typed words or to a sentence; None without a model."""
+        model = self.model_record
+        if model is None:
             return None
-        model = next((m for m in queries.models() if m.id == self.model), None)
-        return model and label_queries.matrix(model.id, model.digest, self.record.id, self.record.created)
+        return label_queries.likeness(model, model.digest, self.record.id, self.record.created, query)
+
+    def look_alike(self, sentence: int | None) -> None:
+        """Show the sentences most like one, or no longer."""
+        if sentence is not None and self.model is None:
+            self.notice = "Choose a model for suggestions first: it says which sentences are alike."
+        else:
+            self.alike = sentence
 
     @property
     def suggestions(self) -> Suggestions | None:
@@ -201,33 +241,41 @@ class Bench:
             self._suggested = (key, suggest(self.partition, x))
         return self._suggested[1]
 
-    def next_uncertain(self, after: int | None = None, back: bool = False) -> None:
-        """Select the sentence whose place is least clear; from one of the queue, the one after (or before) it."""
-        found = self.suggestions
-        if found is None:
+    def go_on(self, after: int | None = None, back: bool = False) -> None:
+        """Select the next sentence of the queue in view, else the one whose place is least clear; or the one before."""
+        queue = self._queue()
+        if queue is None:
             self.notice = "Choose a model for suggestions first: it says which sentences are the least clear."
             return
-        queue = found.queue(self.partition)
         at = int(after if after is not None else self.selected[0]) if after is not None or len(self.selected) else None
-        seen = self._seen
+        name, ids = queue
+        seen = self._seen(name)
         if at is not None and at not in seen:
             seen.append(at)
         if back:
             earlier = [i for i in seen if i != at]
             if earlier:
                 seen[:] = earlier
-                self.select([earlier[-1]], QUEUE)
+                self.select([earlier[-1]], name)
             return
-        coming = next((int(i) for i in queue if int(i) not in seen), None)
-        if coming is None:
+        coming = next((i for i in ids.tolist() if i not in seen), None)
+        if coming is None and len(ids):
             seen.clear()
-            self.notice = "You have seen every sentence; the queue begins again."
-            coming = int(queue[0])
-        self.select([coming], QUEUE)
+            self.notice = "You have seen every sentence of this queue; it begins again."
+            coming = int(ids[0])
+        if coming is None:
+            self.notice = "This queue is empty."
+            return
+        self.select([coming], name)
 
-    @property
-    def _seen(self) -> list[int]:
-        seen: list[int] = st.session_state.setdefault(f"seen-{self.record.id}-{self.session}", [])
+    def _queue(self) -> tuple[str, Ids] | None:
+        if self.line is not None:
+            return self.line
+        found = self.suggestions
+        return None if found is None else (QUEUE, found.queue(self.partition))
+
+    def _seen(self, queue: str) -> list[int]:
+        seen: list[int] = st.session_state.setdefault(f"seen-{self.record.id}-{self.session}-{queue}", [])
         return seen
 
     def suggestion(self, sentence: int) -> int | None:
@@ -251,11 +299,20 @@ class Bench:
             return
         self.act(lambda p: op.accept(p, {n: np.array(ids, dtype=np.int64) for n, ids in wanted.items()}))
 
+    def ask(self, dialog: str) -> None:
+        """Have a dialog opened when the page is drawn."""
+        self.asked = dialog
+
     def describe(self) -> str:
         """What is selected, in words."""
         chosen = self.chosen
         more = len(chosen) - len(self.selected)
         return count(len(self.selected), "sentence") + (f" and {count(more, 'identical one')}" if more else "")
+
+
+def told(step: Step) -> str:
+    """What a step did, in words."""
+    return step.said if step.kind is Kind.DO else f"{step.kind.value}: {step.said}"
 
 
 def bench(record: LabellingRecord) -> Bench:

@@ -1,31 +1,31 @@
-// A labelling as columns of sentences, one a cluster. Every text goes in through textContent.
-// Up go ids only: what is selected, what was dragged where, a cluster's new name or colour.
-function make(kind, name, text) {
-  const made = document.createElement(kind);
-  if (name) made.className = name;
-  if (text) made.textContent = text;
-  return made;
-}
-
+// A labelling as columns of sentences, one a cluster. Up go ids only: what is selected, what was dragged where, a
+// cluster's new name or colour; all of it through the outbox.
 class Board {
   constructor(root) {
     this.root = root;
     this.selected = new Set();
-    this.sent = 0;
+    this.picked = { on: new Set(), off: new Set() };
     this.last = null;
-    this.open = null;
+    this.flush = () => this.tellPicked();
+    outbox.before.add(this.flush);
   }
 
-  show(data, tell) {
+  show(data) {
     this.data = data;
-    this.tell = tell;
-    // What was clicked while the answer was on its way counts more than the answer.
-    if (data.heard >= this.sent) this.selected = new Set(data.selected);
-    if (data.heard > this.sent) this.sent = data.heard;
+    outbox.heard(data.session, data.heard);
+    this.selected = new Set(data.selected);
+    // What was clicked while the answer was on its way comes on top of the answer.
+    for (const deed of [...outbox.deeds.filter((one) => one.kind === "pick"), this.picked]) {
+      for (const id of deed.on) this.selected.add(id);
+      for (const id of deed.off) this.selected.delete(id);
+    }
     this.draw();
   }
 
   draw() {
+    // A name that is being typed is not redrawn away.
+    this.stale = Boolean(this.root.querySelector("input.name"));
+    if (this.stale) return;
     const at = this.places();
     const columns = this.data.columns.map((column) => this.column(column));
     this.root.replaceChildren(...columns);
@@ -80,7 +80,7 @@ class Board {
     box.addEventListener("drop", (event) => {
       event.preventDefault();
       box.classList.remove("target");
-      if (this.dragged) this.tell("moved", { ids: this.dragged, to: column.number });
+      if (this.dragged) outbox.push({ kind: "move", ids: this.dragged, cluster: column.number });
       this.dragged = null;
     });
     return box;
@@ -92,44 +92,24 @@ class Board {
       head.append(make("span", "name", column.name), make("small", "", column.count));
       return head;
     }
-    const swatch = make("button", `swatch ${column.shape}`);
-    swatch.style.setProperty("--colour", column.colour);
-    swatch.setAttribute("aria-label", `${this.data.words.recolour}: ${column.name}`);
-    swatch.title = this.data.words.recolour;
+    const colour = swatch("button", column);
+    colour.setAttribute("aria-label", `${this.data.words.recolour}: ${column.name}`);
+    colour.title = this.data.words.recolour;
     const name = make("button", "name", column.name);
     name.title = this.data.words.rename;
-    head.append(swatch);
+    head.append(colour);
     if (column.digit) head.append(make("kbd", "", column.digit));
     head.append(name, make("small", "", column.count));
-    if (this.data.frozen) {
-      swatch.disabled = name.disabled = true;
-      return head;
-    }
-    swatch.addEventListener("click", () => this.colours(head, column));
+    colour.addEventListener("click", () => this.colours(head, column));
     name.addEventListener("click", () => this.rename(name, column));
     return head;
   }
 
   rename(name, column) {
-    const input = make("input", "name");
-    input.value = column.name;
-    input.maxLength = 200;
-    input.setAttribute("aria-label", this.data.words.rename);
-    let done = false;
-    const end = (keep) => {
-      if (done) return;
-      done = true;
-      const wanted = input.value.trim();
+    const input = nameField(column, this.data.words, () => {
       input.replaceWith(name);
-      if (keep && wanted && wanted !== column.name) this.tell("renamed", { number: column.number, name: wanted });
-    };
-    // Single keys are shortcuts of the page; what is typed here is a name.
-    for (const kind of ["keydown", "keypress", "keyup"]) input.addEventListener(kind, (event) => event.stopPropagation());
-    input.addEventListener("keydown", (event) => {
-      if (event.key === "Enter") end(true);
-      if (event.key === "Escape") end(false);
+      if (this.stale) this.draw();
     });
-    input.addEventListener("blur", () => end(true));
     name.replaceWith(input);
     input.focus();
     input.select();
@@ -138,15 +118,7 @@ class Board {
   colours(head, column) {
     const known = head.querySelector(".palette");
     if (known) return known.remove();
-    const palette = make("div", "palette");
-    this.data.palette.forEach(({ colour, shape }, place) => {
-      const choice = make("button", `swatch ${shape}`);
-      choice.style.setProperty("--colour", colour);
-      choice.setAttribute("aria-label", `${this.data.words.recolour} ${place + 1}`);
-      choice.addEventListener("click", () => this.tell("recoloured", { number: column.number, colour: place }));
-      palette.append(choice);
-    });
-    head.append(palette);
+    head.append(paletteOf(column, this.data.palette, this.data.words));
   }
 
   line(sentence, column) {
@@ -167,7 +139,7 @@ class Board {
       event.stopPropagation();
       this.pick(sentence.id, column, event.shiftKey);
     });
-    if (!this.data.frozen) this.drag(item, sentence.id);
+    this.drag(item, sentence.id);
     return item;
   }
 
@@ -191,21 +163,35 @@ class Board {
     const from = ids.indexOf(this.last);
     if (range && from >= 0) {
       const to = ids.indexOf(id);
-      for (const other of ids.slice(Math.min(from, to), Math.max(from, to) + 1)) this.selected.add(other);
-    } else if (!this.selected.delete(id)) {
-      this.selected.add(id);
-    }
+      for (const other of ids.slice(Math.min(from, to), Math.max(from, to) + 1)) this.put(other, true);
+    } else this.put(id, !this.selected.has(id));
     this.last = id;
     this.shown = this.selected.size === 1 ? [...this.selected][0] : null;
     this.root.querySelectorAll("li").forEach((item) => this.paint(item));
     window.clearTimeout(this.waiting);
-    this.sent += 1;
-    this.waiting = window.setTimeout(() => this.tell("picked", { ids: [...this.selected], number: this.sent }), 120);
+    this.waiting = window.setTimeout(this.flush, 120);
+  }
+
+  put(id, on) {
+    if (on) this.selected.add(id);
+    else this.selected.delete(id);
+    this.picked.on.delete(id);
+    this.picked.off.delete(id);
+    this.picked[on ? "on" : "off"].add(id);
+  }
+
+  // Several quick clicks are one deed; whatever else is done comes after them.
+  tellPicked() {
+    const { on, off } = this.picked;
+    if (!this.root.isConnected) return outbox.before.delete(this.flush);
+    if (!on.size && !off.size) return;
+    this.picked = { on: new Set(), off: new Set() };
+    outbox.push({ kind: "pick", on: [...on], off: [...off] });
   }
 }
 
-export default function ({ data, parentElement, setTriggerValue }) {
+export default function ({ data, parentElement }) {
   const root = parentElement.querySelector(".board");
   root.board ??= new Board(root);
-  root.board.show(data, setTriggerValue);
+  root.board.show(data);
 }

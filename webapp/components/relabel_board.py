@@ -2,52 +2,33 @@
 
 from __future__ import annotations
 
-from functools import cache
-from pathlib import Path
 from typing import Any
 
-import numpy as np
 import streamlit as st
 
-from core.labelling import operations as op
-from core.labelling.partition import COLOURS, UNASSIGNED
+from core.labelling.partition import UNASSIGNED
 from core.types import Ids
-from webapp.components.relabel_bar import window
+from webapp.components.relabel_bar import WORDS, looks, palette, source
+from webapp.components.relabel_deeds import window
 from webapp.components.text import shorten
 from webapp.palette import tones
 from webapp.relabelling import Bench
 
-_ASSETS = Path(__file__).parents[1] / "assets"
 _IN_COLUMN = 150
 _LETTERS = 700
-_HEIGHT = 560
-HOW = "in the columns"
-
-
-@cache
-def _source(name: str) -> str:
-    return (_ASSETS / name).read_text(encoding="utf-8")
+_HEIGHT = 290
+"""Pixels that a column has at least; on a high screen it is higher."""
 
 
 def show(bench: Bench, ids: Ids) -> None:
-    """Draw the sentences ``ids`` in their columns."""
+    """Draw the sentences ``ids`` in their columns. What is done there comes through the bar's outbox."""
     draw = st.components.v2.component(
-        "themescope_board", html='<div class="board"></div>', css=_source("board.css"), js=_source("board.js")
+        "themescope_board",
+        html='<div class="board"></div>',
+        css=source("board.css"),
+        js=source("outbox.js", "naming.js", "board.js"),
     )
-    key = f"board-{bench.record.id}"
-
-    def told(name: str) -> Any:
-        value = (st.session_state.get(key) or {}).get(name)
-        return value if isinstance(value, dict) else {}
-
-    draw(
-        data=board_data(bench, ids),
-        key=key,
-        on_picked_change=lambda: picked(bench, told("picked")),
-        on_moved_change=lambda: moved(bench, told("moved")),
-        on_renamed_change=lambda: renamed(bench, told("renamed")),
-        on_recoloured_change=lambda: recoloured(bench, told("recoloured")),
-    )
+    draw(data=board_data(bench, ids), key=f"board-{bench.record.id}")
 
 
 def board_data(bench: Bench, ids: Ids) -> dict[str, Any]:
@@ -66,8 +47,7 @@ def board_data(bench: Bench, ids: Ids) -> dict[str, Any]:
             {
                 "number": number,
                 "name": cluster.name if cluster else "Unassigned",
-                "colour": shades.colour(cluster.colour) if cluster else "",
-                "shape": shades.symbol(cluster.colour) if cluster else "",
+                **looks(shades, cluster.colour if cluster else -1),
                 "digit": digits.get(number, ""),
                 "count": f"{whole:,}" if len(inside) == whole else f"{len(inside):,} of {whole:,}",
                 "empty": "Nothing in view." if whole else "Empty: drag sentences here.",
@@ -78,11 +58,11 @@ def board_data(bench: Bench, ids: Ids) -> dict[str, Any]:
     return {
         "columns": columns,
         "selected": bench.selected.tolist(),
+        "session": bench.session,
         "heard": bench.heard,
         "height": _HEIGHT,
-        "palette": [{"colour": shades.colour(c), "shape": shades.symbol(c)} for c in range(COLOURS)],
-        "words": {"rename": "Rename", "recolour": "Another colour"},
-        "frozen": False,
+        "palette": palette(shades),
+        "words": WORDS,
     }
 
 
@@ -99,41 +79,3 @@ def _sentence(bench: Bench, sentence: int) -> dict[str, Any]:
         "note": shorten(bench.partition.notes.get(sentence, ""), 120),
         "hint": f"→ {shorten(bench.partition.clusters[number].name, 40)}" if number is not None else "",
     }
-
-
-# ---------------------------------------------------------------- what comes up
-
-
-def picked(bench: Bench, event: dict[str, Any]) -> None:
-    """Take over what is selected in the columns."""
-    ids, number = event.get("ids"), event.get("number")
-    if isinstance(ids, list) and isinstance(number, int):
-        bench.heard = max(bench.heard, number)
-        bench.select(_whole(ids), HOW)
-
-
-def moved(bench: Bench, event: dict[str, Any]) -> None:
-    """Sentences were dragged to another column."""
-    ids, to = event.get("ids"), event.get("to")
-    if not isinstance(ids, list) or not isinstance(to, int):
-        return
-    bench.select(_whole(ids), "dragged")
-    bench.act(lambda p: op.unassign(p, bench.chosen) if to == UNASSIGNED else op.assign(p, bench.chosen, to))
-
-
-def renamed(bench: Bench, event: dict[str, Any]) -> None:
-    """A cluster has got another name where it stands."""
-    number, name = event.get("number"), event.get("name")
-    if isinstance(number, int) and isinstance(name, str):
-        bench.act(lambda p: op.rename(p, number, name), keep=True)
-
-
-def recoloured(bench: Bench, event: dict[str, Any]) -> None:
-    """A cluster has got another colour."""
-    number, colour = event.get("number"), event.get("colour")
-    if isinstance(number, int) and isinstance(colour, int):
-        bench.act(lambda p: op.recolour(p, number, colour), keep=True)
-
-
-def _whole(values: list[Any]) -> Ids:
-    return np.array([v for v in values if isinstance(v, int) and not isinstance(v, bool)], dtype=np.int64)

@@ -1,4 +1,4 @@
-"""What needs a second look before it is done: notes, merging, splitting with a preview, deleting; and the keys."""
+"""What needs a second look before it is done: notes, merging, splitting with a preview, deleting."""
 
 from __future__ import annotations
 
@@ -12,52 +12,11 @@ from core.labelling.learning import placed_by_people
 from core.labelling.operations import NAME_LIMIT, NOTE_LIMIT
 from core.labelling.partition import UNASSIGNED, Cluster
 from core.labelling.splitting import Part, propose
-from core.types import Ids
 from webapp import label_queries
 from webapp.components.text import count, plain, shorten
 from webapp.relabelling import Bench
 
-KEYS = (
-    ("1 … 9", "put the selection into that cluster"),
-    ("0", "take it out of its cluster"),
-    ("B", "the next nine clusters for the number keys"),
-    ("N", "new cluster from the selection, named by its words"),
-    ("X", "mark uncertain, or certain again"),
-    ("T", "write a note"),
-    ("M", "merge clusters"),
-    ("S", "split a cluster, with a preview"),
-    ("E", "delete a cluster"),
-    ("G", "cluster again around what people placed"),
-    ("A", "accept the suggestion"),
-    ("J / K", "next / previous least certain sentence"),
-    ("D", "label identical sentences too"),
-    ("L", "select none"),
-    ("U / Y", "undo / redo, one step at a time, also after a reload"),
-)
 _SHOWN, _LETTERS = 4, 160
-
-
-def key_map() -> None:
-    """Every key and what it does."""
-    rows = "\n".join(f"| `{key}` | {what} |" for key, what in KEYS)
-    st.markdown(f"| Key | |\n|---|---|\n{rows}")
-    st.caption(
-        "Keys do nothing while you type in a field. In the columns: click to select, Shift-click for a range, "
-        "drag to another column, click a name or a colour to change it."
-    )
-
-
-def telling_name(bench: Bench, ids: Ids) -> str:
-    """A name for these sentences by the words that set them apart from the others."""
-    from core.themes.naming import theme_words
-
-    inside = set(ids.tolist())
-    texts = bench.desk.texts
-    others = [i for i in texts if i not in inside]
-    kept = [*ids.tolist(), *others[: max(20_000 - len(inside), 0)]]
-    labels = np.array([0 if i in inside else 1 for i in kept], dtype=np.int32)
-    words = theme_words([texts[i] for i in kept], labels, 2)[0]
-    return " · ".join(words) or "New cluster"
 
 
 def _cluster(bench: Bench, label: str, key: str) -> Cluster:
@@ -198,3 +157,13 @@ def _preview(bench: Bench, cluster: Cluster, parts: list[Part]) -> list[str]:
             for i in part.ids[:_SHOWN]:
                 st.text(f"· {shorten(bench.desk.texts[int(i)], _LETTERS)}")
     return names
+
+
+_DIALOGS = {"note": note, "merge": merge, "split": split, "delete": delete, "recluster": recluster}
+
+
+def open_asked(bench: Bench) -> None:
+    """Open the dialog that was asked for by a key or a button."""
+    asked, bench.asked = bench.asked, ""
+    if asked:
+        _DIALOGS[asked](bench)

@@ -4,16 +4,19 @@ from __future__ import annotations
 
 from collections import Counter
 
+import numpy as np
 import streamlit as st
 
 from core.labelling.partition import UNASSIGNED
 from core.labelling.suggestions import neighbours
+from jobs.labelling.desk import place_of
 from webapp import label_queries, people
 from webapp.components.text import ago, plain, shorten
-from webapp.relabelling import Bench
+from webapp.relabelling import Bench, told
 
 _NEIGHBOURS = 5
 _LETTERS = 180
+_OTHERS = 4
 
 
 def show(bench: Bench) -> None:
@@ -28,6 +31,7 @@ def show(bench: Bench) -> None:
         st.caption(_place(bench, row))
         if not bench.record.blind:
             _suggestion(bench, sentence)
+            _others(bench, sentence)
         note = bench.partition.notes.get(sentence)
         if note:
             st.markdown(":material/sticky_note_2: " + plain(note))
@@ -76,11 +80,22 @@ def _suggestion(bench: Bench, sentence: int) -> None:
         st.caption(f"Of its {near.total()} nearest sentences {', '.join(names)}.")
 
 
+def _others(bench: Bench, sentence: int) -> None:
+    """Where other labellings of the same text have it."""
+    said = [
+        f"{plain(shorten(other.name, 40))}: {plain(shorten(place_of(state, sentence), 40))}"
+        for other, state in label_queries.others(bench.record)
+        if np.isin(sentence, state.ids)
+    ]
+    if said:
+        st.caption(f":material/group: Other labellings · {' · '.join(said[:_OTHERS])}")
+
+
 def _history(bench: Bench, sentence: int) -> None:
     steps = label_queries.steps_of(bench.record.id, sentence)
     if steps:
         last = steps[-1]
         st.caption(
             f":material/history: {len(steps)} change{'s' if len(steps) > 1 else ''}, the last by "
-            f"{people.shown(last.person)} {ago(last.when)}: {plain(last.kind.value)}, {plain(last.said)}"
+            f"{people.shown(last.person)} {ago(last.when)}: {plain(told(last))}"
         )

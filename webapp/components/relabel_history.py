@@ -13,9 +13,9 @@ from core.labelling.history import Kind, Step
 from core.labelling.partition import UNASSIGNED
 from webapp import label_queries, people
 from webapp.components.choose import nothing
-from webapp.components.relabel_bar import saved_words
+from webapp.components.relabel_bar import status_words
 from webapp.components.text import ago, count, plain, shorten
-from webapp.relabelling import Bench
+from webapp.relabelling import Bench, told
 
 _ROWS = 1_000
 _ANY = "anything"
@@ -30,7 +30,7 @@ def show(bench: Bench) -> None:
     if not steps:
         nothing("Nothing has been done yet.", "Every change will stand here, with who made it and when.")
         return
-    st.markdown(saved_words(bench))
+    st.caption(plain(status_words(bench)))
     if bench.notice:
         st.info(plain(bench.notice), icon=":material/info:")
         bench.notice = ""
@@ -75,12 +75,11 @@ def _filtered(bench: Bench, steps: Sequence[Step]) -> list[Step]:
 
 
 def _frame(steps: Sequence[Step]) -> pd.DataFrame:
-    verbs = {Kind.DO: "", Kind.UNDO: "undo: ", Kind.REDO: "redo: "}
     return pd.DataFrame(
         {
             "When": [ago(step.when) for step in steps],
             "Who": [step.person or people.UNNAMED for step in steps],
-            "What": [verbs[step.kind] + step.said for step in steps],
+            "What": [told(step) for step in steps],
             "Sentences": [step.size for step in steps],
             "Chosen": [step.how for step in steps],
             "Why": [step.why for step in steps],
@@ -92,7 +91,7 @@ def _details(bench: Bench, step: Step) -> None:
     """What one step changed, and the ways back."""
     batch = label_queries.batch(step.id)
     with st.container(border=True):
-        st.markdown(f"**{plain(step.said)}** · {people.shown(step.person)} · {step.when:%d %b %Y, %H:%M:%S} UTC")
+        st.markdown(f"**{plain(told(step))}** · {people.shown(step.person)} · {step.when:%d %b %Y, %H:%M:%S} UTC")
         for line in _lines(bench, batch):
             st.text(line)
         with st.container(horizontal=True):

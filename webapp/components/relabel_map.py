@@ -18,7 +18,7 @@ from webapp.palette import SYMBOLS, tones
 from webapp.relabelling import Bench
 
 MOST = 20_000
-_HEIGHT = 560
+_HEIGHT = 430
 HOW = "by lasso on the map"
 QUICK = "Quick map (principal components)"
 

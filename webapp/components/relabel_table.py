@@ -14,7 +14,7 @@ from webapp.components.text import count
 from webapp.relabelling import Bench
 
 _ROWS = 2_000
-_HEIGHT = 560
+_HEIGHT = 400
 HOW = "in the table"
 _COLUMNS = {
     "Sentence": st.column_config.TextColumn(width=400),

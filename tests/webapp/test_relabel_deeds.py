@@ -1,0 +1,160 @@
+"""What the browser tells of a person's deeds: each is done once, in its order, whatever is sent again or coalesced."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as some
+
+from core.labelling import operations as op
+from core.labelling.records import LabellingRecord, NewLabelling, Sharing
+from core.records import VectorBlock
+from db.store import Store
+from jobs.labelling import starts
+from jobs.labelling.desk import Desk
+from tests.webapp.filled import MODEL
+from webapp import label_view
+from webapp.components.relabel_bar import bar_data
+from webapp.components.relabel_deeds import ACTS, DEEDS, TURN, hear
+from webapp.relabelling import Bench
+
+
+@pytest.fixture
+def labelling(filled_store: Store) -> LabellingRecord:
+    """The Danube by its sections, with vectors."""
+    with filled_store.writing() as w:
+        corpus = w.corpora.list()[0]
+        articles = w.corpora.articles(corpus.id)
+        random = np.random.default_rng(0)
+        blocks = [VectorBlock(a.id, random.normal(size=(a.sentences, 4)).astype(np.float32)) for a in articles]
+        w.embeddings.add(w.models.by_name(MODEL).id, blocks)
+    new = NewLabelling(corpus.id, "Danube", "", Sharing.SHARED, False, articles[0].id)
+    return starts.begin(filled_store, new, starts.from_sections)
+
+
+@pytest.fixture
+def bench(filled_store: Store, labelling: LabellingRecord) -> Bench:
+    return Bench(Desk(filled_store, labelling.id, ""))
+
+
+def tell(bench: Bench, *deeds: dict[str, Any], session: str = "") -> None:
+    hear(bench, {"session": session or bench.session, "deeds": list(deeds)})
+
+
+def log(store: Store, labelling: LabellingRecord) -> list[str]:
+    with store.reading() as r:
+        return [step.said for step in r.label_steps.list(labelling.id)]
+
+
+def test_a_press_that_is_sent_again_counts_once(filled_store: Store, labelling: LabellingRecord, bench: Bench) -> None:
+    ids = bench.partition.ids[:2].tolist()
+    pick, mark = {"kind": "pick", "on": ids, "off": [], "number": 1}, {"kind": "uncertain", "number": 2}
+    for _ in range(3):  # two timers and the click itself each carry it
+        tell(bench, pick, mark)
+    assert log(filled_store, labelling) == ["2 sentences marked uncertain"]
+    tell(bench, {"kind": "uncertain", "number": 3})
+    assert bench.notice == "Nothing changed: it was so already."
+    tell(bench, {"kind": "certain", "number": 4})
+    assert log(filled_store, labelling) == ["2 sentences marked uncertain", "2 sentences marked certain"]
+
+
+def test_presses_that_come_together_are_all_done_in_order(
+    filled_store: Store, labelling: LabellingRecord, bench: Bench
+) -> None:
+    ids = bench.partition.members(2)[:2].tolist()
+    deeds = [
+        {"kind": "pick", "on": ids[:1], "off": [], "number": 1},
+        {"kind": "assign", "cluster": 1, "number": 2},
+        {"kind": "pick", "on": ids[1:], "off": [], "number": 3},
+        {"kind": "assign", "cluster": 3, "number": 4},
+        {"kind": "undo", "number": 5},
+    ]
+    tell(bench, *deeds[::-1])
+    assert bench.partition.numbers[bench.partition.rows(ids)].tolist() == [1, 2]
+    assert log(filled_store, labelling) == ["1 sentence → Introduction", "1 sentence → History", "1 sentence → History"]
+
+
+def test_what_another_session_or_nobody_meant_is_not_done(
+    filled_store: Store, labelling: LabellingRecord, bench: Bench
+) -> None:
+    every = bench.partition.ids.tolist()
+    bench.select(every, "")
+    tell(bench, {"kind": "unassign", "number": 1}, session="another")
+    strange: list[Any] = [None, [], "x", {}, {"session": bench.session}, {"session": bench.session, "deeds": [1, None]}]
+    for told in strange:
+        hear(bench, told)
+    tell(bench, {"kind": "unassign"}, {"kind": "unassign", "number": True}, {"kind": "unassign", "number": "2"})
+    tell(bench, {"kind": "no such", "number": 1}, {"kind": "assign", "cluster": "1", "number": 2})
+    tell(bench, {"kind": "move", "ids": ["a", True, 10**30], "cluster": None, "number": 3})
+    tell(bench, {"kind": "rename", "cluster": 1, "name": 7, "number": 4}, {"kind": "recolour", "number": 5})
+    assert log(filled_store, labelling) == []
+    tell(bench, {"kind": "assign", "cluster": 99, "number": 6})
+    assert bench.notice and not log(filled_store, labelling)
+
+
+@settings(max_examples=12, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(data=some.data())
+def test_any_way_of_sending_does_the_same(
+    filled_store: Store, labelling: LabellingRecord, data: some.DataObject
+) -> None:
+    """Whatever is folded together and repeated on the way, the log is that of the deeds done one by one."""
+    bench = Bench(Desk(filled_store, labelling.id, ""))
+    before, n = len(log(filled_store, labelling)), 8
+    bench.select(bench.partition.ids[:1], "")
+    deeds = [{"kind": ("certain", "uncertain")[i % 2], "number": i + 1} for i in range(n)]
+    if not bench.partition.uncertain[0]:
+        deeds = [{**deed, "kind": "certain" if deed["kind"] == "uncertain" else "uncertain"} for deed in deeds]
+    ends = sorted([*data.draw(some.lists(some.integers(1, n), max_size=6)), n])
+    for end in ends:
+        start = data.draw(some.integers(0, bench.heard))  # what was not confirmed yet is sent again
+        tell(bench, *deeds[start:end])
+    assert len(log(filled_store, labelling)) - before == n
+    assert bench.heard == n
+
+
+def test_keys_are_single_letters_that_the_browser_leaves_free_and_each_means_one_thing() -> None:
+    keys = [deed.key for deed in (*DEEDS, TURN)]
+    assert len(set(keys)) == len(keys)
+    assert not {"C", "R"} & set(keys)
+    assert all(len(key) == 1 for key in keys)
+    assert all(deed.name in ACTS or deed.stays for deed in (*DEEDS, TURN))
+
+
+def test_dialogs_and_names_are_asked_for(bench: Bench) -> None:
+    tell(bench, {"kind": "merge", "number": 1})
+    assert bench.asked == "merge"
+    tell(bench, {"kind": "rename", "cluster": 1, "name": "Beginning", "number": 2})
+    tell(bench, {"kind": "recolour", "cluster": 1, "colour": 7, "number": 3})
+    assert (bench.partition.clusters[1].name, bench.partition.clusters[1].colour) == ("Beginning", 7)
+    tell(bench, {"kind": "note", "number": 4})
+    assert "Select sentences first" in bench.notice
+    bench.select(bench.partition.members(2)[:1], "")
+    assert bar_data(bench)["current"] == {"number": 2, "name": "Course"}
+
+
+def test_queues_and_searches_come_in_their_order(filled_store: Store, labelling: LabellingRecord, bench: Bench) -> None:
+    assert not len(label_view.in_view(bench, label_view.OTHER_PEOPLE))
+    other = starts.begin(
+        filled_store,
+        NewLabelling(labelling.corpus_id, "Ben's", "Ben", Sharing.OWN, False, labelling.article_id),
+        starts.from_sections,
+    )
+    desk = Desk(filled_store, other.id, "Ben")
+    moved = desk.partition.members(2)[:1]
+    desk.do(op.assign(desk.partition, moved, 3))
+    assert label_view.in_view(bench, label_view.OTHER_PEOPLE).tolist() == moved.tolist()
+    tell(bench, {"kind": "next", "number": 1})
+    assert bench.selected.tolist() == moved.tolist()
+    assert bench.how == "queue “Not as other people say”"
+    with filled_store.reading() as r:
+        bench.model = r.models.by_name(MODEL).id
+    sentence = int(bench.partition.ids[3])
+    tell(bench, {"kind": "pick", "on": [sentence], "off": bench.selected.tolist(), "number": 2})
+    tell(bench, {"kind": "alike", "number": 3})
+    assert label_view.in_view(bench, label_view.EVERYTHING)[0] == sentence
+    bench.look_alike(None)
+    words = bench.desk.texts[sentence][:12]
+    assert sentence in label_view.in_view(bench, label_view.EVERYTHING, words).tolist()
