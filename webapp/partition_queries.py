@@ -13,9 +13,11 @@ from datetime import datetime
 import numpy as np
 
 from core.clusterers import REGISTRY as CLUSTERERS
+from core.labelling.records import LabellingRecord, Sharing
 from core.records import ArticleRecord, BenchmarkRecord, ModelRecord, RunRecord
 from core.types import Ids, Labels
 from webapp import queries
+from webapp.people import UNNAMED, current_person
 
 NO_VECTORS = "no vectors"
 LEAD = "(no heading)"
@@ -91,7 +93,25 @@ def runs(article: ArticleRecord, created: datetime) -> list[Partition]:
     return [partition(run) for run in found]
 
 
-SOURCES: tuple[Source, ...] = (sections, runs)
+def labellings(article: ArticleRecord, created: datetime) -> list[Partition]:
+    """What people made of the article, newest first; blind labellings only for those who own them."""
+    with queries.store().reading() as r:
+        found = r.labellings.of_article(article.id)[::-1]
+    me = current_person()
+
+    def partition(record: LabellingRecord) -> Partition:
+        by = f" · {record.owner or UNNAMED}" if record.kind is Sharing.OWN else f" · {record.kind.value}"
+        return Partition(record.name + by, "labelling", lambda: _placed(record))
+
+    def _placed(record: LabellingRecord) -> Division:
+        with queries.store().reading() as r:
+            ids, numbers, names = r.labellings.placed(record.id, article.id)
+        return Division(ids, numbers.astype(np.int32), names)
+
+    return [partition(record) for record in found if not record.blind or record.owner == me]
+
+
+SOURCES: tuple[Source, ...] = (sections, runs, labellings)
 
 
 def run_name(run: RunRecord, model: ModelRecord | None) -> str:

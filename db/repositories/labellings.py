@@ -10,7 +10,9 @@ import sqlalchemy as sa
 from core.errors import StoreError
 from core.labelling.partition import Cluster, Partition
 from core.labelling.records import LabellingRecord, NewLabelling, Role, Sharing, Shown
+from core.types import Ids
 from db import label_tables as t
+from db import tables as s
 from db.repositories.base import Repository
 from db.repositories.people import People
 from db.sql import bulk_insert, id_columns, now
@@ -51,6 +53,28 @@ class Labellings(Repository):
         if corpus_id is not None:
             query = query.where(c.corpus_id == corpus_id)
         return [_record(row) for row in self.connection.execute(query)]
+
+    def of_article(self, article_id: int) -> builtins.list[LabellingRecord]:
+        """Labellings with sentences of an article, oldest first."""
+        c = t.labelling.c
+        held = sa.exists().where(
+            t.label.c.labelling_id == c.id,
+            t.label.c.sentence_id == s.sentence.c.id,
+            s.sentence.c.article_id == article_id,
+        )
+        corpus = sa.select(s.article.c.corpus_id).where(s.article.c.id == article_id).scalar_subquery()
+        query = sa.select(*_LABELLING).where(c.corpus_id == corpus, c.deleted.is_(None))
+        query = query.where(sa.or_(c.article_id == article_id, sa.and_(c.article_id.is_(None), held)))
+        return [_record(row) for row in self.connection.execute(query.order_by(c.id))]
+
+    def placed(self, labelling_id: int, article_id: int) -> tuple[Ids, Ids, dict[int, str]]:
+        """(n,) sentences of an article in a labelling, (n,) the numbers of their clusters, and number → name."""
+        query = sa.select(t.label.c.sentence_id, t.label.c.number)
+        query = query.join(s.sentence, s.sentence.c.id == t.label.c.sentence_id)
+        query = query.where(t.label.c.labelling_id == labelling_id, s.sentence.c.article_id == article_id)
+        ids, numbers = id_columns(self.connection.execute(query.order_by(t.label.c.sentence_id)), 2)
+        names = {row.number: row.name for row in self._clusters(labelling_id) if not row.deleted}
+        return ids, numbers, names
 
     def get(self, labelling_id: int) -> LabellingRecord:
         """The labelling of that id, or :class:`UnknownNameError`."""

@@ -1,0 +1,55 @@
+"""Labellings as partitions: person beside person, model and sections on the Compare page."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+import numpy as np
+from streamlit.testing.v1 import AppTest
+
+from core.labelling import operations as op
+from core.labelling.records import NewLabelling, Sharing
+from db.store import Store
+from jobs.labelling import starts
+from jobs.labelling.desk import Desk
+from tests.webapp.filled import CORPUS
+from webapp import partition_queries
+
+Open = Callable[..., AppTest]
+
+
+def labelled(store: Store, name: str, owner: str, moved: int = 0, blind: bool = False, whole: bool = False) -> int:
+    """A labelling of the Danube (or the whole corpus) from its sections, with some sentences put elsewhere."""
+    with store.reading() as r:
+        corpus = r.corpora.by_name(CORPUS)
+        article = r.corpora.articles_by_title(corpus.id, "Danube")[0]
+        ids = np.array([s.id for s in r.corpora.sentences(article.id)])
+    new = NewLabelling(corpus.id, name, owner, Sharing.OWN, blind, None if whole else article.id)
+    desk = Desk(store, starts.begin(store, new, starts.from_sections).id, owner)
+    if moved:
+        desk.do(op.create(desk.partition, desk.next_number, "Floods", ids[5::4][:moved]))
+    return article.id
+
+
+def test_people_stand_beside_each_other(filled_store: Store, open_page: Open) -> None:
+    article_id = labelled(filled_store, "first", "ada")
+    labelled(filled_store, "second", "ben", moved=3, whole=True)
+    labelled(filled_store, "hidden", "eve", moved=2, blind=True)
+    with filled_store.reading() as r:
+        article = r.corpora.article(article_id)
+        corpus = r.corpora.by_name(CORPUS)
+        other = r.corpora.articles_by_title(corpus.id, "Nile")[0]
+    found = {p.name: p for p in partition_queries.partitions(article, corpus.created) if p.kind == "labelling"}
+    assert list(found) == ["second · ben", "first · ada"]
+    assert all(len(p.load().labels) == len(p.load().sentence_ids) == 24 for p in found.values())
+    assert "Floods" in found["second · ben"].load().names.values()
+    elsewhere = [p.name for p in partition_queries.partitions(other, corpus.created) if p.kind == "labelling"]
+    assert elsewhere == ["second · ben"]
+    for left, right, moved in (
+        ("first · ada", "second · ben", 3), ("second · ben", "Sections", 3), ("first · ada", "Sections", 0),
+    ):  # fmt: skip
+        at = open_page("compare", tab="One article", of=CORPUS, title="Danube", left=left, right=right)
+        said = "\n".join(str(m.value) for m in at.markdown).replace("\\", "")
+        assert not at.exception
+        assert re.search(rf"of 24 sentences {24 - moved} stay and \**{moved} moved", said), said
