@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from core.errors import ArtifactError
 from core.protocols import Embedder, Report
 from core.records import ArticleRecord, ModelRecord, VectorBlock
 from core.types import Ids, Matrix, Sentence
@@ -44,6 +45,22 @@ def seen_in_training(store: Store, model: ModelRecord, titles: Iterable[str]) ->
 
     info = read_info(store.artifacts.path(model.artifact))
     return [title for title in titles if saw_title(info, title)]
+
+
+def built_on(store: Store, model: ModelRecord) -> list[ModelRecord]:
+    """The models that a model joins, builds on or went on from, as far as they are still in the store.
+
+    None where the model's own files cannot be read, which whoever uses it is told.
+    """
+    from core.embedders.artifact import read_info
+
+    try:
+        digests = read_info(store.artifacts.path(model.artifact))["record"].get("models", ())
+    except ArtifactError:
+        return []
+    with store.reading() as r:
+        found = [r.models.by_digest(digest) for digest in digests]
+    return [record for record in found if record is not None]
 
 
 def embed_articles(context: JobContext, model: ModelRecord, articles: Sequence[ArticleRecord], report: Report) -> int:

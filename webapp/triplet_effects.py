@@ -1,4 +1,4 @@
-"""What leaving out reviewed triplets changed: two trainings that differ in nothing else, on the same test triplets."""
+"""What leaving out reviewed triplets, or learning from labels, changed: two models on the same test triplets."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Measured:
 
 @dataclass(frozen=True, slots=True)
 class Effect:
-    """A model, and the same method with the same settings and seed on the set without the bad triplets."""
+    """A model before and after: trained again without the bad triplets, or further with triplets from labels."""
 
     before: ModelRecord
     after: ModelRecord
@@ -58,15 +58,16 @@ def repeatable(source: TripletSetRecord) -> list[ModelRecord]:
 
 def effects(source: TripletSetRecord, without: TripletSetRecord) -> list[Effect]:
     """Every model that was repeated on the set ``without`` some triplets, beside what it was before."""
-    on_test = {e.model.id: e for e in triplet_queries.evaluations(source) if e.split is Split.TEST}
     before = {_recipe(m): m for m in reversed(repeatable(source))}
-    found = []
-    for after in repeatable(without):
-        twin = before.get(_recipe(after))
-        if twin is not None:
-            known = on_test.get(twin.id), on_test.get(after.id)
-            found.append(Effect(twin, after, _measured(source, known[0], known[1]) if all(known) else None))
-    return found
+    twins = [(before[_recipe(after)], after) for after in repeatable(without) if _recipe(after) in before]
+    return [effect(source, twin, after) for twin, after in twins]
+
+
+def effect(source: TripletSetRecord, before: ModelRecord, after: ModelRecord) -> Effect:
+    """Two models on the test triplets of a set, where both were evaluated on them."""
+    on_test = {e.model.id: e for e in triplet_queries.evaluations(source) if e.split is Split.TEST}
+    known = on_test.get(before.id), on_test.get(after.id)
+    return Effect(before, after, _measured(source, known[0], known[1]) if all(known) else None)
 
 
 def _recipe(model: ModelRecord) -> tuple[str, str, int]:

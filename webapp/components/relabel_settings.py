@@ -10,11 +10,10 @@ from core.errors import ThemescopeError
 from core.labelling.records import LabellingRecord, Sharing
 from core.sheets.writing import csv_text, excel_bytes
 from db.store import Unit
-from jobs import learn_labels
 from jobs.labelling import files
 from webapp import label_queries, people, queries
-from webapp.components.jobs import submit
 from webapp.components.relabel_begin import SHARING
+from webapp.components.relabel_learning import learn
 from webapp.components.text import ago, count, plain
 from webapp.people import current_person
 from webapp.relabelling import Bench
@@ -73,23 +72,6 @@ def _files(record: LabellingRecord) -> None:
         "The whole labelling (JSON lines) holds every step with its people and can be taken in again in the tab "
         "“Begin”. The tables hold the current state; CSV and XLSX are made safe for spreadsheets, the others are raw."
     )
-
-
-def learn(record: LabellingRecord) -> None:
-    """From corrections to a triplet set that a model can be trained on."""
-    with st.expander("Learn from what people placed here", icon=":material/school:"):
-        found = learn_labels.lessons(queries.store(), (record.name,))
-        placed = sum(len(part.ids) for part in found.placed)
-        st.markdown(
-            f"{count(placed, 'sentence')} placed by people. Each becomes triplets: the sentence, another of its "
-            "cluster, one of another cluster. What a labelling merely began with teaches nothing, and neither does "
-            "anything in articles of the test split."
-        )
-        name = st.text_input("Name of the triplet set", value=f"{record.name} taught"[:180], key=f"learn-{record.id}")
-        if st.button("Make triplets", icon=":material/change_history:", disabled=not placed):
-            args = {"labellings": [record.name], "name": name or ""}
-            if submit("learn-labels", args, f"Triplets from “{record.name}”"):
-                st.success("Asked for. You find the set on the page Triplets, and train on it on the page Train.")
 
 
 def take_in(opened: Callable[[LabellingRecord], None]) -> None:

@@ -14,7 +14,7 @@ from core.evaluation import REGISTRY as METRICS
 from core.records import ModelRecord, TripletSetRecord
 from core.registry import Card
 from core.types import Split
-from webapp import queries
+from webapp import lesson_effects, queries
 from webapp.components import deleting, facts
 from webapp.components.choose import COUNTED, by_name, clickable, nothing
 from webapp.components.comparing import HEADLINE, with_interval
@@ -92,7 +92,7 @@ def _validation(chosen: TripletSetRecord, sets: Sequence[TripletSetRecord]) -> d
 
 def _beginning() -> dict[str, Any]:
     """A trained network to go on from, if one is wanted."""
-    able = [m.name for m in queries.models() if m.method in REGISTRY and _GOES_ON in REGISTRY.get(m.method).tags]
+    able = [m.name for m in lesson_effects.beginnings()]
     chosen = st.selectbox(
         "Go on from",
         [None, *able],
@@ -103,7 +103,6 @@ def _beginning() -> dict[str, Any]:
     return {"models": [chosen]} if chosen else {}
 
 
-_GOES_ON = "goes-on"
 _BUILD = ("There is no such set yet; build one first.", "triplets", "Triplets")
 _THIRD = "third:"
 

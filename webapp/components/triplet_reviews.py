@@ -15,9 +15,10 @@ from jobs.clean_triplets import ORIGIN
 from webapp import people, queries, triplet_choice, triplet_effects, triplet_queries
 from webapp.components import triplet_doors, triplet_sets
 from webapp.components.choose import COUNTED, nothing
+from webapp.components.effect import difference
 from webapp.components.jobs import submit
-from webapp.components.text import ago, count, interval, plain, score
-from webapp.triplet_effects import Effect, Measured
+from webapp.components.text import ago, count, plain
+from webapp.triplet_effects import Effect
 
 _NO_MODEL = "no model"
 _OUT = {"bad": (Verdict.BAD,), "bad and ambiguous": (Verdict.BAD, Verdict.AMBIGUOUS)}
@@ -196,30 +197,4 @@ def _effect(source: TripletSetRecord, effect: Effect, key: str) -> None:
             ):
                 st.rerun()
         return
-    _difference(effect, effect.measured, key)
-
-
-def _difference(effect: Effect, found: Measured, key: str) -> None:
-    """Before and after, the difference with its interval, and what it may mean."""
-    gap = found.test.difference
-    frame = pd.DataFrame(
-        {
-            "": ["All triplets", "Without the bad ones", "Difference"],
-            "Model": [effect.before.name, effect.after.name, ""],
-            "Triplet accuracy": [
-                score(found.accuracy_before), score(found.accuracy_after), interval(gap.value, gap.low, gap.high)
-            ],
-        }
-    )  # fmt: skip
-    st.dataframe(frame, hide_index=True, width="content")
-    sure = "no difference can be told" if gap.low <= 0 <= gap.high else "a difference at the 5 % level"
-    st.caption(
-        f"95 % interval of the paired bootstrap over {count(gap.n, 'article')}; Wilcoxon over articles p = "
-        f"{found.test.p:.2g}: {sure}. One training each: a part of any difference is the chance of training, "
-        "which other seeds would show."
-    )
-
-    def beside() -> None:
-        st.session_state.update(view="Margins", model=found.after.name, against=found.before.name)
-
-    st.button("See both side by side", key=f"beside-{key}", icon=":material/compare_arrows:", on_click=beside)
+    difference(effect, effect.measured, ("All triplets", "Without the bad ones"), key)

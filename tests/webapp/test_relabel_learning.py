@@ -1,0 +1,93 @@
+"""From corrections to a network that learned from them, on the page: what is asked for, and what it changed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from core.labelling import operations as op
+from core.labelling.records import LabellingRecord, NewLabelling
+from core.records import JobStatus
+from core.types import Split, split_of_title
+from db.store import Store
+from jobs.labelling import starts
+from jobs.labelling.desk import Desk
+from tests.jobs.helpers import write_articles
+from tests.jobs.test_kinds import do
+
+Open = Callable[..., AppTest]
+TINY = '{"hidden": 4, "attention": 3, "epochs": 1, "vocabulary_limit": 200, "threads": 1, "device": "cpu"}'
+
+
+@pytest.fixture
+def placed(sqlite_store: Store, tmp_path: Path) -> tuple[Store, LabellingRecord]:
+    """A small network, and a labelling of a training article in which somebody moved ten sentences."""
+    do(sqlite_store, "import-corpus", files=[str(write_articles(tmp_path, 30))], corpus="C")
+    do(sqlite_store, "build-triplets", corpus="C", name="all")
+    do(sqlite_store, "train", method="triplets-sen", name="net", triplets="all", settings_json=TINY)
+    with sqlite_store.reading() as r:
+        corpus = r.corpora.by_name("C")
+        article = next(a for a in r.corpora.articles(corpus.id) if split_of_title(a.title) is Split.TRAIN)
+    record = starts.begin(
+        sqlite_store, NewLabelling(corpus.id, "mine", "Ada", article_id=article.id), starts.from_sections
+    )
+    desk = Desk(sqlite_store, record.id, "Ada")
+    numbers = sorted(desk.partition.clusters)
+    moved = np.concatenate([desk.partition.members(number)[:2] for number in numbers[1:6]])
+    desk.do(op.assign(desk.partition, moved, numbers[1]))
+    return sqlite_store, record
+
+
+def words(at: AppTest) -> str:
+    return "\n".join(str(e.value) for kind in (at.markdown, at.caption, at.success, at.error) for e in kind)
+
+
+def settings(open_page: Open, record: LabellingRecord) -> AppTest:
+    at = open_page("relabel", view="Files and sharing", labelling=record.name)
+    assert not at.exception
+    return at
+
+
+def test_a_network_is_taught_and_measured(placed: tuple[Store, LabellingRecord], open_page: Open) -> None:
+    store, record = placed
+    at = settings(open_page, record)
+    network = next(s for s in at.selectbox if s.label == "Network that goes on with them")
+    assert network.options == ["None: only make the triplets", "net"]
+    network.set_value("net").run()
+    next(b for b in at.button if b.label == "Teach").click().run()
+    assert not at.exception and "Asked for" in words(at)
+    with store.reading() as r:
+        asked = [j for j in reversed(r.jobs.list(status=JobStatus.QUEUED))]
+    assert [j.kind for j in asked] == ["learn-labels", "train", "evaluate-triplets", "evaluate-triplets"]
+    assert [j.after for j in asked] == [None, asked[0].id, asked[1].id, asked[1].id]
+    train = asked[1].args
+    assert (train["models"], train["triplets"], train["validation"]) == (["net"], "mine taught", "all")
+    results = [do(store, job.kind, **job.args) for job in asked]
+    with store.reading() as r:
+        assert r.models.by_name(train["name"]).triplet_set_id == r.triplets.by_name("mine taught").id
+        values = {run: r.runs.scores([run])[0].value for run in (results[2]["run_id"], results[3]["run_id"])}
+    at = settings(open_page, record)
+    assert "95 % interval of the paired bootstrap" in words(at)
+    shown = next(d.value for d in at.dataframe if "Triplet accuracy" in d.value.columns)
+    assert list(shown[""]) == ["Before", "With the labels", "Difference"]
+    assert list(shown["Model"]) == ["net", train["name"], ""]
+    assert [float(v) for v in shown["Triplet accuracy"][:2]] == pytest.approx(list(values.values()), abs=6e-4)
+
+
+def test_triplets_alone_and_nothing_without_placed_sentences(
+    placed: tuple[Store, LabellingRecord], open_page: Open
+) -> None:
+    store, record = placed
+    at = settings(open_page, record)
+    next(b for b in at.button if b.label == "Make triplets").click().run()
+    with store.reading() as r:
+        (job,) = r.jobs.list(status=JobStatus.QUEUED)
+        assert (job.kind, job.args["labellings"]) == ("learn-labels", ["mine"])
+    desk = Desk(store, record.id, "Ada")
+    desk.undo()
+    at = settings(open_page, record)
+    assert next(b for b in at.button if b.label == "Make triplets").disabled

@@ -1,0 +1,131 @@
+"""Learning from a labelling: triplets of what people placed, a network that goes on with them, what that changes."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+
+import streamlit as st
+
+from core.labelling.records import LabellingRecord
+from core.records import ModelRecord, TripletSetRecord
+from core.types import Split
+from jobs import learn_labels
+from webapp import lesson_effects, queries, triplet_effects
+from webapp.components.choose import nothing
+from webapp.components.effect import difference
+from webapp.components.jobs import submit
+from webapp.components.text import ago, count, plain
+
+GENTLE = {"loss": "section", "learning_rate": 3e-4, "epochs": 4}
+"""How a network goes on with few triplets: a third of the usual rate, and every comparison that they imply."""
+_METHOD = "triplets-sen"
+
+
+def learn(record: LabellingRecord) -> None:
+    """From corrections to a network that has learned from them, and what that changed on articles of the test split."""
+    with st.expander("Learn from what people placed here", icon=":material/school:"):
+        found = learn_labels.lessons(queries.store(), (record.name,))
+        placed = sum(len(part.ids) for part in found.placed)
+        st.markdown(
+            f"{count(placed, 'sentence')} placed by people. Each becomes triplets: the sentence, another of its "
+            "cluster, one of another cluster. What a labelling merely began with teaches nothing, and neither does "
+            "anything in articles of the test split."
+        )
+        sets = queries.triplet_sets()
+        _teach(record, placed, lesson_effects.measuring(record.corpus_id, sets))
+        for taught in lesson_effects.taught_by(record, sets):
+            _taught(taught, lesson_effects.measuring(record.corpus_id, sets))
+
+
+def _teach(record: LabellingRecord, placed: int, held_out: Sequence[TripletSetRecord]) -> None:
+    """Triplets alone, or at once with a network that goes on with them."""
+    name = st.text_input("Name of the triplet set", value=f"{record.name} taught"[:180], key=f"learn-{record.id}")
+    networks, measures = {m.name: m for m in lesson_effects.beginnings()}, {s.name: s for s in held_out}
+    left, right = st.columns(2)
+    going_on = left.selectbox(
+        "Network that goes on with them",
+        [None, *networks],
+        format_func=lambda n: n or "None: only make the triplets",
+        key=f"going-on-{record.id}",
+        disabled=not measures,
+        help="Its words, shape and distance stay; the learning rate is a third of the usual one.",
+    )
+    measure = right.selectbox(
+        "Measured on the test triplets of",
+        list(measures),
+        key=f"measure-{record.id}",
+        help="Their validation triplets say when training stops. Nobody's labels are among them.",
+        placeholder="No set of this corpus has test triplets",
+    )
+    asked = st.button(
+        "Teach" if going_on else "Make triplets",
+        icon=":material/school:" if going_on else ":material/change_history:",
+        disabled=not placed,
+    )
+    if not asked:
+        return
+    wanted = (name or "").strip()
+    job = submit("learn-labels", {"labellings": [record.name], "name": wanted}, f"Triplets from “{record.name}”")
+    if job is not None and (not going_on or _go_on(networks[going_on], wanted, measures[str(measure)], job.id)):
+        st.success("Asked for. The triplets are on the page Triplets when they are made; what changes is told here.")
+
+
+def _go_on(network: ModelRecord, on: str, measure: TripletSetRecord, after: int | None = None) -> bool:
+    """Queue the training and both evaluations, each after the one before."""
+    name = _free(f"{network.name} + {on}", {m.name for m in queries.models()})
+    args = {
+        "method": _METHOD, "name": name, "triplets": on, "validation": measure.name, "models": [network.name],
+        "settings_json": json.dumps(GENTLE),
+    }  # fmt: skip
+    training = submit("train", args, f"Train {name}", after=after)
+    return training is not None and _evaluate(measure, (network.name, name), training.id)
+
+
+def _evaluate(measure: TripletSetRecord, models: Sequence[str], after: int | None = None) -> bool:
+    args = {"triplets": measure.name, "split": Split.TEST.value}
+    return all(
+        submit("evaluate-triplets", args | {"model": model}, f"Triplet accuracy of {model}", after=after) is not None
+        for model in models
+    )
+
+
+def _free(wanted: str, taken: set[str]) -> str:
+    """``wanted``, cut to what a name may be, or with the first free number behind it."""
+    name, number = wanted[:180], 1
+    while name in taken:
+        number += 1
+        name = f"{wanted[:180]} {number}"
+    return name
+
+
+def _taught(taught: TripletSetRecord, held_out: Sequence[TripletSetRecord]) -> None:
+    """One set that this labelling taught, and what became of the networks that went on with it."""
+    with st.container(border=True):
+        st.markdown(f"**{plain(taught.name)}**")
+        counts = taught.counts
+        st.caption(
+            f"{count(counts['triplets']['train'], 'training triplet')} from "
+            f"{count(counts['placed'], 'placed sentence')} of {count(len(taught.config['labellings']), 'labelling')}; "
+            f"{count(counts['contradictions'], 'contradiction')} left out. Made {ago(taught.created)}."
+        )
+        pairs = lesson_effects.learners(taught)
+        if not pairs:
+            st.caption("No network has gone on with it yet.")
+        elif not held_out:
+            nothing("There is nothing to measure it on.", "Sample triplets of this corpus.", "triplets", "Triplets")
+        for before, after in pairs:
+            _changed(before, after, held_out)
+
+
+def _changed(before: ModelRecord, after: ModelRecord, held_out: Sequence[TripletSetRecord]) -> None:
+    """The effect on every set on which both were measured, or the offer to measure it."""
+    effects = [triplet_effects.effect(source, before, after) for source in held_out]
+    known = [(source, e, e.measured) for source, e in zip(held_out, effects, strict=True) if e.measured is not None]
+    for source, effect, measured in known:
+        st.caption(f"On the test triplets of {plain(source.name)}:")
+        difference(effect, measured, ("Before", "With the labels"), f"{source.id}-{after.id}")
+    if not known and held_out:
+        st.markdown(f"**{plain(after.name)}** is trained; not yet measured beside {plain(before.name)}.")
+        if st.button("Evaluate both", key=f"evaluate-{after.id}", icon=":material/play_arrow:"):
+            _evaluate(held_out[0], (before.name, after.name))
