@@ -73,5 +73,6 @@ def _draw() -> None:
 _actor = _here()
 # Before somebody has signed in, every address is kept for them.
 _manages = _actor is None or (isinstance(_actor, Actor) and _actor.may(Right.MANAGE))
-_page = st.navigation(_pages(_manages), position="hidden" if _actor is None else "sidebar")
+# Expanded: more than a dozen pages would be folded, and Jobs, the last, be out of sight.
+_page = st.navigation(_pages(_manages), position="hidden" if _actor is None else "sidebar", expanded=True)
 guarded(_draw)

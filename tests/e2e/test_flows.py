@@ -50,6 +50,7 @@ def test_a_link_to_a_page_works_on_a_server_that_nobody_has_visited(page: Page, 
     open_page(page, app, "/jobs", "Jobs")
     sidebar = page.get_by_test_id("stSidebarNav")
     expect(sidebar.get_by_role("link", name="Corpora")).to_be_visible()
+    expect(sidebar.get_by_role("link", name="Jobs")).to_be_visible()  # the last one: the list is not folded
 
 
 def test_the_demo_appears_by_itself(page: Page, app: App) -> None:
