@@ -9,15 +9,16 @@ import numpy as np
 import pytest
 from playwright.sync_api import Page, expect
 
-from core.records import JobStatus, TripletRows
+from core.embedders import REGISTRY
+from core.records import TripletRows
 from core.types import Split
-from jobs import commands
-from tests.e2e.conftest import App
+from tests.e2e.conftest import App, at_rest
 from tests.e2e.test_flows import open_page
-from tests.webapp.filled import CORPUS, HOSTILE, fill
-from tests.webapp.test_triplet_science import NET, add_net, small_nets
+from tests.webapp.filled import CORPUS, HOSTILE, MODEL, fill
+from tests.webapp.test_triplet_science import NET, SMALL, add_net, small_nets
 
-SET = "hostile triplets"
+SET, REVIEWED, LEARNED = "hostile triplets", "triplets to review", "net of rivers"
+EACH, WRONG = 14, 10
 MARGINS = np.array([-3.0, -1.0, 1.0, 2.0, 4.0, 5.0], np.float32)
 
 
@@ -25,10 +26,6 @@ MARGINS = np.array([-3.0, -1.0, 1.0, 2.0, 4.0, 5.0], np.float32)
 def filled(app: App) -> App:
     """Triplets of an article whose every sentence is a payload, evaluated by a small network."""
     store = app.store
-    with store.reading() as r:  # the demo's jobs would keep the machine busy
-        waiting = [job.id for job in r.jobs.list(status=(JobStatus.QUEUED, JobStatus.RUNNING))]
-    for job_id in reversed(waiting):
-        commands.cancel(store, job_id)
     fill(store)
     add_net(store, small_nets()[0], NET, "triplets-sen")
     with store.writing() as w:
@@ -87,3 +84,73 @@ def test_words_are_shaded_and_stay_letters(page: Page, filled: App) -> None:
     assert all(re.match(r"attention 0\.\d+; margin [+−]", about) for _, _, about in shown)
     assert page.locator(".words :is(img, a, strong)").count() == 0
     assert page.evaluate("window.pwned") is None
+
+
+@pytest.fixture(scope="module")
+def learned(filled: App) -> App:
+    """Triplets that a small network learned from; of those of the training split it is wrong about ten, the mean right.
+
+    The test split has triplets of every article, so that their mean has an interval.
+    """
+    with filled.store.writing() as w:
+        corpus = w.corpora.by_name(CORPUS)
+        made = w.triplets.create(corpus.id, REVIEWED, "sentences", {}, 0, REVIEWED)
+        articles = w.corpora.articles(corpus.id)
+        for split, taken in ((Split.TRAIN, articles[:1]), (Split.VALIDATION, articles[1:2]), (Split.TEST, articles)):
+            for article in taken:
+                ids = np.array([s.id for s in w.corpora.sentences(article.id)])
+                columns = np.full(EACH, article.id), ids[:EACH], ids[1 : EACH + 1], ids[-EACH:]
+                w.triplets.add(made.id, split, TripletRows(np.zeros(EACH, int), *columns))
+        counts = {"train": EACH, "validation": EACH, "test": EACH * len(articles)}
+        made = w.triplets.finish(made.id, {"triplets": counts})
+        net, mean = w.models.by_name(NET), w.models.by_name(MODEL)
+        config = REGISTRY.configure("triplets-sen", SMALL).to_dict()
+        net = w.models.add(
+            name=LEARNED, method=net.method, config=config, seed=1, digest=LEARNED, metrics={}, artifact=net.artifact,
+            triplet_set_id=made.id, corpus_id=corpus.id,
+        )  # fmt: skip
+        wrong = np.where(np.arange(EACH) < WRONG, -1.0, 1.0).astype(np.float32)
+        for model, margins in ((net, wrong), (mean, np.ones(EACH, np.float32))):
+            w.runs.add(
+                kind="triplets", digest=f"train {model.name}", model_id=model.id, triplet_set_id=made.id,
+                config={"split": "train"}, margins={Split.TRAIN: (w.triplets.ids(made.id, Split.TRAIN), margins)},
+            )  # fmt: skip
+    return filled
+
+
+def test_bad_triplets_are_found_left_out_and_the_difference_is_shown(page: Page, learned: App) -> None:
+    open_page(page, learned, f"/triplets?set={REVIEWED.replace(' ', '+')}&split=train", "Triplets")
+    at_rest(page)
+    page.get_by_text("Filter and order").click()
+    choose(page, "Who is right", "one model, another wrong")
+    choose(page, "Right", MODEL)
+    choose(page, "Wrong", LEARNED)
+    expect(page.get_by_text(f"Triplet 1 of {WRONG}", exact=True)).to_be_visible()
+    for done, key in enumerate("bgbbabgbb", start=1):  # each verdict is kept, and the next triplet comes
+        page.keyboard.press(key)
+        expect(page.get_by_text(f"Triplet {done + 1} of {WRONG}", exact=True)).to_be_visible()
+        expect(page.get_by_text(f"{done} of {WRONG} in this filter reviewed")).to_be_visible()
+    page.reload()
+    expect(page.get_by_text(f"Triplet {WRONG} of {WRONG}", exact=True)).to_be_visible()
+    at_rest(page)
+    page.keyboard.press("b")
+    expect(page.get_by_text(f"{WRONG} of {WRONG} in this filter reviewed")).to_be_visible()
+    page.get_by_role("tab", name="Reviews").click()
+    expect(page.get_by_text("Leaves out 7 of the train split, 0 of the validation split.")).to_be_visible()
+    choose(page, "Train again on it", LEARNED)
+    page.get_by_role("button", name="Build the set").click()
+    effect = page.get_by_text(re.compile("95 % interval of the paired bootstrap over 3 articles"))
+    expect(effect).to_be_visible(timeout=240_000)
+    expect(page.get_by_text(re.compile("7 train, 0 validation, 0 test left out"))).to_be_visible()
+    page.get_by_role("button", name="See both side by side").click()
+    expect(page.get_by_text(re.compile(f"On {3 * EACH} common triplets"))).to_be_visible()
+
+
+def choose(page: Page, label: str, option: str) -> None:
+    """Choose from a box, leave it, so that keys mean the page again, and wait until the page has followed."""
+    at_rest(page)  # a list that is open closes when the page is drawn anew
+    box = page.get_by_role("combobox", name=label, exact=True)
+    box.click()
+    page.get_by_role("option", name=option, exact=True).click()
+    box.blur()
+    at_rest(page)
