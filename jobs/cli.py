@@ -9,6 +9,7 @@ os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
 
 import click
 
+from jobs.console.bundles import bundle
 from jobs.console.evaluate import evaluate
 from jobs.console.evaluate_topics import summaries, topics
 from jobs.console.jobs import jobs_
@@ -35,7 +36,7 @@ for command in (topics, summaries):
     evaluate.add_command(command)
 COMMANDS = (
     import_, triplets, train, add_model, export_model, embed, similar, cluster, evaluate, reproduce,
-    map_, list_, people_, jobs_, worker, demo, doctor,
+    map_, list_, bundle, people_, jobs_, worker, demo, doctor,
 )  # fmt: skip
 for command in COMMANDS:
     main.add_command(command)

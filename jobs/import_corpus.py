@@ -141,7 +141,7 @@ def _import(
     workers = args.workers or (os.cpu_count() or 1)
     split = split_articles(read, args.language, 1 if sources.size < SMALL_FILE else workers)
     with closing(cast("Generator[Article]", split)):
-        for batch in _batches(split):
+        for batch in batches(split):
             with context.writing() as w:
                 w.corpora.add_articles(record.id, batch)
             counter.add(batch)
@@ -160,7 +160,7 @@ def _digested(articles: Iterator[Article], digest: TextDigest) -> Iterator[Artic
         yield article
 
 
-def _batches(articles: Iterator[Article]) -> Iterator[list[Article]]:
+def batches(articles: Iterator[Article]) -> Iterator[list[Article]]:
     """Whole articles, about 2,000 sentences at a time."""
     batch: list[Article] = []
     sentences = 0

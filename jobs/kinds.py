@@ -139,6 +139,22 @@ REGISTRY = Registry(
             config="jobs.import_list:ImportListConfig",
         ),
         Card(
+            id="export-bundle",
+            title="Export a bundle",
+            summary="Writes a corpus with its labellings, and models with their vectors, into one file.",
+            source=_HOUSE,
+            factory="jobs.export_bundle:run",
+            config="jobs.export_bundle:ExportBundleConfig",
+        ),
+        Card(
+            id="import-bundle",
+            title="Take in a bundle",
+            summary="Takes in a corpus with its labellings, history and vectors from one file; all of it or nothing.",
+            source=_HOUSE,
+            factory="jobs.import_bundle:run",
+            config="jobs.import_bundle:ImportBundleConfig",
+        ),
+        Card(
             id="find-themes",
             title="Find themes",
             summary="Clusters all sentences of a corpus, suggests how many clusters there are, and names them.",

@@ -147,6 +147,16 @@ def moved(document: Document, names: Mapping[int, int]) -> Document:
     return Document(document.about, first, log, {names[i]: place for i, place in document.places.items()})
 
 
+def numbered(document: Document) -> Document:
+    """The same with its steps called 1, 2, …: what they are called in a store says nothing in another."""
+    names = {step.id: number for number, (step, _) in enumerate(document.log, 1)}
+    log = tuple(
+        (replace(step, id=names[step.id], target=None if step.target is None else names[step.target]), batch)
+        for step, batch in document.log
+    )
+    return replace(document, log=log)
+
+
 def _renamed(change: Change, names: Mapping[int, int]) -> Change:
     if isinstance(change, ClusterChange):
         return change

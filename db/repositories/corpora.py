@@ -13,7 +13,7 @@ from core.types import Article, Ids, Sentence, Split, title_bucket
 from db import tables as t
 from db.repositories.base import Repository
 from db.repositories.text_rows import ArticleRows, SectionRows, SentenceRows
-from db.sql import BATCH, bucket_range, bulk_insert, contains, id_chunks, now, within
+from db.sql import BATCH, bucket_range, bulk_insert, contains, id_chunks, id_columns, now, within
 
 _ARTICLE = [t.article.c[f] for f in ArticleRecord.__dataclass_fields__]
 _SECTION = [t.section.c[f] for f in SectionRecord.__dataclass_fields__]
@@ -196,6 +196,13 @@ class Corpora(Repository):
         """The sentences of an article, in page order."""
         query = sa.select(*_SENTENCE).where(t.sentence.c.article_id == article_id).order_by(t.sentence.c.position)
         return [Sentence(*row) for row in self.connection.execute(query)]
+
+    def sentence_ids(self, corpus_id: int) -> Ids:
+        """(n,) ids of all sentences of a corpus, article by article, in page order."""
+        query = sa.select(t.sentence.c.id).join(t.article, t.article.c.id == t.sentence.c.article_id)
+        query = query.where(t.article.c.corpus_id == corpus_id)
+        (ids,) = id_columns(self.connection.execute(query.order_by(t.article.c.position, t.sentence.c.position)), 1)
+        return ids
 
     def sentences_by_id(self, ids: Iterable[int] | Ids) -> dict[int, Sentence]:
         """Sentences by id, any number; ids that are gone are left out."""

@@ -7,6 +7,7 @@ import builtins
 import numpy as np
 import sqlalchemy as sa
 
+from core.access import Right
 from core.errors import StoreError
 from core.labelling.partition import Cluster, Partition
 from core.labelling.records import LabellingRecord, NewLabelling, Role, Sharing, Shown
@@ -36,6 +37,15 @@ class Labellings(Repository):
             If the owner may only look.
         """
         People(self.connection).check_may_write(new.owner)
+        return self._enter(new, start)
+
+    def take_in(self, new: NewLabelling, start: Partition) -> LabellingRecord:
+        """Enter a labelling that somebody began elsewhere, whatever its owner may do here; takes an admin."""
+        self._require(Right.MANAGE)
+        People(self.connection).enter(new.owner)
+        return self._enter(new, start)
+
+    def _enter(self, new: NewLabelling, start: Partition) -> LabellingRecord:
         values = {f: getattr(new, f) for f in NewLabelling.__dataclass_fields__}
         values |= {"name": self._free_name(t.labelling, new.name), "kind": new.kind.value, "origin": dict(new.origin)}
         id = self._insert(t.labelling, **values, sentences=len(start.ids), created=now())
@@ -47,9 +57,11 @@ class Labellings(Repository):
         return self.get(id)
 
     def list(self, corpus_id: int | None = None, deleted: bool = False) -> builtins.list[LabellingRecord]:
-        """Labellings (of one corpus), oldest first; with ``deleted`` those that were deleted instead."""
+        """Labellings (of one corpus) whose text is there in full, oldest first; with ``deleted`` the deleted ones."""
         c = t.labelling.c
-        query = sa.select(*_LABELLING).where(c.deleted.is_not(None) if deleted else c.deleted.is_(None)).order_by(c.id)
+        ready = sa.select(s.corpus.c.id).where(s.corpus.c.ready)
+        query = sa.select(*_LABELLING).where(c.corpus_id.in_(ready)).order_by(c.id)
+        query = query.where(c.deleted.is_not(None) if deleted else c.deleted.is_(None))
         if corpus_id is not None:
             query = query.where(c.corpus_id == corpus_id)
         return [_record(row) for row in self.connection.execute(query)]

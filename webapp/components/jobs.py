@@ -25,6 +25,8 @@ _BESIDE = 2  # waiting jobs named on pages that have something else to show
 _RESULTS: dict[str, tuple[str, dict[str, str], str]] = {
     "train": ("train", {"view": "Models"}, "model"),
     "import-corpus": ("corpora", {"view": "Read"}, "corpus"),
+    "import-bundle": ("corpora", {"view": "Read"}, "corpus"),
+    "export-bundle": ("corpora", {"view": "All corpora"}, "corpus-details"),
 }
 _ERROR = 110
 _BADGES = {

@@ -3,14 +3,14 @@
 import streamlit as st
 
 from webapp import queries
-from webapp.components import articles, deleting, importing
+from webapp.components import articles, bundling, deleting, importing
 from webapp.components.choose import nothing, title
 from webapp.components.guard import closed
 from webapp.components.jobs import watch
 from webapp.components.text import plain
 
 title("Corpora", "The texts that everything else is made of. Articles keep their sections and paragraphs.")
-watch(["import-corpus"])
+watch(["import-corpus", "import-bundle", "export-bundle"])
 corpora = queries.corpora()
 read, listing, bring = st.tabs(["Read", "All corpora", "Import"], key="view", bind="query-params", on_change="rerun")
 
@@ -29,6 +29,7 @@ if listing.open:
             chosen = articles.table(corpora)
             st.subheader(plain(chosen.name), anchor=False)
             articles.report(chosen)
+            bundling.export(chosen)
             along = f"{chosen.articles:,} articles, and all triplets, vectors, benchmarks and maps made from it"
             deleting.button("corpus", chosen.name, along, lambda r: r.corpora.delete(chosen.id))
 if bring.open:
@@ -39,3 +40,4 @@ if bring.open:
                 "A broken file leaves the store as it was."
             )
             importing.form()
+            bundling.take_in()

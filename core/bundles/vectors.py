@@ -1,0 +1,67 @@
+"""Vectors of consecutive articles as safetensors: dense rows, or sparse ones as CSR, each article's rows in order."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from core.errors import ReadError
+from core.types import Matrix
+
+
+def to_bytes(blocks: Sequence[Matrix]) -> bytes:
+    """(n₁, dim), (n₂, dim), … one below the other, with the rows of each; float16 where that loses nothing."""
+    from safetensors.numpy import save
+
+    rows = np.array([block.shape[0] for block in blocks], dtype=np.int64)
+    if sparse.issparse(blocks[0]):
+        whole: Any = sparse.vstack(blocks, format="csr")
+        arrays = {
+            "rows": rows,
+            "values": _short(whole.data),
+            "columns": whole.indices.astype(np.int64),
+            "starts": whole.indptr.astype(np.int64),
+            "dim": np.array([whole.shape[1]], dtype=np.int64),
+        }
+    else:
+        arrays = {"rows": rows, "vectors": _short(np.concatenate([np.asarray(b) for b in blocks]))}
+    return bytes(save({name: np.ascontiguousarray(array) for name, array in arrays.items()}))
+
+
+def precision(blocks: Sequence[Matrix]) -> str:
+    """What the store has to keep them in: "float16" where that loses nothing, else "float32"."""
+    stored: list[Any] = [block.data if sparse.issparse(block) else block for block in blocks]
+    return "float16" if all(_short(np.asarray(x)).dtype == np.float16 for x in stored) else "float32"
+
+
+def _short(values: Any) -> Any:
+    with np.errstate(over="ignore"):
+        short = values.astype(np.float16)
+    return short if np.array_equal(short.astype(np.float32), values) else values.astype(np.float32)
+
+
+def from_bytes(data: bytes, path: Path) -> list[Matrix]:
+    """The blocks of :func:`to_bytes`; :class:`ReadError` for anything else."""
+    from safetensors import SafetensorError
+    from safetensors.numpy import load
+
+    try:
+        arrays: dict[str, Any] = load(data)
+        ends = np.cumsum(arrays["rows"])
+        whole: Any = _sparse(arrays) if "values" in arrays else arrays["vectors"].astype(np.float32)
+        if whole.ndim != 2 or not len(ends) or (arrays["rows"] < 0).any() or ends[-1] != whole.shape[0]:
+            raise ValueError("rows")
+    except (SafetensorError, KeyError, ValueError, TypeError, IndexError):
+        raise ReadError(path, "its vectors are damaged.", "", "Export it again.") from None
+    return [whole[end - n : end] for n, end in zip(arrays["rows"].tolist(), ends.tolist(), strict=True)]
+
+
+def _sparse(arrays: dict[str, Any]) -> Any:
+    shape = (len(arrays["starts"]) - 1, int(arrays["dim"][0]))
+    whole = sparse.csr_array((arrays["values"].astype(np.float32), arrays["columns"], arrays["starts"]), shape=shape)
+    whole.check_format(full_check=True)
+    return whole

@@ -1,0 +1,205 @@
+"""A bundle: what one Themescope writes another takes in, all of it or nothing."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import zipfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from core.bundles.archive import MANIFEST
+from core.errors import DataError, ReadError, ThemescopeError
+from core.labelling import operations as op
+from core.labelling.records import NewLabelling, Sharing
+from core.types import Article, Paragraph, Section
+from db.settings import Settings
+from db.store import Store
+from jobs.foreground import run_here
+from jobs.labelling import starts
+from jobs.labelling.desk import Desk
+from tests.jobs.test_cli import call, call_json
+
+HOSTILE = "=1+1 <script>alert(1)</script> ../../etc \u202e \u2028 😀 \0"
+
+
+def do(store: Store, kind: str, **args: Any) -> dict[str, Any]:
+    return run_here(store, kind, args, quiet=True)
+
+
+def fill(store: Store, model: bool = False) -> None:
+    """Two articles of the same name, hostile text everywhere, two labellings with histories, perhaps vectors."""
+
+    def section(title: str, *paragraphs: tuple[str, ...]) -> Section:
+        return Section(title, 2 if title else 1, tuple(Paragraph("", p) for p in paragraphs), (title,) if title else ())
+
+    texts = [
+        Article("Twice", (section("", ("One.",)), section("A", ("Two.", "Three."), ("Two.",)))),
+        Article("Twice", (section("", ("One.",)), section("B", ("Two.", "Three."), ("Two.",)))),
+        Article(HOSTILE, (section(HOSTILE, (HOSTILE, "Last one.")),), HOSTILE, "source", "topic", "train"),
+        Article("Empty", (section("", ()),)),
+    ]
+    with store.writing() as w:
+        corpus = w.corpora.create(f"towns {HOSTILE}", "en")
+        w.corpora.add_articles(corpus.id, texts)
+        w.corpora.finish(corpus.id, {"files": [HOSTILE], "skipped": {"x": 1}})
+        article = w.corpora.articles(corpus.id)[1]
+    for name, owner, of in (("whole", "ada", None), (HOSTILE, HOSTILE, article.id)):
+        new = NewLabelling(corpus.id, name, owner, Sharing.SHARED, of is not None, of)
+        desk = Desk(store, starts.begin(store, new, starts.from_sections).id, owner)
+        desk.do(op.create(desk.partition, desk.next_number, HOSTILE, desk.partition.ids[1:3]), "because", "lasso")
+        desk.do(op.note(desk.partition, desk.partition.ids[:1], HOSTILE))
+        desk.undo()
+        desk.redo()
+        other = Desk(store, desk.record.id, "ben")
+        other.do(op.rename(other.partition, next(iter(other.partition.clusters)), "Renamed"))
+    if model:
+        do(store, "train", method="mean-vectors", name="net", settings_json='{"vocabulary_limit": 200}')
+        do(store, "embed", corpus=corpus.name, model="net")
+
+
+@pytest.fixture
+def other(tmp_path: Path, empty_sqlite_file: Path) -> Iterator[Store]:
+    """Another, empty store."""
+    home = tmp_path / "other home"
+    home.mkdir()
+    shutil.copy(empty_sqlite_file, home / "themescope.db")
+    store = Store(Settings.in_folder(home))
+    yield store
+    store.close()
+
+
+def test_what_is_taken_in_is_what_was_written(store: Store, other: Store, tmp_path: Path) -> None:
+    fill(store, model=True)
+    with store.reading() as r:
+        (corpus,) = r.corpora.list()
+    first, second = tmp_path / "first.zip", tmp_path / "second.zip"
+    made = do(store, "export-bundle", corpus=corpus.name, file=str(first), models=["net"])
+    assert (made["articles"], made["labellings"], made["bytes"]) == (4, 2, first.stat().st_size)
+    taken = do(other, "import-bundle", file=str(first))
+    assert (taken["corpus"], taken["labellings"], taken["models"]) == (corpus.name, 2, ["net"])
+    do(other, "export-bundle", corpus=corpus.name, file=str(second), models=["net"])
+    assert first.read_bytes() == second.read_bytes()
+    with store.reading() as a, other.reading() as b:
+        now = b.corpora.by_name(corpus.name)
+        assert (now.articles, now.sections, now.paragraphs, now.sentences, dict(now.report)) == (
+            corpus.articles, corpus.sections, corpus.paragraphs, corpus.sentences, dict(corpus.report),
+        )  # fmt: skip
+        ids = b.corpora.sentence_ids(now.id)
+        assert [s.text for s in a.corpora.sentences_by_id(a.corpora.sentence_ids(corpus.id)).values()] == [
+            s.text for s in b.corpora.sentences_by_id(ids).values()
+        ]
+        steps = [[(s.person, s.said, s.when, s.why) for s in r.label_steps.list(r.labellings.by_name("whole").id)]
+                 for r in (a, b)]  # fmt: skip
+        assert steps[0] == steps[1] and {person for person, *_ in steps[0]} == {"ada", "ben"}
+        models = [r.models.by_name("net") for r in (a, b)]
+        assert models[0].digest == models[1].digest
+        articles = [[x.id for x in r.corpora.articles(c.id)] for r, c in ((a, corpus), (b, now))]
+        for mine, theirs in zip(*articles, strict=True):
+            x, y = a.embeddings.get(models[0].id, [mine]), b.embeddings.get(models[1].id, [theirs])
+            assert not x[mine].size or np.array_equal(x[mine], y[theirs])
+    # Desks work on what was taken in: the history can be walked.
+    with other.reading() as r:
+        record = r.labellings.by_name("whole")
+    desk = Desk(other, record.id, "ada")
+    assert desk.undo() is not None
+    # A second time it is numbered, and shares the model.
+    again = do(other, "import-bundle", file=str(first))
+    assert again["corpus"] == f"{corpus.name} 2" and again["models"] == ["net"]
+
+
+def test_a_bundle_from_one_engine_goes_to_the_other(sqlite_store: Store, tmp_path: Path, postgres_url: str) -> None:
+    from tests.conftest import _empty
+
+    fill(sqlite_store)
+    with sqlite_store.reading() as r:
+        (corpus,) = r.corpora.list()
+    first, second = tmp_path / "first.zip", tmp_path / "second.zip"
+    do(sqlite_store, "export-bundle", corpus=corpus.name, file=str(first))
+    target = Store(Settings.in_folder(tmp_path / "pg", postgres_url))
+    try:
+        do(target, "import-bundle", file=str(first))
+        do(target, "export-bundle", corpus=corpus.name, file=str(second))
+        assert first.read_bytes() == second.read_bytes()
+    finally:
+        target.close()
+        _empty(postgres_url)
+
+
+def rewritten(source: Path, target: Path, change: Any) -> Path:
+    """The bundle with one part changed, and a manifest that fits."""
+    import hashlib
+
+    with zipfile.ZipFile(source) as file:
+        parts = {name: file.read(name) for name in file.namelist()}
+    manifest = json.loads(parts.pop(MANIFEST))
+    change(parts, manifest)
+    manifest["parts"] = {n: {"bytes": len(d), "sha256": hashlib.sha256(d).hexdigest()} for n, d in parts.items()}
+    with zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED) as file:
+        for name, data in {**parts, MANIFEST: json.dumps(manifest).encode()}.items():
+            file.writestr(name, data)
+    return target
+
+
+def _text(parts: dict[str, bytes], _: Any) -> None:
+    parts["articles.jsonl"] = parts["articles.jsonl"].replace(b"Three.", b"Thr33.")
+
+
+def _labels(parts: dict[str, bytes], _: Any) -> None:
+    parts["labellings/0001.jsonl"] = parts["labellings/0001.jsonl"].replace(b"Three.", b"Thr33.")
+
+
+def _steps(parts: dict[str, bytes], _: Any) -> None:
+    parts["labellings/0001.jsonl"] = b"".join(parts["labellings/0001.jsonl"].splitlines(True)[:-1])
+
+
+def _vectors(parts: dict[str, bytes], _: Any) -> None:
+    parts["vectors/00/00000.safetensors"] = b"\x80\x04\x95 a pickle"
+
+
+def _model(parts: dict[str, bytes], manifest: Any) -> None:
+    parts["models/00/model.json"] = b"\x80\x04\x95 a pickle"
+    manifest["about"]["models"][0]["digest"] = "another"
+
+
+def _about(_: dict[str, bytes], manifest: Any) -> None:
+    manifest["about"]["corpus"] = 1
+
+
+@pytest.mark.parametrize("change", [_text, _labels, _steps, _vectors, _model, _about])
+def test_nothing_is_taken_in_by_half(sqlite_store: Store, other: Store, tmp_path: Path, change: Any) -> None:
+    with_model = change in (_vectors, _model)
+    fill(sqlite_store, with_model)
+    with sqlite_store.reading() as r:
+        (corpus,) = r.corpora.list()
+    path = tmp_path / "a.zip"
+    do(sqlite_store, "export-bundle", corpus=corpus.name, file=str(path), models=["net"] * with_model)
+    with pytest.raises(ThemescopeError):
+        do(other, "import-bundle", file=str(rewritten(path, tmp_path / "b.zip", change)))
+    with other.reading() as r:
+        assert r.corpora.list(include_unready=True) == []
+        assert r.labellings.list() == []
+
+
+def test_the_commands(sqlite_store: Store, tmp_path: Path) -> None:
+    fill(sqlite_store)
+    with sqlite_store.reading() as r:
+        (corpus,) = r.corpora.list()
+    path = tmp_path / "a.zip"
+    made = call_json("bundle", "export", corpus.name, path, "--without-labellings")
+    assert made["labellings"] == 0 and path.is_file()
+    again = call("bundle", "export", corpus.name, path)
+    assert again.exit_code == 2 and "already" in again.stderr
+    assert call_json("bundle", "show", path)["sentences"] == corpus.sentences
+    assert call_json("bundle", "import", path, "--name", "copy")["corpus"] == "copy"
+    taken = call("bundle", "import", path, "--name", "copy")
+    assert taken.exit_code == 2 and "exists already" in taken.stderr
+    assert call("bundle", "import", tmp_path / "nowhere.zip").exit_code == 2
+    with pytest.raises(DataError, match="no folder"):
+        do(sqlite_store, "export-bundle", corpus=corpus.name, file=str(tmp_path / "no" / "x.zip"))
+    with pytest.raises(ReadError):
+        do(sqlite_store, "import-bundle", file=str(tmp_path / "nowhere.zip"))

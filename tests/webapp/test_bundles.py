@@ -1,0 +1,62 @@
+"""Bundles on the Corpora page: asked for, fetched, looked into and taken in."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+from streamlit.testing.v1 import AppTest
+
+from core.records import JobStatus
+from db.store import Store
+from jobs.foreground import run_here
+from tests.webapp.filled import CORPUS
+
+Open = Callable[..., AppTest]
+
+
+def words(at: AppTest) -> str:
+    kinds = (at.markdown, at.caption, at.error)
+    return "\n".join(str(element.value) for kind in kinds for element in kind).replace("\\", "")
+
+
+def press(at: AppTest, label: str) -> AppTest:
+    next(x for x in at.button if x.label == label).click()
+    return at.run()
+
+
+def test_a_bundle_is_asked_for_and_fetched(filled_store: Store, open_page: Open) -> None:
+    at = press(open_page("corpora", view="All corpora", **{"corpus-details": CORPUS}), "Make the bundle")
+    assert not at.exception
+    with filled_store.reading() as r:
+        (job,) = [j for j in r.jobs.list(status=JobStatus.QUEUED) if j.kind == "export-bundle"]
+    assert job.args["corpus"] == CORPUS and job.args["file"] == ""
+    run_here(filled_store, "export-bundle", job.args, quiet=True)
+    at = open_page("corpora", view="All corpora", **{"corpus-details": CORPUS})
+    assert not at.exception
+    assert "kept for a week" in words(at)
+
+
+def test_a_bundle_is_looked_into_and_taken_in(filled_store: Store, open_page: Open, tmp_path: Path) -> None:
+    path = tmp_path / "a.zip"
+    run_here(filled_store, "export-bundle", {"corpus": CORPUS, "file": str(path)}, quiet=True)
+    at = open_page("corpora", view="Import")
+    at.session_state["bundle-how-0"] = "Path on this machine"
+    at.session_state["bundle-path-0"] = str(path)
+    at.run()
+    assert f"{CORPUS}" in words(at) and "labelling" in words(at)
+    at = press(at, "Take in")
+    with filled_store.reading() as r:
+        (job,) = [j for j in r.jobs.list(status=JobStatus.QUEUED) if j.kind == "import-bundle"]
+    assert job.args == {"file": str(path), "corpus": f"{CORPUS} 2"}
+
+
+def test_what_is_no_bundle_is_said(sqlite_store: Store, open_page: Open, tmp_path: Path) -> None:
+    path = tmp_path / "a.zip"
+    path.write_text("text", encoding="utf-8")
+    at = open_page("corpora", view="Import")
+    at.session_state["bundle-how-0"] = "Path on this machine"
+    at.session_state["bundle-path-0"] = str(path)
+    at.run()
+    assert "not a bundle" in words(at)
+    assert not any(x.label == "Take in" for x in at.button)
