@@ -13,6 +13,7 @@ from jobs.console.bundles import bundle
 from jobs.console.evaluate import evaluate
 from jobs.console.evaluate_topics import summaries, topics
 from jobs.console.jobs import jobs_
+from jobs.console.labels import labels
 from jobs.console.lists import list_
 from jobs.console.lists_of_sentences import cluster, embed, similar
 from jobs.console.people import people_
@@ -36,7 +37,7 @@ for command in (topics, summaries):
     evaluate.add_command(command)
 COMMANDS = (
     import_, triplets, train, add_model, export_model, embed, similar, cluster, evaluate, reproduce,
-    map_, list_, bundle, people_, jobs_, worker, demo, doctor,
+    map_, list_, labels, bundle, people_, jobs_, worker, demo, doctor,
 )  # fmt: skip
 for command in COMMANDS:
     main.add_command(command)

@@ -37,6 +37,8 @@ class Sheet:
     rows: tuple[tuple[str, ...], ...]
     cut: bool = False
     """True when there were more rows than were asked for."""
+    numbers: tuple[int, ...] = ()
+    """Of each row, its number in the file, as a spreadsheet or an editor shows it; empty rows count there as well."""
 
     def column(self, name: str) -> list[str]:
         """The cells of one column."""
@@ -60,8 +62,8 @@ def read_sheet(path: Path, most: int = MOST_ROWS) -> Sheet:
         return _json_lines(path, text, most)
     if kind in ("csv", "tsv"):
         return _table(path, _csv_rows(path, text, "\t" if kind == "tsv" else None), most)
-    lines = [line.strip() for line in text.splitlines()]
-    return _sheet(("sentence",), ((line,) for line in lines if line), most)
+    lines = ((number, line.strip()) for number, line in enumerate(text.splitlines(), 1))
+    return _sheet(("sentence",), ((number, (line,)) for number, line in lines if line), most)
 
 
 def kind_of(path: Path) -> str:
@@ -103,9 +105,10 @@ def _decoded(path: Path, raw: bytes, encoding: str) -> str:
         raise ReadError(path, f"this is not text in {encoding}.", f"byte {error.start:,}", advice) from None
 
 
-def _sheet(columns: tuple[str, ...], rows: Iterator[tuple[str, ...]], most: int) -> Sheet:
+def _sheet(columns: tuple[str, ...], rows: Iterator[tuple[int, tuple[str, ...]]], most: int) -> Sheet:
     found = tuple(islice(rows, most + 1))
-    return Sheet(columns, found[:most], cut=len(found) > most)
+    kept = found[:most]
+    return Sheet(columns, tuple(row for _, row in kept), len(found) > most, tuple(number for number, _ in kept))
 
 
 def _table(path: Path, rows: Iterator[Sequence[Any]], most: int) -> Sheet:
@@ -116,11 +119,11 @@ def _table(path: Path, rows: Iterator[Sequence[Any]], most: int) -> Sheet:
     columns = _names(header[:MOST_COLUMNS])
     width = len(columns)
 
-    def cells() -> Iterator[tuple[str, ...]]:
-        for row in rows:
+    def cells() -> Iterator[tuple[int, tuple[str, ...]]]:
+        for number, row in enumerate(rows, 2):
             cut = tuple(_cell(value) for value in row[:width])
             if any(cut):
-                yield cut + ("",) * (width - len(cut))
+                yield number, cut + ("",) * (width - len(cut))
 
     return _sheet(columns, cells(), most)
 
@@ -136,7 +139,11 @@ def _names(header: Sequence[Any]) -> tuple[str, ...]:
 def _cell(value: Any) -> str:
     if value is None:
         return ""
-    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
+    return one_line(value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str))
+
+
+def one_line(text: str) -> str:
+    """A text as it stands in a cell here: without NUL, spaces and line ends as single spaces, not endless."""
     return " ".join(text.replace("\x00", "").split())[:MOST_LETTERS]
 
 
@@ -157,14 +164,14 @@ def _delimiter(text: str) -> str:
 
 def _json_lines(path: Path, text: str, most: int) -> Sheet:
     """Objects, or bare strings, one a line; the columns are the keys of the first rows."""
-    rows: list[dict[str, Any]] = []
+    rows: list[tuple[int, dict[str, Any]]] = []
     for number, line in enumerate(text.splitlines(), 1):
         if line.strip() and len(rows) <= most:
-            rows.append(_object(path, line, number))
+            rows.append((number, _object(path, line, number)))
     if not rows:
         raise ReadError(path, "this file has no rows.")
-    keys = list(dict.fromkeys(key for row in rows[:_SAMPLE] for key in row))[:MOST_COLUMNS]
-    cells = (tuple(_cell(row.get(key)) for key in keys) for row in rows)
+    keys = list(dict.fromkeys(key for _, row in rows[:_SAMPLE] for key in row))[:MOST_COLUMNS]
+    cells = ((number, tuple(_cell(row.get(key)) for key in keys)) for number, row in rows)
     return _sheet(_names(keys), cells, most)
 
 

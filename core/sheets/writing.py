@@ -21,6 +21,11 @@ def safe_cell(value: Any) -> Any:
     return value
 
 
+def raw_cell(text: str) -> str:
+    """A text that :func:`safe_cell` made safe, as it was."""
+    return text[1:] if text.startswith("'") and text[1:].startswith(_FORMULA) else text
+
+
 def csv_text(header: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
     """Comma-separated with a header row and the line ends of RFC 4180; cells are made safe for spreadsheets."""
     return "".join(csv_pieces(header, rows))

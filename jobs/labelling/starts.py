@@ -57,12 +57,12 @@ def begin(store: Store, new: NewLabelling, how: Begin) -> LabellingRecord:
 
 def from_nothing(r: Unit, new: NewLabelling) -> tuple[Partition, Mapping[str, Any]]:
     """Every sentence, none assigned."""
-    return start([s.id for s in _sentences(r, new)]), {"from": "nothing"}
+    return start([s.id for s in sentences_of(r, new.corpus_id, new.article_id)]), {"from": "nothing"}
 
 
 def from_sections(r: Unit, new: NewLabelling) -> tuple[Partition, Mapping[str, Any]]:
     """One cluster a section title, in order of appearance; the lead is the "Introduction"."""
-    sentences = _sentences(r, new)
+    sentences = sentences_of(r, new.corpus_id, new.article_id)
     titles = _section_titles(r, sentences)
     keys = [titles[s.article_id, s.section] for s in sentences]
     kept = {title for title, _ in Counter(keys).most_common(MOST_CLUSTERS)}
@@ -95,7 +95,7 @@ def from_themes(run_id: int) -> Begin:
     def how(r: Unit, new: NewLabelling) -> tuple[Partition, Mapping[str, Any]]:
         run = r.runs.get(run_id)
         labels = r.runs.labels(run_id)
-        sentences = _sentences(r, new)
+        sentences = sentences_of(r, new.corpus_id, new.article_id)
         numbers = [int(labels[s.article_id][s.position]) + 1 if s.article_id in labels else 0 for s in sentences]
         placed = np.array(numbers, dtype=np.int64)
         placed[placed <= 0] = UNASSIGNED
@@ -163,10 +163,11 @@ def cluster_names(texts: Sequence[str], labels: Ids | Any) -> list[str]:
     return theme_names(theme_words([texts[i] for i in known.tolist()], own, int(own.max()) + 1))
 
 
-def _sentences(r: Unit, new: NewLabelling) -> list[Sentence]:
-    if new.article_id is not None:
-        return r.corpora.sentences(new.article_id)
-    corpus = r.corpora.get(new.corpus_id)
+def sentences_of(r: Unit, corpus_id: int, article_id: int | None) -> list[Sentence]:
+    """The sentences of an article, or of a whole corpus; :class:`DataError` for more than a labelling takes."""
+    if article_id is not None:
+        return r.corpora.sentences(article_id)
+    corpus = r.corpora.get(corpus_id)
     if corpus.sentences > MOST_SENTENCES:
         raise DataError(
             f"{corpus.name!r} has {corpus.sentences:,} sentences; a labelling takes {MOST_SENTENCES:,}. "

@@ -36,9 +36,10 @@ def guarded(draw: Callable[[], object]) -> None:
         st.page_link("views/home.py", label="Back to the first page", icon=":material/arrow_back:")
 
 
-def closed(what: str) -> bool:
-    """Whether whoever is here may only look and label; says so in place of a form for ``what``."""
-    if may(Right.MANAGE):
+def closed(what: str, right: Right = Right.MANAGE) -> bool:
+    """Whether whoever is here may not do that; says so in place of a form for ``what``."""
+    if may(right):
         return False
-    nothing(f"{what} takes an admin.", "You may look at everything that is here. For more, ask an admin.")
+    who = "an admin" if right is Right.MANAGE else "a labeller"
+    nothing(f"{what} takes {who}.", "You may look at everything that is here. For more, ask an admin.")
     return True

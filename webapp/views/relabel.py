@@ -4,7 +4,7 @@ import streamlit as st
 
 from core.labelling.records import LabellingRecord
 from webapp import label_queries
-from webapp.components import relabel_begin, relabel_history, relabel_settings, relabel_work
+from webapp.components import label_tables, relabel_begin, relabel_history, relabel_settings, relabel_work
 from webapp.components.choose import by_name, nothing, title
 from webapp.relabelling import bench
 
@@ -39,4 +39,5 @@ if begin.open:
     with begin:
         relabel_begin.form(opened)
         relabel_settings.take_in(opened)
+        label_tables.take_in(opened)
         relabel_settings.deleted()

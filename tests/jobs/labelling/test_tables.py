@@ -1,0 +1,189 @@
+"""Labels from tables: found by id or word for word, and nothing is taken in by half."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from click.testing import Result
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from core.errors import DataError, UnknownNameError
+from core.labelling import operations as op
+from core.labelling.partition import UNASSIGNED
+from core.labelling.records import LabellingRecord, NewLabelling
+from core.sheets.reading import Sheet, read_sheet
+from core.sheets.writing import csv_text, excel_bytes, json_lines
+from core.types import Article, Paragraph, Section
+from db.store import Store
+from jobs.labelling import files, starts, tables
+from jobs.labelling.desk import Desk
+from tests.db.texts import add_corpus
+from tests.jobs.test_cli import call, call_json
+
+COLUMNS = tables.Columns("cluster", "", "sentence", "note")
+
+
+def sheet(*rows: tuple[str, ...], columns: tuple[str, ...] = ("sentence", "cluster", "note")) -> Sheet:
+    filled = tuple(row + ("",) * (len(columns) - len(row)) for row in rows)
+    return Sheet(columns, filled, numbers=tuple(range(2, len(rows) + 2)))
+
+
+def said(store: Store, record: LabellingRecord) -> dict[str, tuple[str, str]]:
+    """Text → (cluster, note) of what is assigned or noted."""
+    with store.reading() as r:
+        now = r.labellings.shown(record.id).partition
+        texts = r.corpora.sentences_by_id(now.ids)
+    names = {UNASSIGNED: ""} | {number: c.name for number, c in now.clusters.items()}
+    rows = zip(now.ids.tolist(), now.numbers.tolist(), strict=True)
+    found = {texts[i].text: (names[number], now.notes.get(i, "")) for i, number in rows}
+    return {text: value for text, value in found.items() if any(value)}
+
+
+def repeated(store: Store) -> int:
+    """A corpus where "Same." stands three times."""
+    section = Section(
+        "A", 2, (Paragraph("", ("Same.", "Other.")), Paragraph("", ("Same.", "  Wide \n one. ", "Same.")))
+    )
+    with store.writing() as w:
+        corpus = w.corpora.create("repeated", "en")
+        w.corpora.add_articles(corpus.id, [Article("A", (section,))])
+        w.corpora.finish(corpus.id, {})
+    return corpus.id
+
+
+def test_rows_are_found_or_told_by_number(sqlite_store: Store) -> None:
+    corpus = repeated(sqlite_store)
+    table = sheet(
+        ("Other.", "One", "noted"), ("nowhere", "One"), ("Same.", "Two"), ("Wide one.", "Two"), ("Other.", "Two"),
+        ("", "One"),
+    )  # fmt: skip
+    found = tables.plan(sqlite_store, corpus, None, table, COLUMNS)
+    assert (found.rows, len(found.placed), found.sentences, found.names) == (2, 2, 5, ("One", "Two"))
+    assert [(t.row, t.why) for t in found.troubles] == [
+        (3, "no sentence says this"),
+        (4, "3 sentences say this"),
+        (6, "row 2 puts this sentence elsewhere"),
+        (7, "the row names no sentence"),
+    ]
+    with pytest.raises(DataError, match=r"4 rows place no sentence, so nothing was taken in \(row 3: no sentence"):
+        tables.check_whole(found)
+    together = tables.plan(sqlite_store, corpus, None, table, COLUMNS, together=True)
+    assert (together.rows, len(together.placed), len(together.ambiguous)) == (3, 5, 0)
+    record = starts.begin(sqlite_store, NewLabelling(corpus, "x", "ada"), tables.from_plan(together, "x.csv"))
+    assert said(sqlite_store, record) == {
+        "Same.": ("Two", ""), "Other.": ("One", "noted"), "  Wide \n one. ": ("Two", ""),
+    }  # fmt: skip
+    assert record.origin == {"from": "table", "name": "x.csv"}
+
+
+def test_ids_count_where_the_text_is_theirs(sqlite_store: Store) -> None:
+    corpus = repeated(sqlite_store)
+    with sqlite_store.reading() as r:
+        first, second, third, *_ = r.corpora.sentence_ids(corpus).tolist()
+    by_id = tables.Columns("cluster", "id", "sentence")
+    names = ("id", "sentence", "cluster")
+    rows = [
+        (str(third), "Same.", "A"),
+        (f"{second}.0", "", "B"),
+        (str(first), "Other.", "B"),
+        ("999", "", "C"),
+        ("x", "", "C"),
+    ]
+    found = tables.plan(sqlite_store, corpus, None, sheet(*rows, columns=names), by_id)
+    assert found.placed == {third: 0, second: 1}
+    assert [(t.row, t.why) for t in found.troubles] == [
+        (5, "no sentence here has the id '999'"), (6, "no sentence here has the id 'x'"),
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", ["csv", "xlsx", "jsonl"])
+def test_what_was_exported_as_a_table_comes_back(sqlite_store: Store, tmp_path: Path, kind: str) -> None:
+    corpus = add_corpus(sqlite_store)
+    record = starts.begin(sqlite_store, NewLabelling(corpus.id, "first", "ada"), starts.from_sections)
+    desk = Desk(sqlite_store, record.id, "ada")
+    desk.do(op.create(desk.partition, desk.next_number, "=SUM(A1) <b>", desk.partition.ids[3:9]))
+    desk.do(op.note(desk.partition, desk.partition.ids[4:5], "-1 is a note"))
+    desk.do(op.unassign(desk.partition, desk.partition.ids[-2:]))
+    rows = files.rows(sqlite_store, record.id)
+    path = tmp_path / f"labels.{kind}"
+    written = {"csv": csv_text, "jsonl": json_lines}.get(kind)
+    path.write_bytes(written(files.HEADER, rows).encode() if written else excel_bytes(files.HEADER, rows))
+    table = read_sheet(path)
+    likely = tables.likely_columns(table)
+    assert likely == tables.Columns("cluster", "sentence_id", "sentence", "note")
+    found = tables.plan(sqlite_store, corpus.id, None, table, likely)
+    tables.check_whole(found)
+    again = starts.begin(sqlite_store, NewLabelling(corpus.id, "again", "ada"), tables.from_plan(found, path.name))
+    assert said(sqlite_store, again) == said(sqlite_store, record)
+
+
+@settings(max_examples=15)
+@given(st.lists(st.tuples(st.integers(0, 70), st.sampled_from(["", "A", "B", "=C"])), max_size=12))
+def test_every_row_is_counted_once(sqlite_store: Store, rows: list[tuple[int, str]]) -> None:
+    with sqlite_store.reading() as r:
+        known = next((c for c in r.corpora.list()), None)
+    corpus = known or add_corpus(sqlite_store)
+    with sqlite_store.reading() as r:
+        ids = r.corpora.sentence_ids(corpus.id)
+        texts = [s.text for s in r.corpora.sentences_by_id(ids).values()]
+    table = sheet(*((texts[i] if i < len(texts) else "?", name) for i, name in rows), columns=("sentence", "cluster"))
+    columns = tables.Columns("cluster", "", "sentence")
+    if not any(i < len(texts) for i, _ in rows):
+        with pytest.raises(DataError, match="No row places"):
+            tables.plan(sqlite_store, corpus.id, None, table, columns)
+        return
+    found = tables.plan(sqlite_store, corpus.id, None, table, columns)
+    assert found.rows + len(found.troubles) == len(rows)
+    assert {t.row for t in found.missing} == {n for n, (i, _) in enumerate(rows, 2) if i >= len(texts)}
+    first = {i: name for i, name in reversed(rows) if i < len(texts)}
+    placed = {int(np.flatnonzero(ids == id)[0]): p for id, p in found.placed.items()}
+    assert {i: found.names[p] if p >= 0 else "" for i, p in placed.items()} == first
+
+
+def test_tables_that_make_no_sense_are_refused(sqlite_store: Store) -> None:
+    corpus = add_corpus(sqlite_store)
+
+    def plan(table: Sheet, columns: tables.Columns = COLUMNS) -> None:
+        tables.plan(sqlite_store, corpus.id, None, table, columns)
+
+    with pytest.raises(UnknownNameError, match="column called 'cluster'"):
+        plan(sheet(("x", "y"), columns=("sentence", "group")), tables.Columns("cluster", "", "sentence"))
+    with pytest.raises(DataError, match="needs a column with the cluster"):
+        plan(sheet(("x", "y")), tables.Columns("cluster"))
+    with sqlite_store.reading() as r:
+        texts = [s.text for s in r.corpora.sentences_by_id(r.corpora.sentence_ids(corpus.id)).values()]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(starts, "MOST_CLUSTERS", 3)
+        with pytest.raises(DataError, match="names 4 clusters"):
+            plan(sheet(*((text, text) for text in texts[:4])))
+
+
+def imported(*args: str | Path) -> Result:
+    return call("labels", "import", *args)
+
+
+def test_the_command(sqlite_store: Store, tmp_path: Path) -> None:
+    add_corpus(sqlite_store)
+    path = tmp_path / "mine.csv"
+    path.write_text("sentence,cluster\nArticle 0 0.0.0.,One\nArticle 1 1.0.0.,Two\nnowhere,Two\n", encoding="utf-8")
+    refused = imported(path, "--corpus", "demo")
+    assert refused.exit_code == 2 and "row 4: no sentence says this" in refused.stderr
+    with sqlite_store.reading() as r:
+        assert r.labellings.list() == []
+    looked = call_json("labels", "import", path, "--corpus", "demo", "--dry-run")
+    assert (looked["rows"], looked["not found"], looked["left_out"][0]["row"]) == (2, 1, 4)
+    assert call_json("labels", "import", path, "--corpus", "demo", "--skip", "--person", "ada")["labelling"] == "mine"
+    whole, table = tmp_path / "whole.jsonl", tmp_path / "table.xlsx"
+    for file in (whole, table):
+        assert call_json("labels", "export", "mine", file)["sentences"] == 60
+    assert call_json("labels", "import", whole, "--corpus", "demo")["labelling"] == "mine 2"
+    again = call_json("labels", "import", table, "--corpus", "demo", "--article", "Article 0", "--skip")
+    assert (again["placed"], again["sentences"]) == (12, 12)
+    assert [x["name"] for x in call_json("labels", "list")["labellings"]] == ["mine", "mine 2", "table"]
+    assert json.loads(whole.read_text(encoding="utf-8").splitlines()[0])["about"]["owner"] == "ada"
+    assert imported(path, "--corpus", "demo", "--article", "Nowhere").exit_code == 2
+    assert call("labels", "export", "mine", tmp_path / "x.pdf").exit_code == 2
