@@ -103,14 +103,14 @@ def _columns(sheet: Sheet) -> tables.Columns:
 def _told(found: tables.Plan) -> None:
     """What fits and what does not, by row."""
     st.markdown(
-        f"**{count(found.rows, 'row')}** {_place(found.rows)} {count(len(found.placed), 'sentence')} of {found.sentences:,} in "
+        f"**{_place(found.rows)}** {count(len(found.placed), 'sentence')} of {found.sentences:,} in "
         f"{count(len(found.names), 'cluster')} · {len(found.missing):,} not found · "
         f"{len(found.ambiguous):,} ambiguous · {len(found.contradicting):,} contradicting"
     )
     troubles = found.troubles
     if not troubles:
         return
-    st.warning(f"{count(len(troubles), 'row')} {_place(len(troubles))} no sentence. Rows are numbered as a spreadsheet does.")
+    st.warning(f"{_place(len(troubles))} no sentence. Rows are numbered as a spreadsheet does.")
     frame = pd.DataFrame(
         {
             "Row": [t.row for t in troubles],
@@ -122,7 +122,7 @@ def _told(found: tables.Plan) -> None:
 
 
 def _place(rows: int) -> str:
-    return "places" if rows == 1 else "place"
+    return f"{count(rows, 'row')} {'places' if rows == 1 else 'place'}"
 
 
 def _begin(found: tables.Plan, new: NewLabelling, origin: str, opened: Callable[[LabellingRecord], None]) -> None:
