@@ -89,10 +89,19 @@ def bulk_insert(connection: Connection, table: sa.Table, columns: Sequence[str],
 
 def id_columns(result: CursorResult[Any], width: int) -> list[Ids]:
     """Rows of whole numbers as ``width`` arrays of shape (n,)."""
-    # Straight from the driver's cursor: half a million rows without an object for each.
-    cursor: Any = result.cursor
-    table = np.fromiter(chain.from_iterable(cursor), dtype=np.int64).reshape(-1, width)
+    table = np.fromiter(chain.from_iterable(plain_rows(result)), dtype=np.int64).reshape(-1, width)
     return [np.ascontiguousarray(table[:, i]) for i in range(width)]
+
+
+def number_table(result: CursorResult[Any], width: int) -> npt.NDArray[np.float64]:
+    """Rows of numbers, ids among them (exact below 2⁵³), as one array (n, width)."""
+    return np.fromiter(chain.from_iterable(plain_rows(result)), dtype=np.float64).reshape(-1, width)
+
+
+def plain_rows(result: CursorResult[Any]) -> Iterable[tuple[Any, ...]]:
+    """Rows straight from the driver's cursor: half a million without an object for each. No type is converted."""
+    cursor: Any = result.cursor
+    return cursor
 
 
 def to_bytes(values: npt.ArrayLike, dtype: str) -> bytes:

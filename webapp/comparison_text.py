@@ -51,13 +51,15 @@ class Comparison:
         """The comparisons on the benchmark itself."""
         return self.families.get(self.benchmark.name)
 
-    def place(self, row: int) -> tuple[int, int] | None:
-        """First and last place that the tests leave open to a method."""
-        return None if self.family is None or self.columns[row] < 0 else self.family.places()[self.columns[row]]
+    def places(self) -> list[tuple[int, int] | None]:
+        """First and last place that the tests leave open to each method; None where there are no tests."""
+        found = self.family.places() if self.family is not None else []
+        return [found[column] if found and column >= 0 else None for column in self.columns]
 
-    def letters(self, row: int) -> str:
-        """Letters that a method shares with those it cannot be told apart from."""
-        return "" if self.family is None or self.columns[row] < 0 else self.family.letters()[self.columns[row]]
+    def letters(self) -> list[str]:
+        """Of each method, the letters that it shares with those it cannot be told apart from."""
+        found = self.family.letters() if self.family is not None else []
+        return [found[column] if found and column >= 0 else "" for column in self.columns]
 
     @property
     def claims(self) -> int:
@@ -78,12 +80,13 @@ def as_csv(found: Comparison, metrics: Sequence[str]) -> str:
     header += [f"{m}{part}" for m in metrics for part in ("", "_low", "_high", "_n")]
     header += [f"first_place_{found.metric.id}", f"last_place_{found.metric.id}", f"group_{found.metric.id}"]
     rows = []
-    for i, (method, means) in enumerate(zip(found.methods, found.means, strict=True)):
+    listed = zip(found.methods, found.means, found.places(), found.letters(), strict=True)
+    for method, means, place, letters in listed:
         cells: list[object] = [method.model, method.clusterer, len(method.runs), method.seconds]
         for metric in metrics:
             s = means.get(metric)
             cells += [None] * 4 if s is None else [s.value, s.low, s.high, s.n]
-        rows.append([*cells, *(found.place(i) or (None, None)), found.letters(i)])
+        rows.append([*cells, *(place or (None, None)), letters])
     return csv_text(header, rows)
 
 
@@ -111,11 +114,10 @@ def latex(found: Comparison, metrics: Sequence[str]) -> str:
         " & ".join(["Model", "Clusterer", *(tex(title) for title in titles)]) + r" \\",
         r"\midrule",
     ]
-    for i, (method, means) in enumerate(zip(found.methods, found.means, strict=True)):
+    for method, means, letters in zip(found.methods, found.means, found.letters(), strict=True):
         cells = [tex(method.model), tex(method.clusterer)]
         for metric in metrics:
-            letters = found.letters(i) if metric == found.metric.id else ""
-            cells.append(_cell(means.get(metric), best[metric], letters))
+            cells.append(_cell(means.get(metric), best[metric], letters if metric == found.metric.id else ""))
         lines.append(" & ".join(cells) + r" \\")
     return "\n".join([*lines, r"\bottomrule", r"\end{tabular}", ""])
 

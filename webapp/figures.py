@@ -160,30 +160,16 @@ def interval_figure(
     The best stands at the top, or, without ``sort``, the first.
     """
     ordered = sorted(rows, key=lambda row: row.value) if sort else [*reversed(rows)]
-    figure = go.Figure([_interval(row, place, tones) for place, row in enumerate(ordered)])
-    for place, row in enumerate(ordered):
-        figure.add_annotation(
-            text=figure_text(interval(row.value, row.low, row.high)),
-            x=1,
-            xref="paper",
-            xanchor="left",
-            xshift=8,
-            y=place,
-            showarrow=False,
-            font={"color": tones.ink, "size": 12.5},
-        )
+    # One trace a colour and all notes at once: plotly takes its time over each.
+    colours = list(dict.fromkeys(row.colour for row in ordered))
+    figure = go.Figure([_intervals(ordered, colour, tones) for colour in colours])
+    notes = [_number(row, place, tones) for place, row in enumerate(ordered)]
     if chance is not None:
         figure.add_vline(x=chance, line={"color": tones.other, "width": 1.5, "dash": "dot"})
-        figure.add_annotation(
-            text="chance",
-            x=chance,
-            y=1,
-            yref="paper",
-            yanchor="bottom",
-            showarrow=False,
-            font={"color": tones.ink, "size": 12},
-        )
+        small = {"color": tones.ink, "size": 12}
+        notes.append({"text": "chance", "x": chance, "y": 1, "yref": "paper", "yanchor": "bottom", "font": small})
     figure.update_layout(
+        annotations=[{"showarrow": False, **note} for note in notes],
         height=max(150, 84 + 30 * len(rows)),
         margin={"l": 8, "r": 138, "t": 24 if chance is not None else 8, "b": 8},
         showlegend=False,
@@ -202,21 +188,31 @@ def interval_figure(
     return figure
 
 
-def _interval(row: IntervalRow, place: int, tones: Tones) -> go.Scatter:
-    label = figure_text(row.label, _LABEL)
-    low, high = (row.value if bound is None else bound for bound in (row.low, row.high))
+def _number(row: IntervalRow, place: int, tones: Tones) -> dict[str, Any]:
+    """The value of a row with its interval, at the right of the chart."""
+    beside = {"x": 1, "xref": "paper", "xanchor": "left", "xshift": 8, "y": place}
+    return {"text": interval(row.value, row.low, row.high), "font": {"color": tones.ink, "size": 12.5}, **beside}
+
+
+def _intervals(ordered: Sequence[IntervalRow], colour: int, tones: Tones) -> go.Scatter:
+    """The rows of one colour; a row's height is its place."""
+    of = [(place, row) for place, row in enumerate(ordered) if row.colour == colour]
+    values = np.array([row.value for _, row in of])
+    low = np.array([row.value if row.low is None else row.low for _, row in of])
+    high = np.array([row.value if row.high is None else row.high for _, row in of])
     return go.Scatter(
-        x=[row.value],
-        y=[place],
+        x=values,
+        y=np.array([place for place, _ in of]),
         mode="markers",
-        marker={"color": tones.colour(row.colour), "symbol": tones.symbol(row.colour), "size": 10},
+        marker={"color": tones.colour(colour), "symbol": tones.symbol(colour), "size": 10},
         error_x={
             "type": "data",
             "symmetric": False,
-            "array": [high - row.value],
-            "arrayminus": [row.value - low],
+            "array": high - values,
+            "arrayminus": values - low,
             "thickness": 1.6,
             "width": 4,
         },
-        hovertemplate=f"{label}: {interval(row.value, row.low, row.high)}<extra></extra>",
+        text=[f"{figure_text(row.label, _LABEL)}: {interval(row.value, row.low, row.high)}" for _, row in of],
+        hovertemplate="%{text}<extra></extra>",
     )

@@ -15,7 +15,7 @@ from core.records import Json, RunRecord, ScoreRecord
 from core.types import Ids, Labels, Split
 from db import tables as t
 from db.repositories.base import Repository
-from db.sql import SPLITS, bulk_insert, from_bytes, id_chunks, now, to_bytes, within
+from db.sql import SPLITS, bulk_insert, from_bytes, id_chunks, now, number_table, to_bytes, within
 
 Margins = npt.NDArray[np.float32]
 Values = npt.NDArray[np.float64]
@@ -150,7 +150,7 @@ class Runs(Repository):
             query = sa.select(c.run_id, c.article_id, c.value, c.n).where(
                 within(self.connection, c.run_id, chunk), c.metric == metric, c.article_id.is_not(None)
             )
-            rows = np.array(self.connection.execute(query).all(), dtype=np.float64).reshape(-1, 4)
+            rows = number_table(self.connection.execute(query), 4)
             rows = rows[np.lexsort((rows[:, 1], rows[:, 0]))]
             for part in np.split(rows, np.flatnonzero(np.diff(rows[:, 0])) + 1):
                 if len(part):

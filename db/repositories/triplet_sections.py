@@ -17,7 +17,7 @@ from sqlalchemy.engine import Connection
 from core.records import TripletRows, TripletSections
 from core.types import Ids
 from db import tables as t
-from db.sql import id_chunks, id_columns, within
+from db.sql import id_chunks, id_columns, plain_rows, within
 
 _Codes = npt.NDArray[np.int32]
 _Table = tuple[Ids, _Codes]
@@ -55,14 +55,14 @@ def titles_at(connection: Connection, places: Ids, codes: dict[str, int]) -> _Ta
     c = t.section.c
     query = sa.select(c.article_id * PLACES + c.position, c.title)
     chunks = (query.where(within(connection, c.article_id, chunk)) for chunk in id_chunks(places // PLACES))
-    return _table((row for chunk in chunks for row in connection.execute(chunk)), codes)
+    return _table((row for chunk in chunks for row in plain_rows(connection.execute(chunk))), codes)
 
 
 def _titles_of(connection: Connection, section_ids: Ids, codes: dict[str, int]) -> _Table:
     c = t.section.c
     query = sa.select(c.id, c.title)
     chunks = (query.where(within(connection, c.id, chunk)) for chunk in id_chunks(section_ids))
-    return _table((row for chunk in chunks for row in connection.execute(chunk)), codes)
+    return _table((row for chunk in chunks for row in plain_rows(connection.execute(chunk))), codes)
 
 
 def _table(rows: Iterable[Any], codes: dict[str, int]) -> _Table:

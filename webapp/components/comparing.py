@@ -181,13 +181,12 @@ def _table(scope: Scope) -> None:
 
 def _frame(scope: Scope) -> tuple[pd.DataFrame, Styler]:
     found = scope.comparison
-    letters = [found.letters(i) for i in range(len(found.methods))]
     titles = {m: METRICS.get(m).title for m in scope.metrics}
     shown = (found.metric.id,) if scope.beside else scope.metrics
     several = any(len(method.runs) > 1 for method in found.methods)
     frame = pd.DataFrame(
         {
-            "Place": [place_text(found.place(i)) for i in range(len(found.methods))],
+            "Place": [place_text(place) for place in found.places()],
             "Model": ["–" if m.floor else m.model for m in found.methods],
             "Clusterer": [m.clusterer for m in found.methods],
             **({"Seeds": [len(m.runs) for m in found.methods]} if several else {}),
@@ -196,7 +195,7 @@ def _frame(scope: Scope) -> tuple[pd.DataFrame, Styler]:
                 _beside(found.metric, name): [with_half_width(rows.get(m.name)) for m in found.methods]
                 for name, rows in scope.beside.items()
             },
-            "Group": letters,
+            "Group": found.letters(),
             "Time": [duration(m.seconds) for m in found.methods],
         }
     )
