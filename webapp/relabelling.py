@@ -13,6 +13,7 @@ from threading import Lock
 from uuid import uuid4
 
 import numpy as np
+import numpy.typing as npt
 import streamlit as st
 
 from core.errors import ThemescopeError
@@ -27,6 +28,7 @@ from core.types import Ids, Matrix
 from jobs.labelling.desk import Conflict, Desk
 from webapp import label_queries, queries
 from webapp.components.text import count
+from webapp.mapping import Units
 from webapp.people import current_person
 
 NOTHING: Ids = np.empty(0, dtype=np.int64)
@@ -43,6 +45,18 @@ class Unsaved:
     make: Make
     told: str
     why: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Plane:
+    """Points that a person sees and can draw around; row i of every array is one sentence."""
+
+    ids: Ids
+    units: Units
+    categories: npt.NDArray[np.int64]
+    """-1 is "other"."""
+    kinds: int
+    """How many categories there are; the browser gives "other" this number."""
 
 
 @dataclass
@@ -77,6 +91,8 @@ class Bench:
     """The sentence whose likes are looked at."""
     line: tuple[str, Ids] | None = None
     """A queue that is in view, by name, and its sentences in their order."""
+    planes: dict[str, Plane] = field(default_factory=dict)
+    """The last maps that were drawn, by digest: a shape may come when the page has been drawn anew."""
     session: str = field(default_factory=lambda: uuid4().hex)
     _suggested: tuple[object, Suggestions] | None = None
 

@@ -28,10 +28,13 @@ class View {
     }
   }
 
-  show({ data, setTriggerValue, setStateValue }) {
+  show(component) {
+    const { data, setTriggerValue, setStateValue } = component;
     const before = this.data;
+    this.component = component;
     this.data = data;
-    this.tell = setTriggerValue;
+    this.tell = data.outbox ? (name, value) => this.post(name, value, setTriggerValue) : setTriggerValue;
+    if (data.outbox) this.withoutKeys();
     this.keep = setStateValue;
     this.stage.setAttribute("aria-label", data.label);
     this.stage.setAttribute("role", "group");
@@ -64,12 +67,18 @@ class View {
     this.seen = seen;
   }
 
+  // On a page whose keys go through an outbox, what is chosen here goes the same way and stays in its order.
+  post(name, value, tell) {
+    if (name === "hover") tell(name, value);
+    else window.themescopeOutbox?.push({ kind: name, ...value });
+  }
+
   later() {
     const shared = (window.themescopeMaps ??= { scenes: new Map(), waiting: new Set() });
     const tell = () => {
       if (!shared.scenes.has(this.data.digest)) return;
       shared.waiting.delete(tell);
-      this.show({ data: this.data, setTriggerValue: this.tell, setStateValue: this.keep });
+      this.show(this.component);
     };
     this.wait.hidden = false;
     shared.waiting.add(tell);

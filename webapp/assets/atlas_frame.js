@@ -59,6 +59,14 @@ const FRAME = {
     return button;
   },
 
+  // Where letters and digits mean other things, the tools do not name theirs.
+  withoutKeys() {
+    for (const button of this.tools.querySelectorAll("button")) {
+      button.title = button.title.replace(/ \([^)]\)/, "");
+      button.setAttribute("aria-label", button.title);
+    }
+  },
+
   use(mode) {
     this.mode = mode;
     for (const button of this.tools.querySelectorAll("[data-mode]")) {

@@ -91,7 +91,8 @@ const HANDS = {
       this.camera.x += steps[event.key][0] * step;
       this.camera.y += steps[event.key][1] * step;
       this.moved();
-    } else if (tool && !this.data.fixed) this.use(tool[0]);
+    } else if (this.data.outbox && /^[\p{L}\p{N}]$/u.test(event.key)) return;
+    else if (tool && !this.data.fixed) this.use(tool[0]);
     else if (action) this.act(action[0]);
     else if (event.key === "Escape" && !this.data.fixed) this.tell("clear", { digest: this.data.digest });
     else return;

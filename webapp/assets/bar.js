@@ -4,11 +4,13 @@ class Bar {
     this.root = root;
     this.status = make("p", "status");
     this.status.setAttribute("role", "status");
+    this.notice = make("p", "notice");
+    this.notice.setAttribute("role", "alert");
     this.body = make("div", "body");
     this.editor = make("div", "editor");
     this.map = make("dialog", "map");
     this.map.addEventListener("click", () => this.map.close());
-    root.append(this.status, this.body, this.map);
+    root.append(this.status, this.notice, this.body, this.map);
     this.press = (event) => this.pressed(event);
     this.watch = () => this.said();
     document.addEventListener("keydown", this.press);
@@ -45,6 +47,8 @@ class Bar {
     if (this.editor.hasChildNodes()) heading.after(this.editor);
     if (focus) this.body.querySelector(`[data-deed="${CSS.escape(focus)}"]`)?.focus({ preventScroll: true });
     this.map.replaceChildren(...this.keys());
+    this.notice.textContent = data.notice;
+    this.notice.hidden = !data.notice;
   }
 
   clusters() {

@@ -21,7 +21,13 @@ class Outbox {
     }
     this.number = Math.max(this.number, number);
     this.deeds = this.deeds.filter((deed) => deed.number > number);
+    if (!this.deeds.length) this.rest();
     this.changed();
+  }
+
+  rest() {
+    window.clearTimeout(this.patience);
+    this.late = false;
   }
 
   push(deed) {
@@ -34,9 +40,9 @@ class Outbox {
 
   // Sent again with another try where no answer comes: the connection may have been away.
   send(again = 0) {
+    this.rest();
     this.deliver?.({ session: this.session, deeds: this.deeds, again });
-    window.clearTimeout(this.patience);
-    if (this.deeds.length) this.patience = window.setTimeout(() => this.send(again + 1), PATIENCE_MS);
+    this.patience = window.setTimeout(() => this.send(again + 1), PATIENCE_MS);
     this.late = again > 0;
     this.changed();
   }

@@ -49,6 +49,8 @@ class Canvas:
     """Canvases of one page with the same link move together."""
     side: int = 0
     """1 for the second of two maps."""
+    outbox: bool = False
+    """What is chosen goes through the outbox of the page, in order with its keys; letters and digits are the page's."""
 
     @property
     def digest(self) -> str:
@@ -127,6 +129,7 @@ def view_data(canvas: Canvas, choice: Choice) -> dict[str, Any]:
         "shape": choice.shape.astype(int).tolist() if choice.side == canvas.side else [],
         "camera": choice.camera,
         "link": canvas.link,
+        "outbox": canvas.outbox,
         "tip": _tip(scene, choice.tip),
     }
 

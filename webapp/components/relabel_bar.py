@@ -51,6 +51,7 @@ def show(bench: Bench) -> None:
             key=key,
             on_deeds_change=lambda: hear(bench, (st.session_state.get(key) or {}).get("deeds")),
         )
+    bench.notice = ""
     _people(bench)
 
 
@@ -67,6 +68,7 @@ def bar_data(bench: Bench) -> dict[str, Any]:
         "session": bench.session,
         "heard": bench.heard,
         "status": {"words": status_words(bench), "state": "saved" if bench.unsaved is None else "failed"},
+        "notice": bench.notice,
         "words": WORDS,
         "heading": heading,
         "clusters": [

@@ -9,18 +9,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeGuard
 
 import numpy as np
 
 from core.labelling import operations as op
 from core.labelling.partition import UNASSIGNED, Cluster
 from core.types import Ids
+from webapp import mapping
 from webapp.relabelling import Bench
 
 NINE = 9
 SELECT_FIRST = "Select sentences first: click them, draw around them on the map, or press J."
-COLUMNS, DRAGGED = "in the columns", "dragged"
+COLUMNS, DRAGGED, LASSO, POINTED = "in the columns", "dragged", "by lasso on the map", "on the map"
 Act = Callable[[Bench, Mapping[str, Any]], None]
 
 
@@ -52,7 +53,7 @@ DEEDS = (
     Deed("accept", "A", "Accept", "put the selection where the model suggests", "selection", seeing=True),
     Deed("twins", "D", "Identical too", "label identical sentences together, or no longer", "selection"),
     Deed("none", "L", "Select none", "select nothing", "selection"),
-    Deed("name", "F", "Name, colour", "name and colour of the cluster of the selection", "clusters"),
+    Deed("name", "F", "Rename", "name and colour of the cluster of the selection", "clusters"),
     Deed("merge", "M", "Merge", "merge clusters", "clusters"),
     Deed("split", "S", "Split", "split a cluster, with a preview", "clusters"),
     Deed("delete", "E", "Delete", "delete a cluster", "clusters"),
@@ -78,7 +79,7 @@ def hear(bench: Bench, told: Any) -> None:
                     act(bench, deed)
 
 
-def _number(value: Any) -> bool:
+def _number(value: Any) -> TypeGuard[int]:
     return isinstance(value, int) and not isinstance(value, bool)
 
 
@@ -138,7 +139,7 @@ def _of_clusters(dialog: str, least: int) -> Act:
 def _assign(bench: Bench, deed: Mapping[str, Any]) -> None:
     number = deed.get("cluster")
     if _number(number):
-        _selected(lambda b: b.act(lambda p: op.assign(p, b.chosen, int(number))))(bench, deed)  # type: ignore[arg-type]
+        _selected(lambda b: b.act(lambda p: op.assign(p, b.chosen, number)))(bench, deed)
 
 
 def _create(bench: Bench, deed: Mapping[str, Any]) -> None:
@@ -152,6 +153,25 @@ def _pick(bench: Bench, deed: Mapping[str, Any]) -> None:
     bench.select(np.union1d(kept, ids_of(deed.get("on"))), COLUMNS)
 
 
+def _area(bench: Bench, deed: Mapping[str, Any]) -> None:
+    """Select what lies inside a shape that was drawn on the map."""
+    plane, shape = bench.planes.get(str(deed.get("digest"))), mapping.shape_of(deed.get("corners"))
+    if plane is None or not len(shape):
+        return
+    hidden = [-1 if kind == plane.kinds else int(kind) for kind in ids_of(deed.get("hidden"))]
+    bench.select(plane.ids[mapping.inside_rows(plane.units, plane.categories, shape, hidden)], LASSO)
+
+
+def _point(bench: Bench, deed: Mapping[str, Any]) -> None:
+    """Select the point that was clicked, or no longer."""
+    plane, row = bench.planes.get(str(deed.get("digest"))), deed.get("row")
+    if plane is None or not _number(row) or not 0 <= row < len(plane.ids):
+        return
+    one = plane.ids[[row]]
+    on = not np.isin(one, bench.selected).all()
+    bench.select(np.union1d(bench.selected, one) if on else np.setdiff1d(bench.selected, one), POINTED)
+
+
 def _move(bench: Bench, deed: Mapping[str, Any]) -> None:
     number = deed.get("cluster")
     if not _number(number):
@@ -160,19 +180,19 @@ def _move(bench: Bench, deed: Mapping[str, Any]) -> None:
     if number == UNASSIGNED:
         bench.act(lambda p: op.unassign(p, bench.chosen))
     else:
-        bench.act(lambda p: op.assign(p, bench.chosen, int(number)))  # type: ignore[arg-type]
+        bench.act(lambda p: op.assign(p, bench.chosen, number))
 
 
 def _rename(bench: Bench, deed: Mapping[str, Any]) -> None:
     number, name = deed.get("cluster"), deed.get("name")
     if _number(number) and isinstance(name, str):
-        bench.act(lambda p: op.rename(p, int(number), name), keep=True)  # type: ignore[arg-type]
+        bench.act(lambda p: op.rename(p, number, name), keep=True)
 
 
 def _recolour(bench: Bench, deed: Mapping[str, Any]) -> None:
     number, colour = deed.get("cluster"), deed.get("colour")
     if _number(number) and _number(colour):
-        bench.act(lambda p: op.recolour(p, int(number), int(colour)), keep=True)  # type: ignore[arg-type]
+        bench.act(lambda p: op.recolour(p, number, colour), keep=True)
 
 
 def _turn(bench: Bench, deed: Mapping[str, Any]) -> None:
@@ -210,6 +230,9 @@ ACTS: dict[str, Act] = {
     "alike": _selected(lambda bench: bench.look_alike(int(bench.selected[0]))),
     "turn": _turn,
     "pick": _pick,
+    "area": _area,
+    "point": _point,
+    "clear": lambda bench, _: bench.clear(),
     "move": _move,
     "rename": _rename,
     "recolour": _recolour,

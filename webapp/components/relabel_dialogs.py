@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Literal
+
 import numpy as np
 import streamlit as st
 
@@ -34,8 +37,7 @@ def _cluster(bench: Bench, label: str, key: str) -> Cluster:
     return bench.partition.clusters[number]
 
 
-@st.dialog("Note")
-def note(bench: Bench) -> None:
+def _note(bench: Bench) -> None:
     """Write one on the selection."""
     rows = bench.partition.rows(bench.selected)
     old = {bench.partition.notes.get(int(i), "") for i in bench.partition.ids[rows]}
@@ -47,11 +49,10 @@ def note(bench: Bench) -> None:
     )
     if st.button("Save the note", type="primary", icon=":material/save:"):
         bench.act(lambda p: op.note(p, bench.chosen, text or ""), keep=True)
-        st.rerun()
+        _done(bench)
 
 
-@st.dialog("Merge clusters")
-def merge(bench: Bench) -> None:
+def _merge(bench: Bench) -> None:
     """Choose which, and into which; nothing else is touched."""
     numbers, sizes = sorted(bench.partition.clusters), bench.partition.sizes()
 
@@ -68,22 +69,20 @@ def merge(bench: Bench) -> None:
     why = st.text_input("Why (optional)", max_chars=500, key="merge-why")
     if st.button("Merge", type="primary", icon=":material/merge:"):
         bench.act(lambda p: op.merge(p, chosen, into), why or "")
-        st.rerun()
+        _done(bench)
 
 
-@st.dialog("Delete a cluster")
-def delete(bench: Bench) -> None:
+def _delete(bench: Bench) -> None:
     """Ask first; its sentences become unassigned, and undo brings all of it back."""
     cluster = _cluster(bench, "Cluster", "delete-which")
     size = bench.partition.sizes()[cluster.number]
     st.markdown(f"{count(size, 'sentence')} will be unassigned. Undo (`U`) brings everything back.")
     if st.button("Delete", type="primary", icon=":material/delete:"):
         bench.act(lambda p: op.delete(p, cluster.number))
-        st.rerun()
+        _done(bench)
 
 
-@st.dialog("Cluster again around what people placed")
-def recluster(bench: Bench) -> None:
+def _recluster(bench: Bench) -> None:
     """Everything that somebody placed stays; the rest is put where the model says, and seen before it is done."""
     x = bench.vectors
     if x is None:
@@ -109,11 +108,10 @@ def recluster(bench: Bench) -> None:
         st.text(f"{old} → {new}:  {shorten(bench.desk.texts[i], _LETTERS)}")
     if st.button("Move them", type="primary", icon=":material/auto_fix_high:", disabled=not len(moved)):
         bench.act(lambda p: operation)
-        st.rerun()
+        _done(bench)
 
 
-@st.dialog("Split a cluster", width="large")
-def split(bench: Bench) -> None:
+def _split(bench: Bench) -> None:
     """Cluster again inside it: see the parts, name them, and only then do it."""
     cluster = _cluster(bench, "Cluster", "split-which")
     ids = bench.partition.members(cluster.number)
@@ -130,7 +128,8 @@ def split(bench: Bench) -> None:
         return
     k = int(st.slider("Parts", 2, min(8, len(ids)), 2, key="split-k")) if len(ids) > 2 else 2
     try:
-        parts = propose(ids, [bench.desk.texts[int(i)] for i in ids], x[bench.partition.rows(ids)], k)
+        with st.spinner("Dividing the cluster …"):
+            parts = propose(ids, [bench.desk.texts[int(i)] for i in ids], x[bench.partition.rows(ids)], k)
     except ThemescopeError as error:
         st.error(plain(error))
         return
@@ -138,7 +137,7 @@ def split(bench: Bench) -> None:
     if st.button(f"Split into {k}", type="primary", icon=":material/call_split:"):
         given = [(name, part.ids) for name, part in zip(names, parts, strict=True)]
         bench.act(lambda p: op.split(p, cluster.number, given, bench.desk.next_number))
-        st.rerun()
+        _done(bench)
 
 
 def _preview(bench: Bench, cluster: Cluster, parts: list[Part]) -> list[str]:
@@ -159,11 +158,22 @@ def _preview(bench: Bench, cluster: Cluster, parts: list[Part]) -> list[str]:
     return names
 
 
-_DIALOGS = {"note": note, "merge": merge, "split": split, "delete": delete, "recluster": recluster}
+_DIALOGS: dict[str, tuple[str, Literal["small", "large"], Callable[[Bench], None]]] = {
+    "note": ("Note", "small", _note),
+    "merge": ("Merge clusters", "small", _merge),
+    "split": ("Split a cluster", "large", _split),
+    "delete": ("Delete a cluster", "small", _delete),
+    "recluster": ("Cluster again around what people placed", "small", _recluster),
+}
 
 
 def open_asked(bench: Bench) -> None:
-    """Open the dialog that was asked for by a key or a button."""
-    asked, bench.asked = bench.asked, ""
-    if asked:
-        _DIALOGS[asked](bench)
+    """Open the dialog that was asked for by a key or a button; it stays open when the page is drawn anew behind it."""
+    if bench.asked:
+        title, width, body = _DIALOGS[bench.asked]
+        st.dialog(title, width=width, on_dismiss=lambda: bench.ask(""))(body)(bench)
+
+
+def _done(bench: Bench) -> None:
+    bench.ask("")
+    st.rerun()

@@ -21,6 +21,7 @@ _ROWS = 1_000
 _ANY = "anything"
 _EVERYBODY = "everybody"
 _EXAMPLES = 8
+_WIDTHS = {"When": 105, "Who": 80, "What": 395, "Sentences": 85, "Chosen": 145, "Why": 125}
 
 
 def show(bench: Bench) -> None:
@@ -43,7 +44,7 @@ def show(bench: Bench) -> None:
         key=key,
         on_select="rerun",
         selection_mode="single-row",
-        column_config={"What": st.column_config.TextColumn(width=420), "When": st.column_config.TextColumn(width=110)},
+        column_config={name: st.column_config.Column(width=width) for name, width in _WIDTHS.items()},
         placeholder="",
     )
     rows = event["selection"]["rows"]

@@ -1,4 +1,7 @@
-"""The sentences in view as points, coloured by cluster; a lasso selects them."""
+"""The sentences in view as points, coloured by cluster, in the drawing of the page Map; a shape around them selects.
+
+A shape comes through the outbox of the bar, so that a key that is pressed right after it finds the selection made.
+"""
 
 from __future__ import annotations
 
@@ -7,20 +10,24 @@ from typing import Any
 import numpy as np
 import streamlit as st
 
-from core.config import digest_of
 from core.labelling.partition import UNASSIGNED
 from core.types import Ids, Points
-from webapp import label_queries, mapping, queries
+from webapp import label_queries, queries
+from webapp.colourings import Colouring
+from webapp.components import atlas_large
+from webapp.components.atlas_large import Canvas
 from webapp.components.choose import nothing
-from webapp.components.text import count, plain, shorten
-from webapp.figures import MapView, map_figure
-from webapp.palette import SYMBOLS, tones
-from webapp.relabelling import Bench
+from webapp.components.text import plain, shorten
+from webapp.map_choice import Choice
+from webapp.map_scene import Scene
+from webapp.mapping import MOST, Grid
+from webapp.palette import tones
+from webapp.relabelling import Bench, Plane
 
-MOST = 20_000
-_HEIGHT = 430
-HOW = "by lasso on the map"
+_HEIGHT = 350
+_SMALL = 1_000
 QUICK = "Quick map (principal components)"
+_GROUNDS = {"light": "#fdfcf9", "dark": "#12171c"}
 
 
 def show(bench: Bench, ids: Ids) -> None:
@@ -36,17 +43,28 @@ def show(bench: Bench, ids: Ids) -> None:
         return
     known, points = placed
     rows = np.flatnonzero(np.isin(known, ids))
-    if len(rows) > MOST:
-        rows = np.sort(np.random.default_rng(0).choice(rows, MOST, replace=False))
-        st.caption(f"A sample of {MOST:,} out of {count(len(ids), 'sentence')}, drawn with seed 0; the table has all.")
-    _draw(bench, known[rows], points[rows])
+    canvas = canvas_of(bench, known[rows], points[rows])
+    kinds = len(canvas.colouring.names)
+    bench.planes[canvas.digest] = Plane(canvas.scene.ids, canvas.units, canvas.colouring.categories, kinds)
+    while len(bench.planes) > 4:
+        del bench.planes[next(iter(bench.planes))]
+    atlas_large.points(canvas)
+    _view(bench, canvas)
+
+
+@st.fragment
+def _view(bench: Bench, canvas: Canvas) -> None:
+    """Pointing at something redraws only this."""
+    choice: Choice = st.session_state.setdefault(f"label-choice-{bench.record.id}-{bench.session}", Choice())
+    choice.ids = bench.selected
+    atlas_large.view(canvas, choice)
 
 
 def _places(bench: Bench) -> tuple[Ids, Points] | None:
     """Where the sentences stand: on a map of the corpus that shows them all, else on a quick one."""
     record = bench.record
     maps = {plain(m.name): m for m in label_queries.maps_with(record.corpus_id, bench.partition.ids)}
-    model = next((m for m in queries.models() if m.id == bench.model), None)
+    model = bench.model_record
     options = [*maps, *([QUICK] if model else [])]
     if not options:
         return None
@@ -59,55 +77,53 @@ def _places(bench: Bench) -> tuple[Ids, Points] | None:
     return bench.partition.ids, points
 
 
-def _draw(bench: Bench, ids: Ids, points: Points) -> None:
-    p, shade = bench.partition, st.context.theme.type
-    numbers = sorted(p.clusters)
-    place = {number: row for row, number in enumerate(numbers)}
-    categories = np.array([place.get(int(n), -1) for n in p.numbers[p.rows(ids)]], dtype=np.int64)
-    key = "label-map-" + digest_of([bench.record.id, bench.generation, bench.desk.shown.step, shade, len(ids)])
-    texts = bench.texts
-    figure = map_figure(
-        MapView(
-            ids=ids,
-            points=points,
-            categories=categories,
-            names=[shorten(p.clusters[n].name, 28) for n in numbers],
-            hover=[_hover(bench, texts.row[int(i)], int(c)) for i, c in zip(ids, categories, strict=True)],
-            paint=lambda c: _paint(bench, numbers[c] if c >= 0 else UNASSIGNED),
-            other="unassigned",
-            size=8.0 if len(ids) < 1_000 else 5.0,
-            selected=bench.selected if len(bench.selected) else None,
-        ),
-        tones(shade),
-    )
-    figure.update_layout(height=_HEIGHT)
-    st.plotly_chart(
-        figure,
-        key=key,
-        on_select=lambda: _drawn_around(bench, key),
-        selection_mode=("points", "box", "lasso"),
-        config={"displaylogo": False, "scrollZoom": True, "modeBarButtonsToRemove": ["toImage"]},
+def canvas_of(bench: Bench, ids: Ids, points: Points) -> Canvas:
+    """(n,) sentences at (n, 2) places in the colours of their clusters; the smallest of very many share one."""
+    theme = st.context.theme.type or "light"
+    colouring = _colouring(bench, ids)
+    scene = _scene(bench, ids, points, colouring)
+    return Canvas(
+        scene=scene,
+        colouring=colouring,
+        units=scene.units,
+        found=np.empty(0, dtype=np.intp),
+        tones=tones(theme),
+        paper=_GROUNDS.get(theme, _GROUNDS["light"]),
+        size=8.0 if len(ids) <= _SMALL else 4.0 if len(ids) <= 50_000 else 2.5,
+        opacity=0.85,
+        height=_HEIGHT,
+        name=f"labels-{bench.record.id}",
+        frame=atlas_large.frame_of(scene.units),
+        outbox=True,
     )
 
 
-def _paint(bench: Bench, number: int) -> tuple[str, int]:
-    """Colour and symbol of a cluster, the same as in the columns."""
-    shades = tones(st.context.theme.type)
-    cluster = bench.partition.clusters.get(number)
-    if cluster is None:
-        return shades.other, 0
-    return shades.colour(cluster.colour), SYMBOLS.index(shades.symbol(cluster.colour))
+def _colouring(bench: Bench, ids: Ids) -> Colouring:
+    """Colours and symbols as in the columns."""
+    p, sizes = bench.partition, bench.partition.sizes()
+    kept = sorted(sorted(p.clusters, key=lambda n: -sizes[n])[:MOST])
+    place = {number: category for category, number in enumerate(kept)}
+    numbers = p.numbers[p.rows(ids)]
+    categories = np.array([place.get(int(n), -1) for n in numbers], dtype=np.int64)
+    other = "unassigned" if len(kept) == len(p.clusters) else "smaller clusters and unassigned"
+    return Colouring(categories, [p.clusters[n].name for n in kept], other, [p.clusters[n].colour for n in kept])
 
 
-def _hover(bench: Bench, row: int, category: int) -> str:
-    texts = bench.texts
-    numbers = sorted(bench.partition.clusters)
-    name = bench.partition.clusters[numbers[category]].name if category >= 0 else "unassigned"
-    section = "" if bench.record.blind else texts.sections[row]
-    return mapping.hover_text(name, section or texts.articles[row], texts.sentences[row].text, 240)
-
-
-def _drawn_around(bench: Bench, key: str) -> None:
-    event: Any = st.session_state.get(key)
-    # Set directly: the chart shows it already, and another generation would be another chart.
-    bench.selected, bench.how = mapping.selected_ids(event), HOW
+def _scene(bench: Bench, ids: Ids, points: Points, colouring: Colouring) -> Scene:
+    """What is told of a point is its article and its cluster: the section would say too much in blind work."""
+    texts, p, grid = bench.texts, bench.partition, Grid.around(points)
+    sentences = [texts.sentences[texts.row[int(i)]] for i in ids]
+    titles = [c.name for c in p.clusters.values()] + ["unassigned"]
+    spot: dict[int, int] = {number: row for row, number in enumerate(p.clusters)} | {UNASSIGNED: len(titles) - 1}
+    owners: Any = [s.article_id for s in sentences]
+    return Scene(
+        ids,
+        points,
+        grid.units(points),
+        np.array(owners, dtype=np.int64),
+        np.array([s.position for s in sentences], dtype=np.int64),
+        np.array([spot[int(n)] for n in p.numbers[p.rows(ids)]], dtype=np.int32),
+        [shorten(title, 60) for title in titles],
+        queries.articles_by_id(np.unique(owners)),
+        grid,
+    )

@@ -17,9 +17,6 @@ def show(bench: Bench) -> None:
         with st.container(border=True):
             st.error(f"**Not saved.** {plain(bench.unsaved.told)}", icon=":material/error:")
             st.button("Try again", icon=":material/refresh:", on_click=bench.again)
-    if bench.notice:
-        st.info(plain(bench.notice), icon=":material/info:")
-        bench.notice = ""
 
 
 def _conflict(bench: Bench) -> None:

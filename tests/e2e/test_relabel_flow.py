@@ -1,0 +1,254 @@
+"""Two people correct the clusters of one article in a real browser; nothing is lost, and everything comes back."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from urllib.parse import quote
+
+import numpy as np
+import pytest
+from playwright.sync_api import Browser, Page, expect
+
+from core.labelling.partition import Partition
+from core.labelling.records import NewLabelling, Sharing
+from core.records import BenchmarkItem, VectorBlock
+from core.types import Article, Ids, Paragraph, Section
+from jobs.labelling import starts
+from tests.e2e.conftest import PAYLOAD, App, Watched, at_rest, watch
+from tests.e2e.test_flows import open_page
+
+NAME = "Towns, put right"
+THEMES = ("kings and wars", "rain and snow", "banks and trade")
+SIZE = 8
+ANGLES = (*(0.0,) * SIZE, *(2.1,) * (SIZE - 3), *(3.1,) * 3, *(4.2,) * SIZE)
+"""Where the sentences stand around the middle of the map: the last three of the second section keep to themselves."""
+PLACES = (
+    "() => { const [view] = window.themescopeViews; return [...view.scene.kinds].map((_, row) => view.pixel(row)); }"
+)
+BUSY_MS = 2_600
+"""Longer than the page's timers wait: each of them then sends what is pending along with its own message."""
+
+
+@pytest.fixture(scope="module")
+def sentences(app: App) -> Ids:
+    """One article by a hostile title, with vectors and a clustering that put three sentences into the wrong cluster."""
+    sections = tuple(
+        Section(title, 2, (Paragraph("", tuple(f"{title} {words} number {i}." for i in range(SIZE))),), (title,))
+        for title, words in zip((PAYLOAD, "Climate", "Economy"), THEMES, strict=True)
+    )
+    truth = np.repeat(np.arange(3, dtype=np.int32), SIZE)
+    found = truth.copy()
+    found[2 * SIZE - 3 : 2 * SIZE] = 2
+    random = np.random.default_rng(0)
+    places = np.column_stack([np.cos(ANGLES), np.sin(ANGLES)]) + random.normal(scale=0.04, size=(3 * SIZE, 2))
+    with app.store.writing() as w:
+        corpus = w.corpora.create("Towns", "en")
+        w.corpora.add_articles(corpus.id, [Article(PAYLOAD, sections)])
+        w.corpora.finish(corpus.id, {})
+        (article,) = w.corpora.articles(corpus.id)
+        ids = np.array([s.id for s in w.corpora.sentences(article.id)], dtype=np.int64)
+        model = w.models.add(name="points", method="mean-vectors", config={}, seed=0, digest="points", artifact="-")
+        w.embeddings.add(model.id, [VectorBlock(article.id, places.astype(np.float32))])
+        benchmark = w.benchmarks.add(corpus.id, "towns", {}, "towns", {}, [BenchmarkItem(article.id, ids, truth)])
+        w.runs.add(
+            kind="clustering",
+            digest="towns",
+            model_id=model.id,
+            benchmark_id=benchmark.id,
+            clusterer="iclust",
+            seconds=0.1,
+            assignments={article.id: found},
+        )
+    return ids
+
+
+@pytest.fixture
+def second(app: App, browser: Browser) -> Iterator[Page]:
+    """Another person's browser."""
+    context, watched = browser.new_context(viewport={"width": 1280, "height": 900}), Watched()
+    opened = context.new_page()
+    watch(opened, watched, app.url)
+    yield opened
+    context.close()
+    assert watched.foreign == []
+    assert watched.complaints == []
+
+
+def state(app: App) -> Partition:
+    with app.store.reading() as r:
+        return r.labellings.shown(r.labellings.by_name(NAME).id).partition
+
+
+def steps(app: App) -> list[tuple[str, str, str]]:
+    with app.store.reading() as r:
+        return [(s.person, s.kind.value, s.said) for s in r.label_steps.list(r.labellings.by_name(NAME).id)]
+
+
+def name_is(page: Page, person: str) -> None:
+    box = page.get_by_role("textbox", name="Your name")
+    box.fill(person)
+    box.press("Enter")
+
+
+def enter(page: Page, app: App, person: str) -> None:
+    """Open the labelling in a new session; the tab is turned after the name, so what it shows is that person's."""
+    open_page(page, app, f"/relabel?view=History&labelling={quote(NAME)}", "Relabel")
+    name_is(page, person)
+    page.get_by_role("tab", name="Work").click()
+    expect(page.locator(".board li").first).to_be_visible()
+
+
+def said(page: Page, words: str | re.Pattern[str]) -> None:
+    expect(page.locator(".bar .status")).to_contain_text(words)
+
+
+def pick(page: Page, *texts: str) -> None:
+    for text in texts:
+        page.locator(".board li", has_text=text).first.click()
+
+
+def lasso(page: Page, rows: list[int]) -> None:
+    """Draw a ring around some points."""
+    expect(page.locator(".atlas[data-ready]")).to_have_count(1)
+    box = page.locator(".atlas .stage").bounding_box()
+    assert box is not None
+    points = np.array(page.evaluate(PLACES))
+    middle = points[rows].mean(axis=0)
+    reach = float(np.linalg.norm(points[rows] - middle, axis=1).max()) + 12
+    assert set(np.flatnonzero(np.linalg.norm(points - middle, axis=1) <= reach)) == set(rows)
+    ring = [middle + reach * np.array([np.cos(a), np.sin(a)]) for a in np.linspace(0, 2 * np.pi, 24)]
+    page.mouse.move(box["x"] + ring[0][0], box["y"] + ring[0][1])
+    page.mouse.down()
+    for x, y in ring[1:]:
+        page.mouse.move(box["x"] + x, box["y"] + y)
+    page.mouse.up()
+
+
+def begin(page: Page, app: App) -> None:
+    """From the article's Iclust run, for everybody."""
+    open_page(page, app, "/relabel?view=Begin", "Relabel")
+    name_is(page, "Ada")
+    page.get_by_role("textbox", name="Name", exact=True).fill(NAME)
+    page.get_by_role("radio", name="Everybody here").click()
+    page.get_by_role("button", name="Begin", exact=True).click()
+    expect(page.locator(".board section")).to_have_count(3)
+
+
+def test_two_people_correct_one_article(page: Page, second: Page, app: App, sentences: Ids, tmp_path: Path) -> None:
+    begin(page, app)
+    start = state(app)
+    misplaced = list(range(2 * SIZE - 3, 2 * SIZE))
+    rain, trade = (int(start.numbers[start.rows(sentences[[row]])][0]) for row in (SIZE, 2 * SIZE))
+    assert start.numbers[start.rows(sentences[misplaced])].tolist() == [trade] * 3
+    page.get_by_role("radio", name="Map").click()
+    lasso(page, misplaced)
+    page.keyboard.press(str(rain))  # at once: a key finds what was done before it
+    said(page, "3 sentences →")
+    page.screenshot(path=tmp_path / "map.png")
+    assert state(app).numbers[start.rows(sentences[misplaced])].tolist() == [rain] * 3
+    page.get_by_role("radio", name="Columns").click()
+    pick(page, "rain and snow number 7")
+    page.keyboard.press("s")
+    split = page.get_by_role("button", name="Split into 2")
+    expect(split).to_be_visible()
+    split.click()
+    said(page, "into 2 clusters")
+    expect(page.locator(".board section")).to_have_count(4)
+    pick(page, "kings and wars number 0", "banks and trade number 0")
+    page.keyboard.press("m")
+    page.get_by_test_id("stDialog").get_by_role("button", name="Merge").click()
+    expect(page.locator(".board section")).to_have_count(3)
+    page.locator(".board header button.name").first.click()
+    page.locator(".board input.name").fill("Weather :smile:")
+    page.locator(".board input.name").press("Enter")
+    said(page, "is now Weather")
+    busy(page)
+    done = state(app)
+    assert len(steps(app)) == 5
+    for _ in range(5):
+        page.keyboard.press("u")
+    expect(page.locator(".bar [data-deed=undo]")).to_have_attribute("aria-disabled", "true")
+    assert state(app).to_bytes() == start.to_bytes()
+    enter(page, app, "Ada")  # a reload: a new session
+    for _ in range(5):
+        page.keyboard.press("y")
+    expect(page.locator(".bar [data-deed=redo]")).to_have_attribute("aria-disabled", "true")
+    said(page, "redo: 1 sentence marked uncertain")
+    assert state(app).to_bytes() == done.to_bytes()
+    assert [kind for _, kind, _ in steps(app)] == ["do"] * 5 + ["undo"] * 5 + ["redo"] * 5
+    page.screenshot(path=tmp_path / "columns.png")
+    conflict(page, second, app)
+    page.screenshot(path=tmp_path / "conflict.png")
+    out_and_in(page, app, tmp_path)
+    assert page.evaluate("window.pwned") is None
+    assert page.locator("main img[src=x]").count() == 0
+
+
+def busy(page: Page) -> None:
+    """A key that is pressed while the browser is busy counts once, although its timers have fallen due meanwhile."""
+    pick(page, "rain and snow number 0")
+    expect(page.locator(".bar .heading")).to_have_text("1 sentence → put into")
+    wait = f"const start = performance.now(); while (performance.now() - start < {BUSY_MS});"
+    page.evaluate(f"() => {{ setTimeout(() => {{ {wait} }}, 20); }}")
+    page.keyboard.press("x")
+    said(page, "1 sentence marked uncertain")
+
+
+def conflict(page: Page, second: Page, app: App) -> None:
+    """Both choose one sentence; the second to write is shown both versions."""
+    sentence = "banks and trade number 7"
+    pick(page, sentence)
+    expect(page.locator(".bar .heading")).to_have_text("1 sentence → put into")
+    enter(second, app, "Ben")
+    pick(second, sentence)
+    second.keyboard.press("0")
+    said(second, "→ unassigned")
+    before = state(app)
+    page.locator(".bar .cluster").nth(1).click()
+    expect(page.get_by_text("Somebody was first.")).to_be_visible()
+    expect(page.get_by_text("Ben made it unassigned")).to_be_visible()
+    assert state(app).to_bytes() == before.to_bytes()
+    page.get_by_role("button", name="Use mine").click()
+    said(page, "1 sentence → climate rain")
+    assert state(app).to_bytes() != before.to_bytes()
+    expect(second.get_by_text("Show 1 new change")).to_be_visible()
+
+
+def beside(app: App) -> None:
+    """Ben's own labelling of the same article, by its sections."""
+    with app.store.reading() as r:
+        known = r.labellings.by_name(NAME)
+    new = NewLabelling(known.corpus_id, "Ben's", "Ben", Sharing.OWN, False, known.article_id)
+    starts.begin(app.store, new, starts.from_sections)
+
+
+def out_and_in(page: Page, app: App, folder: Path) -> None:
+    """History, agreement; export, delete, take in: the same labelling with the same steps."""
+    page.get_by_role("tab", name="History").click()
+    expect(page.get_by_text("17 steps shown of 17")).to_be_visible()
+    page.screenshot(path=folder / "history.png")
+    page.get_by_role("tab", name="Files and sharing").click()
+    with page.expect_download() as download:
+        page.get_by_test_id("stDownloadButton").filter(has_text="Whole labelling").get_by_role("button").click()
+    text = Path(download.value.path()).read_text(encoding="utf-8")
+    before, log = state(app), steps(app)
+    beside(app)
+    open_page(page, app, "/agreement", "Agreement")
+    expect(page.get_by_text("Pair by pair")).to_be_visible()
+    expect(page.get_by_text("stand on the diagonal")).to_be_visible()
+    expect(page.get_by_text("the most disputed first")).to_be_visible()
+    at_rest(page)
+    page.screenshot(path=folder / "agreement.png")
+    with app.store.writing() as w:
+        w.labellings.purge(w.labellings.by_name(NAME).id, "Ada")
+    open_page(page, app, "/relabel?view=Begin", "Relabel")
+    page.get_by_text("Take in an exported labelling").click()
+    page.locator("input[type=file]").set_input_files(
+        {"name": "../labelling.jsonl", "mimeType": "application/jsonl", "buffer": text.encode("utf-8")}
+    )
+    page.get_by_role("button", name="Take in").click()
+    expect(page.locator(".board li").first).to_be_visible()
+    assert state(app).to_bytes() == before.to_bytes()
+    assert steps(app) == log
