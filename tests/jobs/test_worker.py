@@ -87,7 +87,7 @@ class TestImport:
         with worker_process():
             wait_for(lambda: stored(sqlite_store, "C"), every=0.005)
             cancel(sqlite_store, job.id)
-            row = wait_ended(sqlite_store, job.id, 5)
+            row = wait_ended(sqlite_store, job.id, 30)
         assert row.status is JobStatus.CANCELLED
         with sqlite_store.reading() as r:
             assert r.corpora.list(include_unready=True) == []
