@@ -245,10 +245,11 @@ def out_and_in(page: Page, app: App, folder: Path) -> None:
         w.labellings.purge(w.labellings.by_name(NAME).id, "Ada")
     open_page(page, app, "/relabel?view=Begin", "Relabel")
     page.get_by_text("Take in an exported labelling").click()
-    page.locator("input[type=file]").set_input_files(
+    part = page.get_by_test_id("stExpander").filter(has_text="Take in an exported labelling")
+    part.locator("input[type=file]").set_input_files(
         {"name": "../labelling.jsonl", "mimeType": "application/jsonl", "buffer": text.encode("utf-8")}
     )
-    page.get_by_role("button", name="Take in").click()
+    part.get_by_role("button", name="Take in", exact=True).click()
     expect(page.locator(".board li").first).to_be_visible()
     assert state(app).to_bytes() == before.to_bytes()
     assert steps(app) == log
