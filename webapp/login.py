@@ -155,10 +155,9 @@ def _organisation() -> None:
 def bar(actor: Actor) -> None:
     """Who is here and what they may do, with the way out; in the sidebar of every page."""
     held: _Held = st.session_state[_HELD]
-    with st.sidebar, st.container(border=True, gap="xxsmall"):
-        st.markdown(f":material/person: **{plain(held.name)}**")
-        st.caption(f"Signed in · {actor.role.value}")
-        st.button("Sign out", icon=":material/logout:", type="tertiary", on_click=sign_out)
+    with st.sidebar, st.container(horizontal=True, vertical_alignment="center", gap="small"):
+        st.markdown(f":material/person: **{plain(held.name)}** :gray[{actor.role.value}]", width="stretch")
+        st.button("", icon=":material/logout:", type="tertiary", key="sign-out", on_click=sign_out, help="Sign out")
     if held.token and st.context.cookies.get(_cookie()) != held.token:
         with st.sidebar:
             _set_cookie(held.token, int(LONGEST.total_seconds()))

@@ -64,9 +64,9 @@ def test_a_wrong_password_and_the_right_one(shared: Store, open_page: Open) -> N
     at = sign_in(at, "ada")
     assert not at.error and not at.exception
     assert "Corpora" in [x.value for x in at.title]
-    assert "Signed in · admin" in words(at)
+    assert "**ada** :gray[admin]" in words(at)
     assert not any(x.label == "Your name" for x in at.text_input)
-    press(at, "Sign out")
+    at.button(key="sign-out").click().run()
     assert [x.label for x in at.text_input] == ["Name", "Password"]
     with shared.reading() as r:
         assert r.people.list()[0].seen is not None
@@ -75,7 +75,7 @@ def test_a_wrong_password_and_the_right_one(shared: Store, open_page: Open) -> N
 def test_who_is_removed_is_out(shared: Store, open_page: Open, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("webapp.login._LOOK_AGAIN_S", 0.0)
     at = sign_in(open_page("corpora"), "lea")
-    assert "Signed in · labeller" in words(at)
+    assert "**lea** :gray[labeller]" in words(at)
     people.remove(shared, "lea")
     assert [x.label for x in at.run().text_input] == ["Name", "Password"]
 

@@ -23,6 +23,7 @@ _KINDS = ("csv", "tsv", "xlsx", "jsonl")
 _NONE = "(none)"
 _WHOLE = "the whole corpus"
 _LISTED = 300
+_SHORT = 8
 
 
 def take_in(opened: Callable[[LabellingRecord], None]) -> None:
@@ -118,7 +119,7 @@ def _told(found: tables.Plan) -> None:
             "Sentence": [t.text for t in troubles],
         }
     )
-    st.dataframe(frame, hide_index=True, height=min(38 * (len(troubles) + 1), 300))
+    st.dataframe(frame, hide_index=True, height="content" if len(troubles) <= _SHORT else 300)
 
 
 def _place(rows: int) -> str:
