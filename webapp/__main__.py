@@ -13,13 +13,14 @@ import threading
 import time
 import urllib.error
 import urllib.request
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TextIO
 
 from honcho.manager import Manager
 from honcho.printer import Message, Printer
 
-from core.errors import ConfigError, ThemescopeError
+from core.errors import ConfigError, MissingExtraError, ThemescopeError
 
 DEFAULT_PORT = 8501
 _TRIES = 50
@@ -80,8 +81,11 @@ def prepare(address: str, demo: bool) -> Path:
 
     store = Store(Settings.from_environment())
     store.migrate()
+    organisation = has_organisation(secrets_files(store.settings.home))
+    if organisation and find_spec("authlib") is None:
+        raise MissingExtraError("A login through an organisation", "authlib", "oidc")
     if store.settings.login == "always" or not is_loopback(address):
-        check_sharing(store, has_organisation(secrets_files(store.settings.home)), address)
+        check_sharing(store, organisation, address)
     if demo:
         seed_demo(store)
     return store.settings.home

@@ -157,7 +157,7 @@ def bar(actor: Actor) -> None:
     held: _Held = st.session_state[_HELD]
     with st.sidebar, st.container(horizontal=True, vertical_alignment="center", gap="small"):
         st.markdown(f":material/person: **{plain(held.name)}** :gray[{actor.role.value}]", width="stretch")
-        st.button("", icon=":material/logout:", type="tertiary", key="sign-out", on_click=sign_out, help="Sign out")
+        st.button("Sign out", type="tertiary", on_click=sign_out)
     if held.token and st.context.cookies.get(_cookie()) != held.token:
         with st.sidebar:
             _set_cookie(held.token, int(LONGEST.total_seconds()))

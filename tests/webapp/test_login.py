@@ -66,7 +66,7 @@ def test_a_wrong_password_and_the_right_one(shared: Store, open_page: Open) -> N
     assert "Corpora" in [x.value for x in at.title]
     assert "**ada** :gray[admin]" in words(at)
     assert not any(x.label == "Your name" for x in at.text_input)
-    at.button(key="sign-out").click().run()
+    press(at, "Sign out")
     assert [x.label for x in at.text_input] == ["Name", "Password"]
     with shared.reading() as r:
         assert r.people.list()[0].seen is not None
