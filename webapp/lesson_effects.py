@@ -22,11 +22,13 @@ def taught_by(record: LabellingRecord, sets: Sequence[TripletSetRecord]) -> list
 
 
 def measuring(corpus_id: int, sets: Sequence[TripletSetRecord]) -> list[TripletSetRecord]:
-    """Sets of sentences of a corpus by which a training can stop, and on whose test triplets it can be measured."""
+    """Sets of sentences by which a training can stop, and on whose test triplets it can be measured.
+
+    Those of the corpus come first; others do as well, since the split of an article depends on its title alone.
+    """
     splits = (Split.VALIDATION, Split.TEST)
-    return [
-        s for s in sets if s.corpus_id == corpus_id and s.kind == "sentences" and all(split_count(s, p) for p in splits)
-    ]
+    able = [s for s in sets if s.kind == "sentences" and all(split_count(s, p) for p in splits)]
+    return sorted(able, key=lambda s: s.corpus_id != corpus_id)
 
 
 def beginnings() -> list[ModelRecord]:

@@ -56,7 +56,7 @@ def _teach(record: LabellingRecord, placed: int, held_out: Sequence[TripletSetRe
         list(measures),
         key=f"measure-{record.id}",
         help="Their validation triplets say when training stops. Nobody's labels are among them.",
-        placeholder="No set of this corpus has test triplets",
+        placeholder="No triplet set has test triplets",
     )
     asked = st.button(
         "Teach" if going_on else "Make triplets",
@@ -113,7 +113,7 @@ def _taught(taught: TripletSetRecord, held_out: Sequence[TripletSetRecord]) -> N
         if not pairs:
             st.caption("No network has gone on with it yet.")
         elif not held_out:
-            nothing("There is nothing to measure it on.", "Sample triplets of this corpus.", "triplets", "Triplets")
+            nothing("There is nothing to measure it on.", "Sample triplets of a corpus.", "triplets", "Triplets")
         for before, after in pairs:
             _changed(before, after, held_out)
 

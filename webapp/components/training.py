@@ -83,10 +83,11 @@ def _validation(chosen: TripletSetRecord, sets: Sequence[TripletSetRecord]) -> d
     """Another set to stop by where the chosen one has nothing for that, as those that labels taught often have."""
     if split_count(chosen, Split.VALIDATION):
         return {}
-    able = [s for s in sets if s.corpus_id == chosen.corpus_id and split_count(s, Split.VALIDATION)]
+    able = [s for s in sets if split_count(s, Split.VALIDATION)]
     if not able:
-        nothing("This method stops by validation triplets, and no set of this corpus has any.", *_BUILD)
+        nothing("This method stops by validation triplets, and no set has any.", *_BUILD)
         return None
+    able.sort(key=lambda s: s.corpus_id != chosen.corpus_id)
     return {"validation": by_name("Validation triplets of", able, "validation-set", lambda s: s.name).name}
 
 
