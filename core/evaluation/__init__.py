@@ -1,6 +1,7 @@
 """Metrics that compare two partitions of the same sentences. Cards only; see ``core.registry``.
 
-Tags: ``chance-corrected`` has mean 0 over random labels; ``paper`` is a column of the paper's table.
+Tags: ``chance-corrected`` has mean 0 over random labels; ``paper`` is a column of the paper's table; ``variant`` is
+another way to compute a metric that stands beside it, shown where it is asked for.
 """
 
 from core.registry import Card, Registry
@@ -8,6 +9,7 @@ from core.registry import Card, Registry
 _VINH = "Vinh, Epps, Bailey 2010, JMLR 11"
 _PAPER = frozenset({"paper"})
 _CORRECTED = frozenset({"chance-corrected"})
+_VARIANT = frozenset({"variant"})
 
 
 def _card(id: str, title: str, summary: str, source: str, name: str, tags: frozenset[str] = frozenset()) -> Card:
@@ -35,7 +37,7 @@ REGISTRY = Registry(
             "Mutual information above chance, divided by the mean entropy above chance: today's library default.",
             _VINH,
             "ArithmeticAdjustedMutualInformation",
-            _CORRECTED,
+            _VARIANT | _CORRECTED,
         ),
         _card("ri", "RI", "Share of sentence pairs on which both partitions agree.", "Rand 1971", "RandIndex", _PAPER),
         _card(

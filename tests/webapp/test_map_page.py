@@ -119,6 +119,15 @@ def test_the_address_keeps_shape_sentence_and_search(filled_store: Store, open_p
     assert "shape" not in at.query_params
 
 
+@pytest.mark.parametrize(("asked", "size"), [("5.5", 5.5), ("99", 14.0), ("nan", 8.0), ("", 8.0)])
+def test_the_address_keeps_the_size_of_points(asked: str, size: float, filled_store: Store, open_page: Open) -> None:
+    at = open_page("map", corpus=CORPUS, size=asked)
+    slider = next(s for s in at.slider if s.label == "Size of points")
+    assert slider.value == size
+    slider.set_value(3.5).run()
+    assert at.query_params["size"] == "3.5"
+
+
 def test_an_address_of_nonsense_shows_the_map(filled_store: Store, open_page: Open) -> None:
     at = open_page(
         "map", shape="1_2_x", sentence="-4", hide="99999", at="nan_1_1", like="9" * 30, beside="gone", colour="?"

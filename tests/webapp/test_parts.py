@@ -138,6 +138,11 @@ def test_intervals_are_drawn_best_first_with_the_floor_apart() -> None:
     assert given.layout.annotations[1].text == ".300"
 
 
+def test_names_that_begin_alike_stay_apart() -> None:
+    names = ["triplets-sen small", "triplets-sen small without bad", "mean"]
+    assert [text.shorten_middle(name, 17) for name in names] == ["triplets…en small", "triplets…hout bad", "mean"]
+
+
 def test_a_curve_has_its_points_and_its_last_value() -> None:
     figure = curve_figure("loss", [MetricPoint("loss", 0.5, 1.0), MetricPoint("loss", 1.0, 0.5)], THEMES["light"])
     assert figure.data[0].x.tolist() == [0.5, 1.0]

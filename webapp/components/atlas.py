@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -28,6 +29,7 @@ CHART_MOST = 1_000
 _HEIGHT, _PAIR_HEIGHT, _TABLE = 410, 330, 215
 _GROUNDS = {"light": "#fdfcf9", "dark": "#12171c"}
 _NONE = "no other map"
+_SIZE, _SIZES = "size", (1.0, 14.0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,10 +123,7 @@ def _search(third: st.delta_generator.DeltaGenerator, fourth: st.delta_generator
 
 def _more(record: MapRecord, maps: Sequence[MapRecord], n: int) -> tuple[MapRecord | None, Look]:
     with st.popover("Look", icon=":material/palette:", width="stretch"):
-        size = st.slider(
-            "Size of points", 1.0, 14.0, 2.5 if n > 50_000 else 4.0 if n > 2_000 else 8.0, 0.5,
-            key=f"size-{n > 50_000}-{n > 2_000}", help="In pixels, before zooming in.",
-        )  # fmt: skip
+        size = _size(2.5 if n > 50_000 else 4.0 if n > 2_000 else 8.0)
         opacity = st.slider(
             "Opacity", 0.1, 1.0, 0.75, 0.05, key="opacity", bind="query-params", help="1 hides what lies below."
         )
@@ -140,6 +139,30 @@ def _more(record: MapRecord, maps: Sequence[MapRecord], n: int) -> tuple[MapReco
             help="Two models on the same sentences: the second map is turned, scaled and moved onto the first.",
         )  # fmt: skip
     return others.get(beside), Look(float(size), float(opacity), int(nearest))
+
+
+def _size(usual: float) -> float:
+    """The size of points: what somebody chose, or a link; on a map with far more or fewer points, what is usual."""
+    key, mine = f"{_SIZE}-{usual:g}", st.session_state
+
+    def keep() -> None:
+        st.query_params[_SIZE] = f"{mine[key]:g}"
+
+    if key not in mine:
+        if any(str(name).startswith(f"{_SIZE}-") for name in mine):
+            st.query_params.pop(_SIZE, None)
+        mine[key] = _asked_size(st.query_params.get(_SIZE, ""), usual)
+    about = "In pixels, before zooming in."
+    return float(st.slider("Size of points", *_SIZES, step=0.5, key=key, on_change=keep, help=about))
+
+
+def _asked_size(text: str, usual: float) -> float:
+    """The size that an address names, on the slider's steps; ``usual`` where it names none."""
+    try:
+        asked = float(text)
+    except ValueError:
+        return usual
+    return min(max(round(2 * asked) / 2, _SIZES[0]), _SIZES[1]) if math.isfinite(asked) else usual
 
 
 # ---------------------------------------------------------------- searching

@@ -30,8 +30,6 @@ PAIR_VIEW = "Two methods"
 BEST = "background-color: rgba(31, 143, 136, 0.25)"
 FLOOR = "color: light-dark(#5b656d, #a3abb2)"
 _LISTED = 35 * 12
-_SHORT = {"ami-arithmetic": "AMI arithm."}
-"""Heads of columns where a title is wider than the numbers."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,7 +180,7 @@ def _table(scope: Scope) -> None:
 def _frame(scope: Scope) -> tuple[pd.DataFrame, Styler]:
     found = scope.comparison
     titles = {m: METRICS.get(m).title for m in scope.metrics}
-    shown = (found.metric.id,) if scope.beside else scope.metrics
+    shown = _shown(scope)
     several = any(len(method.runs) > 1 for method in found.methods)
     frame = pd.DataFrame(
         {
@@ -209,6 +207,12 @@ def _frame(scope: Scope) -> tuple[pd.DataFrame, Styler]:
     return frame, frame.style.apply(lambda _: styles, axis=None)
 
 
+def _shown(scope: Scope) -> list[str]:
+    """Scores that have a column: the chosen one alone beside other benchmarks; else all, variants if chosen."""
+    chosen = scope.comparison.metric.id
+    return [m for m in scope.metrics if m == chosen or not (scope.beside or "variant" in METRICS.get(m).tags)]
+
+
 def _beside(metric: Card, benchmark: str) -> str:
     return f"{metric.title} on {benchmark}"
 
@@ -216,17 +220,16 @@ def _beside(metric: Card, benchmark: str) -> str:
 def _column_config(scope: Scope) -> dict[str, Any]:
     """Widths that let every column stand on a page of 1280 pixels."""
     text = st.column_config.TextColumn
+    shown = _shown(scope)
     numbers = {
-        METRICS.get(m).title: text(
-            _SHORT.get(m), help=METRICS.get(m).summary, alignment="right", width=84 if m in _SHORT else 80
-        )
-        for m in scope.metrics
+        METRICS.get(m).title: text(help=METRICS.get(m).summary, alignment="right", width=84 if len(shown) < 6 else 80)
+        for m in shown
     }
     beside = {_beside(scope.comparison.metric, name): text(alignment="right", width=150) for name in scope.beside}
     return {
         "Place": text(help="The places that the tests leave open; a click on a row shows the difference.", width=52),
-        "Model": text(width=126),
-        "Clusterer": text(width=146),
+        "Model": text(width=150 if len(shown) < 6 else 126),
+        "Clusterer": text(width=176 if len(shown) < 6 else 146),
         "Seeds": st.column_config.NumberColumn(help="Runs that differ in the seed; averaged first.", width=50),
         **numbers,
         **beside,
@@ -250,7 +253,7 @@ def _explained(scope: Scope) -> None:
     st.caption(
         f"Means over {count(n, 'article')}; ± is half the width of the 95 % bootstrap interval over articles, whose "
         f"ends stand in the chart and in the CSV. {tested}  \n"
-        + " ".join(f"**{plain(METRICS.get(m).title)}**: {plain(METRICS.get(m).summary)}" for m in scope.metrics)
+        + " ".join(f"**{plain(METRICS.get(m).title)}**: {plain(METRICS.get(m).summary)}" for m in _shown(scope))
     )
 
 

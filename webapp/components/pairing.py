@@ -154,8 +154,8 @@ def _table(pair: PairOfMethods, articles: Articles, titles: Sequence[str]) -> No
             _open(pair, str(frame["Article"].iloc[cells[0][0]]))
 
     number = st.column_config.NumberColumn
-    numbers = {name: number(format="%.3f", width=58) for name in ("First", "Second")}
-    whole = {t.title: number(format="%.0f", help=t.summary, width=58) for t in TRAITS}
+    numbers = {name: number(format="%.3f", width=54) for name in ("First", "Second")}
+    whole = {t.title: number(format="%.0f", help=t.summary, width=70) for t in TRAITS}
     st.dataframe(
         frame,
         hide_index=True,
@@ -164,7 +164,7 @@ def _table(pair: PairOfMethods, articles: Articles, titles: Sequence[str]) -> No
         selection_mode="single-cell",
         height=400,
         column_config={
-            "Article": st.column_config.TextColumn(width=140),
+            "Article": st.column_config.TextColumn(width=132),
             "Difference": number(format="%+.3f", width=70),
             **numbers,
             **whole,

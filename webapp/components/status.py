@@ -24,7 +24,7 @@ def _state() -> None:
     running = [job for job in active if job.status is JobStatus.RUNNING]
     waiting = len(active) - len(running)
     if not queries.worker_alive():
-        no_worker(waiting)
+        st.warning("**No worker is running.** The page Jobs says what to do.", icon=":material/pause_circle:")
         return
     for job in running[:2]:
         st.progress(min(max(job.progress, 0.0), 1.0), text=plain(job.title))

@@ -31,6 +31,14 @@ def shorten(text: str, width: int) -> str:
     return text if len(text) <= width else text[: width - 1].rstrip() + "…"
 
 
+def shorten_middle(text: str, width: int) -> str:
+    """At most ``width`` letters, cut in the middle: names that begin alike stay apart by their ends."""
+    if len(text) <= width:
+        return text
+    end = (width - 1) // 2
+    return f"{text[: width - 1 - end].rstrip()}…{text[-end:].lstrip()}"
+
+
 def count(n: float, noun: str, plural: str = "") -> str:
     """Write ``1 article``, ``6,580 articles``."""
     return f"{n:,} {noun if n == 1 else plural or noun + 's'}"

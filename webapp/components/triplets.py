@@ -14,7 +14,7 @@ from core.records import TripletCard, TripletReview, TripletSetRecord
 from core.types import Ids
 from webapp import triplet_choice, triplet_queries
 from webapp.components import triplet_export, triplet_filter, triplet_sets, triplet_verdicts, word_reading
-from webapp.components.text import plain, shorten, signed
+from webapp.components.text import plain, shorten_middle, signed
 from webapp.components.triplet_doors import PLACE, heading
 from webapp.components.triplet_filter import Filter
 from webapp.triplet_queries import Judge
@@ -161,14 +161,15 @@ def outcome(margin: float) -> tuple[str, str, str]:
 
 
 def _table(view: View, cards: Sequence[TripletCard], margins: Mapping[str, Sequence[float]], first: int) -> None:
-    columns = {shorten(name, 24): [m if math.isfinite(m) else None for m in listed] for name, listed in margins.items()}
+    heads = {name: f"margin-{place}" for place, name in enumerate(margins)}
+    columns = {heads[name]: [m if math.isfinite(m) else None for m in listed] for name, listed in margins.items()}
     frame = pd.DataFrame(
         {
             "Article": [c.article for c in cards],
             "Verdict": [triplet_verdicts.in_short(view.reviews.get(c.id, ())) for c in cards],
-            **columns,
             "Section": [c.pivot_section for c in cards],
             "Other section": [c.negative_section for c in cards],
+            **columns,
             "Pivot": [c.pivot for c in cards],
         }
     )
@@ -190,11 +191,16 @@ def _table(view: View, cards: Sequence[TripletCard], margins: Mapping[str, Seque
         key=key,
         placeholder="–",
         column_config={
-            **{name: st.column_config.NumberColumn(format="%+.3f", width=110) for name in columns},
-            "Article": st.column_config.TextColumn(width=170),
+            **{
+                head: st.column_config.NumberColumn(
+                    shorten_middle(name, 17), help=plain(name), format="%+.3f", width=136
+                )
+                for name, head in heads.items()
+            },
+            "Article": st.column_config.TextColumn(width=150),
             "Verdict": st.column_config.TextColumn(width=90),
-            "Section": st.column_config.TextColumn(width=150),
-            "Other section": st.column_config.TextColumn(width=150),
+            "Section": st.column_config.TextColumn(width=140),
+            "Other section": st.column_config.TextColumn(width=140),
             "Pivot": st.column_config.TextColumn(width="large"),
         },
     )
