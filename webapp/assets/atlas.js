@@ -38,7 +38,8 @@ class View {
     this.keep = setStateValue;
     this.stage.setAttribute("aria-label", data.label);
     this.stage.setAttribute("role", "group");
-    this.stage.style.height = `${data.height}px`;
+    // Below a map that is worked on stands the sentence that is looked at; the rest of a high screen is the map's.
+    this.stage.style.height = data.outbox ? `max(${data.height}px, 100vh - 38rem)` : `${data.height}px`;
     this.root.style.setProperty("--ink", data.look.ink);
     for (const button of this.tools.querySelectorAll("[data-mode]")) button.hidden = Boolean(data.fixed);
     if (data.fixed) this.use("move");

@@ -46,6 +46,7 @@ class Bar {
     this.body.replaceChildren(rows[0], heading, this.clusters(), ...rows.slice(1));
     if (this.editor.hasChildNodes()) heading.after(this.editor);
     if (focus) this.body.querySelector(`[data-deed="${CSS.escape(focus)}"]`)?.focus({ preventScroll: true });
+    this.map.setAttribute("aria-label", data.words.keys);
     this.map.replaceChildren(...this.keys());
     this.notice.textContent = data.notice;
     this.notice.hidden = !data.notice;

@@ -19,6 +19,7 @@ from webapp import queries
 from webapp.agreement_queries import Group, Rater, Scope
 from webapp.components.choose import nothing
 from webapp.components.text import count, interval, plain, score, shorten
+from webapp.label_view import OTHER_PEOPLE
 from webapp.people import current_person
 
 _DISPUTED = 500
@@ -61,7 +62,7 @@ def pair_row(first: Rater, second: Rater, articles: np.ndarray) -> tuple[str, st
     result: Comparison = compare(first.labels, second.labels, articles)
     numbers = [_estimate(value) for value in (result.ari, result.ami)]
     why = f"undefined because {result.undefined}" if result.undefined else ""
-    if result.articles == 1:
+    if not why and result.articles == 1:
         why = "one article: no interval"
     return first.name, second.name, result.shared, *numbers, why  # type: ignore[return-value]
 
@@ -74,7 +75,8 @@ def _estimate(value: object) -> str:
     return score(value.value) if value.n < 2 else interval(value.value, value.low, value.high)
 
 
-_HEADER = ("First", "Second", "Sentences both assigned", "ARI", "AMI", "Remark")
+_HEADER = ("First", "Second", "Both assigned", "ARI", "AMI", "Remark")
+_WIDTHS = dict(zip(_HEADER, (165, 250, 105, 120, 120, 165), strict=True))
 
 
 def _pairs(found: Group) -> None:
@@ -91,6 +93,7 @@ def _pairs(found: Group) -> None:
         on_select="rerun",
         selection_mode="single-row",
         key=key,
+        column_config={name: st.column_config.Column(width=width) for name, width in _WIDTHS.items()},
     )
     with st.container(horizontal=True, vertical_alignment="center"):
         st.caption("Means over articles with 95 % intervals. Click a row to see which clusters meet.")
@@ -140,7 +143,12 @@ def _confusion(first: Rater, second: Rater) -> None:
         return
     same = int(np.trace(table.to_numpy()))
     total = int(table.to_numpy().sum())
-    st.dataframe(table, height="content" if len(table) < 12 else 420)
+    st.dataframe(
+        table.astype("Int64").mask(table == 0),  # what meets stands out where zeros are left empty
+        height="content" if len(table) < 12 else 420,
+        column_config={"_index": st.column_config.Column(width=190)},
+        placeholder="",
+    )
     st.caption(
         f"Clusters are matched one-to-one so that most sentences stay: {same:,} of {total:,} ({same / total:.0%}) "
         "stand on the diagonal."
@@ -162,6 +170,13 @@ def _disputed(found: Group) -> None:
     widths = {"Sentence": st.column_config.TextColumn(width=430)}
     st.dataframe(pd.DataFrame(columns), hide_index=True, height=360, column_config=widths)
     st.caption(f"{count(len(order), 'sentence')}, the most disputed first, after clusters were matched.")
+    own = next((rater for rater in found.people if rater.labelling and rater.labelling.owner == current_person()), None)
+    st.page_link(
+        "views/relabel.py",
+        label="Go through them on the page Relabel",
+        icon=":material/edit_note:",
+        query_params={"labelling": (own or found.people[0]).name, "show": OTHER_PEOPLE},
+    )
 
 
 def _adjudicate(scope: Scope, found: Group) -> None:

@@ -55,6 +55,8 @@ def board_data(bench: Bench, ids: Ids) -> dict[str, Any]:
                 "sentences": [_sentence(bench, int(i)) for i in inside[:_IN_COLUMN]],
             }
         )
+    if len(ids) < len(bench.partition.ids):  # what a filter or a search leaves empty comes last
+        columns.sort(key=lambda column: not column["sentences"])
     return {
         "columns": columns,
         "selected": bench.selected.tolist(),

@@ -153,8 +153,9 @@ def _preview(bench: Bench, cluster: Cluster, parts: list[Part]) -> list[str]:
                 key=f"split-{cluster.number}-{len(parts)}-{place}-{bench.desk.shown.step}",
             )
             names.append(field or wanted)
-            for i in part.ids[:_SHOWN]:
-                st.text(f"· {shorten(bench.desk.texts[int(i)], _LETTERS)}")
+            with st.container(gap="xxsmall"):
+                for i in part.ids[:_SHOWN]:
+                    st.text(f"· {shorten(bench.desk.texts[int(i)], _LETTERS)}")
     return names
 
 

@@ -21,7 +21,7 @@ _ROWS = 1_000
 _ANY = "anything"
 _EVERYBODY = "everybody"
 _EXAMPLES = 8
-_WIDTHS = {"When": 105, "Who": 80, "What": 395, "Sentences": 85, "Chosen": 145, "Why": 125}
+_WIDTHS = {"When": 120, "Who": 75, "What": 385, "Sentences": 85, "Chosen": 145, "Why": 125}
 
 
 def show(bench: Bench) -> None:

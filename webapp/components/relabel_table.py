@@ -17,9 +17,9 @@ _ROWS = 2_000
 _HEIGHT = 400
 HOW = "in the table"
 _COLUMNS = {
-    "Sentence": st.column_config.TextColumn(width=400),
-    "Cluster": st.column_config.TextColumn(width=130),
-    "Suggested": st.column_config.TextColumn(width=130, help="Where the model would put it, if elsewhere."),
+    "Sentence": st.column_config.TextColumn(width=300),
+    "Cluster": st.column_config.TextColumn(width=120),
+    "Suggested": st.column_config.TextColumn(width=120, help="Where the model would put it, if elsewhere."),
     "Margin": st.column_config.NumberColumn(
         format="%.2f", help="How much more alike it is to the best cluster than to the second best; small is unclear."
     ),
