@@ -12,6 +12,7 @@ from importlib import metadata
 
 from core.errors import ThemescopeError
 from core.records import JobStatus
+from db.logins import Logins
 from db.settings import Settings
 from db.store import Store
 
@@ -66,6 +67,7 @@ def examine() -> list[Check]:
         ("model files", _files),
         ("queue", _queue),
         ("worker", _worker),
+        ("people", _people),
     ):
         checks += _guarded(name, lambda look_at=look_at: look_at(store))  # type: ignore[misc]
     return checks
@@ -170,3 +172,12 @@ def _worker(store: Store) -> Iterator[Check]:
         yield Check("worker", f"none, and {waiting} jobs wait; start one: themescope worker", problem=True)
     else:
         yield Check("worker", "none running; start one: themescope worker", warning=True)
+
+
+def _people(store: Store) -> Iterator[Check]:
+    """Who may sign in; a file of hashes that others may read is a problem."""
+    logins = Logins(store.settings.home).all()
+    with store.reading() as r:
+        admins = len(r.people.admins())
+    found = f"{len(logins)} may sign in" if logins else "nobody signs in: names are taken on trust"
+    yield Check("people", f"{found}; {admins or 'no'} admin{'s' * (admins != 1)}")

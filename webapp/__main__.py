@@ -77,7 +77,7 @@ def prepare(address: str, demo: bool) -> Path:
     from jobs.commands import seed_demo
     from jobs.people import check_sharing
     from webapp.house import is_loopback
-    from webapp.login import has_organisation
+    from webapp.login import has_organisation, secrets_files
 
     store = Store(Settings.from_environment())
     store.migrate()
@@ -91,16 +91,11 @@ def prepare(address: str, demo: bool) -> Path:
     return store.settings.home
 
 
-def secrets_files(home: Path) -> list[str]:
-    """Where the secrets of a login through an organisation lie: in the data folder."""
-    return [str(home / "secrets.toml")]
-
-
 def serve(address: str, port: int, home: Path, verbose: bool) -> int:
     """Start web and worker, say where when the web answers, and stop both together."""
     environment = {**os.environ, "OMP_WAIT_POLICY": "PASSIVE", "PYTHONUNBUFFERED": "1"}
     manager = Manager(_Quiet(sys.stdout, verbose=verbose))
-    manager.add_process("web", _command(_web(address, port, home)), env=environment)
+    manager.add_process("web", _command(_web(address, port)), env=environment)
     manager.add_process("worker", _command([sys.executable, "-m", "jobs.cli", "worker"]), env=environment)
     shown = f"[{address}]" if ":" in address else address
     # honcho forks; the thread begins after that, so that no child inherits it in mid-step.
@@ -112,10 +107,9 @@ def serve(address: str, port: int, home: Path, verbose: bool) -> int:
     return 0 if manager.returncode in stopped else int(manager.returncode or 0)
 
 
-def _web(address: str, port: int, home: Path) -> list[str]:
-    options = [("server.address", address), ("server.port", str(port)), ("server.headless", "true")]
-    options += [("secrets.files", path) for path in secrets_files(home)]
-    flags = [part for name, value in options for part in (f"--{name}", value)]
+def _web(address: str, port: int) -> list[str]:
+    options = {"server.address": address, "server.port": str(port), "server.headless": "true"}
+    flags = [part for name, value in options.items() for part in (f"--{name}", value)]
     return [sys.executable, "-m", "webapp.web", *flags]
 
 

@@ -35,8 +35,21 @@ def main() -> None:
     from streamlit.web import cli
 
     threading.Thread(target=warm, daemon=True).start()
-    sys.argv = ["streamlit", "run", str(Path(__file__).with_name("app.py")), *sys.argv[1:]]
+    sys.argv = ["streamlit", "run", str(Path(__file__).with_name("app.py")), *_secrets(), *sys.argv[1:]]
     cli.main()
+
+
+def _secrets() -> list[str]:
+    """Flags that name the files of secrets; none where the settings make no sense, which the pages tell."""
+    from core.errors import ConfigError
+    from db.settings import Settings
+    from webapp.login import secrets_files
+
+    try:
+        home = Settings.from_environment().home
+    except ConfigError:
+        return []
+    return [part for path in secrets_files(home) for part in ("--secrets.files", path)]
 
 
 if __name__ == "__main__":

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from urllib.parse import urlencode
 
 import pytest
 from playwright.sync_api import Browser, Page, expect
@@ -16,6 +17,7 @@ from jobs import people
 from tests.e2e.conftest import Watched, answers, chromium, environment_for, free_port, start, stop, wait_for, watch
 
 SECRET = "correct horse battery"
+HOSTILE = "<img src=x onerror='window.pwned=1'> **b** [x](x:y) :red[r]"
 
 
 @pytest.fixture
@@ -27,6 +29,7 @@ def shared(tmp_path: Path) -> Iterator[str]:
     store.migrate()
     people.add(store, "ada", Role.ADMIN, SECRET)
     people.add(store, "val", Role.VIEWER, SECRET)
+    people.add(store, HOSTILE, Role.LABELLER, SECRET)
     store.close()
     url = f"http://127.0.0.1:{port}"
     command = [sys.executable, "-m", "webapp.web", "--server.address", "127.0.0.1", "--server.port", str(port)]
@@ -57,7 +60,12 @@ def test_people_sign_in_and_out(shared: str, browser: Browser) -> None:
     sign_in(page, "ada")
     expect(page.get_by_text("Who works here and what they may do")).to_be_visible()
     expect(page.get_by_text("ada admin")).to_be_visible()
+    hostile = context.new_page()
+    watch(hostile, watched, shared)
     wait_for(lambda: any(c["name"].startswith("themescope-") for c in context.cookies()), 10, "the cookie")
+    hostile.goto(f"{shared}/people?{urlencode({'member': HOSTILE})}", wait_until="commit")
+    expect(hostile.get_by_role("heading", name=HOSTILE)).to_be_visible()
+    assert hostile.evaluate("window.pwned") is None
     page.reload(wait_until="commit")
     expect(page.get_by_text("Who works here and what they may do")).to_be_visible()
     other = context.new_page()

@@ -12,8 +12,7 @@ from core import passwords
 from core.labelling.records import Role
 from db.store import Store
 from jobs import people
-from webapp import __main__ as start
-from webapp.login import has_organisation
+from webapp.login import has_organisation, secrets_files
 
 Open = Callable[..., AppTest]
 SECRET = "correct horse battery"
@@ -150,7 +149,7 @@ def test_without_a_login_names_are_taken_on_trust(filled_store: Store, open_page
 
 
 def test_a_login_through_an_organisation_is_set_up_by_a_file(tmp_path: Path) -> None:
-    (path,) = start.secrets_files(tmp_path)
+    (path,) = secrets_files(tmp_path)
     assert not has_organisation([path])
     Path(path).write_text("[other]\nx = 1\n", encoding="utf-8")
     assert not has_organisation([path])
