@@ -34,6 +34,7 @@ from core.evaluation.significance import paired_test
 from core.evaluation.triplet_accuracy import correctness
 from core.labelling import operations as op
 from core.labelling.changes import apply
+from core.labelling.learning import GENTLE
 from core.labelling.partition import Cluster, Partition, start
 from core.labelling.reclustering import recluster
 from core.labelling.records import NewLabelling, Sharing
@@ -51,7 +52,7 @@ from jobs.vectors import rows_of
 PERSON = "simulated labeller"
 CORRECTIONS = (0, 5, 10, 20)
 _BASE = {"loss": "section", "training_limit": 60_000, "epochs": 3, "threads": 1, "checkpoint_seconds": 30.0}
-_FURTHER = {"loss": "section", "learning_rate": 3e-4, "epochs": 4, "threads": 1}
+_FURTHER = dict(GENTLE) | {"threads": 1}
 _AMI: Metric = METRICS.build("ami", {})
 
 

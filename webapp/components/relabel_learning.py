@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 import streamlit as st
 
+from core.labelling.learning import GENTLE
 from core.labelling.records import LabellingRecord
 from core.records import ModelRecord, TripletSetRecord
 from core.types import Split
@@ -17,8 +18,6 @@ from webapp.components.effect import difference
 from webapp.components.jobs import submit
 from webapp.components.text import ago, count, plain
 
-GENTLE = {"loss": "section", "learning_rate": 3e-4, "epochs": 4}
-"""How a network goes on with few triplets: a third of the usual rate, and every comparison that they imply."""
 _METHOD = "triplets-sen"
 
 
@@ -49,7 +48,7 @@ def _teach(record: LabellingRecord, placed: int, held_out: Sequence[TripletSetRe
         format_func=lambda n: n or "None: only make the triplets",
         key=f"going-on-{record.id}",
         disabled=not measures,
-        help="Its words, shape and distance stay; the learning rate is a third of the usual one.",
+        help="Its words, shape and distance stay; it changes gently, at a tenth of the usual rate.",
     )
     measure = right.selectbox(
         "Measured on the test triplets of",
@@ -76,7 +75,7 @@ def _go_on(network: ModelRecord, on: str, measure: TripletSetRecord, after: int 
     name = _free(f"{network.name} + {on}", {m.name for m in queries.models()})
     args = {
         "method": _METHOD, "name": name, "triplets": on, "validation": measure.name, "models": [network.name],
-        "settings_json": json.dumps(GENTLE),
+        "settings_json": json.dumps(dict(GENTLE)),
     }  # fmt: skip
     training = submit("train", args, f"Train {name}", after=after)
     return training is not None and _evaluate(measure, (network.name, name), training.id)
