@@ -20,7 +20,6 @@ from core.labelling.partition import UNASSIGNED, Partition
 from core.records import TripletRows
 from core.types import Ids, Split, split_of_title
 
-
 GENTLE: Mapping[str, Any] = {"loss": "log", "learning_rate": 1e-4, "epochs": 2, "evaluations_per_epoch": 2}
 """Settings with which a triplet network goes on with what labels teach, which is little: at three times this rate the
 section loss only loses (experiment log)."""
