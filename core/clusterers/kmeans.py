@@ -5,6 +5,7 @@ All run on the matrix of inner products, which is smaller than the vectors for a
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from math import log
 
@@ -35,7 +36,7 @@ class KMeansConfig(Config):
         return 2 + int(log(k)) if self.seeding == "greedy-k-means++" else 1
 
 
-class _GramKMeans:
+class _GramKMeans(ABC):
     """Lloyd's algorithm on a matrix of inner products; subclasses say which."""
 
     spherical = False
@@ -43,9 +44,9 @@ class _GramKMeans:
     def __init__(self, config: KMeansConfig) -> None:
         self.config = config
 
+    @abstractmethod
     def gram(self, x: Matrix) -> Square:
         """(n, n) inner products of what is clustered."""
-        raise NotImplementedError
 
     def cluster(self, x: Matrix, k: int | None, seed: int) -> Labels:
         """(n,) labels 0…k-1, every cluster non-empty."""

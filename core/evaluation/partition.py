@@ -6,6 +6,7 @@ the specification, section D). Items labelled -1 (unassigned) count as one more 
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 
 import numpy as np
@@ -95,7 +96,7 @@ class Agreement:
         return together, first, second, self.n * (self.n - 1) / 2
 
 
-class _PartitionMetric:
+class _PartitionMetric(ABC):
     """A metric is a function of the contingency table."""
 
     def __init__(self, config: MetricConfig) -> None:
@@ -105,9 +106,9 @@ class _PartitionMetric:
         """One number for (n,) ``truth`` and (n,) ``labels``."""
         return self.of(Agreement.of(truth, labels))
 
+    @abstractmethod
     def of(self, agreement: Agreement) -> float:
         """Compute the metric from a counted table."""
-        raise NotImplementedError
 
 
 class MutualInformation(_PartitionMetric):
