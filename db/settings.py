@@ -66,6 +66,11 @@ class Settings:
         return cls(home, database_url or sqlite_url(home / "themescope.db"), queue_url or sqlite_url(home / "queue.db"))
 
     @property
+    def secrets_file(self) -> Path:
+        """Where the secrets of a login through an organisation lie, if there are any."""
+        return self.home / "secrets.toml"
+
+    @property
     def database_label(self) -> str:
         """The store's address without its password, fit to be shown."""
         return without_password(self.database_url)

@@ -77,11 +77,11 @@ def prepare(address: str, demo: bool) -> Path:
     from jobs.commands import seed_demo
     from jobs.people import check_sharing
     from webapp.house import is_loopback
-    from webapp.login import has_organisation, secrets_files
+    from webapp.login import has_organisation
 
     store = Store(Settings.from_environment())
     store.migrate()
-    organisation = has_organisation(secrets_files(store.settings.home))
+    organisation = has_organisation([str(store.settings.secrets_file)])
     if organisation and find_spec("authlib") is None:
         raise MissingExtraError("A login through an organisation", "authlib", "oidc")
     if store.settings.login == "always" or not is_loopback(address):

@@ -192,11 +192,6 @@ def _forget_cookie() -> None:
 # --- OIDC -------------------------------------------------------------------------------------------------------------
 
 
-def secrets_files(home: Path) -> list[str]:
-    """Where the secrets of a login through an organisation lie: in the data folder."""
-    return [str(home / "secrets.toml")]
-
-
 def has_organisation(files: list[str] | None = None) -> bool:
     """Whether a login through an organisation is set up: a section ``auth`` in a file of secrets."""
     paths = st.get_option("secrets.files") if files is None else files

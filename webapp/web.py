@@ -7,6 +7,9 @@ import sys
 import threading
 from pathlib import Path
 
+from core.errors import ConfigError
+from db.settings import Settings
+
 _PARTS = (
     "accuracy",
     "articles",
@@ -40,16 +43,11 @@ def main() -> None:
 
 
 def _secrets() -> list[str]:
-    """Flags that name the files of secrets; none where the settings make no sense, which the pages tell."""
-    from core.errors import ConfigError
-    from db.settings import Settings
-    from webapp.login import secrets_files
-
+    """Flags that name the file of secrets; none where the settings make no sense, which the pages tell."""
     try:
-        home = Settings.from_environment().home
+        return ["--secrets.files", str(Settings.from_environment().secrets_file)]
     except ConfigError:
         return []
-    return [part for path in secrets_files(home) for part in ("--secrets.files", path)]
 
 
 if __name__ == "__main__":

@@ -10,9 +10,10 @@ from streamlit.testing.v1 import AppTest
 
 from core import passwords
 from core.labelling.records import Role
+from db.settings import Settings
 from db.store import Store
 from jobs import people
-from webapp.login import has_organisation, secrets_files
+from webapp.login import has_organisation
 
 Open = Callable[..., AppTest]
 SECRET = "correct horse battery"
@@ -149,7 +150,7 @@ def test_without_a_login_names_are_taken_on_trust(filled_store: Store, open_page
 
 
 def test_a_login_through_an_organisation_is_set_up_by_a_file(tmp_path: Path) -> None:
-    (path,) = secrets_files(tmp_path)
+    path = str(Settings.in_folder(tmp_path).secrets_file)
     assert not has_organisation([path])
     Path(path).write_text("[other]\nx = 1\n", encoding="utf-8")
     assert not has_organisation([path])
