@@ -101,6 +101,15 @@ def _existing(
     return None
 
 
+def existing_set(context: JobContext, corpus_id: int, name: str, digest: str) -> TripletSetRecord | None:
+    """The set of a corpus with that digest, if it is there; what a killed attempt left under the name is removed."""
+    with context.store.reading() as r:
+        found = r.triplets.by_digest(corpus_id, digest)
+    if found is None:
+        clear_leftover(context, name)
+    return found
+
+
 def clear_leftover(context: JobContext, name: str) -> None:
     """Remove what a killed attempt left under a name; :class:`DuplicateNameError` where a finished set has it."""
     with context.store.reading() as r:

@@ -13,7 +13,7 @@ from core.errors import ConfigError, DataError
 from core.records import TripletRows, TripletSetRecord, Verdict
 from core.types import Ids, Split
 from jobs.articles import splits_of
-from jobs.build_triplets import clear_leftover, store_triplets, told
+from jobs.build_triplets import existing_set, store_triplets, told
 from jobs.config import JobConfig
 from jobs.context import JobContext
 
@@ -69,7 +69,7 @@ def run(args: CleanTripletsConfig, context: JobContext) -> dict[str, Any]:
     cleaned = _without(context, source, out, splits_of(args.splits))
     if not sum(cleaned.removed.values()):
         raise DataError(_nothing(args))
-    existing = _existing(context, source, args, cleaned.digest)
+    existing = existing_set(context, source.corpus_id, args.name, cleaned.digest)
     if existing is not None:
         return _result(existing, cleaned, cached=True)
     config = {**source.config, ORIGIN: _origin(args, source, cleaned)}
@@ -91,17 +91,6 @@ def _without(context: JobContext, source: TripletSetRecord, out: Ids, splits: tu
         rows[split] = TripletRows(*(getattr(found, name)[~gone] for name in TripletRows.__slots__))
         removed[split.value], places[split.value] = int(gone.sum()), np.flatnonzero(gone).tolist()
     return _Cleaned(rows, removed, digest_of({"from": source.digest, "without": places}))
-
-
-def _existing(
-    context: JobContext, source: TripletSetRecord, args: CleanTripletsConfig, digest: str
-) -> TripletSetRecord | None:
-    """The set that was asked for, if it is there; what a killed attempt left under the name is removed."""
-    with context.store.reading() as r:
-        found = r.triplets.by_digest(source.corpus_id, digest)
-    if found is None:
-        clear_leftover(context, args.name)
-    return found
 
 
 def _origin(args: CleanTripletsConfig, source: TripletSetRecord, cleaned: _Cleaned) -> dict[str, Any]:

@@ -16,7 +16,7 @@ from core.labelling.records import LabellingRecord
 from core.records import TripletRows
 from core.types import Split
 from db.store import Store
-from jobs.build_triplets import store_triplets, told
+from jobs.build_triplets import existing_set, store_triplets, told
 from jobs.config import JobConfig
 from jobs.context import JobContext
 
@@ -86,6 +86,9 @@ def run(args: LearnConfig, context: JobContext) -> dict[str, Any]:
     config = {"from": "labels", "labellings": steps, "per_sentence": args.per_sentence}
     digest = digest_of([config, args.seed, [part.pivots.tolist() for part in rows.values()]])
     about = KIND, config, args.seed, digest
+    existing = existing_set(context, found.records[0].corpus_id, args.name, digest)
+    if existing is not None:
+        return told(existing, cached=True)
     made = store_triplets(context, found.records[0].corpus_id, args.name, about, rows, counts)
     return told(made, cached=False)
 

@@ -228,6 +228,13 @@ def test_labels_become_triplets_and_test_articles_never_do(sqlite_store: Store) 
         assert r.triplets.get(made["triplet_set_id"]).config["labellings"] == {record.name: ada.shown.step}
     assert made["counts"]["triplets"]["train"] > 0
     assert made["counts"]["triplets"]["test"] == 0
+    again = run_here(sqlite_store, "learn-labels", {"labellings": [record.name], "name": "other name"}, quiet=True)
+    assert (again["cached"], again["triplets"]) == (True, "taught")
+    ada.do(op.assign(ada.partition, ids[2::4], 2))
+    with sqlite_store.writing() as w:  # as a killed attempt leaves it
+        w.triplets.create(record.corpus_id, "more", "sentences", {}, 0, "half")
+    more = run_here(sqlite_store, "learn-labels", {"labellings": [record.name], "name": "more"}, quiet=True)
+    assert not more["cached"] and more["counts"]["placed"] > made["counts"]["placed"]
     untouched = begin(sqlite_store)
     with pytest.raises(DataError, match="Nothing can be learned"):
         run_here(sqlite_store, "learn-labels", {"labellings": [untouched.name], "name": "empty"}, quiet=True)
