@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from streamlit.testing.v1 import AppTest
 
 from core.config import Config, option
 from core.records import MetricPoint
@@ -136,6 +137,23 @@ def test_intervals_are_drawn_best_first_with_the_floor_apart() -> None:
     assert list(given.layout.yaxis.ticktext) == ["b", "a", "b"]
     assert sorted(place for trace in given.data for place in trace.y) == [0, 1, 2]
     assert given.layout.annotations[1].text == ".300"
+
+
+def test_a_long_table_has_a_search() -> None:
+    def page(n: int) -> None:
+        import pandas as pd
+
+        from webapp.components.choose import clickable
+
+        names = [f"model {i}" for i in range(n)]
+        clickable(names, "one", str, pd.DataFrame({"Name": names, "Kind": ["net", "mean"] * (n // 2)}), {})
+
+    assert not AppTest.from_function(page, args=(12,)).run().text_input
+    at = AppTest.from_function(page, args=(14,)).run()
+    at.text_input[0].set_value("NET 1").run()
+    assert at.dataframe[0].value["Name"].tolist() == ["model 10", "model 12"]
+    at.text_input[0].set_value("nothing").run()
+    assert not at.exception and not len(at.dataframe[0].value)
 
 
 def test_names_that_begin_alike_stay_apart() -> None:

@@ -161,9 +161,9 @@ def models(found: Sequence[ModelRecord]) -> None:
         ),
         hide_index=True,
         column_config={
-            "Model": st.column_config.TextColumn(width=150),
-            "Method": st.column_config.TextColumn(width=190),
-            "Made": st.column_config.TextColumn(width=96),
+            "Model": st.column_config.TextColumn(width=165),
+            "Method": st.column_config.TextColumn(width=165),
+            "Made": st.column_config.TextColumn(width=112),
         },
     )
     st.page_link("views/train.py", label="All models", icon=":material/arrow_forward:", query_params={"view": "Models"})
@@ -186,7 +186,12 @@ def corpora(found: Sequence[CorpusRecord]) -> None:
             }
         ),
         hide_index=True,
-        column_config={"Articles": COUNTED, "Sentences": COUNTED},
+        column_config={
+            "Corpus": st.column_config.TextColumn(width=150),
+            "Articles": COUNTED,
+            "Sentences": COUNTED,
+            "Imported": st.column_config.TextColumn(width=112),
+        },
     )
     link = {"view": "All corpora"}
     st.page_link("views/corpora.py", label="All corpora", icon=":material/arrow_forward:", query_params=link)

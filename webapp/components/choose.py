@@ -13,7 +13,8 @@ from webapp import queries
 from webapp.components.text import plain
 
 R = TypeVar("R")
-_ROWS = 8
+_ROWS, _LONG = 8, 12
+"""Rows that are shown without scrolling, and without a search above them."""
 
 
 def by_name(label: str, records: Sequence[R], param: str, name: Callable[[R], str], help: str = "") -> R:
@@ -35,28 +36,43 @@ def clickable(
 ) -> R:
     """A table of ``records`` (at least one), row for row as ``frame``; a click chooses, and the choice is an address.
 
-    Without a click it is the record that the address names by ``param``, else the first.
+    Without a click it is the record that the address names by ``param``, else the first. A long table has a search.
     """
-    table = f"table-{param}-{len(records)}"
     names = [name(record) for record in records]
+    rows = _searched(frame, param) if len(records) > _LONG else list(range(len(records)))
+    table = f"table-{param}-{hash(tuple(names[row] for row in rows))}"
 
     def choose() -> None:
         cells = st.session_state[table]["selection"]["cells"]
         if cells:
-            st.query_params[param] = names[cells[0][0]]
+            st.query_params[param] = names[rows[cells[0][0]]]
 
     st.dataframe(
-        frame,
+        frame.iloc[rows],
         hide_index=True,
         key=table,
         on_select=choose,
         selection_mode="single-cell",
         column_config=dict(columns),
-        height="content" if len(records) <= _ROWS else 310,
+        height="content" if len(rows) <= _ROWS else 310,
         placeholder="–",
     )
     wanted = st.query_params.get(param, "")
     return records[names.index(wanted)] if wanted in names else records[0]
+
+
+def _searched(frame: pd.DataFrame, param: str) -> list[int]:
+    """Rows that hold every word that is typed above the table, in any of their cells."""
+    left, right = st.columns([2, 3], vertical_alignment="center")
+    typed = left.text_input(
+        "Find", key=f"find-{param}", placeholder="words of any column", icon=":material/search:",
+        label_visibility="collapsed",
+    )  # fmt: skip
+    cells = frame.astype(str).agg(" ".join, axis=1).str.casefold()
+    asked = (typed or "").casefold().split()
+    rows = [row for row, text in enumerate(cells) if all(word in text for word in asked)]
+    right.caption(f"{len(rows):,} of {len(cells):,}")
+    return rows
 
 
 COUNTED = st.column_config.NumberColumn(format="localized")

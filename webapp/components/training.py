@@ -275,10 +275,11 @@ def evaluations(chosen: ModelRecord) -> list[tuple[str, str, str, str, int]]:
     runs = queries.runs_of(chosen.id)
     scores = queries.mean_scores(run.id for run in runs)
     for run in runs:
-        data = sets.get(run.triplet_set_id or -1) or benchmarks.get(run.benchmark_id or -1, "")
+        data = sets.get(run.triplet_set_id or -1) or benchmarks.get(run.benchmark_id or -1)
+        data = data or str(run.config.get("file", ""))
         for metric, record in scores.get(run.id, {}).items():
             if not run.clusterer or metric == HEADLINE:
-                title = METRICS.get(metric).title if metric in METRICS else words(metric)
+                title = METRICS.get(metric).title if metric in METRICS else metric[:1].upper() + metric[1:]
                 clusterer = clusterer_title(run.clusterer) if run.clusterer else "–"
                 rows.append((data, clusterer, title, with_interval(record), record.n))
     return rows
