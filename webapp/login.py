@@ -88,13 +88,12 @@ def _by_organisation() -> _Held | None:
         return None
 
 
-def actor() -> Actor:
-    """Who has signed in, with the role that counts now; :class:`AccessError` for nobody."""
+def require() -> str:
+    """Who has signed in; :class:`AccessError` for nobody."""
     name = person()
     if name is None:
         raise AccessError("You are not signed in, or not any more. Load the page again.")
-    with house.store().reading() as r:
-        return r.people.actor(name)
+    return name
 
 
 # --- pages ------------------------------------------------------------------------------------------------------------

@@ -28,7 +28,7 @@ def current_person() -> str:
         If people must sign in here, and nobody has.
     """
     if house.shared():
-        return login.actor().name
+        return login.require()
     return tidy(str(st.session_state.get(_KEY) or ""))
 
 

@@ -49,7 +49,7 @@ def store() -> Store:
         If people must sign in here, and nobody has.
     """
     if get_script_run_ctx(suppress_warning=True) is not None and house.shared():
-        login.actor()
+        login.require()
     return house.store().by(people.current_person)
 
 
