@@ -35,11 +35,8 @@ class Texts:
     sections: list[str]
     row: dict[int, int]
     """Sentence id → row."""
-
-    @property
-    def several(self) -> bool:
-        """Whether they come from more than one article."""
-        return len({s.article_id for s in self.sentences}) > 1
+    several: bool
+    """Whether they come from more than one article."""
 
     def article_ids(self) -> set[int]:
         """Ids of their articles."""
@@ -68,6 +65,7 @@ def texts(labelling_id: int, created: datetime) -> Texts:
         [articles[s.article_id].title for s in ordered],
         [titles[s.article_id].get(s.section, LEAD) for s in ordered],
         {s.id: row for row, s in enumerate(ordered)},
+        len(articles) > 1,
     )
 
 

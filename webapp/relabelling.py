@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from functools import cached_property
 from threading import Lock
 from uuid import uuid4
 
@@ -106,9 +107,9 @@ class Bench:
         """Its state as the page shows it."""
         return self.desk.partition
 
-    @property
+    @cached_property
     def texts(self) -> label_queries.Texts:
-        """Its sentences."""
+        """Its sentences; which they are never changes."""
         return label_queries.texts(self.record.id, self.record.created)
 
     # --- selecting --------------------------------------------------------------------------------------------------
@@ -296,12 +297,15 @@ class Bench:
 
     def suggestion(self, sentence: int) -> int | None:
         """The cluster that the model would put a sentence in, where that is another than its own."""
+        return self.suggested(int(self.partition.rows([sentence])[0]))
+
+    def suggested(self, place: int) -> int | None:
+        """The same for the sentence at a place of the partition."""
         found = self.suggestions
         if found is None:
             return None
-        row = int(self.partition.rows([sentence])[0])
-        best = int(found.best[row])
-        return best if best in self.partition.clusters and best != self.partition.numbers[row] else None
+        best = int(found.best[place])
+        return best if best in self.partition.clusters and best != self.partition.numbers[place] else None
 
     def accept(self) -> None:
         """Put every selected sentence where the model would."""

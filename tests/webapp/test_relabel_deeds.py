@@ -18,8 +18,10 @@ from jobs.labelling.desk import Desk
 from tests.webapp.filled import MODEL
 from webapp import label_view
 from webapp.components.relabel_bar import bar_data
+from webapp.components.relabel_board import board_data
 from webapp.components.relabel_deeds import ACTS, DEEDS, TURN, hear
-from webapp.relabelling import Bench
+from webapp.components.relabel_map import canvas_of
+from webapp.relabelling import Bench, Plane
 
 
 @pytest.fixture
@@ -158,3 +160,34 @@ def test_queues_and_searches_come_in_their_order(filled_store: Store, labelling:
     bench.look_alike(None)
     words = bench.desk.texts[sentence][:12]
     assert sentence in label_view.in_view(bench, label_view.EVERYTHING, words).tolist()
+
+
+def test_columns_that_a_search_leaves_empty_come_last(bench: Bench) -> None:
+    course = bench.partition.members(3)
+    shown = board_data(bench, course)["columns"]
+    assert shown[0]["number"] == 3
+    assert [one["id"] for one in shown[0]["sentences"]] == course.tolist()
+    assert not any(column["sentences"] for column in shown[1:])
+    assert [column["number"] for column in board_data(bench, bench.partition.ids)["columns"]] == sorted(
+        bench.partition.clusters
+    )
+
+
+def test_a_shape_selects_what_was_seen_when_it_was_drawn(bench: Bench) -> None:
+    ids = bench.partition.ids
+    points = np.column_stack([np.arange(len(ids)), np.zeros(len(ids))]).astype(np.float32)
+    canvas = canvas_of(bench, ids, points)
+    categories = canvas.colouring.categories
+    bench.planes[canvas.digest] = Plane(ids, canvas.units, categories, len(canvas.colouring.names))
+    right = int(canvas.units[4, 0]) + 1
+    corners = [[0, 0], [right, 0], [right, 65_535], [0, 65_535]]
+    area = {"kind": "area", "digest": canvas.digest, "corners": corners, "hidden": []}
+    tell(bench, {**area, "number": 1}, {"kind": "uncertain", "number": 2})
+    assert bench.selected.tolist() == ids[:5].tolist()
+    assert bench.partition.uncertain[:6].tolist() == [True] * 5 + [False]
+    tell(bench, {**area, "hidden": [int(categories[0])], "number": 3})
+    assert bench.selected.tolist() == ids[:5][categories[:5] != categories[0]].tolist()
+    tell(bench, {"kind": "none", "number": 4}, {"kind": "point", "digest": canvas.digest, "row": 2, "number": 5})
+    assert bench.selected.tolist() == [int(ids[2])]
+    tell(bench, {**area, "digest": "another", "number": 6}, {"kind": "point", "digest": "x", "row": 1, "number": 7})
+    assert bench.selected.tolist() == [int(ids[2])]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import streamlit as st
 
 from core.labelling.partition import UNASSIGNED
@@ -14,7 +15,8 @@ from webapp.components.text import shorten
 from webapp.palette import tones
 from webapp.relabelling import Bench
 
-_IN_COLUMN = 150
+_IN_COLUMN, _LEAST, _TOGETHER = 150, 6, 1_800
+"""Sentences that a column shows at most and at least, and about how many all columns show together."""
 _LETTERS = 700
 _HEIGHT = 290
 """Pixels that a column has at least; on a high screen it is higher."""
@@ -34,15 +36,17 @@ def show(bench: Bench, ids: Ids) -> None:
 def board_data(bench: Bench, ids: Ids) -> dict[str, Any]:
     """What goes down: words, colours and at most a few hundred sentences a column."""
     shades = tones(st.context.theme.type)
-    numbers = bench.partition.numbers[bench.partition.rows(ids)]
+    places = bench.partition.rows(ids)
+    numbers = bench.partition.numbers[places]
     digits = {cluster.number: str(digit) for digit, cluster in enumerate(window(bench), 1)}
+    sizes, most = bench.partition.sizes(), _most(len(bench.partition.clusters))
     columns = []
     for number in (*sorted(bench.partition.clusters), UNASSIGNED):
-        inside = ids[numbers == number]
+        inside = np.flatnonzero(numbers == number)
         cluster = bench.partition.clusters.get(number)
         if cluster is None and not len(inside):
             continue
-        whole, more = bench.partition.sizes()[number], len(inside) - _IN_COLUMN
+        whole, more = sizes[number], len(inside) - most
         columns.append(
             {
                 "number": number,
@@ -52,7 +56,7 @@ def board_data(bench: Bench, ids: Ids) -> dict[str, Any]:
                 "count": f"{whole:,}" if len(inside) == whole else f"{len(inside):,} of {whole:,}",
                 "empty": "Nothing in view." if whole else "Empty: drag sentences here.",
                 "more": f"{more:,} more; search, or use the table" if more > 0 else "",
-                "sentences": [_sentence(bench, int(i)) for i in inside[:_IN_COLUMN]],
+                "sentences": [_sentence(bench, int(ids[i]), int(places[i])) for i in inside[:most]],
             }
         )
     if len(ids) < len(bench.partition.ids):  # what a filter or a search leaves empty comes last
@@ -68,11 +72,15 @@ def board_data(bench: Bench, ids: Ids) -> dict[str, Any]:
     }
 
 
-def _sentence(bench: Bench, sentence: int) -> dict[str, Any]:
+def _most(columns: int) -> int:
+    """How many sentences a column shows: fewer, where there are very many columns."""
+    return max(_LEAST, min(_IN_COLUMN, _TOGETHER // max(columns, 1)))
+
+
+def _sentence(bench: Bench, sentence: int, place: int) -> dict[str, Any]:
     texts = bench.texts
     row = texts.row[sentence]
-    place = int(bench.partition.rows([sentence])[0])
-    number = None if bench.record.blind else bench.suggestion(sentence)
+    number = None if bench.record.blind else bench.suggested(place)
     return {
         "id": sentence,
         "text": shorten(texts.sentences[row].text, _LETTERS),
