@@ -98,6 +98,17 @@ def test_a_verdict_is_stored_and_the_next_triplet_comes(filled_store: Store, ope
     assert "**1 of 4** in this filter reviewed" in words_of(fresh)
 
 
+def test_a_press_that_is_sent_again_cannot_count_for_the_next_triplet(filled_store: Store, open_page: Open) -> None:
+    """The browser's timers may send a press twice; what it does is bound to the triplet that it was made for."""
+    at = open_page("triplets", split="test")
+    steps = {"Good", "Bad", "Ambiguous", "Next"}
+    before = {b.label: b.key for b in at.button if b.label in steps}
+    press(at, "Good")
+    after = {b.label: b.key for b in at.button if b.label in steps}
+    assert set(before) == set(after) == steps
+    assert not set(before.values()) & set(after.values())
+
+
 def test_a_note_goes_with_the_verdict_and_can_be_changed(filled_store: Store, open_page: Open) -> None:
     at = open_page("triplets", set=SET, split="test")
     note = next(t for t in at.text_input if t.label == "Note")

@@ -48,25 +48,33 @@ def form() -> None:
         icon=":material/download:",
         disabled=not name.strip(),
         on_click=_ask,
-        args=(args, _key(paths)),
+        args=(args, _key(paths), _round()),
     )
 
 
-def _ask(args: dict[str, Any], key: int) -> None:
-    """Queue the import and empty the form.
+def _ask(args: dict[str, Any], key: int, turn: int) -> None:
+    """Queue the import and empty the form, once: the browser may send a click again.
 
     Name and language are read where the browser has just put them: ``args`` are those of the page as last drawn, which
     a quick hand may have left behind.
     """
+    if turn != _round():
+        return
     args |= {"corpus": st.session_state[f"import-name-{key}"].strip(), "language": st.session_state[f"language-{key}"]}
     if submit("import-corpus", args, f"Import {args['corpus']}"):
-        st.session_state["import-round"] = st.session_state.get("import-round", 0) + 1
+        st.session_state["import-round"] = turn + 1
         st.session_state.pop("uploaded", None)
+
+
+def _round() -> int:
+    """How many imports were asked for in this session; each empties the form."""
+    turn: int = st.session_state.get("import-round", 0)
+    return turn
 
 
 def _files() -> tuple[Path, ...]:
     """Paths of what the person chose: uploads kept in the data folder, or a path on this machine."""
-    turn = st.session_state.get("import-round", 0)
+    turn = _round()
     how = st.segmented_control(
         "Where is the text?",
         ["Upload", "Path on this machine"],

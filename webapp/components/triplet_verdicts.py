@@ -36,7 +36,8 @@ def bar(view: View, at: int) -> None:
         for verdict, key in KEYS.items():
             st.button(
                 verdict.value.title(),
-                key=f"verdict-{verdict}",
+                # Of this triplet alone: a press that the browser sends again must not count for the next one.
+                key=f"verdict-{verdict}-{triplet}",
                 shortcut=key,
                 type="primary" if mine is not None and mine.verdict is verdict else "secondary",
                 on_click=_judge,
@@ -84,7 +85,14 @@ def _undo(view: View) -> None:
         if last is not None and _stored(view, last.triplet_id, None, ""):
             st.query_params[PLACE] = str(last.triplet_id)
 
-    st.button("Undo", shortcut="U", on_click=take_back, disabled=last is None, help="Takes your last verdict back.")
+    st.button(
+        "Undo",
+        key=f"undo-{last.id if last else 0}",
+        shortcut="U",
+        on_click=take_back,
+        disabled=last is None,
+        help="Takes your last verdict back.",
+    )
 
 
 def _note_key(triplet: int) -> str:

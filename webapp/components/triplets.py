@@ -100,8 +100,10 @@ def _nothing(view: View) -> None:
 
 def _steps(view: View, at: int, asked: Filter) -> None:
     with st.container(horizontal=True, vertical_alignment="center"):
-        st.button("Previous", shortcut="K", on_click=view.go, args=(at - 1,), disabled=at == 0)
-        st.button("Next", shortcut="J", on_click=view.go, args=(at + 1,), disabled=at + 1 >= len(view.ids))
+        # Keys of this place alone: a press that the browser sends again leads to the same triplet, not one further.
+        back, on = f"previous-{at}", f"next-{at}"
+        st.button("Previous", back, shortcut="K", on_click=view.go, args=(at - 1,), disabled=at == 0)
+        st.button("Next", on, shortcut="J", on_click=view.go, args=(at + 1,), disabled=at + 1 >= len(view.ids))
         st.caption(f"Triplet {at + 1:,} of {len(view.ids):,}", width="content")
         st.space("stretch")
         triplet_export.buttons(view.chosen, view.judges, asked.wanted.split, view.ids)
