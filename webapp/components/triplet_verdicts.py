@@ -62,7 +62,8 @@ def in_short(said: Sequence[TripletReview]) -> str | None:
 def _judge(view: View, at: int, verdict: Verdict) -> None:
     """Store the verdict with its note and go on; where it cannot be stored, stay and say so."""
     triplet = int(view.ids[at])
-    if _stored(view, triplet, verdict, st.session_state.get(_note_key(triplet), "")):
+    # The buttons of the last triplet hear keys as well until the browser has taken them away.
+    if view.place() == at and _stored(view, triplet, verdict, st.session_state.get(_note_key(triplet), "")):
         view.go(at + 1)
 
 
@@ -82,7 +83,8 @@ def _undo(view: View) -> None:
     last = max(mine, key=lambda r: r.id, default=None)
 
     def take_back() -> None:
-        if last is not None and _stored(view, last.triplet_id, None, ""):
+        newest = triplet_queries.reviews(view.chosen).get(last.triplet_id, ()) if last is not None else ()
+        if last is not None and last in newest and _stored(view, last.triplet_id, None, ""):
             st.query_params[PLACE] = str(last.triplet_id)
 
     st.button(

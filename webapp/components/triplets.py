@@ -43,6 +43,11 @@ class View:
         found = np.flatnonzero(self.ids == wanted)
         return int(found[0]) if len(found) else 0
 
+    def step(self, at: int, to: int) -> None:
+        """Go from one place to another, if that is where one still is. For callbacks."""
+        if self.place() == at:
+            self.go(to)
+
     def go(self, to: int) -> None:
         """Look at the triplet in that place. For callbacks."""
         st.query_params[PLACE] = str(self.ids[min(max(to, 0), len(self.ids) - 1)])
@@ -102,8 +107,8 @@ def _steps(view: View, at: int, asked: Filter) -> None:
     with st.container(horizontal=True, vertical_alignment="center"):
         # Keys of this place alone: a press that the browser sends again leads to the same triplet, not one further.
         back, on = f"previous-{at}", f"next-{at}"
-        st.button("Previous", back, shortcut="K", on_click=view.go, args=(at - 1,), disabled=at == 0)
-        st.button("Next", on, shortcut="J", on_click=view.go, args=(at + 1,), disabled=at + 1 >= len(view.ids))
+        st.button("Previous", back, shortcut="K", on_click=view.step, args=(at, at - 1), disabled=at == 0)
+        st.button("Next", on, shortcut="J", on_click=view.step, args=(at, at + 1), disabled=at + 1 >= len(view.ids))
         st.caption(f"Triplet {at + 1:,} of {len(view.ids):,}", width="content")
         st.space("stretch")
         triplet_export.buttons(view.chosen, view.judges, asked.wanted.split, view.ids)
