@@ -78,6 +78,32 @@ def test_a_network_is_taught_and_measured(placed: tuple[Store, LabellingRecord],
     assert [float(v) for v in shown["Triplet accuracy"][:2]] == pytest.approx(list(values.values()), abs=6e-4)
 
 
+def test_contradictions_are_shown_and_several_labellings_teach(
+    placed: tuple[Store, LabellingRecord], open_page: Open
+) -> None:
+    store, record = placed
+    new = NewLabelling(record.corpus_id, "hers", "Eva", article_id=record.article_id)
+    other = starts.begin(store, new, starts.from_sections)
+    mine, desk = Desk(store, record.id, "Ada"), Desk(store, other.id, "Eva")
+    first, second = sorted(desk.partition.clusters)[4:6]
+    (step,) = mine.steps
+    with store.reading() as r:
+        together = r.label_steps.batch(step.id).sentences()[:2]
+    desk.do(op.assign(desk.partition, together[:1], first))
+    desk.do(op.assign(desk.partition, together[1:], second))
+    at = settings(open_page, record)
+    next(m for m in at.multiselect if m.label == "Together with").set_value(["hers"]).run()
+    assert not at.exception
+    assert "**1 contradiction**" in words(at)
+    shown = next(d.value for d in at.dataframe if "Together in" in d.value.columns)
+    assert shown[["Together in", "Apart in"]].values.tolist() == [["mine", "hers"]]
+    assert {shown["One sentence"][0], shown["Another"][0]} == {mine.texts[int(i)] for i in together}
+    next(b for b in at.button if b.label == "Make triplets").click().run()
+    with store.reading() as r:
+        (job,) = r.jobs.list(status=JobStatus.QUEUED)
+    assert job.args["labellings"] == ["mine", "hers"]
+
+
 def test_triplets_alone_and_nothing_without_placed_sentences(
     placed: tuple[Store, LabellingRecord], open_page: Open
 ) -> None:

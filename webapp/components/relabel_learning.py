@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 
+import numpy as np
+import pandas as pd
 import streamlit as st
 
 from core.labelling.learning import GENTLE
@@ -12,7 +14,7 @@ from core.labelling.records import LabellingRecord
 from core.records import ModelRecord, TripletSetRecord
 from core.types import Split
 from jobs import learn_labels
-from webapp import lesson_effects, queries, triplet_effects
+from webapp import label_queries, lesson_effects, queries, triplet_effects
 from webapp.components.choose import nothing
 from webapp.components.effect import difference
 from webapp.components.jobs import submit
@@ -24,36 +26,73 @@ _METHOD = "triplets-sen"
 def learn(record: LabellingRecord) -> None:
     """From corrections to a network that has learned from them, and what that changed on articles of the test split."""
     with st.expander("Learn from what people placed here", icon=":material/school:"):
-        found = learn_labels.lessons(queries.store(), (record.name,))
+        names = (record.name, *_together_with(record))
+        found = learn_labels.lessons(queries.store(), names)
         placed = sum(len(part.ids) for part in found.placed)
         st.markdown(
             f"{count(placed, 'sentence')} placed by people. Each becomes triplets: the sentence, another of its "
             "cluster, one of another cluster. What a labelling merely began with teaches nothing, and neither does "
             "anything in articles of the test split."
         )
+        if found.contradictions:
+            _contradictions(found)
         sets = queries.triplet_sets()
-        _teach(record, placed, lesson_effects.measuring(record.corpus_id, sets))
+        _teach(names, placed, lesson_effects.measuring(record.corpus_id, sets))
         for taught in lesson_effects.taught_by(record, sets):
             _taught(taught, lesson_effects.measuring(record.corpus_id, sets))
 
 
-def _teach(record: LabellingRecord, placed: int, held_out: Sequence[TripletSetRecord]) -> None:
+def _together_with(record: LabellingRecord) -> list[str]:
+    """Other labellings of the corpus that teach as well, if there are any and somebody chooses them."""
+    if record.blind:
+        return []
+    able = [x.name for x in label_queries.labellings(record.corpus_id) if x.id != record.id and not x.blind]
+    return st.multiselect("Together with", able, key=f"together-{record.id}", help=_TOGETHER) if able else []
+
+
+_TOGETHER = "Labellings of the same corpus. Pairs of sentences on which people contradict each other teach nothing."
+
+
+def _contradictions(found: learn_labels.Lessons) -> None:
+    """Pairs of sentences that some put together and others apart, with who says what."""
+    shown = found.contradictions[:_LISTED]
+    with queries.store().reading() as r:
+        texts = r.corpora.sentences_by_id(np.unique([i for c in shown for i in (c.first, c.second)]))
+    names = [record.name for record in found.records]
+    frame = pd.DataFrame(
+        {
+            "One sentence": [texts[c.first].text for c in shown],
+            "Another": [texts[c.second].text for c in shown],
+            "Together in": [", ".join(names[n] for n in c.together) for c in shown],
+            "Apart in": [", ".join(names[n] for n in c.apart) for c in shown],
+        }
+    )
+    listed = f"; the first {len(shown):,}" if len(found.contradictions) > len(shown) else ""
+    st.markdown(f"**{count(len(found.contradictions), 'contradiction')}**, used neither way{listed}:")
+    st.dataframe(frame, hide_index=True, height=min(40 + 35 * len(shown), 260))
+
+
+_LISTED = 200
+
+
+def _teach(names: Sequence[str], placed: int, held_out: Sequence[TripletSetRecord]) -> None:
     """Triplets alone, or at once with a network that goes on with them."""
-    name = st.text_input("Name of the triplet set", value=f"{record.name} taught"[:180], key=f"learn-{record.id}")
+    first = names[0]
+    name = st.text_input("Name of the triplet set", value=f"{first} taught"[:180], key=f"learn-{first}")
     networks, measures = {m.name: m for m in lesson_effects.beginnings()}, {s.name: s for s in held_out}
     left, right = st.columns(2)
     going_on = left.selectbox(
         "Network that goes on with them",
         [None, *networks],
         format_func=lambda n: n or "None: only make the triplets",
-        key=f"going-on-{record.id}",
+        key=f"going-on-{first}",
         disabled=not measures,
         help="Its words, shape and distance stay; it changes gently, at a tenth of the usual rate.",
     )
     measure = right.selectbox(
         "Measured on the test triplets of",
         list(measures),
-        key=f"measure-{record.id}",
+        key=f"measure-{first}",
         help="Their validation triplets say when training stops. Nobody's labels are among them.",
         placeholder="No triplet set has test triplets",
     )
@@ -65,7 +104,7 @@ def _teach(record: LabellingRecord, placed: int, held_out: Sequence[TripletSetRe
     if not asked:
         return
     wanted = (name or "").strip()
-    job = submit("learn-labels", {"labellings": [record.name], "name": wanted}, f"Triplets from “{record.name}”")
+    job = submit("learn-labels", {"labellings": list(names), "name": wanted}, f"Triplets from “{first}”")
     if job is not None and (not going_on or _go_on(networks[going_on], wanted, measures[str(measure)], job.id)):
         st.success("Asked for. The triplets are on the page Triplets when they are made; what changes is told here.")
 
