@@ -71,7 +71,7 @@ def test_the_demo_appears_by_itself(page: Page, app: App) -> None:
 
 def test_a_file_is_seen_before_it_is_imported(page: Page, app: App, articles_file: Path) -> None:
     open_page(page, app, "/corpora?view=Import", "Corpora")
-    page.locator("input[type=file]").set_input_files(str(articles_file))
+    page.locator("input[type=file][multiple]").set_input_files(str(articles_file))
     expect(page.get_by_text("the first 5 articles of")).to_be_visible()
     expect(page.get_by_role("combobox", name="Format (detected)")).to_have_value("JSON lines")
     name = page.get_by_label("Name of the corpus")
