@@ -3,11 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
 
 from core.embedders import REGISTRY
+from core.evaluation.significance import PairedTest, paired_test
+from core.labelling.learning import nearer_shares
 from core.labelling.records import LabellingRecord
 from core.records import ModelRecord, TripletSetRecord
 from core.types import Split
+from jobs import learn_labels
+from jobs.labelling.vectors import MOST, models_for, vectors_of
 from jobs.vectors import built_on
 from webapp import queries
 from webapp.components.triplet_sets import split_count
@@ -34,6 +41,41 @@ def measuring(corpus_id: int, sets: Sequence[TripletSetRecord]) -> list[TripletS
 def beginnings() -> list[ModelRecord]:
     """Networks to go on from, the newest first."""
     return [m for m in queries.models() if m.method in REGISTRY and GOES_ON in REGISTRY.get(m.method).tags][::-1]
+
+
+@dataclass(frozen=True, slots=True)
+class Rest:
+    """Two models on the sentences of a labelling that nobody placed, by the sections that these stand in."""
+
+    before: float
+    after: float
+    """Mean shares of pairs in which a sentence of the same section is nearer than one of another section."""
+    test: PairedTest
+    """Of after - before, over sentences."""
+
+
+def on_the_rest(record: LabellingRecord, before: ModelRecord, after: ModelRecord) -> Rest | None:
+    """What changed for the sentences that nobody placed; None where there are too few, or too many, of them.
+
+    Raises ``LookupError`` where one of the models has no vectors of them yet.
+    """
+    store = queries.store()
+    (placed,) = learn_labels.lessons(store, (record.name,)).placed
+    ids = np.setdiff1d(placed.partition.ids, placed.ids)
+    if not 1 < len(ids) <= MOST:
+        return None
+    with store.reading() as r:
+        known = r.corpora.sentences_by_id(ids)
+    articles, sections = (np.array([getattr(known[int(i)], n) for i in ids]) for n in ("article_id", "section"))
+    able = {m.id for m in models_for(store, record.corpus_id, set(articles.tolist()))}
+    if not {before.id, after.id} <= able:
+        raise LookupError(record.name)
+    shares = [nearer_shares(vectors_of(store, m.id, ids), articles, sections) for m in (before, after)]
+    usable = ~np.isnan(shares[0])
+    if usable.sum() < 2:
+        return None
+    first, second = (s[usable] for s in shares)
+    return Rest(float(first.mean()), float(second.mean()), paired_test(second, first))
 
 
 def learners(taught: TripletSetRecord) -> list[tuple[ModelRecord, ModelRecord]]:

@@ -12,13 +12,15 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
+from core.clusterers.inputs import unit_rows
 from core.errors import DataError
 from core.labelling.changes import Batch, Field, SentenceChanges
 from core.labelling.history import Kind, Step
 from core.labelling.partition import UNASSIGNED, Partition
 from core.records import TripletRows
-from core.types import Ids, Split, split_of_title
+from core.types import Ids, Matrix, Split, split_of_title
 
 GENTLE: Mapping[str, Any] = {"loss": "log", "learning_rate": 1e-4, "epochs": 2, "evaluations_per_epoch": 2}
 """Settings with which a triplet network goes on with what labels teach, which is little: at three times this rate the
@@ -89,6 +91,28 @@ def contradictions(labellings: Sequence[Placed], most: int = 1_000) -> list[Cont
             if len(found) == most:
                 return found
     return found
+
+
+def nearer_shares(x: Matrix, articles: Ids, sections: Ids) -> npt.NDArray[np.float64]:
+    """How well (n, dim) vectors keep sections together, sentence by sentence, inside their (n,) articles.
+
+    For each sentence the share of pairs, one sentence of its section and one of another section, of which the first is
+    nearer by cosine; ties count half. NaN where its article has no such pair: (n,) values.
+    """
+    unit: Any = unit_rows(x)
+    shares = np.full(len(articles), np.nan)
+    for article in np.unique(articles):
+        rows = np.flatnonzero(articles == article)
+        product: Any = unit[rows] @ unit[rows].T
+        likeness, own = np.asarray(product.todense() if hasattr(product, "todense") else product), sections[rows]
+        for place, row in enumerate(rows.tolist()):
+            same, other = own == own[place], np.sort(likeness[place, own != own[place]])
+            same[place] = False
+            if same.any() and len(other):
+                mine = likeness[place, same]
+                beaten = np.searchsorted(other, mine, "left") + np.searchsorted(other, mine, "right")
+                shares[row] = beaten.mean() / 2 / len(other)
+    return shares
 
 
 def teaching_triplets(

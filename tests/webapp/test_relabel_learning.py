@@ -62,8 +62,9 @@ def test_a_network_is_taught_and_measured(placed: tuple[Store, LabellingRecord],
     assert not at.exception and "Asked for" in words(at)
     with store.reading() as r:
         asked = [j for j in reversed(r.jobs.list(status=JobStatus.QUEUED))]
-    assert [j.kind for j in asked] == ["learn-labels", "train", "evaluate-triplets", "evaluate-triplets"]
-    assert [j.after for j in asked] == [None, asked[0].id, asked[1].id, asked[1].id]
+    assert [j.kind for j in asked] == ["learn-labels", "train", "evaluate-triplets", "evaluate-triplets",
+                                       "embed", "embed"]  # fmt: skip
+    assert [j.after for j in asked] == [None, asked[0].id, *[asked[1].id] * 4]
     train = asked[1].args
     assert (train["models"], train["triplets"], train["validation"]) == (["net"], "mine taught", "all")
     results = [do(store, job.kind, **job.args) for job in asked]
@@ -72,6 +73,7 @@ def test_a_network_is_taught_and_measured(placed: tuple[Store, LabellingRecord],
         values = {run: r.runs.scores([run])[0].value for run in (results[2]["run_id"], results[3]["run_id"])}
     at = settings(open_page, record)
     assert "95 % interval of the paired bootstrap" in words(at)
+    assert "that nobody placed here, a sentence of the same section is nearer" in words(at)
     shown = next(d.value for d in at.dataframe if "Triplet accuracy" in d.value.columns)
     assert list(shown[""]) == ["Before", "With the labels", "Difference"]
     assert list(shown["Model"]) == ["net", train["name"], ""]

@@ -18,7 +18,7 @@ from webapp import label_queries, lesson_effects, queries, triplet_effects
 from webapp.components.choose import nothing
 from webapp.components.effect import difference
 from webapp.components.jobs import submit
-from webapp.components.text import ago, count, plain
+from webapp.components.text import ago, count, interval, plain, score
 
 _METHOD = "triplets-sen"
 
@@ -37,9 +37,9 @@ def learn(record: LabellingRecord) -> None:
         if found.contradictions:
             _contradictions(found)
         sets = queries.triplet_sets()
-        _teach(names, placed, lesson_effects.measuring(record.corpus_id, sets))
+        _teach(record, names, placed, lesson_effects.measuring(record.corpus_id, sets))
         for taught in lesson_effects.taught_by(record, sets):
-            _taught(taught, lesson_effects.measuring(record.corpus_id, sets))
+            _taught(record, taught, lesson_effects.measuring(record.corpus_id, sets))
 
 
 def _together_with(record: LabellingRecord) -> list[str]:
@@ -75,9 +75,9 @@ def _contradictions(found: learn_labels.Lessons) -> None:
 _LISTED = 200
 
 
-def _teach(names: Sequence[str], placed: int, held_out: Sequence[TripletSetRecord]) -> None:
+def _teach(record: LabellingRecord, names: Sequence[str], placed: int, held_out: Sequence[TripletSetRecord]) -> None:
     """Triplets alone, or at once with a network that goes on with them."""
-    first = names[0]
+    first = record.name
     name = st.text_input("Name of the triplet set", value=f"{first} taught"[:180], key=f"learn-{first}")
     networks, measures = {m.name: m for m in lesson_effects.beginnings()}, {s.name: s for s in held_out}
     left, right = st.columns(2)
@@ -105,19 +105,30 @@ def _teach(names: Sequence[str], placed: int, held_out: Sequence[TripletSetRecor
         return
     wanted = (name or "").strip()
     job = submit("learn-labels", {"labellings": list(names), "name": wanted}, f"Triplets from “{first}”")
-    if job is not None and (not going_on or _go_on(networks[going_on], wanted, measures[str(measure)], job.id)):
+    if job is not None and (not going_on or _go_on(record, networks[going_on], wanted, measures[str(measure)], job.id)):
         st.success("Asked for. The triplets are on the page Triplets when they are made; what changes is told here.")
 
 
-def _go_on(network: ModelRecord, on: str, measure: TripletSetRecord, after: int | None = None) -> bool:
-    """Queue the training and both evaluations, each after the one before."""
+def _go_on(record: LabellingRecord, network: ModelRecord, on: str, measure: TripletSetRecord, after: int) -> bool:
+    """Queue the training, and after it what tells its effect: both evaluations, both models' vectors of the corpus."""
     name = _free(f"{network.name} + {on}", {m.name for m in queries.models()})
     args = {
         "method": _METHOD, "name": name, "triplets": on, "validation": measure.name, "models": [network.name],
         "settings_json": json.dumps(dict(GENTLE)),
     }  # fmt: skip
     training = submit("train", args, f"Train {name}", after=after)
-    return training is not None and _evaluate(measure, (network.name, name), training.id)
+    both = (network.name, name)
+    return training is not None and _evaluate(measure, both, training.id) and _embed(record, both, training.id)
+
+
+def _embed(record: LabellingRecord, models: Sequence[str], after: int | None = None) -> bool:
+    """Vectors for the sentences that nobody placed; the taught network then makes suggestions as well."""
+    with queries.store().reading() as r:
+        corpus = r.corpora.get(record.corpus_id).name
+    return all(
+        submit("embed", {"corpus": corpus, "model": model}, f"Embed {corpus} by {model}", after=after) is not None
+        for model in models
+    )
 
 
 def _evaluate(measure: TripletSetRecord, models: Sequence[str], after: int | None = None) -> bool:
@@ -137,7 +148,7 @@ def _free(wanted: str, taken: set[str]) -> str:
     return name
 
 
-def _taught(taught: TripletSetRecord, held_out: Sequence[TripletSetRecord]) -> None:
+def _taught(record: LabellingRecord, taught: TripletSetRecord, held_out: Sequence[TripletSetRecord]) -> None:
     """One set that this labelling taught, and what became of the networks that went on with it."""
     with st.container(border=True):
         st.markdown(f"**{plain(taught.name)}**")
@@ -154,6 +165,7 @@ def _taught(taught: TripletSetRecord, held_out: Sequence[TripletSetRecord]) -> N
             nothing("There is nothing to measure it on.", "Sample triplets of a corpus.", "triplets", "Triplets")
         for before, after in pairs:
             _changed(before, after, held_out)
+            _rest(record, before, after)
 
 
 def _changed(before: ModelRecord, after: ModelRecord, held_out: Sequence[TripletSetRecord]) -> None:
@@ -167,3 +179,20 @@ def _changed(before: ModelRecord, after: ModelRecord, held_out: Sequence[Triplet
         st.markdown(f"**{plain(after.name)}** is trained; not yet measured beside {plain(before.name)}.")
         if st.button("Evaluate both", key=f"evaluate-{after.id}", icon=":material/play_arrow:"):
             _evaluate(held_out[0], (before.name, after.name))
+
+
+def _rest(record: LabellingRecord, before: ModelRecord, after: ModelRecord) -> None:
+    """What changed for the sentences of this labelling that nobody placed."""
+    try:
+        found = lesson_effects.on_the_rest(record, before, after)
+    except LookupError:
+        if st.button("Measure the sentences that nobody placed", key=f"rest-{after.id}", icon=":material/play_arrow:"):
+            _embed(record, (before.name, after.name))
+        return
+    if found is not None:
+        gap = found.test.difference
+        st.caption(
+            f"On {count(gap.n, 'sentence')} that nobody placed here, a sentence of the same section is nearer than one "
+            f"of another section in {score(found.before)} of all pairs before, {score(found.after)} with the labels, "
+            f"by cosine: {interval(gap.value, gap.low, gap.high)}, over sentences; Wilcoxon p = {found.test.p:.2g}."
+        )

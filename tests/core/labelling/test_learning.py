@@ -14,7 +14,7 @@ from core.errors import DataError
 from core.labelling import operations as op
 from core.labelling.changes import Batch, apply
 from core.labelling.history import Kind, Step
-from core.labelling.learning import Placed, contradictions, placed_by_people, teaching_triplets
+from core.labelling.learning import Placed, contradictions, nearer_shares, placed_by_people, teaching_triplets
 from core.labelling.partition import UNASSIGNED, Cluster, Partition, start
 from core.labelling.reclustering import recluster
 from core.types import Split, split_of_title
@@ -74,6 +74,23 @@ def test_contradictions_are_those_of_every_pair_compared(said: list[list[int | N
         sides = (tuple(n for n, same in both if same), tuple(n for n, same in both if not same))
         wanted += [(a, b, *sides)] if all(sides) else []
     assert [(c.first, c.second, c.together, c.apart) for c in contradictions(labellings)] == wanted
+
+
+def test_shares_of_nearer_sentences_are_those_of_every_pair_compared() -> None:
+    random = np.random.default_rng(3)
+    n = 40
+    x, articles, sections = random.normal(size=(n, 5)), random.integers(0, 3, n), random.integers(0, 3, n)
+    articles[-1] = 7  # alone in its article
+    unit = x / np.linalg.norm(x, axis=1, keepdims=True)
+    for row, share in enumerate(nearer_shares(x, articles, sections)):
+        near = [i for i in range(n) if i != row and articles[i] == articles[row]]
+        pairs = [
+            np.sign(unit[row] @ unit[a] - unit[row] @ unit[b]) / 2 + 0.5
+            for a in near if sections[a] == sections[row] for b in near if sections[b] != sections[row]
+        ]  # fmt: skip
+        assert share == pytest.approx(np.mean(pairs)) if pairs else np.isnan(share)
+    assert np.isnan(nearer_shares(x, articles, sections)[-1])
+    assert np.nanmean(nearer_shares(np.ones((n, 2)), articles, sections)) == 0.5
 
 
 @given(st.lists(st.sampled_from(TITLES), min_size=1, max_size=6, unique=True), st.integers(0, 99))
