@@ -76,6 +76,7 @@ def test_a_network_is_taught_and_measured(placed: tuple[Store, LabellingRecord],
     assert "that nobody placed here, a sentence of the same section is nearer" in words(at)
     shown = next(d.value for d in at.dataframe if "Triplet accuracy" in d.value.columns)
     assert list(shown[""]) == ["Before", "With the labels", "Difference"]
+    assert not any(b.label == "See both side by side" for b in at.button)  # it leads to a tab of the page Triplets
     assert list(shown["Model"]) == ["net", train["name"], ""]
     assert [float(v) for v in shown["Triplet accuracy"][:2]] == pytest.approx(list(values.values()), abs=6e-4)
 

@@ -9,7 +9,7 @@ from webapp.components.text import count, interval, score
 from webapp.triplet_effects import Effect, Measured
 
 
-def difference(effect: Effect, found: Measured, rows: tuple[str, str], key: str) -> None:
+def difference(effect: Effect, found: Measured, rows: tuple[str, str]) -> None:
     """Before and after under the names ``rows``, the difference with its interval, and what it may mean."""
     gap = found.test.difference
     frame = pd.DataFrame(
@@ -28,8 +28,3 @@ def difference(effect: Effect, found: Measured, rows: tuple[str, str], key: str)
         f"{found.test.p:.2g}: {sure}. One training each: a part of any difference is the chance of training, "
         "which other seeds would show."
     )
-
-    def beside() -> None:
-        st.session_state.update(view="Margins", model=found.after.name, against=found.before.name)
-
-    st.button("See both side by side", key=f"beside-{key}", icon=":material/compare_arrows:", on_click=beside)

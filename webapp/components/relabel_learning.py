@@ -174,7 +174,7 @@ def _changed(before: ModelRecord, after: ModelRecord, held_out: Sequence[Triplet
     known = [(source, e, e.measured) for source, e in zip(held_out, effects, strict=True) if e.measured is not None]
     for source, effect, measured in known:
         st.caption(f"On the test triplets of {plain(source.name)}:")
-        difference(effect, measured, ("Before", "With the labels"), f"{source.id}-{after.id}")
+        difference(effect, measured, ("Before", "With the labels"))
     if not known and held_out:
         st.markdown(f"**{plain(after.name)}** is trained; not yet measured beside {plain(before.name)}.")
         if st.button("Evaluate both", key=f"evaluate-{after.id}", icon=":material/play_arrow:"):

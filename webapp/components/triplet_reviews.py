@@ -197,4 +197,10 @@ def _effect(source: TripletSetRecord, effect: Effect, key: str) -> None:
             ):
                 st.rerun()
         return
-    difference(effect, effect.measured, ("All triplets", "Without the bad ones"), key)
+    found = effect.measured
+    difference(effect, found, ("All triplets", "Without the bad ones"))
+
+    def beside() -> None:
+        st.session_state.update(view="Margins", model=found.after.name, against=found.before.name)
+
+    st.button("See both side by side", key=f"beside-{key}", icon=":material/compare_arrows:", on_click=beside)
