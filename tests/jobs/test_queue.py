@@ -73,7 +73,8 @@ class TestQueue:
         thread = threading.Thread(target=consumer.run)
         thread.start()
         try:
-            wait_for(lambda: get(store, last.id).status.ended, 20)
+            # The first jobs are done side by side: the last one may end before the very first.
+            wait_for(lambda: all(get(store, job.id).status.ended for job in (*jobs, last)), 20)
         finally:
             consumer.stop()
             thread.join()
