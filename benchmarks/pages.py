@@ -37,6 +37,7 @@ from db.settings import Settings
 from db.store import Store
 
 TRIPLETS, POINTS, MODELS, ARTICLES = 300_000, 100_000, 10, 700
+_THEMES, _SENTENCES = 8, 5
 METRICS = ("mi", "ami", "ami-arithmetic", "ri", "ari", "v")
 _WIDE: ViewportSize = {"width": 1280, "height": 900}
 _FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
@@ -52,14 +53,33 @@ def make(store: Store) -> None:
     """Fill an empty store."""
     fill(store, TRIPLETS)
     random = np.random.default_rng(0)
+    _mapped(store, random)
+    _compared(store, random)
+
+
+def _mapped(store: Store, random: np.random.Generator) -> None:
+    """A corpus of 100,000 sentences in 2,500 articles, all of them on a map."""
     with store.writing() as w:
-        corpus, model = w.corpora.by_name("synthetic"), w.models.by_name("first")
-        ids = np.array([s.id for _, _, listed in w.corpora.iterate(corpus.id) for s in listed][:POINTS])
+        corpus, model = w.corpora.create("mapped", "en"), w.models.by_name("first")
+        w.corpora.add_articles(corpus.id, [_long(n) for n in range(POINTS // (_THEMES * _SENTENCES))])
+        w.corpora.finish(corpus.id, {})
+        ids = np.array([s.id for _, _, listed in w.corpora.iterate(corpus.id) for s in listed])
+        assert len(ids) == POINTS
         themes = random.normal(size=(30, 2)) * 6
         points = (themes[random.integers(30, size=len(ids))] + random.normal(size=(len(ids), 2))).astype(np.float32)
         w.maps.add(corpus_id=corpus.id, model_id=model.id, name="large", config={}, seed=0, digest="large",
                    faithfulness=0.3, sampled_from=len(ids), points=MapPoints(ids, points))  # fmt: skip
-    _compared(store, random)
+
+
+def _long(number: int) -> Article:
+    """Eight sections of five sentences of some twenty words."""
+    words = " ".join(f"word{(number * 7 + i) % 5_000}" for i in range(16))
+    sections = []
+    for theme in range(_THEMES):
+        said = tuple(f"Sentence {i} of theme {theme} {words}." for i in range(_SENTENCES))
+        title = f"Theme {(number + theme) % 60}"
+        sections.append(Section(title, 2, (Paragraph("", said),), (title,)))
+    return Article(f"Mapped {number}", tuple(sections))
 
 
 def _compared(store: Store, random: np.random.Generator) -> None:
@@ -254,7 +274,7 @@ LOOKS = {
         compare_steps,
     ),
     "map": Look(
-        "Map, 100,000 points", "Map", "map?corpus=synthetic&map=large", (TABLE, ".atlas[data-ready]"), map_steps
+        "Map, 100,000 points", "Map", "map?corpus=mapped&map=large", (TABLE, ".atlas[data-ready]"), map_steps
     ),
 }  # fmt: skip
 

@@ -1,13 +1,16 @@
-"""The web process: Streamlit, with everything that pages import brought in before the first person comes."""
+"""The web process: Streamlit, with what only the first page would wait for done before the first person comes."""
 
 from __future__ import annotations
 
+import gc
 import importlib
+import inspect
 import sys
 import threading
+from contextlib import suppress
 from pathlib import Path
 
-from core.errors import ConfigError
+from core.errors import ConfigError, ThemescopeError
 from db.settings import Settings
 
 _PARTS = (
@@ -23,14 +26,32 @@ _PARTS = (
     "training",
     "triplets",
 )
+_LIBRARIES = ("PIL.Image", "pandas.io.formats.style", "scipy.optimize", "scipy.stats")
 
 
 def warm() -> None:
-    """Import what pages need; on a small machine that takes seconds, which nobody should wait for in a browser."""
+    """Import what pages need and open the store; on a small machine that takes seconds, too long to wait for a page."""
     for name in _PARTS:
         importlib.import_module(f"webapp.components.{name}")
-    for library in ("pandas.io.formats.style", "scipy.optimize", "scipy.stats"):
+    for library in _LIBRARIES:
         importlib.import_module(library)
+    _open_store()
+    # Streamlit asks once, in the first page, for the source of every frame: Python then goes through all modules, and
+    # remembers what it found.
+    inspect.stack()
+    # Streamlit collects garbage after every run of a page. What is here by now stays: it need not be looked through.
+    gc.collect()
+    gc.freeze()
+
+
+def _open_store() -> None:
+    """Bring the store up to date and ask it what pages ask; where that fails, each page says why."""
+    from webapp import queries
+
+    with suppress(ThemescopeError):
+        queries.fingerprint()
+        queries.active_jobs()
+        queries.worker_alive()
 
 
 def main() -> None:

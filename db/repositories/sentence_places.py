@@ -3,28 +3,29 @@
 from __future__ import annotations
 
 import numpy as np
-import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
 from core.records import SentencePlaces
 from core.types import Ids
 from db import tables as t
 from db.repositories.triplet_sections import PLACES, looked_up, titles_at
-from db.sql import id_chunks, id_columns, within
+from db.sql import grouped_columns, id_chunks, within
 
 
 def sentence_places(connection: Connection, sentence_ids: Ids) -> SentencePlaces:
     """Article, position and section title of each sentence, in the order of the ids; without those that are gone."""
     c = t.sentence.c
-    query = sa.select(c.id, c.article_id, c.position, c.section)
     found = [np.empty((4, 0), np.int64)]
     for chunk in id_chunks(sentence_ids):
-        found.append(np.stack(id_columns(connection.execute(query.where(within(connection, c.id, chunk))), 4)))
+        numbers = grouped_columns(
+            connection, c.article_id, (c.id, c.position, c.section), within(connection, c.id, chunk)
+        )
+        found.append(np.stack(numbers))
     table = np.concatenate(found, axis=1)
-    table = table[:, np.argsort(table[0], kind="stable")]
-    at = np.minimum(np.searchsorted(table[0], sentence_ids), max(table.shape[1] - 1, 0))
-    there = table[0][at] == sentence_ids if table.shape[1] else np.zeros(len(sentence_ids), bool)
-    ids, articles, positions, sections = table[:, at[there]] if table.shape[1] else table
+    table = table[:, np.argsort(table[1], kind="stable")]
+    at = np.minimum(np.searchsorted(table[1], sentence_ids), max(table.shape[1] - 1, 0))
+    there = table[1][at] == sentence_ids if table.shape[1] else np.zeros(len(sentence_ids), bool)
+    articles, ids, positions, sections = table[:, at[there]] if table.shape[1] else table
     codes: dict[str, int] = {"": 0}
     places = articles * PLACES + sections
     titles = looked_up(titles_at(connection, places, codes), places)

@@ -17,7 +17,7 @@ from sqlalchemy.engine import Connection
 from core.records import TripletRows, TripletSections
 from core.types import Ids
 from db import tables as t
-from db.sql import id_chunks, id_columns, plain_rows, within
+from db.sql import grouped_columns, id_chunks, plain_rows, within
 
 _Codes = npt.NDArray[np.int32]
 _Table = tuple[Ids, _Codes]
@@ -41,11 +41,11 @@ def section_titles(connection: Connection, kind: str, rows: TripletRows) -> Trip
 def _places(connection: Connection, sentence_ids: Ids) -> tuple[Ids, Ids]:
     """Ascending ids of the sentences that are there, and (article, position of the section) of each as one number."""
     c = t.sentence.c
-    query = sa.select(c.id, c.article_id, c.section)
     found = [np.empty((3, 0), np.int64)]
     for chunk in id_chunks(sentence_ids):
-        found.append(np.stack(id_columns(connection.execute(query.where(within(connection, c.id, chunk))), 3)))
-    ids, articles, sections = np.concatenate(found, axis=1)
+        numbers = grouped_columns(connection, c.article_id, (c.id, c.section), within(connection, c.id, chunk))
+        found.append(np.stack(numbers))
+    articles, ids, sections = np.concatenate(found, axis=1)
     order = np.argsort(ids, kind="stable")
     return ids[order], (articles * PLACES + sections)[order]
 
@@ -67,10 +67,14 @@ def _titles_of(connection: Connection, section_ids: Ids, codes: dict[str, int]) 
 
 def _table(rows: Iterable[Any], codes: dict[str, int]) -> _Table:
     """(key, title) rows as arrays."""
-    pairs = [(key, codes.setdefault(title, len(codes))) for key, title in rows]
-    keys, values = np.array(pairs, dtype=np.int64).reshape(-1, 2).T
+    listed = list(rows)
+    titles = [title for _, title in listed]
+    for title in dict.fromkeys(titles):
+        codes.setdefault(title, len(codes))
+    keys = np.fromiter((key for key, _ in listed), np.int64, len(listed))
+    values = np.fromiter(map(codes.__getitem__, titles), np.int32, len(titles))
     order = np.argsort(keys, kind="stable")
-    return keys[order], values[order].astype(np.int32)
+    return keys[order], values[order]
 
 
 def looked_up(table: _Table, wanted: Ids) -> _Codes:
