@@ -118,6 +118,15 @@ REGISTRY = Registry(
             config=_TRIPLET_CONFIG,
             tags=frozenset({"needs-triplets", "takes-model", "goes-on", "attention", "third:random_article"}),
         ),
+        Card(
+            id="hybrid",
+            title="Hybrid of models and Tf-idf",
+            summary="Trained models' vectors beside the words that sentences of an article share; nothing is learned.",
+            source="This project; after hybrid retrieval by dense and sparse vectors",
+            factory="core.embedders.hybrid:Hybrid",
+            config="core.embedders.hybrid:HybridConfig",
+            tags=frozenset({"needs-models", "mixes-models", "sparse", "per-article"}),
+        ),
         *_SENTENCE_VECTORS,
     ],
 )

@@ -9,8 +9,6 @@ vectors finds what varies most, which need not be the topic. Sentences of a docu
 
 from __future__ import annotations
 
-import shutil
-import tempfile
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -23,15 +21,16 @@ from scipy import sparse
 
 from core.config import Config, option
 from core.embedders.distances import cosine_distances, unit_length
+from core.embedders.inside import load_inside, save_inside
 from core.embedders.principal_axes import PrincipalAxes
-from core.embedders.storage import read_json, read_settings, read_tensors, write_json, write_settings, write_tensors
-from core.errors import ArtifactError, DataError, UnknownNameError
+from core.embedders.storage import read_settings, read_tensors, write_settings, write_tensors
+from core.errors import DataError
 from core.protocols import Embedder, Report, Share
 from core.sentvec.graphs import discourse_graph
 from core.sentvec.smoothing import document_means, neighbour_means, smoothed
 from core.types import Corpus, Matrix, Sentence, Vectors
 
-_BASE_FILE, _LSA, _AXES = "base.json", "lsa.safetensors", "axes.safetensors"
+_LSA, _AXES = "lsa.safetensors", "axes.safetensors"
 _BLOCK = 4_096
 
 
@@ -156,12 +155,7 @@ class _Control(ABC):
         """Write the settings, and every model with each file of its own under a name of ours."""
         bases = self._fitted()
         write_settings(folder, self.config, self.seed)
-        write_json(folder / _BASE_FILE, {"methods": [_method_of(base.model) for base in bases]})
-        for number, base in enumerate(bases):
-            with tempfile.TemporaryDirectory() as inner:
-                base.model.save(Path(inner))
-                for path in Path(inner).iterdir():
-                    shutil.copyfile(path, folder / (_prefix(number) + path.name))
+        save_inside([base.model for base in bases], folder)
         found: dict[str, Any] = {}
         for number, base in enumerate(bases):
             if base.directions is not None:
@@ -175,16 +169,15 @@ class _Control(ABC):
     def load(cls, folder: Path) -> Self:
         """Inverse of :meth:`save`."""
         model = cls(*read_settings(folder, cls.config_class))
-        methods = read_json(folder / _BASE_FILE).get("methods") or [None]
         found = read_tensors(folder / _LSA, ()) if (folder / _LSA).is_file() else {}
         model._bases = tuple(
             _Base(
-                _loaded(folder, number, str(method)),
+                base,
                 _Directions(found[f"{number}.columns"], found[f"{number}.axes"])
                 if f"{number}.columns" in found
                 else None,
             )
-            for number, method in enumerate(methods)
+            for number, base in enumerate(load_inside(folder))
         )
         if (folder / _AXES).is_file():
             tensors = read_tensors(folder / _AXES, ("mean", "axes"))
@@ -250,30 +243,3 @@ def _whole_articles(sentences: Sequence[Sentence], report: Report) -> Iterator[S
             report.progress(begun, len(sentences), "sentences read")
             yield sentences[begun:place]
             begun = place
-
-
-def _method_of(base: Embedder) -> str:
-    """The id of a method that ``base`` is a model of."""
-    from core.embedders import REGISTRY
-
-    return next(card.id for card in REGISTRY if card.resolve() is type(base))
-
-
-def _prefix(number: int) -> str:
-    """What the names of a base's files begin with."""
-    return f"base{number}-"
-
-
-def _loaded(folder: Path, number: int, method: str) -> Embedder:
-    """A base model, whose files lie in ``folder`` under names that begin with ours."""
-    from core.embedders import REGISTRY
-
-    try:
-        card = REGISTRY.get(method)
-    except UnknownNameError as error:
-        raise ArtifactError(f"The saved model in {folder.name} was made by another version. {error}") from None
-    with tempfile.TemporaryDirectory() as inner:
-        for path in folder.glob(_prefix(number) + "*"):
-            shutil.copyfile(path, Path(inner) / path.name.removeprefix(_prefix(number)))
-        base: Embedder = card.resolve().load(Path(inner))
-    return base

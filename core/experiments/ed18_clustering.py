@@ -9,6 +9,7 @@ from typing import Any
 from core.experiments.declarations import SIMILAR, Claim, Clustering, Column, Row, Table
 from core.experiments.ed18_data import SCB
 from core.experiments.ed18_tables import (
+    HYBRID,
     JOINED_RAW,
     JOINED_UNIT,
     OWN_LOSS,
@@ -82,6 +83,8 @@ _OWN = (
     ("triplets-sen-titles-section", "triplets-sen-titles, section loss, unit halves", OWN_LOSS),
     ("default", "the model that comes with Themescope", SHIPPED),
     ("tfidf", "Tf-idf within the article", "Not in the paper: a floor that needs no training."),
+    ("hybrid-section", "triplets-sen, section loss, beside Tf-idf", HYBRID),
+    ("hybrid-default", "the model that comes with Themescope, beside Tf-idf", HYBRID),
 )
 
 
@@ -130,6 +133,12 @@ TABLE_4 = Table(
         Claim("iclust:triplets-sen-section", "iclust:mean-vectors", AMI),
         Claim("iclust:default", "iclust:triplets-sen-section", AMI),
         Claim("iclust:default", "iclust:mean-vectors", AMI),
+        Claim("iclust:default", "iclust:tfidf", AMI),
+        Claim("iclust:hybrid-section", "iclust:triplets-sen-section", AMI),
+        Claim("iclust:hybrid-section", "iclust:tfidf", AMI),
+        Claim("iclust:hybrid-section", "iclust:mean-vectors", AMI),
+        Claim("iclust:hybrid-default", "iclust:default", AMI),
+        Claim("iclust:hybrid-default", "iclust:mean-vectors", AMI),
     ),
 )
 

@@ -94,7 +94,11 @@ CURVE = tuple(
     for size in CURVE_SIZES
 )
 SHIPPED = (Model("default", "triplets-sen-titles", random=False, shipped=True),)
-MODELS = BASELINES + PUBLISHED_NETS + OWN_NETS + ABLATIONS + CURVE + SHIPPED
+HYBRIDS = (
+    Model("hybrid-section", "hybrid", parts=("triplets-sen-section",)),
+    Model("hybrid-default", "hybrid", parts=("default",), random=False),
+)
+MODELS = BASELINES + PUBLISHED_NETS + OWN_NETS + ABLATIONS + CURVE + SHIPPED + HYBRIDS
 
 _STEPS: Settings = {
     "hidden": 128,

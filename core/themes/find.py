@@ -8,16 +8,18 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from scipy import sparse
 
 from core.clusterers import REGISTRY as CLUSTERERS
 from core.clusterers.inputs import unit_rows
 from core.config import Config, option
+from core.embedders.hybrid import WORDS, beside_words
 from core.errors import ConfigError, DataError
 from core.protocols import Report, Share
 from core.themes.counts import Curves, candidates, measure, suggest
 from core.themes.naming import theme_names, theme_words
 from core.themes.quality import fits
-from core.types import Labels, Matrix
+from core.types import Labels, Matrix, Sentence
 
 FEWEST, MOST = 4, 50_000
 """Numbers of sentences that themes can be found in."""
@@ -34,6 +36,10 @@ class ThemesConfig(Config):
     clusterer: str = option("iclust", "How sentences are put together.")
     sample: int = option(1_000, "Sentences that the curves are taken over at most.", low=10, high=COMPARED)
     subsamples: int = option(5, "Random parts of the list that stability is measured with.", low=1, high=50)
+    shared: float = option(
+        WORDS, "How much the words count that sentences share, against 1 for the model; 0: the model alone.",
+        low=0.0, high=1_000.0,
+    )  # fmt: skip
     words: int = option(3, "Words in a theme's name.", low=1, high=8)
     central: int = option(5, "Most central sentences told of each theme.", low=1, high=50)
 
@@ -74,7 +80,9 @@ class Themes:
 def find_themes(texts: list[str], vectors: Matrix, config: ThemesConfig, seed: int, report: Report) -> Themes:
     """Cluster (n,) ``texts`` by their (n, dim) ``vectors``, name the clusters and order them by size.
 
-    The curves over k are measured in any case, so that a given number can be seen beside the others. Raises
+    Dense vectors are joined with Tf-idf within the list, unless ``config.shared`` is 0; sparse ones are words already.
+    The curves over k are measured on ``vectors`` as they are, since words make them too rough to suggest a number by,
+    and in any case, so that a given number can be seen beside the others. Raises
     :class:`core.errors.DataError` for too few or too many sentences.
     """
     n = len(texts)
@@ -85,6 +93,8 @@ def find_themes(texts: list[str], vectors: Matrix, config: ThemesConfig, seed: i
     curves = measure(vectors[rows], ks, config.subsamples, seed, Share(report, 0.0, 0.7))
     suggestion = suggest(curves)
     k = config.k or suggestion.k
+    if config.shared and not sparse.issparse(vectors):
+        vectors = _with_words(texts, vectors, config.shared)
     report.progress(0.7, 1, f"clustering {n:,} sentences")
     compared = np.sort(random.permutation(n)[:COMPARED])
     labels = _by_size(_cluster(vectors, compared, k, config, seed), k)
@@ -106,6 +116,13 @@ def _check(n: int, vectors: Matrix, config: ThemesConfig) -> None:
         raise DataError(f"{n} sentences are too few: themes need at least {max(FEWEST, config.k)}.")
     if n > MOST:
         raise DataError(f"{n:,} sentences are too many for one list of themes (at most {MOST:,}). Take a part of them.")
+
+
+def _with_words(texts: Sequence[str], vectors: Any, shared: float) -> Matrix:
+    """(n, dim + words of the list) CSR rows; columns that nobody uses are left out, for clusterers that make means."""
+    sentences = [Sentence(text, position=i) for i, text in enumerate(texts)]
+    joined = beside_words([np.asarray(vectors, np.float32)], sentences, shared)
+    return sparse.csr_array(joined[:, np.flatnonzero(np.bincount(joined.indices, minlength=joined.shape[1]))])
 
 
 def _cluster(vectors: Any, compared: npt.NDArray[np.int64], k: int, config: ThemesConfig, seed: int) -> Labels:

@@ -8,7 +8,7 @@ from scipy import sparse
 
 from core.clusterers import REGISTRY, kernels
 from core.clusterers.iclust import IclustConfig, best_partition
-from core.clusterers.inputs import MOST_ITEMS, check_items, cosine_matrix, unit_rows
+from core.clusterers.inputs import MOST_ITEMS, check_items, cosine_matrix, gram_matrix, unit_rows
 from core.errors import ConfigError, DataError
 
 
@@ -165,6 +165,12 @@ def test_zero_rows_are_similar_to_nothing() -> None:
     expected[:2, :2] = 1.0
     np.testing.assert_allclose(cosine_matrix(x), expected)
     np.testing.assert_allclose(cosine_matrix(sparse.csr_array(x)), expected)
+
+
+def test_columns_that_all_rows_use_and_such_that_few_use_give_the_same_products():
+    rng = np.random.default_rng(0)
+    x = np.hstack([rng.normal(size=(30, 12)), rng.normal(size=(30, 40)) * (rng.random((30, 40)) < 0.05)])
+    np.testing.assert_allclose(gram_matrix(sparse.csr_array(x)), x @ x.T, atol=1e-12)
 
 
 def test_limits_are_said() -> None:

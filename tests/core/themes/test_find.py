@@ -63,6 +63,17 @@ def test_sparse_vectors_give_the_same_themes() -> None:
     assert (themes.labels == truth).all()
 
 
+def test_words_that_sentences_share_tell_themes_apart_where_the_model_cannot() -> None:
+    texts, _, truth = planted()
+    blind = np.random.default_rng(0).normal(size=(len(truth), 12)).astype(np.float32)
+    with_words, without = (
+        find_themes(texts, blind, ThemesConfig(k=4, most=3, subsamples=1, shared=shared), 0, Silent()).labels
+        for shared in (50.0, 0.0)
+    )
+    assert (with_words == truth).all()
+    assert (without != truth).any()
+
+
 def test_what_is_not_compared_joins_the_nearest_theme(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(find, "COMPARED", 40)
     themes, truth, _ = found(k=4)
