@@ -7,7 +7,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -19,6 +19,8 @@ from db.store import Store
 
 ROOT = Path(__file__).resolve().parents[2]
 WORDS = ("river", "stone", "window", "garden", "music", "market", "harbour", "winter", "letter", "signal", "forest")
+PATIENCE_S = 180.0
+"""How long to wait for what takes a second or two: a busy machine is no defect."""
 SICK_HEADER = "pair_ID\tsentence_A\tsentence_B\trelatedness_score\tentailment_judgment\n"
 
 
@@ -50,7 +52,7 @@ def get(store: Store, job_id: int) -> JobRecord:
         return r.jobs.get(job_id)
 
 
-def wait_for(condition: Callable[[], Any], seconds: float = 60.0, every: float = 0.02) -> Any:
+def wait_for(condition: Callable[[], Any], seconds: float = PATIENCE_S, every: float = 0.02) -> Any:
     """The first true value of ``condition``."""
     end = time.monotonic() + seconds
     while not (value := condition()):
@@ -59,9 +61,9 @@ def wait_for(condition: Callable[[], Any], seconds: float = 60.0, every: float =
     return value
 
 
-def wait_ended(store: Store, job_id: int, seconds: float = 60.0) -> JobRecord:
+def wait_ended(store: Store, job_id: int) -> JobRecord:
     """The row of the job once it has ended."""
-    wait_for(lambda: get(store, job_id).status.ended, seconds)
+    wait_for(lambda: get(store, job_id).status.ended)
     return get(store, job_id)
 
 
@@ -74,11 +76,21 @@ def grow_old(store: Store, job_id: int, seconds: float = 3600.0) -> None:
         w.jobs.connection.execute(update.where(t.job.c.heartbeat.is_not(None)).values(heartbeat=past))
 
 
+def program(*words: object, held: tuple[str, int] | None = None) -> list[str]:
+    """The command line of the program; ``held`` as in :mod:`tests.jobs.held`."""
+    module = ("jobs.cli",) if held is None else ("tests.jobs.held", *held)
+    return [sys.executable, "-m", *(str(word) for word in (*module, *words))]
+
+
+def program_environment() -> dict[str, str]:
+    """The environment of the test, for a program that starts in any folder."""
+    return {**os.environ, "OMP_NUM_THREADS": "1", "PYTHONPATH": str(ROOT)}
+
+
 @contextmanager
-def worker_process(environment: Mapping[str, str] | None = None) -> Iterator[subprocess.Popen[bytes]]:
+def worker_process(held: tuple[str, int] | None = None) -> Iterator[subprocess.Popen[bytes]]:
     """A worker as a process of its own, in the environment of the test; killed at the end if it still runs."""
-    env = {**os.environ, "OMP_NUM_THREADS": "1", "PYTHONPATH": str(ROOT), **(environment or {})}
-    command = [sys.executable, "-m", "jobs.cli", "worker", "--no-warm-up"]
+    command, env = program("worker", "--no-warm-up", held=held), program_environment()
     process = subprocess.Popen(command, env=env, cwd=ROOT, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     try:
         yield process

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,7 @@ from db.settings import Settings
 from db.store import Store
 from jobs.commands import cancel, enqueue
 from jobs.foreground import run_here
-from tests.jobs.helpers import get, grow_old, kill, wait_ended, wait_for, worker_process, write_articles
+from tests.jobs.helpers import PATIENCE_S, get, grow_old, kill, wait_ended, wait_for, worker_process, write_articles
 from tests.servers import PostgresServer
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="kill -9 is a matter of POSIX systems")
@@ -24,21 +25,26 @@ pytestmark = pytest.mark.skipif(os.name == "nt", reason="kill -9 is a matter of 
 NET = {
     "hidden": 16,
     "attention": 8,
-    "epochs": 12,
+    "epochs": 2,
     "batch_size": 16,
     "patience_stop": 1000,
     "threads": 1,
     "vocabulary_limit": 2000,
-    "checkpoint_seconds": 0.2,
+    "checkpoint_seconds": 0.0,
     "precision": "fp32",
     "device": "cpu",
 }
 
 
-def other_store(folder: Path) -> Store:
-    store = Store(Settings.in_folder(folder))
-    store.migrate()
-    return store
+HALF_STORED = ("write", 2)  # the corpus is made and its first batch of articles is in
+SOME_STEPS = ("progress", 12)
+
+
+def copied_store(file: Path, folder: Path) -> Store:
+    """A store of its own with what is in the file of another."""
+    folder.mkdir()
+    shutil.copy(file, folder / "themescope.db")
+    return Store(Settings.in_folder(folder))
 
 
 def text_of(store: Store, corpus: str) -> tuple[CorpusRecord, str]:
@@ -61,33 +67,35 @@ def stored(store: Store, corpus: str) -> int:
 
 
 class TestImport:
-    def test_killed_it_equals_an_undisturbed_import(self, sqlite_store: Store, tmp_path: Path) -> None:
-        args = {"files": [str(write_articles(tmp_path, 1000))], "corpus": "C", "workers": 1}
+    def test_killed_it_equals_an_undisturbed_import(
+        self, sqlite_store: Store, empty_sqlite_file: Path, tmp_path: Path
+    ) -> None:
+        args = {"files": [str(write_articles(tmp_path, 100))], "corpus": "C", "workers": 1}
         job = enqueue(sqlite_store, "import-corpus", args)
-        with worker_process() as worker:
-            wait_for(lambda: stored(sqlite_store, "C"), every=0.005)
+        with worker_process(HALF_STORED) as worker:
+            wait_for(lambda: stored(sqlite_store, "C"))
             kill(worker)
         assert get(sqlite_store, job.id).status is JobStatus.RUNNING
-        assert 0 < stored(sqlite_store, "C") < 1000
+        assert 0 < stored(sqlite_store, "C") < 100
         with sqlite_store.reading() as r:
             assert r.corpora.list() == []
         grow_old(sqlite_store, job.id)
         with worker_process():
             row = wait_ended(sqlite_store, job.id)
         assert (row.status, row.attempt) == (JobStatus.DONE, 2)
-        calm = other_store(tmp_path / "calm")
+        calm = copied_store(empty_sqlite_file, tmp_path / "calm")
         run_here(calm, "import-corpus", args, quiet=True)
         (_, disturbed), (record, undisturbed) = text_of(sqlite_store, "C"), text_of(calm, "C")
-        assert record.articles == 1000
+        assert record.articles == 100
         assert row.result["digest"] == record.report["digest"]
         assert disturbed == undisturbed
 
     def test_cancelled_it_leaves_nothing(self, sqlite_store: Store, tmp_path: Path) -> None:
-        job = enqueue(sqlite_store, "import-corpus", {"files": [str(write_articles(tmp_path, 1000))], "corpus": "C"})
-        with worker_process():
-            wait_for(lambda: stored(sqlite_store, "C"), every=0.005)
+        job = enqueue(sqlite_store, "import-corpus", {"files": [str(write_articles(tmp_path, 100))], "corpus": "C"})
+        with worker_process(HALF_STORED):
+            wait_for(lambda: stored(sqlite_store, "C"))
             cancel(sqlite_store, job.id)
-            row = wait_ended(sqlite_store, job.id, 30)
+            row = wait_ended(sqlite_store, job.id)
         assert row.status is JobStatus.CANCELLED
         with sqlite_store.reading() as r:
             assert r.corpora.list(include_unready=True) == []
@@ -95,14 +103,12 @@ class TestImport:
 
 @pytest.fixture
 def prepared(sqlite_store: Store, tmp_path: Path) -> Store:
-    """A store with a small triplet set."""
-    _prepare(sqlite_store, tmp_path)
+    """A store with a small triplet set, in its file and nowhere beside it."""
+    files = [str(write_articles(tmp_path, 12))]
+    run_here(sqlite_store, "import-corpus", {"files": files, "corpus": "C"}, quiet=True)
+    run_here(sqlite_store, "build-triplets", {"corpus": "C", "name": "T"}, quiet=True)
+    sqlite_store.close()
     return sqlite_store
-
-
-def _prepare(store: Store, folder: Path) -> None:
-    run_here(store, "import-corpus", {"files": [str(write_articles(folder, 40))], "corpus": "C"}, quiet=True)
-    run_here(store, "build-triplets", {"corpus": "C", "name": "T"}, quiet=True)
 
 
 def _train(name: str = "net") -> dict[str, Any]:
@@ -129,27 +135,26 @@ def _owners(store: Store) -> list[str]:
 
 class TestTraining:
     def test_killed_and_stopped_it_ends_with_the_same_weights(self, prepared: Store, tmp_path: Path) -> None:
+        calm = copied_store(prepared.settings.home / "themescope.db", tmp_path / "calm")
         job = enqueue(prepared, "train", _train())
-        with worker_process() as worker:
+        with worker_process(SOME_STEPS) as worker:
             wait_for(lambda: _saved(prepared, job))
             kill(worker)
         assert get(prepared, job.id).status is JobStatus.RUNNING
         grow_old(prepared, job.id)
         before = _saved(prepared, job)
-        with worker_process() as worker:
+        with worker_process(SOME_STEPS) as worker:
             wait_for(lambda: _saved(prepared, job) != before)
             owner = get(prepared, job.id).owner
             assert owner in _owners(prepared)
             worker.terminate()
-            worker.wait(30)  # it takes a second or two; a busy machine is no defect
+            worker.wait(PATIENCE_S)
         row = get(prepared, job.id)
         assert (row.status, row.attempt) == (JobStatus.QUEUED, 1)
         assert owner not in _owners(prepared)
         with worker_process():
-            row = wait_ended(prepared, job.id, 60)
+            row = wait_ended(prepared, job.id)
         assert (row.status, row.attempt) == (JobStatus.DONE, 2)
-        calm = other_store(tmp_path / "calm")
-        _prepare(calm, tmp_path)
         run_here(calm, "train", _train(), quiet=True)
         assert _weights(prepared) == _weights(calm)
 
