@@ -16,7 +16,7 @@ from pathlib import Path
 
 import pytest
 
-WAIT_SECONDS = 30.0
+WAIT_SECONDS = 180.0
 _POSTGRES_OPTIONS = (
     "fsync=off",
     "synchronous_commit=off",
@@ -71,16 +71,14 @@ def postgres_server() -> Iterator[PostgresServer]:
     except ImportError:
         missing("psycopg", "pip install 'themescope[postgres]'")
     with _server_folder("postgres") as (folder, user):
-        data, port = folder / "data", free_port()
-        init = ["initdb", "-D", data, "-U", "themescope", "-A", "trust", "-E", "UTF8", "--locale=C.UTF-8", "--no-sync"]
+        data = folder / "data"
+        init = ["-D", data, "-U", "themescope", "-A", "trust", "-E", "UTF8", "--locale=C.UTF-8", "--no-sync"]
         with (folder / "log").open("wb") as log:
-            _run([binaries / init[0], *init[1:]], folder, user, log)
-            options = [part for option in _POSTGRES_OPTIONS for part in ("-c", option)]
-            command = [binaries / "postgres", "-D", data, "-p", port, "-h", "127.0.0.1", *options]
-            with _running(command, folder, user, log):
-                server = PostgresServer(port)
-                _wait_for(lambda: _postgres_answers(server), folder / "log")
-                yield server
+            _run([binaries / "initdb", *init], folder, user, log)
+        options = [part for option in _POSTGRES_OPTIONS for part in ("-c", option)]
+        command = [binaries / "postgres", "-D", data, "-h", "127.0.0.1", *options, "-p"]
+        with _listening(command, folder, user, lambda port: _postgres_answers(port, data)) as port:
+            yield PostgresServer(port)
 
 
 @pytest.fixture(scope="session")
@@ -90,10 +88,8 @@ def redis_server() -> Iterator[str]:
     if binary is None:
         missing("Redis", "On Debian: apt-get install redis-server")
     with _server_folder(None) as (folder, user):
-        port = free_port()
-        command = [binary, "--port", port, "--bind", "127.0.0.1", "--save", "", "--appendonly", "no", "--dir", folder]
-        with (folder / "log").open("wb") as log, _running(command, folder, user, log):
-            _wait_for(lambda: _redis_answers(port), folder / "log")
+        command = [binary, "--bind", "127.0.0.1", "--save", "", "--appendonly", "no", "--dir", folder, "--port"]
+        with _listening(command, folder, user, lambda port: _redis_answers(port, folder)) as port:
             yield f"redis://127.0.0.1:{port}/0"
 
 
@@ -136,46 +132,57 @@ def _run(command: list[object], folder: Path, user: str | None, log: object) -> 
 
 
 @contextlib.contextmanager
-def _running(command: list[object], folder: Path, user: str | None, log: object) -> Iterator[None]:
+def _listening(command: list[object], folder: Path, user: str | None, answers: Callable[[int], bool]) -> Iterator[int]:
+    """The port of a running server. Between our look and its start somebody else may take a port: then another one."""
+    log = folder / "log"
+    until = time.monotonic() + WAIT_SECONDS
+    while time.monotonic() < until:
+        port = free_port()
+        with log.open("ab") as output, _running([*command, port], folder, user, output) as process:
+            while process.poll() is None and time.monotonic() < until:
+                if answers(port):
+                    yield port
+                    return
+                time.sleep(0.05)
+    pytest.fail(f"A test server did not start: {log.read_text(errors='replace')[-2000:]}")
+
+
+@contextlib.contextmanager
+def _running(command: list[object], folder: Path, user: str | None, log: object) -> Iterator[subprocess.Popen[bytes]]:
     words = [str(part) for part in command]
     # A session of its own: Ctrl+C in the terminal must reach the tests, not the server under them.
     process = subprocess.Popen(
         words, cwd=folder, user=user, stdout=log, stderr=log, stdin=subprocess.DEVNULL, start_new_session=True
     )
     try:
-        yield
+        yield process
     finally:
         # SIGINT is PostgreSQL's fast shutdown; Redis understands it too.
         process.send_signal(2)
         try:
-            process.wait(10)
+            process.wait(60)
         except subprocess.TimeoutExpired:
             process.kill()
             process.wait()
 
 
-def _wait_for(answers: Callable[[], bool], log: Path) -> None:
-    until = time.monotonic() + WAIT_SECONDS
-    while not answers():
-        if time.monotonic() > until:
-            pytest.fail(f"A test server did not start: {log.read_text(errors='replace')[-2000:]}")
-        time.sleep(0.05)
-
-
-def _postgres_answers(server: PostgresServer) -> bool:
+def _postgres_answers(port: int, data: Path) -> bool:
+    """Whether our server is ready, not another one at that port."""
     import psycopg
 
     try:
-        psycopg.connect(server.url(), connect_timeout=2).close()
-    except psycopg.OperationalError:
+        with psycopg.connect(PostgresServer(port).url(), connect_timeout=10) as connection:
+            found = connection.execute("SHOW data_directory").fetchone()
+    except psycopg.Error:
         return False
-    return True
+    return found is not None and Path(found[0]) == data
 
 
-def _redis_answers(port: int) -> bool:
+def _redis_answers(port: int, folder: Path) -> bool:
+    """Whether our server is ready, not another one at that port."""
     try:
-        with socket.create_connection(("127.0.0.1", port), timeout=1) as s:
-            s.sendall(b"PING\r\n")
-            return s.recv(16).startswith(b"+PONG")
+        with socket.create_connection(("127.0.0.1", port), timeout=10) as s:
+            s.sendall(b"CONFIG GET dir\r\n")
+            return str(folder).encode() in s.recv(4096)
     except OSError:
         return False

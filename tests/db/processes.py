@@ -19,7 +19,7 @@ def at_once(*work: tuple[Any, ...]) -> list[str]:
     for process in processes:
         process.start()
     for process in processes:
-        process.join(60)
+        process.join(180)
     failed = [f"exit code {p.exitcode}" for p in processes if p.exitcode != 0]
     while not errors.empty():
         failed.append(errors.get())
@@ -27,7 +27,7 @@ def at_once(*work: tuple[Any, ...]) -> list[str]:
 
 
 def _run(start: Any, errors: Any, function: Callable[..., None], store: Store, *arguments: Any) -> None:
-    start.wait(60)
+    start.wait(180)
     try:
         function(store, *arguments)
     except Exception as error:

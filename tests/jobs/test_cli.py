@@ -6,7 +6,6 @@ import json
 import os
 import signal
 import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +16,15 @@ from core.records import JobStatus
 from db.store import Store
 from jobs.cli import main
 from jobs.control import enqueue
-from tests.jobs.helpers import ROOT, SICK_HEADER, WORDS, wait_for, write_articles
+from tests.jobs.helpers import (
+    PATIENCE_S,
+    SICK_HEADER,
+    WORDS,
+    program,
+    program_environment,
+    wait_for,
+    write_articles,
+)
 from tests.jobs.test_topics import write_messages
 
 pytestmark = pytest.mark.usefixtures("sqlite_store")
@@ -207,27 +214,33 @@ def test_unreachable_store(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_as_a_program(tmp_path: Path) -> None:
-    env = {**os.environ, "PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1"}
-    command = [sys.executable, "-m", "jobs.cli", "import", str(write_articles(tmp_path, 2)), "--corpus", "P", "--json"]
-    done = subprocess.run(command, env=env, cwd=tmp_path, capture_output=True, text=True, check=False, timeout=60)
+    command = program("import", write_articles(tmp_path, 2), "--corpus", "P", "--json")
+    env = program_environment()
+    done = subprocess.run(
+        command, env=env, cwd=tmp_path, capture_output=True, text=True, check=False, timeout=PATIENCE_S
+    )
     assert done.returncode == 0
     assert json.loads(done.stdout)["articles"] == 2
 
 
 @pytest.mark.skipif(os.name == "nt", reason="Ctrl-C reaches a child process only on POSIX systems")
 def test_ctrl_c_cancels_and_cleans_up(tmp_path: Path, sqlite_store: Store) -> None:
-    env = {**os.environ, "PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1"}
-    path = write_articles(tmp_path, 1500)
-    command = [sys.executable, "-m", "jobs.cli", "import", str(path), "--corpus", "P", "--workers", "1"]
-    process = subprocess.Popen(command, env=env, cwd=tmp_path, stderr=subprocess.PIPE, text=True)
-    wait_for(lambda: _corpora(sqlite_store))
+    # Held at its second write: the corpus is made and its first articles are in.
+    command = program("import", write_articles(tmp_path, 100), "--corpus", "P", held=("write", 2))
+    process = subprocess.Popen(command, env=program_environment(), cwd=tmp_path, stderr=subprocess.PIPE, text=True)
+    wait_for(lambda: _stored(sqlite_store))
     process.send_signal(signal.SIGINT)
-    _, stderr = process.communicate(timeout=10)
+    _, stderr = process.communicate(timeout=PATIENCE_S)
     assert process.returncode == 130
     assert stderr.strip().endswith("Cancelled.")
     assert _corpora(sqlite_store) == []
     with sqlite_store.reading() as r:
         assert [job.status for job in r.jobs.list()] == [JobStatus.CANCELLED]
+
+
+def _stored(store: Store) -> int:
+    with store.reading() as r:
+        return sum(r.corpora.imported_articles(corpus.id) for corpus in r.corpora.list(include_unready=True))
 
 
 def _corpora(store: Store) -> list[str]:

@@ -74,7 +74,7 @@ class TestQueue:
         thread.start()
         try:
             # The first jobs are done side by side: the last one may end before the very first.
-            wait_for(lambda: all(get(store, job.id).status.ended for job in (*jobs, last)), 20)
+            wait_for(lambda: all(get(store, job.id).status.ended for job in (*jobs, last)))
         finally:
             consumer.stop()
             thread.join()

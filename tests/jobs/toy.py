@@ -51,9 +51,11 @@ def _break(args: ToyConfig, context: JobContext) -> dict[str, Any]:
 
 
 def _spin(args: ToyConfig, context: JobContext) -> dict[str, Any]:
-    while True:
+    end = time.monotonic() + 300
+    while time.monotonic() < end:
         context.progress(1, 2, "spinning")
         time.sleep(0.01)
+    raise TimeoutError("Nobody told the toy to stop.")
 
 
 def _checkpoint(args: ToyConfig, context: JobContext) -> dict[str, Any]:

@@ -65,7 +65,7 @@ def open_page() -> Callable[..., AppTest]:
     """Run the app on one page, with query parameters; ``opened`` is the id of a job whose line stands open."""
 
     def run(page: str, opened: int = 0, **query: str) -> AppTest:
-        at = AppTest.from_file(str(APP), default_timeout=60)
+        at = AppTest.from_file(str(APP), default_timeout=180)
         if opened:
             at.session_state[f"job-{opened}"] = True
         for name, value in query.items():

@@ -148,8 +148,8 @@ def test_a_long_table_has_a_search() -> None:
         names = [f"model {i}" for i in range(n)]
         clickable(names, "one", str, pd.DataFrame({"Name": names, "Kind": ["net", "mean"] * (n // 2)}), {})
 
-    assert not AppTest.from_function(page, args=(12,)).run().text_input
-    at = AppTest.from_function(page, args=(14,)).run()
+    assert not AppTest.from_function(page, args=(12,), default_timeout=180).run().text_input
+    at = AppTest.from_function(page, args=(14,), default_timeout=180).run()
     at.text_input[0].set_value("NET 1").run()
     assert at.dataframe[0].value["Name"].tolist() == ["model 10", "model 12"]
     at.text_input[0].set_value("nothing").run()
