@@ -87,6 +87,7 @@ def similar(shell: Shell, sentence: str, source: str, top: int, method: str, col
 @click.argument("source")
 @click.option("--k", "wanted", default="auto", show_default=True, help="Number of themes, or auto for a suggestion.")
 @click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Seed of samples and starts.")
+@click.option("--model-only", is_flag=True, help="Do not count the words that sentences share.")
 @METHOD
 @COLUMN
 @OUT
@@ -100,7 +101,7 @@ def cluster(shell: Shell, source: str, wanted: str, seed: int, method: str, **op
     """
     from core.themes.find import ThemesConfig, find_themes
 
-    config = ThemesConfig(k=_number(wanted))
+    config = ThemesConfig(k=_number(wanted), **({"shared": 0.0} if options["model_only"] else {}))
     if not is_file(source):
         model = stored_model(shell, method, source)
         args = {"corpus": source, "model": model, "settings_json": json.dumps(config.to_dict()), "seed": seed}

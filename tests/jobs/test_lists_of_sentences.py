@@ -142,7 +142,9 @@ def test_themes_and_neighbours_of_a_file(claims: Path, model: str) -> None:
 
 def test_the_store_is_used_by_name(listed: Store) -> None:
     assert call("embed", "L", "--method", "M")["sentences"] == 36
-    assert call("cluster", "L", "--method", "M")["k"] == 3
+    by_both, by_model = (call("cluster", "L", "--method", "M", *more) for more in ((), ("--model-only",)))
+    assert by_both["k"] == by_model["k"] == 3
+    assert by_both["digest"] != by_model["digest"]
     near = call("similar", "The river.", "--in", "L", "--method", "M", "--top", "1")
     assert "river" in near["nearest"][0]["sentence"]
 

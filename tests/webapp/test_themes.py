@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import json
 from collections.abc import Callable
 
 import numpy as np
@@ -48,7 +49,7 @@ def analysed(filled_store: Store) -> Store:
             seconds=1.0,
             config={
                 "corpus_id": corpus.id,
-                "settings": {},
+                "settings": {"shared": 2.0},
                 "themes": described,
                 "curves": curves,
                 "reason": "At 2 clusters.",
@@ -97,10 +98,13 @@ def test_too_few_sentences_cannot_be_asked_about(filled_store: Store, open_page:
 
 def test_a_corpus_that_is_here(filled_store: Store, open_page: Open) -> None:
     at = open_page("themes", **{"from": "A corpus that is here"})
+    next(t for t in at.toggle if t.label == "Shared words count too").set_value(False).run()
     press(at, "Find themes")
     assert queued(filled_store)[-2:] == ["find-themes", "project"]
     with filled_store.reading() as r:
-        assert any(job.args.get("corpus") == CORPUS for job in r.jobs.list(status=JobStatus.QUEUED))
+        (job,) = [job for job in r.jobs.list(status=JobStatus.QUEUED) if job.kind == "find-themes"]
+    assert job.args["corpus"] == CORPUS
+    assert json.loads(job.args["settings_json"]) == {"k": 0, "shared": 0}
 
 
 def test_an_analysis_is_shown_letter_by_letter(analysed: Store, open_page: Open) -> None:
@@ -121,7 +125,7 @@ def test_another_number_is_asked_for(analysed: Store, open_page: Open) -> None:
     press(at, "Find that many")
     with analysed.reading() as r:
         (job,) = [j for j in r.jobs.list(status=JobStatus.QUEUED) if j.kind == "find-themes"]
-    assert job.args["settings_json"] == '{"k": 3}'
+    assert job.args["settings_json"] == '{"k": 3, "shared": 2.0}'
 
 
 def test_files_are_safe_for_spreadsheets(analysed: Store) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -61,11 +62,17 @@ def form() -> None:
     model = left.selectbox("Model", names, index=default, help="Whose idea of likeness the themes follow.")
     way = middle.segmented_control("Number of themes", ["Suggest", "Give"], default="Suggest", required=True)
     k = right.number_input("Themes", 2, 100, 8, disabled=way == "Suggest", label_visibility="collapsed")
+    shared = st.toggle(
+        "Shared words count too",
+        value=True,
+        help="Sentences are also alike when they share words that few others of the list have. Off: the model alone.",
+    )
     if st.button("Find themes", type="primary", icon=":material/category:", disabled=not source.corpus):
-        ask(source.corpus, model, 0 if way == "Suggest" else int(k), source)
+        settings = {"k": 0 if way == "Suggest" else int(k)} | ({} if shared else {"shared": 0})
+        ask(source.corpus, model, settings, source)
 
 
-def ask(corpus: str, model: str, k: int, source: _Source | None = None) -> None:
+def ask(corpus: str, model: str, settings: Mapping[str, float], source: _Source | None = None) -> None:
     """Queue the list, the model where it is not in the store yet, the themes and the map, one after the other."""
     after: int | None = None
     if source is not None and source.path is not None:
@@ -77,9 +84,8 @@ def ask(corpus: str, model: str, k: int, source: _Source | None = None) -> None:
     if all(known.name != model for known in queries.models()):
         job = submit("add-model", {"folder": str(shipped()[model]), "name": model}, f"Add {model}", after=after)
         after = job.id if job else after
-    settings = json.dumps({"k": k})
     what = {"corpus": corpus, "model": model}
-    job = submit("find-themes", what | {"settings_json": settings}, f"Find themes in {corpus}", after=after)
+    job = submit("find-themes", what | {"settings_json": json.dumps(settings)}, f"Find themes in {corpus}", after=after)
     if job is None:
         return
     submit("project", what | {"limit": 20_000, "name": f"{corpus} by {model}"}, f"Map of {corpus}", after=job.id)

@@ -43,12 +43,19 @@ def _numbers(analysis: Analysis, listed: Listing) -> None:
         help = "Sentences that are on average more like another theme than their own."
         st.metric("Doubtful", f"{doubtful / max(len(listed.ids), 1):.0%}", border=True, help=help)
         st.metric("Time", duration(analysis.run.seconds), border=True)
+    words = " and by the words that sentences share" if _shared(analysis) else ""
+    st.caption(f"Put together by “{plain(analysis.model.name)}”{words}.")
     compared = analysis.run.config["compared"]
     if compared < len(listed.ids):
         st.caption(
             f"{compared:,} sentences, drawn with seed {analysis.run.seed}, were compared all with all; each of the "
             "others joined the theme nearest to it."
         )
+
+
+def _shared(analysis: Analysis) -> float:
+    """How much shared words counted; they did not before there was such a setting."""
+    return float(analysis.run.config["settings"].get("shared", 0))
 
 
 def _how_many(analysis: Analysis) -> None:
@@ -66,7 +73,7 @@ def _how_many(analysis: Analysis) -> None:
         left, middle, right = st.columns([1, 2, 3], vertical_alignment="bottom")
         other = left.number_input("Another number", 2, 100, k, key=f"k-{analysis.run.digest}")
         if middle.button("Find that many", icon=":material/replay:", disabled=int(other) == k):
-            listing.ask(analysis.corpus.name, analysis.model.name, int(other))
+            listing.ask(analysis.corpus.name, analysis.model.name, {"k": int(other), "shared": _shared(analysis)})
         if right.toggle("Show the numbers", key=f"numbers-{analysis.run.digest}"):
             columns = {"Themes": curves["ks"], **{title: curves[name] for name, (title, _) in CURVES.items()}}
             st.dataframe(pd.DataFrame(columns).round(3), hide_index=True, height=240)
