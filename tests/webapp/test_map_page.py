@@ -61,13 +61,13 @@ def test_it_says_that_it_is_a_sample_and_how_faithful(filled_store: Store, open_
 
 
 def test_one_article_can_be_coloured_by_clusters(filled_store: Store, open_page: Open) -> None:
-    at = open_page("map", corpus=CORPUS, article="Danube")
+    at = open_page("map", corpus=CORPUS, titles="Danube")
     name = f"Iclust of {MODEL}"
     assert name in at.selectbox(key="colour").options
     at.selectbox(key="colour").set_value(name).run()
     assert not at.exception
     assert sorted(at.dataframe[0].value["Cluster"].unique()) == ["Cluster 1", "Cluster 2", "Cluster 3"]
-    at.multiselect(key="article").set_value(["Danube", "Nile"]).run()
+    at.multiselect(key="titles").set_value(["Danube", "Nile"]).run()
     assert name not in at.selectbox(key="colour").options
     assert len(at.dataframe[0].value) == 48
 
@@ -93,7 +93,7 @@ def test_words_are_found_and_listed(filled_store: Store, open_page: Open, text: 
 
 
 def test_the_nearest_of_a_sentence_are_listed_with_their_likeness(vectors: None, open_page: Open) -> None:
-    at = open_page("map", article="Danube", like="1", nearest="5")
+    at = open_page("map", titles="Danube", like="1", nearest="5")
     listed = at.dataframe[0].value
     assert "Like: Danube lead paragraph 0 sentence 0" in words_of(at)
     assert listed["Likeness"].tolist() == pytest.approx([0.7071, 0.4472, 0.3162, 0.2425, 0.1961], abs=1e-3)
@@ -220,7 +220,7 @@ def test_files_hold_the_rows_and_nothing_that_is_obeyed(filled_store: Store) -> 
 
 
 def test_a_selection_is_told_by_words_and_sections(filled_store: Store, open_page: Open) -> None:
-    at = open_page("map", article="Nile", list="Sections and words", shape=ALL)
+    at = open_page("map", titles="Nile", list="Sections and words", shape=ALL)
     frame = at.dataframe[0].value
     assert frame["Here"].tolist() == [4] * 6 and "Everything is selected" in words_of(at)
     scene = map_scene.opened(queries.maps(1)[0])

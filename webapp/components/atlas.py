@@ -84,15 +84,18 @@ def show(corpus: CorpusRecord, record: MapRecord, maps: Sequence[MapRecord]) -> 
 
 
 def _articles(whole: Scene) -> Ids:
-    """Ids of the articles to show; none: all."""
+    """Ids of the articles to show; none: all.
+
+    Not kept as "article", which is one title on other pages: the page that is turned to still finds what was here.
+    """
     titles: dict[str, int] = {}
     for article in sorted(whole.known.values(), key=lambda a: (a.title.casefold(), a.id)):
         titles.setdefault(article.title, article.id)
-    kept = [title for title in st.session_state.get("article") or [] if title in titles]
-    if kept != (st.session_state.get("article") or []):
-        st.session_state["article"] = kept
+    kept = [title for title in st.session_state.get("titles") or [] if title in titles]
+    if kept != (st.session_state.get("titles") or []):
+        st.session_state["titles"] = kept
     chosen = st.multiselect(
-        "Articles", list(titles), key="article", bind="query-params", placeholder=f"all {len(titles):,}",
+        "Articles", list(titles), key="titles", bind="query-params", placeholder=f"all {len(titles):,}",
         help="Show only the sentences of these articles; none: the whole map.",
     )  # fmt: skip
     return np.array(sorted(titles[title] for title in chosen), dtype=np.int64)
