@@ -8,7 +8,6 @@ with its square, and nothing is left out.
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -21,6 +20,7 @@ from core.config import Config, option
 from core.errors import Cancelled, DataError
 from core.protocols import Report
 from core.types import Matrix, Points
+from core.umap_learn import load_umap
 
 Floats = npt.NDArray[np.float32]
 Neighbours = npt.NDArray[np.int64]  # (n, k) rows, nearest first
@@ -59,7 +59,7 @@ def project(vectors: Matrix, config: UmapConfig, seed: int, report: Report) -> P
     """(n, 2) float32 coordinates of the (n, dim) rows, dense or CSR; n may be 0.
 
     Raises :class:`DataError` on values that are not finite, and :class:`Cancelled` within about a second of a request
-    (not while umap-learn is imported, which compiles for some twenty seconds once a process).
+    (not while umap-learn compiles, which takes some ten seconds once on a machine).
     """
     rows = _prepared(vectors, config, seed)
     if len(rows) <= config.landmarks:
@@ -80,7 +80,7 @@ def _laid_out(rows: Floats, config: UmapConfig, seed: int, report: Report) -> Po
     k = min(config.n_neighbors, len(rows))
     neighbours, distances = _nearest(rows, rows, k, report)
     report.progress(_SHARE["neighbours"], 1.0, "neighbourhood graph")
-    umap = _umap()
+    umap = load_umap()
     random_state = np.random.RandomState(seed % 2**32)  # the type that umap-learn takes
     graph, _, _ = umap.fuzzy_simplicial_set(
         rows, k, random_state, "euclidean", knn_indices=neighbours, knn_dists=_as_metric(distances, config.metric)
@@ -194,14 +194,6 @@ def _as_metric(distances: Floats, metric: str) -> Floats:
     """
     exact = np.where(distances <= 1e-6 * distances.max(), 0.0, distances)
     return np.asarray(exact**2 / 2 if metric == "cosine" else exact, dtype=np.float32)
-
-
-def _umap() -> Any:
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # umap-learn warns about optional packages that are not needed here
-        import umap.umap_
-
-    return umap.umap_
 
 
 def _layout(

@@ -1,5 +1,6 @@
 """Maps: seeded, of any size, faithful on clear clusters, cancelled when asked."""
 
+import sys
 import threading
 
 import numpy as np
@@ -9,6 +10,7 @@ from scipy import sparse
 from core.errors import Cancelled, DataError
 from core.projection import UmapConfig, faithfulness, project
 from core.protocols import Silent
+from core.umap_learn import load_umap
 
 FAST = UmapConfig(epochs=60)
 
@@ -108,6 +110,13 @@ def test_of_many_a_part_is_laid_out_and_the_others_stand_among_their_like() -> N
     distances[np.arange(400), placed] = np.inf
     assert (truth[distances.argmin(axis=1)] == truth[placed]).mean() > 0.98
     assert faithfulness(x, points) > 0.5 * faithfulness(x, project(x, FAST, 0, Silent()))
+
+
+def test_what_is_compiled_is_kept_and_nothing_is_compiled_for_nothing() -> None:
+    umap = load_umap()
+    assert umap.smooth_knn_dist.stats.cache_path
+    assert umap.NNDescent is None or hasattr(sys.modules["pynndescent"], "__file__")
+    assert all(hasattr(module, "__file__") for name, module in sys.modules.items() if name.startswith("pynndescent"))
 
 
 def test_settings_from_before_landmarks_keep_their_digest() -> None:
