@@ -1,4 +1,8 @@
-"""A real browser, a real server and a real worker on a data folder of their own."""
+"""A real browser, a real server and a real worker on one data folder.
+
+A server, a worker and a browser's tab cost seconds each before they do anything, so all tests share one of each. What
+they write has names of its own, and each begins in a tab that has forgotten what the one before it did.
+"""
 
 from __future__ import annotations
 
@@ -8,19 +12,23 @@ import random
 import shutil
 import signal
 import socket
-import subprocess
 import sys
 import time
 import urllib.request
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 
+import psutil
 import pytest
-from playwright.sync_api import Browser, ConsoleMessage, Page, expect, sync_playwright
+from playwright.sync_api import Browser, Page, sync_playwright
 
 from db.settings import Settings
 from db.store import Store
+from tests.e2e.hands import using
+from tests.webapp.compared import add_comparison
+from tests.webapp.filled import CORPUS, MODEL, fill
 
 ROOT = Path(__file__).parents[2]
 FLAGS = [
@@ -33,9 +41,6 @@ FLAGS = [
     "--disable-sync",
 ]
 PAYLOAD = "<img src=x onerror='window.pwned=1'><script>window.pwned=1</script> **bold** [x](javascript:alert(1))"
-
-
-expect.set_options(timeout=60_000)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -55,46 +60,31 @@ def chromium() -> str:
     return found
 
 
-@dataclass
+# --- processes --------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
 class App:
-    """A running server with its worker."""
+    """A running server: its data folder, its address, and the store behind its pages."""
 
     home: Path
     url: str
-    environment: dict[str, str]
-    workers: list[subprocess.Popen[bytes]] = field(default_factory=list)
-
-    @property
-    def store(self) -> Store:
-        """The store behind the pages."""
-        return Store(Settings.in_folder(self.home))
-
-    def start_worker(self) -> None:
-        """Start a worker."""
-        self.workers.append(
-            start([sys.executable, "-m", "jobs.cli", "worker", "--no-warm-up"], self.environment, self.home)
-        )
-
-    def kill_worker(self) -> None:
-        """End the worker without a chance to say goodbye."""
-        worker = self.workers.pop()
-        worker.kill()
-        worker.wait(10)
+    store: Store
 
 
-def start(command: list[str], environment: dict[str, str], home: Path) -> subprocess.Popen[bytes]:
+def start(command: list[str], environment: dict[str, str], home: Path) -> psutil.Popen:
     """Start a process whose words go to a log in ``home``."""
     home.mkdir(parents=True, exist_ok=True)
     with (home / "log.txt").open("ab") as log:
-        return subprocess.Popen(command, env=environment, cwd=ROOT, stdout=log, stderr=log)
+        return psutil.Popen(command, env=environment, cwd=ROOT, stdout=log, stderr=log)
 
 
-def stop(process: subprocess.Popen[bytes]) -> None:
+def stop(process: psutil.Popen) -> None:
     """Ask a process to end; insist after ten seconds."""
     process.send_signal(signal.SIGTERM)
     try:
         process.wait(10)
-    except subprocess.TimeoutExpired:
+    except psutil.TimeoutExpired:
         process.kill()
         process.wait(10)
 
@@ -131,25 +121,42 @@ def environment_for(home: Path) -> dict[str, str]:
     return {**kept, "THEMESCOPE_HOME": str(home), "OMP_NUM_THREADS": "1", "OMP_WAIT_POLICY": "PASSIVE"}
 
 
-@pytest.fixture(scope="module")
-def app(tmp_path_factory: pytest.TempPathFactory) -> Iterator[App]:
-    """Server and worker on a fresh data folder; each file has its own, so that none depends on another's work."""
+@contextmanager
+def serving(home: Path, **settings: str) -> Iterator[str]:
+    """The address of a server on a data folder; ``settings`` are variables of its environment."""
     chromium()
-    home = tmp_path_factory.mktemp("browser") / "home"
-    environment = environment_for(home)
     port = free_port()
-    running = App(home, f"http://127.0.0.1:{port}", environment)
-    running.store.migrate()
     options = {"server.port": str(port), "server.address": "127.0.0.1", "server.headless": "true"}
     flags = [part for name, value in options.items() for part in (f"--{name}", value)]
-    web = start([sys.executable, "-m", "streamlit", "run", "webapp/app.py", *flags], environment, home)
-    running.start_worker()
+    web = start([sys.executable, "-m", "webapp.web", *flags], environment_for(home) | settings, home)
     try:
-        wait_for(lambda: answers(running.url), 60, "the web's answer")
-        yield running
+        url = f"http://127.0.0.1:{port}"
+        wait_for(lambda: answers(url), 60, "the web's answer")
+        yield url
     finally:
-        for process in (web, *running.workers):
-            stop(process)
+        stop(web)
+
+
+@pytest.fixture(scope="session")
+def app(tmp_path_factory: pytest.TempPathFactory) -> Iterator[App]:
+    """A server on a fresh data folder. What a test writes there has a name of its own: all of them share it."""
+    home = tmp_path_factory.mktemp("browser") / "home"
+    store = Store(Settings.in_folder(home))
+    store.migrate()
+    with serving(home) as url:
+        yield App(home, url, store)
+    store.close()
+
+
+@pytest.fixture(scope="session")
+def worker(app: App) -> Iterator[psutil.Popen]:
+    """The process that does the jobs of the app."""
+    process = start([sys.executable, "-m", "jobs.cli", "worker", "--no-warm-up"], environment_for(app.home), app.home)
+    yield process
+    stop(process)
+
+
+# --- pages ------------------------------------------------------------------------------------------------------------
 
 
 @pytest.fixture(scope="session")
@@ -162,45 +169,46 @@ def browser() -> Iterator[Browser]:
         started.close()
 
 
-@dataclass
-class Watched:
-    """What the browser complained about, and whom it called."""
+def new_tab(browser: Browser) -> Page:
+    """A tab that shares nothing with any other, as on another person's machine."""
+    return browser.new_context(viewport={"width": 1280, "height": 900}, accept_downloads=True).new_page()
 
-    complaints: list[str] = field(default_factory=list)
-    foreign: list[str] = field(default_factory=list)
+
+@pytest.fixture(scope="session")
+def tab(browser: Browser) -> Page:
+    """The tab of all tests: it keeps the scripts of a page compiled, which a new one takes seconds for."""
+    return new_tab(browser)
+
+
+@pytest.fixture(scope="session")
+def other_tab(browser: Browser) -> Page:
+    """The tab of a second person."""
+    return new_tab(browser)
 
 
 @pytest.fixture
-def page(app: App, browser: Browser) -> Iterator[Page]:
-    """A page in a context of its own; afterwards there was no error in the console and no foreign host was called."""
-    context = browser.new_context(viewport={"width": 1280, "height": 900}, accept_downloads=True)
-    opened, watched = context.new_page(), Watched()
-    watch(opened, watched, app.url)
-    yield opened
-    context.close()
-    assert watched.foreign == []
-    assert watched.complaints == []
+def page(app: App, tab: Page) -> Iterator[Page]:
+    """A page; afterwards there was no error in the console and no foreign host was called."""
+    with using(tab, app.url):
+        yield tab
 
 
-def at_rest(page: Page) -> None:
-    """Wait until the script has run to its end and nothing on the page stands for something that is still to come."""
-    expect(page.locator(".stApp[data-test-script-state=notRunning]")).to_have_count(1)
-    expect(page.get_by_test_id("stSkeleton")).to_have_count(0)
+@pytest.fixture
+def other_page(app: App, other_tab: Page) -> Iterator[Page]:
+    """The page of a second person, watched in the same way."""
+    with using(other_tab, app.url):
+        yield other_tab
 
 
-def watch(page: Page, watched: Watched, url: str) -> None:
-    """Note errors and calls to other hosts."""
+# --- texts ------------------------------------------------------------------------------------------------------------
 
-    def console(message: ConsoleMessage) -> None:
-        # On a link to a page, Streamlit first asks for its own files below that page and then finds them at the root.
-        probing = "_stcore/" in message.location.get("url", "")
-        if message.type == "error" and not probing:
-            watched.complaints.append(message.text)
 
-    page.on("console", console)
-    page.on("pageerror", lambda error: watched.complaints.append(str(error)))
-    local = (url, url.replace("http", "ws", 1), "data:", "blob:")
-    page.on("request", lambda request: None if request.url.startswith(local) else watched.foreign.append(request.url))
+@pytest.fixture(scope="session")
+def filled(app: App) -> App:
+    """The app with something of everything in it, and a benchmark that several methods have clustered."""
+    fill(app.store)
+    add_comparison(app.store, CORPUS, MODEL)
+    return app
 
 
 @pytest.fixture(scope="session")

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import re
+from itertools import cycle
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import axe_playwright_python
-import pytest
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Page, expect
 
-from tests.e2e.conftest import ROOT, App, Watched, at_rest, wait_for, watch
-from tests.webapp.compared import SEVERAL, add_comparison
-from tests.webapp.filled import CORPUS, MODEL, fill
+from tests.e2e.conftest import ROOT, App, wait_for
+from tests.e2e.hands import at_rest, open_page, turn_to
+from tests.webapp.compared import SEVERAL
 from webapp.components.guard import BROKEN
 
 AXE = Path(axe_playwright_python.__file__).with_name("axe.min.js")
@@ -23,20 +24,11 @@ BARRIERS = """async () => (await axe.run(
 )).violations.filter(v => ['serious', 'critical'].includes(v.impact))
   .map(v => `${v.id}: ${v.nodes.map(n => n.html.slice(0, 160)).join(' | ')}`)"""
 MOVED = ".partitions li.moved .said"
+PAGES = sorted(path.stem for path in (ROOT / "webapp" / "views").glob("*.py"))
 
 
-@pytest.fixture(scope="module")
-def compared(app: App) -> App:
-    """A store with something of everything, and a benchmark that several methods have clustered."""
-    fill(app.store)
-    add_comparison(app.store, CORPUS, MODEL)
-    return app
-
-
-def test_three_clicks_to_the_sentences_that_moved_and_a_link_to_them(
-    page: Page, compared: App, browser: Browser
-) -> None:
-    page.goto(f"{compared.url}/compare?benchmark={SEVERAL.replace(' ', '+')}")
+def test_three_clicks_to_the_sentences_that_moved_and_a_link_to_them(page: Page, other_page: Page, filled: App) -> None:
+    page.goto(f"{filled.url}/compare?benchmark={SEVERAL.replace(' ', '+')}")
     click_row(page, 1)
     expect(page.get_by_text("Order of articles")).to_be_visible()
     expect(page.get_by_role("tab", name="Two methods")).to_have_attribute("aria-selected", "true")
@@ -45,14 +37,9 @@ def test_three_clicks_to_the_sentences_that_moved_and_a_link_to_them(
     moved = page.locator(MOVED).all_inner_texts()
     assert len(moved) > 4
     assert "right=mean" in page.url
-    other = browser.new_context(viewport={"width": 1280, "height": 900})
-    second, watched = other.new_page(), Watched()
-    watch(second, watched, compared.url)
-    second.goto(page.url)
-    expect(second.locator(MOVED).first).to_be_visible()
-    assert second.locator(MOVED).all_inner_texts() == moved
-    other.close()
-    assert (watched.complaints, watched.foreign) == ([], [])
+    other_page.goto(page.url)
+    expect(other_page.locator(MOVED).first).to_be_visible()
+    assert other_page.locator(MOVED).all_inner_texts() == moved
 
 
 def click_row(page: Page, row: int) -> None:
@@ -65,23 +52,32 @@ def click_row(page: Page, row: int) -> None:
     page.mouse.click(box["x"] + 110, box["y"] + 35 * (row + 1.5))
 
 
-PAGES = sorted(path.stem for path in (ROOT / "webapp" / "views").glob("*.py"))
-
-
-@pytest.mark.parametrize("path", PAGES)
-def test_every_page_stands_without_a_serious_barrier_in_light_and_dark(path: str, page: Page, compared: App) -> None:
-    page.goto(f"{compared.url}/{path if path != 'home' else ''}")
-    expect(page.locator("h1").first).to_be_visible()
-    at_rest(page)
+def test_every_page_stands_without_a_serious_barrier_in_light_and_dark(page: Page, filled: App) -> None:
+    """By the links of the sidebar, in one session; every other page is seen in the dark first."""
+    open_page(page, filled.url, "Themescope")
     page.add_script_tag(path=str(AXE))
-    assert brightness(page) > 600
-    assert page.evaluate(BARRIERS) == []
-    page.emulate_media(color_scheme="dark")
-    wait_for(lambda: brightness(page) < 150, 20, "the dark")
+    found = {}
+    for path, schemes in zip(PAGES, cycle((("light", "dark"), ("dark", "light"))), strict=False):
+        turn_to(page, path.replace("_", " ").capitalize())
+        assert urlsplit(page.url).path == ("/" if path == "home" else f"/{path}")
+        for scheme in schemes:
+            paint(page, scheme)
+            found[f"{path} in the {scheme}"] = barriers(page)
+    assert {where: what for where, what in found.items() if what} == {}
+
+
+def paint(page: Page, scheme: str) -> None:
+    """Let the system ask for light or dark, and wait until the page has followed."""
+    page.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]
+    dark = scheme == "dark"
+    wait_for(lambda: brightness(page) < 150 if dark else brightness(page) > 600, 20, f"a {scheme} page")
     at_rest(page)
-    assert page.evaluate(BARRIERS) == []
-    expect(page.get_by_test_id("stException")).to_have_count(0)
-    expect(page.get_by_text(BROKEN)).to_have_count(0)
+
+
+def barriers(page: Page) -> list[str]:
+    """What axe finds serious, and whether something broke."""
+    broken = page.get_by_test_id("stException").or_(page.get_by_text(BROKEN)).all_inner_texts()
+    return [*broken, *page.evaluate(BARRIERS)]
 
 
 def brightness(page: Page) -> int:

@@ -3,23 +3,22 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from pathlib import Path
-from urllib.parse import quote
+from urllib.parse import quote, urlencode
 
 import numpy as np
 import pytest
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Page, expect
 
 from core.labelling.partition import Partition
 from core.labelling.records import NewLabelling, Sharing
 from core.records import BenchmarkItem, VectorBlock
 from core.types import Article, Ids, Paragraph, Section
 from jobs.labelling import starts
-from tests.e2e.conftest import PAYLOAD, App, Watched, at_rest, watch
-from tests.e2e.test_flows import open_page
+from tests.e2e.conftest import PAYLOAD, App
+from tests.e2e.hands import choose, draw, open_page, turn_to
 
-NAME = "Towns, put right"
+CORPUS, NAME = "Hamlets", "Hamlets, put right"
 THEMES = ("kings and wars", "rain and snow", "banks and trade")
 SIZE = 8
 ANGLES = (*(0.0,) * SIZE, *(2.1,) * (SIZE - 3), *(3.1,) * 3, *(4.2,) * SIZE)
@@ -44,17 +43,17 @@ def sentences(app: App) -> Ids:
     random = np.random.default_rng(0)
     places = np.column_stack([np.cos(ANGLES), np.sin(ANGLES)]) + random.normal(scale=0.04, size=(3 * SIZE, 2))
     with app.store.writing() as w:
-        corpus = w.corpora.create("Towns", "en")
+        corpus = w.corpora.create(CORPUS, "en")
         w.corpora.add_articles(corpus.id, [Article(PAYLOAD, sections)])
         w.corpora.finish(corpus.id, {})
         (article,) = w.corpora.articles(corpus.id)
         ids = np.array([s.id for s in w.corpora.sentences(article.id)], dtype=np.int64)
-        model = w.models.add(name="points", method="mean-vectors", config={}, seed=0, digest="points", artifact="-")
+        model = w.models.add(name="places", method="mean-vectors", config={}, seed=0, digest="places", artifact="-")
         w.embeddings.add(model.id, [VectorBlock(article.id, places.astype(np.float32))])
-        benchmark = w.benchmarks.add(corpus.id, "towns", {}, "towns", {}, [BenchmarkItem(article.id, ids, truth)])
+        benchmark = w.benchmarks.add(corpus.id, "hamlets", {}, "hamlets", {}, [BenchmarkItem(article.id, ids, truth)])
         w.runs.add(
             kind="clustering",
-            digest="towns",
+            digest="hamlets",
             model_id=model.id,
             benchmark_id=benchmark.id,
             clusterer="iclust",
@@ -62,18 +61,6 @@ def sentences(app: App) -> Ids:
             assignments={article.id: found},
         )
     return ids
-
-
-@pytest.fixture
-def second(app: App, browser: Browser) -> Iterator[Page]:
-    """Another person's browser."""
-    context, watched = browser.new_context(viewport={"width": 1280, "height": 900}), Watched()
-    opened = context.new_page()
-    watch(opened, watched, app.url)
-    yield opened
-    context.close()
-    assert watched.foreign == []
-    assert watched.complaints == []
 
 
 def state(app: App) -> Partition:
@@ -94,7 +81,7 @@ def name_is(page: Page, person: str) -> None:
 
 def enter(page: Page, app: App, person: str) -> None:
     """Open the labelling in a new session; the tab is turned after the name, so what it shows is that person's."""
-    open_page(page, app, f"/relabel?view=History&labelling={quote(NAME)}", "Relabel")
+    open_page(page, f"{app.url}/relabel?view=History&labelling={quote(NAME)}", "Relabel")
     name_is(page, person)
     page.get_by_role("tab", name="Work").click()
     expect(page.locator(".board li").first).to_be_visible()
@@ -119,16 +106,12 @@ def lasso(page: Page, rows: list[int]) -> None:
     reach = float(np.linalg.norm(points[rows] - middle, axis=1).max()) + 12
     assert set(np.flatnonzero(np.linalg.norm(points - middle, axis=1) <= reach)) == set(rows)
     ring = [middle + reach * np.array([np.cos(a), np.sin(a)]) for a in np.linspace(0, 2 * np.pi, 24)]
-    page.mouse.move(box["x"] + ring[0][0], box["y"] + ring[0][1])
-    page.mouse.down()
-    for x, y in ring[1:]:
-        page.mouse.move(box["x"] + x, box["y"] + y)
-    page.mouse.up()
+    draw(page, [(box["x"] + x, box["y"] + y) for x, y in ring])
 
 
 def begin(page: Page, app: App) -> None:
     """From the article's Iclust run, for everybody."""
-    open_page(page, app, "/relabel?view=Begin", "Relabel")
+    open_page(page, f"{app.url}/relabel?{urlencode({'view': 'Begin', 'corpus': CORPUS})}", "Relabel")
     name_is(page, "Ada")
     page.get_by_role("textbox", name="Name", exact=True).fill(NAME)
     page.get_by_role("radio", name="Everybody here").click()
@@ -136,7 +119,7 @@ def begin(page: Page, app: App) -> None:
     expect(page.locator(".board section")).to_have_count(3)
 
 
-def test_two_people_correct_one_article(page: Page, second: Page, app: App, sentences: Ids, tmp_path: Path) -> None:
+def test_two_people_correct_one_article(page: Page, other_page: Page, app: App, sentences: Ids) -> None:
     begin(page, app)
     start = state(app)
     misplaced = list(range(2 * SIZE - 3, 2 * SIZE))
@@ -146,7 +129,6 @@ def test_two_people_correct_one_article(page: Page, second: Page, app: App, sent
     lasso(page, misplaced)
     page.keyboard.press(str(rain))  # at once: a key finds what was done before it
     said(page, "3 sentences →")
-    page.screenshot(path=tmp_path / "map.png")
     assert state(app).numbers[start.rows(sentences[misplaced])].tolist() == [rain] * 3
     page.get_by_role("radio", name="Columns").click()
     pick(page, "rain and snow number 7")
@@ -178,10 +160,8 @@ def test_two_people_correct_one_article(page: Page, second: Page, app: App, sent
     said(page, "redo: 1 sentence marked uncertain")
     assert state(app).to_bytes() == done.to_bytes()
     assert [kind for _, kind, _ in steps(app)] == ["do"] * 5 + ["undo"] * 5 + ["redo"] * 5
-    page.screenshot(path=tmp_path / "columns.png")
-    conflict(page, second, app)
-    page.screenshot(path=tmp_path / "conflict.png")
-    out_and_in(page, app, tmp_path)
+    conflict(page, other_page, app)
+    out_and_in(page, app)
     assert page.evaluate("window.pwned") is None
     assert page.locator("main img[src=x]").count() == 0
 
@@ -224,27 +204,26 @@ def beside(app: App) -> None:
     starts.begin(app.store, new, starts.from_sections)
 
 
-def out_and_in(page: Page, app: App, folder: Path) -> None:
+def out_and_in(page: Page, app: App) -> None:
     """History, agreement; export, delete, take in: the same labelling with the same steps."""
     page.get_by_role("tab", name="History").click()
     expect(page.get_by_text("17 steps shown of 17")).to_be_visible()
-    page.screenshot(path=folder / "history.png")
     page.get_by_role("tab", name="Files and sharing").click()
     with page.expect_download() as download:
         page.get_by_test_id("stDownloadButton").filter(has_text="Whole labelling").get_by_role("button").click()
     text = Path(download.value.path()).read_text(encoding="utf-8")
     before, log = state(app), steps(app)
     beside(app)
-    open_page(page, app, "/agreement", "Agreement")
+    turn_to(page, "Agreement")
     expect(page.get_by_text("Pair by pair")).to_be_visible()
     expect(page.get_by_text("stand on the diagonal")).to_be_visible()
     expect(page.get_by_text("the most disputed first")).to_be_visible()
-    at_rest(page)
-    page.screenshot(path=folder / "agreement.png")
     with app.store.writing() as w:
         w.labellings.purge(w.labellings.by_name(NAME).id, "Ada")
-    open_page(page, app, "/relabel?view=Begin", "Relabel")
+    turn_to(page, "Relabel")
+    page.get_by_role("tab", name="Begin").click()
     page.get_by_text("Take in an exported labelling").click()
+    choose(page, "Corpus that its sentences are of", CORPUS)
     part = page.get_by_test_id("stExpander").filter(has_text="Take in an exported labelling")
     part.locator("input[type=file]").set_input_files(
         {"name": "../labelling.jsonl", "mimeType": "application/jsonl", "buffer": text.encode("utf-8")}

@@ -1,4 +1,4 @@
-"""``python -m webapp``: one command starts everything, says where, and stops everything."""
+"""``python -m webapp``: one command starts everything, shows the demo to whoever comes, and stops everything."""
 
 from __future__ import annotations
 
@@ -12,34 +12,52 @@ from pathlib import Path
 
 import psutil
 import pytest
+from playwright.sync_api import Page, expect
 
 from tests.e2e.conftest import ROOT, answers, environment_for, free_port, wait_for
+from tests.e2e.hands import open_page, turn_to, using
 
 
 @pytest.mark.skipif(os.name == "nt", reason="SIGTERM cannot be sent to a process on Windows")
-def test_one_command_starts_web_and_worker_and_stops_both(tmp_path: Path) -> None:
-    port, home = free_port(), tmp_path / "home"
-    command = [sys.executable, "-m", "webapp", "--port", str(port), "--no-demo"]
-    begun = time.monotonic()
-    process = subprocess.Popen(
-        command, cwd=ROOT, env=environment_for(home), stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
-    )
-    assert process.stdout is not None
+def test_one_command_starts_web_worker_and_demo_and_stops_them(tab: Page, tmp_path: Path) -> None:
+    home, begun = tmp_path / "home", time.monotonic()
+    process = psutil.Popen(
+        [sys.executable, "-m", "webapp", "--port", str(free_port())],
+        cwd=ROOT, env=environment_for(home), stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+    )  # fmt: skip
     said = ""
     while "Stop with" not in said:
         line = process.stdout.readline()
         assert line, said
         said += line
-    url = re.findall(r"http://127\.0\.0\.1:\d+", said)[0]
+    (url,) = re.findall(r"http://127\.0\.0\.1:\d+", said)
     assert answers(url)
     assert time.monotonic() - begun < 60
     assert str(home) in said
-    children = psutil.Process(process.pid).children(recursive=True)
+    children = process.children(recursive=True)
     wait_for(lambda: any("worker" in " ".join(c.cmdline()) for c in children if c.is_running()), 5, "the worker")
+    with using(tab, url):
+        the_demo_appears(tab, url)
     process.send_signal(signal.SIGTERM)
     assert process.wait(15) == 0
     process.stdout.close()
     assert not psutil.wait_procs(children, timeout=5)[1]
+
+
+def the_demo_appears(page: Page, url: str) -> None:
+    """To the first visitor, who comes by a link to a page, and in the midst of the demo's jobs."""
+    open_page(page, f"{url}/jobs", "Jobs")
+    sidebar = page.get_by_test_id("stSidebarNav")
+    expect(sidebar.get_by_role("link", name="Corpora")).to_be_visible()
+    expect(sidebar.get_by_role("link", name="Jobs")).to_be_visible()  # the last one: the list is not folded
+    turn_to(page, "Home")
+    expect(page.get_by_text("Being built")).to_be_visible()
+    # The door leads to the articles first, and to the map as soon as one is drawn: on a fast machine, at once.
+    expect(page.get_by_role("button", name=re.compile("Read the articles|Open the map"))).to_be_visible(timeout=90_000)
+    expect(page.get_by_test_id("stMetric").filter(has_text="Articles")).to_contain_text(re.compile(r"9\d|10\d"))
+    turn_to(page, "Corpora")
+    expect(page.locator(".reader nav button").first).to_be_visible()
+    assert page.locator(".reader article .eligible").count() > 3
 
 
 def test_an_address_that_others_reach_is_refused(tmp_path: Path) -> None:

@@ -11,18 +11,20 @@ from playwright.sync_api import Page, expect
 
 from core.records import JobStatus
 from tests.e2e.conftest import PAYLOAD, App, wait_for
-from tests.e2e.test_flows import open_page
+from tests.e2e.hands import open_page
 from webapp.components.listing import EXAMPLE
 
 
-def themes_found(app: App) -> int:
+def themes_found(app: App) -> bool:
+    """Whether the themes are there, and their map."""
     with app.store.reading() as r:
         assert [job.error for job in r.jobs.list(status=JobStatus.FAILED) if job.kind == "find-themes"] == []
-        return len(r.maps.list()) if r.runs.list(kind="themes") else 0
+        corpora = {run.config["corpus_id"] for run in r.runs.list(kind="themes")}
+        return any(found.corpus_id in corpora for found in r.maps.list())
 
 
-def test_pasted_sentences_become_named_themes(page: Page, app: App) -> None:
-    open_page(page, app, "/themes", "Themes")
+def test_pasted_sentences_become_named_themes(page: Page, app: App, worker: object) -> None:
+    open_page(page, f"{app.url}/themes", "Themes")
     page.get_by_role("button", name="Load an example").click()
     expect(page.get_by_text("48 sentences")).to_be_visible()
     expect(page.get_by_role("button", name="Find themes")).to_be_visible()
@@ -33,7 +35,6 @@ def test_pasted_sentences_become_named_themes(page: Page, app: App) -> None:
     expect(page.get_by_text("49 sentences")).to_be_visible()
     page.get_by_role("button", name="Find themes").click()
     wait_for(lambda: themes_found(app), 150, "the search for themes")
-    open_page(page, app, "/themes?view=Themes+found", "Themes")
     expect(page.get_by_text("the three curves agree best")).to_be_visible()
     expect(page.locator(".js-plotly-plot .nsewdrag").last).to_be_visible(timeout=90_000)
     with page.expect_download() as download:

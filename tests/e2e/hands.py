@@ -1,0 +1,125 @@
+"""What a person at a page does, sees and waits for."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+import numpy as np
+from playwright.sync_api import ConsoleMessage, Error, Page, Request, expect
+
+expect.set_options(timeout=60_000)
+
+
+@contextmanager
+def watching(page: Page, url: str) -> Iterator[None]:
+    """In all that the tab shows of ``url`` there is no error in the console, and no other host is called."""
+    complaints: list[str] = []
+    foreign: list[str] = []
+    local = (url, url.replace("http", "ws", 1), "data:", "blob:")
+
+    def console(message: ConsoleMessage) -> None:
+        # On a link to a page, Streamlit first asks for its own files below that page and then finds them at the root.
+        if message.type == "error" and "_stcore/" not in message.location.get("url", ""):
+            complaints.append(message.text)
+
+    def broken(error: Error) -> None:
+        complaints.append(str(error))
+
+    def request(asked: Request) -> None:
+        if not asked.url.startswith(local):
+            foreign.append(asked.url)
+
+    page.on("console", console)
+    page.on("pageerror", broken)
+    page.on("request", request)
+    try:
+        yield
+    finally:
+        page.remove_listener("console", console)
+        page.remove_listener("pageerror", broken)
+        page.remove_listener("request", request)
+    assert foreign == []
+    assert complaints == []
+
+
+@contextmanager
+def using(page: Page, url: str) -> Iterator[None]:
+    """Use a tab for the pages of a server, watched; what it remembers of them is forgotten in the end."""
+    try:
+        with watching(page, url):
+            yield
+    finally:
+        forget(page, url)
+
+
+def forget(page: Page, url: str) -> None:
+    """End the session, and empty what a browser keeps for the site."""
+    page.goto(f"{url}/_stcore/health")  # of the same site, so that its storage is at hand, and without scripts
+    page.evaluate("localStorage.clear(); sessionStorage.clear()")
+    page.context.clear_cookies()
+    page.emulate_media(color_scheme="light")
+
+
+def open_page(page: Page, url: str, heading: str) -> None:
+    """Go to an address in a new session, and wait until its page stands."""
+    page.goto(url)
+    expect(page.get_by_role("heading", name=heading, exact=True)).to_be_visible()
+
+
+def turn_to(page: Page, name: str) -> None:
+    """Go to a page by its link in the sidebar, in the same session, and wait until it stands."""
+    page.get_by_test_id("stSidebarNav").get_by_role("link", name=name, exact=True).click()
+    heading = "Themescope" if name == "Home" else name
+    expect(page.get_by_role("heading", name=heading, exact=True)).to_be_visible()
+
+
+def at_rest(page: Page) -> None:
+    """Wait until the script has run to its end, nothing stands for something that is still to come, and keys count.
+
+    What listens to keys and clicks is attached once the browser has painted.
+    """
+    expect(page.locator(".stApp[data-test-script-state=notRunning]")).to_have_count(1)
+    expect(page.get_by_test_id("stSkeleton")).to_have_count(0)
+    page.evaluate("() => new Promise(then => requestAnimationFrame(() => requestAnimationFrame(then)))")
+
+
+def choose(page: Page, label: str, option: str) -> None:
+    """Choose from a box, leave it, so that keys mean the page again, and wait until the page has followed."""
+    at_rest(page)  # a list that is open closes when the page is drawn anew
+    box = page.get_by_role("combobox", name=label, exact=True)
+    box.click()
+    page.get_by_role("option", name=option, exact=True).click()
+    box.blur()
+    at_rest(page)
+
+
+def draw(page: Page, path: Sequence[tuple[float, float]]) -> None:
+    """Press at the first of these places of the window, go along them, and let go at the last."""
+    page.mouse.move(*path[0])
+    page.mouse.down()
+    for place in path[1:]:
+        page.mouse.move(*place)
+    page.mouse.up()
+
+
+def is_inside(x: float, y: float, polygon: np.ndarray) -> bool:
+    """Whether a ray from the point crosses the edges an odd number of times."""
+    (x1, y1), (x2, y2) = polygon[:-1].T, polygon[1:].T
+    crossed = (y1 > y) != (y2 > y)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        at = x1 + (y - y1) * (x2 - x1) / (y2 - y1)
+    return bool(np.count_nonzero(crossed & (x < at)) % 2)
+
+
+def exported_ids(page: Page) -> set[int]:
+    """The sentence ids in the CSV of the table on the page Map."""
+    if not page.get_by_role("button", name="CSV", exact=True).is_visible():
+        page.get_by_role("button", name="Save", exact=True).click()
+    with page.expect_download() as download:
+        page.get_by_role("button", name="CSV", exact=True).click()
+    text = Path(download.value.path()).read_text(encoding="utf-8")
+    return {int(row["sentence_id"]) for row in csv.DictReader(io.StringIO(text, newline=""))}
