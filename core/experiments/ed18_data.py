@@ -59,6 +59,7 @@ OWN_NETS = (
     _net("triplets-sen-section", SENTENCES, loss="section"),
     _net("triplets-titles-section", TITLES, "triplets-titles", loss="section"),
     _joined("triplets-sen-titles-section", "triplets-sen-section", "triplets-titles-section", unit=True),
+    _net("triplets-sen-rand-art-section", RAND_ART, "triplets-sen-rand-art", loss="section"),
     _net("triplets-sen-log", SENTENCES, loss="log"),
     _net("triplets-sen-measured", SENTENCES, loss="paper"),
 )

@@ -115,6 +115,7 @@ TABLE_2 = Table(
         ),
         _accuracy("triplets-sen-log", "triplets-sen, log loss", "Not in the paper: softplus instead of the sigmoid."),
         _accuracy("triplets-sen-section", "triplets-sen, section loss", OWN_LOSS),
+        _accuracy("triplets-sen-rand-art-section", "triplets-sen-rand-art, section loss", OWN_LOSS),
         _accuracy("triplets-titles", "triplets-titles", "Not in the paper's table: trained on titles only."),
         _accuracy("triplets-sen-titles", "triplets-sen-titles", f"Not in the paper's table. {JOINED_RAW}"),
         _accuracy(
@@ -134,6 +135,7 @@ TABLE_2 = Table(
         Claim("skip-thoughts-cs", "skip-thoughts-sick", ACCURACY),
         Claim("triplets-sen", "triplets-sen-rand-art", ACCURACY),
         Claim("triplets-sen-section", "triplets-sen", ACCURACY),
+        Claim("triplets-sen-section", "triplets-sen-rand-art-section", ACCURACY),
         Claim("default", "triplets-sen-section", ACCURACY),
         Claim("default", "mean-vectors", ACCURACY),
         Claim("default", "tfidf", ACCURACY),
