@@ -36,6 +36,7 @@ def warm() -> None:
     for library in _LIBRARIES:
         importlib.import_module(library)
     _open_store()
+    _draw()
     # Streamlit asks once, in the first page, for the source of every frame: Python then goes through all modules, and
     # remembers what it found.
     inspect.stack()
@@ -52,6 +53,14 @@ def _open_store() -> None:
         queries.fingerprint()
         queries.active_jobs()
         queries.worker_alive()
+
+
+def _draw() -> None:
+    """A chart that nobody sees: plotly brings in its parts when they are first used."""
+    from webapp.figures import IntervalRow, interval_figure
+    from webapp.palette import tones
+
+    interval_figure([IntervalRow("", 0.5, 0.4, 0.6)], "", tones("light"), chance=0.5).to_json()
 
 
 def main() -> None:

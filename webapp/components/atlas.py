@@ -72,6 +72,8 @@ def show(corpus: CorpusRecord, record: MapRecord, maps: Sequence[MapRecord]) -> 
             _two((canvas, beside), choice, (record.name, other.name), pair)
     else:
         left, right = st.columns([11, 9])
+        with left:
+            _send(canvas)
         with right:
             atlas_list.show(panel)
         with left:
@@ -229,11 +231,16 @@ def _canvas(scene: Scene, colouring: Colouring, found: Found, look: Look, record
     )
 
 
+def _send(canvas: Canvas) -> None:
+    """The points are the most that is sent; they are on their way while the list is made."""
+    if len(canvas.scene.ids) > CHART_MOST:
+        atlas_large.points(canvas)
+
+
 def _draw(canvas: Canvas, choice: Choice) -> None:
     if len(canvas.scene.ids) <= CHART_MOST:
         atlas_small.view(canvas, choice)
     else:
-        atlas_large.points(canvas)
         _view(canvas, choice, choice.version)
 
 
