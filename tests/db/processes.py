@@ -1,4 +1,4 @@
-"""What other processes do to a store at the same time. Imports little: each process starts from nothing."""
+"""What other processes do to a store at the same time."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tests.db.texts import article
 
 def at_once(*work: tuple[Any, ...]) -> list[str]:
     """Run each (function, store, *arguments) in a process of its own, all from the same moment; returns what failed."""
-    context = multiprocessing.get_context("spawn")
+    context = _context()
     errors, start = context.Queue(), context.Barrier(len(work))
     processes = [context.Process(target=_run, args=(start, errors, *task)) for task in work]
     for process in processes:
@@ -24,6 +24,15 @@ def at_once(*work: tuple[Any, ...]) -> list[str]:
     while not errors.empty():
         failed.append(errors.get())
     return failed
+
+
+def _context() -> Any:
+    """Processes that start afresh; where the system can, from one that has imported what they need."""
+    if "forkserver" not in multiprocessing.get_all_start_methods():
+        return multiprocessing.get_context("spawn")
+    context = multiprocessing.get_context("forkserver")
+    context.set_forkserver_preload([__name__, "db.migrate"])
+    return context
 
 
 def _run(start: Any, errors: Any, function: Callable[..., None], store: Store, *arguments: Any) -> None:

@@ -50,7 +50,8 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def corpus(sqlite_store: Store, data: Path, monkeypatch: pytest.MonkeyPatch) -> Store:
-    """A store with the corpus "C", and the tiny paper among the papers."""
+    """A store with the corpus "C", the tiny paper among the papers, and regressors that learn for a moment only."""
+    monkeypatch.setattr("core.networks.relatedness._MOST_BLOCKS", 1)
     monkeypatch.setitem(__import__("core.experiments").experiments.PAPERS, "tiny", "tests.jobs.tiny_paper:TINY")
     run_here(sqlite_store, "import-corpus", {"files": [str(data / "articles-60.txt")], "corpus": "C"}, quiet=True)
     return sqlite_store
