@@ -113,6 +113,13 @@ def triplet_sets(corpus_id: int | None = None) -> list[TripletSetRecord]:
     return [t for t in _read(lambda r: r.triplets.list(corpus_id)) if t.ready]
 
 
+def triplet_sets_to_read() -> list[TripletSetRecord]:
+    """Every triplet set that is ready, those on which a model was evaluated first: there is more to see on them."""
+    runs = _read(lambda r: r.runs.list(kind="triplets"))
+    evaluated = {run.triplet_set_id for run in runs}
+    return sorted(triplet_sets(), key=lambda found: found.id not in evaluated)
+
+
 def triplet_runs(set_id: int) -> list[RunRecord]:
     """Evaluations of models on a triplet set, newest first."""
     return _read(lambda r: r.runs.list(kind="triplets", triplet_set_id=set_id))[::-1]

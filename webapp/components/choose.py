@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any, TypeVar
 
 import pandas as pd
@@ -79,9 +79,9 @@ COUNTED = st.column_config.NumberColumn(format="localized")
 """A column of counts: separators between thousands."""
 
 
-def corpus(help: str = "") -> CorpusRecord | None:
-    """A corpus, or None with a hint when there is none yet."""
-    found = queries.corpora()
+def corpus(help: str = "", first: Collection[int] = ()) -> CorpusRecord | None:
+    """A corpus, or None with a hint when there is none yet; those whose ids are in ``first`` stand at the top."""
+    found = sorted(queries.corpora(), key=lambda record: record.id not in first)
     if not found:
         nothing(
             "No corpus yet.",

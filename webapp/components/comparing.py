@@ -53,7 +53,7 @@ def choose_scope() -> tuple[BenchmarkRecord, Scope | None]:
     benchmarks = {b.name: b for b in queries.benchmarks()}
     row = st.columns(4 if len(benchmarks) > 1 else 3)
     with row[0]:
-        benchmark = benchmarks[pinned("Benchmark", list(benchmarks), "benchmark")]
+        benchmark = benchmarks[pinned("Benchmark", list(benchmarks), "benchmark", _newest_run([*benchmarks.values()]))]
     found = compare_queries.methods(benchmark)
     with row[1]:
         models = pinned_some("Models", list(dict.fromkeys(m.model for m in found if not m.floor)), "models")
@@ -72,6 +72,12 @@ def choose_scope() -> tuple[BenchmarkRecord, Scope | None]:
         return benchmark, None
     metric, test = _choose_test(present)
     return benchmark, scope_of((benchmark, [benchmarks[name] for name in others]), kept, means, present, (metric, test))
+
+
+def _newest_run(benchmarks: Sequence[BenchmarkRecord]) -> str:
+    """Name of the newest benchmark on which something was clustered, as Home shows it; "" where there is none."""
+    run = {found.benchmark_id for found in queries.clusterings()}
+    return next((b.name for b in sorted(benchmarks, key=lambda b: b.created, reverse=True) if b.id in run), "")
 
 
 def _order(metric: str) -> int:

@@ -26,7 +26,7 @@ from webapp.triplet_queries import Evaluation, PairView
 _ORDERS = {"confused": "Most confused", "frequent": "Most frequent", "errors": "Most errors"}
 _LISTED, _DRAWN, _GRID = 100, 14, 12
 _TITLE = 22  # letters
-_LIMITS, _ENOUGH = ((20, 3), (10, 3), (10, 2), (5, 2), (5, 1)), 10
+_LIMITS, _ENOUGH, _FEW = ((20, 3), (10, 3), (10, 2), (5, 2), (5, 1)), 10, 3
 
 
 def show(sets: Sequence[TripletSetRecord]) -> None:
@@ -74,18 +74,22 @@ def _controls(pairs: SectionPairs) -> tuple[int, int, str]:
 
 
 def starting_limits(pairs: SectionPairs) -> tuple[int, int]:
-    """The strictest of some limits on triplets and articles that leaves enough pairs to look at."""
-    for least, articles in _LIMITS:
-        if np.count_nonzero((pairs.counts >= least) & (pairs.articles >= articles)) >= _ENOUGH:
-            return least, articles
+    """The strictest of some limits on triplets and articles that leaves enough pairs to look at, or else a few."""
+    left = {limits: np.count_nonzero((pairs.counts >= limits[0]) & (pairs.articles >= limits[1])) for limits in _LIMITS}
+    for enough in (_ENOUGH, _FEW):
+        for limits, n in left.items():
+            if n >= enough:
+                return limits
     return 1, 1
 
 
 def _sorting(pairs: SectionPairs, rows: Ids, order: str) -> np.ndarray:
-    """Ascending keys."""
+    """Ascending keys; of equally confused pairs the more frequent comes first."""
     if order == "frequent":
         return -pairs.counts[rows]
-    return pairs.accuracy[rows] if order == "confused" else -((1 - pairs.accuracy[rows]) * pairs.counts[rows])
+    if order == "errors":
+        return -((1 - pairs.accuracy[rows]) * pairs.counts[rows])
+    return np.lexsort((-pairs.counts[rows], pairs.accuracy[rows])).argsort()
 
 
 def _pairs(evaluation: Evaluation, view: PairView, rows: Ids, kept: int) -> None:

@@ -168,8 +168,10 @@ def outcome(margin: float) -> tuple[str, str, str]:
 
 
 def _table(view: View, cards: Sequence[TripletCard], margins: Mapping[str, Sequence[float]], first: int) -> None:
-    heads = {name: f"margin-{place}" for place, name in enumerate(margins)}
-    columns = {heads[name]: [m if math.isfinite(m) else None for m in listed] for name, listed in margins.items()}
+    # A model that was evaluated on none of these would be a column of dashes.
+    known = {name: listed for name, listed in margins.items() if any(map(math.isfinite, listed))}
+    heads = {name: f"margin-{place}" for place, name in enumerate(known)}
+    columns = {heads[name]: [m if math.isfinite(m) else None for m in listed] for name, listed in known.items()}
     frame = pd.DataFrame(
         {
             "Article": [c.article for c in cards],
@@ -187,7 +189,7 @@ def _table(view: View, cards: Sequence[TripletCard], margins: Mapping[str, Seque
         if cells:
             view.go(first + cells[0][0])
 
-    signs = " A model's column holds its margin: positive is right, negative is wrong." if margins else ""
+    signs = " A model's column holds its margin: positive is right, negative is wrong." if known else ""
     st.caption(f"Click a row to see it above.{signs}")
     st.dataframe(
         frame,

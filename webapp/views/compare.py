@@ -32,7 +32,7 @@ with tabs[view]:
                 "No benchmark yet.", "Open the tab “Build a benchmark”: it takes the sections of articles as truth."
             )
     elif view == TRIPLETS:
-        sets = sorted(queries.triplet_sets(), key=lambda s: not queries.triplet_runs(s.id))  # evaluated ones first
+        sets = queries.triplet_sets_to_read()
         if sets:
             accuracy.show(by_name("Triplet set", sets, "set", lambda s: s.name))
         else:

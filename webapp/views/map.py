@@ -12,7 +12,7 @@ title("Map", "Every point is a sentence; near points are alike in theme to the m
 watch(["project", "embed"])
 left, right = st.columns(2)
 with left:
-    chosen = corpus()
+    chosen = corpus(first={found.corpus_id for found in queries.maps()})
 if chosen is not None:
     maps = queries.maps(chosen.id)
     if maps:

@@ -23,7 +23,7 @@ title(
     "Nobody labelled these; look before you trust them.",
 )
 watch(["build-triplets", "clean-triplets", "evaluate-triplets", "train"])
-sets = queries.triplet_sets()
+sets = queries.triplet_sets_to_read()
 look, margins, pairs, slices, reviews, listing, make = st.tabs(
     ["Look", "Margins", "Sections confused", "Slices", "Reviews", "All sets", "Build a set"],
     key="view",

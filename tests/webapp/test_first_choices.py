@@ -1,0 +1,65 @@
+"""What pages choose where nobody has chosen yet: that on which there is something to see."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+
+import numpy as np
+import pytest
+import sqlalchemy as sa
+from streamlit.testing.v1 import AppTest
+
+from core.evaluation.section_pairs import section_pairs
+from core.types import Article, Paragraph, Section
+from db import tables as t
+from db.engine import open_engine
+from db.store import Store
+from tests.webapp.filled import BENCHMARK, CORPUS, SET
+from webapp.components.section_pairs import starting_limits
+
+OpenPage = Callable[..., AppTest]
+
+
+def _box(at: AppTest, label: str) -> str:
+    return str(next(box for box in at.selectbox if box.label == label).value)
+
+
+@pytest.fixture
+def with_more(filled_store: Store) -> Store:
+    """Another corpus, set and benchmark, of which nothing was made; they stand first in the lists."""
+    with filled_store.writing() as w:
+        corpus = w.corpora.create("Mountains", "en")
+        w.corpora.add_articles(corpus.id, [Article("Alps", (Section("Alps", 2, (Paragraph("", ("High.",)),), ()),))])
+        w.corpora.finish(corpus.id, {})
+        made = w.triplets.create(corpus.id, "a set that nobody measured", "sentences", {}, 0, "t2")
+        w.triplets.finish(made.id, {"triplets": {}})
+        w.benchmarks.add(corpus.id, "a benchmark that nobody ran", {}, "b2", {"articles": 0}, [])
+    later = datetime.now(UTC) + timedelta(hours=1)
+    with open_engine(filled_store.settings).begin() as connection:
+        connection.execute(sa.update(t.benchmark).where(t.benchmark.c.digest == "b2").values(created=later))
+    return filled_store
+
+
+@pytest.mark.usefixtures("with_more")
+def test_a_page_opens_on_what_has_something_to_see(open_page: OpenPage) -> None:
+    assert _box(open_page("triplets"), "Triplet set") == SET
+    assert _box(open_page("map"), "Corpus") == CORPUS
+    assert _box(open_page("compare"), "Benchmark") == BENCHMARK
+
+
+@pytest.mark.usefixtures("filled_store")
+@pytest.mark.parametrize(("split", "columns"), [("train", 0), ("test", 1)])
+def test_a_model_has_a_column_where_it_was_evaluated(open_page: OpenPage, split: str, columns: int) -> None:
+    at = open_page("triplets", split=split)
+    assert sum(str(name).startswith("margin-") for name in at.dataframe[0].value.columns) == columns
+
+
+def test_pairs_of_sections_begin_with_those_of_some_weight() -> None:
+    """Three pairs of six triplets of two articles each, among forty of one triplet."""
+    heavy, rare = np.repeat(np.arange(3), 6), np.arange(3, 43)
+    own = np.concatenate([heavy, rare]).astype(np.int32)
+    groups = np.concatenate([np.tile([0, 1], 9), np.zeros(40, int)])
+    titles = [f"Part {i}" for i in range(60)]
+    pairs = section_pairs(own, own + 1, titles, np.where(np.arange(len(own)) % 2, 1.0, -1.0), groups)
+    assert starting_limits(pairs) == (5, 2)
