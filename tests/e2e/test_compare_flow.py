@@ -11,7 +11,7 @@ import axe_playwright_python
 from playwright.sync_api import Page, expect
 
 from tests.e2e.conftest import ROOT, App, wait_for
-from tests.e2e.hands import at_rest, open_page, turn_to
+from tests.e2e.hands import at_rest, click_row, open_page, turn_to
 from tests.webapp.compared import SEVERAL
 from webapp.components.guard import BROKEN
 
@@ -40,16 +40,6 @@ def test_three_clicks_to_the_sentences_that_moved_and_a_link_to_them(page: Page,
     other_page.goto(page.url)
     expect(other_page.locator(MOVED).first).to_be_visible()
     assert other_page.locator(MOVED).all_inner_texts() == moved
-
-
-def click_row(page: Page, row: int) -> None:
-    """Click the second column of a row of the first table; rows and the head are 35 pixels high."""
-    table = page.get_by_test_id("stDataFrame").first
-    expect(table.locator("canvas").first).to_be_visible()
-    at_rest(page)  # what is still being drawn above would push the row away from under the click
-    box = table.bounding_box()
-    assert box is not None
-    page.mouse.click(box["x"] + 110, box["y"] + 35 * (row + 1.5))
 
 
 def test_every_page_stands_without_a_serious_barrier_in_light_and_dark(page: Page, filled: App) -> None:

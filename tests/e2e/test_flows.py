@@ -71,7 +71,7 @@ def corpora(app: App) -> list[CorpusRecord]:
 def test_words_of_others_do_nothing(page: Page, app: App) -> None:
     """Payloads in titles, sections and sentences are letters on every page that shows them."""
     open_page(page, address(app, "corpora", corpus=CORPUS), "Corpora")
-    expect(page.get_by_role("heading", name="<img src=x")).to_be_visible()
+    expect(page.locator(".reader").get_by_role("heading", name="<img src=x")).to_be_visible()
     expect(page.locator(".reader").get_by_text("<script>").first).to_be_visible()
     expect(page.locator(".reader")).to_contain_text("**bold**")
     assert page.locator("main img[src=x], .reader img, .reader a, .reader strong").count() == 0

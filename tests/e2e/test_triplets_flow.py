@@ -13,7 +13,7 @@ from core.embedders import REGISTRY
 from core.records import TripletRows
 from core.types import Split
 from tests.e2e.conftest import App
-from tests.e2e.hands import at_rest, choose, open_page
+from tests.e2e.hands import at_rest, choose, click_row, open_page
 from tests.webapp.filled import CORPUS, HOSTILE, MODEL
 from tests.webapp.test_triplet_science import NET, SMALL, add_net, small_nets
 
@@ -52,7 +52,7 @@ def test_a_bar_leads_to_its_triplets(page: Page, evaluated: App) -> None:
     open_page(page, address(evaluated, view="Margins"), "Triplets")
     expect(page.get_by_text("6 triplets of the test split, 2 wrong")).to_be_visible()
     bars = page.locator(".js-plotly-plot .bars .point")
-    expect(bars.first).to_be_attached(timeout=120_000)
+    expect(bars.first).to_be_attached()
     box = bars.first.bounding_box()
     assert box is not None
     page.mouse.click(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
@@ -64,10 +64,8 @@ def test_a_bar_leads_to_its_triplets(page: Page, evaluated: App) -> None:
 
 def test_a_row_leads_to_the_triplets_of_a_pair(page: Page, evaluated: App) -> None:
     open_page(page, address(evaluated, view="Sections confused"), "Triplets")
-    table = page.get_by_test_id("stDataFrame").first
-    expect(table).to_be_visible()
-    expect(page.locator(".js-plotly-plot").first).to_be_visible(timeout=120_000)
-    table.click(position={"x": 60, "y": 50})
+    expect(page.locator(".js-plotly-plot").first).to_be_visible()
+    click_row(page, 0)
     page.get_by_role("button", name=re.compile(r"Read the \d+ triplets?")).click()
     expect(page.get_by_text(re.compile(r"^Triplet 1 of \d$"))).to_be_visible()
     assert "pair=" in page.url
@@ -76,7 +74,7 @@ def test_a_row_leads_to_the_triplets_of_a_pair(page: Page, evaluated: App) -> No
 def test_words_are_shaded_and_stay_letters(page: Page, evaluated: App) -> None:
     open_page(page, address(evaluated, attention="true", reader=NET), "Triplets")
     words = page.locator(".words p span")
-    expect(words.first).to_be_visible(timeout=120_000)
+    expect(words.first).to_be_visible()
     shown = words.evaluate_all("all => all.map(e => [e.textContent, getComputedStyle(e).backgroundColor, e.title])")
     assert "<" in {text for text, _, _ in shown}
     assert len({colour for _, colour, _ in shown}) > 3
