@@ -143,6 +143,12 @@ def clusterings(benchmark_id: int | None = None, model_id: int | None = None) ->
     return _read(lambda r: r.runs.list(benchmark_id=benchmark_id, model_id=model_id, kind="clustering"))[::-1]
 
 
+def clustered_benchmarks() -> list[BenchmarkRecord]:
+    """Every benchmark on which something was clustered, newest first."""
+    clustered = {run.benchmark_id for run in clusterings()}
+    return sorted((b for b in benchmarks() if b.id in clustered), key=lambda b: b.created, reverse=True)
+
+
 def runs_of(model_id: int) -> list[RunRecord]:
     """Everything that was measured of a model, newest first."""
     return _read(lambda r: r.runs.list(model_id=model_id))[::-1]

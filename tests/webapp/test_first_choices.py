@@ -46,6 +46,8 @@ def test_a_page_opens_on_what_has_something_to_see(open_page: OpenPage) -> None:
     assert _box(open_page("triplets"), "Triplet set") == SET
     assert _box(open_page("map"), "Corpus") == CORPUS
     assert _box(open_page("compare"), "Benchmark") == BENCHMARK
+    one = open_page("compare", tab="One article")
+    assert [_box(one, label) for label in ("Corpus", "Article", "Right")] == [CORPUS, "Danube", "Sections"]
 
 
 @pytest.mark.usefixtures("filled_store")

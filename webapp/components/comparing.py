@@ -53,7 +53,7 @@ def choose_scope() -> tuple[BenchmarkRecord, Scope | None]:
     benchmarks = {b.name: b for b in queries.benchmarks()}
     row = st.columns(4 if len(benchmarks) > 1 else 3)
     with row[0]:
-        benchmark = benchmarks[pinned("Benchmark", list(benchmarks), "benchmark", _newest_run([*benchmarks.values()]))]
+        benchmark = benchmarks[pinned("Benchmark", list(benchmarks), "benchmark", _newest())]
     found = compare_queries.methods(benchmark)
     with row[1]:
         models = pinned_some("Models", list(dict.fromkeys(m.model for m in found if not m.floor)), "models")
@@ -74,10 +74,9 @@ def choose_scope() -> tuple[BenchmarkRecord, Scope | None]:
     return benchmark, scope_of((benchmark, [benchmarks[name] for name in others]), kept, means, present, (metric, test))
 
 
-def _newest_run(benchmarks: Sequence[BenchmarkRecord]) -> str:
+def _newest() -> str:
     """Name of the newest benchmark on which something was clustered, as Home shows it; "" where there is none."""
-    run = {found.benchmark_id for found in queries.clusterings()}
-    return next((b.name for b in sorted(benchmarks, key=lambda b: b.created, reverse=True) if b.id in run), "")
+    return next((benchmark.name for benchmark in queries.clustered_benchmarks()), "")
 
 
 def _order(metric: str) -> int:

@@ -15,7 +15,7 @@ import streamlit as st
 
 from core.evaluation import REGISTRY as METRICS
 from core.evaluation.matching import UNASSIGNED, Matching, match_clusters
-from core.records import ArticleRecord, CorpusRecord
+from core.records import ArticleRecord, BenchmarkRecord, CorpusRecord
 from core.sheets.writing import csv_text
 from core.types import Labels, Sentence
 from webapp import queries
@@ -72,11 +72,13 @@ def meet(left: Division, right: Division, sentences: Sequence[Sentence], titles:
 def choose_and_show(corpora: Sequence[CorpusRecord]) -> None:
     """Article and both partitions from the address or from boxes, and what they say about each other."""
     left, right = st.columns(2)
+    benchmarks = queries.clustered_benchmarks()
     with left:
-        by_name = {c.name: c for c in corpora}
+        clustered = {benchmark.corpus_id for benchmark in benchmarks}
+        by_name = {c.name: c for c in sorted(corpora, key=lambda c: c.id not in clustered)}
         corpus = by_name[pinned("Corpus", list(by_name), CORPUS)]
     with right:
-        article = _article(corpus)
+        article = _article(corpus, [b for b in benchmarks if b.corpus_id == corpus.id])
     if article is None:
         return
     found = {p.name: p for p in partitions(article, corpus.created)}
@@ -94,10 +96,14 @@ def choose_and_show(corpora: Sequence[CorpusRecord]) -> None:
     _show(article, corpus, one, other)
 
 
-def _article(corpus: CorpusRecord) -> ArticleRecord | None:
-    """The article of the address, or one of those whose title holds a word."""
+def _article(corpus: CorpusRecord, benchmarks: Sequence[BenchmarkRecord]) -> ArticleRecord | None:
+    """The article of the address, or one of the corpus; those of the newest of ``benchmarks`` stand first."""
     asked = queries.article_titled(corpus.id, st.query_params.get(ARTICLE, ""))
     listed = queries.articles(corpus.id, limit=_LISTED)
+    for benchmark in benchmarks[:1]:
+        ids = [*queries.benchmark_sentences(benchmark.id, benchmark.digest)][:_LISTED]
+        first = queries.articles_by_id(np.array(ids, np.int64))
+        listed = [*first.values(), *(a for a in listed if a.id not in first)][:_LISTED]
     options = {a.title: a for a in ([asked] if asked else []) + listed}
     if not options:
         nothing("This corpus has no articles.", "Choose another one.")
