@@ -25,6 +25,7 @@ import urllib.request
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -228,7 +229,7 @@ def triplet_steps(page: Page, clock: Clock) -> None:
         page.get_by_text(f"Triplet {number} of {TRIPLETS:,}", exact=True).wait_for()
 
     for number, what, key in ((2, "next by J", "j"), (3, "verdict by G, and next", "g")):
-        clock(f"Triplets: {what}", lambda number=number, key=key: follow(number, key))
+        clock(f"Triplets: {what}", partial(follow, number, key))
         rest(page)
 
 

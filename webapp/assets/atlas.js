@@ -38,8 +38,10 @@ class View {
     this.keep = setStateValue;
     this.stage.setAttribute("aria-label", data.label);
     this.stage.setAttribute("role", "group");
-    // Below a map that is worked on stands the sentence that is looked at; the rest of a high screen is the map's.
-    this.stage.style.height = data.outbox ? `max(${data.height}px, 100vh - 38rem)` : `${data.height}px`;
+    // A high screen is the map's, but for what stands above it, the legend, and, where it is worked on, the sentence
+    // that is looked at. Two maps leave room for the list below them.
+    const rest = data.outbox ? "38rem" : "29rem";
+    this.stage.style.height = data.link ? `${data.height}px` : `max(${data.height}px, 100vh - ${rest})`;
     this.root.style.setProperty("--ink", data.look.ink);
     for (const button of this.tools.querySelectorAll("[data-mode]")) button.hidden = Boolean(data.fixed);
     if (data.fixed) this.use("move");
