@@ -97,8 +97,9 @@ def click_row(page: Page, row: int, x: float = 110) -> None:
 
 def choose(page: Page, label: str, option: str) -> None:
     """Choose from a box, leave it, so that keys mean the page again, and wait until the page has followed."""
-    at_rest(page)  # a list that is open closes when the page is drawn anew
     box = page.get_by_role("combobox", name=label, exact=True)
+    box.scroll_into_view_if_needed()
+    at_rest(page)  # a list that is open closes when the page is drawn anew or has scrolled
     box.click()
     page.get_by_role("option", name=option, exact=True).click()
     box.blur()
