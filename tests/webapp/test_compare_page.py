@@ -65,6 +65,17 @@ def test_seeds_are_averaged_and_places_are_ranges(compared: Store, open_page: Op
         assert f"{test.title} over articles" in words_of(open_page("compare", benchmark=SEVERAL, test=test.id))
 
 
+def test_long_tables_are_sent_when_they_are_opened(compared: Store, open_page: Open) -> None:
+    at = open_page("compare", benchmark=SEVERAL)
+    assert not at.code and not any("Corrected p" in d.value for d in at.dataframe)
+    for key in ("every-comparison", "methods-paragraph", "about"):
+        at.session_state[key] = True
+    at.run()
+    columns = {column for d in at.dataframe for column in d.value.columns}
+    assert {"Corrected p", "Rule or count"} <= columns
+    assert "Holm" in at.code[0].value
+
+
 def test_what_is_chosen_stands_in_the_address(compared: Store, open_page: Open) -> None:
     at = open_page("compare", benchmark=SEVERAL, tab="Two methods", test="t")
     asked = {name: at.query_params[name] for name in ("tab", "benchmark", "metric", "test", "first", "second", "sort")}

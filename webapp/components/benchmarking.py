@@ -62,17 +62,23 @@ def _queue(benchmark: BenchmarkRecord, wanted: Sequence[tuple[ModelRecord | None
 
 def about(benchmark: BenchmarkRecord) -> None:
     """What a benchmark holds, beside the published set where the builder laid it there."""
-    with st.expander(f"About {plain(benchmark.name)}", icon=":material/info:"):
-        counts = {key: value for key, value in benchmark.counts.items() if key != "table"}
-        beside = benchmark.counts.get("table")
-        left, right = st.columns([3, 2], gap="medium")
-        with left:
-            if isinstance(beside, Mapping):
-                st.caption("What it holds, beside the set that was published")
-                st.dataframe(_beside(beside), hide_index=True, height="content")
-        with right:
-            st.caption("How articles were chosen")
-            facts.table({**counts, "rules": benchmark.config}, ("Rule or count", "Value"), height=420)
+    folded = st.expander(f"About {plain(benchmark.name)}", icon=":material/info:", key="about", on_change="rerun")
+    if folded.open:
+        with folded:
+            _about(benchmark)
+
+
+def _about(benchmark: BenchmarkRecord) -> None:
+    counts = {key: value for key, value in benchmark.counts.items() if key != "table"}
+    beside = benchmark.counts.get("table")
+    left, right = st.columns([3, 2], gap="medium")
+    with left:
+        if isinstance(beside, Mapping):
+            st.caption("What it holds, beside the set that was published")
+            st.dataframe(_beside(beside), hide_index=True, height="content")
+    with right:
+        st.caption("How articles were chosen")
+        facts.table({**counts, "rules": benchmark.config}, ("Rule or count", "Value"), height=420)
 
 
 def _beside(table: Mapping[str, Any]) -> pd.DataFrame:

@@ -12,7 +12,7 @@ from pandas.io.formats.style import Styler
 
 from core.clusterers import REGISTRY as CLUSTERERS
 from core.evaluation import REGISTRY as METRICS
-from core.evaluation.families import TESTS, SignificanceTest, corrected_together
+from core.evaluation.families import TESTS, Family, SignificanceTest, corrected_together
 from core.records import BenchmarkRecord, ScoreRecord
 from core.registry import Card
 from webapp import compare_queries, queries
@@ -267,34 +267,42 @@ def _every_comparison(found: Comparison) -> None:
     family = found.family
     if family is None or not len(family.ps):
         return
-    with st.expander(f"Every comparison ({len(family.ps):,})", icon=":material/compare_arrows:"):
-        names = {column: m.name for column, m in zip(found.columns, found.methods, strict=True)}
-        order = family.ps.argsort(kind="stable")
-        gaps = [family.differences[i] for i in order]
-        frame = pd.DataFrame(
-            {
-                "First": [names[int(family.first[i])] for i in order],
-                "Second": [names[int(family.second[i])] for i in order],
-                "Difference": [interval(d.value, d.low, d.high) for d in gaps],
-                "p": [p_text(float(family.ps[i])) for i in order],
-                "Corrected p": [p_text(float(family.corrected[i])) for i in order],
-            }
-        )
-        right = st.column_config.TextColumn(alignment="right")
-        st.dataframe(
-            frame,
-            hide_index=True,
-            height="content" if len(frame) <= 11 else _LISTED,
-            column_config={name: right for name in ("Difference", "p", "Corrected p")},
-        )
-        st.download_button(
-            "CSV of all comparisons",
-            data=lambda: comparisons_csv(found),
-            file_name="themescope-comparisons.csv",
-            mime="text/csv",
-            icon=":material/download:",
-            on_click="ignore",
-        )
+    label = f"Every comparison ({len(family.ps):,})"
+    # Drawn when somebody opens it: a long table costs the browser more than the rest of the page.
+    folded = st.expander(label, icon=":material/compare_arrows:", key="every-comparison", on_change="rerun")
+    if folded.open:
+        with folded:
+            _pairs(found, family)
+
+
+def _pairs(found: Comparison, family: Family) -> None:
+    names = {column: m.name for column, m in zip(found.columns, found.methods, strict=True)}
+    order = family.ps.argsort(kind="stable")
+    gaps = [family.differences[i] for i in order]
+    frame = pd.DataFrame(
+        {
+            "First": [names[int(family.first[i])] for i in order],
+            "Second": [names[int(family.second[i])] for i in order],
+            "Difference": [interval(d.value, d.low, d.high) for d in gaps],
+            "p": [p_text(float(family.ps[i])) for i in order],
+            "Corrected p": [p_text(float(family.corrected[i])) for i in order],
+        }
+    )
+    right = st.column_config.TextColumn(alignment="right")
+    st.dataframe(
+        frame,
+        hide_index=True,
+        height="content" if len(frame) <= 11 else _LISTED,
+        column_config={name: right for name in ("Difference", "p", "Corrected p")},
+    )
+    st.download_button(
+        "CSV of all comparisons",
+        data=lambda: comparisons_csv(found),
+        file_name="themescope-comparisons.csv",
+        mime="text/csv",
+        icon=":material/download:",
+        on_click="ignore",
+    )
 
 
 def p_text(p: float) -> str:
@@ -333,8 +341,9 @@ def _take_away(scope: Scope) -> None:
             st.download_button(
                 label, data=text, file_name=file, mime="text/plain", icon=":material/download:", on_click="ignore"
             )
-        with st.popover("Methods paragraph", icon=":material/notes:"):
-            st.code(paragraph(found, scope.metrics, _settings(found)), language=None, wrap_lines=True)
+        shut = st.popover("Methods paragraph", icon=":material/notes:", key="methods-paragraph", on_change="rerun")
+        if shut.open:
+            shut.code(paragraph(found, scope.metrics, _settings(found)), language=None, wrap_lines=True)
 
 
 def _settings(found: Comparison) -> dict[str, Mapping[str, object]]:
