@@ -99,9 +99,10 @@ def cluster(shell: Shell, source: str, wanted: str, seed: int, method: str, **op
 
     --out is .csv (default), .jsonl or .xlsx. To score clusters against sections, see `evaluate scb`.
     """
+    from core.embedders.hybrid import WORDS
     from core.themes.find import ThemesConfig, find_themes
 
-    config = ThemesConfig(k=_number(wanted), **({"shared": 0.0} if options["model_only"] else {}))
+    config = ThemesConfig(k=_number(wanted), shared=0.0 if options["model_only"] else WORDS)
     if not is_file(source):
         model = stored_model(shell, method, source)
         args = {"corpus": source, "model": model, "settings_json": json.dumps(config.to_dict()), "seed": seed}
