@@ -35,6 +35,7 @@ def test_pasted_sentences_become_named_themes(page: Page, app: App, worker: obje
     expect(page.get_by_text("49 sentences")).to_be_visible()
     page.get_by_role("button", name="Find themes").click()
     wait_for(lambda: themes_found(app), 150, "the search for themes")
+    open_page(page, f"{app.url}/themes?view=Themes+found", "Themes")
     expect(page.get_by_text("the three curves agree best")).to_be_visible()
     expect(page.locator(".js-plotly-plot .nsewdrag").last).to_be_visible(timeout=90_000)
     with page.expect_download() as download:
