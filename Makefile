@@ -3,11 +3,12 @@ PYTHON ?= python3
 VENV   ?= .venv
 BIN    := $(VENV)/bin
 PIP    := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints-cpu.txt
+COMPILE := echo "Compiling inner loops (once; a minute) …" && $(BIN)/python -m core.warm
 export THEMESCOPE_HOME ?= $(CURDIR)/themescope-home
 export OMP_WAIT_POLICY := PASSIVE
 
 .DEFAULT_GOAL := help
-.PHONY: help run test fix bench check services clean
+.PHONY: help run test slow fix bench check services clean
 
 help: ## Show what can be made
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/'
@@ -24,11 +25,13 @@ $(VENV)/made:
 $(VENV)/installed: $(VENV)/made pyproject.toml constraints-cpu.txt
 	@echo "Installing Themescope (once; a few minutes) …"
 	@$(PIP) -e .
+	@$(COMPILE)
 	@touch $@
 
 $(VENV)/installed-test: $(VENV)/made pyproject.toml constraints-cpu.txt
 	@echo "Installing Themescope with its test tools (once; a few minutes) …"
 	@$(PIP) -e '.[test]'
+	@$(COMPILE)
 	@touch $(VENV)/installed $@
 
 run: $(VENV)/installed ## Install, migrate, make the demo, start web and worker, print the address
@@ -52,7 +55,10 @@ check: $(VENV)/installed-test ## Lint, format check, types, import rules
 	@$(BIN)/lint-imports
 
 test: $(VENV)/installed-test services check ## Everything that must hold before a change lands
-	@$(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder
+	@$(BIN)/python -m pytest -n 2 --no-loadscope-reorder
+
+slow: $(VENV)/installed-test services ## The tests that train for long
+	@$(BIN)/python -m pytest -m slow
 
 fix: $(VENV)/installed-test ## Format and repair what can be repaired by itself
 	@$(BIN)/ruff check --fix .

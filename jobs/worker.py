@@ -88,7 +88,7 @@ class Worker:
         self._idle_since = now if self.runner.busy else self._idle_since
         if self._cold and now - self._idle_since >= IDLE_S:
             self._cold = False
-            threading.Thread(target=_compile, name="warm-up", daemon=True).start()
+            threading.Thread(target=_lay_out, name="warm-up", daemon=True).start()
 
 
 class _Consumer(Consumer):
@@ -112,12 +112,8 @@ def run_worker(store: Store, workers: int = 1, queue_name: str = "default", warm
     Worker(store, queue_name, warm_up).queue.huey.create_consumer(workers=workers).run()
 
 
-def _compile() -> None:
-    """Draw a tiny map once: umap-learn compiles its loops at first use."""
-    import numpy as np
+def _lay_out() -> None:
+    """Draw a tiny map: umap-learn is imported, and its loops are compiled where they never were."""
+    from core.warm import lay_out
 
-    from core.projection import UmapConfig, project
-    from core.protocols import Silent
-
-    vectors = np.random.default_rng(0).normal(size=(80, 8)).astype(np.float32)
-    project(vectors, UmapConfig(epochs=2), 0, Silent())
+    lay_out()

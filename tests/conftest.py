@@ -6,6 +6,7 @@ import os
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import hypothesis
 import pytest
@@ -17,16 +18,34 @@ from tests.servers import PostgresServer, postgres_server, redis_server
 __all__ = ["postgres_server", "redis_server"]
 
 ROOT = Path(__file__).resolve().parents[1]
+BROWSER_TESTS = "tests/e2e/"
 
 hypothesis.settings.register_profile(
     "themescope",
     deadline=None,
     derandomize=True,
     database=None,
-    max_examples=50,
+    max_examples=30,
     suppress_health_check=[hypothesis.HealthCheck.too_slow, hypothesis.HealthCheck.function_scoped_fixture],
 )
 hypothesis.settings.load_profile("themescope")
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """The browser tests come first: one process does them all, and they take longest."""
+    items.sort(key=lambda item: not item.nodeid.startswith(BROWSER_TESTS))
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    """Each file goes to one process, and so do all browser tests, which share a server, a worker and a tab."""
+    from xdist.scheduler import LoadFileScheduling
+
+    class Together(LoadFileScheduling):
+        def _split_scope(self, nodeid: str) -> str:
+            return BROWSER_TESTS if nodeid.startswith(BROWSER_TESTS) else str(super()._split_scope(nodeid))
+
+    return Together(config, log)
 
 
 @pytest.fixture(autouse=True)

@@ -115,6 +115,7 @@ def learned(evaluated: App) -> App:
     return evaluated
 
 
+@pytest.mark.slow
 def test_bad_triplets_are_found_left_out_and_the_difference_is_shown(page: Page, learned: App, worker: object) -> None:
     open_page(page, address(learned, set=REVIEWED, split="train"), "Triplets")
     at_rest(page)

@@ -134,6 +134,7 @@ def _owners(store: Store) -> list[str]:
 
 
 class TestTraining:
+    @pytest.mark.slow
     def test_killed_and_stopped_it_ends_with_the_same_weights(self, prepared: Store, tmp_path: Path) -> None:
         calm = copied_store(prepared.settings.home / "themescope.db", tmp_path / "calm")
         job = enqueue(prepared, "train", _train())
