@@ -8,16 +8,18 @@ from urllib.parse import urlencode
 
 import numpy as np
 import psutil
+import pytest
 from playwright.sync_api import Page, expect
 
 from core.records import CorpusRecord, JobStatus
 from jobs import commands
+from jobs.foreground import run_here
 from tests.e2e.conftest import App, wait_for
 from tests.e2e.hands import at_rest, draw, exported_ids, is_inside, open_page
 
 CORPUS = "Towns"
 TRIPLETS = "town triplets"
-MODEL = "small net"
+MODEL, NET = "small mean", "small net"
 
 
 def wait_for_job(app: App, job_id: int, seconds: float = 60) -> None:
@@ -81,12 +83,17 @@ def test_words_of_others_do_nothing(page: Page, app: App) -> None:
 CURVE = "document.querySelector('.js-plotly-plot')?._fullData?.[0]?.x?.length ?? 0"
 
 
-def test_a_model_is_trained_and_its_curve_moves(page: Page, app: App, worker: psutil.Popen) -> None:
-    rules = {"min_sections": 2, "profile": "all"}
-    made = commands.enqueue(
-        app.store, "build-triplets", {"corpus": CORPUS, "name": TRIPLETS, "rules_json": json.dumps(rules)}
-    )
-    wait_for_job(app, made.id)
+@pytest.fixture(scope="module")
+def learned(app: App) -> None:
+    """Triplets of the imported corpus, and a model."""
+    rules = json.dumps({"min_sections": 2, "profile": "all"})
+    run_here(app.store, "build-triplets", {"corpus": CORPUS, "name": TRIPLETS, "rules_json": rules}, quiet=True)
+    small = json.dumps({"vocabulary_limit": 20_000})
+    run_here(app.store, "train", {"method": "mean-vectors", "name": MODEL, "settings_json": small}, quiet=True)
+
+
+@pytest.mark.slow
+def test_a_model_is_trained_and_its_curve_moves(page: Page, app: App, worker: psutil.Popen, learned: None) -> None:
     open_page(page, address(app, "train", method="Triplet network on sentences", set=TRIPLETS), "Train")
     expect(page.get_by_text("training triplets").first).to_be_visible()
     page.get_by_text("More settings").click()
@@ -100,14 +107,14 @@ def test_a_model_is_trained_and_its_curve_moves(page: Page, app: App, worker: ps
     wait_for(lambda: page.evaluate(CURVE) > first, 60, "a longer curve")
     page.get_by_role("button", name="Cancel").click()
     settings = {"hidden": 24, "attention": 16, "epochs": 2}
-    args = {"method": "triplets-sen", "name": MODEL, "triplets": TRIPLETS, "settings_json": json.dumps(settings)}
+    args = {"method": "triplets-sen", "name": NET, "triplets": TRIPLETS, "settings_json": json.dumps(settings)}
     wait_for_job(app, commands.enqueue(app.store, "train", args).id, 90)
-    open_page(page, address(app, "train", view="Models", model=MODEL), "Train")
-    expect(page.get_by_role("heading", name=MODEL)).to_be_visible()
+    open_page(page, address(app, "train", view="Models", model=NET), "Train")
+    expect(page.get_by_role("heading", name=NET)).to_be_visible()
     expect(page.get_by_test_id("stMetric").filter(has_text="Validation accuracy")).to_be_visible()
 
 
-def test_triplets_are_read_by_key(page: Page, app: App) -> None:
+def test_triplets_are_read_by_key(page: Page, app: App, learned: None) -> None:
     open_page(page, address(app, "triplets", set=TRIPLETS), "Triplets")
     expect(page.get_by_text("Triplet 1 of")).to_be_visible()
     expect(page.get_by_test_id("stDataFrame").last).to_be_visible()
@@ -127,7 +134,7 @@ POINTS = """() => {
 }"""
 
 
-def test_a_lasso_shows_exactly_the_sentences_inside(page: Page, app: App, worker: psutil.Popen) -> None:
+def test_a_lasso_shows_exactly_the_sentences_inside(page: Page, app: App, worker: psutil.Popen, learned: None) -> None:
     made = commands.enqueue(app.store, "project", {"corpus": CORPUS, "model": MODEL, "limit": 400})
     wait_for_job(app, made.id, 90)
     open_page(page, address(app, "map", corpus=CORPUS), "Map")
