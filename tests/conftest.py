@@ -25,7 +25,7 @@ hypothesis.settings.register_profile(
     deadline=None,
     derandomize=True,
     database=None,
-    max_examples=30,
+    max_examples=50,
     suppress_health_check=[hypothesis.HealthCheck.too_slow, hypothesis.HealthCheck.function_scoped_fixture],
 )
 hypothesis.settings.load_profile("themescope")

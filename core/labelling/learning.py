@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from core.clusterers.inputs import unit_rows
+from core.clusterers.inputs import cosine_matrix
 from core.errors import DataError
 from core.labelling.changes import Batch, Field, SentenceChanges
 from core.labelling.history import Kind, Step
@@ -99,12 +99,10 @@ def nearer_shares(x: Matrix, articles: Ids, sections: Ids) -> npt.NDArray[np.flo
     For each sentence the share of pairs, one sentence of its section and one of another section, of which the first is
     nearer by cosine; ties count half. NaN where its article has no such pair: (n,) values.
     """
-    unit: Any = unit_rows(x)
     shares = np.full(len(articles), np.nan)
     for article in np.unique(articles):
         rows = np.flatnonzero(articles == article)
-        product: Any = unit[rows] @ unit[rows].T
-        likeness, own = np.asarray(product.todense() if hasattr(product, "todense") else product), sections[rows]
+        likeness, own = cosine_matrix(x[rows]), sections[rows]
         for place, row in enumerate(rows.tolist()):
             same, other = own == own[place], np.sort(likeness[place, own != own[place]])
             same[place] = False

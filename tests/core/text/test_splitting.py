@@ -27,7 +27,7 @@ def package_split(language, text):
 
 @pytest.mark.parametrize("language", ["en", "de", "fr", "lt", "fi", "ru"])
 @given(text=st.lists(st.sampled_from(PIECES), max_size=14).map("".join))
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=150, deadline=None)
 @example(text=PARAGRAPH)
 @example(text="No. 5 is No. Five. p. 3.\n \n X. .Y.Z. A.")
 def test_boundaries_are_those_of_the_package(language, text):
