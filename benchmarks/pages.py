@@ -332,14 +332,14 @@ def main() -> None:
     args = parser.parse_args()
     with ExitStack() as stack:
         home = args.home or Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="themescope-pages-")))
-        _filled(home)
+        filled(home)
         clock, begun = Clock(), time.monotonic()
-        print(f"{os.cpu_count()} cores, {_load()}", flush=True)
+        print(f"{os.cpu_count()} cores, {load()}", flush=True)
         playwright = stack.enter_context(sync_playwright())
         for name in args.page or LOOKS:
             for left in reversed(range(args.repeat)):
                 _repetition(playwright, home, LOOKS[name], clock, 0 if left else args.repeat)
-        print(f"{clock.table()}\n{time.monotonic() - begun:.0f} s in all, {_load()}")
+        print(f"{clock.table()}\n{time.monotonic() - begun:.0f} s in all, {load()}")
 
 
 def _repetition(playwright: Playwright, home: Path, look: Look, clock: Clock, more: int) -> None:
@@ -357,7 +357,8 @@ def _repetition(playwright: Playwright, home: Path, look: Look, clock: Clock, mo
         browser.close()
 
 
-def _filled(home: Path) -> None:
+def filled(home: Path) -> None:
+    """Make the store in a folder, unless it is there."""
     home.mkdir(parents=True, exist_ok=True)
     store = Store(Settings.in_folder(home))
     store.migrate()
@@ -369,7 +370,8 @@ def _filled(home: Path) -> None:
     store.close()
 
 
-def _load() -> str:
+def load() -> str:
+    """How busy the machine is: averages over 1, 5 and 15 minutes."""
     return f"load {' '.join(f'{x:.1f}' for x in os.getloadavg())}"
 
 
