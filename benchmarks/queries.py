@@ -50,7 +50,7 @@ Row = tuple[float, float, float]
 
 
 class Statements:
-    """Counts what is sent to the database, and the time until it answers."""
+    """Counts what is asked of the database, without what frames a transaction; the time is of both."""
 
     def __init__(self) -> None:
         self.number, self.milliseconds = 0, 0.0
@@ -61,7 +61,7 @@ class Statements:
         context.begun = time.perf_counter()
 
     def _after(self, connection: Any, cursor: Any, statement: str, values: Any, context: Any, many: bool) -> None:
-        self.number += 1
+        self.number += not statement.startswith(("BEGIN", "PRAGMA"))
         self.milliseconds += 1e3 * (time.perf_counter() - context.begun)
 
 
