@@ -18,11 +18,17 @@ class Measured:
     """Name of the model; "" for methods that look at no vectors."""
 
 
-def vectors_by_model(article: ArticleRecord) -> list[tuple[ModelRecord, Matrix]]:
-    """Every model that has embedded the article, with the (n, dim) vectors of its sentences."""
+def models_of(article: ArticleRecord) -> list[ModelRecord]:
+    """Every model that has embedded the article."""
     with queries.store().reading() as r:
-        found = [(model, r.embeddings.get(model.id, [article.id]).get(article.id)) for model in r.models.list()]
-    return [(model, vectors) for model, vectors in found if vectors is not None]
+        have = r.embeddings.models(article.id)
+        return [model for model in r.models.list() if model.id in have]
+
+
+def vectors_of(article: ArticleRecord, model: ModelRecord) -> Matrix:
+    """The (n, dim) vectors of the article's sentences."""
+    with queries.store().reading() as r:
+        return r.embeddings.get(model.id, [article.id])[article.id]
 
 
 def measured() -> list[Measured]:

@@ -45,6 +45,11 @@ class Embeddings(Repository):
         chosen = query.where(t.embedding.c.model_id == model_id, t.article.c.corpus_id == corpus_id)
         return set(self.connection.execute(chosen).scalars())
 
+    def models(self, article_id: int) -> set[int]:
+        """Ids of the models that have embedded an article."""
+        query = sa.select(t.embedding.c.model_id).where(t.embedding.c.article_id == article_id)
+        return set(self.connection.execute(query).scalars())
+
     def get(self, model_id: int, article_ids: Iterable[int] | Ids) -> dict[int, Matrix]:
         """float32 blocks (n, dim) by article, dense or CSR as they were given; articles without one are left out."""
         found: dict[int, Matrix] = {}

@@ -128,7 +128,9 @@ class TestEmbeddings:
         with store.writing() as w:
             for one in (model, other):
                 w.embeddings.add(one.id, [VectorBlock(1, np.zeros((2, 2)))])
+            assert w.embeddings.models(1) == {model.id, other.id} and w.embeddings.models(2) == set()
             w.embeddings.delete(model.id)
+            assert w.embeddings.models(1) == {other.id}
             assert w.embeddings.have(model.id, corpus.id) == set()
             assert w.embeddings.have(other.id, corpus.id) == {1}
             w.models.delete(other.id)

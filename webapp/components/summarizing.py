@@ -14,10 +14,10 @@ import streamlit as st
 
 from core.evaluation.rouge import RougeSettings, rouge_1
 from core.lexrank import Scores
-from core.records import ArticleRecord, CorpusRecord
+from core.records import ArticleRecord, CorpusRecord, ModelRecord
 from core.summaries import REGISTRY as SUMMARIZERS
 from core.summaries.scoring import Summary, extract
-from core.types import Matrix, Sentence
+from core.types import Sentence
 from webapp import queries, summary_queries
 from webapp.components.choose import by_name, nothing
 from webapp.components.jobs import submit
@@ -35,7 +35,8 @@ class Method:
 
     name: str
     summarizer: str
-    vectors: Matrix | None = None
+    model: ModelRecord | None = None
+    """Whose vectors it compares; None for one that looks at no vectors."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,19 +62,20 @@ def article(corpora: Sequence[CorpusRecord]) -> None:
     with side:
         chosen = by_name("Article", found, "article", lambda a: a.title)
         words = st.number_input("Words of a summary", 10, 1_000, 100, 10, key="words")
-        methods = _choose(chosen)
+        embedded = summary_queries.models_of(chosen)
+        methods = _choose(embedded)
         references = _references()
-        _missing(corpus, chosen)
+        _missing(corpus, embedded)
     with main:
         _show(corpus, chosen, methods, int(words), references)
 
 
-def _choose(article: ArticleRecord) -> list[Method]:
+def _choose(embedded: Sequence[ModelRecord]) -> list[Method]:
     """The methods to compare: those that need no vectors, and LexRank on every model that has embedded the article."""
     known = [Method(card.title, card.id) for card in SUMMARIZERS if "vectors" not in card.tags]
     by_vectors = [card for card in SUMMARIZERS if "vectors" in card.tags]
-    for model, vectors in summary_queries.vectors_by_model(article):
-        known += [Method(f"{card.title.split(' ')[0]} on {model.name}", card.id, vectors) for card in by_vectors]
+    for model in embedded:
+        known += [Method(f"{card.title.split(' ')[0]} on {model.name}", card.id, model) for card in by_vectors]
     names = [method.name for method in known]
     first = [m.name for m in known if "baseline" not in SUMMARIZERS.get(m.summarizer).tags] + ["Lead"]
     wanted = st.multiselect(
@@ -90,9 +92,9 @@ def _references() -> list[str]:
     return [part for block in (text or "").split("\n\n") if (part := " ".join(block.split()))]
 
 
-def _missing(corpus: CorpusRecord, article: ArticleRecord) -> None:
+def _missing(corpus: CorpusRecord, embedded: Sequence[ModelRecord]) -> None:
     """Offer to embed the corpus by a model that has not."""
-    have = {model.id for model, _ in summary_queries.vectors_by_model(article)}
+    have = {model.id for model in embedded}
     absent = [model for model in queries.models() if model.id not in have]
     if not absent:
         return
@@ -111,7 +113,7 @@ def _show(
     if not methods:
         nothing("No method is chosen.", "Choose one or more on the left.")
         return
-    ranked = [_ranked(method, sentences, words) for method in methods]
+    ranked = [_ranked(method, article, sentences, words) for method in methods]
     if references:
         _scores(ranked, references)
     for start in range(0, len(ranked), _BESIDE):
@@ -126,9 +128,10 @@ def _show(
     _shaded(sentences, shown)
 
 
-def _ranked(method: Method, sentences: Sequence[Sentence], words: int) -> Ranked:
+def _ranked(method: Method, article: ArticleRecord, sentences: Sequence[Sentence], words: int) -> Ranked:
     texts = [sentence.text for sentence in sentences]
-    scores: Scores = SUMMARIZERS.build(method.summarizer).scores(texts, method.vectors, 0)
+    vectors = summary_queries.vectors_of(article, method.model) if method.model else None
+    scores: Scores = SUMMARIZERS.build(method.summarizer).scores(texts, vectors, 0)
     return Ranked(method, scores, extract(texts, scores, words))
 
 
