@@ -11,12 +11,13 @@ import secrets
 import shutil
 import time
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from core.bundles import articles, vectors
-from core.bundles.archive import ARTICLES, BundleWriter
+from core.bundles.archive import ARTICLES, BundleReader, BundleWriter
 from core.config import option
 from core.errors import ArtifactError, DataError
 from core.labelling.document import moved, numbered, to_lines
@@ -59,13 +60,14 @@ def run(args: ExportBundleConfig, context: JobContext) -> dict[str, Any]:
     """Write under another name, then move into place: what stands there is always whole."""
     store = context.store
     corpus = ready_corpus(store, args.corpus)
-    models = [_with_vectors(store, corpus, name) for name in args.models]
+    models = [_with_vectors(store, corpus, name) for name in dict.fromkeys(args.models)]
     target = _target(store, args.file)
     partial = target.with_name(f".{target.name}.{secrets.token_hex(4)}")
     try:
         with BundleWriter(partial) as bundle:
             about = _write(bundle, store, corpus, args.labellings, models, context)
             bundle.close(about)
+        _check(partial)
         os.replace(partial, target)
     finally:
         partial.unlink(missing_ok=True)
@@ -83,10 +85,20 @@ def _target(store: Store, file: str) -> Path:
         return target
     folder = store.settings.home / FOLDER
     folder.mkdir(parents=True, exist_ok=True)
-    for old in folder.glob("*.zip"):
-        if old.stat().st_mtime < time.time() - _KEPT_S:
-            old.unlink(missing_ok=True)
+    # What killed exports left half-written goes with the rest; two exports may sweep at the same time.
+    for old in folder.iterdir():
+        with suppress(FileNotFoundError):
+            if old.stat().st_mtime < time.time() - _KEPT_S:
+                old.unlink()
     return folder / f"{secrets.token_hex(8)}.zip"
+
+
+def _check(file: Path) -> None:
+    """On disk before it is called by its name, and within the bounds of whoever takes it in."""
+    with file.open("rb+") as stream:
+        os.fsync(stream.fileno())
+    with BundleReader(file):
+        pass
 
 
 def _with_vectors(store: Store, corpus: CorpusRecord, name: str) -> ModelRecord:
@@ -155,7 +167,8 @@ def _write_articles(bundle: BundleWriter, store: Store, corpus: CorpusRecord, re
 
 
 def _write_labellings(bundle: BundleWriter, store: Store, corpus: CorpusRecord, report: Report) -> list[dict[str, Any]]:
-    """One part a labelling, oldest first."""
+    """One part a labelling, oldest first; each is called what it was called when it was written."""
+    named = []
     with store.reading() as r:
         found = r.labellings.list(corpus.id)
         ids = r.corpora.sentence_ids(corpus.id)
@@ -164,10 +177,11 @@ def _write_labellings(bundle: BundleWriter, store: Store, corpus: CorpusRecord, 
         report.progress(number, len(found), record.name)
         document = export_document(store, record.id)
         document = numbered(moved(document, {id: places[id] for id in document.places}))
+        named.append({name: str(document.about[name]) for name in ("name", "owner")})
         with bundle.part(f"labellings/{number:04d}.jsonl") as write:
             for line in to_lines(document):
                 write(line.encode("ascii"))
-    return [{"name": record.name, "owner": record.owner} for record in found]
+    return named
 
 
 def _write_model(bundle: BundleWriter, store: Store, model: ModelRecord, place: int) -> None:

@@ -12,7 +12,7 @@ import numpy as np
 
 from core.bundles import articles, vectors
 from core.bundles.archive import ARTICLES, BundleReader
-from core.bundles.contents import BundledCorpus, BundledModel, contents
+from core.bundles.contents import BundledCorpus, BundledModel, Contents, check_parts, contents
 from core.config import option
 from core.errors import Cancelled, DataError, ReadError
 from core.labelling.document import Document, from_lines, moved
@@ -25,7 +25,8 @@ from jobs.digests import TextDigest
 from jobs.import_corpus import CANCEL_S, batches
 from jobs.removal import remove_unfinished
 
-_MARKER = "corpus"
+_MARKER, _ADDED = "corpus", "models"
+"""Notes beside the checkpoint: the corpus that an attempt has begun, and the models that it has added."""
 
 
 @dataclass(frozen=True)
@@ -48,40 +49,68 @@ def run(args: ImportBundleConfig, context: JobContext) -> dict[str, Any]:
     """Check, store, show; an attempt that broke off is removed and begun anew."""
     with BundleReader(Path(args.file)) as bundle:
         about = contents(bundle.about, Path(args.file))
+        check_parts(bundle, about, Path(args.file))
         bundle.check(lambda share: context.progress(0.2 * share, 1, "Checking the file"))
         record = _open(args, context, about.corpus)
-        try:
-            _store_articles(bundle, args, context, record, about.corpus)
-            labellings = _store_labellings(bundle, context, record)
-            models = _store_models(bundle, args, context, record, about.models)
-            with context.writing() as w:
-                record = w.corpora.finish(record.id, about.corpus.report)
-        except Exception as error:
-            _take_back(context, record.id, CANCEL_S if isinstance(error, Cancelled) else math.inf)
-            raise
+        if not record.ready:
+            record = _fill(bundle, args, context, record, about)
+    with context.store.reading() as r:
+        models = [model.name for said in about.models if (model := r.models.by_digest(said.digest)) is not None]
     counts = {name: getattr(record, name) for name in ("articles", "sections", "paragraphs", "sentences")}
+    labellings = len(about.labellings)
     return {"corpus": record.name, "corpus_id": record.id, **counts, "labellings": labellings, "models": models}
 
 
+def _fill(
+    bundle: BundleReader, args: ImportBundleConfig, context: JobContext, record: CorpusRecord, about: Contents
+) -> CorpusRecord:
+    try:
+        _store_articles(bundle, args, context, record, about.corpus)
+        _store_labellings(bundle, context, record, about)
+        _store_models(bundle, args, context, record, about.models)
+        with context.writing() as w:
+            return w.corpora.finish(record.id, about.corpus.report)
+    except Exception as error:
+        _take_back(context, record.id, CANCEL_S if isinstance(error, Cancelled) else math.inf)
+        raise
+
+
 def _open(args: ImportBundleConfig, context: JobContext, about: BundledCorpus) -> CorpusRecord:
-    """An empty corpus; what an earlier attempt of this job has left is removed first."""
+    """An empty corpus, or the whole one whose worker died just after; what else was left is removed first."""
     marker = context.checkpoint_folder() / _MARKER
-    if marker.is_file():
-        _take_back(context, int(marker.read_text(encoding="utf-8")))
+    noted = marker.read_text(encoding="utf-8") if marker.is_file() else ""
+    with context.store.reading() as r:
+        left = next((c for c in r.corpora.list(include_unready=True) if _note(c) == noted), None)
+    if left is not None and left.ready:
+        return left
+    if left is not None:
+        _take_back(context, left.id)
     with context.writing() as w:
         record = w.corpora.create(args.corpus or w.corpora.usable_name(about.name), about.language)
-    marker.write_text(str(record.id), encoding="utf-8")
+        # Noted before it counts: an attempt that dies in between must not leave a corpus that nobody knows.
+        marker.write_text(_note(record), encoding="utf-8")
     return record
+
+
+def _note(made: CorpusRecord | ModelRecord) -> str:
+    """What tells it from another that was given the same id after it was removed."""
+    return f"{made.id} {made.created.isoformat()}"
 
 
 def _take_back(context: JobContext, corpus_id: int, seconds: float = math.inf) -> None:
     """Leave the store as it was, as far as ``seconds`` allow; a worker sweeps the rest."""
     with context.writing() as w:
-        if any(c.id == corpus_id and not c.ready for c in w.corpora.list(include_unready=True)):
-            w.corpora.abandon(corpus_id)
-        else:
+        if not any(c.id == corpus_id and not c.ready for c in w.corpora.list(include_unready=True)):
             return
+        w.corpora.abandon(corpus_id)
     remove_unfinished(context.store, corpus_id, seconds)
+    added = context.checkpoint_folder() / _ADDED
+    noted = added.read_text(encoding="utf-8").splitlines() if added.is_file() else []
+    with context.writing() as w:
+        for model in w.models.list():
+            if _note(model) in noted:
+                w.models.delete(model.id)
+    added.unlink(missing_ok=True)
 
 
 def _store_articles(
@@ -107,15 +136,17 @@ def _store_articles(
 # --- labellings -------------------------------------------------------------------------------------------------------
 
 
-def _store_labellings(bundle: BundleReader, context: JobContext, record: CorpusRecord) -> int:
+def _store_labellings(bundle: BundleReader, context: JobContext, record: CorpusRecord, about: Contents) -> None:
     names = bundle.named("labellings/")
     report = context.part(0.7, 0.8, "Labellings")
     with context.store.reading() as r:
         ids = r.corpora.sentence_ids(record.id)
-    for done, name in enumerate(names):
+    for done, (name, said) in enumerate(zip(names, about.labellings, strict=True)):
         report.progress(done, len(names))
-        _store_labelling(context, record, from_lines(bundle.lines(name), name), ids)
-    return len(names)
+        document = from_lines(bundle.lines(name), name)
+        if said != (document.about["name"], document.about["owner"]):
+            raise DataError("A labelling of the bundle is not the one that its manifest names. Export it again.")
+        _store_labelling(context, record, document, ids)
 
 
 def _store_labelling(context: JobContext, record: CorpusRecord, document: Document, ids: Ids) -> None:
@@ -152,13 +183,12 @@ def _store_models(
     context: JobContext,
     record: CorpusRecord,
     about: Sequence[BundledModel],
-) -> list[str]:
+) -> None:
     with context.store.reading() as r:
         known = r.corpora.get(record.id).articles
         listed = [article for article in r.corpora.articles(record.id, limit=known) if article.sentences]
     sizes = np.array([article.sentences for article in listed])
     ids = [article.id for article in listed]
-    names = []
     for place, said in enumerate(about):
         report = context.part(0.8 + 0.2 * place / len(about), 0.8 + 0.2 * (place + 1) / len(about), said.name)
         model = _model(bundle, args, context, said, place)
@@ -172,8 +202,8 @@ def _store_models(
                 w.embeddings.add(model.id, found, vectors.precision(blocks))
             done += len(blocks)
             report.progress(done, len(ids))
-        names.append(model.name)
-    return names
+        if done < len(ids):
+            raise ReadError(args.file, f"its vectors by {said.name!r} are incomplete.", advice="Export it again.")
 
 
 def _model(
@@ -190,14 +220,17 @@ def _model(
 
     def unpack(folder: Path) -> None:
         for name in bundle.named(prefix):
-            (folder / name.removeprefix(prefix)).write_bytes(bundle.data(name))
-        load_embedder(folder)
+            bundle.copy(name, folder / name.removeprefix(prefix))
+        if load_embedder(folder)[1]["method"] != said.method:
+            raise ReadError(args.file, f"its model {said.name!r} is not by {said.method!r}.", advice="Export it again.")
 
     artifact = context.store.artifacts.put(unpack)
     with context.writing() as w:
-        free = w.models.usable_name(said.name)
-        return w.models.add(
-            name=free,
+        known = w.models.by_digest(said.digest)
+        if known is not None:
+            return known
+        model = w.models.add(
+            name=w.models.usable_name(said.name),
             method=said.method,
             config=said.config,
             seed=said.seed,
@@ -205,3 +238,6 @@ def _model(
             metrics=said.metrics,
             artifact=artifact,
         )
+        with (context.checkpoint_folder() / _ADDED).open("a", encoding="utf-8", newline="") as added:
+            added.write(f"{_note(model)}\n")
+    return model

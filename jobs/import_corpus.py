@@ -24,6 +24,7 @@ from jobs.config import JobConfig, check_settings, settings_of
 from jobs.context import JobContext
 from jobs.digests import TextDigest
 from jobs.import_sources import Counter, Sources
+from jobs.kinds import REGISTRY
 from jobs.removal import remove_unfinished
 
 logger = logging.getLogger(__name__)
@@ -120,10 +121,12 @@ def _remove_orphan(args: ImportConfig, context: JobContext, found: CorpusRecord)
             job
             for status in (JobStatus.RUNNING, JobStatus.QUEUED)
             for job in r.jobs.list(limit=10_000, status=status)
-            if job.kind == "import-corpus" and job.id != context.job_id and job.args.get("corpus") == args.corpus
+            if job.kind in REGISTRY and "fills-a-corpus" in REGISTRY.get(job.kind).tags
+            if job.id != context.job_id and job.args.get("corpus") in ("", args.corpus)
         ]
-    if any(job.status is JobStatus.RUNNING or job.attempt > 0 for job in others):
-        raise DuplicateNameError("corpus", args.corpus, f"Job {others[0].id} is importing it right now.")
+    begun = [job for job in others if job.status is JobStatus.RUNNING or job.attempt > 0]
+    if begun:
+        raise DuplicateNameError("corpus", args.corpus, f"Job {begun[0].id} is importing it right now.")
     _take_back(context, found)
 
 

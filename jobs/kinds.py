@@ -16,6 +16,7 @@ REGISTRY = Registry(
             source=_HOUSE,
             factory="jobs.import_corpus:run",
             config="jobs.import_corpus:ImportConfig",
+            tags=frozenset({"fills-a-corpus"}),
         ),
         Card(
             id="build-triplets",
@@ -153,6 +154,7 @@ REGISTRY = Registry(
             source=_HOUSE,
             factory="jobs.import_bundle:run",
             config="jobs.import_bundle:ImportBundleConfig",
+            tags=frozenset({"fills-a-corpus"}),
         ),
         Card(
             id="find-themes",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from datetime import UTC, datetime, timedelta
 
-from core.records import JobStatus
+from core.records import JobRecord, JobStatus
 from db.store import Store
 from jobs.kinds import REGISTRY
 from jobs.removal import remove_unfinished
@@ -30,12 +30,13 @@ def sweep(store: Store) -> list[str]:
         if not corpora and not sets:
             return []
         live = r.jobs.list(limit=FAR, status=(JobStatus.QUEUED, JobStatus.RUNNING))
-    if any("runs-others" in REGISTRY.get(job.kind).tags for job in live if job.kind in REGISTRY):
+    if any("runs-others" in _tags(job) for job in live):
         return []  # its steps have no rows of their own, so nobody can tell what they are working on
     limit = datetime.now(UTC) - OLD
-    wanted = {job.args.get("corpus") for job in live if job.kind == "import-corpus"}
+    wanted = {job.args.get("corpus") for job in live if "fills-a-corpus" in _tags(job)}
     wanted_sets = {job.args.get("name") for job in live if job.kind == "build-triplets"}
-    gone_corpora = [c for c in corpora if c.name not in wanted and c.created < limit]
+    # A bundle may name its corpus itself, and nobody can tell from its job's arguments how.
+    gone_corpora = [] if "" in wanted else [c for c in corpora if c.name not in wanted and c.created < limit]
     gone_sets = [s for s in sets if s.name not in wanted_sets and s.created < limit]
     for corpus in gone_corpora:
         with store.writing() as w:
@@ -48,3 +49,7 @@ def sweep(store: Store) -> list[str]:
     if names:
         logger.info("Removed what unfinished jobs left: %s.", ", ".join(names))
     return names
+
+
+def _tags(job: JobRecord) -> frozenset[str]:
+    return REGISTRY.get(job.kind).tags if job.kind in REGISTRY else frozenset()

@@ -31,7 +31,8 @@ _SMALL = 10_000_000
 _PIECE = 1 << 20
 _NAME = re.compile(
     r"articles\.jsonl|labellings/\d{4}\.jsonl|vectors/\d{2}/\d{5}\.safetensors"
-    r"|models/\d{2}/[A-Za-z0-9][A-Za-z0-9_-]{0,60}\.(json|safetensors|txt|md)"
+    r"|models/\d{2}/[A-Za-z0-9][A-Za-z0-9_-]{0,60}\.(json|safetensors|txt|md)",
+    re.ASCII,
 )
 _THE_BEGINNING = (1980, 1, 1, 0, 0, 0)
 
@@ -113,7 +114,11 @@ class BundleReader:
         self._path = path
         try:
             self._zip = zipfile.ZipFile(path)
-        except (OSError, zipfile.BadZipFile):
+        except FileNotFoundError:
+            raise ReadError(path, "this file does not exist.", advice="Check its path.") from None
+        except PermissionError:
+            raise ReadError(path, "Themescope may not open this file.", advice="Change its permissions.") from None
+        except (OSError, zipfile.BadZipFile, ValueError, NotImplementedError):
             raise ReadError(path, "this file is not a bundle (a zip made by Themescope).") from None
         try:
             self._entries = self._checked()
@@ -147,11 +152,11 @@ class BundleReader:
             manifest = json.loads(b"".join(self._pieces(MANIFEST)))
             if manifest["format"] != FORMAT:
                 raise ValueError(manifest)
-            if manifest["version"] != VERSION:
+            if int(manifest["version"]) != VERSION:
                 raise self._error("it was made by a newer version of Themescope.", "Update Themescope.")
             parts = {str(n): Part(int(p["bytes"]), str(p["sha256"])) for n, p in manifest["parts"].items()}
             about: Mapping[str, Any] = dict(manifest["about"])
-        except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+        except (ValueError, KeyError, TypeError, AttributeError, RecursionError, OverflowError):
             raise self._error("its manifest is damaged.") from None
         sizes = {name: entry.file_size for name, entry in self._entries.items() if name != MANIFEST}
         if sizes != {name: part.bytes for name, part in parts.items()} or ARTICLES not in parts:
@@ -177,6 +182,12 @@ class BundleReader:
                 if len(line) > MOST_LINE:
                     raise self._error(f"a line is longer than {MOST_LINE // 1_000_000} MB.", position=name)
                 yield line.decode("utf-8")
+
+    def copy(self, name: str, target: Path) -> None:
+        """Write a part into a file."""
+        with target.open("xb") as stream:
+            for piece in self._pieces(name):
+                stream.write(piece)
 
     def data(self, name: str) -> bytes:
         """A part as a whole."""

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from core.bundles.archive import BundleReader
 from core.errors import ReadError
 
 
@@ -52,21 +53,21 @@ def contents(about: Mapping[str, Any], path: Path) -> Contents:
         corpus = about["corpus"]
         return Contents(
             BundledCorpus(
-                str(corpus["name"]),
-                str(corpus["language"]),
-                int(corpus["articles"]),
-                int(corpus["sentences"]),
-                str(corpus["digest"]),
-                dict(corpus["report"]),
+                _text(corpus["name"]),
+                _text(corpus["language"]),
+                _whole(corpus["articles"]),
+                _whole(corpus["sentences"]),
+                _text(corpus["digest"]),
+                _report(corpus["report"]),
             ),
-            tuple((str(one["name"]), str(one["owner"])) for one in about["labellings"]),
+            tuple((_text(one["name"]), _text(one["owner"])) for one in about["labellings"]),
             tuple(
                 BundledModel(
-                    str(m["name"]),
-                    str(m["method"]),
+                    _text(m["name"]),
+                    _text(m["method"]),
                     dict(m["config"]),
-                    int(m["seed"]),
-                    str(m["digest"]),
+                    _whole(m["seed"]),
+                    _text(m["digest"]),
                     dict(m["metrics"]),
                 )
                 for m in about["models"]
@@ -74,3 +75,34 @@ def contents(about: Mapping[str, Any], path: Path) -> Contents:
         )
     except (KeyError, TypeError, ValueError, AttributeError):
         raise ReadError(path, "its manifest is damaged.", advice="Export it again.") from None
+
+
+def check_parts(bundle: BundleReader, said: Contents, path: Path) -> None:
+    """Refuse (:class:`ReadError`) a bundle with more or fewer labellings and models than its manifest says."""
+    folders = {name.rpartition("/")[0] for name in bundle.named("models/") + bundle.named("vectors/")}
+    known = {f"{kind}/{place:02d}" for kind in ("models", "vectors") for place in range(len(said.models))}
+    labellings = [f"labellings/{number:04d}.jsonl" for number in range(len(said.labellings))]
+    if not folders <= known or bundle.named("labellings/") != labellings:
+        raise ReadError(path, "its parts are not those that its manifest tells of.", advice="Export it again.")
+
+
+def _report(value: Any) -> dict[str, Any]:
+    """How it was imported: pages show it, and count what was passed over."""
+    report = dict(value)
+    for count in dict(report.get("skipped", {})).values():
+        _whole(count)
+    return report
+
+
+def _text(value: Any) -> str:
+    """Text that a store keeps as it is, and a terminal can show."""
+    if not isinstance(value, str):
+        raise TypeError(value)
+    value.encode("utf-8")
+    return value
+
+
+def _whole(value: Any) -> int:
+    if not isinstance(value, int) or isinstance(value, bool) or not -(2**63) <= value < 2**63:
+        raise TypeError(value)
+    return value

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
@@ -51,13 +52,13 @@ def from_bytes(data: bytes, path: Path) -> list[Matrix]:
 
     try:
         arrays: dict[str, Any] = load(data)
-        ends = np.cumsum(arrays["rows"])
+        rows = [int(n) for n in arrays["rows"].astype(np.int64, casting="safe").tolist()]
         whole: Any = _sparse(arrays) if "values" in arrays else arrays["vectors"].astype(np.float32)
-        if whole.ndim != 2 or not len(ends) or (arrays["rows"] < 0).any() or ends[-1] != whole.shape[0]:
+        if whole.ndim != 2 or not rows or min(rows) < 0 or sum(rows) != whole.shape[0]:
             raise ValueError("rows")
-    except (SafetensorError, KeyError, ValueError, TypeError, IndexError):
+    except (SafetensorError, KeyError, ValueError, TypeError, IndexError, OverflowError):
         raise ReadError(path, "its vectors are damaged.", "", "Export it again.") from None
-    return [whole[end - n : end] for n, end in zip(arrays["rows"].tolist(), ends.tolist(), strict=True)]
+    return [whole[end - n : end] for n, end in zip(rows, accumulate(rows), strict=True)]
 
 
 def _sparse(arrays: dict[str, Any]) -> Any:

@@ -19,7 +19,9 @@ import numpy as np
 from core.errors import ReadError
 from core.labelling.changes import Batch, Change, ClusterChange, Field, SentenceChanges
 from core.labelling.history import Kind, Step, replay
-from core.labelling.partition import Cluster, Partition
+from core.labelling.partition import COLOURS, Cluster, Partition
+from core.labelling.partition import start as begun
+from core.labelling.records import Sharing
 from core.types import Ids
 
 FORMAT, VERSION = "themescope labelling", 1
@@ -79,8 +81,9 @@ def from_lines(lines: Iterable[str], path: Path | str = "the file") -> Document:
     """
     head: dict[str, Any] = {}
     clusters: list[Cluster] = []
-    sentences: list[dict[str, Any]] = []
+    sentences: list[_Sentence] = []
     log: list[tuple[Step, Batch]] = []
+    steps: set[int] = set()
     for number, line in enumerate(lines, 1):
         if not line.strip():
             continue
@@ -89,46 +92,51 @@ def from_lines(lines: Iterable[str], path: Path | str = "the file") -> Document:
             if number == 1:
                 head = _head(entry)
             elif "cluster" in entry:
-                clusters.append(Cluster(*entry["cluster"]))
+                clusters.append(_cluster(entry["cluster"]))
             elif "sentence" in entry:
-                sentences.append(entry)
+                sentences.append(_sentence(entry))
             else:
-                log.append((_step(entry["step"]), Batch(tuple(_unpacked(c) for c in entry["changes"]))))
-        except (ValueError, KeyError, TypeError, AttributeError) as error:
+                log.append((_step(entry["step"], steps), Batch(tuple(_unpacked(c) for c in entry["changes"]))))
+        except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
             problem = "this line is not part of an exported labelling."
             raise ReadError(path, problem, f"line {number}", "Export it again.") from error
     if not head:
         raise ReadError(path, "the file is empty.", "", "Export the labelling again.")
     document = _assembled(head, clusters, sentences, log)
-    _check(document, str(head["end"]), path)
+    _check(document, head["end"], path)
     return document
 
 
 def _head(entry: dict[str, Any]) -> dict[str, Any]:
     if entry["format"] != FORMAT or entry["version"] != VERSION:
         raise ValueError(entry)
-    return {"about": dict(entry["about"]), "end": entry["end"]}
+    about = dict(entry["about"])
+    for name in ("name", "owner", "kind"):
+        _text(about[name])
+    Sharing(about["kind"])
+    if not isinstance(about["blind"], bool) or not isinstance(about["origin"], dict):
+        raise TypeError(entry)
+    return {"about": about, "end": _text(entry["end"])}
 
 
 def _assembled(
-    head: dict[str, Any], clusters: list[Cluster], sentences: list[dict[str, Any]], log: list[tuple[Step, Batch]]
+    head: dict[str, Any], clusters: list[Cluster], sentences: list[_Sentence], log: list[tuple[Step, Batch]]
 ) -> Document:
-    order = sorted(sentences, key=lambda entry: int(entry["sentence"]["id"]))
-    ids = np.array([entry["sentence"]["id"] for entry in order], dtype=np.int64)
+    order = sorted(sentences, key=lambda sentence: sentence.id)
     first = Partition(
-        ids,
-        np.array([entry["cluster_number"] for entry in order], dtype=np.int64),
-        np.array([entry["uncertain"] for entry in order], dtype=np.bool_),
-        {int(entry["sentence"]["id"]): entry["note"] for entry in order if entry["note"]},
+        np.array([s.id for s in order], dtype=np.int64),
+        np.array([s.number for s in order], dtype=np.int64),
+        np.array([s.uncertain for s in order], dtype=np.bool_),
+        {s.id: s.note for s in order if s.note},
         {cluster.number: cluster for cluster in clusters},
     )
-    said = (entry["sentence"] for entry in order)
-    places = {int(s["id"]): Place(s["article"], int(s["position"]), s["text"]) for s in said}
-    return Document(head["about"], first, tuple(log), places)
+    return Document(head["about"], first, tuple(log), {s.id: s.place for s in order})
 
 
 def _check(document: Document, end: str, path: Path | str) -> None:
     try:
+        # What no labelling can begin with is refused: a sentence twice, or in a cluster that is not there.
+        begun(document.start.ids, document.start.numbers, document.start.clusters.values())
         found = hashlib.sha256(document.end().to_bytes()).hexdigest()
     except Exception as error:
         raise ReadError(path, "its steps do not fit its sentences.", "", "Export it again.") from error
@@ -183,13 +191,64 @@ def _change(change: Change) -> dict[str, Any]:
 
 def _unpacked(entry: dict[str, Any]) -> Change:
     if "field" not in entry:
-        return ClusterChange(*(None if value is None else Cluster(*value) for value in (entry["old"], entry["new"])))
+        old, new = (None if value is None else _cluster(value) for value in (entry["old"], entry["new"]))
+        if len({cluster.number for cluster in (old, new) if cluster is not None}) != 1:
+            raise ValueError(entry)
+        return ClusterChange(old, new)
     field = Field(entry["field"])
-    kind: Any = object if field is Field.NOTE else np.int64
-    old, new = (np.array(entry[name], dtype=kind) for name in ("old", "new"))
-    return SentenceChanges(field, np.array(entry["ids"], dtype=np.int64), old, new)
+    ids = [_whole(id) for id in entry["ids"]]
+    if len({*ids}) < len(ids) or not len(ids) == len(entry["old"]) == len(entry["new"]):
+        raise ValueError(entry)
+    checked, kind = (_text, object) if field is Field.NOTE else (_whole, np.int64)
+    before, after = (np.array([checked(value) for value in entry[name]], dtype=kind) for name in ("old", "new"))
+    return SentenceChanges(field, np.array(ids, dtype=np.int64), before, after)
 
 
-def _step(facts: dict[str, Any]) -> Step:
-    known = {name: facts[name] for name in _STEP}
-    return Step(kind=Kind(facts["kind"]), when=datetime.fromisoformat(facts["when"]), **known)
+def _step(facts: dict[str, Any], known: set[int]) -> Step:
+    """A step; ``known`` are the ids of those before it, which alone it can take back, and it joins them."""
+    id, target = _whole(facts["id"]), facts["target"]
+    kind, when = Kind(facts["kind"]), datetime.fromisoformat(facts["when"])
+    if id in known or when.tzinfo is None or (target not in known if kind is not Kind.DO else target is not None):
+        raise ValueError(facts)
+    known.add(id)
+    said = {name: _text(facts[name]) for name in ("what", "said", "person", "why", "how")}
+    return Step(id=id, kind=kind, when=when, target=target, size=_whole(facts["size"]), **said)
+
+
+@dataclass(frozen=True, slots=True)
+class _Sentence:
+    """A line about a sentence."""
+
+    id: int
+    place: Place
+    number: int
+    uncertain: bool
+    note: str
+
+
+def _sentence(entry: dict[str, Any]) -> _Sentence:
+    said, uncertain = entry["sentence"], entry["uncertain"]
+    if not isinstance(uncertain, bool):
+        raise TypeError(uncertain)
+    place = Place(_text(said["article"]), _whole(said["position"]), _text(said["text"]))
+    return _Sentence(_whole(said["id"]), place, _whole(entry["cluster_number"]), uncertain, _text(entry["note"]))
+
+
+def _cluster(value: list[Any]) -> Cluster:
+    number, name, colour = value
+    if _whole(number) < 0 or not 0 <= _whole(colour) < COLOURS:
+        raise ValueError(value)
+    return Cluster(number, _text(name), colour)
+
+
+def _whole(value: Any) -> int:
+    """A whole number that a store can keep."""
+    if not isinstance(value, int) or isinstance(value, bool) or not -(2**63) <= value < 2**63:
+        raise TypeError(value)
+    return value
+
+
+def _text(value: Any) -> str:
+    if not isinstance(value, str):
+        raise TypeError(value)
+    return value

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import zipfile
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -14,6 +15,7 @@ from scipy import sparse
 
 from core.bundles import archive, articles, vectors
 from core.bundles.archive import ARTICLES, MANIFEST, BundleReader, BundleWriter
+from core.bundles.contents import contents
 from core.errors import ReadError
 from core.types import Article, Paragraph, Section
 
@@ -114,11 +116,60 @@ def test_what_is_no_bundle_is_refused(tmp_path: Path) -> None:
     ):
         with pytest.raises(ReadError, match=said):
             BundleReader(raw(tmp_path / f"{name}.zip", entries))
-    for missing in ("text.zip", "nowhere.zip"):
-        with pytest.raises(ReadError, match="not a bundle"):
-            BundleReader(tmp_path / missing)
+    for path, said in (("text.zip", "not a bundle"), ("nowhere.zip", "does not exist"), ("nul\0.zip", "not a bundle")):
+        with pytest.raises(ReadError, match=said):
+            BundleReader(tmp_path / path)
     with pytest.raises(ReadError, match="packed in a way"):
         BundleReader(raw(tmp_path / "bz2.zip", [(ARTICLES, b"x"), (MANIFEST, b"{}")], zipfile.ZIP_BZIP2))
+
+
+def test_a_zip_that_the_library_gives_up_on_is_refused(tmp_path: Path) -> None:
+    good = raw(tmp_path / "good.zip", [(ARTICLES, b""), (MANIFEST, manifest({ARTICLES: b""}))]).read_bytes()
+    entry = good.index(b"PK\x01\x02")
+    changes = {"version": (6, b"\xff\x00"), "name": (46, b"\xff\xfe"), "length": (28, b"\xff\xff")}
+    for name, (place, put) in changes.items():
+        start = entry + place
+        flags = good[: entry + 8] + b"\x00\x08" + good[entry + 10 :]  # names are said to be UTF-8
+        (tmp_path / name).write_bytes(flags[:start] + put + flags[start + 2 :])
+        with pytest.raises(ReadError):
+            BundleReader(tmp_path / name)
+
+
+@pytest.mark.parametrize("digits", ["٠٠", "००"])
+def test_digits_are_those_of_ascii(tmp_path: Path, digits: str) -> None:
+    name = f"models/{digits}/model.json"
+    path = raw(tmp_path / "a.zip", [(ARTICLES, b""), (name, b""), (MANIFEST, manifest({ARTICLES: b"", name: b""}))])
+    with pytest.raises(ReadError, match="no part of a bundle"):
+        BundleReader(path)
+
+
+GOOD: dict[str, Any] = {
+    "corpus": {"name": "a", "language": "en", "articles": 1, "sentences": 1, "digest": "x", "report": {"skipped": {}}},
+    "labellings": [{"name": "a", "owner": "b"}],
+    "models": [{"name": "a", "method": "b", "config": {}, "seed": 1, "digest": "x", "metrics": {}}],
+}
+
+
+def test_a_manifest_is_believed_only_where_it_makes_sense(tmp_path: Path) -> None:
+    assert contents(GOOD, Path("x")).models[0].seed == 1
+    for where, key, value in (
+        ("corpus", "articles", float("inf")),
+        ("corpus", "sentences", 2**70),
+        ("corpus", "name", "\ud800"),
+        ("corpus", "name", None),
+        ("corpus", "report", {"skipped": 5}),
+        ("corpus", "report", {"skipped": {"why": "x"}}),
+        ("models", "seed", float("nan")),
+        ("models", "config", 5),
+        ("labellings", "owner", 5),
+    ):
+        damaged = json.loads(json.dumps(GOOD))
+        (damaged[where] if where == "corpus" else damaged[where][0])[key] = value
+        with pytest.raises(ReadError, match="manifest is damaged"):
+            contents(damaged, Path("x"))
+    endless = json.dumps({"format": archive.FORMAT, "version": 1, "about": {}, "parts": {ARTICLES: {"bytes": 1e999}}})
+    with pytest.raises(ReadError, match="manifest is damaged"):
+        BundleReader(raw(tmp_path / "a.zip", [(ARTICLES, b""), (MANIFEST, endless.encode())]))
 
 
 def test_a_bomb_is_not_unpacked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -160,6 +211,17 @@ def test_vectors_come_back() -> None:
     thin = [sparse.csr_array(np.where(block > 0.5, block, 0)) for block in fine]
     back = vectors.from_bytes(vectors.to_bytes(thin), Path("x"))
     assert all(np.array_equal(a.toarray(), b.toarray()) for a, b in zip(thin, back, strict=True))
-    for damaged in (b"", b"\x80\x04N.", vectors.to_bytes(exact)[:-3]):
+    from safetensors.numpy import save
+
+    whole = np.zeros((2, 4), dtype=np.float32)
+    counts = [np.array(rows) for rows in ([1.0, 1.0], [[1, 1]], [3, -1], [2**62, 2**62], [])]
+    strange = [save({"rows": rows, "vectors": whole}) for rows in counts]
+    strange.append(save({"rows": np.array([2]), "vectors": np.zeros(2)}))
+    parts = {"rows": [2], "values": [1.0], "columns": [9], "starts": [0, 1, 1], "dim": [4]}
+    changes: list[dict[str, Any]] = [{}, {"dim": [np.inf], "columns": [0]}, {"dim": [-1]}, {"starts": []}]
+    changes.append({"starts": [0, 9, 1]})
+    for change in changes:
+        strange.append(save({name: np.array(value) for name, value in {**parts, **change}.items()}))
+    for damaged in (b"", b"\x80\x04N.", vectors.to_bytes(exact)[:-3], *strange):
         with pytest.raises(ReadError, match="damaged"):
             vectors.from_bytes(damaged, Path("x"))

@@ -1,0 +1,203 @@
+"""A bundle that is being taken in: nobody sweeps it away, a killed worker leaves nothing, nothing comes twice."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+import sqlalchemy as sa
+
+from core.errors import DuplicateNameError, ThemescopeError
+from core.records import JobStatus
+from db.repositories.corpora import Corpora
+from db.store import Store
+from db.tables import metadata
+from jobs import import_bundle
+from jobs.context import JobContext, LeaveJob
+from jobs.foreground import run_here
+from jobs.sweep import sweep
+from tests.jobs.helpers import write_articles
+from tests.jobs.test_bundle import do, fill, other, rewritten
+
+__all__ = ["other"]
+
+
+class Killed(BaseException):
+    """What no clean-up hears of, as of kill -9."""
+
+
+@pytest.fixture
+def bundle(sqlite_store: Store, tmp_path: Path) -> Iterator[Path]:
+    """A bundle with two labellings and a model."""
+    fill(sqlite_store, model=True)
+    with sqlite_store.reading() as r:
+        (corpus,) = r.corpora.list()
+    path = tmp_path / "a.zip"
+    do(sqlite_store, "export-bundle", corpus=corpus.name, file=str(path), models=["net", "net"])
+    yield path
+
+
+def rows(store: Store) -> dict[str, int]:
+    """How many rows there are of what a bundle holds."""
+    with store.reading() as r:
+        counts = {
+            name: r.corpora.connection.execute(sa.select(sa.func.count()).select_from(table)).scalar_one()
+            for name, table in metadata.tables.items()
+        }
+    return {name: n for name, n in counts.items() if n and name not in ("job", "job_metric", "worker", "person")}
+
+
+def started(store: Store, path: Path, corpus: str = "") -> JobContext:
+    """A job that takes the bundle in, claimed."""
+    with store.writing() as w:
+        job = w.jobs.add("import-bundle", "x", {"file": str(path), "corpus": corpus})
+        claimed = w.jobs.claim(job.id, "me", stale_s=60)
+    assert claimed is not None
+    return JobContext(store, claimed, "me")
+
+
+def go(context: JobContext, path: Path, corpus: str = "") -> dict[str, Any]:
+    return import_bundle.run(import_bundle.ImportBundleConfig(str(path), corpus), context)
+
+
+@pytest.mark.parametrize("name", ["", "copy"])
+def test_what_is_being_taken_in_is_left_alone(
+    other: Store, bundle: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    monkeypatch.setattr("jobs.sweep.OLD", timedelta(0))
+    stored = import_bundle._store_labellings
+    seen: list[str] = []
+
+    def in_the_middle(*args: Any) -> None:
+        with other.reading() as r:
+            (corpus,) = r.corpora.list(include_unready=True)
+        assert sweep(other) == []
+        with pytest.raises(DuplicateNameError, match="is importing it right now"):
+            folder = tmp_path / f"files {name}"
+            folder.mkdir()
+            path = write_articles(folder, 3)
+            run_here(other, "import-corpus", {"files": [str(path)], "corpus": corpus.name}, quiet=True)
+        seen.append(corpus.name)
+        stored(*args)
+
+    monkeypatch.setattr(import_bundle, "_store_labellings", in_the_middle)
+    assert do(other, "import-bundle", file=str(bundle), corpus=name)["corpus"] == seen[0]
+
+
+def test_a_worker_killed_at_any_step_leaves_what_the_next_one_finishes_or_removes(
+    other: Store, bundle: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole = do(other, "import-bundle", file=str(bundle), corpus="whole")
+    with other.writing() as w:
+        w.corpora.delete(whole["corpus_id"])
+        w.models.delete(w.models.by_name("net").id)
+    assert rows(other) == {}
+    for place in ("create", "add_articles", "finish"):
+        context = started(other, bundle, "C")
+        with monkeypatch.context() as patched:
+            done = getattr(Corpora, place)
+
+            def killed(self: Corpora, *args: Any, done: Any = done) -> None:
+                done(self, *args)
+                raise Killed
+
+            patched.setattr(Corpora, place, killed)
+            with pytest.raises(Killed):
+                go(context, bundle, "C")
+        assert go(context, bundle, "C")["corpus"] == "C"
+        with other.reading() as r:
+            assert [c.name for c in r.corpora.list(include_unready=True)] == ["C"]
+            assert [m.name for m in r.models.list()] == ["net"]
+        with other.writing() as w:
+            w.corpora.delete(w.corpora.by_name("C").id)
+            w.models.delete(w.models.by_name("net").id)
+            w.jobs.finish(context.job_id, "me", JobStatus.DONE)
+        assert rows(other) == {}
+
+
+@pytest.mark.parametrize("name", ["", "C"])
+def test_what_was_finished_just_before_the_worker_died_is_not_taken_in_twice(
+    other: Store, bundle: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    context = started(other, bundle, name)
+    first = go(context, bundle, name)
+    assert go(context, bundle, name) == first
+    with other.reading() as r:
+        assert len(r.corpora.list(include_unready=True)) == 1
+
+
+def test_a_kill_between_the_row_and_the_note_of_it_costs_no_name(
+    other: Store, bundle: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    context = started(other, bundle, "C")
+    with monkeypatch.context() as patched:
+
+        def killed(*_: Any, **__: Any) -> None:
+            raise LeaveJob
+
+        patched.setattr(Path, "write_text", killed)
+        with pytest.raises(LeaveJob):
+            go(context, bundle, "C")
+    assert go(context, bundle, "C")["corpus"] == "C"
+
+
+def _no_vectors(parts: dict[str, bytes], _: Any) -> None:
+    parts["vectors/00/00000.safetensors"] = b"damaged"
+
+
+def _missing_vectors(parts: dict[str, bytes], _: Any) -> None:
+    del parts["vectors/00/00000.safetensors"]
+
+
+def _no_such_model(parts: dict[str, bytes], manifest: Any) -> None:
+    parts["vectors/01/00000.safetensors"] = parts["vectors/00/00000.safetensors"]
+
+
+def _another_method(_: dict[str, bytes], manifest: Any) -> None:
+    manifest["about"]["models"][0]["method"] = "tfidf"
+
+
+def _more_labellings(_: dict[str, bytes], manifest: Any) -> None:
+    manifest["about"]["labellings"].pop()
+
+
+def _another_owner(_: dict[str, bytes], manifest: Any) -> None:
+    manifest["about"]["labellings"][0]["owner"] = "eve"
+
+
+@pytest.mark.parametrize(
+    "change", [_no_vectors, _missing_vectors, _no_such_model, _another_method, _more_labellings, _another_owner]
+)
+def test_nothing_at_all_is_left_of_what_was_refused(other: Store, bundle: Path, tmp_path: Path, change: Any) -> None:
+    with pytest.raises(ThemescopeError):
+        do(other, "import-bundle", file=str(rewritten(bundle, tmp_path / "b.zip", change)))
+    assert rows(other) == {}
+
+
+def test_a_model_that_was_here_before_stays(other: Store, bundle: Path, tmp_path: Path) -> None:
+    do(other, "import-bundle", file=str(bundle))
+    before = rows(other)
+    with pytest.raises(ThemescopeError):
+        do(other, "import-bundle", file=str(rewritten(bundle, tmp_path / "b.zip", _no_vectors)))
+    assert rows(other) == before
+
+
+def test_leftovers_of_killed_exports_go(sqlite_store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    import os
+    import time
+
+    fill(sqlite_store)
+    with sqlite_store.reading() as r:
+        (corpus,) = r.corpora.list()
+    folder = sqlite_store.settings.home / "bundles"
+    folder.mkdir()
+    old = time.time() - 8 * 86_400
+    for name in (".half.zip.1234", "old.zip"):
+        (folder / name).write_bytes(b"x")
+        os.utime(folder / name, (old, old))
+    (folder / ".young.zip.1234").write_bytes(b"x")
+    made = do(sqlite_store, "export-bundle", corpus=corpus.name)
+    assert {path.name for path in folder.iterdir()} == {".young.zip.1234", Path(made["file"]).name}
