@@ -9,8 +9,10 @@ from webapp import queries
 
 
 def papers() -> list[Paper]:
-    """Every paper that is declared."""
-    return [paper(id) for id in PAPERS]
+    """Every paper that is declared, those with tables to see first."""
+    with queries.store().reading() as r:
+        have = {record.paper for record in r.papers.list()}
+    return [paper(id) for id in sorted(PAPERS, key=lambda id: id not in have)]
 
 
 def tables(paper_id: str) -> dict[str, dict[str, PaperTableRecord]]:

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from core.experiments import paper
 from core.records import JobStatus
 from db.store import Store
 from tests.webapp.filled import CORPUS, HOSTILE
@@ -79,6 +80,12 @@ def test_published_and_ours_side_by_side(reproduced: Store, open_page: Open) -> 
     verdicts = at.dataframe[1].value["Verdict"]
     assert list(verdicts) == ["✓ holds", "not tested"]
     assert "Section \\*4\\.1\\*" in words_of(at)
+
+
+def test_the_page_opens_on_the_paper_that_has_tables(filled_store: Store, open_page: Open) -> None:
+    with filled_store.writing() as w:
+        w.papers.put("sjh17", "1", "quick", ARGUMENTS, content("Topics"))
+    assert open_page("paper_tables").selectbox[0].value == paper("sjh17").title
 
 
 def test_another_table_metric_and_profile_by_their_address(reproduced: Store, open_page: Open) -> None:

@@ -146,14 +146,17 @@ def test_a_long_table_has_a_search() -> None:
         from webapp.components.choose import clickable
 
         names = [f"model {i}" for i in range(n)]
-        clickable(names, "one", str, pd.DataFrame({"Name": names, "Kind": ["net", "mean"] * (n // 2)}), {})
+        frame = pd.DataFrame({"Name": names, "Kind": ["net", "mean"] * (n // 2), "Triplets": [7, None] * (n // 2)})
+        frame["Accuracy"], frame["Set"] = None, ["one", None] * (n // 2)
+        clickable(names, "one", str, frame, {})
 
     assert not AppTest.from_function(page, args=(12,), default_timeout=180).run().text_input
     at = AppTest.from_function(page, args=(14,), default_timeout=180).run()
     at.text_input[0].set_value("NET 1").run()
     assert at.dataframe[0].value["Name"].tolist() == ["model 10", "model 12"]
-    at.text_input[0].set_value("nothing").run()
-    assert not at.exception and not len(at.dataframe[0].value)
+    for word in ("nothing", "none", "nan"):  # a cell without a value holds no word
+        at.text_input[0].set_value(word).run()
+        assert not at.exception and not len(at.dataframe[0].value)
 
 
 def test_names_that_begin_alike_stay_apart() -> None:

@@ -68,7 +68,7 @@ def _searched(frame: pd.DataFrame, param: str) -> list[int]:
         "Find", key=f"find-{param}", placeholder="words of any column", icon=":material/search:",
         label_visibility="collapsed",
     )  # fmt: skip
-    cells = frame.astype(str).agg(" ".join, axis=1).str.casefold()
+    cells = frame.astype(object).where(frame.notna(), "").astype(str).agg(" ".join, axis=1).str.casefold()
     asked = (typed or "").casefold().split()
     rows = [row for row, text in enumerate(cells) if all(word in text for word in asked)]
     right.caption(f"{len(rows):,} of {len(cells):,}")
