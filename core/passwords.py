@@ -10,6 +10,7 @@ import base64
 import hashlib
 import hmac
 import secrets
+import unicodedata
 
 from core.errors import ConfigError, DataError
 
@@ -46,7 +47,8 @@ def verify(password: str, hashed: str | None) -> bool:
 
 
 def _derived(password: str, salt: bytes, log_n: int, r: int, p: int) -> bytes:
-    data = password.encode("utf-8", errors="surrogatepass")
+    # Composed, as keyboards differ in how they write an accent (RFC 8265, section 4.2).
+    data = unicodedata.normalize("NFC", password).encode("utf-8", errors="surrogatepass")
     return hashlib.scrypt(data, salt=salt, n=1 << log_n, r=r, p=p, maxmem=_MEMORY, dklen=_KEY)
 
 

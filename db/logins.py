@@ -18,7 +18,11 @@ _VERSION = 1
 
 
 class Logins:
-    """The file, read anew each time: what the command line changes counts at once."""
+    """The file, read anew each time: what the command line changes counts at once.
+
+    Whoever changes it holds a transaction in which :meth:`db.repositories.people.People.alone` was called: two who read
+    it, change it and write it at the same time would otherwise lose what one of them did.
+    """
 
     def __init__(self, home: Path) -> None:
         self.path = home / "logins.json"
@@ -40,6 +44,8 @@ class Logins:
             found = json.loads(self.path.read_text(encoding="utf-8"))
         except FileNotFoundError:
             return {}
+        except OSError as error:
+            raise ConfigError(f"{self.path} cannot be read ({error.strerror}). Check whose it is.") from None
         except ValueError:
             raise _damaged(self.path) from None
         return _checked(found, self.path)
@@ -57,13 +63,21 @@ class Logins:
 
     def _write(self, logins: Mapping[str, str]) -> None:
         """In full under another name, then moved into place: nobody ever reads half of it."""
+        try:
+            self._put(json.dumps({"version": _VERSION, "people": dict(sorted(logins.items()))}, indent=2) + "\n")
+        except OSError as error:
+            raise ConfigError(
+                f"{self.path} cannot be written ({error.strerror}), so nothing was changed. "
+                "Check who may write into that folder, and the room on its disk."
+            ) from None
+
+    def _put(self, text: str) -> None:
         self.path.parent.mkdir(parents=True, exist_ok=True)
         partial = self.path.with_name(f"{self.path.name}.{secrets.token_hex(4)}")
-        text = json.dumps({"version": _VERSION, "people": dict(sorted(logins.items()))}, indent=2)
         descriptor = os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
         try:
             with os.fdopen(descriptor, "w", encoding="utf-8", newline="\n") as out:
-                out.write(text + "\n")
+                out.write(text)
                 out.flush()
                 os.fsync(out.fileno())
             os.replace(partial, self.path)

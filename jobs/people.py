@@ -8,8 +8,11 @@ from __future__ import annotations
 import logging
 import threading
 import time
+import unicodedata
 from collections import OrderedDict
+from collections.abc import Collection
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 
 from core.access import NOBODY
 from core.errors import AccessError, ConfigError, DataError, UnknownNameError
@@ -30,8 +33,12 @@ WRONG = "That name and that password do not belong together."
 
 
 def tidy(name: str) -> str:
-    """A name as it is stored: one line, single spaces, no characters that are not seen, at most 60 letters."""
-    return " ".join("".join(c if c.isprintable() else " " for c in name).split())[:LONGEST_NAME].rstrip()
+    """A name as it is stored: one line, single spaces, no characters that are not seen, at most 60 letters.
+
+    Letters are composed (NFC): keyboards differ in how they write an accent, and people do not see it.
+    """
+    composed = unicodedata.normalize("NFC", name)
+    return " ".join("".join(c if c.isprintable() else " " for c in composed).split())[:LONGEST_NAME].rstrip()
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,10 +52,15 @@ class Member:
 
 def members(store: Store) -> list[Member]:
     """Everybody who has a role or may sign in."""
-    logins = Logins(store.settings.home).all()
+    logins = Logins(store.settings.home)
+    known = logins.all()
     with store.reading() as r:
         people = r.people.list()
-    return [Member(p, _way(logins.get(p.name))) for p in people]
+    # Such as after the database was begun anew: who is in the file comes in, as a labeller.
+    others = sorted({*known} - {p.name for p in people})
+    since = datetime.fromtimestamp(logins.path.stat().st_mtime, UTC) if others else datetime.now(UTC)
+    people += [PersonRecord(name, Role.LABELLER, since) for name in others]
+    return [Member(p, _way(known.get(p.name))) for p in people]
 
 
 def _way(hashed: str | None) -> str:
@@ -67,31 +79,46 @@ def add(store: Store, name: str, role: Role, password: str | None, by: str | Non
     DataError
         If the name is empty or taken, or the password too short.
     """
-    name = tidy(clean_text(name))
-    if not name:
-        raise DataError("A person needs a name.")
+    name = _named(name, ())
     logins = Logins(store.settings.home)
+    _check_new(name, logins)
+    hashed = "" if password is None else hash_password(password)
+    with store.writing() as w:
+        w.people.alone()
+        _check_new(name, logins)
+        w.people.set_role(name, role, _authority(w.people.admins(), by, name))
+        logins.put(name, hashed)
+    return name
+
+
+def _check_new(name: str, logins: Logins) -> None:
     if name in logins.all():
         raise DataError(f"{name} may sign in already. To change that: themescope people password, or set-role.")
-    hashed = "" if password is None else hash_password(password)
-    set_role(store, name, role, by)
-    logins.put(name, hashed)
-    return name
 
 
 def set_password(store: Store, name: str, password: str) -> None:
     """Give somebody another password; they sign in anew everywhere."""
     logins = Logins(store.settings.home)
+    name = _named(name, logins.all())
+    _check_known(name, logins)
+    hashed = hash_password(password)
+    with store.writing() as w:
+        w.people.alone()
+        _check_known(name, logins)
+        w.sign_ins.close_all(name)
+        logins.put(name, hashed)
+
+
+def _check_known(name: str, logins: Logins) -> None:
     if name not in logins.all():
         raise UnknownNameError("person who may sign in", name, logins.all())
-    logins.put(name, hash_password(password))
-    with store.writing() as w:
-        w.sign_ins.close_all(name)
 
 
 def set_role(store: Store, name: str, role: Role, by: str | None = None) -> None:
     """Say what somebody may do from now on."""
     with store.writing() as w:
+        w.people.alone()
+        name = _named(name, {person.name for person in w.people.list()})
         w.people.set_role(name, role, _authority(w.people.admins(), by, name))
 
 
@@ -99,9 +126,23 @@ def remove(store: Store, name: str, by: str | None = None) -> None:
     """Let somebody sign in no more and forget their role; what they did stays under their name."""
     logins = Logins(store.settings.home)
     with store.writing() as w:
+        w.people.alone()
+        known = logins.all()
+        name = _named(name, {person.name for person in w.people.list()} | {*known})
+        if name in known:
+            w.people.enter(name)
         w.people.remove(name, _authority(w.people.admins(), by, name))
-    if name in logins.all():
-        logins.remove(name)
+        # Before the role is forgotten for good: who is left without one but in the file would come in as a labeller.
+        if name in known:
+            logins.remove(name)
+
+
+def _named(name: str, known: Collection[str]) -> str:
+    """One of ``known`` as it is, or else the name as it is stored; :class:`DataError` for none."""
+    found = name if name in known else tidy(clean_text(name))
+    if not found and found not in known:
+        raise DataError("A person needs a name.")
+    return found
 
 
 def _authority(admins: list[str], by: str | None, name: str) -> str:
@@ -138,7 +179,7 @@ def check_sharing(store: Store, oidc: bool, address: str) -> None:
 
 @dataclass
 class Attempts:
-    """Wrong passwords of late, by name; kept in memory, for one server process."""
+    """Wrong passwords of late, by name; kept in memory, for one server process, and forgotten with it."""
 
     failed: OrderedDict[str, tuple[int, float]] = field(default_factory=OrderedDict)
     lock: threading.Lock = field(default_factory=threading.Lock)
@@ -167,16 +208,22 @@ def sign_in(store: Store, name: str, password: str, attempts: Attempts) -> str:
         If the two do not belong together (which of them is wrong is not said), or it is too early for another try.
     """
     name = tidy(clean_text(name))
+    logins = Logins(store.settings.home)
     with attempts.lock:
         wait = attempts.wait_s(name, time.monotonic())
         if wait > 0:
             raise AccessError(f"Too many wrong tries. Wait {wait:.0f} s, then try again.")
-        if not verify(password, Logins(store.settings.home).all().get(name)):
+        hashed = logins.all().get(name)
+        if not verify(password, hashed):
             attempts.note(name, time.monotonic())
             logger.warning("Somebody tried to sign in with a name and a password that do not belong together.")
             raise AccessError(WRONG)
         attempts.failed.pop(name, None)
     with store.writing() as w:
+        w.people.alone()
+        # Checking takes a while, in which the password may have been changed, or the person taken out.
+        if logins.all().get(name) != hashed:
+            raise AccessError(WRONG)
         w.people.touch(name)
         return w.sign_ins.open(name)
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import time
 import tomllib
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -22,7 +23,9 @@ from jobs import people as members
 from webapp import house
 from webapp.components.text import plain
 
-_HELD, _ENDED = "signed-in", "signed-out"
+_HELD, _ENDED, _LAST = "signed-in", "signed-out", "signed-in-last"
+_ATTEMPTS = members.Attempts()
+"""Not in a cache of Streamlit's, which any browser may ask to be emptied."""
 _LOOK_AGAIN_S = 5.0
 _TOUCH_EVERY = timedelta(minutes=1)
 _SET_COOKIE = """
@@ -52,6 +55,7 @@ def person() -> str | None:
     if found is None:
         st.session_state.pop(_HELD, None)
         return None
+    _begin(found.name)
     st.session_state[_HELD] = found
     return found.name
 
@@ -67,8 +71,8 @@ def _by_token(held: _Held | None) -> _Held | None:
     name, seen = known
     if datetime.now(UTC) - seen > _TOUCH_EVERY:
         with house.store().writing() as w:
-            w.sign_ins.touch(token)
-            w.people.touch(name)
+            if w.sign_ins.touch(token):
+                w.people.touch(name)
     return _Held(name, token, time.monotonic())
 
 
@@ -79,13 +83,20 @@ def _by_organisation() -> _Held | None:
     issued = user.get("iat")
     if not isinstance(issued, int | float) or time.time() - issued > LONGEST.total_seconds():
         return None
-    name = str(user.get("email") or user.get("preferred_username") or user.get("sub") or "")
-    if user.get("email_verified") is False:
-        return None
     try:
-        return _Held(members.admitted(house.store(), name), "", time.monotonic())
+        return _Held(members.admitted(house.store(), vouched(user)), "", time.monotonic())
     except AccessError:
         return None
+
+
+def vouched(user: Mapping[str, Any]) -> str:
+    """Who a login through an organisation says somebody is: a verified e-mail address, or else its own name for them.
+
+    "" where it says neither, or something that is no name as it is stored, for which another's could be taken.
+    """
+    name = user.get("email") or user.get("sub")
+    refused = bool(user.get("email")) and str(user.get("email_verified")).lower() == "false"
+    return name if isinstance(name, str) and not refused and members.tidy(name) == name else ""
 
 
 def require() -> str:
@@ -124,24 +135,32 @@ def page() -> None:
 
 def _try(name: str, password: str) -> None:
     try:
-        token = members.sign_in(house.store(), name, password, _attempts())
+        token = members.sign_in(house.store(), name, password, _ATTEMPTS)
     except ThemescopeError as error:
         st.error(plain(error), icon=":material/error:")
         return
+    _begin(members.tidy(name))
     st.session_state[_HELD] = _Held(members.tidy(name), token, time.monotonic())
     st.session_state.pop(_ENDED, None)
     st.rerun()
 
 
-@st.cache_resource(show_spinner=False)
-def _attempts() -> members.Attempts:
-    return members.Attempts()
+def _begin(name: str) -> None:
+    """Keep what was being done in this tab only for the one who did it."""
+    if st.session_state.get(_LAST, name) != name:
+        _forget()
+    st.session_state[_LAST] = name
+
+
+def _forget() -> None:
+    for key in [*st.session_state]:
+        del st.session_state[key]
 
 
 def _organisation() -> None:
     user: Any = st.user
     if user.get("is_logged_in"):
-        who = str(user.get("email") or user.get("name") or "This account")
+        who = vouched(user) or "This account"
         st.warning(
             f"{plain(who)} is not among the people who may come in, or has been away for too long. Ask an admin."
         )
@@ -164,7 +183,8 @@ def bar(actor: Actor) -> None:
 
 def sign_out() -> None:
     """End the session here and in the store."""
-    held: _Held | None = st.session_state.pop(_HELD, None)
+    held: _Held | None = st.session_state.get(_HELD)
+    _forget()
     if held is not None and held.token:
         with house.store().writing() as w:
             w.sign_ins.close(held.token)

@@ -15,6 +15,7 @@ from db.repositories.base import Repository
 from db.sql import now
 
 _FORGET_AFTER = timedelta(minutes=10)
+_ADVISORY_LOCK = 0x70656F706C65  # "people": any number that nobody else uses in this database
 
 
 class People(Repository):
@@ -30,6 +31,11 @@ class People(Repository):
         """What was said that somebody may do; a new name is a labeller."""
         row = self._row(sa.select(t.person.c.role).where(t.person.c.name == name))
         return Role.LABELLER if row is None else Role(row.role)
+
+    def alone(self) -> None:
+        """Until this transaction ends, nobody else changes roles or who may sign in; writers on SQLite are alone."""
+        if self.connection.dialect.name == "postgresql":
+            self.connection.execute(sa.select(sa.func.pg_advisory_xact_lock(_ADVISORY_LOCK)))
 
     def admins(self) -> builtins.list[str]:
         """Names of the admins."""
@@ -78,6 +84,7 @@ class People(Repository):
     def _check_admin(self, by: str) -> builtins.list[str]:
         """The admins, of whom ``by`` must be one if there are any."""
         self._require(Right.MANAGE)
+        self.alone()
         admins = self.admins()
         if admins and by not in admins:
             raise StoreError(f"Only an admin may do that: {', '.join(admins)}.")

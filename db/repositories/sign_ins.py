@@ -35,9 +35,10 @@ class SignIns(Repository):
         row = self._row(sa.select(c.person, c.seen).where(c.token == _digest(token), _alive()))
         return None if row is None else (row.person, row.seen)
 
-    def touch(self, token: str) -> None:
-        """Note that a session is in use."""
-        self.connection.execute(t.sign_in.update().where(t.sign_in.c.token == _digest(token)).values(seen=now()))
+    def touch(self, token: str) -> bool:
+        """Note that a session is in use; False when somebody has ended it."""
+        own = t.sign_in.c.token == _digest(token)
+        return self.connection.execute(t.sign_in.update().where(own).values(seen=now())).rowcount > 0
 
     def close(self, token: str) -> None:
         """End a session."""

@@ -89,7 +89,10 @@ def _password() -> str:
             f"Password (at least {SHORTEST} characters)", hide_input=True, confirmation_prompt=True
         )
         return typed
-    given = sys.stdin.readline().rstrip("\r\n")
+    try:
+        given = sys.stdin.readline().rstrip("\r\n")
+    except UnicodeDecodeError:
+        raise DataError("The password on standard input is not text in UTF-8. Write it as one line.") from None
     if not given:
         raise DataError("There is no password on standard input. Write it as one line.")
     return given

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+import streamlit as st
 from streamlit.testing.v1 import AppTest
 
 from core import passwords
@@ -13,7 +14,8 @@ from core.labelling.records import Role
 from db.settings import Settings
 from db.store import Store
 from jobs import people
-from webapp.login import has_organisation
+from webapp import login
+from webapp.login import has_organisation, vouched
 
 Open = Callable[..., AppTest]
 SECRET = "correct horse battery"
@@ -24,6 +26,7 @@ def shared(filled_store: Store, monkeypatch: pytest.MonkeyPatch) -> Store:
     """A filled store whose pages ask people to sign in; each role has somebody."""
     monkeypatch.setenv("THEMESCOPE_LOGIN", "always")
     monkeypatch.setattr(passwords, "_LOG_N", 2)
+    monkeypatch.setattr(login, "_ATTEMPTS", people.Attempts())
     for name, role in (("ada", Role.ADMIN), ("lea", Role.LABELLER), ("val", Role.VIEWER)):
         people.add(filled_store, name, role, SECRET)
     return filled_store
@@ -70,6 +73,53 @@ def test_a_wrong_password_and_the_right_one(shared: Store, open_page: Open) -> N
     assert [x.label for x in at.text_input] == ["Name", "Password"]
     with shared.reading() as r:
         assert r.people.list()[0].seen is not None
+
+
+def test_the_wait_after_wrong_passwords_survives_an_emptied_cache(shared: Store, open_page: Open) -> None:
+    """Any browser may ask Streamlit to empty its caches, signed in or not."""
+    at = open_page("corpora")
+    for _ in range(3):
+        at = sign_in(at, "ada", "wrong password")
+    st.cache_resource.clear()
+    assert "Too many wrong tries" in sign_in(at, "ada").error[0].value
+
+
+def test_nothing_of_one_person_is_left_for_the_next(
+    shared: Store, open_page: Open, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("webapp.login._LOOK_AGAIN_S", 0.0)
+    at = sign_in(open_page("corpora"), "ada")
+    at.session_state["bench-1"] = "what ada was doing"
+    at = press(at, "Sign out")
+    assert "bench-1" not in at.session_state
+    at = sign_in(at, "lea")
+    at.session_state["bench-1"] = "what lea was doing"
+    people.set_password(shared, "lea", "another password")
+    at = sign_in(at.run(), "lea", "another password")
+    assert at.session_state["bench-1"] == "what lea was doing"
+    with shared.writing() as w:
+        w.sign_ins.close_all("lea")
+    at = sign_in(at.run(), "val")
+    assert "bench-1" not in at.session_state and "**val** :gray[viewer]" in words(at)
+
+
+@pytest.mark.parametrize(
+    ("user", "name"),
+    [
+        ({"email": "ada@example.org", "email_verified": True, "sub": "1"}, "ada@example.org"),
+        ({"email": "ada@example.org", "sub": "1"}, "ada@example.org"),
+        ({"email": "ada@example.org", "email_verified": False, "sub": "1"}, ""),
+        ({"email": "ada@example.org", "email_verified": "false", "sub": "1"}, ""),
+        ({"preferred_username": "ada@example.org", "sub": "1"}, "1"),
+        ({"name": "ada@example.org"}, ""),
+        ({"email": ["ada@example.org"], "sub": 7}, ""),
+        ({"email": "x" * 60 + "@example.org", "sub": "1"}, ""),
+        ({"email": "ada@example.org\u200b", "sub": "1"}, ""),
+    ],
+)
+def test_what_an_organisation_vouches_for(user: dict[str, object], name: str) -> None:
+    """Many providers let people choose their ``preferred_username``, so it says nothing of who they are."""
+    assert vouched(user) == name
 
 
 def test_who_is_removed_is_out(shared: Store, open_page: Open, monkeypatch: pytest.MonkeyPatch) -> None:
