@@ -53,6 +53,14 @@ def keep(files: Iterable[Upload], home: Path) -> tuple[Path, ...]:
     return tuple(paths)
 
 
+def typed(text: str) -> Path:
+    """A path that a person typed; ``~`` is the home of whoever runs Themescope, ``~name`` of nobody is itself."""
+    try:
+        return Path(text.strip()).expanduser()
+    except RuntimeError:
+        return Path(text.strip())
+
+
 def is_upload(path: Path, home: Path) -> bool:
     """Whether ``path`` is one that :func:`keep` gave."""
     return path.is_relative_to(home / "uploads")

@@ -5,10 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
+import pytest
 from streamlit.testing.v1 import AppTest
 
+from core.labelling.records import Role
 from core.records import JobStatus
 from db.store import Store
+from jobs import people
 from jobs.foreground import run_here
 from tests.webapp.filled import CORPUS
 
@@ -51,12 +54,42 @@ def test_a_bundle_is_looked_into_and_taken_in(filled_store: Store, open_page: Op
     assert job.args == {"file": str(path), "corpus": f"{CORPUS} 2"}
 
 
-def test_what_is_no_bundle_is_said(sqlite_store: Store, open_page: Open, tmp_path: Path) -> None:
-    path = tmp_path / "a.zip"
-    path.write_text("text", encoding="utf-8")
+@pytest.mark.parametrize(
+    ("typed", "said"),
+    [
+        ("a.zip", "not a bundle"),
+        ("nowhere.zip", "does not exist"),
+        ("~nobody-of-that-name/a.zip", "does not exist"),
+        ("a\0.zip", "not a bundle"),
+        (".", "not a bundle"),
+    ],
+)
+def test_what_is_no_bundle_is_said(
+    sqlite_store: Store, open_page: Open, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, typed: str, said: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("a.zip").write_text("text", encoding="utf-8")
     at = open_page("corpora", view="Import")
     at.session_state["bundle-how-0"] = "Path on this machine"
-    at.session_state["bundle-path-0"] = str(path)
+    at.session_state["bundle-path-0"] = typed
     at.run()
-    assert "not a bundle" in words(at)
+    assert said in words(at)
     assert not any(x.label == "Take in" for x in at.button)
+
+
+@pytest.mark.parametrize("typed", ["nowhere.txt", "~nobody-of-that-name/a.txt", "a\0.txt"])
+def test_a_path_that_leads_nowhere_is_said(sqlite_store: Store, open_page: Open, typed: str) -> None:
+    at = open_page("corpora", view="Import")
+    at.session_state["import-how-0"] = "Path on this machine"
+    at.session_state["import-path-0"] = typed
+    assert "There is no file" in words(at.run())
+
+
+def test_a_bundle_is_for_admins(filled_store: Store, open_page: Open) -> None:
+    """It holds what others labelled blind."""
+    run_here(filled_store, "export-bundle", {"corpus": CORPUS}, quiet=True)
+    people.set_role(filled_store, "ada", Role.ADMIN)
+    at = open_page("corpora", view="All corpora", **{"corpus-details": CORPUS})
+    assert "kept for a week" not in words(at) and not at.exception
+    at.sidebar.text_input(key="person").set_value("ada").run()
+    assert "kept for a week" in words(at)

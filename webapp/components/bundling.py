@@ -24,14 +24,15 @@ _HERE, _PATH = "Upload", "Path on this machine"
 
 
 def export(corpus: CorpusRecord) -> None:
-    """Ask for a bundle of a corpus, and fetch the last one that was made."""
+    """Ask for a bundle of a corpus, and fetch the last one; for admins only: it holds blind labellings, too."""
+    if not may(Right.MANAGE):
+        return
     with st.expander("Bundle: everything in one file", icon=":material/inventory_2:"):
         st.caption(
             "A zip with the text, what people labelled with its whole history, and models with their vectors if you "
             "like. Another Themescope takes it in as it is; nothing in it is ever run."
         )
-        if may(Right.MANAGE):
-            _ask(corpus)
+        _ask(corpus)
         made = _made(corpus)
         if made is not None:
             _fetch(corpus, made)
@@ -134,7 +135,7 @@ def _file() -> Path | None:
     )
     if how == _PATH:
         text = (st.text_input("Path of the bundle", key=f"bundle-path-{turn}") or "").strip()
-        return Path(text).expanduser() if text else None
+        return uploads.typed(text) if text else None
     file = st.file_uploader("Bundle", type=["zip"], max_upload_size=_MOST_MB, key=f"bundle-file-{turn}")
     if file is None:
         return None

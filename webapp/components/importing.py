@@ -106,7 +106,7 @@ def _kept(files: Sequence[Any]) -> tuple[Path, ...]:
 
 
 def _on_machine(text: str) -> tuple[Path, ...]:
-    path = Path(text).expanduser()
+    path = uploads.typed(text)
     if path.is_dir():
         found = tuple(p for p in sorted(path.iterdir()) if p.suffix.lstrip(".").lower() in uploads.SUFFIXES)
         if not found:
