@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from jobs.control import cancel, check_job, enqueue, forget, retry, worker_alive
+from jobs.control import abandoned, cancel, check_job, enqueue, forget, retry, worker_alive
 from jobs.demo import seed_demo
 
-__all__ = ["cancel", "check_job", "enqueue", "forget", "retry", "seed_demo", "worker_alive"]
+__all__ = ["abandoned", "cancel", "check_job", "enqueue", "forget", "retry", "seed_demo", "worker_alive"]

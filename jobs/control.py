@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from datetime import UTC, datetime
 from typing import Any
 
 from core.config import config_from_dict
-from core.records import JobRecord
+from core.records import JobRecord, JobStatus
 from db.store import Store
 from jobs.config import JobConfig
 from jobs.kinds import REGISTRY
 from jobs.queue import JobQueue
+
+STALE_S = 12.0
+"""Seconds without a beat after which a running job counts as abandoned. Beats come every second, from a thread of
+their own, so only a dead or stopped process is silent for so long."""
 
 
 def check_job(kind: str, args: Mapping[str, Any]) -> JobConfig:
@@ -35,9 +40,16 @@ def enqueue(
 
 
 def cancel(store: Store, job_id: int) -> JobRecord:
-    """Ask a job to stop. One that waits in the queue ends at once, a running one within seconds."""
+    """Ask a job to stop. One that waits in the queue or was abandoned ends at once, a running one within seconds."""
     with store.writing() as w:
-        return w.jobs.request_cancel(job_id)
+        return w.jobs.request_cancel(job_id, stale_s=STALE_S)
+
+
+def abandoned(job: JobRecord) -> bool:
+    """Whether the process that ran a job is dead or stopped, and no other has taken the job over yet."""
+    if job.status is not JobStatus.RUNNING or job.heartbeat is None:
+        return False
+    return (datetime.now(UTC) - job.heartbeat).total_seconds() > STALE_S
 
 
 def retry(store: Store, job_id: int) -> JobRecord:

@@ -21,9 +21,9 @@ from core.errors import Cancelled, DataError, ThemescopeError
 from core.records import JobRecord, JobStatus
 from db.store import Store
 from jobs.context import JobContext, Stop
-from jobs.control import check_job
+from jobs.control import STALE_S, check_job
 from jobs.execution import execute
-from jobs.runner import STALE_S, new_owner
+from jobs.runner import new_owner
 
 
 class JobFailed(ThemescopeError):

@@ -18,14 +18,11 @@ from core.records import JobRecord, JobStatus
 from db.store import Store
 from jobs.attempts import CAP, forgive, note_attempt
 from jobs.context import JobContext, Stop
+from jobs.control import STALE_S
 from jobs.execution import execute
 from jobs.queue import JobQueue
 
 logger = logging.getLogger(__name__)
-
-STALE_S = 12.0
-"""Seconds without a beat after which a running job counts as abandoned. Beats come every second, from a thread of
-their own, so only a dead or stopped process is silent for so long."""
 
 LOST_S = 60.0
 """Seconds after which a queued job without a message in the queue is sent again."""

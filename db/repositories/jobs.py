@@ -153,10 +153,13 @@ class Jobs(Repository):
 
     # --- the person's side ------------------------------------------------------------------------------------------
 
-    def request_cancel(self, id: int) -> JobRecord:
-        """Ask a job to stop: a queued one is cancelled at once, a running one at its next beat, an ended one stays."""
+    def request_cancel(self, id: int, stale_s: float) -> JobRecord:
+        """Ask a job to stop: a running one is cancelled at its next beat, an ended one stays.
+
+        One that is queued, or whose owner has been silent for ``stale_s`` seconds, is cancelled at once.
+        """
         self.get(id)
-        self._end(sa.and_(t.job.c.id == id, t.job.c.status == _QUEUED), JobStatus.CANCELLED, "Cancelled.")
+        self._end(self._free(id, stale_s), JobStatus.CANCELLED, "Cancelled.")
         running = sa.and_(t.job.c.id == id, t.job.c.status == _RUNNING)
         self.connection.execute(t.job.update().where(running).values(cancel=True))
         return self.get(id)

@@ -257,31 +257,42 @@ class TestCancel:
     def test_a_queued_job_is_cancelled_at_once(self, store: Store) -> None:
         id = add(store)
         with store.writing() as w:
-            assert w.jobs.request_cancel(id).status is JobStatus.CANCELLED
+            assert w.jobs.request_cancel(id, stale_s=30).status is JobStatus.CANCELLED
         assert claim(store, id) is None
 
     def test_a_running_job_learns_at_its_beat(self, store: Store) -> None:
         id = add(store)
         claim(store, id)
         with store.writing() as w:
-            assert w.jobs.request_cancel(id).status is JobStatus.RUNNING
+            assert w.jobs.request_cancel(id, stale_s=30).status is JobStatus.RUNNING
             assert w.jobs.beat(id, "me") == Beat(owned=True, cancel=True)
 
     def test_a_dead_worker_does_not_keep_it_from_ending(self, store: Store) -> None:
         id = add(store)
         claim(store, id)
         with store.writing() as w:
-            w.jobs.request_cancel(id)
+            w.jobs.request_cancel(id, stale_s=30)
         grow_old(store, id, 60)
         assert claim(store, id, "two", stale_s=30) is None
         assert get(store, id).status is JobStatus.CANCELLED
+
+    def test_one_of_a_dead_worker_is_cancelled_at_once_with_what_waited_for_it(self, store: Store) -> None:
+        id = add(store)
+        late = add(store, after=id)
+        claim(store, id)
+        grow_old(store, id, 60)
+        with store.writing() as w:
+            assert w.jobs.request_cancel(id, stale_s=90).status is JobStatus.RUNNING
+            assert w.jobs.request_cancel(id, stale_s=30).status is JobStatus.CANCELLED
+            assert not w.jobs.beat(id, "me").owned
+        assert get(store, late).status is JobStatus.FAILED
 
     def test_an_ended_job_stays_as_it_is(self, store: Store) -> None:
         id = add(store)
         claim(store, id)
         finish(store, id, JobStatus.DONE)
         with store.writing() as w:
-            assert w.jobs.request_cancel(id).status is JobStatus.DONE
+            assert w.jobs.request_cancel(id, stale_s=30).status is JobStatus.DONE
 
     def test_only_ended_jobs_are_deleted(self, store: Store) -> None:
         id = add(store)
@@ -320,7 +331,7 @@ class TestMetrics:
         id = add(store)
         with store.writing() as w:
             w.jobs.add_metrics(id, [MetricPoint("loss", 1, 0.9)])
-            w.jobs.request_cancel(id)
+            w.jobs.request_cancel(id, stale_s=30)
             w.jobs.delete(id)
             assert w.jobs.connection.execute(sa.select(sa.func.count()).select_from(t.job_metric)).scalar_one() == 0
 

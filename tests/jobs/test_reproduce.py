@@ -248,7 +248,7 @@ def test_nothing_is_swept_away_under_a_running_reproduction(
         job = w.jobs.add("reproduce", "Reproduce", {})
     assert sweep(sqlite_store) == []
     with sqlite_store.writing() as w:
-        w.jobs.request_cancel(job.id)
+        w.jobs.request_cancel(job.id, stale_s=60)
     assert sweep(sqlite_store) == ["half"]
 
 

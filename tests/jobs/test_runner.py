@@ -12,11 +12,12 @@ from core.errors import ConfigError, StoreError, UnknownNameError
 from core.records import JobRecord, JobStatus, MetricPoint
 from db.store import Store
 from jobs.attempts import CAP, note_attempt
-from jobs.commands import cancel, enqueue, forget, retry, worker_alive
+from jobs.commands import abandoned, cancel, enqueue, forget, retry, worker_alive
 from jobs.context import JobContext, OwnershipLost
+from jobs.control import STALE_S
 from jobs.execution import BEAT_S
 from jobs.queue import JobQueue
-from jobs.runner import LOST_S, STALE_S, Runner
+from jobs.runner import LOST_S, Runner
 from tests.jobs import toy
 from tests.jobs.helpers import PATIENCE_S, get, grow_old, wait_for
 
@@ -99,6 +100,17 @@ class TestCancel:
             future.result(PATIENCE_S)
         assert BEAT_S <= 2  # people wait for it
         assert get(runner.store, job.id).status is JobStatus.CANCELLED
+
+    def test_one_whose_worker_died_ends_at_once(self, add: Add, runner: Runner) -> None:
+        job = add()
+        with runner.store.writing() as w:
+            w.jobs.claim(job.id, "dead", STALE_S)
+        assert not abandoned(get(runner.store, job.id))
+        assert cancel(runner.store, job.id).status is JobStatus.RUNNING
+        grow_old(runner.store, job.id, STALE_S + 1)
+        assert abandoned(get(runner.store, job.id))
+        assert cancel(runner.store, job.id).status is JobStatus.CANCELLED
+        assert not abandoned(get(runner.store, job.id))
 
     def test_a_waiting_job_ends_at_once_and_is_not_run(self, add: Add, runner: Runner) -> None:
         job = add()

@@ -69,6 +69,20 @@ def test_a_worker_that_lives_is_not_called_missing(sqlite_store: Store, open_pag
     assert "process 1" in words_of(at)
 
 
+def test_a_job_whose_worker_died_is_not_called_running_and_can_be_ended(sqlite_store: Store, open_page: Open) -> None:
+    with sqlite_store.writing() as w:
+        job = w.jobs.add("train", "Train a net", {})
+        w.jobs.claim(job.id, "vm:1:a", 30.0)
+        long_ago = datetime.now(UTC) - timedelta(hours=2)
+        w.jobs.connection.execute(t.job.update().values(heartbeat=long_ago, cancel=True))
+    at = open_page("jobs")
+    assert "interrupted" in words_of(at) and "running" not in words_of(at).replace("No worker is running", "")
+    assert "2 hours ago" in words_of(at)
+    at.button(key=f"cancel-{job.id}").click().run()
+    with sqlite_store.reading() as r:
+        assert r.jobs.get(job.id).status is JobStatus.CANCELLED
+
+
 def test_home_shows_what_there_is(filled_store: Store, open_page: Open) -> None:
     at = open_page("home")
     assert [m.value for m in at.metric] == ["1", "3", "72", "1", "1"]

@@ -14,8 +14,8 @@ from webapp import compare_queries, queries
 from webapp.components.choose import COUNTED
 from webapp.components.comparing import HEADLINE, with_half_width
 from webapp.components.jobs import badge
+from webapp.components.model_choice import method_title
 from webapp.components.text import ago, count, plain, shorten
-from webapp.components.training import method_title
 
 _NEWEST = 5
 
@@ -222,7 +222,7 @@ def running(active: Sequence[JobRecord]) -> None:
     """What is being computed, and what waits behind it."""
     for job in active[:4]:
         with st.container(horizontal=True, vertical_alignment="center"):
-            badge(job.status)
+            badge(job)
             st.markdown(plain(job.title))
             st.caption(plain(job.message))
         if job.started is not None:

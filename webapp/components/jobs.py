@@ -36,6 +36,8 @@ _BADGES = {
     JobStatus.FAILED: ("failed", "red", ":material/error:"),
     JobStatus.CANCELLED: ("cancelled", "orange", ":material/cancel:"),
 }
+INTERRUPTED = "What worked on it has stopped. The next worker goes on where it was, or you cancel it."
+_INTERRUPTED = ("interrupted", "orange", ":material/pause_circle:")
 
 
 def submit(kind: str, args: Mapping[str, Any], title: str, after: int | None = None) -> JobRecord | None:
@@ -49,9 +51,9 @@ def submit(kind: str, args: Mapping[str, Any], title: str, after: int | None = N
     return job
 
 
-def badge(status: JobStatus) -> None:
+def badge(job: JobRecord) -> None:
     """The status as a coloured word with a symbol, so that colour is not the only sign."""
-    name, colour, icon = _BADGES[status]
+    name, colour, icon = _INTERRUPTED if commands.abandoned(job) else _BADGES[job.status]
     st.badge(name, icon=icon, color=colour)  # type: ignore[arg-type]
 
 
@@ -88,7 +90,7 @@ def outcomes(kinds: Collection[str]) -> None:
 def _good_end(job: JobRecord, asked: list[int], told: list[int]) -> None:
     more = f" So are {len(told) - 1} more." if len(told) > 1 else ""
     with st.container(horizontal=True, vertical_alignment="center"):
-        badge(job.status)
+        badge(job)
         st.markdown(f"**{plain(job.title)}** is done, after {duration(elapsed(job))}.{more}", width="content")
         page, view, name = _RESULTS.get(job.kind, ("", {}, ""))
         if page and name in job.result:
@@ -115,20 +117,27 @@ def _live(kinds: tuple[str, ...], known: tuple[int, ...]) -> None:
 def progress(job: JobRecord) -> None:
     """Title, bar, message and a way to stop; a job that waits has no bar yet."""
     with st.container(horizontal=True, vertical_alignment="center", wrap=False):
-        badge(job.status)
+        badge(job)
         st.markdown(f"**{plain(job.title)}**" if job.started else plain(job.title), width="stretch")
-        st.caption(f"for {duration(elapsed(job))}" if job.started else f"asked {ago(job.created)}")
+        st.caption(_since(job))
         st.button(
             "Cancel",
             key=f"cancel-{job.id}",
             icon=":material/stop_circle:",
             type="tertiary",
-            disabled=job.cancel,
+            disabled=job.cancel and not commands.abandoned(job),
             on_click=_cancel,
             args=(job.id,),
         )
     if job.started:
-        st.progress(min(max(job.progress, 0.0), 1.0), text="stopping …" if job.cancel else plain(job.message) or None)
+        text = INTERRUPTED if commands.abandoned(job) else "stopping …" if job.cancel else plain(job.message) or None
+        st.progress(min(max(job.progress, 0.0), 1.0), text=text)
+
+
+def _since(job: JobRecord) -> str:
+    if commands.abandoned(job):
+        return ago(job.heartbeat)
+    return f"for {duration(elapsed(job))}" if job.started else f"asked {ago(job.created)}"
 
 
 def active(jobs: Sequence[JobRecord], key: str, listed: int = _LISTED) -> None:
@@ -210,7 +219,7 @@ def ended(job: JobRecord) -> None:
 
 def _everything(job: JobRecord) -> None:
     with st.container(horizontal=True, vertical_alignment="center"):
-        badge(job.status)
+        badge(job)
         attempts = f", attempt {job.attempt}" if job.attempt > 1 else ""
         st.caption(f"Job {job.id}, {plain(words(job.kind)).lower()}{attempts}")
         st.space("stretch")
