@@ -17,6 +17,7 @@ from webapp.components import figure_export
 from webapp.components.choose import COUNTED
 from webapp.components.comparing import interval_row, p_text, with_interval
 from webapp.components.jobs import submit
+from webapp.components.model_choice import by_method
 from webapp.components.pinning import pinned_segment
 from webapp.components.text import count, interval
 from webapp.figures import interval_figure
@@ -140,7 +141,7 @@ def _pairs(names: Sequence[str], family: Family | None, columns: Mapping[int, in
 
 def _ask(chosen: TripletSetRecord, done: set[str]) -> None:
     """A way to evaluate the models that have not been."""
-    rest = [m.name for m in queries.models() if m.name not in done]
+    rest = [m.name for m in by_method(queries.models()) if m.name not in done]
     if not rest:
         return
     st.subheader("Evaluate more models", anchor=False)

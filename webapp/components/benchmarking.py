@@ -15,6 +15,7 @@ from core.scb import ScbRules
 from webapp import queries
 from webapp.components import facts
 from webapp.components.jobs import submit
+from webapp.components.model_choice import by_method
 from webapp.components.pinning import pinned
 from webapp.components.text import count, plain, words
 from webapp.forms import checked, config_fields
@@ -24,7 +25,7 @@ from webapp.partition_queries import clusterer_title
 def missing(benchmark: BenchmarkRecord) -> None:
     """Ask for combinations that have not been run."""
     st.subheader("Add to this comparison", anchor=False)
-    models = queries.models()
+    models = by_method(queries.models())
     left, right = st.columns(2)
     chosen = left.multiselect("Models", [m.name for m in models], default=[m.name for m in models][:4])
     ids = CLUSTERERS.ids()

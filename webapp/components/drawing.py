@@ -9,8 +9,9 @@ import streamlit as st
 from core.projection import UmapConfig
 from core.records import CorpusRecord, ModelRecord
 from webapp import queries
-from webapp.components.choose import by_name, nothing
+from webapp.components.choose import nothing
 from webapp.components.jobs import submit
+from webapp.components.model_choice import one_model
 from webapp.forms import checked, config_fields
 
 _LISTED, _MOST = 10_000, 1_000_000
@@ -26,7 +27,7 @@ def form(corpus: CorpusRecord) -> None:
     if not models:
         nothing("A map needs a model.", "There is none yet. Train one; mean vectors takes seconds.", "train", "Train")
         return
-    model = by_name("Model", models, "model", lambda m: m.name)
+    model = one_model("Model", models, "draw-by", "Whose idea of likeness the map shows.")
     titles = [a.title for a in queries.articles(corpus.id, limit=_LISTED)]
     with st.form(f"draw-{corpus.id}"):
         chosen = st.multiselect(

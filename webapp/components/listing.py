@@ -17,6 +17,7 @@ from core.themes.find import FEWEST, MOST
 from webapp import queries, uploads
 from webapp.components.choose import nothing
 from webapp.components.jobs import submit
+from webapp.components.model_choice import by_method, told
 from webapp.components.text import count, plain
 
 PASTED = "pasted.txt"
@@ -50,16 +51,23 @@ class _Source:
 
 def form() -> None:
     """The whole way."""
-    names = _model_names()
-    if not names:
+    known = _known_models()
+    if not known:
         nothing("Themes need a model.", "There is none yet. Train one; mean vectors takes seconds.", "train", "Train")
         return
     source = _source()
     if source is None:
         return
     left, middle, right = st.columns([2, 1, 1], vertical_alignment="bottom")
-    default = names.index(DEFAULT_MODEL) if DEFAULT_MODEL in names else 0
-    model = left.selectbox("Model", names, index=default, help="Whose idea of likeness the themes follow.")
+    names = list(known)
+    default = names.index(DEFAULT_MODEL) if DEFAULT_MODEL in known else 0
+    model = left.selectbox(
+        "Model",
+        names,
+        index=default,
+        format_func=known.__getitem__,
+        help="Whose idea of likeness the themes follow.",
+    )
     way = middle.segmented_control("Number of themes", ["Suggest", "Give"], default="Suggest", required=True)
     k = right.number_input("Themes", 2, 100, 8, disabled=way == "Suggest", label_visibility="collapsed")
     shared = st.toggle(
@@ -93,10 +101,10 @@ def ask(corpus: str, model: str, settings: Mapping[str, float], source: _Source 
     st.rerun()
 
 
-def _model_names() -> list[str]:
-    """Models of the store, and shipped ones that are not in it yet."""
-    stored = [model.name for model in queries.models()]
-    return [*stored, *(name for name in shipped() if name not in stored)]
+def _known_models() -> dict[str, str]:
+    """What each model is, by name: those of the store, and shipped ones that are not in it yet."""
+    stored = {model.name: told(model) for model in by_method(queries.models())}
+    return {name: f"{name} · comes with Themescope" for name in shipped()} | stored
 
 
 def _source() -> _Source | None:

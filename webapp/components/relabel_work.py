@@ -21,6 +21,7 @@ from webapp.components import (
     relabel_table,
 )
 from webapp.components.choose import nothing
+from webapp.components.model_choice import by_method, told
 from webapp.components.text import count, plain, shorten
 from webapp.relabelling import Bench
 
@@ -89,7 +90,7 @@ def _model(bench: Bench) -> None:
     if bench.record.blind or len(bench.partition.ids) > MOST_VECTORS:
         bench.model = None
         return
-    models = {m.name: m.id for m in label_queries.models_for(bench.record.id, bench.record.created)}
+    models = {m.name: m for m in by_method(label_queries.models_for(bench.record.id, bench.record.created))}
     if not models:
         bench.model = None
         return
@@ -97,8 +98,9 @@ def _model(bench: Bench) -> None:
     chosen = st.selectbox(
         "Suggestions by",
         [*models, NO_MODEL],
+        format_func=lambda name: told(models[name]) if name in models else name,
         key=key,
         width=175,
         help="The model says where a sentence fits best and how clearly; nothing is done until you accept it.",
     )
-    bench.model = models.get(chosen)
+    bench.model = models[chosen].id if chosen in models else None

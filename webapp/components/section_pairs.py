@@ -16,6 +16,7 @@ from core.types import Estimate, Ids
 from webapp import triplet_queries
 from webapp.components import triplet_doors, triplet_margins, triplet_sets
 from webapp.components.choose import by_name
+from webapp.components.model_choice import together
 from webapp.components.text import count, interval, plain, shorten
 from webapp.components.triplet_doors import PAIR, heading
 from webapp.figures import IntervalRow, interval_figure
@@ -39,7 +40,7 @@ def show(sets: Sequence[TripletSetRecord]) -> None:
         triplet_margins.none_yet()
         return
     with right:
-        evaluation = by_name("Model", found, "model", lambda e: e.name)
+        evaluation = by_name("Model", together(found, lambda e: e.model.method), "model", lambda e: e.name)
     view = triplet_queries.pair_view(evaluation, chosen)
     pairs = view.pairs
     least, articles, order = _controls(pairs)

@@ -21,6 +21,7 @@ from core.types import Sentence
 from webapp import queries, summary_queries
 from webapp.components.choose import by_name, nothing
 from webapp.components.jobs import submit
+from webapp.components.model_choice import by_method, one_model
 from webapp.components.text import count, interval, plain, score
 
 _ASSETS = Path(__file__).parents[1] / "assets"
@@ -74,7 +75,7 @@ def _choose(embedded: Sequence[ModelRecord]) -> list[Method]:
     """The methods to compare: those that need no vectors, and LexRank on every model that has embedded the article."""
     known = [Method(card.title, card.id) for card in SUMMARIZERS if "vectors" not in card.tags]
     by_vectors = [card for card in SUMMARIZERS if "vectors" in card.tags]
-    for model in embedded:
+    for model in by_method(embedded):
         known += [Method(f"{card.title.split(' ')[0]} on {model.name}", card.id, model) for card in by_vectors]
     names = [method.name for method in known]
     first = [m.name for m in known if "baseline" not in SUMMARIZERS.get(m.summarizer).tags] + ["Lead"]
@@ -99,7 +100,7 @@ def _missing(corpus: CorpusRecord, embedded: Sequence[ModelRecord]) -> None:
     if not absent:
         return
     with st.expander("Use another model", icon=":material/add:"):
-        model = by_name("Model", absent, "model", lambda m: m.name)
+        model = one_model("Model", absent, "embed-by")
         if st.button("Compute its vectors", help=f"For all of {plain(corpus.name)}; a worker does it."):
             submit("embed", {"corpus": corpus.name, "model": model.name}, f"Embed “{corpus.name}” by “{model.name}”")
             st.rerun()

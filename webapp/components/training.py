@@ -19,6 +19,7 @@ from webapp.components import deleting, facts
 from webapp.components.choose import COUNTED, by_name, clickable, nothing
 from webapp.components.comparing import HEADLINE, with_interval
 from webapp.components.jobs import curves, submit
+from webapp.components.model_choice import by_method, method_title, with_tag
 from webapp.components.text import ago, count, duration, plain, score, words
 from webapp.components.triplet_sets import split_count
 from webapp.forms import checked, config_fields
@@ -129,7 +130,7 @@ def _running_text(card: Card) -> dict[str, Any] | None:
         return None
     data: dict[str, Any] = {"corpus": by_name("Corpus to learn from", corpora, "corpus", lambda c: c.name).name}
     if "takes-model" in card.tags:
-        own = [m for m in queries.models() if m.method in REGISTRY and "content" in REGISTRY.get(m.method).tags]
+        own = with_tag(queries.models(), "content")
         names = [None, *(m.name for m in own)]
         chosen = st.selectbox("Content vectors", names, format_func=lambda name: name or "Learn them on the way")
         data |= {"models": [chosen]} if chosen else {}
@@ -140,7 +141,7 @@ def _running_text(card: Card) -> dict[str, Any] | None:
 
 def _bases(card: Card) -> dict[str, Any] | None:
     """The models that a method builds on, and where it needs text a corpus."""
-    found = [model.name for model in queries.models()]
+    found = [model.name for model in by_method(queries.models())]
     if not found:
         nothing("This method builds on trained models, and there is none.", "Train one first.")
         return None
@@ -151,7 +152,7 @@ def _bases(card: Card) -> dict[str, Any] | None:
 
 def _networks() -> dict[str, Any] | None:
     """The two trained networks that are joined: one of sentences, one of titles."""
-    trained = [m for m in queries.models() if m.method in REGISTRY and "needs-triplets" in REGISTRY.get(m.method).tags]
+    trained = with_tag(queries.models(), "needs-triplets")
     titles = [m for m in trained if "titles" in REGISTRY.get(m.method).tags]
     others = [m for m in trained if m not in titles]
     if not titles or not others:
@@ -207,11 +208,6 @@ def _frame(found: Sequence[ModelRecord]) -> pd.DataFrame:
 
 def _learned_from(model: ModelRecord, sets: Mapping[int, str], corpora: Mapping[int, str]) -> str:
     return sets.get(model.triplet_set_id or -1) or corpora.get(model.corpus_id or -1, "–")
-
-
-def method_title(method: str) -> str:
-    """The title on a method's card; its id where this version has no such card."""
-    return REGISTRY.get(method).title if method in REGISTRY else method
 
 
 def model(chosen: ModelRecord) -> None:

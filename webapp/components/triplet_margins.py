@@ -18,6 +18,7 @@ from core.types import Estimate
 from webapp import triplet_queries
 from webapp.components import triplet_doors, triplet_sets
 from webapp.components.choose import COUNTED, by_name, nothing
+from webapp.components.model_choice import together
 from webapp.components.text import count, plain, score, shorten, signed
 from webapp.components.triplet_filter import margin_range
 from webapp.palette import tones
@@ -49,7 +50,7 @@ def show(sets: Sequence[TripletSetRecord]) -> None:
         none_yet()
         return
     with middle:
-        first = by_name("Model", found, "model", lambda e: e.name)
+        first = by_name("Model", together(found, lambda e: e.model.method), "model", lambda e: e.name)
     with right:
         beside = second(first, found)
     shown = [first] if beside is None else [first, beside]

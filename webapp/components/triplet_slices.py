@@ -14,6 +14,7 @@ from core.types import Ids
 from webapp import queries, triplet_queries
 from webapp.components import triplet_doors, triplet_margins, triplet_sets
 from webapp.components.choose import COUNTED, by_name
+from webapp.components.model_choice import together
 from webapp.components.text import count, interval, plain, score
 from webapp.figures import IntervalRow, interval_figure
 from webapp.palette import tones
@@ -39,7 +40,7 @@ def show(sets: Sequence[TripletSetRecord]) -> None:
         triplet_margins.none_yet()
         return
     with middle:
-        first = by_name("Model", found, "model", lambda e: e.name)
+        first = by_name("Model", together(found, lambda e: e.model.method), "model", lambda e: e.name)
     with right:
         second = triplet_margins.second(first, found)
     kinds = [_LENGTH, _DISTANCE, _ARTICLE] if chosen.kind == "sentences" else [_LENGTH, _ARTICLE]

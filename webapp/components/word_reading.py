@@ -15,6 +15,7 @@ from core.errors import DataError
 from core.records import TripletCard
 from webapp import triplet_queries
 from webapp.components.choose import by_name
+from webapp.components.model_choice import by_method
 from webapp.components.text import plain, signed, words
 from webapp.palette import Tones, tones
 
@@ -39,7 +40,7 @@ def show(triplet: TripletCard, roles: tuple[str, str, str]) -> None:
     if not on or not models:
         return
     with right:
-        model = by_name("Read by", models, "reader", lambda m: m.name)
+        model = by_name("Read by", by_method(models), "reader", lambda m: m.name)
     try:
         found = triplet_queries.reading(model.artifact, (triplet.pivot, triplet.positive, triplet.negative))
     except DataError as error:

@@ -1,0 +1,50 @@
+"""Choosing a model out of many."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+
+from streamlit.testing.v1 import AppTest
+
+from core.records import ModelRecord
+from db.store import Store
+from tests.webapp.filled import CORPUS, MODEL
+from webapp.components.model_choice import by_method, together, told, with_tag
+
+Open = Callable[..., AppTest]
+
+
+def model(number: int, method: str) -> ModelRecord:
+    made = datetime(2026, 11, 1, tzinfo=UTC) + timedelta(hours=number)
+    return ModelRecord(number, f"model {number}", method, {}, 0, f"d{number}", None, None, {}, f"a{number}", made)
+
+
+def test_models_of_one_method_stand_together_and_the_newest_first() -> None:
+    found = by_method([model(1, "tfidf"), model(2, "mean-vectors"), model(3, "tfidf"), model(4, "mean-vectors")])
+    assert [m.id for m in found] == [4, 2, 3, 1]
+    assert [m.id for m in with_tag(found, "sparse")] == [3, 1]
+
+
+def test_groups_stand_as_the_first_of_each_does() -> None:
+    assert together(["b2", "a1", "b1", "c1", "a2"], lambda name: name[0]) == ["b2", "b1", "a1", "a2", "c1"]
+
+
+def test_a_model_says_what_it_is_and_one_of_an_unknown_method_its_id() -> None:
+    assert told(model(1, "tfidf")) == "model 1 · Tf-idf"
+    assert told(model(1, "from elsewhere")) == "model 1 · from elsewhere"
+
+
+def test_a_map_is_drawn_by_the_model_that_was_chosen(filled_store: Store, open_page: Open) -> None:
+    with filled_store.writing() as w:
+        w.models.add(name="words", method="tfidf", config={}, seed=0, digest="m2", artifact="a2", metrics={})
+    at = open_page("map", corpus=CORPUS)
+    at.session_state["draw-False"] = at.session_state["draw-True"] = True
+    at.run()
+    box = at.selectbox(key="draw-by")
+    assert box.options == ["words · Tf-idf", f"{MODEL} · Mean of word vectors"]
+    box.set_value(MODEL).run()
+    at.button(key=next(b.key for b in at.button if b.label == "Draw the map")).click().run()
+    assert not at.exception
+    with filled_store.reading() as r:
+        assert [job.args["model"] for job in r.jobs.list() if job.kind == "project"] == [MODEL]
