@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 import pandas as pd
 import streamlit as st
 
+from core.access import Right
 from core.evaluation.families import BOOTSTRAP, MCNEMAR, WILCOXON, Family, SignificanceTest
 from core.records import ScoreRecord, TripletSetRecord
 from core.sheets.writing import csv_text
@@ -22,6 +23,7 @@ from webapp.components.pinning import pinned_segment
 from webapp.components.text import count, interval
 from webapp.figures import interval_figure
 from webapp.palette import tones
+from webapp.people import may
 from webapp.triplet_queries import Evaluation
 
 _TESTS = (BOOTSTRAP, WILCOXON, MCNEMAR)
@@ -141,6 +143,8 @@ def _pairs(names: Sequence[str], family: Family | None, columns: Mapping[int, in
 
 def _ask(chosen: TripletSetRecord, done: set[str]) -> None:
     """A way to evaluate the models that have not been."""
+    if not may(Right.MANAGE):
+        return
     rest = [m.name for m in by_method(queries.models()) if m.name not in done]
     if not rest:
         return

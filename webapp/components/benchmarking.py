@@ -9,21 +9,26 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
+from core.access import Right
 from core.clusterers import REGISTRY as CLUSTERERS
 from core.records import BenchmarkRecord, CorpusRecord, ModelRecord
 from core.scb import ScbRules
 from webapp import queries
 from webapp.components import facts
+from webapp.components.guard import closed
 from webapp.components.jobs import submit
 from webapp.components.model_choice import by_method
 from webapp.components.pinning import pinned
 from webapp.components.text import count, plain, words
 from webapp.forms import checked, config_fields
 from webapp.partition_queries import clusterer_title
+from webapp.people import may
 
 
 def missing(benchmark: BenchmarkRecord) -> None:
     """Ask for combinations that have not been run."""
+    if not may(Right.MANAGE):
+        return
     st.subheader("Add to this comparison", anchor=False)
     models = by_method(queries.models())
     left, right = st.columns(2)
@@ -91,6 +96,8 @@ def _beside(table: Mapping[str, Any]) -> pd.DataFrame:
 
 def build(corpora: Sequence[CorpusRecord]) -> None:
     """The form for a new benchmark."""
+    if closed("Building a benchmark"):
+        return
     by_name = {c.name: c for c in corpora}
     corpus = by_name[pinned("Corpus", list(by_name), "of")]
     with st.form(f"benchmark-{corpus.id}"):

@@ -10,6 +10,7 @@ from core.projection import UmapConfig
 from core.records import CorpusRecord, ModelRecord
 from webapp import queries
 from webapp.components.choose import nothing
+from webapp.components.guard import closed
 from webapp.components.jobs import submit
 from webapp.components.model_choice import one_model
 from webapp.forms import checked, config_fields
@@ -23,6 +24,8 @@ _LIMIT_HELP = (
 
 def form(corpus: CorpusRecord) -> None:
     """Ask for a map: the vectors are computed first where they are missing, then laid out in two dimensions."""
+    if closed("Drawing a map"):
+        return
     models = queries.models()
     if not models:
         nothing("A map needs a model.", "There is none yet. Train one; mean vectors takes seconds.", "train", "Train")

@@ -9,11 +9,15 @@ import streamlit as st
 
 from core.access import Right
 from core.errors import ThemescopeError
+from core.labelling.records import Role
+from webapp import house, queries
 from webapp.components.choose import nothing
 from webapp.components.text import plain
 from webapp.people import may
 
 _LOG = logging.getLogger(__name__)
+_NAMED = 3
+"""Admins who are named to somebody who may not do something."""
 BROKEN = "This page could not be drawn."
 """What stands on a page where something failed that nobody foresaw."""
 
@@ -41,5 +45,14 @@ def closed(what: str, right: Right = Right.MANAGE) -> bool:
     if may(right):
         return False
     who = "an admin" if right is Right.MANAGE else "a labeller"
-    nothing(f"{what} takes {who}.", "You may look at everything that is here. For more, ask an admin.")
+    nothing(f"{what} takes {who}.", f"You may look at everything that is here. For more, ask {_admins()}")
     return True
+
+
+def _admins() -> str:
+    """Whom to ask, by name; where names are taken on trust, an admin may just have forgotten to give theirs."""
+    with queries.store().reading() as r:
+        named = [person.name for person in r.people.list() if person.role is Role.ADMIN]
+    listed = ", ".join(named[:_NAMED]) + (" or another" if len(named) > _NAMED else "")
+    own = "" if house.shared() else " If that is you, put your name into the box at the left."
+    return f"an admin: {listed}.{own}" if named else "an admin."

@@ -8,17 +8,21 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
+from core.access import Right
 from core.experiments.declarations import Paper, Profile
 from core.records import CorpusRecord, PaperTableRecord
 from core.sheets.writing import csv_text
 from jobs.experiments.document import number
 from webapp.components.choose import by_name
 from webapp.components.choose import corpus as choose_corpus
+from webapp.components.guard import closed
 from webapp.components.jobs import submit
 from webapp.components.text import ago, plain
+from webapp.people import may
 
 Json = Mapping[str, Any]
 _VERDICTS = {"holds": "✓ holds", "reversed": "✗ reversed", "not shown": "– not shown"}
+_AGAIN = "Computes only what is not in the store yet."
 _FILES = {
     "data": ("Data folder", "Folder with vectors and sick, as the worker sees it."),
     "words": ("Word vectors", "Table of word vectors for running text: an id or a file."),
@@ -130,7 +134,7 @@ def _difference(claim: Json) -> str:
 
 def _buttons(record: PaperTableRecord) -> None:
     with st.container(horizontal=True):
-        if st.button("Run again", icon=":material/replay:", help="Computes only what is not in the store yet."):
+        if may(Right.MANAGE) and st.button("Run again", icon=":material/replay:", help=_AGAIN):
             again = {**record.arguments, "tables": [record.name]}
             if submit("reproduce", again, f"Reproduce {record.paper}, table {record.name} ({record.profile})"):
                 st.rerun()
@@ -167,6 +171,8 @@ def export(content: Json) -> str:
 
 def ask(declared: Paper) -> None:
     """A form to reproduce some tables, or all."""
+    if closed("Reproducing tables"):
+        return
     source = choose_corpus("Its articles become triplets and benchmark; the parts are decided by title.")
     if source is None:
         return

@@ -12,6 +12,7 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
+from core.access import Right
 from core.evaluation.rouge import RougeSettings, rouge_1
 from core.lexrank import Scores
 from core.records import ArticleRecord, CorpusRecord, ModelRecord
@@ -23,6 +24,7 @@ from webapp.components.choose import by_name, nothing
 from webapp.components.jobs import submit
 from webapp.components.model_choice import by_method, one_model
 from webapp.components.text import count, interval, plain, score
+from webapp.people import may
 
 _ASSETS = Path(__file__).parents[1] / "assets"
 _LISTED = 500
@@ -95,6 +97,8 @@ def _references() -> list[str]:
 
 def _missing(corpus: CorpusRecord, embedded: Sequence[ModelRecord]) -> None:
     """Offer to embed the corpus by a model that has not."""
+    if not may(Right.MANAGE):
+        return
     have = {model.id for model in embedded}
     absent = [model for model in queries.models() if model.id not in have]
     if not absent:

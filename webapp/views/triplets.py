@@ -13,6 +13,7 @@ from webapp.components import (
     triplets,
 )
 from webapp.components.choose import corpus, nothing, title
+from webapp.components.guard import closed
 from webapp.components.jobs import watch
 from webapp.components.saved_views import saved_views
 from webapp.components.text import plain
@@ -72,7 +73,6 @@ if listing.open:
             no_sets()
 if make.open:
     with make:
-        chosen = corpus()
-        if chosen is not None:
+        if not closed("Building a set of triplets") and (chosen := corpus()) is not None:
             triplet_sets.build(chosen)
 saved_views("triplets")

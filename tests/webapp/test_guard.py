@@ -1,0 +1,55 @@
+"""What somebody sees who may not do what a page is for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from core.labelling.records import Role
+from db.store import Store
+from jobs import people
+
+Open = Callable[..., AppTest]
+FORMS = [
+    ("Drawing a map", "Draw the map", "map", {}),
+    ("Building a set of triplets", "Build the set", "triplets", {"view": "Build a set"}),
+    ("Building a benchmark", "Build the benchmark", "compare", {"tab": "Build a benchmark"}),
+    ("Reproducing tables", "Reproduce", "paper_tables", {"view": "Reproduce"}),
+]
+OFFERS = [
+    ("compare", {"tab": "Clustering"}, "Add to this comparison"),
+    ("compare", {"tab": "Triplet accuracy"}, "Evaluate more models"),
+]
+
+
+@pytest.fixture
+def ada_manages(filled_store: Store) -> Store:
+    people.set_role(filled_store, "ada", Role.ADMIN)
+    with filled_store.writing() as w:
+        w.models.add(name="words", method="tfidf", config={}, seed=0, digest="m2", artifact="a2", metrics={})
+    return filled_store
+
+
+def test_forms_are_for_those_who_may_send_them(ada_manages: Store, open_page: Open) -> None:
+    for what, send, page, address in FORMS:
+        at = open_page(page, **address)
+        at.session_state["draw-False"] = at.session_state["draw-True"] = True
+        at.run()
+        assert any(f"{what} takes an admin" in m.value for m in at.markdown)
+        assert send not in [b.label for b in at.button]
+        asked = " ".join(c.value for c in at.caption)
+        assert "ask an admin" in asked and "ada" in asked and "put your name into the box" in asked
+        at.sidebar.text_input(key="person").set_value("ada").run()
+        assert send in [b.label for b in at.button]
+
+
+@pytest.mark.parametrize(("page", "address", "head"), OFFERS)
+def test_work_is_offered_to_who_may_ask_for_it(
+    ada_manages: Store, open_page: Open, page: str, address: dict[str, str], head: str
+) -> None:
+    at = open_page(page, **address)
+    assert not at.exception and head not in [s.value for s in at.subheader]
+    at.sidebar.text_input(key="person").set_value("ada").run()
+    assert head in [s.value for s in at.subheader]
