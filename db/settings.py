@@ -56,7 +56,7 @@ class Settings:
         """
         given = os.environ if environ is None else environ
         wanted = given.get("THEMESCOPE_HOME", "").strip()
-        home = Path(wanted).expanduser().absolute() if wanted else _platform_home(given)
+        home = _home(wanted) if wanted else _platform_home(given)
         found = cls.in_folder(home, given.get("DATABASE_URL", "").strip(), given.get("QUEUE_URL", "").strip())
         return replace(found, login=given.get("THEMESCOPE_LOGIN", "").strip() or "auto")
 
@@ -120,6 +120,15 @@ def _check_scheme(variable: str, url: str, known: tuple[str, ...]) -> None:
         )
     if scheme == "sqlite" and url.removeprefix("sqlite:///").strip("/") in ("", ":memory:", "sqlite:"):
         raise ConfigError(f"{variable} names no SQLite file. Write it as sqlite:///folder/file.db.")
+
+
+def _home(wanted: str) -> Path:
+    try:
+        return Path(wanted).expanduser().absolute()
+    except RuntimeError:
+        raise ConfigError(
+            f"There is no home folder {Path(wanted).parts[0]!r}. Set THEMESCOPE_HOME to another folder."
+        ) from None
 
 
 def _platform_home(environ: Mapping[str, str]) -> Path:

@@ -69,12 +69,23 @@ def sentence_for(error: Exception) -> str:
     """What to tell a person about an error that is not theirs."""
     if isinstance(error, MemoryError):
         return "The machine ran out of memory. Close other programs, or use less data or a smaller method."
-    if isinstance(error, OSError) and error.errno == errno.ENOSPC:
-        return "The disk is full. Make room in the data folder and retry."
-    if isinstance(error, PermissionError):
-        return f"Themescope may not open {error.filename!r}. Change its permissions and retry."
     said = " ".join(str(error).split())[:200]
+    if isinstance(error, OSError):
+        return _refused(error, said)
     return f"Something went wrong inside Themescope ({type(error).__name__}: {said}). The job's log has the details."
+
+
+def _refused(error: OSError, said: str) -> str:
+    """What the system would not do with a file."""
+    if error.errno in (errno.ENOSPC, errno.EDQUOT):
+        return "The disk is full. Make room on it and try again."
+    if error.errno == errno.EFBIG:
+        return "A file became larger than this system allows. Raise that limit (ulimit -f), or use less data."
+    if isinstance(error, PermissionError) and error.filename:
+        return f"Themescope may not open {error.filename!r}. Change its permissions and retry."
+    if error.filename:
+        return f"{error.filename!r} cannot be opened or written: {error.strerror}."
+    return f"A file could not be read or written in full ({said}). Check the disk and its free space."
 
 
 def _finish(store: Store, job: JobRecord, owner: str, outcome: Outcome) -> None:

@@ -116,6 +116,7 @@ def _articles(store: Store, corpus: CorpusRecord, args: ProjectConfig) -> list[A
             same = r.corpora.articles_by_title(corpus.id, title)
             if not same:
                 near = [a.title for a in r.corpora.articles(corpus.id, search=title, limit=3)]
+                near = near or [a.title for a in r.corpora.articles(corpus.id, limit=3)]
                 raise UnknownNameError("article", title, near)
             found |= {article.id: article for article in same}
     return sorted(found.values(), key=lambda a: a.position)

@@ -14,6 +14,7 @@ from core.labelling.records import LabellingRecord, NewLabelling
 from core.sheets.reading import Sheet, read_sheet
 from core.sheets.writing import csv_text, excel_bytes
 from db.store import Store
+from jobs.console.output import check_target, whole
 from jobs.console.shell import Shell, common, pass_shell
 from jobs.console.tables import pairs, table
 from jobs.labelling import files, starts, tables
@@ -52,9 +53,11 @@ def export(shell: Shell, name: str, file: Path) -> None:
     write = _WRITERS.get(file.suffix.lower())
     if write is None:
         raise ConfigError(f"Labellings are written as {', '.join(_WRITERS)}, not as {file.suffix or 'no ending'!r}.")
+    check_target(file)
     with shell.store.reading() as r:
         record = r.labellings.by_name(name)
-    file.write_bytes(write(shell.store, record))
+    with whole(file) as partial:
+        partial.write_bytes(write(shell.store, record))
     shell.show({"file": str(file), "sentences": record.sentences}, f"{record.sentences:,} sentences in {file}.")
 
 

@@ -15,6 +15,7 @@ from core.errors import ConfigError, DataError, UnknownNameError
 from core.sheets.reading import KINDS, likely_column, read_sheet
 from core.sheets.writing import csv_text, excel_bytes, json_lines
 from core.types import Vectors
+from jobs.console.output import check_target, whole
 from jobs.console.resolve import model_for
 from jobs.console.shell import Shell, background, common, pass_shell
 from jobs.console.tables import pairs, table
@@ -55,9 +56,11 @@ def embed(shell: Shell, source: str, method: str, **options: Any) -> None:
     write = _VECTOR_FILES.get(out.suffix.lower())
     if write is None:
         raise ConfigError(f"Vectors are written as {', '.join(_VECTOR_FILES)}, not as {out.suffix or 'no ending'!r}.")
+    check_target(out, Path(source))
     texts = _texts(Path(source), options["column"])
     vectors = _dense(_model(shell, method, options["precision"])(texts))
-    write(out, texts, vectors)
+    with whole(out) as partial:
+        write(partial, texts, vectors)
     said = {"file": str(out), "sentences": len(texts), "dim": vectors.shape[1]}
     shell.show(said, pairs(said))
 
@@ -74,6 +77,8 @@ def similar(shell: Shell, sentence: str, source: str, top: int, method: str, col
     """Find the sentences of a corpus or a file that are most like SENTENCE to a model."""
     from core.serving import nearest
 
+    if not sentence.strip():
+        raise DataError("Give a sentence to look for.")
     embed_texts = _model(shell, method, "fp32")
     texts = _texts(Path(source), column) if is_file(source) else _corpus_texts(shell, source)
     vectors = embed_texts([sentence, *texts])
@@ -112,6 +117,7 @@ def cluster(shell: Shell, source: str, wanted: str, seed: int, method: str, **op
     out = options["out"] or Path(source).with_name(f"{Path(source).stem}-themes.csv")
     if out.suffix.lower() not in _TABLE_FILES:
         raise ConfigError(f"Themes are written as {', '.join(_TABLE_FILES)}, not as {out.suffix or 'no ending'!r}.")
+    check_target(out, Path(source))
     begun = time.monotonic()
     texts = _texts(Path(source), options["column"])
     vectors = _model(shell, method, options["precision"])(texts)
@@ -120,7 +126,8 @@ def cluster(shell: Shell, source: str, wanted: str, seed: int, method: str, **op
         (text, int(label) + 1, found.themes[label].name, round(float(margin), 4))
         for text, label, margin in zip(texts, found.labels, found.margins, strict=True)
     ]
-    out.write_bytes(_TABLE_FILES[out.suffix.lower()](("sentence", "theme", "name", "margin"), rows))
+    with whole(out) as partial:
+        partial.write_bytes(_TABLE_FILES[out.suffix.lower()](("sentence", "theme", "name", "margin"), rows))
     themes = [{"theme": i, "name": t.name, "size": t.size} for i, t in enumerate(found.themes, 1)]
     seconds = round(time.monotonic() - begun, 2)
     shell.show(
@@ -203,7 +210,7 @@ def _corpus_texts(shell: Shell, name: str) -> list[str]:
 def _number(wanted: str) -> int:
     if wanted == "auto":
         return 0
-    if not wanted.isdecimal():
+    if not wanted.isdecimal() or int(wanted) < 1:
         raise ConfigError(f"--k takes a number or auto, not {wanted!r}.")
     return int(wanted)
 

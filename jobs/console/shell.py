@@ -28,6 +28,7 @@ from core.errors import (
 from db.settings import Settings
 from db.store import Store
 from jobs.control import enqueue
+from jobs.execution import sentence_for
 from jobs.foreground import JobFailed, run_here
 
 FAILED, BAD_INPUT, CANCELLED = 1, 2, 130
@@ -130,6 +131,8 @@ class Commands(click.Group):
             return _tell(shell, str(error), BAD_INPUT if isinstance(error, _INPUT) else FAILED, traceback.format_exc())
         except BrokenPipeError:
             return FAILED
+        except (OSError, MemoryError) as error:
+            return _tell(shell, sentence_for(error), FAILED, traceback.format_exc())
         except Exception as error:
             sentence = f"Something went wrong inside Themescope ({type(error).__name__}: {error}). Try --debug."
             return _tell(shell, sentence, FAILED, traceback.format_exc())

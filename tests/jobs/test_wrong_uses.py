@@ -1,0 +1,112 @@
+"""Commands used wrongly, or where the machine refuses: one sentence, an exit code, and every file as it was."""
+
+from __future__ import annotations
+
+import errno
+import os
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from core.errors import ConfigError
+from core.sheets.writing import csv_text
+from db.settings import Settings
+from jobs.console import lists_of_sentences
+from jobs.execution import sentence_for
+from tests.jobs.test_cli import call
+
+ROWS = [(i, f"The {'river' if i % 2 else 'school'} of the town, number {i}.") for i in range(40)]
+COMMANDS = {"cluster": ("cluster", "--k", "3"), "embed": ("embed",)}
+
+
+@pytest.fixture
+def sentences(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    path = tmp_path / "s.csv"
+    path.write_bytes(csv_text(("id", "text"), ROWS).encode())
+    return path
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+@pytest.mark.parametrize(
+    ("out", "said"),
+    [
+        ("s.csv", "is the file that is read"),
+        ("link.csv", "is the file that is read"),
+        ("nowhere/o.csv", "There is no folder 'nowhere' to write into"),
+        ("folder.csv", "is a folder"),
+    ],
+)
+def test_what_cannot_be_the_output_is_refused_before_any_work(
+    sentences: Path, monkeypatch: pytest.MonkeyPatch, command: str, out: str, said: str
+) -> None:
+    (sentences.parent / "folder.csv").mkdir()
+    (sentences.parent / "link.csv").hardlink_to(sentences)
+    monkeypatch.setattr(lists_of_sentences, "_model", None)
+    before = sentences.read_bytes()
+    result = call(*COMMANDS[command], "s.csv", "--out", out)
+    assert (result.exit_code, said in result.stderr) == (2, True), result.stderr
+    assert sentences.read_bytes() == before
+
+
+@pytest.mark.parametrize("command", ["embed"])
+def test_a_full_disk_leaves_the_file_that_was_there(
+    sentences: Path, monkeypatch: pytest.MonkeyPatch, command: str
+) -> None:
+    out = sentences.parent / "o.csv"
+    out.write_text("of yesterday", encoding="utf-8")
+
+    def full(*_: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    vectors = np.random.default_rng(0).normal(size=(len(ROWS), 8)).astype(np.float32)
+    monkeypatch.setattr(lists_of_sentences, "_model", lambda *_: lambda texts: vectors[: len(texts)])
+    with monkeypatch.context() as patched:
+        patched.setattr(os, "replace", full)
+        result = call(*COMMANDS[command], "s.csv", "--out", str(out))
+    assert result.exit_code == 1
+    assert result.stderr.strip().endswith("The disk is full. Make room on it and try again.")
+    assert out.read_text(encoding="utf-8") == "of yesterday"
+    assert sorted(p.name for p in sentences.parent.iterdir() if p.is_file()) == ["o.csv", "s.csv"]
+    assert call(*COMMANDS[command], "s.csv", "--out", str(out)).exit_code == 0
+    assert out.read_text(encoding="utf-8").startswith("sentence,")
+
+
+def test_numbers_and_sentences_that_make_no_sense(sentences: Path) -> None:
+    for wanted in ("0", "-3", "²", "five"):
+        result = call("cluster", "s.csv", "--k", wanted, "--out", "o.csv")
+        assert result.exit_code == 2 and "--k takes a number or auto" in result.stderr
+    result = call("similar", "  ", "--in", "s.csv")
+    assert result.exit_code == 2 and "Give a sentence" in result.stderr
+
+
+def test_a_home_of_nobody() -> None:
+    with pytest.raises(ConfigError, match="There is no home folder '~nobody-of-that-name'"):
+        Settings.from_environment({"THEMESCOPE_HOME": "~nobody-of-that-name/data"})
+
+
+@pytest.mark.parametrize(
+    ("error", "said"),
+    [
+        (OSError(errno.ENOSPC, "x"), "The disk is full"),
+        (OSError(errno.EFBIG, "x"), "larger than this system allows"),
+        (OSError(errno.EROFS, "Read-only file system", "/x/y"), "'/x/y' cannot be opened or written: Read-only file"),
+        (PermissionError(errno.EACCES, "Permission denied", "/x/y"), "Themescope may not open '/x/y'"),
+        (OSError("72000 requested and 992 written"), "could not be read or written in full (72000 requested"),
+        (MemoryError(), "ran out of memory"),
+        (KeyError("x"), "Something went wrong inside Themescope (KeyError: 'x')"),
+    ],
+)
+def test_what_the_machine_refuses_is_a_sentence(error: Exception, said: str) -> None:
+    assert said in sentence_for(error)
+
+
+@pytest.mark.skipif(
+    os.name == "nt" or os.geteuid() == 0, reason="nothing is forbidden to root, and Windows has no modes"
+)
+def test_a_folder_that_may_not_be_written(sentences: Path) -> None:
+    folder = sentences.parent / "read only"
+    folder.mkdir(mode=0o555)
+    result = call("embed", "s.csv", "--out", str(folder / "v.npy"))
+    assert result.exit_code == 1 and "may not open" in result.stderr
