@@ -191,3 +191,12 @@ def test_a_shape_selects_what_was_seen_when_it_was_drawn(bench: Bench) -> None:
     assert bench.selected.tolist() == [int(ids[2])]
     tell(bench, {**area, "digest": "another", "number": 6}, {"kind": "point", "digest": "x", "row": 1, "number": 7})
     assert bench.selected.tolist() == [int(ids[2])]
+
+
+def test_the_legend_counts_the_clusters_that_share_a_colour(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    ids = bench.partition.ids
+    points = np.zeros((len(ids), 2), dtype=np.float32)
+    assert canvas_of(bench, ids, points).colouring.other == "unassigned"
+    monkeypatch.setattr("webapp.components.relabel_map.MOST", 2)
+    rest = len(bench.partition.clusters) - 2
+    assert canvas_of(bench, ids, points).colouring.other == f"{rest} smaller clusters and unassigned"

@@ -17,7 +17,7 @@ from webapp.colourings import Colouring
 from webapp.components import atlas_large
 from webapp.components.atlas_large import Canvas
 from webapp.components.choose import nothing
-from webapp.components.text import plain, shorten
+from webapp.components.text import count, plain, shorten
 from webapp.map_choice import Choice
 from webapp.map_scene import Scene
 from webapp.mapping import MOST, Grid
@@ -105,7 +105,8 @@ def _colouring(bench: Bench, ids: Ids) -> Colouring:
     place = {number: category for category, number in enumerate(kept)}
     numbers = p.numbers[p.rows(ids)]
     categories = np.array([place.get(int(n), -1) for n in numbers], dtype=np.int64)
-    other = "unassigned" if len(kept) == len(p.clusters) else "smaller clusters and unassigned"
+    rest = len(p.clusters) - len(kept)
+    other = f"{count(rest, 'smaller cluster')} and unassigned" if rest else "unassigned"
     return Colouring(categories, [p.clusters[n].name for n in kept], other, [p.clusters[n].colour for n in kept])
 
 
