@@ -24,6 +24,7 @@ from webapp.people import current_person
 
 _DISPUTED = 500
 _NAME = 40
+_ALONE = "one article: no interval"
 
 
 def show(scope: Scope, found: Group) -> None:
@@ -63,7 +64,7 @@ def pair_row(first: Rater, second: Rater, articles: np.ndarray) -> tuple[str, st
     numbers = [_estimate(value) for value in (result.ari, result.ami)]
     why = f"undefined because {result.undefined}" if result.undefined else ""
     if not why and result.articles == 1:
-        why = "one article: no interval"
+        why = _ALONE
     return first.name, second.name, result.shared, *numbers, why  # type: ignore[return-value]
 
 
@@ -76,7 +77,7 @@ def _estimate(value: object) -> str:
 
 
 _HEADER = ("First", "Second", "Both assigned", "ARI", "AMI", "Remark")
-_WIDTHS = dict(zip(_HEADER, (165, 250, 105, 120, 120, 165), strict=True))
+_WIDTHS = dict(zip(_HEADER, (190, 290, 105, 130, 130, 165), strict=True))
 
 
 def _pairs(found: Group) -> None:
@@ -86,17 +87,19 @@ def _pairs(found: Group) -> None:
         return
     st.subheader("Pair by pair", anchor=False)
     rows = [pair_row(first, second, found.articles) for first, second in pairs]
+    remarks = {row[-1] for row in rows}
+    shown = _HEADER if len(remarks) > 1 else _HEADER[:-1]  # what is true of all is said once, below
     key = f"pairs-{len(rows)}"
     event = st.dataframe(
-        pd.DataFrame(rows, columns=list(_HEADER)),
+        pd.DataFrame(rows, columns=list(_HEADER))[list(shown)],
         hide_index=True,
         on_select="rerun",
         selection_mode="single-row",
         key=key,
-        column_config={name: st.column_config.Column(width=width) for name, width in _WIDTHS.items()},
+        column_config={name: st.column_config.Column(width=_WIDTHS[name]) for name in shown},
     )
     with st.container(horizontal=True, vertical_alignment="center"):
-        st.caption("Means over articles with 95 % intervals. Click a row to see which clusters meet.")
+        st.caption(f"{_measured(remarks)} Click a row to see which clusters meet.")
         st.space("stretch")
         st.download_button(
             "CSV",
@@ -108,6 +111,14 @@ def _pairs(found: Group) -> None:
         )
     chosen = event["selection"]["rows"]
     _confusion(*pairs[chosen[0] if chosen and chosen[0] < len(pairs) else 0])
+
+
+def _measured(remarks: set[str]) -> str:
+    """What the numbers of all pairs are."""
+    if remarks == {_ALONE}:
+        return "Of one article, so without an interval."
+    same = next(iter(remarks)) if len(remarks) == 1 else ""
+    return f"Means over articles with 95 % intervals{f'; {same}' if same else ''}."
 
 
 def confusion(first: Rater, second: Rater) -> pd.DataFrame:
