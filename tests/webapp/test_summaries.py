@@ -38,11 +38,20 @@ def test_methods_stand_side_by_side(embedded: Store, open_page: Open) -> None:
     at = open_page("summaries", corpus=CORPUS)
     assert not at.exception and not at.error
     assert len(at.text) == 3 and all(text.value.strip() for text in at.text)
-    assert any(MODEL in name for name in at.multiselect[0].value)
+    assert at.multiselect[0].value == ["LexRank on Tf-Idf", f"LexRank on {MODEL}", "Lead"]
     at.text_area(key="references").set_value(at.text[0].value).run()
     table = at.dataframe[0].value
     assert list(table.columns) == ["Method", "ROUGE-1 recall", "Precision", "F1"] and len(table) == 3
     assert table["ROUGE-1 recall"].iloc[0] == "1.000"
+
+
+def test_a_summary_that_ends_within_a_sentence_says_so(embedded: Store, open_page: Open) -> None:
+    at = open_page("summaries", corpus=CORPUS)
+    at.number_input(key="words").set_value(10).run()
+    lead = at.text[2].value
+    assert lead.endswith(" …") and len(lead.split()) == 11
+    at.number_input(key="words").set_value(1_000).run()
+    assert not at.text[2].value.endswith("…")
 
 
 def test_another_model_is_asked_for(filled_store: Store, open_page: Open) -> None:

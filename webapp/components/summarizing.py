@@ -66,10 +66,11 @@ def article(corpora: Sequence[CorpusRecord]) -> None:
         chosen = by_name("Article", found, "article", lambda a: a.title)
         words = st.number_input("Words of a summary", 10, 1_000, 100, 10, key="words")
         embedded = summary_queries.models_of(chosen)
-        methods = _choose(embedded)
         references = _references()
         _missing(corpus, embedded)
     with main:
+        st.header(plain(chosen.title), anchor=False)
+        methods = _choose(embedded)
         _show(corpus, chosen, methods, int(words), references)
 
 
@@ -80,10 +81,9 @@ def _choose(embedded: Sequence[ModelRecord]) -> list[Method]:
     for model in by_method(embedded):
         known += [Method(f"{card.title.split(' ')[0]} on {model.name}", card.id, model) for card in by_vectors]
     names = [method.name for method in known]
-    first = [m.name for m in known if "baseline" not in SUMMARIZERS.get(m.summarizer).tags] + ["Lead"]
-    wanted = st.multiselect(
-        "Methods", names, default=[n for n in first if n in names][:_BESIDE], key=f"by-{len(names)}"
-    )
+    baselines = [m.name for m in known if "baseline" in SUMMARIZERS.get(m.summarizer).tags]
+    first = [name for name in names if name not in baselines][: _BESIDE - 1] + baselines[:1]
+    wanted = st.multiselect("Methods", names, default=first, key=f"by-{len(names)}")
     return [method for method in known if method.name in wanted]
 
 
@@ -114,9 +114,8 @@ def _show(
     corpus: CorpusRecord, article: ArticleRecord, methods: Sequence[Method], words: int, references: Sequence[str]
 ) -> None:
     _, sentences = queries.article_text(article.id, corpus.created)
-    st.header(plain(article.title), anchor=False)
     if not methods:
-        nothing("No method is chosen.", "Choose one or more on the left.")
+        nothing("No method is chosen.", "Choose one or more above.")
         return
     ranked = [_ranked(method, article, sentences, words) for method in methods]
     if references:
@@ -126,10 +125,10 @@ def _show(
         for column, made in zip(st.columns(len(part), gap="medium"), part, strict=True):
             with column, st.container(border=True):
                 st.markdown(f"**{plain(made.method.name)}**")
-                st.text(made.summary.text)
+                st.text(made.summary.text + (" …" if _cut(made.summary, sentences) else ""))
                 st.caption(count(len(made.summary.text.split()), "word"))
     shown = by_name("Scores in the text by", ranked, "scores", lambda made: made.method.name)
-    st.caption("The darker a sentence, the higher its score; underlined ones are in the summary.")
+    st.caption("The stronger its colour, the higher a sentence scores; underlined ones are in the summary.")
     _shaded(sentences, shown)
 
 
@@ -149,6 +148,12 @@ def _scores(ranked: Sequence[Ranked], references: Sequence[str]) -> None:
         "F1": [score(c.f1) for c in counts],
     }
     st.dataframe(pd.DataFrame(rows), hide_index=True, height="content")
+
+
+def _cut(summary: Summary, sentences: Sequence[Sentence]) -> bool:
+    """Whether the last sentence of a summary ends before its time, as its number of words asked for."""
+    last = " ".join(sentences[summary.positions[-1]].text.split()) if summary.positions else ""
+    return not summary.text.endswith(last)
 
 
 @cache
