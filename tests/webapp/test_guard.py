@@ -45,6 +45,13 @@ def test_forms_are_for_those_who_may_send_them(ada_manages: Store, open_page: Op
         assert send in [b.label for b in at.button]
 
 
+def test_deleting_is_for_those_who_may(ada_manages: Store, open_page: Open) -> None:
+    at = open_page("corpora", view="All corpora")
+    assert "Delete this corpus …" not in [b.label for b in at.button]
+    at.sidebar.text_input(key="person").set_value("ada").run()
+    assert "Delete this corpus …" in [b.label for b in at.button]
+
+
 @pytest.mark.parametrize(("page", "address", "head"), OFFERS)
 def test_work_is_offered_to_who_may_ask_for_it(
     ada_manages: Store, open_page: Open, page: str, address: dict[str, str], head: str

@@ -7,14 +7,18 @@ from typing import Any
 
 import streamlit as st
 
+from core.access import Right
 from core.errors import ThemescopeError
 from webapp import queries
 from webapp.components.text import plain
+from webapp.people import may
 
 
 def button(noun: str, name: str, along: str, delete: Callable[[Any], None]) -> None:
-    """A button that asks before ``delete`` is called with the store's repositories."""
-    if st.button(f"Delete this {noun} …", icon=":material/delete:", type="tertiary", key=f"delete-{noun}"):
+    """A button that asks before ``delete`` is called with the store's repositories; for those who may delete."""
+    if may(Right.MANAGE) and st.button(
+        f"Delete this {noun} …", icon=":material/delete:", type="tertiary", key=f"delete-{noun}"
+    ):
         st.dialog(f"Delete this {noun}?")(_ask)(name, along, delete)
 
 
