@@ -161,8 +161,8 @@ def models(found: Sequence[ModelRecord]) -> None:
         ),
         hide_index=True,
         column_config={
-            "Model": st.column_config.TextColumn(width=165),
-            "Method": st.column_config.TextColumn(width=165),
+            "Model": st.column_config.TextColumn(width=160),
+            "Method": st.column_config.TextColumn(width=230),
             "Made": st.column_config.TextColumn(width=112),
         },
     )
@@ -213,7 +213,7 @@ def lately(ended: Sequence[JobRecord]) -> None:
             }
         ),
         hide_index=True,
-        column_config={"Job": st.column_config.TextColumn(width=270)},
+        column_config={"Job": st.column_config.TextColumn(width=330)},
     )
     st.page_link("views/jobs.py", label="All jobs", icon=":material/arrow_forward:")
 

@@ -119,7 +119,7 @@ def progress(job: JobRecord) -> None:
     with st.container(horizontal=True, vertical_alignment="center", wrap=False):
         badge(job)
         st.markdown(f"**{plain(job.title)}**" if job.started else plain(job.title), width="stretch")
-        st.caption(_since(job))
+        st.caption(_since(job), width="content")
         st.button(
             "Cancel",
             key=f"cancel-{job.id}",

@@ -34,7 +34,7 @@ corpora, models, benchmarks = queries.corpora(), queries.models(), queries.bench
 jobs = queries.jobs()
 board.doors(corpora, [job for job in jobs if not job.status.ended])
 board.totals(corpora, models, benchmarks)
-left, right = st.columns(2, gap="medium")
+left, right = st.columns([5, 6], gap="medium")  # names of methods and titles of jobs need the room
 with left:
     board.results(benchmarks)
     board.corpora(corpora)
