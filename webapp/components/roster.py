@@ -72,7 +72,11 @@ def _change(member: members.Member) -> None:
     name = member.person.name
     st.subheader(plain(name or UNNAMED), anchor=False)
     role = st.radio(
-        "May", list(Role), index=list(Role).index(member.person.role), format_func=_MAY.__getitem__, key=f"role-{name}"
+        "What they may do",
+        list(Role),
+        index=list(Role).index(member.person.role),
+        format_func=_MAY.__getitem__,
+        key=f"role-{name}",
     )
     with st.container(horizontal=True):
         if st.button("Save", type="primary", icon=":material/save:", disabled=role is member.person.role):
