@@ -9,7 +9,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from core.embedders import REGISTRY
-from core.records import JobStatus, TripletSetRecord
+from core.records import JobStatus, ScoreRecord, TripletSetRecord
 from db import tables as t
 from db.store import Store
 from tests.webapp.filled import BENCHMARK, CORPUS, HOSTILE, MODEL, SET
@@ -88,6 +88,28 @@ def test_home_shows_what_there_is(filled_store: Store, open_page: Open) -> None:
     assert [m.value for m in at.metric] == ["1", "3", "72", "1", "1"]
     assert [b.label for b in at.button if b.label][:3] == ["Open the map", "Import files", "Find the themes"]
     assert at.dataframe[0].value["AMI"][0] == ".400 ±.052"
+
+
+def test_a_model_tells_apart_all_that_it_was_measured_on(filled_store: Store, open_page: Open) -> None:
+    with filled_store.writing() as w:
+        model, corpus = w.models.by_name(MODEL), w.corpora.by_name(CORPUS)
+        for reading in (False, True):
+            score = ScoreRecord(0, None, "mse", 0.4 + reading, 0.3, 0.5, 3942)
+            config = {"file": "sick", "regressor": reading}
+            w.runs.add(kind="relatedness", digest=f"r{reading}", model_id=model.id, config=config, scores=[score])
+        topics = [ScoreRecord(0, None, "macro F1", 0.8, 0.7, 0.9, 930), ScoreRecord(0, None, "AMI", 0.2, n=2640)]
+        about = {"part": "test"}
+        w.runs.add(kind="topics", digest="t", model_id=model.id, corpus_id=corpus.id, config=about, scores=topics)
+    at = open_page("train", view="Models", model=MODEL)
+    shown = next(table.value for table in at.dataframe if "How" in table.value)
+    rows = {tuple(row) for row in shown[["Measured on", "How", "Score", "Over"]].to_numpy().tolist()}
+    assert {
+        ("sick", "Cosine", "Mean squared error", "3,942 pairs"),
+        ("sick", "Regression", "Mean squared error", "3,942 pairs"),
+        (CORPUS, "Test part", "Macro F1", "930 documents"),
+        (CORPUS, "Test part", "AMI", "2,640 sentences"),
+    } <= rows
+    assert len(rows) == len(shown)
 
 
 def test_names_of_others_are_never_markdown(filled_store: Store, open_page: Open) -> None:

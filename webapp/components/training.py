@@ -11,7 +11,7 @@ import streamlit as st
 
 from core.embedders import REGISTRY
 from core.evaluation import REGISTRY as METRICS
-from core.records import ModelRecord, TripletSetRecord
+from core.records import ModelRecord, RunRecord, TripletSetRecord
 from core.registry import Card
 from core.types import Split
 from webapp import lesson_effects, queries
@@ -257,28 +257,47 @@ def _evaluations(chosen: ModelRecord) -> None:
         st.page_link("views/compare.py", label="Evaluate it on the page Compare", icon=":material/arrow_forward:")
         return
     st.dataframe(
-        pd.DataFrame(found, columns=["Measured on", "Clusterer", "Score", "Value with 95 % interval", "Articles"]),
+        pd.DataFrame(found, columns=["Measured on", "How", "Score", "Value with 95 % interval", "Over"]),
         hide_index=True,
-        column_config={"Articles": COUNTED},
     )
 
 
-def evaluations(chosen: ModelRecord) -> list[tuple[str, str, str, str, int]]:
-    """(data, clusterer, metric, value, number of articles): triplet accuracy, and AMI of each clustering."""
+_UNITS = {"relatedness": "pair", "topics": "document", "summaries": "document"}
+_OVER_SENTENCES = {"V", "AMI", "AMI (arithmetic)"}
+"""What topics are clustered by has no interval over documents."""
+_WHOLE = {"mse": "Mean squared error"}
+
+
+def evaluations(chosen: ModelRecord) -> list[tuple[str, str, str, str, str]]:
+    """(data, how, metric, value, over how much): triplets, AMI of each clustering, SICK, topics, summaries."""
     sets = {s.id: s.name for s in queries.triplet_sets()}
     benchmarks = {b.id: b.name for b in queries.benchmarks()}
+    corpora = {c.id: c.name for c in queries.corpora()}
     rows = []
     runs = queries.runs_of(chosen.id)
     scores = queries.mean_scores(run.id for run in runs)
     for run in runs:
         data = sets.get(run.triplet_set_id or -1) or benchmarks.get(run.benchmark_id or -1)
-        data = data or str(run.config.get("file", ""))
+        data = data or str(run.config.get("file", "")) or corpora.get(run.corpus_id or -1, "–")
         for metric, record in scores.get(run.id, {}).items():
             if not run.clusterer or metric == HEADLINE:
-                title = METRICS.get(metric).title if metric in METRICS else metric[:1].upper() + metric[1:]
-                clusterer = clusterer_title(run.clusterer) if run.clusterer else "–"
-                rows.append((data, clusterer, title, with_interval(record), record.n))
+                unit = "sentence" if metric in _OVER_SENTENCES else _UNITS.get(run.kind, "article")
+                rows.append((data, _how(run), _metric(metric), with_interval(record), count(record.n, unit)))
     return rows
+
+
+def _metric(id: str) -> str:
+    return METRICS.get(id).title if id in METRICS else _WHOLE.get(id, id[:1].upper() + id[1:])
+
+
+def _how(run: RunRecord) -> str:
+    """What tells apart two measurements on the same data."""
+    if run.clusterer:
+        return clusterer_title(run.clusterer)
+    if "regressor" in run.config:
+        return "Regression" if run.config["regressor"] else "Cosine"
+    part = run.config.get("part") or run.config.get("split")
+    return words(f"{part} part") if part else "–"
 
 
 def add_from_folder() -> None:
