@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import errno
 import os
+import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -12,6 +14,7 @@ import pytest
 from core.errors import ConfigError
 from core.sheets.writing import csv_text
 from db.settings import Settings
+from jobs import entry
 from jobs.console import lists_of_sentences
 from jobs.execution import sentence_for
 from tests.jobs.test_cli import call
@@ -110,3 +113,18 @@ def test_a_folder_that_may_not_be_written(sentences: Path) -> None:
     folder.mkdir(mode=0o555)
     result = call("embed", "s.csv", "--out", str(folder / "v.npy"))
     assert result.exit_code == 1 and "may not open" in result.stderr
+
+
+def test_ctrl_c_while_modules_are_being_read(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def interrupted(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.delitem(sys.modules, "jobs.cli", raising=False)
+    monkeypatch.setattr(sys, "meta_path", [SimpleNamespace(find_spec=interrupted)])
+    with pytest.raises(SystemExit) as ended:
+        entry.main()
+    monkeypatch.undo()
+    assert ended.value.code == 130
+    assert capsys.readouterr().err == "Cancelled.\n"
