@@ -1,4 +1,4 @@
-"""The ways a person takes, in a real browser. The tests of this file build on each other, top to bottom."""
+"""The ways a person takes, in a real browser. A test uses what those above it made; run alone, it makes that itself."""
 
 from __future__ import annotations
 
@@ -70,7 +70,14 @@ def corpora(app: App) -> list[CorpusRecord]:
         return r.corpora.list()
 
 
-def test_words_of_others_do_nothing(page: Page, app: App) -> None:
+@pytest.fixture(scope="module")
+def towns(app: App, articles_file: Path) -> None:
+    """The corpus, where no test before has imported it."""
+    if not any(c.name == CORPUS for c in corpora(app)):
+        run_here(app.store, "import-corpus", {"files": [str(articles_file)], "corpus": CORPUS}, quiet=True)
+
+
+def test_words_of_others_do_nothing(page: Page, app: App, towns: None) -> None:
     """Payloads in titles, sections and sentences are letters on every page that shows them."""
     open_page(page, address(app, "corpora", corpus=CORPUS), "Corpora")
     expect(page.locator(".reader").get_by_role("heading", name="<img src=x")).to_be_visible()
@@ -84,7 +91,7 @@ CURVE = "document.querySelector('.js-plotly-plot')?._fullData?.[0]?.x?.length ??
 
 
 @pytest.fixture(scope="module")
-def learned(app: App) -> None:
+def learned(app: App, towns: None) -> None:
     """Triplets of the imported corpus, and a model."""
     rules = json.dumps({"min_sections": 2, "profile": "all"})
     run_here(app.store, "build-triplets", {"corpus": CORPUS, "name": TRIPLETS, "rules_json": rules}, quiet=True)
