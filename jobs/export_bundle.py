@@ -82,6 +82,8 @@ def _target(store: Store, file: str) -> Path:
             raise DataError(f"There is a file {file!r} already. Choose another name, or move it away.")
         if not target.parent.is_dir():
             raise DataError(f"There is no folder {str(target.parent)!r} to write into.")
+        if not os.access(target.parent, os.W_OK):
+            raise DataError(f"Themescope may not write into the folder {str(target.parent)!r}.")
         return target
     folder = store.settings.home / FOLDER
     folder.mkdir(parents=True, exist_ok=True)

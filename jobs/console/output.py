@@ -17,6 +17,8 @@ def check_target(out: Path, source: Path | None = None) -> None:
         raise DataError(f"{str(out)!r} is a folder. Name a file.")
     if not out.parent.is_dir():
         raise DataError(f"There is no folder {str(out.parent)!r} to write into.")
+    if not os.access(out.parent, os.W_OK):
+        raise DataError(f"You may not write into the folder {str(out.parent)!r}.")
     if source is not None and source.exists() and out.exists() and out.samefile(source):
         raise DataError(f"{str(out)!r} is the file that is read. Choose another name to write.")
 

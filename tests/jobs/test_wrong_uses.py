@@ -112,7 +112,7 @@ def test_a_folder_that_may_not_be_written(sentences: Path) -> None:
     folder = sentences.parent / "read only"
     folder.mkdir(mode=0o555)
     result = call("embed", "s.csv", "--out", str(folder / "v.npy"))
-    assert result.exit_code == 1 and "may not open" in result.stderr
+    assert result.exit_code == 2 and "may not write into the folder" in result.stderr
 
 
 def test_ctrl_c_while_modules_are_being_read(
