@@ -6,6 +6,8 @@ PIP    := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c co
 COMPILE := echo "Compiling inner loops (once; a minute) …" && $(BIN)/python -m core.warm
 export THEMESCOPE_HOME ?= $(CURDIR)/themescope-home
 export OMP_WAIT_POLICY := PASSIVE
+# Web, worker and tests are many processes: each would compile every module anew.
+unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
 .PHONY: help run test slow fix bench check services clean
@@ -51,7 +53,7 @@ services: ## Install what the tests start themselves: Chromium, PostgreSQL, Redi
 check: $(VENV)/installed-test ## Lint, format check, types, import rules
 	@$(BIN)/ruff check .
 	@$(BIN)/ruff format --check .
-	@$(BIN)/mypy
+	@MYPY_NUM_WORKERS=2 $(BIN)/mypy
 	@$(BIN)/lint-imports
 
 test: $(VENV)/installed-test services check ## Everything that must hold before a change lands
