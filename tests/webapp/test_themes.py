@@ -107,6 +107,25 @@ def test_a_corpus_that_is_here(filled_store: Store, open_page: Open) -> None:
     assert json.loads(job.args["settings_json"]) == {"k": 0, "shared": 0}
 
 
+def test_a_number_is_asked_for_where_one_wants_their_own(filled_store: Store, open_page: Open) -> None:
+    at = open_page("themes")
+    at.text_area(key="pasted").set_value("\n".join(f"Sentence {n} of mine." for n in range(6))).run()
+    assert not at.number_input and not at.dataframe and "6 sentences" in words_of(at)
+    next(b for b in at.button_group if b.label == "Number of themes").set_value("My own").run()
+    at.number_input[0].set_value(3).run()
+    press(at, "Find themes")
+    with filled_store.reading() as r:
+        (job,) = [job for job in r.jobs.list(status=JobStatus.QUEUED) if job.kind == "find-themes"]
+    assert json.loads(job.args["settings_json"]) == {"k": 3}
+
+
+def test_themes_stand_before_the_reason_for_their_number(analysed: Store, open_page: Open) -> None:
+    shown = [element.value for element in open_page("themes", view="Themes found").markdown]
+    theme = next(place for place, text in enumerate(shown) if "2\\. " in text or text.startswith("**2. "))
+    reason = next(place for place, text in enumerate(shown) if text.startswith("At 2 clusters"))
+    assert theme < reason
+
+
 def test_an_analysis_is_shown_letter_by_letter(analysed: Store, open_page: Open) -> None:
     at = open_page("themes", view="Themes found")
     assert not at.exception and not at.error

@@ -21,6 +21,7 @@ from webapp.components.model_choice import by_method, told
 from webapp.components.text import count, plain
 
 PASTED = "pasted.txt"
+SUGGESTED, GIVEN = "Suggested", "My own"
 PASTE, UPLOAD, STORED = "Paste", "Upload a file", "A corpus that is here"
 EXAMPLE = Path(__file__).parents[1] / "assets" / "example-sentences.txt"
 _SHOWN = 200
@@ -68,15 +69,15 @@ def form() -> None:
         format_func=known.__getitem__,
         help="Whose idea of likeness the themes follow.",
     )
-    way = middle.segmented_control("Number of themes", ["Suggest", "Give"], default="Suggest", required=True)
-    k = right.number_input("Themes", 2, 100, 8, disabled=way == "Suggest", label_visibility="collapsed")
+    way = middle.segmented_control("Number of themes", [SUGGESTED, GIVEN], default=SUGGESTED, required=True)
+    k = 0 if way == SUGGESTED else int(right.number_input("How many", 2, 100, 8, label_visibility="collapsed"))
     shared = st.toggle(
         "Shared words count too",
         value=True,
         help="Sentences are also alike when they share words that few others of the list have. Off: the model alone.",
     )
     if st.button("Find themes", type="primary", icon=":material/category:", disabled=not source.corpus):
-        settings = {"k": 0 if way == "Suggest" else int(k)} | ({} if shared else {"shared": 0})
+        settings = {"k": k} | ({} if shared else {"shared": 0})
         ask(source.corpus, model, settings, source)
 
 
@@ -180,7 +181,8 @@ def _of_file(path: Path) -> _Source | None:
     column, group = _columns(sheet)
     texts = [text for text in sheet.column(column) if text]
     st.caption(f"{count(len(texts), 'sentence')}" + (f", the first {MOST_ROWS:,} of more" if sheet.cut else ""))
-    st.dataframe(pd.DataFrame(sheet.rows[:_SHOWN], columns=list(sheet.columns)), hide_index=True, height=200)
+    if path.name != PASTED:  # what was pasted is in sight
+        st.dataframe(pd.DataFrame(sheet.rows[:_SHOWN], columns=list(sheet.columns)), hide_index=True, height=200)
     if len(texts) < FEWEST:
         st.warning(f"Themes need at least {FEWEST} sentences.", icon=":material/warning:")
         return None

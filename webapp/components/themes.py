@@ -27,9 +27,9 @@ def show(analysis: Analysis) -> None:
     """Everything about one analysis."""
     listed = theme_queries.listing(analysis.run.id, analysis.run.created)
     _numbers(analysis, listed)
-    _how_many(analysis)
     st.subheader("What they are about", anchor=False)
     _cards(analysis)
+    _how_many(analysis)
     st.subheader("Map and sentences", anchor=False)
     chosen, theme = theme_map.show(analysis, listed)
     _table(analysis, listed, chosen, theme)
@@ -61,7 +61,7 @@ def _shared(analysis: Analysis) -> float:
 def _how_many(analysis: Analysis) -> None:
     """The curves, what they suggest, and another try."""
     curves, reason, k = analysis.run.config["curves"], analysis.run.config["reason"], len(analysis.themes)
-    with st.expander("How many themes?", icon=":material/show_chart:", expanded=True):
+    with st.expander("Why so many themes, and not more or fewer?", icon=":material/show_chart:", expanded=True):
         st.markdown(plain(reason or f"{k} themes were asked for. The curves show other numbers."))
         if len(curves["ks"]) > 1:
             figure = curves_figure(curves, k, tones(st.context.theme.type))
