@@ -79,9 +79,13 @@ COUNTED = st.column_config.NumberColumn(format="localized")
 """A column of counts: separators between thousands."""
 
 
-def corpus(help: str = "", first: Collection[int] = ()) -> CorpusRecord | None:
-    """A corpus, or None with a hint when there is none yet; those whose ids are in ``first`` stand at the top."""
-    found = sorted(queries.corpora(), key=lambda record: record.id not in first)
+def corpus(help: str = "", first: Collection[int] = (), newest: bool = False) -> CorpusRecord | None:
+    """A corpus, or None with a hint when there is none yet; those whose ids are in ``first`` stand at the top.
+
+    With ``newest`` the last one that came is the first: where something is made, it is mostly made of that one.
+    """
+    listed = queries.corpora()
+    found = sorted(listed[::-1] if newest else listed, key=lambda record: record.id not in first)
     if not found:
         nothing(
             "No corpus yet.",

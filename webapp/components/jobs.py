@@ -21,12 +21,15 @@ from webapp.palette import tones
 _POLL_S = 1.5
 _LISTED = 20
 _BESIDE = 2  # waiting jobs named on pages that have something else to show
-# Where the result of a job is looked at: page, its view, and the name of the result that the address carries.
-_RESULTS: dict[str, tuple[str, dict[str, str], str]] = {
-    "train": ("train", {"view": "Models"}, "model"),
-    "import-corpus": ("corpora", {"view": "Read"}, "corpus"),
-    "import-bundle": ("corpora", {"view": "Read"}, "corpus"),
-    "export-bundle": ("corpora", {"view": "All corpora"}, "corpus-details"),
+# Where the result of a job is looked at: page, its view, and what else the address carries, each with what it is called
+# in what the job was asked or has answered.
+_RESULTS: dict[str, tuple[str, dict[str, str], dict[str, str]]] = {
+    "train": ("train", {"view": "Models"}, {"model": "model"}),
+    "build-triplets": ("triplets", {"view": "Look"}, {"set": "triplets"}),
+    "project": ("map", {}, {"corpus": "corpus", "map": "map"}),
+    "import-corpus": ("corpora", {"view": "Read"}, {"corpus": "corpus"}),
+    "import-bundle": ("corpora", {"view": "Read"}, {"corpus": "corpus"}),
+    "export-bundle": ("corpora", {"view": "All corpora"}, {"corpus-details": "corpus-details"}),
 }
 _ERROR = 110
 _BADGES = {
@@ -92,9 +95,10 @@ def _good_end(job: JobRecord, asked: list[int], told: list[int]) -> None:
     with st.container(horizontal=True, vertical_alignment="center"):
         badge(job)
         st.markdown(f"**{plain(job.title)}** is done, after {duration(elapsed(job))}.{more}", width="content")
-        page, view, name = _RESULTS.get(job.kind, ("", {}, ""))
-        if page and name in job.result:
-            where = {**view, name: str(job.result[name])}
+        page, view, names = _RESULTS.get(job.kind, ("", {}, {}))
+        known = {**job.args, **job.result}
+        if page and all(key in known for key in names.values()):
+            where = {**view, **{param: str(known[key]) for param, key in names.items()}}
             st.page_link(f"views/{page}.py", label="Open it", icon=":material/arrow_forward:", query_params=where)
         st.space("stretch")
         _dismiss(asked, told)

@@ -14,10 +14,10 @@ from core.types import Split
 from webapp.components import facts
 from webapp.components.choose import COUNTED, by_name, clickable
 from webapp.components.jobs import submit
-from webapp.components.text import ago, count, plain, words
+from webapp.components.text import ago, count, plain
 from webapp.forms import checked, config_fields
 
-_KINDS = {"sentences": "Sentences (triplets-sen)", "titles": "Section titles (triplets-titles)"}
+_KINDS = {"sentences": "Sentences", "titles": "Titles with sentences"}
 
 
 def choose(sets: Sequence[TripletSetRecord]) -> TripletSetRecord:
@@ -67,7 +67,12 @@ def dropped(record: TripletSetRecord) -> None:
 def build(corpus: CorpusRecord) -> None:
     """The form for a new set."""
     kind = st.segmented_control(
-        "What should be compared?", list(_KINDS), format_func=_KINDS.__getitem__, default="sentences", required=True
+        "What should be compared?",
+        list(_KINDS),
+        format_func=_KINDS.__getitem__,
+        default="sentences",
+        required=True,
+        help="“Triplet network on sentences” learns from the first kind, the one “on section titles” from the second.",
     )
     with st.form(f"build-{corpus.id}-{kind}"):
         left, middle, right = st.columns([2, 1, 2])
@@ -89,5 +94,5 @@ def build(corpus: CorpusRecord) -> None:
         "seed": int(seed),
         "splits": splits,
     }
-    if submit("build-triplets", args, f"{words(kind)} triplets of {corpus.name}"):
+    if submit("build-triplets", args, f"Triplets {args['name']}"):
         st.rerun()

@@ -73,6 +73,6 @@ if listing.open:
             no_sets()
 if make.open:
     with make:
-        if not closed("Building a set of triplets") and (chosen := corpus()) is not None:
+        if not closed("Building a set of triplets") and (chosen := corpus(newest=True)) is not None:
             triplet_sets.build(chosen)
 saved_views("triplets")

@@ -1,0 +1,44 @@
+"""From work that has ended to what came of it, and on to the next step."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from streamlit.testing.v1 import AppTest
+
+from core.records import JobStatus
+from db.store import Store
+from tests.webapp.filled import CORPUS, MAP, SET
+
+Open = Callable[..., AppTest]
+
+
+def ended(store: Store, kind: str, args: dict[str, str], result: dict[str, str]) -> int:
+    """The id of a job that has gone well."""
+    with store.writing() as w:
+        job = w.jobs.add(kind, f"Work of {kind}", args)
+        w.jobs.claim(job.id, "vm:1:a", 30.0)
+        w.jobs.finish(job.id, "vm:1:a", JobStatus.DONE, result=result)
+    return job.id
+
+
+def links(at: AppTest, label: str) -> list[str]:
+    """The addresses behind the links of a page that are called ``label``."""
+    return [link.proto.query_string for link in at.get("page_link") if link.proto.label == label]
+
+
+def test_a_set_and_a_map_that_were_made_are_a_click_away(filled_store: Store, open_page: Open) -> None:
+    made = ended(filled_store, "build-triplets", {"corpus": CORPUS}, {"triplets": SET})
+    at = open_page("triplets")
+    at.session_state["asked"] = [made]
+    assert links(at.run(), "Open it") == ["view=Look&set=river+triplets"]
+    drawn = ended(filled_store, "project", {"corpus": CORPUS}, {"map": MAP})
+    at = open_page("map")
+    at.session_state["asked"] = [drawn]
+    assert links(at.run(), "Open it") == ["corpus=Rivers&map=Rivers+by+vectors"]
+
+
+def test_a_set_is_built_from_the_corpus_that_came_last(filled_store: Store, open_page: Open) -> None:
+    with filled_store.writing() as w:
+        w.corpora.finish(w.corpora.create("Lakes", "en").id, {})
+    assert open_page("triplets", view="Build a set").selectbox(key="corpus").options == ["Lakes", CORPUS]
