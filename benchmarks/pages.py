@@ -7,7 +7,9 @@ benchmark of 700 articles. ``--home`` keeps it for the next time. Every figure i
 wall's clock from the click to what a person waits for, with the processor seconds of the server and of the browser
 beside it, because a busy machine stretches the wall's clock alone. The first visit is that of a browser that has never
 been there, and so has 8 MB of JavaScript to load, to a server that nobody has visited since its start: each repetition
-of it starts a server and a browser. Everything else is repeated on the last of these.
+of it starts a server and a browser. Everything else is repeated on the last of these. Beside it stands what Streamlit
+takes for the first visit of a page with nothing but a small table, and with a small chart as well: nothing that is made
+with it can be there sooner.
 """
 
 from __future__ import annotations
@@ -128,8 +130,11 @@ def _article(number: int, random: np.random.Generator) -> Article:
 
 
 @contextmanager
-def server(home: Path) -> Iterator[tuple[str, psutil.Process]]:
-    """A server of its own, which has had the time to import what pages need."""
+def server(home: Path, script: str = "") -> Iterator[tuple[str, psutil.Process]]:
+    """A server of its own, of ``script`` or of the app, which has had the time to import what pages need."""
+    if script:
+        (home / "bare.py").write_text(script, encoding="utf-8")
+    served = ["streamlit", "run", str(home / "bare.py")] if script else ["webapp.web"]
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
@@ -137,9 +142,7 @@ def server(home: Path) -> Iterator[tuple[str, psutil.Process]]:
     kept = {k: v for k, v in os.environ.items() if k not in ("DATABASE_URL", "QUEUE_URL")}
     environment = {**kept, "THEMESCOPE_HOME": str(home), "OMP_NUM_THREADS": "1"}
     with (home / "log.txt").open("ab") as log:
-        process = subprocess.Popen(
-            [sys.executable, "-m", "webapp.web", *flags], env=environment, stdout=log, stderr=log
-        )
+        process = subprocess.Popen([sys.executable, "-m", *served, *flags], env=environment, stdout=log, stderr=log)
     url = f"http://127.0.0.1:{port}"
     try:
         _until_idle(url, psutil.Process(process.pid))
@@ -210,7 +213,7 @@ class Clock:
 
 @dataclass(frozen=True, slots=True)
 class Look:
-    """A page, what a person waits for on it, and what is done there."""
+    """A page, what a person waits for on it, and what is done there; ``script`` is another app's whole program."""
 
     name: str
     link: str
@@ -218,7 +221,9 @@ class Look:
     query: str
     ready: tuple[str, ...]
     """Selectors of what must be seen."""
-    steps: Callable[[Page, Clock], None]
+    steps: Callable[[Page, Clock], None] | None = None
+    """None where only the first visit counts."""
+    script: str = ""
 
 
 def triplet_steps(page: Page, clock: Clock) -> None:
@@ -241,7 +246,7 @@ def compare_steps(page: Page, clock: Clock) -> None:
         assert box is not None
         page.mouse.click(box["x"] + 110, box["y"] + 35 * 3.5)
         page.get_by_text("Order of articles").wait_for()
-        page.locator(".js-plotly-plot .main-svg").first.wait_for()
+        page.locator(CHART).first.wait_for()
 
     clock("Compare: row to two methods", click)
     rest(page)
@@ -275,10 +280,15 @@ _ANOTHER_TABLE = """before => {
   const table = document.querySelector("[class*=st-key-rows-]");
   return table && table.className !== before && table.querySelector("canvas");
 }"""
+CHART = ".js-plotly-plot .main-svg"
+_PLAIN = "import pandas as pd\nimport streamlit as st\nst.dataframe(pd.DataFrame({'a': [1, 2]}))\n"
+_DRAWN = f"{_PLAIN}import plotly.graph_objects as go\nst.plotly_chart(go.Figure(go.Scatter(y=[1, 2])))\n"
 LOOKS = {
+    "table": Look("Streamlit alone, a table", "", "", (TABLE,), script=_PLAIN),
+    "chart": Look("Streamlit alone, a chart", "", "", (TABLE, CHART), script=_DRAWN),
     "triplets": Look("Triplets, 300,000", "Triplets", "triplets?set=synthetic", (TABLE,), triplet_steps),
     "compare": Look(
-        "Compare, 20 x 700", "Compare", "compare?benchmark=compared", (TABLE, ".js-plotly-plot .main-svg"),
+        "Compare, 20 x 700", "Compare", "compare?benchmark=compared", (TABLE, CHART),
         compare_steps,
     ),
     "map": Look(
@@ -308,6 +318,7 @@ def again(page: Page, look: Look, url: str, clock: Clock) -> None:
     rest(page)
     clock(f"{look.name}: by its address again", lambda: visit(page, look, url))
     rest(page)
+    assert look.steps is not None
     look.steps(page, clock)
 
 
@@ -345,14 +356,14 @@ def main() -> None:
 def _repetition(playwright: Playwright, home: Path, look: Look, clock: Clock, more: int) -> None:
     """The first visit of a server and a browser that are new, then ``more`` repetitions of everything else."""
     chromium = os.environ.get("CHROMIUM") or shutil.which("chromium") or shutil.which("chromium-browser")
-    with server(home) as (url, clock.server):
+    with server(home, look.script) as (url, clock.server):
         browser = playwright.chromium.launch(executable_path=chromium, args=_FLAGS)
         page = browser.new_context(viewport=_WIDE).new_page()
         page.set_default_timeout(120_000)
         page.wait_for_timeout(500)
         clock(f"{look.name}: first visit of both", lambda: visit(page, look, url))
         rest(page)
-        for _ in range(more):
+        for _ in range(more if look.steps else 0):
             again(page, look, url, clock)
         browser.close()
 
