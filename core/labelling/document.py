@@ -84,7 +84,7 @@ def from_lines(lines: Iterable[str], path: Path | str = "the file") -> Document:
     sentences: list[_Sentence] = []
     log: list[tuple[Step, Batch]] = []
     steps: set[int] = set()
-    for number, line in enumerate(lines, 1):
+    for number, line in enumerate(_decoded(lines, path), 1):
         if not line.strip():
             continue
         try:
@@ -105,6 +105,14 @@ def from_lines(lines: Iterable[str], path: Path | str = "the file") -> Document:
     document = _assembled(head, clusters, sentences, log)
     _check(document, head["end"], path)
     return document
+
+
+def _decoded(lines: Iterable[str], path: Path | str) -> Iterator[str]:
+    """The lines of a file that is being read."""
+    try:
+        yield from lines
+    except UnicodeDecodeError as error:
+        raise ReadError(path, "this is not text in UTF-8.", "", "Export it again.") from error
 
 
 def _head(entry: dict[str, Any]) -> dict[str, Any]:

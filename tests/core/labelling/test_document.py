@@ -6,6 +6,7 @@ import copy
 import json
 from collections.abc import Iterator
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -93,3 +94,10 @@ def test_lines_that_no_labelling_has() -> None:
     ):
         with pytest.raises(ReadError):
             from_lines(damaged)
+
+
+def test_a_file_in_another_encoding_is_told(tmp_path: Path) -> None:
+    path = tmp_path / "x.jsonl"
+    path.write_bytes(b'{"format": "themescope labelling", "\xff\xfe"}\n')
+    with path.open(encoding="utf-8") as lines, pytest.raises(ReadError, match="not text in UTF-8"):
+        from_lines(lines, path)
