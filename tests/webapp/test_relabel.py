@@ -11,7 +11,7 @@ from streamlit.testing.v1 import AppTest
 from core.labelling import operations as op
 from core.labelling.partition import UNASSIGNED
 from core.labelling.records import LabellingRecord, NewLabelling, Role, Sharing
-from core.records import VectorBlock
+from core.records import MapPoints, VectorBlock
 from db.store import Store
 from jobs.labelling import starts
 from jobs.labelling.desk import Desk
@@ -73,6 +73,32 @@ def test_a_labelling_is_begun_from_a_clustering(filled_store: Store, open_page: 
         (record,) = r.labellings.list()
         assert record.origin["from"] == "clustering"
         assert len(r.labellings.shown(record.id).partition.clusters) == 3
+
+
+def test_where_there_is_no_cluster_yet_the_bar_says_how_one_comes(filled_store: Store, open_page: Open) -> None:
+    with filled_store.reading() as r:
+        corpus = r.corpora.list()[0]
+        article = r.corpora.articles(corpus.id)[0]
+    new = NewLabelling(corpus.id, "Empty", "", Sharing.OWN, False, article.id)
+    record = starts.begin(filled_store, new, starts.from_nothing)
+    at = open_page("relabel")
+    bench = at.session_state[f"bench-{record.id}"]
+    assert bar_data(bench)["heading"].startswith("No cluster yet")
+    select(at, record, bench.partition.ids[:2].tolist())
+    assert bar_data(bench)["heading"] == "2 sentences: N makes a cluster of it"
+
+
+def test_maps_are_called_as_they_are_called(filled_store: Store, labelling: LabellingRecord, open_page: Open) -> None:
+    with filled_store.writing() as w:
+        ids = w.labellings.shown(labelling.id).partition.ids
+        points = MapPoints(ids, np.zeros((len(ids), 2), dtype=np.float32))
+        w.maps.add(
+            corpus_id=labelling.corpus_id, model_id=w.models.by_name(MODEL).id, name="by *stars* · a-b", config={},
+            seed=0, digest="p2", faithfulness=0.5, sampled_from=len(ids), points=points,
+        )  # fmt: skip
+    at = open_page("relabel")
+    next(b for b in at.button_group if b.label == "View").set_value("Map").run()
+    assert not at.exception and "by *stars* · a-b" in at.selectbox(key=f"label-map-{labelling.id}").options
 
 
 def test_keys_assign_undo_and_redo(filled_store: Store, labelling: LabellingRecord, open_page: Open) -> None:

@@ -23,7 +23,7 @@ void main() {
     && (pass == ${POINTS.rest} ? !(some && chosen) : pass == ${POINTS.chosen} ? chosen : found);
   gl_Position = shown ? vec4((place - middle) * scale, 0.0, 1.0) : vec4(2.0, 2.0, 2.0, 1.0);
   colour = pass == ${POINTS.found} ? ink : colours[kind];
-  if (pass == ${POINTS.rest} && some) colour.a *= 0.14;
+  if (pass == ${POINTS.rest} && some) colour.a *= 0.2;
   shape = pass == ${POINTS.found} ? -1 : shapes[kind];
   gl_PointSize = pass == ${POINTS.found} ? size + 7.0 : size;
 }`;
@@ -114,7 +114,7 @@ class Drawing {
   look({ classes, opacity, ink }) {
     const colours = new Float32Array(4 * KINDS), shapes = new Int32Array(KINDS);
     classes.forEach((one, i) => {
-      colours.set(rgba(one.colour, one.other ? opacity * 0.6 : opacity), 4 * i);
+      colours.set(rgba(one.colour, one.other && classes.length > 1 ? opacity * 0.6 : opacity), 4 * i);
       shapes[i] = one.shape;
     });
     this.gl.uniform4fv(this.at("colours"), colours);

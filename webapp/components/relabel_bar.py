@@ -62,7 +62,6 @@ def bar_data(bench: Bench) -> dict[str, Any]:
     deeds = [deed for deed in DEEDS if not (deed.seeing and bench.record.blind)]
     if total > NINE:
         deeds.append(TURN)
-    heading = f"{bench.describe()} → put into" if len(bench.selected) else "Nothing selected"
     sizes, named = bench.partition.sizes(), current(bench)
     return {
         "session": bench.session,
@@ -70,7 +69,7 @@ def bar_data(bench: Bench) -> dict[str, Any]:
         "status": {"words": status_words(bench), "state": "saved" if bench.unsaved is None else "failed"},
         "notice": bench.notice,
         "words": WORDS,
-        "heading": heading,
+        "heading": heading(bench),
         "clusters": [
             {"number": c.number, "name": c.name, "count": f"{sizes[c.number]:,}", "digit": str(digit)}
             | looks(shades, c.colour)
@@ -85,6 +84,15 @@ def bar_data(bench: Bench) -> dict[str, Any]:
         "current": {"number": named.number, "name": named.name} if named else None,
         "palette": palette(shades),
     }
+
+
+def heading(bench: Bench) -> str:
+    """What is selected; where there is no cluster to put it into, how one comes about."""
+    if bench.partition.clusters:
+        return f"{bench.describe()} → put into" if len(bench.selected) else "Nothing selected"
+    if len(bench.selected):
+        return f"{bench.describe()}: N makes a cluster of it"
+    return "No cluster yet. Select sentences and press N, or let G find clusters."
 
 
 def looks(shades: Tones, colour: int) -> dict[str, str]:

@@ -17,7 +17,7 @@ from webapp.colourings import Colouring
 from webapp.components import atlas_large
 from webapp.components.atlas_large import Canvas
 from webapp.components.choose import nothing
-from webapp.components.text import count, plain, shorten
+from webapp.components.text import count, shorten
 from webapp.map_choice import Choice
 from webapp.map_scene import Scene
 from webapp.mapping import MOST, Grid
@@ -63,7 +63,7 @@ def _view(bench: Bench, canvas: Canvas) -> None:
 def _places(bench: Bench) -> tuple[Ids, Points] | None:
     """Where the sentences stand: on a map of the corpus that shows them all, else on a quick one."""
     record = bench.record
-    maps = {plain(m.name): m for m in label_queries.maps_with(record.corpus_id, bench.partition.ids)}
+    maps = {m.name: m for m in label_queries.maps_with(record.corpus_id, bench.partition.ids)}
     model = bench.model_record
     options = [*maps, *([QUICK] if model else [])]
     if not options:

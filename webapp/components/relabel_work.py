@@ -21,7 +21,7 @@ from webapp.components import (
     relabel_table,
 )
 from webapp.components.choose import nothing
-from webapp.components.model_choice import by_method, told
+from webapp.components.model_choice import by_method
 from webapp.components.text import count, plain, shorten
 from webapp.relabelling import Bench
 
@@ -98,7 +98,6 @@ def _model(bench: Bench) -> None:
     chosen = st.selectbox(
         "Suggestions by",
         [*models, NO_MODEL],
-        format_func=lambda name: told(models[name]) if name in models else name,
         key=key,
         width=175,
         help="The model says where a sentence fits best and how clearly; nothing is done until you accept it.",
