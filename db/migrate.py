@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from pathlib import Path
 
 import sqlalchemy as sa
@@ -42,7 +43,9 @@ def upgrade(settings: Settings, revision: str = "head") -> None:
         with engine.begin() as connection:
             if connection.dialect.name == "postgresql":
                 connection.execute(sa.select(sa.func.pg_advisory_xact_lock(_ADVISORY_LOCK)))
-            _check_known(connection, config, settings)
+            current = _known_revision(connection, settings)
+            if revision == "head" and current == revisions().get_current_head():
+                return
             config.attributes["connection"] = connection
             command.upgrade(config, revision)
     finally:
@@ -54,12 +57,17 @@ def current_revision(connection: Connection) -> str | None:
     return MigrationContext.configure(connection).get_current_revision()
 
 
-def _check_known(connection: Connection, config: Config, settings: Settings) -> None:
-    current = current_revision(connection)
-    scripts = ScriptDirectory.from_config(config)
-    known = {script.revision for script in scripts.walk_revisions()}
-    if current is not None and current not in known:
+@cache
+def revisions() -> ScriptDirectory:
+    """Every revision there is; read once, for each is a module that is found and run."""
+    return ScriptDirectory.from_config(configuration())
+
+
+def _known_revision(connection: Connection, settings: Settings) -> str | None:
+    current, known = current_revision(connection), revisions()
+    if current is not None and current not in {script.revision for script in known.walk_revisions()}:
         raise StoreError(
             f"The store at {settings.database_label} was made by a newer version of Themescope (schema {current}; this "
-            f"version knows up to {scripts.get_current_head()}). Update Themescope, or set THEMESCOPE_HOME elsewhere."
+            f"version knows up to {known.get_current_head()}). Update Themescope, or set THEMESCOPE_HOME elsewhere."
         )
+    return current
