@@ -67,6 +67,8 @@ def run(args: ExportBundleConfig, context: JobContext) -> dict[str, Any]:
         with BundleWriter(partial) as bundle:
             about = _write(bundle, store, corpus, args.labellings, models, context)
             bundle.close(about)
+        with store.reading() as r:
+            r.corpora.get(corpus.id)  # else it was deleted meanwhile, and its labellings may be missing
         _check(partial)
         os.replace(partial, target)
     finally:
@@ -225,5 +227,7 @@ def _blocks(store: Store, corpus: CorpusRecord, model: ModelRecord) -> Iterator[
         if rows >= _PIECE_ROWS or done == len(listed):
             with store.reading() as r:
                 found = r.embeddings.get(model.id, batch)
+            if len(found) < len(batch):
+                raise DataError(f"The vectors by {model.name!r} were deleted meanwhile. Embed the corpus again.")
             yield done, [found[id] for id in batch]
             batch, rows = [], 0

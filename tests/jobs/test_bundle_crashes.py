@@ -15,7 +15,7 @@ from core.records import JobStatus
 from db.repositories.corpora import Corpora
 from db.store import Store
 from db.tables import metadata
-from jobs import import_bundle
+from jobs import export_bundle, import_bundle
 from jobs.context import JobContext, LeaveJob
 from jobs.foreground import run_here
 from jobs.sweep import sweep
@@ -201,3 +201,28 @@ def test_leftovers_of_killed_exports_go(sqlite_store: Store, monkeypatch: pytest
     (folder / ".young.zip.1234").write_bytes(b"x")
     made = do(sqlite_store, "export-bundle", corpus=corpus.name)
     assert {path.name for path in folder.iterdir()} == {".young.zip.1234", Path(made["file"]).name}
+
+
+@pytest.mark.parametrize("gone", ["corpus", "vectors"])
+def test_what_is_deleted_while_it_is_written_makes_no_bundle(
+    sqlite_store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, gone: str
+) -> None:
+    fill(sqlite_store, model=True)
+    with sqlite_store.reading() as r:
+        (corpus,), net = r.corpora.list(), r.models.by_name("net")
+    write = export_bundle._write_articles
+
+    def deleted(*args: Any) -> Any:
+        digest = write(*args)
+        with sqlite_store.writing() as w:
+            if gone == "corpus":
+                w.corpora.delete(corpus.id)
+            else:
+                w.embeddings.delete(net.id)
+        return digest
+
+    monkeypatch.setattr(export_bundle, "_write_articles", deleted)
+    models = ["net"] * (gone == "vectors")
+    with pytest.raises(ThemescopeError, match="There is no corpus" if gone == "corpus" else "deleted meanwhile"):
+        do(sqlite_store, "export-bundle", corpus=corpus.name, file=str(tmp_path / "a.zip"), models=models)
+    assert not list(tmp_path.glob("*.zip*"))
