@@ -137,15 +137,16 @@ def _table(panel: Panel, rows: Rows, extra: dict[str, Any]) -> None:
     listed = rows[:_TABLE_ROWS]
     frame = _frame(panel, listed, {name: values[:_TABLE_ROWS] for name, values in extra.items()})
     key = f"rows-{mapping.digest(panel.scene.ids[listed])}"
-    st.dataframe(
-        frame,
-        hide_index=True,
-        height=panel.height,
-        column_config=_COLUMNS,
-        key=key,
-        on_select=lambda: _choose(panel, panel.scene.ids[listed], key),
-        selection_mode="single-cell",
-    )
+    with st.container(height=panel.height, border=False, key="map-list"):  # grows with the screen: style.css
+        st.dataframe(
+            frame,
+            hide_index=True,
+            height="stretch",
+            column_config=_COLUMNS,
+            key=key,
+            on_select=lambda: _choose(panel, panel.scene.ids[listed], key),
+            selection_mode="single-cell",
+        )
     if len(rows) > len(listed):
         st.caption(f"The first {len(listed):,} of {len(rows):,}; the files have all of them.")
 
