@@ -113,8 +113,6 @@ def test_what_is_taken_in_is_what_was_written(store: Store, other: Store, tmp_pa
 
 
 def test_a_bundle_from_one_engine_goes_to_the_other(sqlite_store: Store, tmp_path: Path, postgres_url: str) -> None:
-    from tests.conftest import _empty
-
     fill(sqlite_store)
     with sqlite_store.reading() as r:
         (corpus,) = r.corpora.list()
@@ -127,7 +125,6 @@ def test_a_bundle_from_one_engine_goes_to_the_other(sqlite_store: Store, tmp_pat
         assert first.read_bytes() == second.read_bytes()
     finally:
         target.close()
-        _empty(postgres_url)
 
 
 def rewritten(source: Path, target: Path, change: Any) -> Path:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+import tomllib
 from collections.abc import Callable, Iterator
 from functools import cache
 from pathlib import Path
@@ -17,6 +18,8 @@ from db.store import Store
 from tests.webapp.filled import fill
 
 APP = Path(__file__).parents[2] / "webapp" / "app.py"
+SETTINGS = tomllib.loads((APP.parent / ".streamlit" / "config.toml").read_text(encoding="utf-8"))
+AS_THE_APP = ("server.address", "browser.gatherUsageStats", "runner.magicEnabled")
 
 
 @pytest.fixture(autouse=True, scope="session")
@@ -32,8 +35,10 @@ def fresh_caches() -> Iterator[None]:
     """Each test has a data folder of its own, so nothing may be remembered from the last one."""
     st.cache_data.clear()
     st.cache_resource.clear()
-    # As the settings beside the app say; a simulated app does not read them.
-    st.config.set_option("server.address", "127.0.0.1")
+    # A simulated app does not read the settings beside it.
+    for name in AS_THE_APP:
+        section, _, key = name.partition(".")
+        st.config.set_option(name, SETTINGS[section][key])
     yield
     st.cache_data.clear()
     st.cache_resource.clear()
