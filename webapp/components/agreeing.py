@@ -78,6 +78,8 @@ def _estimate(value: object) -> str:
 
 _HEADER = ("First", "Second", "Both assigned", "ARI", "AMI", "Remark")
 _WIDTHS = dict(zip(_HEADER, (190, 290, 105, 130, 130, 165), strict=True))
+_BARE = {"Second": 390, "ARI": 80, "AMI": 80}
+"""Widths where numbers have no intervals."""
 
 
 def _pairs(found: Group) -> None:
@@ -89,6 +91,7 @@ def _pairs(found: Group) -> None:
     rows = [pair_row(first, second, found.articles) for first, second in pairs]
     remarks = {row[-1] for row in rows}
     shown = _HEADER if len(remarks) > 1 else _HEADER[:-1]  # what is true of all is said once, below
+    widths = _WIDTHS | (_BARE if remarks == {_ALONE} else {})
     key = f"pairs-{len(rows)}"
     event = st.dataframe(
         pd.DataFrame(rows, columns=list(_HEADER))[list(shown)],
@@ -96,7 +99,7 @@ def _pairs(found: Group) -> None:
         on_select="rerun",
         selection_mode="single-row",
         key=key,
-        column_config={name: st.column_config.Column(width=_WIDTHS[name]) for name in shown},
+        column_config={name: st.column_config.Column(width=widths[name]) for name in shown},
     )
     with st.container(horizontal=True, vertical_alignment="center"):
         st.caption(f"{_measured(remarks)} Click a row to see which clusters meet.")

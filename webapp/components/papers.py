@@ -44,7 +44,10 @@ def show(record: PaperTableRecord) -> None:
     if not content["complete"]:
         st.info("Some rows are not measured yet. They follow row by row while the job runs.", icon=":material/info:")
     column = _column(content["columns"], record.id)
-    st.dataframe(_frame(content, column), hide_index=True, column_config=_WIDTHS)
+    frame, said = said_once(_frame(content, column))
+    st.dataframe(frame, hide_index=True, column_config=_WIDTHS)
+    if said:
+        st.caption(f"Every row: {plain(said)}")
     profile = content["profile"]
     seeds = ", ".join(map(str, profile["seeds"]))
     st.caption(
@@ -73,9 +76,9 @@ def _column(columns: Sequence[Json], key: int) -> Json:
 
 
 _WIDTHS = {
-    "Row": st.column_config.TextColumn(width="medium", pinned=True),
-    "Data": st.column_config.TextColumn(width="large"),
-    "Deviation": st.column_config.TextColumn(width="large"),
+    "Row": st.column_config.TextColumn(width=170, pinned=True),
+    "Deviation": st.column_config.TextColumn(width=330),
+    "Data": st.column_config.TextColumn(width=170),
 }
 
 
@@ -94,9 +97,17 @@ def _line(row: Json, column: Json) -> dict[str, str]:
         "Ours": "not measured" if ours is None else _ours(ours, digits),
         "± seeds": "–" if ours is None or "spread" not in ours else number(ours["spread"], digits),
         "Difference": "–" if difference is None else number(difference, digits, sign=True),
-        "Data": row["missing"] or row["data"],
         "Deviation": row["deviation"],
+        "Data": row["missing"] or row["data"],
     }
+
+
+def said_once(frame: pd.DataFrame) -> tuple[pd.DataFrame, str]:
+    """The table without its deviations where they are the same in every row of several, and what they are."""
+    told = set(frame["Deviation"])
+    if len(frame) < 2 or len(told) > 1:
+        return frame, ""
+    return frame.drop(columns="Deviation"), told.pop()
 
 
 def _ours(ours: Json, digits: int) -> str:
