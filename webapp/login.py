@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import streamlit as st
+from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from core.access import Actor
 from core.errors import AccessError, ThemescopeError
@@ -26,7 +27,10 @@ from webapp.components.text import plain
 _HELD, _ENDED, _LAST = "signed-in", "signed-out", "signed-in-last"
 _ATTEMPTS = members.Attempts()
 """Not in a cache of Streamlit's, which any browser may ask to be emptied."""
+_IN: set[str] = set()
+"""Streamlit's own sessions in which somebody is signed in; a session is one open page, and its name is not told."""
 _LOOK_AGAIN_S = 5.0
+_MOST_IN = 10_000
 _TOUCH_EVERY = timedelta(minutes=1)
 _SET_COOKIE = """
 export default function ({ data }) {
@@ -52,6 +56,7 @@ def person() -> str | None:
     if held is not None and time.monotonic() - held.looked < _LOOK_AGAIN_S:
         return held.name
     found = _by_token(held) or _by_organisation()
+    _note(found is not None)
     if found is None:
         st.session_state.pop(_HELD, None)
         return None
@@ -99,6 +104,19 @@ def vouched(user: Mapping[str, Any]) -> str:
     return name if isinstance(name, str) and not refused and members.tidy(name) == name else ""
 
 
+def is_in(session: str) -> bool:
+    """Whether somebody is signed in in that open page, as far as it has looked."""
+    return session in _IN
+
+
+def _note(signed_in: bool) -> None:
+    context = get_script_run_ctx(suppress_warning=True)
+    if context is not None:
+        if len(_IN) > _MOST_IN:
+            _IN.clear()  # closed pages are not told of; who is in enters again within seconds
+        (_IN.add if signed_in else _IN.discard)(context.session_id)
+
+
 def require() -> str:
     """Who has signed in; :class:`AccessError` for nobody."""
     name = person()
@@ -140,6 +158,7 @@ def _try(name: str, password: str) -> None:
         st.error(plain(error), icon=":material/error:")
         return
     _begin(members.tidy(name))
+    _note(True)
     st.session_state[_HELD] = _Held(members.tidy(name), token, time.monotonic())
     st.session_state.pop(_ENDED, None)
     st.rerun()
@@ -185,6 +204,7 @@ def sign_out() -> None:
     """End the session here and in the store."""
     held: _Held | None = st.session_state.get(_HELD)
     _forget()
+    _note(False)
     if held is not None and held.token:
         with house.store().writing() as w:
             w.sign_ins.close(held.token)

@@ -7,6 +7,7 @@ import importlib
 import inspect
 import sys
 import threading
+import time
 from contextlib import suppress
 from pathlib import Path
 
@@ -26,15 +27,17 @@ _PARTS = (
     "training",
     "triplets",
 )
+_START_S = 30.0
 _LIBRARIES = ("PIL.Image", "pandas.io.formats.style", "scipy.optimize", "scipy.stats")
 
 
 def warm() -> None:
     """Import what pages need and open the store; on a small machine that takes seconds, too long to wait for a page."""
-    for name in _PARTS:
-        importlib.import_module(f"webapp.components.{name}")
     for library in _LIBRARIES:
         importlib.import_module(library)
+    _wait_for_the_server()
+    for name in _PARTS:
+        importlib.import_module(f"webapp.components.{name}")
     _open_store()
     _draw()
     # Streamlit asks once, in the first page, for the source of every frame: Python then goes through all modules, and
@@ -43,6 +46,15 @@ def warm() -> None:
     # Streamlit collects garbage after every run of a page. What is here by now stays: it need not be looked through.
     gc.collect()
     gc.freeze()
+
+
+def _wait_for_the_server() -> None:
+    """Streamlit says aloud, once for each cache, when one is made before it runs."""
+    from streamlit import runtime
+
+    until = time.monotonic() + _START_S
+    while not runtime.exists() and time.monotonic() < until:
+        time.sleep(0.02)
 
 
 def _open_store() -> None:
@@ -68,7 +80,7 @@ def main() -> None:
     from streamlit.web import cli
 
     threading.Thread(target=warm, daemon=True).start()
-    sys.argv = ["streamlit", "run", str(Path(__file__).with_name("app.py")), *_secrets(), *sys.argv[1:]]
+    sys.argv = ["streamlit", "run", str(Path(__file__).with_name("served.py")), *_secrets(), *sys.argv[1:]]
     cli.main()
 
 

@@ -27,6 +27,7 @@ def shared(filled_store: Store, monkeypatch: pytest.MonkeyPatch) -> Store:
     monkeypatch.setenv("THEMESCOPE_LOGIN", "always")
     monkeypatch.setattr(passwords, "_LOG_N", 2)
     monkeypatch.setattr(login, "_ATTEMPTS", people.Attempts())
+    monkeypatch.setattr(login, "_IN", set())
     for name, role in (("ada", Role.ADMIN), ("lea", Role.LABELLER), ("val", Role.VIEWER)):
         people.add(filled_store, name, role, SECRET)
     return filled_store
@@ -69,7 +70,9 @@ def test_a_wrong_password_and_the_right_one(shared: Store, open_page: Open) -> N
     assert "Corpora" in [x.value for x in at.title]
     assert "**ada** :gray[admin]" in words(at)
     assert not any(x.label == "Your name" for x in at.text_input)
+    assert len(login._IN) == 1
     press(at, "Sign out")
+    assert not login._IN
     assert [x.label for x in at.text_input] == ["Name", "Password"]
     with shared.reading() as r:
         assert r.people.list()[0].seen is not None
@@ -144,8 +147,10 @@ def test_who_is_no_admin_imports_and_trains_nothing(shared: Store, open_page: Op
 
 
 def test_a_button_that_is_left_is_refused_in_a_sentence(shared: Store, open_page: Open) -> None:
-    at = sign_in(open_page("corpora", view="All corpora"), "lea")
-    at = press(press(at, "Delete this corpus …"), "Delete")
+    people.set_role(shared, "lea", Role.ADMIN)
+    at = press(sign_in(open_page("corpora", view="All corpora"), "lea"), "Delete this corpus …")
+    people.set_role(shared, "lea", Role.LABELLER)
+    at = press(at, "Delete")
     assert "lea may label and review, but not import" in at.session_state["deletion"]
     with shared.reading() as r:
         assert r.corpora.list()

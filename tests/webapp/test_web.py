@@ -12,8 +12,9 @@ from webapp import house, web
 
 
 @pytest.fixture
-def thawed() -> Iterator[None]:
-    """What is set aside from collecting is this process's no longer than the test lasts."""
+def thawed(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """What is set aside from collecting is this process's no longer than the test lasts; no server will come."""
+    monkeypatch.setattr(web, "_START_S", 0.0)
     yield
     gc.unfreeze()
 
