@@ -2,6 +2,7 @@
 
 import copy
 import time
+from functools import cache
 
 import pytest
 from hypothesis import example, given, settings
@@ -22,7 +23,10 @@ PARAGRAPH = (
 
 
 def package_split(language, text):
-    return [sentence for sentence in Package(language).split(text) if sentence]
+    return [sentence for sentence in package_of(language).split(text) if sentence]
+
+
+package_of = cache(Package)
 
 
 @pytest.mark.parametrize("language", ["en", "de", "fr", "lt", "fi", "ru"])
