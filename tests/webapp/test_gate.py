@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
@@ -26,7 +27,9 @@ def put(path: str, method: str = "PUT", kind: str = "http") -> list[Any]:
     async def send(message: Any) -> None:
         heard.append(message.get("status", message.get("body")))
 
-    asyncio.run(Gate(inner)({"type": kind, "path": path, "method": method, "headers": []}, receive, send))
+    scope = {"type": kind, "path": path, "method": method, "headers": []}
+    with ThreadPoolExecutor(1) as aside:  # where no other loop runs, such as that of a browser test before
+        aside.submit(lambda: asyncio.run(Gate(inner)(scope, receive, send))).result()
     return heard
 
 
