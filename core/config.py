@@ -36,6 +36,8 @@ class OptionInfo:
     """The value may name a file of this machine."""
     later: bool = False
     """Added after results were kept: left out at its default, so that what was computed before keeps its digest."""
+    label: str = ""
+    """What people call it, where its name in words does not say it."""
 
 
 def option(
@@ -48,9 +50,10 @@ def option(
     unit: str = "",
     file: bool = False,
     later: bool = False,
+    label: str = "",
 ) -> Any:
-    """A dataclass field with help text and bounds (inclusive); ``file`` and ``later``: see :class:`OptionInfo`."""
-    info = OptionInfo(help, low, high, tuple(choices) if choices is not None else None, unit, file, later)
+    """A dataclass field with help text and bounds (inclusive); ``file``, ``later``, ``label``: :class:`OptionInfo`."""
+    info = OptionInfo(help, low, high, tuple(choices) if choices is not None else None, unit, file, later, label)
     return dataclasses.field(default=default, metadata={"option": info})
 
 
@@ -61,12 +64,16 @@ class Config:
     def __post_init__(self) -> None:
         hints = typing.get_type_hints(type(self))
         for field in dataclasses.fields(self):
-            value = _checked(type(self), field, hints[field.name], getattr(self, field.name))
+            value = _checked(field, hints[field.name], getattr(self, field.name))
             object.__setattr__(self, field.name, value)
         self.validate()
 
     def validate(self) -> None:
         """Rules across fields; override and raise :class:`ConfigError`."""
+
+    def named(self, name: str) -> str:
+        """A setting as sentences call it: what people read at its widget, and what ``--set`` calls it."""
+        return _named(name, options(type(self))[name][2])
 
     def to_dict(self) -> dict[str, Any]:
         """Plain JSON values; tuples become lists. What came later is there when it differs from its default."""
@@ -116,6 +123,12 @@ def parse_value(cls: type[Config], name: str, text: str) -> Any:
         return text
 
 
+def label_of(name: str, info: OptionInfo) -> str:
+    """What people read a setting by: its label, or its name in full words."""
+    spelled = info.label or " ".join(_IN_FULL.get(part, part) for part in name.split("_"))
+    return spelled[:1].upper() + spelled[1:]
+
+
 def digest_of(value: Any) -> str:
     """16 hex digits of any JSON value; key order does not matter."""
     text = json.dumps(value, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
@@ -124,9 +137,15 @@ def digest_of(value: Any) -> str:
 
 def _check_known(cls: type[Config], name: str, known: Collection[str]) -> None:
     if not known:
-        raise ConfigError(f"{cls.__name__} has no settings, so there is none called {name!r}. Leave it out.")
+        raise ConfigError(f"Nothing can be set here, so there is no setting called {name!r}. Leave it out.")
     if name not in known:
-        raise ConfigError(str(UnknownNameError(f"setting of {cls.__name__}", name, known)))
+        raise ConfigError(str(UnknownNameError("setting", name, known)))
+
+
+def _named(name: str, info: OptionInfo) -> str:
+    """``Minimum tokens (min_tokens)``; ``Margin``, where both are the same word."""
+    label = label_of(name, info)
+    return label if label.lower() == name else f"{label} ({name})"
 
 
 def _last_part(text: str) -> str:
@@ -149,9 +168,9 @@ def _kinds(hint: Any) -> set[Any]:
     return {typing.get_origin(hint) or hint}
 
 
-def _checked(cls: type[Config], field: dataclasses.Field[Any], hint: Any, value: Any) -> Any:
-    name, kinds = f"{cls.__name__}.{field.name}", _kinds(hint)
+def _checked(field: dataclasses.Field[Any], hint: Any, value: Any) -> Any:
     info: OptionInfo = field.metadata.get("option", OptionInfo(""))
+    name, kinds = _named(field.name, info), _kinds(hint)
     if value is None and type(None) in kinds:
         return None
     value = _coerced(name, kinds, value)
@@ -187,6 +206,15 @@ def _check_bounds(name: str, info: OptionInfo, value: Any) -> None:
         raise ConfigError(f"{name} must be at most {info.high:g}, not {value:g}.")
 
 
+_IN_FULL = {
+    "n": "number of",
+    "min": "minimum",
+    "max": "maximum",
+    "dim": "dimensions",
+    "dist": "distance",
+    "neighbors": "neighbours",
+    "openers": "paragraph openings",
+}
 _WORDS = {
     int: "a whole number",
     float: "a number",

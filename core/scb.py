@@ -70,7 +70,8 @@ class ScbRules(SectionRules):
         super().validate()
         if self.max_sections < self.min_sections:
             raise ConfigError(
-                f"max_sections ({self.max_sections}) is below min_sections ({self.min_sections}): no article is left."
+                f"{self.named('max_sections')} is {self.max_sections} and {self.named('min_sections')} is "
+                f"{self.min_sections}: no article would be left."
             )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,12 +14,12 @@ from core.registry import Registry
 
 
 @dataclass(frozen=True)
-class JobConfig(Config):
+class JobConfig(Config, ABC):
     """Arguments of a job: names and ids, never objects, so that a chain of jobs can be queued ahead."""
 
+    @abstractmethod
     def title(self) -> str:
         """One line that tells a person what this job does."""
-        return type(self).__name__
 
     def require(self, *names: str) -> None:
         """Refuse empty arguments that the job cannot do without."""

@@ -13,19 +13,11 @@ from typing import Any
 
 import streamlit as st
 
-from core.config import C, Config, OptionInfo, config_from_dict, options
+from core.config import C, Config, OptionInfo, config_from_dict, label_of, options
 from core.errors import ConfigError
-from webapp.components.text import plain, words
+from webapp.components.text import plain
 
 _ACROSS = 3
-_IN_FULL = {
-    "n": "number of",
-    "min": "minimum",
-    "max": "maximum",
-    "dist": "distance",
-    "neighbors": "neighbours",
-    "openers": "paragraph openings",
-}
 
 
 def config_fields(
@@ -93,7 +85,7 @@ def kinds(hint: Any) -> set[Any]:
 
 def widget(key: str, name: str, of: set[Any], info: OptionInfo, default: Any) -> Any:
     """One widget for a setting of the plain classes ``of``."""
-    label = plain(label_of(name, info.unit))
+    label = plain(labelled(name, info))
     more: dict[str, Any] = {"key": key, "help": plain(info.help) if info.help else None}
     if bool in of:
         return st.toggle(label, value=bool(default), **more)
@@ -109,10 +101,10 @@ def widget(key: str, name: str, of: set[Any], info: OptionInfo, default: Any) ->
     return None if type(None) in of and not text else text
 
 
-def label_of(name: str, unit: str = "") -> str:
-    """A setting's name in full words, with its unit where the name does not say it already."""
-    spelled = words(" ".join(_IN_FULL.get(part, part) for part in name.split("_")))
-    return spelled if not unit or unit.lower() in spelled.lower() else f"{spelled} ({unit})"
+def labelled(name: str, info: OptionInfo) -> str:
+    """A setting's label, with its unit where the label does not say it already."""
+    label = label_of(name, info)
+    return label if not info.unit or info.unit.lower() in label.lower() else f"{label} ({info.unit})"
 
 
 def _choice(value: Any) -> str:

@@ -29,7 +29,8 @@ class AnnealedConfig(Config):
         """Refuse a schedule that is empty or does not cool."""
         stages = self.inverse_temperatures
         if not stages or any(later <= earlier for earlier, later in pairwise(stages)):
-            raise ConfigError(f"inverse_temperatures must rise from stage to stage, not {list(stages)}.")
+            name = self.named("inverse_temperatures")
+            raise ConfigError(f"{name} must rise from stage to stage, not {list(stages)}.")
 
 
 class AnnealedIclust:

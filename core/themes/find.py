@@ -31,8 +31,8 @@ COMPARED = 6_000
 class ThemesConfig(Config):
     """Settings of finding themes."""
 
-    k: int = option(0, "Number of themes; 0: suggested by the curves.", low=0, high=500)
-    most: int = option(30, "Largest number of themes that is tried.", low=2, high=50)
+    k: int = option(0, "How many; 0: suggested by the curves.", low=0, high=500, label="number of themes")
+    most: int = option(30, "Largest number of themes that is tried.", low=2, high=50, label="most themes tried")
     clusterer: str = option("iclust", "How sentences are put together.")
     sample: int = option(1_000, "Sentences that the curves are taken over at most.", low=10, high=COMPARED)
     subsamples: int = option(5, "Random parts of the list that stability is measured with.", low=1, high=50)

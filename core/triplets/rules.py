@@ -99,7 +99,8 @@ class SectionRules(Config):
         """Refuse a longest sentence that is shorter than the shortest."""
         if self.max_tokens < self.min_tokens:
             raise ConfigError(
-                f"max_tokens ({self.max_tokens}) is below min_tokens ({self.min_tokens}), so no sentence would be left."
+                f"{self.named('max_tokens')} is {self.max_tokens} and {self.named('min_tokens')} is {self.min_tokens}: "
+                "no sentence would be left."
             )
 
     def dropped_titles(self) -> frozenset[str]:

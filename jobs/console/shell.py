@@ -95,13 +95,15 @@ def settings_option(what: str) -> Callable[[F], F]:
 
 def settings_json(cls: type[Config], pairs: Sequence[str]) -> str:
     """JSON of the settings in ``name=value`` pairs, checked against ``cls``."""
-    found: dict[str, Any] = {}
     for pair in pairs:
-        name, equals, text = pair.partition("=")
-        if not equals:
+        if "=" not in pair:
             raise ConfigError(f"--set takes NAME=VALUE, not {pair!r}.")
-        found[name.strip()] = parse_value(cls, name.strip(), text)
-    cls(**found)
+    named = {name.strip(): text for name, _, text in (pair.partition("=") for pair in pairs)}
+    try:
+        found = {name: parse_value(cls, name, text) for name, text in named.items()}
+        cls(**found)
+    except ConfigError as error:
+        raise ConfigError(f"--set: {error}") from None
     return json.dumps(found)
 
 

@@ -1,18 +1,19 @@
 import dataclasses
 import json
+import re
 from dataclasses import dataclass
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.config import Config, config_from_dict, digest_of, option, options, parse_value
+from core.config import Config, OptionInfo, config_from_dict, digest_of, label_of, option, options, parse_value
 from core.errors import ConfigError
 
 
 @dataclass(frozen=True)
 class Kettle(Config):
-    litres: float = option(1.0, "How much it holds.", low=0.1, high=5, unit="l")
+    litres: float = option(1.0, "How much it holds.", low=0.1, high=5, unit="l", label="capacity")
     cups: int = option(4, "How many cups.", low=1)
     colour: str = option("red", "What it looks like.", choices=("red", "blue"))
     limit: int | None = option(None, "At most this many, or no limit.", low=1)
@@ -45,10 +46,10 @@ def test_survives_json(kettle):
 @pytest.mark.parametrize(
     ("settings", "sentence"),
     [
-        ({"litre": 2}, "Did you mean 'litres'"),
-        ({"litres": 9}, "Kettle.litres must be at most 5, not 9"),
+        ({"litre": 2}, "There is no setting called 'litre'. Did you mean 'litres'"),
+        ({"litres": 9}, "Capacity (litres) must be at most 5, not 9"),
         ({"litres": float("nan")}, "must be a finite number"),
-        ({"cups": 0}, "must be at least 1"),
+        ({"cups": 0}, "Cups must be at least 1"),
         ({"cups": 1.5}, "must be a whole number, not 1.5"),
         ({"cups": True}, "must be a whole number, not True"),
         ({"cups": "many"}, "must be a whole number, not 'many'"),
@@ -60,8 +61,26 @@ def test_survives_json(kettle):
     ],
 )
 def test_refuses_nonsense_with_a_sentence(settings, sentence):
-    with pytest.raises(ConfigError, match=sentence.replace("(", r"\(")):
+    with pytest.raises(ConfigError, match=re.escape(sentence)):
         config_from_dict(Kettle, settings)
+
+
+@dataclass(frozen=True)
+class Cupboard(Config):
+    pass
+
+
+@pytest.mark.parametrize("cls", [Kettle, Cupboard])
+def test_no_sentence_names_a_class(cls):
+    with pytest.raises(ConfigError) as refused:
+        config_from_dict(cls, {"door": 1})
+    assert cls.__name__ not in str(refused.value) and "no setting called 'door'" in str(refused.value)
+
+
+def test_a_setting_is_called_as_its_widget_and_as_set_calls_it():
+    kettle = Kettle()
+    assert kettle.named("litres") == "Capacity (litres)" and kettle.named("cups") == "Cups"
+    assert label_of("min_word_dim", OptionInfo("")) == "Minimum word dimensions"
 
 
 def test_is_frozen():

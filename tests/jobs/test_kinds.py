@@ -271,7 +271,7 @@ BAD = {
     "no triplets": ("train", {"method": "triplets-sen", "name": "x"}, "learns from triplets"),
     "unknown method": ("train", {"method": "tf-idf", "name": "x"}, "Did you mean 'tfidf'"),
     "no model": ("cluster", {"clusterer": "kmeans", "benchmark": "B"}, "Name the model"),
-    "seed": ("build-triplets", {"corpus": "C", "name": "T", "seed": -1}, "seed must be at least 0"),
+    "seed": ("build-triplets", {"corpus": "C", "name": "T", "seed": -1}, "Seed must be at least 0"),
     "set and file": (
         "evaluate-triplets",
         {"model": "M", "triplets": "T", "file": "x"},

@@ -76,7 +76,7 @@ class TestEnd:
 
 class TestEnqueue:
     def test_nonsense_is_refused_before_anything_is_stored(self, add: Add, sqlite_store: Store) -> None:
-        with pytest.raises(ConfigError, match="steps must be a whole number"):
+        with pytest.raises(ConfigError, match="Steps must be a whole number"):
             add(steps="many")
         with pytest.raises(ConfigError, match="Did you mean 'steps'"):
             add(step=3)

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from streamlit.testing.v1 import AppTest
 
-from core.config import Config, option
+from core.config import Config, OptionInfo, option
 from core.records import MetricPoint
 from webapp import __main__ as start
 from webapp import forms, house, uploads
@@ -208,9 +208,10 @@ def test_facts_are_flat_and_in_words() -> None:
 
 
 def test_settings_are_named_in_full_and_units_not_twice() -> None:
-    assert forms.label_of("min_tokens", "tokens") == "Minimum tokens"
-    assert forms.label_of("max_paragraph_distance", "paragraphs") == "Maximum paragraph distance (paragraphs)"
-    assert forms.label_of("n_neighbors") == "Number of neighbours"
+    assert forms.labelled("min_tokens", OptionInfo("", unit="tokens")) == "Minimum tokens"
+    far = forms.labelled("max_paragraph_distance", OptionInfo("", unit="paragraphs"))
+    assert far == "Maximum paragraph distance (paragraphs)"
+    assert forms.labelled("n_neighbors", OptionInfo("")) == "Number of neighbours"
 
 
 def test_what_only_this_machine_reaches_is_told_from_what_others_reach() -> None:
