@@ -12,6 +12,7 @@ from core.errors import ArtifactError
 from jobs.config import JobConfig
 from jobs.context import JobContext
 from jobs.digests import work_digest
+from jobs.names import renamed
 
 
 @dataclass(frozen=True)
@@ -58,7 +59,8 @@ def run(args: AddModelConfig, context: JobContext) -> dict[str, Any]:
             metrics=info["record"].get("metrics", {}),
             artifact=artifact,
         )
-    return {"model": record.name, "model_id": record.id, "digest": digest, "cached": False}
+    told = renamed(args.name, record.name)
+    return {"model": record.name, "model_id": record.id, "digest": digest, "cached": False, **told}
 
 
 def _copy(source: Path, target: Path) -> None:

@@ -19,6 +19,7 @@ from jobs.articles import TrainingSentences, ready_corpus
 from jobs.config import JobConfig, check_settings, settings_of
 from jobs.context import JobContext
 from jobs.digests import code_version, file_digest, work_digest
+from jobs.names import renamed
 from jobs.vectors import load_model
 
 
@@ -130,7 +131,8 @@ def run(args: TrainConfig, context: JobContext) -> dict[str, Any]:
     context.progress(0.98, 1, "Saving the model")
     # A network that is trained further brings some of its settings with it.
     made = _Made(args, getattr(embedder, "config", config), data, digest, metrics, record)
-    return _result(_keep(context, embedder, made), cached=False)
+    kept = _keep(context, embedder, made)
+    return {**_result(kept, cached=False), **renamed(args.name, kept.name)}
 
 
 def _find_data(store: Store, args: TrainConfig, everything: bool) -> _Data:

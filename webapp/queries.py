@@ -245,6 +245,12 @@ def usable_corpus_name(wanted: str) -> str:
     return _read(lambda r: r.corpora.usable_name(wanted))
 
 
+def usable_model_name(wanted: str) -> str:
+    """``wanted``, numbered where a model of that name exists already; nothing stays nothing, for the form to refuse."""
+    wanted = wanted.strip()
+    return str(_read(lambda r: r.models.usable_name(wanted))) if wanted else ""
+
+
 def fingerprint() -> tuple[int, ...]:
     """Changes whenever a corpus, a model, a benchmark, a run or a map has come or gone."""
 

@@ -12,6 +12,7 @@ from core.errors import ArtifactError
 from jobs.console.resolve import model_for
 from jobs.console.shell import Shell, background, common, pass_shell, settings_json, settings_option
 from jobs.console.tables import pairs
+from jobs.names import announcement
 
 KINDS = click.Choice(("sentences", "titles"))
 SEED = click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Seed of every draw.")
@@ -77,6 +78,7 @@ def train(shell: Shell, method: str, pairs: tuple[str, ...], **options: Any) -> 
 
     settings = settings_json(METHODS.get(method).config_class(), pairs)
     options |= {"name": options["name"] or method, "models": list(options["models"])}
+    _announce(shell, options["name"])
     _done(shell, shell.run("train", {"method": method, "settings_json": settings, **options}))
 
 
@@ -89,6 +91,7 @@ def train(shell: Shell, method: str, pairs: tuple[str, ...], **options: Any) -> 
 def add_model(shell: Shell, folder: Path, name: str) -> None:
     """Take the saved model in FOLDER into the store."""
     args = {"folder": str(folder.absolute()), "name": name or folder.absolute().name}
+    _announce(shell, args["name"])
     _done(shell, shell.run("add-model", args))
 
 
@@ -138,6 +141,12 @@ def _reader_settings(path: Path, reader: str, pairs: tuple[str, ...]) -> str:
     from core.readers.detect import detect
 
     return settings_json(READERS.get(reader or detect(path)).config_class(), pairs)
+
+
+def _announce(shell: Shell, name: str) -> None:
+    """Tell that the name of a new model is taken while there is still time to stop and choose another."""
+    if told := announcement(shell.store, name):
+        click.echo(told, err=True)
 
 
 def _done(shell: Shell, result: dict[str, Any]) -> None:

@@ -113,6 +113,15 @@ def test_a_model_goes_from_one_store_to_another(corpus: str, tmp_path: Path, mon
     assert [m["name"] for m in call_json("list", "models")["models"]] == ["handed on"]
 
 
+def test_a_name_that_is_taken_is_told_before_the_work_and_after(corpus: str) -> None:
+    call_json("train", "tfidf", "--corpus", corpus)
+    assert "There is a model" not in call("train", "word-counts", "--corpus", corpus).stderr
+    told = call("train", "word-counts", "--corpus", corpus, "--name", "tfidf", "--set", "lowercase=false")
+    before = "There is a model called 'tfidf' already. If this makes another one, it will be called 'tfidf 2'.\n"
+    assert told.exit_code == 0 and told.stderr.startswith(before)
+    assert "the new one is called 'tfidf 2'." in told.stdout
+
+
 def test_text_output_has_means_and_intervals(corpus: str) -> None:
     result = call("evaluate", "scb", corpus, "--method", "tfidf", "--clusterer", "kmeans", "--split", "train")
     assert result.exit_code == 0

@@ -144,6 +144,8 @@ class TestModels:
         assert (again["cached"], again["model"]) == (True, "M")
         other = do(modelled, "train", method="mean-vectors", name="M", settings_json='{"vocabulary_limit": 1000}')
         assert (other["cached"], other["model"]) == (False, "M 2")
+        assert other["renamed"] == "There was a model called 'M' already, so the new one is called 'M 2'."
+        assert "renamed" not in again
 
     def test_a_saved_model_comes_in_once(self, modelled: Store) -> None:
         with modelled.reading() as r:
@@ -151,6 +153,7 @@ class TestModels:
         first = do(modelled, "add-model", folder=str(folder), name="shipped")
         again = do(modelled, "add-model", folder=str(folder), name="shipped")
         assert (first["cached"], again["cached"], again["model"]) == (False, True, "shipped")
+        assert "renamed" not in first
         with modelled.reading() as r:
             assert r.models.by_name("shipped").method == "mean-vectors"
 

@@ -38,6 +38,15 @@ def test_a_set_and_a_map_that_were_made_are_a_click_away(filled_store: Store, op
     assert links(at.run(), "Open it") == ["corpus=Rivers&map=Rivers+by+vectors"]
 
 
+def test_a_model_that_got_another_name_says_so(filled_store: Store, open_page: Open) -> None:
+    told = "There was a model called 'net' already, so the new one is called 'net 2'."
+    made = ended(filled_store, "train", {"name": "net"}, {"model": "net 2", "renamed": told})
+    at = open_page("train")
+    at.session_state["asked"] = [made]
+    assert any("the new one is called" in caption.value for caption in at.run().caption)
+    assert links(at, "Open it") == ["view=Models&model=net+2"]
+
+
 def test_a_set_is_built_from_the_corpus_that_came_last(filled_store: Store, open_page: Open) -> None:
     with filled_store.writing() as w:
         w.corpora.finish(w.corpora.create("Lakes", "en").id, {})

@@ -177,6 +177,18 @@ def test_every_method_is_queued_from_its_form_or_says_what_it_needs(filled_store
     assert {"mean-vectors", "tfidf", "triplets-sen"} <= queued
 
 
+def test_a_model_under_a_name_that_is_taken_is_asked_for_under_a_free_one(filled_store: Store, open_page: Open) -> None:
+    at = open_page("train", method=REGISTRY.get("mean-vectors").title)
+    with filled_store.writing() as w:
+        w.models.add(name="mean-vectors", method="tfidf", config={}, seed=0, digest="d", artifact="a", metrics={})
+    for given, asked in (("mean-vectors", "mean-vectors 2"), ("free", "free")):
+        next(t for t in at.text_input if t.label == "Name of the model").set_value(given)
+        next(b for b in at.button if b.label == "Train").click().run()
+        assert jobs_of(filled_store, "train")[0]["name"] == asked
+    fresh = open_page("train", method=REGISTRY.get("mean-vectors").title)
+    assert fresh.text_input(key="model-name-mean-vectors").value == "mean-vectors 2"
+
+
 def test_networks_are_joined_by_name(filled_store: Store, open_page: Open) -> None:
     with filled_store.writing() as w:
         for name, method in (("net of sentences", "triplets-sen"), ("net of titles", "triplets-titles")):

@@ -102,6 +102,8 @@ def _good_end(job: JobRecord, asked: list[int], told: list[int]) -> None:
             st.page_link(f"views/{page}.py", label="Open it", icon=":material/arrow_forward:", query_params=where)
         st.space("stretch")
         _dismiss(asked, told)
+    if renamed := job.result.get("renamed"):
+        st.caption(plain(renamed))
     curves(queries.metrics(job.id), key=f"done-{job.id}")
 
 

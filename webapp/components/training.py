@@ -39,7 +39,9 @@ def form() -> None:
         return
     with st.form(f"train-{card.id}"):
         left, right = st.columns([3, 1])
-        name = left.text_input("Name of the model", value=_name(card, data))
+        given = _name(card, data)
+        free = queries.usable_model_name(given)
+        name = left.text_input("Name of the model", value=free, key=f"model-name-{given}", help=_NUMBERED)
         seed = right.number_input("Seed", min_value=0, value=0, step=1)
         values = config_fields(card.config_class(), f"method-{card.id}")
         if not st.form_submit_button("Train", type="primary", icon=":material/model_training:"):
@@ -48,9 +50,13 @@ def form() -> None:
     if config is None:
         return
     settings = json.dumps(config.to_dict())
-    args = {"method": card.id, "name": name.strip(), "settings_json": settings, "seed": int(seed), **data}
-    if submit("train", args, f"Train {name.strip()}"):
+    name = queries.usable_model_name(name)
+    args = {"method": card.id, "name": name, "settings_json": settings, "seed": int(seed), **data}
+    if submit("train", args, f"Train {name}"):
         st.rerun()
+
+
+_NUMBERED = "If a model of that name exists already, the new one gets a number behind it."
 
 
 def _name(card: Card, data: Mapping[str, Any]) -> str:
@@ -304,8 +310,8 @@ def add_from_folder() -> None:
     """Take in a model that was trained elsewhere and lies in a folder."""
     with st.expander("Add a model from a folder", icon=":material/folder_open:"), st.form("add-model"):
         folder = st.text_input("Folder of a saved model on this machine")
-        name = st.text_input("Name of the model")
-        if st.form_submit_button("Add") and submit(
-            "add-model", {"folder": folder.strip(), "name": name.strip()}, f"Add {name.strip()}"
-        ):
-            st.rerun()
+        name = st.text_input("Name of the model", help=_NUMBERED)
+        if st.form_submit_button("Add"):
+            name = queries.usable_model_name(name)
+            if submit("add-model", {"folder": folder.strip(), "name": name}, f"Add {name}"):
+                st.rerun()
