@@ -30,6 +30,7 @@ from jobs.config import JobConfig
 from jobs.context import JobContext
 from jobs.digests import TextDigest, code_version
 from jobs.labelling.files import export_document
+from jobs.output import check_target, whole
 from jobs.vectors import find_model
 
 FOLDER = "bundles"
@@ -62,17 +63,13 @@ def run(args: ExportBundleConfig, context: JobContext) -> dict[str, Any]:
     corpus = ready_corpus(store, args.corpus)
     models = [_with_vectors(store, corpus, name) for name in dict.fromkeys(args.models)]
     target = _target(store, args.file)
-    partial = target.with_name(f".{target.name}.{secrets.token_hex(4)}")
-    try:
+    with whole(target) as partial:
         with BundleWriter(partial) as bundle:
             about = _write(bundle, store, corpus, args.labellings, models, context)
             bundle.close(about)
         with store.reading() as r:
             r.corpora.get(corpus.id)  # else it was deleted meanwhile, and its labellings may be missing
         _check(partial)
-        os.replace(partial, target)
-    finally:
-        partial.unlink(missing_ok=True)
     counts = {"articles": corpus.articles, "sentences": corpus.sentences, "labellings": len(about["labellings"])}
     return {"file": str(target), "corpus": corpus.name, "bytes": target.stat().st_size, **counts}
 
@@ -80,12 +77,9 @@ def run(args: ExportBundleConfig, context: JobContext) -> dict[str, Any]:
 def _target(store: Store, file: str) -> Path:
     if file:
         target = Path(file)
+        check_target(target)
         if target.exists():
             raise DataError(f"There is a file {file!r} already. Choose another name, or move it away.")
-        if not target.parent.is_dir():
-            raise DataError(f"There is no folder {str(target.parent)!r} to write into.")
-        if not os.access(target.parent, os.W_OK):
-            raise DataError(f"Themescope may not write into the folder {str(target.parent)!r}.")
         return target
     folder = store.settings.home / FOLDER
     folder.mkdir(parents=True, exist_ok=True)

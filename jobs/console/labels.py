@@ -14,10 +14,10 @@ from core.labelling.records import LabellingRecord, NewLabelling
 from core.sheets.reading import Sheet, read_sheet
 from core.sheets.writing import csv_text, excel_bytes
 from db.store import Store
-from jobs.console.output import check_target, whole
 from jobs.console.shell import Shell, common, pass_shell
 from jobs.console.tables import pairs, table
 from jobs.labelling import files, starts, tables
+from jobs.output import check_target, whole
 
 _TOLD = 20
 

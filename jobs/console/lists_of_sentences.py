@@ -15,11 +15,11 @@ from core.errors import ConfigError, DataError, UnknownNameError
 from core.sheets.reading import KINDS, likely_column, read_sheet
 from core.sheets.writing import csv_text, excel_bytes, json_lines
 from core.types import Vectors
-from jobs.console.output import check_target, whole
 from jobs.console.resolve import model_for
 from jobs.console.shell import Shell, background, common, pass_shell
 from jobs.console.tables import pairs, table
 from jobs.foreground import Bar
+from jobs.output import check_target, whole
 
 METHOD = click.option(
     "--method", default="default", show_default=True, help="A shipped model, a folder of a saved one, or one by name."

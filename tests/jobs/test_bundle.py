@@ -198,5 +198,7 @@ def test_the_commands(sqlite_store: Store, tmp_path: Path) -> None:
     assert call("bundle", "import", tmp_path / "nowhere.zip").exit_code == 2
     with pytest.raises(DataError, match="no folder"):
         do(sqlite_store, "export-bundle", corpus=corpus.name, file=str(tmp_path / "no" / "x.zip"))
+    with pytest.raises(DataError, match=r"is a folder\. Name a file\."):
+        do(sqlite_store, "export-bundle", corpus=corpus.name, file=str(tmp_path))
     with pytest.raises(ReadError):
         do(sqlite_store, "import-bundle", file=str(tmp_path / "nowhere.zip"))

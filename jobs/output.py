@@ -1,4 +1,4 @@
-"""Files that commands write: whole or not at all, and never in place of the file that is read."""
+"""Files that people name to be written: whole or not at all, and never in place of the file that is read."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def check_target(out: Path, source: Path | None = None) -> None:
     if not out.parent.is_dir():
         raise DataError(f"There is no folder {str(out.parent)!r} to write into.")
     if not os.access(out.parent, os.W_OK):
-        raise DataError(f"You may not write into the folder {str(out.parent)!r}.")
+        raise DataError(f"Themescope may not write into the folder {str(out.parent)!r}.")
     if source is not None and source.exists() and out.exists() and out.samefile(source):
         raise DataError(f"{str(out)!r} is the file that is read. Choose another name to write.")
 
