@@ -51,7 +51,21 @@ class Actor:
             raise AccessError(f"{who} may look, but not change anything. Ask an admin.")
         raise AccessError(f"{who} may label and review, but not {right.value}. Ask an admin.")
 
+    def owns(self, maker: str) -> bool:
+        """Whether what ``maker`` made is this person's to delete: their own, and for an admin anybody's."""
+        return maker == self.name or self.may(Right.MANAGE)
+
+    def require_own(self, maker: str) -> None:
+        """Refuse what only its maker or an admin may do."""
+        if not self.owns(maker):
+            raise AccessError(only_its_maker(maker))
+
     def require_self(self, name: str) -> None:
         """Refuse work under another's name; an admin may enter it."""
         if name != self.name and not self.may(Right.MANAGE):
             raise AccessError(f"{self.name or NOBODY} cannot work under the name of {name or 'somebody else'}.")
+
+
+def only_its_maker(maker: str) -> str:
+    """The sentence for everybody but ``maker`` and the admins."""
+    return f"Only {maker or 'the person without a name'}, who made it, or an admin may do that."

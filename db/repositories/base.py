@@ -34,6 +34,12 @@ class Repository:
         if actor is not None:
             actor.require_self(name)
 
+    def _require_own(self, maker: str) -> None:
+        """Refuse what only its maker or an admin may do."""
+        actor = actor_of(self.connection)
+        if actor is not None:
+            actor.require_own(maker)
+
     def _row(self, statement: sa.Select[Any]) -> Any:
         """The first row, or None."""
         return self.connection.execute(statement).first()

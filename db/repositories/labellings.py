@@ -7,7 +7,7 @@ import builtins
 import numpy as np
 import sqlalchemy as sa
 
-from core.access import Right
+from core.access import Right, only_its_maker
 from core.errors import StoreError
 from core.labelling.partition import Cluster, Partition
 from core.labelling.records import LabellingRecord, NewLabelling, Role, Sharing, Shown
@@ -167,9 +167,7 @@ class Labellings(Repository):
         role = People(self.connection).check_may_write(person)
         record = self.get(labelling_id)
         if record.owner != person and role is not Role.ADMIN:
-            raise StoreError(
-                f"Only {record.owner or 'the person without a name'}, who began it, or an admin may do that."
-            )
+            raise StoreError(only_its_maker(record.owner))
 
     def _set(self, labelling_id: int, **values: object) -> None:
         self.connection.execute(t.labelling.update().where(t.labelling.c.id == labelling_id).values(**values))

@@ -58,5 +58,6 @@ class Views(Repository):
         return [SavedViewRecord(*row) for row in self.connection.execute(query)]
 
     def delete(self, view_id: int) -> None:
-        """Forget a view."""
+        """Forget a view; only whoever saved it (or an admin) may."""
+        self._require_own(self.get(view_id).person)
         self._delete(t.saved_view, view_id)

@@ -128,7 +128,10 @@ ENTRIES: dict[str, tuple[Right, Callable[[Scene], object]]] = {
         lambda s: s.write(lambda w: w.reviews.add(s.set, s.triplet, s.name, Verdict.GOOD)),
     ),
     "keep a view": (Right.LABEL, lambda s: s.write(lambda w: w.views.add("map", "mine", "a=1", s.name))),
-    "forget a view": (Right.LABEL, lambda s: s.write(lambda w: w.views.delete(s.view))),
+    "forget one's own view": (
+        Right.LABEL, lambda s: s.write(lambda w: w.views.delete(w.views.add("map", "brief", "a=1", s.name).id))
+    ),
+    "forget another's view": (Right.MANAGE, lambda s: s.write(lambda w: w.views.delete(s.view))),
     "take in a labelling": (
         Right.MANAGE,
         lambda s: files.import_lines(s.store, s.corpus, files.export_lines(s.store, s.labelling).splitlines(True), "x"),
@@ -194,6 +197,7 @@ def test_an_admin_does_what_others_may_not(sqlite_store: Store) -> None:
     files.import_lines(guarded, made.corpus_id, files.export_lines(guarded, record.id).splitlines(True), "x")
     people.remove(guarded, "val", "ada")
     with guarded.writing() as w:
+        w.views.delete(w.views.add("map", "of lea", "a=1", "lea").id)
         w.labellings.delete(record.id, "ada")
         w.triplets.delete(made.id)
         w.corpora.delete(made.corpus_id)

@@ -13,8 +13,10 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from core.evaluation.families import TESTS
+from core.labelling.records import Role
 from core.records import ScoreRecord
 from db.store import Store
+from jobs import people
 from tests.webapp.compared import SEVERAL, add_comparison
 from tests.webapp.filled import CORPUS, HOSTILE, METRICS, MODEL, SET
 from webapp import compare_queries, comparison_text, partition_queries
@@ -238,6 +240,21 @@ def test_a_view_is_saved_opened_and_forgotten(compared: Store, open_page: Open) 
     at.button(key=f"forget-view-{view.id}").click().run()
     with compared.reading() as r:
         assert r.views.list() == []
+
+
+def test_a_view_of_somebody_else_is_opened_but_not_forgotten(compared: Store, open_page: Open) -> None:
+    with compared.writing() as w:
+        views = {person: w.views.add("compare", person, "tab=Two+methods", person) for person in ("ann", "bob")}
+    people.set_role(compared, "eve", Role.ADMIN)
+
+    def kept_from(person: str) -> list[str]:
+        at = open_page("compare")
+        at.sidebar.text_input(key="person").set_value(person).run()
+        buttons = {maker: at.button(key=f"forget-view-{view.id}") for maker, view in views.items()}
+        assert all("or an admin may do that" in button.help for button in buttons.values() if button.disabled)
+        return [maker for maker, button in buttons.items() if button.disabled]
+
+    assert (kept_from("ann"), kept_from("eve"), kept_from("")) == (["bob"], [], ["ann", "bob"])
 
 
 def test_what_is_pinned_is_bound_to_no_widget() -> None:

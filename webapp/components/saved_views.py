@@ -6,11 +6,12 @@ from urllib.parse import parse_qsl, urlencode
 
 import streamlit as st
 
+from core.access import only_its_maker
 from core.errors import ThemescopeError
 from core.records import SavedViewRecord
 from webapp import queries
 from webapp.components.text import ago, plain
-from webapp.people import current_person, shown
+from webapp.people import current_actor, current_person, shown
 
 _NAME = "view-name"
 
@@ -26,8 +27,9 @@ def saved_views(page: str) -> None:
     label = f"Saved views ({len(found)})" if found else "Save this view"
     with st.popover(label, icon=":material/bookmark:", key="saved-views"):
         _save(page)
+        actor = current_actor() if found else None
         for view in found:
-            _line(page, view)
+            _line(page, view, "" if actor is None or actor.owns(view.person) else only_its_maker(view.person))
         if not found:
             st.caption("A saved view opens this page just as it is now, for everybody who works here.")
 
@@ -50,7 +52,9 @@ def _save(page: str) -> None:
         st.error(plain(refused), icon=":material/error:")
 
 
-def _line(page: str, view: SavedViewRecord) -> None:
+def _line(page: str, view: SavedViewRecord, refused: str) -> None:
+    """One view, and its deletion unless there is a sentence that refuses it."""
+
     def forget() -> None:
         try:
             with queries.store().writing() as w:
@@ -65,5 +69,5 @@ def _line(page: str, view: SavedViewRecord) -> None:
         st.space("stretch")
         st.button(
             "Delete", key=f"forget-view-{view.id}", type="tertiary", icon=":material/delete:", on_click=forget,
-            help="The view is forgotten; nothing that it shows is lost.",
+            help=plain(refused or "The view is forgotten; nothing that it shows is lost."), disabled=bool(refused),
         )  # fmt: skip
