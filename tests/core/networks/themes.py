@@ -8,19 +8,21 @@ from core.types import TripletTexts
 
 NO_WORDS = WordVectors([], np.zeros((0, 12), np.float32))
 
+# So few words that a small network has learned them after some thirty steps.
+THEMES = [[f"theme{k}word{i}" for i in range(4)] for k in range(3)]
+COMMON = [f"common{i}" for i in range(10)]
+
 
 def theme_triplets(articles=30, seed=0, per_article=12):
     random = np.random.default_rng(seed)
-    themes = [[f"theme{k}word{i}" for i in range(10)] for k in range(6)]
 
     def sentence(theme):
-        common = [f"common{i}" for i in range(20)]
-        return " ".join([*random.choice(themes[theme], 2), *random.choice(common, random.integers(2, 6))])
+        return " ".join([*random.choice(THEMES[theme], 2), *random.choice(COMMON, random.integers(2, 6))])
 
     pivots, positives, negatives, groups = [], [], [], []
     for article in range(articles):
         for _ in range(per_article):
-            theme, other = random.choice(6, 2, replace=False)
+            theme, other = random.choice(len(THEMES), 2, replace=False)
             pivots.append(sentence(theme))
             positives.append(sentence(theme))
             negatives.append(sentence(other))
