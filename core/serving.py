@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from core.errors import ArtifactError, ConfigError, UnknownNameError
+from core.paths import at_home
 from core.protocols import Embedder
 from core.types import Sentence, Vectors
 
@@ -86,8 +87,9 @@ def find(name: str | Path) -> Path:
         return models[DEFAULT_MODEL]
     if wanted in models:
         return models[wanted]
-    if Path(name).expanduser().is_dir():
-        return Path(name).expanduser()
+    folder = at_home(name)
+    if folder.is_dir():
+        return folder
     raise UnknownNameError("shipped model or folder of a saved model", wanted, ["default", *models])
 
 

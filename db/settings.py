@@ -18,6 +18,7 @@ from pathlib import Path
 from urllib.parse import SplitResult, unquote, urlsplit, urlunsplit
 
 from core.errors import ConfigError
+from core.paths import at_home
 
 LOGINS = ("auto", "always")
 _STORES = ("sqlite", "postgres", "postgresql", "postgresql+psycopg")
@@ -93,7 +94,7 @@ def sqlite_url(path: Path) -> str:
 def sqlite_path(url: str) -> Path | None:
     """The file a ``sqlite:///…`` URL names; None for any other kind of address."""
     scheme, _, rest = url.partition(":///")
-    return Path(rest.partition("?")[0]).expanduser() if scheme.partition("+")[0] == "sqlite" else None
+    return at_home(rest.partition("?")[0]) if scheme.partition("+")[0] == "sqlite" else None
 
 
 def without_password(url: str) -> str:
@@ -123,12 +124,7 @@ def _check_scheme(variable: str, url: str, known: tuple[str, ...]) -> None:
 
 
 def _home(wanted: str) -> Path:
-    try:
-        return Path(wanted).expanduser().absolute()
-    except RuntimeError:
-        raise ConfigError(
-            f"There is no home folder {Path(wanted).parts[0]!r}. Set THEMESCOPE_HOME to another folder."
-        ) from None
+    return at_home(wanted, "Set THEMESCOPE_HOME to another folder.").absolute()
 
 
 def _platform_home(environ: Mapping[str, str]) -> Path:

@@ -17,6 +17,7 @@ from core.config import Config, option
 from core.embedders.distances import cosine_distances, unit_length
 from core.embedders.storage import read_settings, write_settings
 from core.errors import ArtifactError, ConfigError, DataError, ReadError
+from core.paths import at_home
 from core.protocols import Report
 from core.text.encoders import Encoder, load_encoder
 from core.types import Corpus, Sentence, Vectors
@@ -48,7 +49,7 @@ class SentenceEncoder:
         report.progress(0, 1, "Reading the encoder")
         if not self.config.folder:
             raise ConfigError("Name the folder of a sentence encoder on this machine (setting folder).")
-        self._encoder = load_encoder(Path(self.config.folder).expanduser(), "This method")
+        self._encoder = load_encoder(at_home(self.config.folder), "This method")
 
     def embed(self, sentences: Sequence[Sentence]) -> Vectors:
         """(n, dim) mean last states; a sentence without letters or digits is the zero vector."""

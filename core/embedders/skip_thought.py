@@ -27,6 +27,7 @@ from core.embedders.storage import (
     write_word_vectors,
 )
 from core.errors import ArtifactError, DataError
+from core.paths import at_home
 from core.protocols import Report
 from core.text.word_vectors import Storage, WordVectors, load_word_vectors, token_ids
 from core.types import Corpus, Sentence, Vectors
@@ -125,7 +126,7 @@ class SkipThought:
     def _read_weights(self, table: WordVectors) -> None:
         from core.networks.recurrent_weights import read_recurrent_weights
 
-        self._net = read_recurrent_weights(Path(self.config.weights).expanduser(), table.dim)
+        self._net = read_recurrent_weights(at_home(self.config.weights), table.dim)
         nothing = WordVectors([], np.zeros((0, table.dim), np.float32))
         whole, shift = np.eye(table.dim, dtype=np.float32), np.zeros(table.dim, np.float32)
         self._words = ExpandedWords(nothing, self._kept(table), whole, shift)

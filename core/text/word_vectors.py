@@ -13,13 +13,13 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from pathlib import Path
 from typing import Any, Literal, Protocol, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
 from core.errors import ConfigError, DataError
+from core.paths import at_home
 from core.text.tokens import tokenize
 
 Float32: TypeAlias = npt.NDArray[np.float32]
@@ -163,11 +163,11 @@ def load_word_vectors(source: str, limit: int | None = None) -> WordVectors:
     if source.startswith(DISTILLED):
         from core.text.distilled import distil_table
 
-        return distil_table(Path(source.removeprefix(DISTILLED)).expanduser(), limit or 0)
+        return distil_table(at_home(source.removeprefix(DISTILLED)), limit or 0)
     if source in word_tables.REGISTRY:
         loaded: WordVectors = word_tables.REGISTRY.get(source).resolve()(limit or 0)
         return loaded
-    path = Path(source).expanduser()
+    path = at_home(source)
     if path.is_file():
         return word_vector_files.read_word_vectors(path, limit or 0)
     raise ConfigError(

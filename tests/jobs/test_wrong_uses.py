@@ -13,7 +13,7 @@ import pytest
 
 from core.errors import ConfigError
 from core.sheets.writing import csv_text
-from db.settings import Settings
+from db.settings import Settings, sqlite_path
 from jobs import entry
 from jobs.console import lists_of_sentences
 from jobs.execution import sentence_for
@@ -84,9 +84,24 @@ def test_numbers_and_sentences_that_make_no_sense(sentences: Path) -> None:
     assert result.exit_code == 2 and "Give a sentence" in result.stderr
 
 
+@pytest.mark.parametrize(
+    "command",
+    [
+        ["train", "mean-vectors", "--set", "word_vectors=~nobody-of-that-name/x.txt"],
+        ["embed", "s.csv", "--method", "~nobody-of-that-name/x.txt", "--out", "v.npy"],
+    ],
+)
+def test_a_path_in_the_home_of_nobody(command: list[str], sentences: Path) -> None:
+    result = call(*command)
+    assert result.exit_code == 2 and "There is no home folder '~nobody-of-that-name', so" in result.stderr
+    assert "x.txt' names nothing. Write the path in full." in result.stderr
+
+
 def test_a_home_of_nobody() -> None:
     with pytest.raises(ConfigError, match="There is no home folder '~nobody-of-that-name'"):
         Settings.from_environment({"THEMESCOPE_HOME": "~nobody-of-that-name/data"})
+    with pytest.raises(ConfigError, match="There is no home folder '~nobody-of-that-name'"):
+        sqlite_path("sqlite:///~nobody-of-that-name/x.db")
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,7 @@ from core.evaluation import REGISTRY as METRICS
 from core.records import ModelRecord, RunRecord, TripletSetRecord
 from core.registry import Card
 from core.types import Split
-from webapp import lesson_effects, queries
+from webapp import lesson_effects, queries, uploads
 from webapp.components import deleting, facts
 from webapp.components.choose import COUNTED, by_name, clickable, nothing
 from webapp.components.comparing import HEADLINE, with_interval
@@ -313,5 +313,6 @@ def add_from_folder() -> None:
         name = st.text_input("Name of the model", help=_NUMBERED)
         if st.form_submit_button("Add"):
             name = queries.usable_model_name(name)
-            if submit("add-model", {"folder": folder.strip(), "name": name}, f"Add {name}"):
+            path = str(uploads.typed(folder)) if folder.strip() else ""
+            if submit("add-model", {"folder": path, "name": name}, f"Add {name}"):
                 st.rerun()

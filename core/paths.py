@@ -1,0 +1,20 @@
+"""Paths as people write them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from core.errors import ConfigError
+
+
+def at_home(text: str | Path, advice: str = "Write the path in full.") -> Path:
+    """``text`` as a path, where ``~`` is the home folder of whoever runs this and ``~name`` that of somebody else.
+
+    Raises :class:`core.errors.ConfigError`, ending with ``advice``, where there is no such home folder.
+    """
+    path = Path(text)
+    try:
+        return path.expanduser()
+    except RuntimeError:
+        nothing = f"There is no home folder {path.parts[0]!r}, so {str(path)!r} names nothing."
+        raise ConfigError(f"{nothing} {advice}") from None

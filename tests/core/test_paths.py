@@ -1,0 +1,30 @@
+from pathlib import Path
+
+import pytest
+
+from core.errors import ConfigError
+from core.paths import at_home
+from core.serving import find
+from core.text.word_vectors import load_word_vectors
+
+NOBODY = "~nobody-of-that-name/vectors.txt"
+
+
+def test_a_tilde_is_the_home_folder(monkeypatch, tmp_path):
+    for variable in ("HOME", "USERPROFILE"):
+        monkeypatch.setenv(variable, str(tmp_path))
+    assert at_home("~/x") == tmp_path / "x"
+    assert at_home("a/~b") == Path("a/~b") and at_home(Path("/c")) == Path("/c")
+
+
+@pytest.mark.parametrize("read", [at_home, load_word_vectors, find])
+def test_the_home_of_nobody_is_told_with_the_path(read):
+    said = f"There is no home folder '~nobody-of-that-name', so {str(Path(NOBODY))!r} names nothing. Write the path in"
+    with pytest.raises(ConfigError) as refused:
+        read(NOBODY)
+    assert str(refused.value).startswith(said)
+
+
+def test_so_is_that_of_an_encoder():
+    with pytest.raises(ConfigError, match="There is no home folder '~nobody-of-that-name'"):
+        load_word_vectors(f"distilled:{NOBODY}")
