@@ -17,7 +17,7 @@ from tests.core.networks.test_skip_thought import running_text
 from tests.core.networks.test_training import Interrupting
 
 SMALL = {"hidden": 16, "decoder": 16, "word_dim": 12, "negatives": 40, "batch_size": 16, "threads": 1, "device": "cpu",
-         "learning_rate": 0.02, "epochs": 4}  # fmt: skip
+         "learning_rate": 0.02, "epochs": 3}  # fmt: skip
 LENGTHS = st.lists(st.integers(0, 9), min_size=1, max_size=6)
 SHARES = st.floats(0, 1)
 
@@ -97,8 +97,9 @@ def test_short_sentences_are_not_learned_from():
 
 @pytest.mark.parametrize("method", ["sae", "sdae"])
 def test_a_tiny_corpus_is_learned(method):
-    sentences = running_text(20)
-    embedder = REGISTRY.build(method, SMALL | {"epochs": 15, "batch_size": 32, "dropout_rate": 0.0}, seed=1)
+    sentences = running_text(12)
+    settings = {"epochs": 8, "batch_size": 32, "learning_rate": 0.06, "dropout_rate": 0.0}
+    embedder = REGISTRY.build(method, SMALL | settings, seed=1)
     curve = Watching()
     embedder.fit(Corpus(sentences=sentences), curve)
     losses = curve.values
@@ -108,7 +109,7 @@ def test_a_tiny_corpus_is_learned(method):
     theme = np.array([s.article_id % 4 for s in sentences])
     unit = vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
     cosines, same = unit @ unit.T, theme[:, None] == theme
-    assert cosines[same].mean() > cosines[~same].mean() + 0.1
+    assert cosines[same].mean() > cosines[~same].mean() + 0.4
 
 
 class Watching(Silent):
@@ -123,10 +124,15 @@ class Watching(Silent):
         self.values.append(value)
 
 
+@pytest.fixture(scope="module")
+def undisturbed():
+    """A training that nothing interrupts."""
+    return train_autoencoder(DenoisingTrainingConfig(**SMALL), 5, rows_of(running_text(8)), Silent())
+
+
 @pytest.mark.parametrize("interrupted_at", [4, 17, 31])
-def test_a_resumed_training_ends_with_the_same_weights(tmp_path, interrupted_at):
+def test_a_resumed_training_ends_with_the_same_weights(tmp_path, undisturbed, interrupted_at):
     data, config = rows_of(running_text(8)), DenoisingTrainingConfig(**SMALL)
-    undisturbed = train_autoencoder(config, 5, data, Silent())
     with pytest.raises(Cancelled):
         train_autoencoder(config, 5, data, Interrupting(tmp_path, interrupted_at))
     resumed = train_autoencoder(config, 5, data, Silent(tmp_path))

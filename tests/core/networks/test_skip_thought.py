@@ -23,7 +23,7 @@ from core.types import Corpus, Sentence
 from tests.core.networks.test_training import Interrupting
 
 SMALL = SkipTrainingConfig(hidden=16, decoder=16, word_dim=12, negatives=40, batch_size=16, threads=1, device="cpu",
-                           learning_rate=0.01, epochs=4)  # fmt: skip
+                           learning_rate=0.01, epochs=3)  # fmt: skip
 
 
 def running_text(articles=30, seed=0):
@@ -94,17 +94,21 @@ def test_neighbours_stay_in_their_article_and_rare_words_share_a_row():
     assert ids.tolist() == [[SPECIAL, UNKNOWN], [SPECIAL, SPECIAL], [END, END]] and lengths.tolist() == [2, 2, 0]
 
 
-@given(st.integers(1, 40), st.integers(0, 200), st.integers(0, 5))
-def test_an_epoch_holds_every_sentence_once(size, wanted, seed):
-    data = tokenised(running_text(6))
-    rows = np.concatenate(data.batches(size, wanted, seed, 0))
-    assert len(set(rows.tolist())) == len(rows) == min(wanted or len(data.usable), len(data.usable))
-    assert set(rows.tolist()) <= set(data.usable.tolist())
+@pytest.fixture(scope="module")
+def running():
+    return tokenised(running_text(6))
+
+
+@given(size=st.integers(1, 40), wanted=st.integers(0, 200), seed=st.integers(0, 5))
+def test_an_epoch_holds_every_sentence_once(running, size, wanted, seed):
+    rows = np.concatenate(running.batches(size, wanted, seed, 0))
+    assert len(set(rows.tolist())) == len(rows) == min(wanted or len(running.usable), len(running.usable))
+    assert set(rows.tolist()) <= set(running.usable.tolist())
 
 
 def test_it_learns_what_follows_what():
-    sentences = running_text(40)
-    settings = SMALL.to_dict() | {"vocabulary_limit": 10, "epochs": 5, "batch_size": 32, "learning_rate": 0.03}
+    sentences = running_text(20)
+    settings = SMALL.to_dict() | {"vocabulary_limit": 10, "epochs": 5, "batch_size": 32, "learning_rate": 0.06}
     embedder = REGISTRY.build("skip-thought", settings, seed=1)
     embedder.fit(Corpus(sentences=sentences), Silent())
     vectors = embedder.embed(sentences)
@@ -112,14 +116,19 @@ def test_it_learns_what_follows_what():
     unit = vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
     cosines = unit @ unit.T
     same = theme[:, None] == theme
-    assert cosines[same].mean() > cosines[~same].mean() + 0.2
+    assert cosines[same].mean() > cosines[~same].mean() + 0.5
     assert embedder.metrics["sentences/s"] > 0 and embedder.metrics["loss"] < 3.2
 
 
-@pytest.mark.parametrize("interrupted_at", [4, 31, 50])
-def test_a_resumed_training_ends_with_the_same_weights(tmp_path, interrupted_at):
+@pytest.fixture(scope="module")
+def undisturbed():
+    """A training that nothing interrupts."""
+    return train_skip(SMALL, 5, tokenised(running_text(8)), Silent())
+
+
+@pytest.mark.parametrize("interrupted_at", [4, 23, 40])
+def test_a_resumed_training_ends_with_the_same_weights(tmp_path, undisturbed, interrupted_at):
     data = tokenised(running_text(8))
-    undisturbed = train_skip(SMALL, 5, data, Silent())
     with pytest.raises(Cancelled):
         train_skip(SMALL, 5, data, Interrupting(tmp_path, interrupted_at))
     resumed = train_skip(SMALL, 5, data, Silent(tmp_path))
