@@ -15,9 +15,10 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
-from scipy import sparse
 
 if TYPE_CHECKING:
+    from scipy import sparse
+
     from core.protocols import Embedder
 
 Vectors: TypeAlias = "npt.NDArray[np.float32] | sparse.csr_array"  # (n, dim); row i belongs to sentence i

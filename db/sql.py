@@ -11,7 +11,6 @@ from typing import Any, TypeVar
 import numpy as np
 import numpy.typing as npt
 import sqlalchemy as sa
-from sqlalchemy.dialects.postgresql import ARRAY
 from sqlalchemy.engine import Connection, CursorResult
 
 from core.types import Ids, Split, split_of_bucket
@@ -46,6 +45,8 @@ def within(connection: Connection, column: sa.ColumnElement[int], ids: Sequence[
     if connection.dialect.name == "sqlite":
         listed = sa.func.json_each(json.dumps(ids)).table_valued("value")
         return column.in_(sa.select(listed.c.value))
+    from sqlalchemy.dialects.postgresql import ARRAY
+
     return column == sa.any_(sa.literal(ids, ARRAY(sa.BigInteger)))
 
 

@@ -33,6 +33,7 @@ from db.repositories.triplet_reviews import TripletReviews
 from db.repositories.triplets import Triplets
 from db.repositories.views import Views
 from db.repositories.workers import Workers
+from db.revision import up_to_date
 from db.settings import Settings
 
 
@@ -151,9 +152,11 @@ class Store:
         StoreError
             If the store cannot be reached, or was made by a newer version.
         """
-        from db.migrate import upgrade
-
         with self._told():
+            if up_to_date(self.settings):
+                return
+            from db.migrate import upgrade
+
             upgrade(self.settings)
 
     def sweep_artifacts(self) -> list[str]:

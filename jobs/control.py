@@ -11,7 +11,6 @@ from core.records import JobRecord, JobStatus
 from db.store import Store
 from jobs.config import JobConfig
 from jobs.kinds import REGISTRY
-from jobs.queue import JobQueue
 
 STALE_S = 12.0
 """Seconds without a beat after which a running job counts as abandoned. Beats come every second, from a thread of
@@ -75,6 +74,8 @@ def worker_alive(store: Store) -> bool:
 
 def send(store: Store, job_id: int) -> None:
     """Let a worker look at the job."""
+    from jobs.queue import JobQueue
+
     queue = JobQueue(store.settings.queue_url)
     try:
         queue.send(job_id)

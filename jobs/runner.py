@@ -13,6 +13,7 @@ import secrets
 import socket
 import threading
 import time
+from typing import TYPE_CHECKING
 
 from core.records import JobRecord, JobStatus
 from db.store import Store
@@ -20,7 +21,9 @@ from jobs.attempts import CAP, forgive, note_attempt
 from jobs.context import JobContext, Stop
 from jobs.control import STALE_S
 from jobs.execution import execute
-from jobs.queue import JobQueue
+
+if TYPE_CHECKING:
+    from jobs.queue import JobQueue
 
 logger = logging.getLogger(__name__)
 

@@ -28,7 +28,7 @@ _PARTS = (
     "triplets",
 )
 _START_S = 30.0
-_LIBRARIES = ("PIL.Image", "pandas.io.formats.style", "scipy.optimize", "scipy.stats")
+_LIBRARIES = ("PIL.Image", "jobs.queue", "pandas.io.formats.style", "scipy.optimize", "scipy.stats")
 
 
 def warm() -> None:

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import importlib
+from typing import TYPE_CHECKING
 
 from core.errors import UnknownNameError
-from core.experiments.declarations import Paper
+
+if TYPE_CHECKING:
+    from core.experiments.declarations import Paper
 
 PAPERS: dict[str, str] = {"ed18": "core.experiments.ed18:ED18", "sjh17": "core.experiments.sjh17:SJH17"}
 """Id of a paper → "module:NAME" of its declaration."""

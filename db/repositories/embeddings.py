@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 import sqlalchemy as sa
-from scipy import sparse
 
 from core.errors import DataError
 from core.records import VectorBlock
@@ -70,12 +69,13 @@ class Embeddings(Repository):
 def _packed(block: VectorBlock, dtype: str) -> tuple[str, str, int, int, bytes]:
     """(format, dtype, rows, dim, data). CSR: row starts int32, columns int32, values, one after the other."""
     x: Any = block.vectors
+    dense = isinstance(x, np.ndarray)
     rows, dim = x.shape
     with np.errstate(over="ignore"):
-        values = np.asarray(x.data if sparse.issparse(x) else x).astype(_DTYPES[dtype])
+        values = np.asarray(x if dense else x.data).astype(_DTYPES[dtype])
     if not np.isfinite(values).all():
         raise DataError(f"The vectors of article {block.article_id} hold a value that {dtype} cannot keep.")
-    if not sparse.issparse(x):
+    if dense:
         return "dense", dtype, rows, dim, to_bytes(values, _DTYPES[dtype])
     if not x.has_sorted_indices:
         return _packed(VectorBlock(block.article_id, x.sorted_indices()), dtype)
@@ -87,6 +87,8 @@ def _unpacked(format: str, dtype: str, rows: int, dim: int, data: bytes) -> Matr
     kind = _DTYPES[dtype]
     if format == "dense":
         return np.frombuffer(data, dtype=kind).reshape(rows, dim).astype(np.float32)
+    from scipy import sparse
+
     starts = from_bytes(data[: 4 * (rows + 1)], "<i4")
     rest, count = data[4 * (rows + 1) :], int(starts[-1])
     values: Any = np.frombuffer(rest[4 * count :], dtype=kind).astype(np.float32)

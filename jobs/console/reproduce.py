@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from core.experiments import PAPERS
-from core.experiments.declarations import Paper
 from jobs.console.shell import Shell, background, common, pass_shell
 from jobs.console.tables import table
-from jobs.experiments.document import cell
 from jobs.foreground import resume_here
+
+if TYPE_CHECKING:
+    from core.experiments.declarations import Paper
 
 _PATH = click.Path(exists=True, path_type=Path)
 
@@ -64,6 +65,8 @@ def _text(shell: Shell, result: dict[str, Any]) -> str:
 
 
 def _table_text(shell: Shell, declared: Paper, id: str, profile: str) -> str:
+    from jobs.experiments.document import cell
+
     with shell.store.reading() as r:
         record = r.papers.get(declared.id, id, profile)
     if record is None:

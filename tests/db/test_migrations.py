@@ -14,6 +14,7 @@ from core.errors import StoreError
 from core.types import title_bucket
 from db.engine import open_engine
 from db.migrate import configuration, current_revision, upgrade
+from db.revision import newest, up_to_date
 from db.settings import Settings
 from db.store import Store
 from db.tables import metadata
@@ -42,7 +43,9 @@ def query(store: Store, statement: str) -> list[tuple[object, ...]]:
 
 
 def test_from_nothing_to_head_and_again(empty: Store) -> None:
+    assert newest() == HEAD and not up_to_date(empty.settings)
     empty.migrate()
+    assert up_to_date(empty.settings)
     empty.migrate()
     assert query(empty, "SELECT version_num FROM alembic_version") == [(HEAD,)]
     assert add_corpus(empty).sentences == 60

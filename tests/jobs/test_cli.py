@@ -227,12 +227,16 @@ def test_unreachable_store(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_as_a_program(tmp_path: Path) -> None:
     command = program("import", write_articles(tmp_path, 2), "--corpus", "P", "--json")
-    env = program_environment()
+    env = program_environment() | {"PYTHONPROFILEIMPORTTIME": "1"}
     done = subprocess.run(
         command, env=env, cwd=tmp_path, capture_output=True, text=True, check=False, timeout=PATIENCE_S
     )
     assert done.returncode == 0
     assert json.loads(done.stdout)["articles"] == 2
+    imported = {line.rpartition("|")[2].strip() for line in done.stderr.splitlines()}
+    assert "db.store" in imported
+    # Each of these takes as long as a third of the start.
+    assert not imported & {"alembic", "huey", "pandas", "psycopg", "scipy", "sklearn", "streamlit", "torch"}
 
 
 @pytest.mark.skipif(os.name == "nt", reason="Ctrl-C reaches a child process only on POSIX systems")
