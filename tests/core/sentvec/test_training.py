@@ -102,11 +102,11 @@ def test_threads_share_the_work_and_learn_as_well(corpus):
 
 def test_context_helps_and_the_batched_form_learns_the_same(corpus):
     def score(**settings):
-        runs = [learned(corpus, seed=s, learning_rate=0.2, epochs=12, **settings) for s in range(2)]
+        runs = [learned(corpus, seed=s, learning_rate=0.4, epochs=6, **settings) for s in range(2)]
         return np.array([accuracy(run.sentences, corpus[2]) for run in runs])
 
     content, context = score(neighbours=False, proximity=False), score()
-    assert context.mean() > content.mean() + 0.03
+    assert context.mean() > content.mean() + 0.08
     assert abs(score(batch=64, device="cpu").mean() - context.mean()) < 0.12  # a run scatters by about .07 over seeds
 
 
