@@ -16,6 +16,7 @@ from typing import TypeVar
 
 import numpy as np
 
+import benchmarks._runtime  # noqa: F401, before all of ours
 from core.likeness import cosines
 from core.plane import inside
 from core.projection import UmapConfig, faithfulness, project

@@ -23,6 +23,7 @@ from typing import TypeVar
 import numpy as np
 import sqlalchemy as sa
 
+import benchmarks._runtime  # noqa: F401, before all of ours
 from core.evaluation.who_is_right import Who
 from core.records import TripletRows, TripletSetRecord, Verdict
 from core.types import Article, Paragraph, Section, Split
@@ -97,7 +98,7 @@ def main() -> None:
     parser.add_argument("--triplets", type=int, default=400_000)
     parser.add_argument("--export", action="store_true")
     args = parser.parse_args()
-    logging.disable(logging.WARNING)  # Streamlit's caches say that no page is open
+    logging.disable(logging.WARNING)  # Streamlit's spinners say that no page is open
     with tempfile.TemporaryDirectory() as folder:
         os.environ["THEMESCOPE_HOME"] = folder
         os.environ.pop("DATABASE_URL", None)

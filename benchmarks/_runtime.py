@@ -1,0 +1,21 @@
+"""A server of pages that serves none, on this machine only: to be imported before anything of ``webapp``.
+
+Without a server every cached function warns, when it is defined, that there is none; without an address of this
+machine people would have to sign in.
+"""
+
+from streamlit.config import set_option
+from streamlit.runtime import Runtime, RuntimeConfig
+from streamlit.runtime.caching.storage.dummy_cache_storage import MemoryCacheStorageManager
+from streamlit.runtime.memory_media_file_storage import MemoryMediaFileStorage
+from streamlit.runtime.memory_uploaded_file_manager import MemoryUploadedFileManager
+
+set_option("server.address", "127.0.0.1")
+Runtime(
+    RuntimeConfig(
+        script_path="",
+        media_file_storage=MemoryMediaFileStorage("/media"),
+        uploaded_file_manager=MemoryUploadedFileManager("/uploads"),
+        cache_storage_manager=MemoryCacheStorageManager(),
+    )
+)
