@@ -236,7 +236,8 @@ def test_pages_import_nothing_heavy() -> None:
     code = (
         "import sys, webapp.queries, webapp.components.atlas, webapp.components.benchmarking, "
         "webapp.components.board, webapp.components.drawing, webapp.components.importing, "
-        "webapp.components.training, webapp.components.triplets, webapp.components.section_pairs; "
+        "webapp.components.trained, webapp.components.training, webapp.components.triplets, "
+        "webapp.components.section_pairs; "
         "print([m for m in ('torch', 'umap', 'numba', 'gensim', 'sklearn') if m in sys.modules])"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

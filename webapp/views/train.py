@@ -3,7 +3,7 @@
 import streamlit as st
 
 from webapp import queries
-from webapp.components import training
+from webapp.components import trained, training
 from webapp.components.choose import nothing, title
 from webapp.components.guard import closed
 from webapp.components.jobs import watch
@@ -20,6 +20,6 @@ if have.open:
     with have:
         models = queries.models()
         if models:
-            training.models(models)
+            trained.models(models)
         else:
             nothing("No model yet.", "Train one under “New model”. Mean vectors takes seconds and is a fair start.")
