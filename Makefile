@@ -41,12 +41,15 @@ run: $(VENV)/installed ## Install, migrate, make the demo, start web and worker,
 
 services: ## Install what the tests start themselves: Chromium, PostgreSQL, Redis (Debian, Ubuntu)
 	@missing=""; \
-	command -v chromium >/dev/null || command -v chromium-browser >/dev/null || missing="$$missing chromium"; \
+	command -v chromium-headless-shell >/dev/null || command -v chromium >/dev/null || \
+	  command -v chromium-browser >/dev/null || missing="$$missing chromium"; \
 	ls /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1 || command -v initdb >/dev/null || missing="$$missing postgresql"; \
 	command -v redis-server >/dev/null || missing="$$missing redis-server"; \
 	if [ -z "$$missing" ]; then :; \
 	elif [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
 	  echo "Installing$$missing …"; apt-get update -q >/dev/null && \
+	  if apt-cache show chromium-headless-shell >/dev/null 2>&1; then \
+	    missing="$$(echo "$$missing" | sed 's/chromium/chromium-headless-shell/')"; fi && \
 	  DEBIAN_FRONTEND=noninteractive apt-get install -y -q $$missing >/dev/null; \
 	else echo "Some tests will be skipped. To run them all: sudo apt install$$missing"; fi
 

@@ -26,7 +26,7 @@ from playwright.sync_api import Browser, Page, sync_playwright
 
 from db.settings import Settings
 from db.store import Store
-from tests.e2e.hands import using
+from tests.e2e.hands import shown, using
 from tests.webapp.compared import add_comparison
 from tests.webapp.filled import CORPUS, MODEL, fill
 
@@ -50,10 +50,26 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker(pytest.mark.browser)
 
 
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: pytest.Item) -> Iterator[None]:
+    """A failure comes with what the pages show: why a thing is not there mostly stands beside its place."""
+    report = yield
+    if report.failed:
+        funcargs = getattr(item, "funcargs", {})
+        for name in ("page", "other_page"):
+            if name in funcargs:
+                report.sections.append((f"what {name} shows", shown(funcargs[name])))
+    return report
+
+
+BROWSERS = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome")
+"""The first does the same without a window's parts that nobody sees: an eighth less to do for every test."""
+
+
 def chromium() -> str:
     """Path of Chromium; its absence skips on a developer's machine and fails in CI."""
     named = os.environ.get("CHROMIUM")
-    found = named or next((p for p in map(shutil.which, ("chromium", "chromium-browser", "google-chrome")) if p), None)
+    found = named or next((p for p in map(shutil.which, BROWSERS) if p), None)
     if found is None:
         why = "no Chromium: on Debian or Ubuntu, sudo apt install chromium; elsewhere set CHROMIUM to its path"
         pytest.fail(why) if os.environ.get("CI") else pytest.skip(why)

@@ -12,6 +12,8 @@ import numpy as np
 from playwright.sync_api import ConsoleMessage, Error, Page, Request, expect
 
 expect.set_options(timeout=60_000)
+TRIES = 5
+MOST_WORDS = 3_000
 
 
 @contextmanager
@@ -77,6 +79,14 @@ def turn_to(page: Page, name: str) -> None:
     expect(page.get_by_role("heading", name=heading, exact=True)).to_be_visible()
 
 
+def shown(page: Page) -> str:
+    """The words of the page, without the sidebar, or why there are none."""
+    try:
+        return f"{page.url}\n{page.locator('[data-testid=stMain]').inner_text(timeout=2_000)[:MOST_WORDS]}"
+    except Error as error:
+        return str(error)
+
+
 def at_rest(page: Page) -> None:
     """Wait until the script has run to its end, nothing stands for something that is still to come, and keys count.
 
@@ -99,13 +109,16 @@ def choose(page: Page, label: str, option: str) -> None:
     """Choose from a box, leave it, so that keys mean the page again, and wait until the page has followed."""
     box = page.get_by_role("combobox", name=label, exact=True)
     box.scroll_into_view_if_needed()
-    at_rest(page)
-    box.click()
-    box.fill(option)  # by letters: a list that is open closes when the page is drawn anew, before a mouse gets there
-    box.press("Enter")
-    expect(box).to_have_value(option)
-    box.blur()
-    at_rest(page)
+    for _ in range(TRIES):
+        at_rest(page)
+        box.click()
+        box.fill(option)  # by letters: an open list closes when the page is drawn anew, before a mouse gets there
+        box.press("Enter")
+        box.blur()  # letters that chose nothing are gone with it
+        at_rest(page)
+        if box.input_value() == option:
+            return
+    raise AssertionError(f"“{label}” stays at “{box.input_value()}”, not “{option}”")
 
 
 def draw(page: Page, path: Sequence[tuple[float, float]]) -> None:

@@ -16,7 +16,7 @@ from core.records import BenchmarkItem, VectorBlock
 from core.types import Article, Ids, Paragraph, Section
 from jobs.labelling import starts
 from tests.e2e.conftest import PAYLOAD, App
-from tests.e2e.hands import choose, draw, open_page, turn_to
+from tests.e2e.hands import at_rest, choose, draw, open_page, turn_to
 
 CORPUS, NAME = "Hamlets", "Hamlets, put right"
 THEMES = ("kings and wars", "rain and snow", "banks and trade")
@@ -228,7 +228,10 @@ def out_and_in(page: Page, app: App) -> None:
     part.locator("input[type=file]").set_input_files(
         {"name": "../labelling.jsonl", "mimeType": "application/jsonl", "buffer": text.encode("utf-8")}
     )
-    part.get_by_role("button", name="Take in", exact=True).click()
+    take_in = part.get_by_role("button", name="Take in", exact=True)
+    expect(take_in).to_be_visible()
+    at_rest(page)
+    take_in.click()
     expect(page.locator(".board li").first).to_be_visible()
     assert state(app).to_bytes() == before.to_bytes()
     assert steps(app) == log
