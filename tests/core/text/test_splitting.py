@@ -29,13 +29,13 @@ def package_split(language, text):
 package_of = cache(Package)
 
 
-@pytest.mark.parametrize("language", ["en", "de", "fr", "lt", "fi", "ru"])
 @given(text=st.text("".join(map(chr, PIECES)), max_size=14).map(lambda drawn: drawn.translate(PIECES)))
 @settings(max_examples=150, deadline=None)
 @example(text=PARAGRAPH)
 @example(text="No. 5 is No. Five. p. 3.\n \n X. .Y.Z. A.")
-def test_boundaries_are_those_of_the_package(language, text):
-    assert SentenceSplitter(language).split(text) == package_split(language, text)
+def test_boundaries_are_those_of_the_package(text):
+    for language in ("en", "de", "fr", "lt", "fi", "ru"):
+        assert SentenceSplitter(language).split(text) == package_split(language, text)
 
 
 @given(text=st.text(max_size=60))
