@@ -58,7 +58,7 @@ def test_a_model_of_another_kind_or_several_are_refused(base):
 
 
 def test_a_checkpoint_of_another_beginning_is_not_taken_up(base, tmp_path):
-    settings = {**GENTLE, "learning_rate": 0.01, "checkpoint_seconds": 0.0, "epochs": 3, "batch_size": 4}
+    settings = {**GENTLE, "learning_rate": 0.01, "checkpoint_seconds": 0.0, "epochs": 2, "batch_size": 8}
 
     def trained(model, report):
         built = REGISTRY.build("triplets-sen", settings, seed=5)
@@ -67,6 +67,7 @@ def test_a_checkpoint_of_another_beginning_is_not_taken_up(base, tmp_path):
         return built.embed(SENTENCES)
 
     with pytest.raises(Cancelled):
-        trained(base, Interrupting(tmp_path, 20))
+        trained(base, Interrupting(tmp_path, 10))
+    assert list(tmp_path.iterdir())
     other = net(3, distance="cosine")
     assert np.array_equal(trained(other, Silent(tmp_path)), trained(other, Silent()))
