@@ -39,6 +39,14 @@ THEMES = {
 }
 
 
+_GROUNDS = {"light": "#fdfcf9", "dark": "#12171c"}
+
+
+def ground(theme: str | None) -> str:
+    """The colour of the page behind a map; light when the browser has not said."""
+    return _GROUNDS.get(theme or "light", _GROUNDS["light"])
+
+
 def tones(theme: str | None) -> Tones:
     """The tones of a theme; light when the browser has not said."""
     return THEMES.get(theme or "light", THEMES["light"])

@@ -39,13 +39,24 @@ _NAMED_FROM = 20_000
 Make = Callable[[Partition], op.Operation]
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
+class Change:
+    """Something to be done to the labelling, whatever is selected by then."""
+
+    make: Make
+    why: str = ""
+    how: str = ""
+    """How what it is done to was selected."""
+    keep: bool = False
+    """Whether the selection stays."""
+
+
+@dataclass(frozen=True, slots=True)
 class Unsaved:
     """A change that the store did not take, and why."""
 
-    make: Make
+    change: Change
     told: str
-    why: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,33 +159,57 @@ class Bench:
     # --- changing ---------------------------------------------------------------------------------------------------
 
     def act(self, make: Make, why: str = "", *, keep: bool = False) -> Step | None:
-        """Do something and save it; with ``keep`` the selection stays. For callbacks: nothing is raised."""
-        self.notice, self.unsaved = "", None
+        """Do something and save it; with ``keep`` the selection stays. For callbacks: nothing is raised.
+
+        What could not be saved before goes first; as long as it cannot, nothing else is done.
+        """
         how = f"{self.how}, with identical sentences" if self.twins and self.how else self.how
-        try:
-            operation = make(self.partition)
-        except ThemescopeError as error:
-            self.notice = str(error)
-            return None
-        try:
-            step = self.desk.do(operation, why, how)
-        except StaleChangeError as error:
-            self.conflict = self.desk.conflict(operation, error, why, how)
-            return None
-        except ThemescopeError as error:
-            self.unsaved = Unsaved(make, str(error), why)
-            return None
-        self._done(step, keep)
-        return step
+        if self.unsaved is not None:
+            self.again()
+            if self.unsaved is not None or self.conflict is not None:
+                self.notice = "This was not done, because what you did before is not saved yet."
+                return None
+        return self._save(Change(make, why, how, keep))
+
+    def act_on_chosen(self, make: Callable[[Partition, Ids], op.Operation], *, keep: bool = False) -> Step | None:
+        """The same to what is selected now, also when it is saved only later."""
+        chosen = self.chosen
+        return self.act(lambda p: make(p, chosen), keep=keep)
 
     def again(self) -> None:
         """Try to save what could not be saved."""
         if self.unsaved is not None:
-            self.act(self.unsaved.make, self.unsaved.why)
+            self._save(self.unsaved.change)
+
+    def leave(self) -> None:
+        """Give up what could not be saved."""
+        self.unsaved = None
+
+    def _save(self, change: Change) -> Step | None:
+        self.notice, self.unsaved = "", None
+        try:
+            operation = change.make(self.partition)
+        except ThemescopeError as error:
+            self.notice = str(error)
+            return None
+        try:
+            step = self.desk.do(operation, change.why, change.how)
+        except StaleChangeError as error:
+            self.conflict = self.desk.conflict(operation, error, change.why, change.how)
+            return None
+        except ThemescopeError as error:
+            self.unsaved = Unsaved(change, str(error))
+            return None
+        self._done(step, change.keep)
+        return step
 
     def travel(self, go: Callable[[Desk], Step | None], nothing: str) -> None:
         """Undo, redo, or go back; a step that others have built on is refused and says so."""
-        self.notice, self.unsaved = "", None
+        if self.unsaved is not None:
+            self.leave()
+            self.notice = "What could not be saved was left. Nothing else was undone."
+            return
+        self.notice = ""
         try:
             step = go(self.desk)
         except StaleChangeError as error:

@@ -174,6 +174,23 @@ def busy(page: Page) -> None:
     page.evaluate(f"() => {{ setTimeout(() => {{ {wait} }}, 20); }}")
     page.keyboard.press("x")
     said(page, "1 sentence marked uncertain")
+    typed_on(page)
+
+
+def typed_on(page: Page) -> None:
+    """A name stays while it is typed, though the page is drawn anew meanwhile; none of its letters is a shortcut."""
+    pressed = page.locator(".bar [data-deed=twins]")
+    page.keyboard.press("d")
+    page.keyboard.press("f")
+    page.keyboard.type("nexus", delay=30)
+    expect(pressed).to_have_attribute("aria-pressed", "false")  # what stands there is the page before
+    page.wait_for_function("() => window.themescopeOutbox.deeds.length === 0")
+    page.keyboard.type(" e", delay=30)
+    expect(page.locator(".bar .editor input")).to_have_value("nexus e")
+    page.keyboard.press("Escape")
+    expect(pressed).to_have_attribute("aria-pressed", "true")
+    page.keyboard.press("d")
+    expect(pressed).to_have_attribute("aria-pressed", "false")
 
 
 def conflict(page: Page, second: Page, app: App) -> None:

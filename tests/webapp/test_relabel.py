@@ -201,6 +201,38 @@ def test_a_viewer_is_told_and_nothing_is_lost(filled_store: Store, labelling: La
         assert len(r.label_steps.list(labelling.id)) == 1
 
 
+def test_what_is_not_saved_is_done_to_what_was_selected_and_before_anything_else(
+    filled_store: Store, labelling: LabellingRecord, open_page: Open
+) -> None:
+    at = open_page("relabel")
+    bench: Bench = at.session_state[f"bench-{labelling.id}"]
+    first, second = bench.partition.members(2)[:2].tolist()
+
+    def role(of: Role) -> None:
+        with filled_store.writing() as w:
+            w.people.set_role("", of, "")
+
+    role(Role.VIEWER)
+    for one in (first, second):
+        select(at, labelling, [one])
+        press(at, labelling, "X")
+    assert bench.unsaved is not None and "Not saved" in words(at)
+    role(Role.LABELLER)
+    press(at, labelling, "X")
+    with filled_store.reading() as r:
+        assert [step.said for step in r.label_steps.list(labelling.id)] == ["1 sentence marked uncertain"] * 2
+        now = r.labellings.shown(labelling.id).partition
+    assert now.uncertain[now.rows([first, second])].all()
+    role(Role.VIEWER)
+    select(at, labelling, [first])
+    press(at, labelling, "V")
+    press(at, labelling, "U")
+    assert bench.unsaved is None and "Not saved" not in words(at)
+    press(at, labelling, "V")
+    next(b for b in at.button if b.label == "Leave it").click().run()
+    assert bench.unsaved is None and "Not saved" not in words(at)
+
+
 def test_going_back_from_the_history(filled_store: Store, labelling: LabellingRecord, open_page: Open) -> None:
     desk = Desk(filled_store, labelling.id, "Ben")
     first = desk.partition.to_bytes()

@@ -8,6 +8,12 @@ class Bar {
     this.notice.setAttribute("role", "alert");
     this.body = make("div", "body");
     this.editor = make("div", "editor");
+    this.editor.addEventListener("focusout", (event) => {
+      if (!this.editor.contains(event.relatedTarget)) this.input?.finish(true);
+    });
+    this.editor.addEventListener("keydown", (event) => {
+      if (event.key === "Escape") this.input?.finish(false);
+    });
     this.map = make("dialog", "map");
     this.map.addEventListener("click", () => this.map.close());
     root.append(this.status, this.notice, this.body, this.map);
@@ -33,23 +39,25 @@ class Bar {
   said() {
     if (!this.data) return;
     const { words, status } = this.data, waiting = outbox.deeds.length;
-    const text = waiting ? (outbox.late ? words.late : words.saving) : status.words;
-    this.status.className = `status ${waiting ? "waiting" : status.state}`;
+    const text = waiting ? (outbox.late ? words.late : words.saving) : outbox.lost ? words.lost : status.words;
+    this.status.className = `status ${waiting ? "waiting" : outbox.lost ? "failed" : status.state}`;
     if (this.status.textContent !== text) this.status.textContent = text;
     this.status.title = text;
   }
 
   draw() {
+    this.notice.textContent = this.data.notice;
+    this.notice.hidden = !this.data.notice;
+    // A name that is being typed is not redrawn away: what is typed next would be taken for shortcuts.
+    this.stale = Boolean(this.input);
+    if (this.stale) return;
     const focus = this.root.getRootNode().activeElement?.dataset?.deed;
     const { data } = this, rows = data.groups.map((group) => this.group(group));
     const heading = make("p", "heading", data.heading);
     this.body.replaceChildren(rows[0], heading, this.clusters(), ...rows.slice(1));
-    if (this.editor.hasChildNodes()) heading.after(this.editor);
     if (focus) this.body.querySelector(`[data-deed="${CSS.escape(focus)}"]`)?.focus({ preventScroll: true });
     this.map.setAttribute("aria-label", data.words.keys);
     this.map.replaceChildren(...this.keys());
-    this.notice.textContent = data.notice;
-    this.notice.hidden = !data.notice;
   }
 
   clusters() {
@@ -78,6 +86,8 @@ class Bar {
       button.classList.toggle("on", deed.on);
       button.setAttribute("aria-disabled", String(deed.idle));
       if (deed.switch) button.setAttribute("aria-pressed", String(deed.on));
+      // Pressed once more it ends the name that is being typed; the press alone must not end it before.
+      if (deed.name === "name") button.addEventListener("pointerdown", (event) => event.preventDefault());
       button.addEventListener("click", () => this.act(deed.name));
       box.append(button);
     }
@@ -93,17 +103,22 @@ class Bar {
 
   edit() {
     const { current, palette, words } = this.data;
-    if (this.editor.hasChildNodes() || !current) return current ? this.close() : outbox.push({ kind: "name" });
-    const input = nameField(current, words, () => this.close());
-    this.editor.append(input, paletteOf(current, palette, words), make("small", "", words.editing));
+    if (this.input) return this.input.finish(true);
+    if (!current) return outbox.push({ kind: "name" });
+    this.input = nameField(current, words, () => this.close());
+    this.editor.append(this.input, paletteOf(current, palette, words), make("small", "", words.editing));
     this.body.querySelector(".heading").after(this.editor);
-    input.focus();
-    input.select();
+    this.input.focus();
+    this.input.select();
   }
 
   close() {
-    this.editor.replaceChildren();
+    const inside = this.editor.contains(this.root.getRootNode().activeElement);
+    this.input = null;
     this.editor.remove();
+    this.editor.replaceChildren();
+    if (this.stale) this.draw();
+    if (inside) this.body.querySelector('[data-deed="name"]')?.focus({ preventScroll: true });
   }
 
   keys() {
@@ -139,12 +154,13 @@ function typing(event) {
   return from.isContentEditable || from.matches("textarea, select") || (from.matches("input") && !silent.includes(from.type));
 }
 
-// The digit keys are digits on every keyboard, also where digits need Shift.
+// The digit keys are digits on every keyboard, also where digits need Shift; the letter keys are Latin ones also where
+// they write another script. A key that writes nothing (End on the number pad) is itself.
 function keyOf(event) {
-  const digit = /^(?:Digit|Numpad)([0-9])$/.exec(event.code);
-  if (/^[0-9?]$/.test(event.key)) return event.key;
+  const { code, key } = event, place = /^(?:Digit|Numpad|Key)([0-9A-Z])$/.exec(code);
+  if (/^[0-9?]$/.test(key)) return key;
   if (event.shiftKey) return "";
-  return digit ? digit[1] : event.key.toLowerCase();
+  return place && key.length === 1 && !/[a-z]/i.test(key) ? place[1].toLowerCase() : key.toLowerCase();
 }
 
 export default function ({ data, parentElement, setStateValue }) {

@@ -29,10 +29,17 @@ function nameField(cluster, words, ended) {
   // Single keys are shortcuts of the page; what is typed here is a name.
   for (const kind of ["keydown", "keypress", "keyup"]) input.addEventListener(kind, (event) => event.stopPropagation());
   input.addEventListener("keydown", (event) => {
-    if (event.key === "Enter") end(true);
+    if (event.key === "Enter") {
+      event.preventDefault(); // or it would press what has the focus next
+      end(true);
+    }
     if (event.key === "Escape") end(false);
   });
-  input.addEventListener("blur", () => end(true));
+  input.addEventListener("blur", (event) => {
+    // From the field to the colours beside it is not away from it.
+    if (!(event.relatedTarget instanceof Element && event.relatedTarget.closest(".editor")?.contains(input))) end(true);
+  });
+  input.finish = end;
   return input;
 }
 

@@ -15,6 +15,8 @@ class Outbox {
   // The page has been drawn: this session, and everything up to this number, is known to the server.
   heard(session, number) {
     if (session !== this.session) {
+      // A new session after a while without answers: what waited in the old one has gone with it, perhaps unheard.
+      this.lost = Boolean(this.late && this.deeds.length);
       this.session = session;
       this.deeds = [];
       this.number = 0;
@@ -31,6 +33,7 @@ class Outbox {
   }
 
   push(deed) {
+    this.lost = false;
     for (const flush of this.before) flush();
     this.number += 1;
     this.deeds.push({ ...deed, number: this.number });
@@ -40,10 +43,11 @@ class Outbox {
 
   // Sent again with another try where no answer comes: the connection may have been away.
   send(again = 0) {
+    const late = this.late || again > 0;
     this.rest();
     this.deliver?.({ session: this.session, deeds: this.deeds, again });
     this.patience = window.setTimeout(() => this.send(again + 1), PATIENCE_MS);
-    this.late = again > 0;
+    this.late = late;
     this.changed();
   }
 

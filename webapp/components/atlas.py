@@ -22,12 +22,11 @@ from webapp.components.text import count, plain, shorten
 from webapp.map_choice import Choice
 from webapp.map_scene import Scene
 from webapp.map_search import MEANING, WAYS, Found
-from webapp.palette import tones
+from webapp.palette import ground, tones
 
 CHART_MOST = 1_000
 """Points up to which a map is a chart: a chart of more takes seconds longer to appear than a drawing of our own."""
 _HEIGHT, _PAIR_HEIGHT, _TABLE = 410, 330, 215
-_GROUNDS = {"light": "#fdfcf9", "dark": "#12171c"}
 _NONE = "no other map"
 _SIZE, _SIZES = "size", (1.0, 14.0)
 
@@ -222,7 +221,7 @@ def _canvas(scene: Scene, colouring: Colouring, found: Found, look: Look, record
         units=scene.units,
         found=found.rows,
         tones=tones(theme),
-        paper=_GROUNDS.get(theme, _GROUNDS["light"]),
+        paper=ground(theme),
         size=look.size,
         opacity=look.opacity,
         height=_HEIGHT,

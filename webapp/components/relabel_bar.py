@@ -21,9 +21,10 @@ _GROUPS = {"steps": "Steps", "selection": "The selection", "queue": "What to loo
 WORDS = {
     "saving": "saving …",
     "late": "not saved yet: the server does not answer. It is kept here and sent again.",
+    "lost": "The connection was away. Look whether what you did last is here, and do it again if not.",
     "keys": "Keys",
     "hint": "Keys do nothing while you type in a field. In the columns: click to select, Shift-click for a range, drag "
-    "to another column, click a name or a colour to change it.",
+    "to another column, click a name or a colour to change it. Esc or a click closes this list.",
     "editing": "Enter keeps the name, Esc leaves it. A click on a colour takes it at once.",
     "rename": "Rename",
     "recolour": "Another colour",
@@ -66,7 +67,7 @@ def bar_data(bench: Bench) -> dict[str, Any]:
     return {
         "session": bench.session,
         "heard": bench.heard,
-        "status": {"words": status_words(bench), "state": "saved" if bench.unsaved is None else "failed"},
+        "status": {"words": status_words(bench), "state": "failed" if bench.unsaved or bench.conflict else "saved"},
         "notice": bench.notice,
         "words": WORDS,
         "heading": heading(bench),
@@ -130,6 +131,8 @@ def _button(bench: Bench, deed: Deed) -> dict[str, Any]:
 
 def status_words(bench: Bench) -> str:
     """Whether everything that was done is in the store."""
+    if bench.conflict is not None:
+        return "not saved: somebody was first"
     if bench.unsaved is not None:
         return "not saved"
     if bench.saved is None:

@@ -139,13 +139,13 @@ def _of_clusters(dialog: str, least: int) -> Act:
 def _assign(bench: Bench, deed: Mapping[str, Any]) -> None:
     number = deed.get("cluster")
     if _number(number):
-        _selected(lambda b: b.act(lambda p: op.assign(p, b.chosen, number)))(bench, deed)
+        _selected(lambda b: b.act_on_chosen(lambda p, ids: op.assign(p, ids, number)))(bench, deed)
 
 
 def _create(bench: Bench, deed: Mapping[str, Any]) -> None:
     """Make a cluster of the selection at once, named by its words; its name can be changed where it stands."""
     wanted = bench.telling_name(bench.chosen) if len(bench.selected) else "New cluster"
-    bench.act(lambda p: op.create(p, bench.desk.next_number, op.free_name(p, wanted), bench.chosen))
+    bench.act_on_chosen(lambda p, ids: op.create(p, bench.desk.next_number, op.free_name(p, wanted), ids))
 
 
 def _pick(bench: Bench, deed: Mapping[str, Any]) -> None:
@@ -178,9 +178,9 @@ def _move(bench: Bench, deed: Mapping[str, Any]) -> None:
         return
     bench.select(ids_of(deed.get("ids")), DRAGGED)
     if number == UNASSIGNED:
-        bench.act(lambda p: op.unassign(p, bench.chosen))
+        bench.act_on_chosen(op.unassign)
     else:
-        bench.act(lambda p: op.assign(p, bench.chosen, number))
+        bench.act_on_chosen(lambda p, ids: op.assign(p, ids, number))
 
 
 def _rename(bench: Bench, deed: Mapping[str, Any]) -> None:
@@ -212,10 +212,10 @@ ACTS: dict[str, Act] = {
     "undo": lambda bench, _: bench.travel(lambda desk: desk.undo(), "There is nothing of yours to undo."),
     "redo": lambda bench, _: bench.travel(lambda desk: desk.redo(), "There is nothing to redo."),
     "assign": _assign,
-    "unassign": _selected(lambda bench: bench.act(lambda p: op.unassign(p, bench.chosen))),
+    "unassign": _selected(lambda bench: bench.act_on_chosen(op.unassign)),
     "create": _create,
-    "uncertain": _selected(lambda bench: bench.act(lambda p: op.mark(p, bench.chosen, True), keep=True)),
-    "certain": _selected(lambda bench: bench.act(lambda p: op.mark(p, bench.chosen, False), keep=True)),
+    "uncertain": _selected(lambda bench: bench.act_on_chosen(lambda p, ids: op.mark(p, ids, True), keep=True)),
+    "certain": _selected(lambda bench: bench.act_on_chosen(lambda p, ids: op.mark(p, ids, False), keep=True)),
     "note": _selected(lambda bench: bench.ask("note")),
     "accept": _selected(lambda bench: bench.accept()),
     "twins": _toggle_twins,

@@ -48,7 +48,7 @@ def _note(bench: Bench) -> None:
         placeholder="Why it belongs there, or why that is hard to say. Leave empty to remove the note.",
     )
     if st.button("Save the note", type="primary", icon=":material/save:"):
-        bench.act(lambda p: op.note(p, bench.chosen, text or ""), keep=True)
+        bench.act_on_chosen(lambda p, ids: op.note(p, ids, text or ""), keep=True)
         _done(bench)
 
 

@@ -21,13 +21,12 @@ from webapp.components.text import count, shorten
 from webapp.map_choice import Choice
 from webapp.map_scene import Scene
 from webapp.mapping import MOST, Grid
-from webapp.palette import tones
+from webapp.palette import ground, tones
 from webapp.relabelling import Bench, Plane
 
 _HEIGHT = 350
 _SMALL = 1_000
 QUICK = "Quick map (principal components)"
-_GROUNDS = {"light": "#fdfcf9", "dark": "#12171c"}
 
 
 def show(bench: Bench, ids: Ids) -> None:
@@ -88,7 +87,7 @@ def canvas_of(bench: Bench, ids: Ids, points: Points) -> Canvas:
         units=scene.units,
         found=np.empty(0, dtype=np.intp),
         tones=tones(theme),
-        paper=_GROUNDS.get(theme, _GROUNDS["light"]),
+        paper=ground(theme),
         size=8.0 if len(ids) <= _SMALL else 4.0 if len(ids) <= 50_000 else 2.5,
         opacity=0.85,
         height=_HEIGHT,

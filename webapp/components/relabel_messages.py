@@ -16,7 +16,9 @@ def show(bench: Bench) -> None:
     if bench.unsaved is not None:
         with st.container(border=True):
             st.error(f"**Not saved.** {plain(bench.unsaved.told)}", icon=":material/error:")
-            st.button("Try again", icon=":material/refresh:", on_click=bench.again)
+            with st.container(horizontal=True):
+                st.button("Try again", icon=":material/refresh:", on_click=bench.again)
+                st.button("Leave it", icon=":material/close:", on_click=bench.leave)
 
 
 def _conflict(bench: Bench) -> None:
