@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pandas as pd
@@ -126,6 +127,17 @@ def test_the_form_queues_what_was_chosen(reproduced: Store, open_page: Open) -> 
     next(b for b in at.button if b.label == "Reproduce").click().run()
     (asked,) = jobs_of(reproduced)
     assert (asked["paper"], asked["tables"], asked["sick"]) == ("ed18", ["2", "5"], "somewhere/sick")
+
+
+def test_a_paper_without_articles_asks_for_none(sqlite_store: Store, open_page: Open) -> None:
+    at = open_page("paper_tables", view="Reproduce", paper=paper("sjh17").title)
+    assert [i.label for i in at.text_input if i.label != "Your name"] == ["Data folder", "Word vectors"]
+    next(i for i in at.text_input if i.label == "Data folder").set_value("~/data")
+    next(b for b in at.button if b.label == "Reproduce").click().run()
+    (asked,) = jobs_of(sqlite_store)
+    assert (asked["paper"], asked["corpus"], asked["data"]) == ("sjh17", "", str(Path.home() / "data"))
+    with sqlite_store.reading() as r:
+        assert r.jobs.list()[0].title == "Reproduce sjh17, all tables (quick)"
 
 
 def test_a_table_leaves_as_csv_with_every_number() -> None:

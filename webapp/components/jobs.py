@@ -43,8 +43,8 @@ INTERRUPTED = "What worked on it has stopped. The next worker goes on where it w
 _INTERRUPTED = ("interrupted", "orange", ":material/pause_circle:")
 
 
-def submit(kind: str, args: Mapping[str, Any], title: str, after: int | None = None) -> JobRecord | None:
-    """Ask for a job. What is wrong with the arguments is said here, at the form; nothing is queued then."""
+def submit(kind: str, args: Mapping[str, Any], title: str = "", after: int | None = None) -> JobRecord | None:
+    """Ask for a job; without a title it is called by its arguments. What is wrong with the arguments is said here, at the form; nothing is queued then."""
     try:
         job = commands.enqueue(queries.store(), kind, args, title=title, after=after)
     except ThemescopeError as error:

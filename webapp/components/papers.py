@@ -13,6 +13,7 @@ from core.experiments.declarations import Paper, Profile
 from core.records import CorpusRecord, PaperTableRecord
 from core.sheets.writing import csv_text
 from jobs.experiments.document import number
+from webapp import uploads
 from webapp.components.choose import by_name
 from webapp.components.choose import corpus as choose_corpus
 from webapp.components.guard import closed
@@ -23,13 +24,16 @@ from webapp.people import may
 Json = Mapping[str, Any]
 _VERDICTS = {"holds": "✓ holds", "reversed": "✗ reversed", "not shown": "– not shown"}
 _AGAIN = "Computes only what is not in the store yet."
-_FILES = {
-    "data": ("Data folder", "Folder with vectors and sick, as the worker sees it."),
-    "words": ("Word vectors", "Table of word vectors for running text: an id or a file."),
+_DATA = {
+    "data": ("Data folder", "Folder with the data sets of the paper, as the worker sees it."),
+    "words": ("Word vectors", "Table of word vectors for running text: its id, or a file."),
+}
+_OF_ARTICLES = {
     "triplets": ("Published triplets", "Folder with your copy of the published triplet files."),
     "scb": ("Published benchmark", "Your copy of the published clustering benchmark (CSV)."),
-    "sick": ("SICK", "Your copy of SICK."),
+    "sick": ("SICK", "Folder of your copy of SICK: pairs of sentences whose relatedness people have rated."),
 }
+"""What only a paper asks for that draws on articles with sections."""
 
 
 def table_name(record: PaperTableRecord) -> str:
@@ -51,8 +55,8 @@ def show(record: PaperTableRecord) -> None:
     profile = content["profile"]
     seeds = ", ".join(map(str, profile["seeds"]))
     st.caption(
-        f"Ours: means over seeds {seeds} with 95 % intervals over articles or pairs; ± is the standard deviation over "
-        f"seeds. Profile {plain(profile['title'])}: {plain(profile['about'])} Made {ago(record.created)}."
+        f"Ours: means over seeds {seeds} with 95 % intervals over what was measured (articles, documents or pairs of "
+        f"sentences); ± is the standard deviation over seeds. Profile {plain(profile['title'])}: {plain(profile['about'])} Made {ago(record.created)}."
     )
     _buttons(record)
     if content["claims"]:
@@ -131,8 +135,8 @@ def _claims(content: Json) -> None:
     ]
     st.dataframe(pd.DataFrame(lines), hide_index=True)
     st.caption(
-        "Paired on the same articles: mean difference with its 95 % bootstrap interval, and p of Wilcoxon's "
-        "signed-rank test, corrected by Holm over the table."
+        "Paired on what both rows were measured on: mean difference with its 95 % bootstrap interval, and p of "
+        "Wilcoxon's signed-rank test, corrected by Holm over the table."
     )
 
 
@@ -147,7 +151,7 @@ def _buttons(record: PaperTableRecord) -> None:
     with st.container(horizontal=True):
         if may(Right.MANAGE) and st.button("Run again", icon=":material/replay:", help=_AGAIN):
             again = {**record.arguments, "tables": [record.name]}
-            if submit("reproduce", again, f"Reproduce {record.paper}, table {record.name} ({record.profile})"):
+            if submit("reproduce", again):
                 st.rerun()
         st.download_button(
             "CSV",
@@ -184,24 +188,28 @@ def ask(declared: Paper) -> None:
     """A form to reproduce some tables, or all."""
     if closed("Reproducing tables"):
         return
-    source = choose_corpus("Its articles become triplets and benchmark; the parts are decided by title.")
-    if source is None:
-        return
+    source = None
+    if declared.needs_articles:
+        source = choose_corpus("Its articles become triplets and benchmark; the parts are decided by title.")
+        if source is None:
+            return
     profile = by_name("Profile", declared.profiles, "profile-asked", lambda p: p.title)
     st.caption(plain(profile.about))
     titles = {table.id: f"{table.id} · {table.title}" for table in declared.tables}
     with st.form("reproduce"):
         tables = st.multiselect("Tables", list(titles), format_func=titles.__getitem__, placeholder="all")
         with st.expander("Data at hand", icon=":material/folder_open:"):
-            given = {name: st.text_input(label, help=help) for name, (label, help) in _FILES.items()}
+            asked = _DATA | (_OF_ARTICLES if declared.needs_articles else {})
+            given = {name: st.text_input(label, help=help) for name, (label, help) in asked.items()}
         if st.form_submit_button("Reproduce", type="primary", icon=":material/science:"):
             _enqueue(declared, profile, source, tables, given)
 
 
 def _enqueue(
-    declared: Paper, profile: Profile, source: CorpusRecord, tables: Sequence[str], given: Mapping[str, str]
+    declared: Paper, profile: Profile, source: CorpusRecord | None, tables: Sequence[str], given: Mapping[str, str]
 ) -> None:
-    args = {"paper": declared.id, "profile": profile.id, "tables": list(tables), "corpus": source.name}
-    files = {name: value.strip() for name, value in given.items()}
-    if submit("reproduce", {**args, **files}, f"Reproduce {declared.id} ({profile.id})"):
+    corpus = source.name if source is not None else ""
+    args = {"paper": declared.id, "profile": profile.id, "tables": list(tables), "corpus": corpus}
+    files = {name: str(uploads.typed(value)) if value.strip() else "" for name, value in given.items()}
+    if submit("reproduce", {**args, **files}):
         st.rerun()
