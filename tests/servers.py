@@ -107,7 +107,7 @@ def _server_folder(user: str | None) -> Iterator[tuple[Path, str | None]]:
     """A temporary folder, owned by ``user`` when we are root: PostgreSQL refuses to run as root."""
     root = hasattr(os, "geteuid") and os.geteuid() == 0
     user = user if root else None
-    folder = Path(tempfile.mkdtemp(prefix="themescope-server-"))
+    folder = Path(tempfile.mkdtemp(prefix="themescope-server-", dir=_memory()))
     try:
         if user is not None:
             try:
@@ -117,6 +117,13 @@ def _server_folder(user: str | None) -> Iterator[tuple[Path, str | None]]:
         yield folder, user
     finally:
         shutil.rmtree(folder, ignore_errors=True)
+
+
+def _memory() -> Path | None:
+    """A folder in memory with room for a server, where there is one: each database is a thousand small files."""
+    folder = Path("/dev/shm")
+    room = folder.is_dir() and os.access(folder, os.W_OK) and shutil.disk_usage(folder).free > 2**30
+    return folder if room else None
 
 
 def _run(command: list[object], folder: Path, user: str | None, log: object) -> None:
