@@ -56,7 +56,8 @@ def show(record: PaperTableRecord) -> None:
     seeds = ", ".join(map(str, profile["seeds"]))
     st.caption(
         f"Ours: means over seeds {seeds} with 95 % intervals over what was measured (articles, documents or pairs of "
-        f"sentences); ± is the standard deviation over seeds. Profile {plain(profile['title'])}: {plain(profile['about'])} Made {ago(record.created)}."
+        f"sentences); ± is the standard deviation over seeds. Profile {plain(profile['title'])}: "
+        f"{plain(profile['about'])} Made {ago(record.created)}."
     )
     _buttons(record)
     if content["claims"]:
