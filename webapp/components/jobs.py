@@ -44,8 +44,9 @@ _INTERRUPTED = ("interrupted", "orange", ":material/pause_circle:")
 
 
 def submit(kind: str, args: Mapping[str, Any], title: str = "", after: int | None = None) -> JobRecord | None:
-    """Ask for a job; without a title its arguments name it. What is wrong with them is said here, at the form, and
-    nothing is queued then.
+    """Ask for a job; without a title its arguments name it.
+
+    What is wrong with the arguments is said here, at the form; nothing is queued then.
     """
     try:
         job = commands.enqueue(queries.store(), kind, args, title=title, after=after)
