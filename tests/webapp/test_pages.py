@@ -280,6 +280,16 @@ def test_jobs_are_found_by_a_word(filled_store: Store, open_page: Open) -> None:
     assert "No job matches" in words_of(open_page("jobs", job="nowhere"))
 
 
+def test_what_ended_last_stands_first(filled_store: Store, open_page: Open) -> None:
+    with filled_store.writing() as w:
+        long, short = (w.jobs.add("add-model", f"The {name} one", {}).id for name in ("long", "short"))
+        for job in (short, long):  # asked for first, and last to end
+            w.jobs.claim(job, "vm:1:a", 30.0)
+            w.jobs.finish(job, "vm:1:a", JobStatus.DONE)
+    first, second = open_page("jobs").expander[:2]
+    assert "The long one" in first.label and "The short one" in second.label
+
+
 def test_a_table_chooses_what_is_shown_in_full(filled_store: Store, open_page: Open) -> None:
     at = open_page("triplets", view="All sets")
     facts = dict(at.dataframe[1].value.itertuples(index=False))

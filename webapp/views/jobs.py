@@ -29,7 +29,7 @@ now()
 everything = queries.jobs(limit=500)
 if not everything:
     nothing("No job has been asked for yet.", "Importing, training, clustering and drawing maps happen here.")
-ended = [job for job in everything if job.status.ended]
+ended = sorted((j for j in everything if j.status.ended), key=lambda j: j.ended or j.created, reverse=True)
 if ended:
     st.subheader("Ended", anchor=False)
     states = ["all", *(s.value for s in (JobStatus.DONE, JobStatus.FAILED, JobStatus.CANCELLED))]
@@ -55,7 +55,7 @@ if ended:
     lines = st.container(gap="xsmall")
     with st.container(horizontal=True, vertical_alignment="bottom"):
         page = (
-            st.number_input(f"Page of {pages}", 1, pages, 1, key="page", bind="query-params", width=140)
+            st.number_input(f"Page (of {pages})", 1, pages, 1, key="page", bind="query-params", width=140)
             if pages > 1
             else 1
         )
