@@ -112,7 +112,13 @@ class People(Repository):
         return [Presence(person, seen) for person, seen in self.connection.execute(query)]
 
     def beat(self, labelling_id: int, person: str, session: str) -> None:
-        """Say that somebody has the labelling open in a browser session; sweeps out those who left."""
+        """Say that somebody has the labelling open in a browser session; sweeps out those who left.
+
+        Raises:
+            StoreError: If the labelling is not there any more.
+        """
+        if self.connection.scalar(sa.select(t.labelling.c.id).where(t.labelling.c.id == labelling_id)) is None:
+            raise StoreError("This labelling is no longer there: it or its corpus was deleted. Choose another one.")
         c = t.label_presence.c
         own = (c.labelling_id == labelling_id) & (c.person == person) & (c.session == session)
         old = (c.labelling_id == labelling_id) & (c.seen < now() - _FORGET_AFTER)

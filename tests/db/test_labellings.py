@@ -204,6 +204,8 @@ def test_a_corpus_takes_its_labellings_along(store: Store) -> None:
     record = make(store)
     with store.writing() as w:
         w.corpora.delete(record.corpus_id)
+        with pytest.raises(StoreError, match="no longer there"):
+            w.people.beat(record.id, "ada", "a")
         assert w.labellings.list() == []
 
 

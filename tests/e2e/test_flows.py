@@ -51,6 +51,7 @@ def test_without_a_worker_the_page_says_so_within_ten_seconds(page: Page, app: A
 
 def test_a_file_is_seen_before_it_is_imported(page: Page, app: App, worker: psutil.Popen, articles_file: Path) -> None:
     open_page(page, address(app, "corpora", view="Import"), "Corpora")
+    at_rest(page)
     page.locator("input[type=file][multiple]").set_input_files(str(articles_file))
     expect(page.get_by_text("the first 5 articles of")).to_be_visible()
     expect(page.get_by_role("combobox", name="Format (detected)")).to_have_value("JSON lines")

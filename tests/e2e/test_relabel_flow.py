@@ -162,6 +162,7 @@ def test_two_people_correct_one_article(page: Page, other_page: Page, app: App, 
     assert [kind for _, kind, _ in steps(app)] == ["do"] * 5 + ["undo"] * 5 + ["redo"] * 5
     conflict(page, other_page, app)
     out_and_in(page, app)
+    expect(other_page.get_by_text("This labelling is no longer there")).to_be_visible()
     assert page.evaluate("window.pwned") is None
     assert page.locator("main img[src=x]").count() == 0
 
@@ -240,14 +241,14 @@ def out_and_in(page: Page, app: App) -> None:
     turn_to(page, "Relabel")
     page.get_by_role("tab", name="Begin").click()
     page.get_by_text("Take in an exported labelling").click()
-    choose(page, "Corpus that its sentences are of", CORPUS)
     part = page.get_by_test_id("stExpander").filter(has_text="Take in an exported labelling")
+    at_rest(page)  # what asks for an upload just as the script begins is not answered
     part.locator("input[type=file]").set_input_files(
         {"name": "../labelling.jsonl", "mimeType": "application/jsonl", "buffer": text.encode("utf-8")}
     )
     take_in = part.get_by_role("button", name="Take in", exact=True)
     expect(take_in).to_be_visible()
-    at_rest(page)
+    choose(page, "Corpus that its sentences are of", CORPUS)
     take_in.click()
     expect(page.locator(".board li").first).to_be_visible()
     assert state(app).to_bytes() == before.to_bytes()

@@ -8,10 +8,11 @@ from typing import Any
 
 import streamlit as st
 
+from core.errors import StoreError
 from core.labelling.partition import COLOURS
 from webapp import label_queries, people, queries
 from webapp.components.relabel_deeds import DEEDS, NINE, TURN, Deed, current, hear, window
-from webapp.components.text import ago, count, shorten
+from webapp.components.text import ago, count, plain, shorten
 from webapp.palette import Tones, tones
 from webapp.relabelling import Bench
 
@@ -144,8 +145,12 @@ def status_words(bench: Bench) -> str:
 @st.fragment(run_every=_POLL_S)
 def _people(bench: Bench) -> None:
     """Says every few seconds that this person is here, and who else is; offers what others did."""
-    with queries.store().writing() as w:
-        w.people.beat(bench.record.id, bench.desk.person, bench.session)
+    try:
+        with queries.store().writing() as w:
+            w.people.beat(bench.record.id, bench.desk.person, bench.session)
+    except StoreError as error:
+        st.warning(plain(error), icon=":material/delete:")
+        return
     others = [p.person for p in label_queries.here(bench.record.id) if p.person != bench.desk.person]
     with st.container(horizontal=True, vertical_alignment="center", width="content"):
         if others and not bench.record.blind:
