@@ -114,8 +114,10 @@ class People(Repository):
     def beat(self, labelling_id: int, person: str, session: str) -> None:
         """Say that somebody has the labelling open in a browser session; sweeps out those who left.
 
-        Raises:
-            StoreError: If the labelling is not there any more.
+        Raises
+        ------
+        StoreError
+            If the labelling is not there any more.
         """
         if self.connection.scalar(sa.select(t.labelling.c.id).where(t.labelling.c.id == labelling_id)) is None:
             raise StoreError("This labelling is no longer there: it or its corpus was deleted. Choose another one.")
