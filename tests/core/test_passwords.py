@@ -43,6 +43,15 @@ def test_a_damaged_hash_says_what_to_do(damaged: str) -> None:
         verify("correct horse", damaged)
 
 
-def test_without_a_hash_nothing_is_right() -> None:
+def test_without_a_hash_nothing_is_right_and_it_takes_as_long(monkeypatch: pytest.MonkeyPatch) -> None:
+    costs: list[tuple[int, ...]] = []
+
+    def derived(password: str, salt: bytes, *cost: int) -> bytes:
+        costs.append(cost)
+        return bytes(32)
+
+    monkeypatch.setattr(passwords, "_derived", derived)
     assert not verify("", None)
     assert not verify("correct horse", "")
+    hash_password("correct horse")
+    assert costs == [costs[-1]] * 3

@@ -2,6 +2,7 @@
 
 import json
 import lzma
+from functools import cache
 
 import pytest
 from hypothesis import given
@@ -13,7 +14,7 @@ from core.evaluation.stop_words import STOP_WORDS
 PLAIN = RougeSettings(words=0, stemming=False, remove_stop_words=False)
 STEMMED = RougeSettings(words=0, remove_stop_words=False)
 PAPER = RougeSettings()
-TEXT = st.text(st.sampled_from("abcdefg -'.,XYZ09é\n"), max_size=60)
+TEXT = st.text("abcdefg -'.,XYZ09é\n", max_size=60)
 
 
 def test_a_summary_equal_to_its_reference_scores_one():
@@ -62,9 +63,9 @@ def test_bounds_and_symmetry(a, b):
 
 
 @given(TEXT, TEXT)
-@pytest.mark.parametrize("settings", [PLAIN, STEMMED], ids=["plain", "stemmed"])
-def test_equal_to_the_rouge_score_package(settings, a, b):
-    assert_equal(a, b, settings)
+def test_equal_to_the_rouge_score_package(a, b):
+    for settings in (PLAIN, STEMMED):
+        assert_equal(a, b, settings)
 
 
 def test_equal_to_the_rouge_score_package_on_real_summaries(shared_data):
@@ -75,10 +76,15 @@ def test_equal_to_the_rouge_score_package_on_real_summaries(shared_data):
             assert_equal(record["text"][:4000], record["summary"], STEMMED, stems=0.01)
 
 
-def assert_equal(system, reference, settings, stems=0.0):
+@cache
+def package(stemming):
     from rouge_score.rouge_scorer import RougeScorer
 
-    theirs = RougeScorer(["rouge1"], use_stemmer=settings.stemming).score(reference, system)["rouge1"]
+    return RougeScorer(["rouge1"], use_stemmer=stemming)
+
+
+def assert_equal(system, reference, settings, stems=0.0):
+    theirs = package(settings.stemming).score(reference, system)["rouge1"]
     ours = rouge_1(system, [reference], settings)
     for mine, other in zip((ours.precision, ours.recall, ours.f1), theirs, strict=True):
         assert mine == pytest.approx(other, abs=1e-12 + stems)

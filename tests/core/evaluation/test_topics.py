@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from hypothesis.extra import numpy as hnp
 from scipy import sparse
 from sklearn import metrics
 from sklearn.linear_model import LogisticRegression
@@ -32,7 +31,8 @@ def blobs(n=240, k=4, dim=12, spread=1.0, seed=0):
     return (rng.normal(size=(k, dim))[y] * 2 + rng.normal(size=(n, dim)) * spread).astype(np.float32), y
 
 
-LABELS = hnp.arrays(np.int32, 30, elements=st.integers(0, 4))
+# A text is drawn at once, a list number by number.
+LABELS = st.text("01234", min_size=30, max_size=30).map(lambda drawn: np.array([*drawn], np.int32))
 
 
 @given(LABELS, LABELS)
