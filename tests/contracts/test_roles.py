@@ -70,13 +70,23 @@ def test_no_statement_gets_past(house: Store, name: str) -> None:
     for table in metadata.tables.values():
         allowed = actor.may(right_of(table.name))
         nothing, column = sa.false(), next(iter(table.c))
-        for write in (
-            lambda c, t=table, n=nothing: c.execute(t.delete().where(n)),
-            lambda c, t=table, n=nothing, k=column: c.execute(t.update().where(n).values({k: k})),
-            lambda c, t=table, n=nothing: c.execute(t.insert().from_select([*t.c], sa.select(*t.c).where(n))),
-            lambda c, t=table: bulk_insert(c, t, [column.name for column in t.c], []),
-        ):
-            assert _passes(guarded, lambda w, write=write: write(w.people.connection)) is allowed, table.name
+        with guarded.writing() as w:
+            connection = w.people.connection
+            for write in (
+                lambda c, t=table, n=nothing: c.execute(t.delete().where(n)),
+                lambda c, t=table, n=nothing, k=column: c.execute(t.update().where(n).values({k: k})),
+                lambda c, t=table, n=nothing: c.execute(t.insert().from_select([*t.c], sa.select(*t.c).where(n))),
+                lambda c, t=table: bulk_insert(c, t, [column.name for column in t.c], []),
+            ):
+                assert _is_let(connection, write) is allowed, table.name
+
+
+def _is_let(connection: sa.Connection, write: Callable[[sa.Connection], object]) -> bool:
+    try:
+        write(connection)
+    except AccessError:
+        return False
+    return True
 
 
 def _passes(store: Store, write: Callable[[Unit], object]) -> bool:
@@ -168,20 +178,20 @@ def test_each_way_in_asks_for_its_right(sqlite_store: Store, name: str) -> None:
     made = add_set(sqlite_store)
     shared = NewLabelling(made.corpus_id, "shared", "somebody else", Sharing.SHARED)
     labelling = starts.begin(sqlite_store, shared, starts.from_sections).id
+    with sqlite_store.writing() as w:
+        triplet, view = int(w.triplets.ids(made.id)[0]), w.views.add("map", "view", "a=1", "ada").id
+        job = w.jobs.add("add-model", "x", {"folder": "x", "name": "y"}).id
     actor, guarded = Actor(name, PEOPLE[name]), sqlite_store.by(lambda: name)
-    for number, (entry, (right, do)) in enumerate(ENTRIES.items()):
-        with sqlite_store.writing() as w:
-            triplet, view = int(w.triplets.ids(made.id)[0]), w.views.add("map", f"view {number}", "a=1", "ada").id
-            job = w.jobs.add("add-model", "x", {"folder": "x", "name": "y"}).id
-        scene = Scene(guarded, name, made.corpus_id, labelling, made.id, triplet, job, view)
-        if actor.may(right):
-            if right is not Right.MANAGE:  # what an admin does would end the scene
-                do(scene)
-            continue
-        before = _content(sqlite_store)
-        with pytest.raises(StoreError):
+    scene = Scene(guarded, name, made.corpus_id, labelling, made.id, triplet, job, view)
+    for right, do in ENTRIES.values():
+        if actor.may(right) and right is not Right.MANAGE:  # what an admin does would end the scene
             do(scene)
-        assert _content(sqlite_store) == before, entry
+    before = _content(sqlite_store)
+    for entry, (right, do) in ENTRIES.items():
+        if not actor.may(right):
+            with pytest.raises(StoreError):
+                do(scene)
+            assert _content(sqlite_store) == before, entry
 
 
 def test_an_admin_does_what_others_may_not(sqlite_store: Store) -> None:
@@ -239,10 +249,7 @@ _HOUSE = {"login.py", "people.py", "queries.py"}
 
 def test_pages_have_no_other_store_than_that_of_their_person() -> None:
     for path in sorted((ROOT / "webapp").rglob("*.py")):
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-            if not isinstance(node, ast.Call):
-                continue
-            called = ast.unparse(node.func)
+        for called in _calls(path, "Store", "store", "writing"):
             if called == "Store":
                 assert path.name in _OWN_STORE, path
             if called == "house.store":
@@ -255,7 +262,14 @@ def test_pages_have_no_other_store_than_that_of_their_person() -> None:
 def test_repositories_write_in_ways_that_are_seen() -> None:
     """Statements as text would get past the check of tables."""
     for path in sorted((ROOT / "db" / "repositories").glob("*.py")):
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-            if isinstance(node, ast.Call):
-                called = ast.unparse(node.func)
-                assert called not in ("sa.text", "text") and not called.endswith("exec_driver_sql"), path
+        for called in _calls(path, "text", "exec_driver_sql"):
+            assert called not in ("sa.text", "text") and not called.endswith("exec_driver_sql"), path
+
+
+def _calls(path: Path, *names: str) -> list[str]:
+    """What a module calls under one of these last names: ``a.b.name``."""
+    source = path.read_text(encoding="utf-8")
+    if not any(name in source for name in names):
+        return []
+    calls = (node.func for node in ast.walk(ast.parse(source)) if isinstance(node, ast.Call))
+    return [ast.unparse(call) for call in calls if getattr(call, "attr", getattr(call, "id", "")) in names]
