@@ -62,7 +62,7 @@ def measure(x: Matrix, ks: Sequence[int], subsamples: int, seed: int, report: Re
     similarity = cosine_matrix(matrix)
     rows: list[tuple[float, float, float]] = []
     for number, k in enumerate(ks):
-        report.progress(number, len(ks), f"trying {k} clusters")
+        report.progress(number, len(ks), f"trying {k} themes")
         labels = best_partition(similarity, k, _STARTS, seed)[0]
         steady = _stability(similarity, labels, k, subsamples, seed)
         rows.append((silhouette(matrix, labels, k), gain(matrix, labels, k), steady))
@@ -94,8 +94,8 @@ def suggest(curves: Curves) -> Suggestion:
     chosen = int(np.argmax(np.round(sum(votes.values(), np.zeros(len(curves.ks))), 9)))
     k, best = curves.ks[chosen], {name: curves.ks[int(np.argmax(vote))] for name, vote in votes.items()}
     reason = (
-        f"At {k} clusters the three curves agree best: the silhouette is {curves.silhouette[chosen]:.2f} "
-        f"(highest at {best['silhouette']}), the gain in similarity bends at {best['gain']}, and clusters found in "
+        f"At {k} themes the three curves agree best: the silhouette is {curves.silhouette[chosen]:.2f} "
+        f"(highest at {best['silhouette']}), the gain in similarity bends at {best['gain']}, and themes found in "
         f"random parts of the list agree by {curves.stability[chosen]:.2f} (most at {best['stability']})."
     )
     return Suggestion(k, reason)

@@ -39,7 +39,7 @@ def test_planted_themes_are_counted_found_and_named() -> None:
     themes, truth, _ = found()
     assert len(themes.themes) == 4
     assert (themes.labels == truth).all()  # the sizes fall, so the numbers agree as well
-    assert "4 clusters" in themes.reason
+    assert "4 themes" in themes.reason
     for theme, words in zip(themes.themes, WORDS, strict=True):
         assert set(" ".join(theme.words).split()) <= set(words.split())
         assert all(truth[row] == truth[theme.central[0]] for row in theme.central)
