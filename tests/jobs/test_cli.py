@@ -186,7 +186,9 @@ BAD = {
     "unknown setting": (["triplets", "C", "--set", "profil=all"], 2, "Did you mean 'profile'"),
     "no pair": (["triplets", "C", "--set", "profile"], 2, "--set takes NAME=VALUE"),
     "value out of range": (
-        ["triplets", "C", "--set", "min_tokens=0"], 2, "--set: Minimum tokens (min_tokens) must be at least 1, not 0."
+        ["triplets", "C", "--set", "min_tokens=0"],
+        2,
+        "--set: Minimum tokens (min_tokens) must be at least 1, not 0.",
     ),
     "unknown method": (["train", "tf-idf"], 2, "Did you mean 'tfidf'"),
     "no triplets": (["train", "triplets-sen"], 2, "learns from triplets"),

@@ -114,5 +114,5 @@ def test_what_cannot_be_evaluated_is_said(news: Store, tmp_path: Path) -> None:
         do(news, "evaluate-topics", model="M")
     with pytest.raises(ConfigError, match="Did you mean 'share'"):
         do(news, "evaluate-topics", model="M", corpus="N", task_json='{"shar": 0.2}')
-    with pytest.raises(ConfigError, match="scaling"):
+    with pytest.raises(ConfigError, match="Scaling must be one of raw, unit, standard"):
         do(news, "evaluate-topics", model="M", corpus="N", classifier_json='{"scaling": "none"}')
