@@ -21,6 +21,7 @@ from typing import Any, TypeVar
 from core.errors import ConfigError, UnknownNameError
 
 C = TypeVar("C", bound="Config")
+_HINTS: dict[type[Config], Mapping[str, Any]] = {}
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +63,7 @@ class Config:
     """Base of every config. Values are checked when it is built, so an invalid config does not exist."""
 
     def __post_init__(self) -> None:
-        hints = typing.get_type_hints(type(self))
+        hints = _hints(type(self))
         for field in dataclasses.fields(self):
             value = _checked(field, hints[field.name], getattr(self, field.name))
             object.__setattr__(self, field.name, value)
@@ -96,8 +97,15 @@ class Config:
 
 def options(cls: type[Config]) -> dict[str, tuple[dataclasses.Field[Any], Any, OptionInfo]]:
     """Every setting of a config class: name → (field, resolved type, what is known about it)."""
-    hints = typing.get_type_hints(cls)
+    hints = _hints(cls)
     return {f.name: (f, hints[f.name], f.metadata.get("option", OptionInfo(""))) for f in dataclasses.fields(cls)}
+
+
+def _hints(cls: type[Config]) -> Mapping[str, Any]:
+    """The types of the settings; each is source text, which every question to ``typing`` would compile anew."""
+    if cls not in _HINTS:
+        _HINTS[cls] = typing.get_type_hints(cls)
+    return _HINTS[cls]
 
 
 def config_from_dict(cls: type[C], values: Mapping[str, Any]) -> C:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable
+from functools import cache
 from importlib import metadata
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,7 @@ from core.config import digest_of
 from core.types import Article
 
 
+@cache
 def code_version() -> str:
     """The version of Themescope that computes; part of every digest."""
     try:

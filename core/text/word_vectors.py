@@ -127,11 +127,9 @@ class WordVectors:
 
     @cached_property
     def _row_of(self) -> dict[str, int]:
-        rows: Iterable[int] = range(len(self.words)) if self.rows is None else self.rows.tolist()
-        known: dict[str, int] = {}
-        for word, row in zip(self.words, rows, strict=True):
-            known.setdefault(word, row)
-        return known
+        rows: Sequence[int] = range(len(self.words)) if self.rows is None else self.rows.tolist()
+        # Of equal words the first counts, and a dict keeps what comes last.
+        return dict(zip(reversed(self.words), reversed(rows), strict=True))
 
     def _measured_spread(self) -> float:
         if not len(self.table):
