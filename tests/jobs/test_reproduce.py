@@ -78,14 +78,21 @@ def rows(store: Store, table: str) -> dict[str, dict[str, Any]]:
     return {row["id"]: row for row in content(store, table)["rows"]}
 
 
-def test_every_table_and_a_second_run_that_computes_nothing(
-    corpus: Store, reproduce: Callable[..., dict[str, Any]], tmp_path: Path
+def test_an_interrupted_run_goes_on_where_it_was_and_a_second_one_computes_nothing(
+    corpus: Store, reproduce: Callable[..., dict[str, Any]], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
+    job, models = _interrupted(corpus, reproduce, monkeypatch)
     first = reproduce()
+    assert first["job"] == job
     path = tmp_path / "docs" / "results.md"
     written = path.read_bytes()
     assert (first["cached"], first["rows"], first["rows_not_measured"]) == (False, 11, 0 if shipped_models() else 1)
     assert first["tables"] == ["1", "2", "3", "4", "5"]
+    assert first["reused"] > 5
+    assert not any(row["missing"] for row in rows(corpus, "4").values())
+    with corpus.reading() as r:
+        assert len(r.papers.list("tiny")) == 5
+        assert models <= {model.id for model in r.models.list()}
     second = reproduce()
     assert (second["computed"], second["cached"]) == (0, True)
     assert second["reused"] == first["computed"] + first["reused"]
@@ -93,6 +100,30 @@ def test_every_table_and_a_second_run_that_computes_nothing(
     assert second["job"] != first["job"]
     _check_tables(corpus)
     _check_document(written.decode("utf-8"))
+
+
+def _interrupted(
+    corpus: Store, reproduce: Callable[..., dict[str, Any]], monkeypatch: pytest.MonkeyPatch
+) -> tuple[int, set[int]]:
+    """Begin, and stop in the midst of table 4. The job, and the models that were there by then."""
+    original = measuring._clustering
+
+    def broken(wanted: Clustering, *args: Any) -> Any:
+        if wanted.model == "tfidf":
+            raise KeyboardInterrupt
+        return original(wanted, *args)
+
+    with monkeypatch.context() as patch, pytest.raises(Cancelled):
+        patch.setattr(measuring, "_clustering", broken)
+        reproduce()
+    unfinished = content(corpus, "4")
+    assert not unfinished["complete"] and unfinished["rows"][0]["ours"]
+    assert [row["missing"] for row in unfinished["rows"]] == ["", PENDING, PENDING]
+    with corpus.reading() as r:
+        (job,) = [job for job in r.jobs.list() if job.kind == "reproduce"]
+        assert job.status is JobStatus.CANCELLED
+        assert [table.name for table in r.papers.list("tiny")] == ["1", "2", "3", "4"]
+        return job.id, {model.id for model in r.models.list()}
 
 
 def _check_tables(store: Store) -> None:
@@ -121,37 +152,6 @@ def _check_document(text: str) -> None:
         assert title in text
     assert "· 692 · -" in text and "Nothing differs." in text and "| both > random | AMI | +." in text
     assert "words.txt" in text and str(Path.home()) not in text
-
-
-def test_an_interrupted_run_goes_on_where_it_was(
-    corpus: Store, reproduce: Callable[..., dict[str, Any]], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    original = measuring._clustering
-
-    def broken(wanted: Clustering, *args: Any) -> Any:
-        if wanted.model == "tfidf":
-            raise KeyboardInterrupt
-        return original(wanted, *args)
-
-    monkeypatch.setattr(measuring, "_clustering", broken)
-    with pytest.raises(Cancelled):
-        reproduce()
-    with corpus.reading() as r:
-        (job,) = [job for job in r.jobs.list() if job.kind == "reproduce"]
-        assert job.status is JobStatus.CANCELLED
-        assert [table.name for table in r.papers.list("tiny")] == ["1", "2", "3", "4"]
-        before = {model.id for model in r.models.list()}
-    unfinished = content(corpus, "4")
-    assert not unfinished["complete"] and unfinished["rows"][0]["ours"]
-    assert [row["missing"] for row in unfinished["rows"]] == ["", PENDING, PENDING]
-    monkeypatch.setattr(measuring, "_clustering", original)
-    result = reproduce()
-    assert result["job"] == job.id
-    assert result["reused"] > 5
-    assert not any(row["missing"] for row in rows(corpus, "4").values())
-    with corpus.reading() as r:
-        assert len(r.papers.list("tiny")) == 5
-        assert before <= {model.id for model in r.models.list()}
 
 
 def test_a_training_that_was_killed_finds_its_checkpoint(
@@ -258,6 +258,7 @@ def test_ed18_quick_by_the_command_line(
     path = tmp_path / "ed18.md"
     command = ["reproduce", "ed18", "--profile", "quick", "--corpus", "C", "--words", str(data / "words.txt")]
     command += ["--sick", str(data / "sick"), "--document", str(path), "--table", "1", "--table", "3", "--table", "5"]
+    command += ["--seeds", "1"]
     results = []
     for _ in range(2):
         with pytest.raises(SystemExit) as exit_:
@@ -265,6 +266,11 @@ def test_ed18_quick_by_the_command_line(
         assert exit_.value.code == 0
         results.append(json.loads(capsys.readouterr().out))
     assert (results[0]["cached"], results[1]["computed"]) == (False, 0)
+    with corpus.reading() as r:
+        record = r.papers.get("ed18", "5", "quick")
+    assert record is not None
+    learned = next(row for row in record.content["rows"] if row["id"] == "triplets-sen-titles-unit")
+    assert learned["ours"]["pearson"]["seeds"] == [learned["ours"]["pearson"]["value"]]
     text = path.read_text(encoding="utf-8")
     assert "1,779,417" in text and "· .818 ·" in text and "Not reproduced with this profile yet." in text
     with pytest.raises(SystemExit):
