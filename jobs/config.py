@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import dataclasses
 import json
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import Any
 
-from core.config import Config, config_from_dict
+from core.config import Config, config_from_dict, options
 from core.errors import ConfigError
 from core.registry import Registry
 
@@ -25,12 +24,8 @@ class JobConfig(Config, ABC):
         """Refuse empty arguments that the job cannot do without."""
         for name in names:
             if not getattr(self, name):
-                raise ConfigError(f"{name!r} is missing. {self._help(name)}")
-
-    def _help(self, name: str) -> str:
-        fields = {f.name: f for f in dataclasses.fields(self)}
-        info = fields[name].metadata.get("option")
-        return info.help if info is not None else ""
+                _, _, info = options(type(self))[name]
+                raise ConfigError(f"“{self.named(name)}” is missing. {info.help}")
 
 
 def settings_of(text: str, what: str = "settings") -> dict[str, Any]:

@@ -54,7 +54,7 @@ class ImportConfig(JobConfig):
 
         self.require("files", "corpus")
         if any(not isinstance(f, str) for f in self.files):
-            raise ConfigError("'files' must be a list of paths.")
+            raise ConfigError(f"{self.named('files')} must be a list of paths.")
         if self.reader:
             check_settings(READERS, self.reader, self.settings_json)
         settings_of(self.settings_json)

@@ -101,9 +101,9 @@ def test_nothing_to_leave_out(reviewed: tuple[Store, TripletSetRecord]) -> None:
 @pytest.mark.parametrize(
     ("args", "said"),
     [
-        ({"triplets": ""}, "'triplets' is missing"),
+        ({"triplets": ""}, "“Triplets” is missing"),
         ({"leave_out": ["good"]}, "called bad or ambiguous"),
-        ({"leave_out": []}, "'leave_out' is missing"),
+        ({"leave_out": []}, "“Leave out \\(leave_out\\)” is missing"),
         ({"splits": ["exam"]}, "not 'exam'"),
     ],
 )

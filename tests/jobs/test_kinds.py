@@ -25,6 +25,7 @@ from db.store import Store
 from jobs.commands import check_job
 from jobs.foreground import run_here
 from jobs.sweep import OLD, sweep
+from tests.homes import CopyHome, MakeHome
 from tests.jobs.helpers import write_articles
 
 TINY = {"vocabulary_limit": 2000}
@@ -39,21 +40,32 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return write_articles(tmp_path_factory.mktemp("files"), 30)
 
 
+@pytest.fixture(scope="module")
+def home_with_corpus(make_home: MakeHome, files: Path) -> Path:
+    return make_home(lambda store: do(store, "import-corpus", files=[str(files)], corpus="C"))
+
+
+@pytest.fixture(scope="module")
+def home_with_model(make_home: MakeHome, files: Path) -> Path:
+    def fill(store: Store) -> None:
+        do(store, "import-corpus", files=[str(files)], corpus="C")
+        do(store, "build-triplets", corpus="C", name="T")
+        do(store, "build-benchmark", corpus="C", name="B", splits=[split.value for split in Split])
+        do(store, "train", method="mean-vectors", name="M", settings_json=json.dumps(TINY))
+
+    return make_home(fill)
+
+
 @pytest.fixture
-def corpus(sqlite_store: Store, files: Path) -> Store:
+def corpus(copy_home: CopyHome, home_with_corpus: Path) -> Store:
     """A store with the corpus "C"."""
-    do(sqlite_store, "import-corpus", files=[str(files)], corpus="C")
-    return sqlite_store
+    return copy_home(home_with_corpus)
 
 
 @pytest.fixture
-def modelled(corpus: Store) -> Store:
-    """A store with triplets, a benchmark over all splits, and a model."""
-    do(corpus, "build-triplets", corpus="C", name="T")
-    splits = [split.value for split in Split]
-    do(corpus, "build-benchmark", corpus="C", name="B", splits=splits)
-    do(corpus, "train", method="mean-vectors", name="M", settings_json=json.dumps(TINY))
-    return corpus
+def modelled(copy_home: CopyHome, home_with_model: Path) -> Store:
+    """A store with the corpus "C", triplets, a benchmark over all splits, and a model."""
+    return copy_home(home_with_model)
 
 
 class TestImport:
@@ -251,7 +263,7 @@ class TestMaps:
 
 
 BAD = {
-    "no file": ("import-corpus", {"corpus": "X"}, "'files' is missing"),
+    "no file": ("import-corpus", {"corpus": "X"}, "“Files” is missing"),
     "absent file": (
         "import-corpus",
         {"files": ["nowhere.txt"], "corpus": "X"},
@@ -297,5 +309,5 @@ def test_bad_input_gets_a_sentence(case: str, sqlite_store: Store, files: Path) 
 
 
 def test_arguments_are_checked_when_a_job_is_queued() -> None:
-    with pytest.raises(ConfigError, match="'corpus' is missing"):
+    with pytest.raises(ConfigError, match="“Corpus” is missing"):
         check_job("embed", {"model": "M"})

@@ -110,7 +110,7 @@ def test_what_cannot_be_evaluated_is_said(news: Store, tmp_path: Path) -> None:
     do(news, "import-corpus", files=[str(plain)], corpus="P")
     with pytest.raises(DataError, match="'P' carry no topics"):
         do(news, "evaluate-topics", model="M", corpus="P")
-    with pytest.raises(ConfigError, match="'corpus' is missing"):
+    with pytest.raises(ConfigError, match="“Corpus” is missing"):
         do(news, "evaluate-topics", model="M")
     with pytest.raises(ConfigError, match="Did you mean 'share'"):
         do(news, "evaluate-topics", model="M", corpus="N", task_json='{"shar": 0.2}')
