@@ -97,7 +97,7 @@ def test_too_few_sentences_cannot_be_asked_about(filled_store: Store, open_page:
 
 
 def test_a_corpus_that_is_here(filled_store: Store, open_page: Open) -> None:
-    at = open_page("themes", **{"from": "A corpus that is here"})
+    at = open_page("themes", source="A corpus that is here")
     next(t for t in at.toggle if t.label == "Shared words count too").set_value(False).run()
     press(at, "Find themes")
     assert queued(filled_store)[-2:] == ["find-themes", "project"]

@@ -111,7 +111,7 @@ def _known_models() -> dict[str, str]:
 def _source() -> _Source | None:
     ways = [PASTE, UPLOAD, *([STORED] if queries.corpora() else [])]
     way = st.segmented_control(
-        "Where are the sentences?", ways, default=PASTE, required=True, key="from", bind="query-params"
+        "Where are the sentences?", ways, default=PASTE, required=True, key="source", bind="query-params"
     )
     if way == STORED:
         return _stored()
