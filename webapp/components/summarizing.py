@@ -64,7 +64,7 @@ def article(corpora: Sequence[CorpusRecord]) -> None:
         return
     with side:
         chosen = by_name("Article", found, "article", lambda a: a.title)
-        words = st.number_input("Words of a summary", 10, 1_000, 100, 10, key="words")
+        words = st.number_input("Words of a summary", 10, 1_000, 100, 10, key="summary-words")
         embedded = summary_queries.models_of(chosen)
         references = _references()
         _missing(corpus, embedded)
