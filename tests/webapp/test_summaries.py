@@ -47,10 +47,10 @@ def test_methods_stand_side_by_side(embedded: Store, open_page: Open) -> None:
 
 def test_a_summary_that_ends_within_a_sentence_says_so(embedded: Store, open_page: Open) -> None:
     at = open_page("summaries", corpus=CORPUS)
-    at.number_input(key="words").set_value(10).run()
+    at.number_input(key="summary-words").set_value(10).run()
     lead = at.text[2].value
     assert lead.endswith(" …") and len(lead.split()) == 11
-    at.number_input(key="words").set_value(1_000).run()
+    at.number_input(key="summary-words").set_value(1_000).run()
     assert not at.text[2].value.endswith("…")
 
 
