@@ -20,6 +20,7 @@ from sqlalchemy.engine import Connection, Engine
 from db.settings import Settings
 from db.store import Store
 from db.tables import metadata
+from tests.homes import CopyHome, MakeHome
 from tests.servers import PostgresServer, postgres_server, redis_server
 
 __all__ = ["postgres_server", "redis_server"]
@@ -147,6 +148,32 @@ def sqlite_store(settings: Settings, empty_sqlite_file: Path) -> Iterator[Store]
     store = Store(settings)
     yield store
     store.close()
+
+
+@pytest.fixture(scope="session")
+def make_home(empty_sqlite_file: Path, tmp_path_factory: pytest.TempPathFactory) -> MakeHome:
+    """A home with what ``fill`` puts into its store: made once for many tests, of which each takes a copy."""
+
+    def make(fill: Callable[[Store], object]) -> Path:
+        home = tmp_path_factory.mktemp("made")
+        shutil.copy(empty_sqlite_file, home / "themescope.db")
+        store = Store(Settings.in_folder(home))
+        fill(store)
+        store.close()
+        return home
+
+    return make
+
+
+@pytest.fixture
+def copy_home(sqlite_store: Store) -> CopyHome:
+    """The test's own store, with a copy of a home that :func:`make_home` made."""
+
+    def copy(home: Path) -> Store:
+        shutil.copytree(home, sqlite_store.settings.home, dirs_exist_ok=True)
+        return sqlite_store
+
+    return copy
 
 
 @pytest.fixture(params=["sqlite", pytest.param("postgres", marks=pytest.mark.postgres)])

@@ -23,6 +23,7 @@ from jobs.foreground import run_here
 from jobs.queue import JobQueue
 from jobs.runner import Runner
 from tests.bad_files import write_bad, write_pickled_model
+from tests.homes import CopyHome, MakeHome
 from tests.jobs.helpers import get, write_articles
 
 Case = tuple[list[str], str, dict[str, Any]]
@@ -89,13 +90,22 @@ CASES: dict[str, tuple[Make, str]] = {
 }
 
 
+@pytest.fixture(scope="module")
+def filled_home(make_home: MakeHome, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("files")
+
+    def fill(store: Store) -> None:
+        for path, name in ((write_articles(folder, 12), "C"), (write_bad(folder, "small.txt"), "small")):
+            run_here(store, "import-corpus", {"files": [str(path)], "corpus": name}, quiet=True)
+        run_here(store, "train", {"method": "tfidf", "name": "tfidf model", "corpus": "C"}, quiet=True)
+
+    return make_home(fill)
+
+
 @pytest.fixture
-def filled(sqlite_store: Store, tmp_path: Path) -> Store:
+def filled(copy_home: CopyHome, filled_home: Path) -> Store:
     """A store with two corpora, one of them tiny, and a model."""
-    for path, name in ((write_articles(tmp_path, 12), "C"), (write_bad(tmp_path, "small.txt"), "small")):
-        run_here(sqlite_store, "import-corpus", {"files": [str(path)], "corpus": name}, quiet=True)
-    run_here(sqlite_store, "train", {"method": "tfidf", "name": "tfidf model", "corpus": "C"}, quiet=True)
-    return sqlite_store
+    return copy_home(filled_home)
 
 
 def rows(store: Store) -> dict[str, list[tuple[Any, ...]]]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -13,12 +12,14 @@ import sqlalchemy as sa
 from core.errors import DuplicateNameError, ThemescopeError
 from core.records import JobStatus
 from db.repositories.corpora import Corpora
+from db.settings import Settings
 from db.store import Store
 from db.tables import metadata
 from jobs import export_bundle, import_bundle
 from jobs.context import JobContext, LeaveJob
 from jobs.foreground import run_here
 from jobs.sweep import sweep
+from tests.homes import CopyHome, MakeHome
 from tests.jobs.helpers import write_articles
 from tests.jobs.test_bundle import do, fill, other, rewritten
 
@@ -29,15 +30,22 @@ class Killed(BaseException):
     """What no clean-up hears of, as of kill -9."""
 
 
-@pytest.fixture
-def bundle(sqlite_store: Store, tmp_path: Path) -> Iterator[Path]:
-    """A bundle with two labellings and a model."""
-    fill(sqlite_store, model=True)
-    with sqlite_store.reading() as r:
+@pytest.fixture(scope="module")
+def filled_home(make_home: MakeHome) -> Path:
+    """A home with two labellings and a model."""
+    return make_home(lambda store: fill(store, model=True))
+
+
+@pytest.fixture(scope="module")
+def bundle(filled_home: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A bundle of all of it; the tests only read it."""
+    store = Store(Settings.in_folder(filled_home))
+    with store.reading() as r:
         (corpus,) = r.corpora.list()
-    path = tmp_path / "a.zip"
-    do(sqlite_store, "export-bundle", corpus=corpus.name, file=str(path), models=["net", "net"])
-    yield path
+    path = tmp_path_factory.mktemp("bundle") / "a.zip"
+    do(store, "export-bundle", corpus=corpus.name, file=str(path), models=["net", "net"])
+    store.close()
+    return path
 
 
 def rows(store: Store) -> dict[str, int]:
@@ -205,16 +213,16 @@ def test_leftovers_of_killed_exports_go(sqlite_store: Store, monkeypatch: pytest
 
 @pytest.mark.parametrize("gone", ["corpus", "vectors"])
 def test_what_is_deleted_while_it_is_written_makes_no_bundle(
-    sqlite_store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, gone: str
+    copy_home: CopyHome, filled_home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, gone: str
 ) -> None:
-    fill(sqlite_store, model=True)
-    with sqlite_store.reading() as r:
+    store = copy_home(filled_home)
+    with store.reading() as r:
         (corpus,), net = r.corpora.list(), r.models.by_name("net")
     write = export_bundle._write_articles
 
     def deleted(*args: Any) -> Any:
         digest = write(*args)
-        with sqlite_store.writing() as w:
+        with store.writing() as w:
             if gone == "corpus":
                 w.corpora.delete(corpus.id)
             else:
@@ -224,5 +232,5 @@ def test_what_is_deleted_while_it_is_written_makes_no_bundle(
     monkeypatch.setattr(export_bundle, "_write_articles", deleted)
     models = ["net"] * (gone == "vectors")
     with pytest.raises(ThemescopeError, match="There is no corpus" if gone == "corpus" else "deleted meanwhile"):
-        do(sqlite_store, "export-bundle", corpus=corpus.name, file=str(tmp_path / "a.zip"), models=models)
+        do(store, "export-bundle", corpus=corpus.name, file=str(tmp_path / "a.zip"), models=models)
     assert not list(tmp_path.glob("*.zip*"))
