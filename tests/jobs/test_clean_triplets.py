@@ -13,25 +13,36 @@ from core.types import Split
 from db.store import Store
 from jobs.clean_triplets import ORIGIN
 from jobs.commands import check_job
+from tests.homes import CopyHome, MakeHome
 from tests.jobs.helpers import write_articles
 from tests.jobs.test_kinds import do
 
 BAD, AMBIGUOUS, GOOD = Verdict.BAD, Verdict.AMBIGUOUS, Verdict.GOOD
 
 
-@pytest.fixture
-def reviewed(sqlite_store: Store, tmp_path: Path) -> tuple[Store, TripletSetRecord]:
-    """A set with reviews: Ada on training triplets 0 and 1, Bob on 1 and 2 and on the first test triplet."""
-    do(sqlite_store, "import-corpus", files=[str(write_articles(tmp_path, 30))], corpus="C")
-    do(sqlite_store, "build-triplets", corpus="C", name="T")
-    with sqlite_store.writing() as w:
+@pytest.fixture(scope="module")
+def home(make_home: MakeHome, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return make_home(lambda store: _review(store, write_articles(tmp_path_factory.mktemp("files"), 30)))
+
+
+def _review(store: Store, articles: Path) -> None:
+    do(store, "import-corpus", files=[str(articles)], corpus="C")
+    do(store, "build-triplets", corpus="C", name="T")
+    with store.writing() as w:
         made = w.triplets.by_name("T")
         train, test = (w.triplets.ids(made.id, split).tolist() for split in (Split.TRAIN, Split.TEST))
         said = [(train[0], "Ada", BAD), (train[1], "Ada", GOOD), (train[1], "Bob", BAD), (train[2], "Bob", AMBIGUOUS),
                 (test[0], "Bob", BAD)]  # fmt: skip
         for triplet, person, verdict in said:
             w.reviews.add(made.id, triplet, person, verdict)
-    return sqlite_store, made
+
+
+@pytest.fixture
+def reviewed(copy_home: CopyHome, home: Path) -> tuple[Store, TripletSetRecord]:
+    """A set with reviews: Ada on training triplets 0 and 1, Bob on 1 and 2 and on the first test triplet."""
+    store = copy_home(home)
+    with store.reading() as r:
+        return store, r.triplets.by_name("T")
 
 
 def kept(store: Store, name: str, split: Split) -> list[tuple[int, ...]]:

@@ -17,6 +17,7 @@ from core.types import Split
 from db.store import Store
 from jobs.cli import main
 from jobs.foreground import run_here
+from tests.homes import CopyHome, MakeHome
 
 THEMES = {
     "water": "The river and the lake carry cold water to the sea in {}.",
@@ -28,8 +29,12 @@ TINY = json.dumps({"vocabulary_limit": 20_000})
 
 @pytest.fixture
 def claims(tmp_path: Path) -> Path:
+    return write_claims(tmp_path)
+
+
+def write_claims(folder: Path) -> Path:
     """A CSV of sentences of three themes, mixed, with the theme of each."""
-    path = tmp_path / "claims.csv"
+    path = folder / "claims.csv"
     rows = [(name, said.format(1900 + i)) for i in range(12) for name, said in THEMES.items()]
     with path.open("w", encoding="utf-8", newline="") as out:
         csv.writer(out).writerows([("motion", "claim"), *rows, ("water", "")])
@@ -47,12 +52,21 @@ def call(*args: str | Path) -> dict[str, Any]:
     return value
 
 
+@pytest.fixture(scope="module")
+def home(make_home: MakeHome, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = write_claims(tmp_path_factory.mktemp("files"))
+
+    def fill(store: Store) -> None:
+        do(store, "import-list", file=str(path), corpus="L", group="motion")
+        do(store, "train", method="mean-vectors", name="M", settings_json=TINY)
+
+    return make_home(fill)
+
+
 @pytest.fixture
-def listed(sqlite_store: Store, claims: Path) -> Store:
+def listed(copy_home: CopyHome, home: Path) -> Store:
     """A store with the list "L" and the model "M"."""
-    do(sqlite_store, "import-list", file=str(claims), corpus="L", group="motion")
-    do(sqlite_store, "train", method="mean-vectors", name="M", settings_json=TINY)
-    return sqlite_store
+    return copy_home(home)
 
 
 def test_a_list_becomes_a_corpus(listed: Store) -> None:

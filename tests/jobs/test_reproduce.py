@@ -25,6 +25,7 @@ from jobs.experiments.sources import triplet_files
 from jobs.experiments.tables import PENDING, summary
 from jobs.foreground import resume_here, run_here
 from jobs.sweep import OLD, sweep
+from tests.homes import CopyHome, MakeHome
 from tests.jobs.helpers import SICK_HEADER, WORDS, write_articles
 
 
@@ -48,13 +49,18 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+@pytest.fixture(scope="module")
+def home(make_home: MakeHome, data: Path) -> Path:
+    args = {"files": [str(data / "articles-60.txt")], "corpus": "C"}
+    return make_home(lambda store: run_here(store, "import-corpus", args, quiet=True))
+
+
 @pytest.fixture
-def corpus(sqlite_store: Store, data: Path, monkeypatch: pytest.MonkeyPatch) -> Store:
+def corpus(copy_home: CopyHome, home: Path, monkeypatch: pytest.MonkeyPatch) -> Store:
     """A store with the corpus "C", the tiny paper among the papers, and regressors that learn for a moment only."""
     monkeypatch.setattr("core.networks.relatedness._MOST_BLOCKS", 1)
     monkeypatch.setitem(__import__("core.experiments").experiments.PAPERS, "tiny", "tests.jobs.tiny_paper:TINY")
-    run_here(sqlite_store, "import-corpus", {"files": [str(data / "articles-60.txt")], "corpus": "C"}, quiet=True)
-    return sqlite_store
+    return copy_home(home)
 
 
 @pytest.fixture

@@ -11,22 +11,33 @@ from core.errors import DataError
 from core.records import TripletSetRecord
 from core.types import Split
 from db.store import Store
+from tests.homes import CopyHome, MakeHome
 from tests.jobs.helpers import write_articles
 from tests.jobs.test_kinds import do
 
 TINY = '{"hidden": 4, "attention": 3, "epochs": 1, "vocabulary_limit": 200, "threads": 1, "device": "cpu"}'
 
 
+@pytest.fixture(scope="module")
+def home(make_home: MakeHome, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    articles = write_articles(tmp_path_factory.mktemp("files"), 30)
+
+    def fill(store: Store) -> None:
+        do(store, "import-corpus", files=[str(articles)], corpus="C")
+        do(store, "build-triplets", corpus="C", name="all")
+        do(store, "build-triplets", corpus="C", name="few", splits=["train"])
+
+    return make_home(fill)
+
+
 @pytest.fixture
-def sets(sqlite_store: Store, tmp_path: Path) -> tuple[Store, TripletSetRecord]:
+def sets(copy_home: CopyHome, home: Path) -> tuple[Store, TripletSetRecord]:
     """“All” of the corpus, and “few” without validation triplets."""
-    do(sqlite_store, "import-corpus", files=[str(write_articles(tmp_path, 30))], corpus="C")
-    do(sqlite_store, "build-triplets", corpus="C", name="all")
-    do(sqlite_store, "build-triplets", corpus="C", name="few", splits=["train"])
-    with sqlite_store.reading() as r:
+    store = copy_home(home)
+    with store.reading() as r:
         few = r.triplets.by_name("few")
         assert not len(r.triplets.ids(few.id, Split.VALIDATION))
-    return sqlite_store, few
+    return store, few
 
 
 def test_another_set_says_when_to_stop(sets: tuple[Store, TripletSetRecord]) -> None:

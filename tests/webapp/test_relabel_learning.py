@@ -16,6 +16,7 @@ from core.types import Split, split_of_title
 from db.store import Store
 from jobs.labelling import starts
 from jobs.labelling.desk import Desk
+from tests.homes import CopyHome, MakeHome
 from tests.jobs.helpers import write_articles
 from tests.jobs.test_kinds import do
 
@@ -23,23 +24,31 @@ Open = Callable[..., AppTest]
 TINY = '{"hidden": 4, "attention": 3, "epochs": 1, "vocabulary_limit": 200, "threads": 1, "device": "cpu"}'
 
 
+@pytest.fixture(scope="module")
+def home(make_home: MakeHome, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    articles = write_articles(tmp_path_factory.mktemp("files"), 30)
+
+    def fill(store: Store) -> None:
+        do(store, "import-corpus", files=[str(articles)], corpus="C")
+        do(store, "build-triplets", corpus="C", name="all")
+        do(store, "train", method="triplets-sen", name="net", triplets="all", settings_json=TINY)
+
+    return make_home(fill)
+
+
 @pytest.fixture
-def placed(sqlite_store: Store, tmp_path: Path) -> tuple[Store, LabellingRecord]:
+def placed(copy_home: CopyHome, home: Path) -> tuple[Store, LabellingRecord]:
     """A small network, and a labelling of a training article in which somebody moved ten sentences."""
-    do(sqlite_store, "import-corpus", files=[str(write_articles(tmp_path, 30))], corpus="C")
-    do(sqlite_store, "build-triplets", corpus="C", name="all")
-    do(sqlite_store, "train", method="triplets-sen", name="net", triplets="all", settings_json=TINY)
-    with sqlite_store.reading() as r:
+    store = copy_home(home)
+    with store.reading() as r:
         corpus = r.corpora.by_name("C")
         article = next(a for a in r.corpora.articles(corpus.id) if split_of_title(a.title) is Split.TRAIN)
-    record = starts.begin(
-        sqlite_store, NewLabelling(corpus.id, "mine", "Ada", article_id=article.id), starts.from_sections
-    )
-    desk = Desk(sqlite_store, record.id, "Ada")
+    record = starts.begin(store, NewLabelling(corpus.id, "mine", "Ada", article_id=article.id), starts.from_sections)
+    desk = Desk(store, record.id, "Ada")
     numbers = sorted(desk.partition.clusters)
     moved = np.concatenate([desk.partition.members(number)[:2] for number in numbers[1:6]])
     desk.do(op.assign(desk.partition, moved, numbers[1]))
-    return sqlite_store, record
+    return store, record
 
 
 def words(at: AppTest) -> str:
