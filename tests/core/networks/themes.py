@@ -1,5 +1,7 @@
 """A tiny language of themes: sentences of one section share some of its theme's words."""
 
+from functools import cache
+
 import numpy as np
 
 from core.networks.batching import triplet_data
@@ -9,8 +11,8 @@ from core.types import TripletTexts
 NO_WORDS = WordVectors([], np.zeros((0, 12), np.float32))
 
 # So few words that a small network has learned them after some thirty steps.
-THEMES = [[f"theme{k}word{i}" for i in range(4)] for k in range(3)]
-COMMON = [f"common{i}" for i in range(10)]
+THEMES = [np.array([f"theme{k}word{i}" for i in range(4)]) for k in range(3)]
+COMMON = np.array([f"common{i}" for i in range(10)])
 
 
 def theme_triplets(articles=30, seed=0, per_article=12):
@@ -30,5 +32,6 @@ def theme_triplets(articles=30, seed=0, per_article=12):
     return TripletTexts(pivots, positives, negatives, np.array(groups))
 
 
+@cache
 def theme_data(articles=30, seed=0, per_article=12):
     return triplet_data(theme_triplets(articles, seed, per_article), NO_WORDS)
