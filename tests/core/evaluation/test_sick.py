@@ -34,7 +34,7 @@ def pair_set(n, seed):
 
 @pytest.fixture(scope="module")
 def pairs():
-    return SickPairs(pair_set(160, 0), pair_set(40, 1), pair_set(100, 2))
+    return SickPairs(pair_set(128, 0), pair_set(40, 1), pair_set(100, 2))
 
 
 def embedder(method="mean-vectors"):
