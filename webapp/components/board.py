@@ -128,9 +128,11 @@ def results(benchmarks: Sequence[BenchmarkRecord]) -> None:
                 ),
                 hide_index=True,
                 column_config={
+                    "Model": st.column_config.TextColumn(width=155),
+                    "Clusterer": st.column_config.TextColumn(width=170),
                     "AMI": st.column_config.TextColumn(
-                        help="± is half the width of the 95 % bootstrap interval over articles."
-                    )
+                        width=98, help="± is half the width of the 95 % bootstrap interval over articles."
+                    ),
                 },
             )
             st.page_link(
