@@ -18,7 +18,7 @@ from core.errors import DataError
 from core.lexrank import lexrank, ranked
 from core.protocols import Report, Silent
 from core.text.stems import content_words
-from core.types import Ids, Labels, Matrix, Sentence
+from core.types import Ids, Labels, Matrix, Sentence, fold_title
 
 
 @dataclass(frozen=True)
@@ -137,7 +137,7 @@ def assemble(documents: Iterable[tuple[TopicDocument, Sequence[int]]], settings:
     held_out = _held_out([document.title for document, _ in kept if document.part == "train"], settings)
     parts: dict[str, list[tuple[TopicDocument, Sequence[int]]]] = {"train": [], "validation": [], "test": []}
     for document, chosen in kept:
-        held = document.part == "train" and document.title in held_out
+        held = document.part == "train" and fold_title(document.title) in held_out
         parts["validation" if held else document.part].append((document, chosen))
     train, validation, test = (_items(parts[name], topics) for name in ("train", "validation", "test"))
     _check(topics, train, test)
@@ -164,12 +164,15 @@ def central(sentences: Sequence[Sentence], vectors: Matrix, settings: TopicSetti
 
 
 def _held_out(titles: Sequence[str], settings: TopicSettings) -> set[str]:
-    """The titles whose hash is among the smallest ``validation`` share: others change little when one comes or goes."""
+    """Return the folded titles of the share ``settings.validation`` of the documents.
+
+    Titles are ordered by a hash of their own, so that a document more or less moves few others.
+    """
 
     def order(title: str) -> bytes:
         return hashlib.blake2b(f"{settings.seed}\0{title}".encode(), digest_size=8).digest()
 
-    return set(sorted(titles, key=order)[: round(settings.validation * len(titles))])
+    return {fold_title(title) for title in sorted(titles, key=order)[: round(settings.validation * len(titles))]}
 
 
 def _items(documents: Sequence[tuple[TopicDocument, Sequence[int]]], topics: Sequence[str]) -> TopicItems:

@@ -37,7 +37,11 @@ class Split(StrEnum):
 
 
 def fold_title(title: str) -> str:
-    """The form in which titles are compared: NFC, with ``_`` read as a space."""
+    """Return the form in which article titles are compared: Unicode NFC, with ``_`` as a space.
+
+    The split of an article, the training record of a model and every search by title use it, so that an article
+    cannot be in the training set under one spelling and in the test set under another.
+    """
     return unicodedata.normalize("NFC", title.replace("_", " "))
 
 

@@ -7,6 +7,7 @@ whoever evaluates later can tell whether an article was seen (:func:`title_diges
 from __future__ import annotations
 
 import hashlib
+import unicodedata
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,7 @@ from core.embedders import REGISTRY
 from core.embedders.storage import read_json, write_json
 from core.errors import ArtifactError, UnknownNameError
 from core.protocols import Embedder
+from core.types import fold_title
 
 FORMAT = 1
 MODEL_FILE = "model.json"
@@ -75,17 +77,20 @@ def read_info(folder: Path) -> dict[str, Any]:
 
 
 def title_digests(titles: Iterable[str]) -> list[str]:
-    """Sorted 12-digit digests of article titles: enough to recognise a training article, short enough to ship."""
-    return sorted({_title_digest(title) for title in titles})
+    """Return the sorted 12-digit digests of folded article titles, see :func:`core.types.fold_title`."""
+    return sorted({_digest(fold_title(title)) for title in titles})
 
 
 def saw_title(info: Mapping[str, Any], title: str) -> bool:
-    """Whether the record of a model lists ``title`` among its training articles."""
-    return _title_digest(title) in info["record"].get("train_titles", ())
+    """Return whether the training record in ``info`` (a ``model.json``) lists the article ``title``."""
+    folded = fold_title(title)
+    # Version 0.1 digested titles as they were written, so its records may hold the decomposed form.
+    forms = {folded, unicodedata.normalize("NFD", folded)}
+    return any(_digest(form) in info["record"].get("train_titles", ()) for form in forms)
 
 
-def _title_digest(title: str) -> str:
-    return hashlib.blake2b(title.replace("_", " ").encode("utf-8"), digest_size=6).hexdigest()
+def _digest(text: str) -> str:
+    return hashlib.blake2b(text.encode("utf-8"), digest_size=6).hexdigest()
 
 
 def _file_digests(folder: Path) -> dict[str, str]:

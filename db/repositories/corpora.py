@@ -9,7 +9,7 @@ from typing import Any
 import sqlalchemy as sa
 
 from core.records import ArticleRecord, CorpusRecord, Json, SectionRecord
-from core.types import Article, Ids, Sentence, Split, title_bucket
+from core.types import Article, Ids, Sentence, Split, fold_title, title_bucket
 from db import tables as t
 from db.repositories.base import Repository
 from db.repositories.text_rows import ArticleRows, SectionRows, SentenceRows
@@ -161,11 +161,15 @@ class Corpora(Repository):
         return {row.id: ArticleRecord(*row) for row in self._within(_ARTICLE, t.article.c.id, ids)}
 
     def articles_by_title(self, corpus_id: int, title: str) -> builtins.list[ArticleRecord]:
-        """Articles with exactly this title, most often one."""
-        query = sa.select(*_ARTICLE).where(
-            t.article.c.corpus_id == corpus_id, t.article.c.bucket == title_bucket(title), t.article.c.title == title
-        )
-        return [ArticleRecord(*row) for row in self.connection.execute(query.order_by(t.article.c.position))]
+        """Return the articles called ``title`` in page order, most often one.
+
+        Articles with the exact title go before those whose title differs in Unicode form or underscores only.
+        """
+        c = t.article.c
+        query = sa.select(*_ARTICLE).where(c.corpus_id == corpus_id, c.bucket == title_bucket(title))
+        found = [ArticleRecord(*row) for row in self.connection.execute(query.order_by(c.position))]
+        folded = [article for article in found if fold_title(article.title) == fold_title(title)]
+        return [article for article in folded if article.title == title] or folded
 
     def topic_counts(self, corpus_id: int) -> dict[tuple[str, str], int]:
         """How many articles have each (topic, part) that occurs; ("", "") are those without both."""

@@ -1,6 +1,7 @@
 """The topic task: labels by LexRank, parts, counts; shares beside the published ones on the real collections (J.15)."""
 
 import math
+import unicodedata
 from collections import Counter
 from dataclasses import replace
 from itertools import islice
@@ -80,6 +81,17 @@ def test_held_out_documents_depend_on_title_and_seed_alone():
     assert held(CORPUS) == held(CORPUS[::-1]) != held(CORPUS, seed=1)
     assert len(held(CORPUS) - held(CORPUS[:-1])) <= 1
     assert len(task(CORPUS, TopicSettings(validation=0.0)).validation) == 0
+
+
+def test_two_spellings_of_a_title_are_held_out_together():
+    documents = []
+    for number in range(40):
+        spelled = unicodedata.normalize(("NFC", "NFD")[number % 2], f"Zoë_{number // 2}")
+        topic = ("grain", "ship")[number // 2 % 2]
+        documents.append(replace(document(number, topic, "train" if number < 36 else "test"), title=spelled))
+    made = topic_task(((d, np.ones((len(d.sentences), 2))) for d in documents), SETTINGS)
+    held = {*made.validation.articles.tolist()}
+    assert held and all((number in held) == (number + 1 in held) for number in range(0, 36, 2))
 
 
 def test_documents_without_topic_or_part_are_left_out():

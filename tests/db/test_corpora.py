@@ -119,6 +119,18 @@ class TestText:
             assert r.corpora.articles_by_title(corpus.id, "Rome") == [about]
             assert r.corpora.get(corpus.id).paragraphs == 3
 
+    def test_articles_are_found_by_every_spelling_of_their_title(self, store: Store) -> None:
+        composed, decomposed = (unicodedata.normalize(form, "São Tomé") for form in ("NFC", "NFD"))
+        with store.writing() as w:
+            corpus = w.corpora.create("c", "en")
+            w.corpora.add_articles(corpus.id, [article(decomposed), article("Rome"), article("A_b"), article("A b")])
+        with store.reading() as r:
+            for wanted in (composed, decomposed, composed.replace(" ", "_")):
+                assert [a.title for a in r.corpora.articles_by_title(corpus.id, wanted)] == [decomposed]
+            for wanted in ("A_b", "A b"):
+                assert [a.title for a in r.corpora.articles_by_title(corpus.id, wanted)] == [wanted]
+            assert r.corpora.articles_by_title(corpus.id, "rome") == []
+
     def test_topics_and_parts_are_kept_and_counted(self, store: Store) -> None:
         labels = [("grain", "train"), ("grain", "train"), ("grain", "test"), ("ship", ""), ("", "")]
         with store.writing() as w:

@@ -1,7 +1,9 @@
 """Saved models: what they record, and what is refused."""
 
+import hashlib
 import json
 import os
+import unicodedata
 from pathlib import Path
 
 import pytest
@@ -10,7 +12,7 @@ from core.embedders import REGISTRY
 from core.embedders.artifact import load_embedder, read_info, save_embedder, saw_title, title_digests
 from core.errors import ArtifactError, UnknownNameError
 from core.protocols import Silent
-from core.types import Corpus
+from core.types import Corpus, split_of_title
 
 
 @pytest.fixture
@@ -31,6 +33,28 @@ def test_it_knows_its_training_articles(folder):
     assert saw_title(info, "Adelaide") and saw_title(info, "São_Paulo")
     assert not saw_title(info, "Perth")
     assert not saw_title({"record": {}}, "Adelaide")
+
+
+TITLE = "São Tomé (island)"
+SPELLINGS = [
+    form.replace(" ", space) for form in (unicodedata.normalize(n, TITLE) for n in ("NFC", "NFD")) for space in " _"
+]
+
+
+@pytest.mark.parametrize("learned", SPELLINGS, ids=ascii)
+def test_a_training_article_is_recognised_by_every_spelling_that_shares_its_split(learned):
+    info = {"record": {"train_titles": title_digests([learned])}}
+    for spelling in SPELLINGS:
+        assert split_of_title(spelling) is split_of_title(learned)
+        assert saw_title(info, spelling), ascii(spelling)
+    assert title_digests(SPELLINGS) == title_digests([learned])
+    assert not saw_title(info, "Sao Tome (island)")
+
+
+@pytest.mark.parametrize("learned", SPELLINGS, ids=ascii)
+def test_records_of_version_0_1_are_recognised(learned):
+    as_written = hashlib.blake2b(learned.replace("_", " ").encode("utf-8"), digest_size=6).hexdigest()
+    assert all(saw_title({"record": {"train_titles": [as_written]}}, spelling) for spelling in SPELLINGS)
 
 
 @pytest.mark.parametrize(
