@@ -67,10 +67,15 @@ def filled_store(settings: Settings, filled_file: Path) -> Iterator[Store]:
 
 @pytest.fixture
 def open_page() -> Callable[..., AppTest]:
-    """Run the app on one page, with query parameters; ``opened`` is the id of a job whose line stands open."""
+    """Run the app on one page, with query parameters.
 
-    def run(page: str, opened: int = 0, **query: str) -> AppTest:
+    ``opened`` is the id of a job whose line stands open, ``person`` the name that the user gave.
+    """
+
+    def run(page: str, opened: int = 0, person: str = "", **query: str) -> AppTest:
         at = AppTest.from_file(str(APP), default_timeout=180)
+        if person:
+            at.session_state["person"] = person
         if opened:
             at.session_state[f"job-{opened}"] = True
         for name, value in query.items():

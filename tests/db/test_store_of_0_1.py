@@ -1,0 +1,211 @@
+"""A store written by version 0.1: migration, records, models, labellings, maps, runs and jobs."""
+
+from __future__ import annotations
+
+import shutil
+import sqlite3
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from core.errors import AccessError
+from core.labelling.changes import apply
+from core.labelling.partition import Partition
+from core.records import JobStatus
+from core.types import Split
+from db.revision import up_to_date
+from db.settings import Settings
+from db.store import Store
+from jobs import people
+from jobs.labelling.desk import Desk
+from jobs.vectors import load_model
+from tests.db.stores import expected, unpack
+
+
+@pytest.fixture(scope="module")
+def old(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
+    """The migrated store, for tests that only read."""
+    store = Store(Settings.in_folder(unpack(tmp_path_factory.mktemp("v0.1"))))
+    store.migrate()
+    yield store
+    store.close()
+
+
+@pytest.fixture
+def own(old: Store, tmp_path: Path) -> Iterator[Store]:
+    """A copy of the migrated store, for tests that write."""
+    store = Store(Settings.in_folder(shutil.copytree(old.settings.home, tmp_path / "home")))
+    yield store
+    store.close()
+
+
+def test_migration_keeps_every_row(old: Store) -> None:
+    assert up_to_date(old.settings)
+    database = sqlite3.connect(old.settings.home / "themescope.db")
+    found = {name: database.execute(f"SELECT count(*) FROM {name}").fetchone()[0] for name in expected()["rows"]}
+    broken = database.execute("PRAGMA foreign_key_check").fetchall()
+    database.close()
+    assert found == expected()["rows"]
+    assert broken == []
+
+
+def test_text_is_unchanged(old: Store) -> None:
+    with old.reading() as r:
+        assert [corpus.name for corpus in r.corpora.list()] == ["Islands", "Notices", "Suggestions"]
+        found = r.corpora.sentences(expected()["article"])
+    assert {str(s.id): s.text for s in found} == expected()["texts"]
+
+
+@pytest.mark.parametrize("name", expected()["models"])
+def test_every_model_gives_the_vectors_it_gave(name: str, old: Store) -> None:
+    """Distances between sentences, because they do not depend on the sign or the order of coordinates."""
+    told = expected()["models"][name]
+    with old.reading() as r:
+        model = r.models.by_name(name)
+        sentences = r.corpora.sentences(expected()["article"])
+        stored = r.embeddings.get(model.id, [expected()["article"]])[expected()["article"]]
+    assert model.method == told["method"]
+    embedder, _ = load_model(old, model)
+    vectors = embedder.embed(sentences)
+    assert list(vectors.shape) == told["shape"] == list(stored.shape)
+    wanted = np.array(told["distances"])
+    for found in (vectors, stored):
+        assert np.allclose(distances(found[:6]), wanted, atol=2e-3 * max(1.0, wanted.max()))
+
+
+def distances(vectors: object) -> np.ndarray:
+    """(n, n) Euclidean distances between the rows of a dense or sparse matrix."""
+    dense = np.asarray(vectors.todense() if sparse.issparse(vectors) else vectors, dtype=np.float64)
+    return np.asarray(np.linalg.norm(dense[:, None] - dense[None, :], axis=-1))
+
+
+def test_a_labelling_and_its_history_are_unchanged(old: Store) -> None:
+    told = expected()["labelling"]
+    desk = Desk(old, told["id"], "ada")
+    assert described(desk.partition) == {
+        name: told[name] for name in ("ids", "numbers", "uncertain", "notes", "clusters")
+    }
+    assert [[s.kind.value, s.what, s.said, s.person] for s in desk.steps] == told["steps"]
+
+
+def described(state: Partition) -> dict[str, object]:
+    """A partition in the form of ``expected.json``."""
+    return {
+        "ids": state.ids.tolist(),
+        "numbers": state.numbers.tolist(),
+        "uncertain": state.uncertain.tolist(),
+        "notes": {str(i): note for i, note in state.notes.items()},
+        "clusters": {str(c.number): c.name for c in state.clusters.values()},
+    }
+
+
+def test_replaying_the_history_leads_from_the_start_to_the_end(old: Store) -> None:
+    desk = Desk(old, expected()["labelling"]["id"], "ben")
+    state = desk.at(0)
+    assert state.to_bytes() != desk.partition.to_bytes()
+    with old.reading() as r:
+        log = r.label_steps.since(desk.record.id, 0)
+    assert len(log) == len(expected()["labelling"]["steps"])
+    for step, batch in log:
+        state = apply(state, batch)
+        assert state.to_bytes() == desk.at(step.id).to_bytes()
+    assert state.to_bytes() == desk.partition.to_bytes()
+
+
+def test_undo_and_redo_continue_where_0_1_stopped(own: Store) -> None:
+    desk = Desk(own, expected()["labelling"]["id"], "ada")
+    before = desk.partition.to_bytes()
+    assert desk.undo()
+    assert "Transport" in {c.name for c in desk.partition.clusters.values()}, "the deleted cluster is back"
+    assert desk.redo()
+    assert desk.partition.to_bytes() == before
+    desk.back_to(0)
+    assert desk.partition.to_bytes() == desk.at(0).to_bytes() != before
+    assert desk.undo()
+    assert Desk(own, desk.record.id, "").partition.to_bytes() == before
+
+
+def test_labellings_keep_owner_sharing_and_origin(old: Store) -> None:
+    with old.reading() as r:
+        listed = {x.name: (x.owner, x.kind.value, x.origin["from"]) for x in r.labellings.list()}
+        deleted = [x.name for x in r.labellings.list(deleted=True)]
+    assert listed == {
+        "Places on the islands": ("ada", "shared", "sections"),
+        "Ben's copy": ("ben", "own", "labelling"),
+        "Agreed places": ("ada", "gold", "adjudication"),
+        "One article": ("ben", "own", "run"),
+        "Themes of the list": ("", "shared", "run"),
+    }
+    assert deleted == ["Thrown away"]
+
+
+def test_maps_are_readable(old: Store) -> None:
+    with old.reading() as r:
+        maps = {m.name: (m, r.maps.points(m.id)) for m in r.maps.list()}
+        corpus = r.corpora.by_name("Islands")
+    assert set(maps) == {"Islands by network", "Islands by words"}
+    for record, points in maps.values():
+        assert record.corpus_id == corpus.id and 0 <= record.faithfulness <= 1
+        assert points.points.shape == (corpus.sentences, 2) and np.isfinite(points.points).all()
+        assert len(set(points.sentence_ids.tolist())) == corpus.sentences
+
+
+def test_runs_are_readable(old: Store) -> None:
+    with old.reading() as r:
+        runs = r.runs.list()
+        scores = Counter(score.run_id for score in r.runs.scores([run.id for run in runs]))
+        clustering = [run for run in runs if run.kind == "clustering"]
+        labels = [r.runs.labels(run.id) for run in clustering]
+        triplets = [run for run in runs if run.kind == "triplets"]
+        margins = [r.runs.margins(run.id, Split.TEST) for run in triplets]
+        sizes = {i.article_id: len(i.sentence_ids) for i in r.benchmarks.items(clustering[0].benchmark_id)}
+    kinds = Counter(run.kind for run in runs)
+    assert kinds == {
+        "clustering": 33, "triplets": 3, "topics": 1, "topic-labels": 1, "relatedness": 1, "summaries": 1, "themes": 1,
+    }  # fmt: skip
+    assert all(scores[run.id] for run in runs if run.kind in ("clustering", "triplets", "topics", "relatedness"))
+    assert all({article: len(of) for article, of in found.items()} == sizes for found in labels)
+    assert all(len(ids) == len(values) > 0 for ids, values in margins)
+
+
+def test_jobs_of_every_state_are_listed(old: Store) -> None:
+    with old.reading() as r:
+        jobs = r.jobs.list(limit=1_000)
+        curves = [r.jobs.metrics(job.id) for job in jobs if job.kind == "train"]
+    assert Counter(job.status for job in jobs) == {
+        JobStatus.DONE: expected()["rows"]["job"] - 5, JobStatus.FAILED: 1, JobStatus.CANCELLED: 1,
+        JobStatus.QUEUED: 2, JobStatus.RUNNING: 1,
+    }  # fmt: skip
+    assert any(curves)
+    (failed,) = (job for job in jobs if job.status is JobStatus.FAILED)
+    assert "missing.txt" in failed.error
+
+
+def test_people_reviews_and_views_are_kept(old: Store) -> None:
+    with old.reading() as r:
+        roles = {person.name: person.role.value for person in r.people.list()}
+        reviews = r.reviews.list(r.triplets.by_name("island triplets").id)
+        views = {(view.page, view.name): (view.query, view.person) for view in r.views.list()}
+        tables = r.papers.list("ed18")
+    assert roles == {"": "labeller", "ada": "admin", "ben": "labeller", "eva": "viewer"}
+    assert [(x.person, x.verdict and x.verdict.value) for x in reviews] == [
+        ("ada", "bad"), ("ben", "ambiguous"), ("ada", "good"),
+    ]  # fmt: skip
+    assert views == {
+        ("map", "The network"): ("map=Islands+by+network&colour=Section", "ada"),
+        ("triplets", "Test triplets"): ("set=island+triplets&split=test", "ben"),
+    }
+    assert [table.name for table in tables] == ["1"]
+
+
+def test_passwords_still_sign_in(own: Store) -> None:
+    token = people.sign_in(own, "ada", "a-password-for-tests", people.Attempts())
+    with own.reading() as r:
+        found = r.sign_ins.person(token)
+    assert found is not None and found[0] == "ada"
+    with pytest.raises(AccessError):
+        people.sign_in(own, "ben", "a-password-for-tests", people.Attempts())

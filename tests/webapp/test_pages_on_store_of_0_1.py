@@ -1,0 +1,91 @@
+"""Every page on a store written by version 0.1, opened at the addresses that version 0.1 used."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from db.settings import Settings
+from db.store import Store
+from tests.db.stores import unpack
+
+Open = Callable[..., AppTest]
+LABELLING = "Places on the islands"
+
+ADDRESSES: list[tuple[str, dict[str, str]]] = [
+    ("home", {}),
+    *(("corpora", {"view": view}) for view in ("Read", "All corpora", "Import")),
+    ("corpora", {"corpus": "Islands", "article": "Nessa Island"}),
+    *(
+        ("triplets", {"view": view, "set": "island triplets"})
+        for view in ("Look", "Margins", "Sections confused", "Slices", "Reviews", "All sets", "Build a set")
+    ),
+    ("triplets", {"set": "island triplets", "split": "test", "attention": "true", "reader": "island triplets-sen"}),
+    *(("train", {"view": view}) for view in ("New model", "Models")),
+    ("train", {"view": "Models", "model": "island triplets-sen-titles"}),
+    *(
+        ("compare", {"tab": tab, "benchmark": "island sections"})
+        for tab in (
+            "Clustering",
+            "Two methods",
+            "Hard articles",
+            "One article",
+            "Triplet accuracy",
+            "Build a benchmark",
+        )
+    ),
+    *(("paper_tables", {"view": view}) for view in ("Tables", "Reproduce")),
+    ("map", {}),
+    ("map", {"map": "Islands by network", "colour": "Section"}),
+    ("map", {"map": "Islands by words", "beside": "Islands by network", "find": "ferry"}),
+    *(("themes", {"view": view}) for view in ("New list", "Themes found")),
+    *(("summaries", {"view": view}) for view in ("One document", "Collections")),
+    ("summaries", {"corpus": "Islands", "find": "Nessa"}),
+    *(
+        ("relabel", {"view": view, "labelling": LABELLING})
+        for view in ("Work", "History", "Files and sharing", "Begin")
+    ),
+    *(("relabel", {"labelling": LABELLING, "layout": layout}) for layout in ("Table", "Map")),
+    ("relabel", {"labelling": "Themes of the list"}),
+    ("agreement", {}),
+    ("people", {}),
+    ("jobs", {}),
+]
+
+
+@pytest.fixture(scope="module")
+def unpacked(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The migrated data folder."""
+    home = unpack(tmp_path_factory.mktemp("v0.1"))
+    store = Store(Settings.in_folder(home))
+    store.migrate()
+    store.close()
+    return home
+
+
+@pytest.fixture(autouse=True)
+def environment(unpacked: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Pages open the old store; they only look, so that all tests share it."""
+    monkeypatch.setenv("THEMESCOPE_HOME", str(unpacked))
+    yield
+
+
+@pytest.mark.parametrize(
+    ("page", "query"),
+    ADDRESSES,
+    ids=["-".join([page, *query.values()]) for page, query in ADDRESSES],
+)
+def test_a_page_opens(page: str, query: dict[str, str], open_page: Open) -> None:
+    at = open_page(page, person="ada", **query)
+    assert not at.exception
+    assert not at.error
+    assert len(at.title) == 1
+
+
+def test_a_person_without_a_name_sees_the_home_page(open_page: Open) -> None:
+    at = open_page("home")
+    assert not at.exception and not at.error
+    assert [metric.value for metric in at.metric][:2] == ["3", "33"]
