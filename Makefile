@@ -10,10 +10,10 @@ export OMP_WAIT_POLICY := PASSIVE
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help run test slow fix bench check services clean
+.PHONY: help run test test-numerics slow fix bench check services clean
 
 help: ## Show what can be made
-	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/'
+	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/'
 
 $(VENV)/made:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
@@ -61,6 +61,9 @@ check: $(VENV)/installed-test ## Lint, format check, types, import rules
 
 test: $(VENV)/installed-test services check ## Everything that must hold before a change lands
 	@$(BIN)/python -m pytest -n 2 --no-loadscope-reorder
+
+test-numerics: $(VENV)/installed-test ## The numeric tests under several instruction sets and numbers of threads; prints a table
+	@$(BIN)/python -m tests.numeric_settings
 
 slow: $(VENV)/installed-test services ## The tests that train for long
 	@$(BIN)/python -m pytest -m slow

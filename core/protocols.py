@@ -66,7 +66,10 @@ class Clusterer(Protocol):
     def __init__(self, config: Any) -> None: ...
 
     def cluster(self, x: Matrix, k: int | None, seed: int) -> Labels:
-        """(n,) labels 0…k-1, or -1 for unassigned. ``k`` None: the method chooses, or raises ``ConfigError``."""
+        """Return (n,) labels 0…k-1 in order of first appearance, or -1 for unassigned.
+
+        ``k`` None: the method chooses the number of clusters, or raises ``ConfigError``.
+        """
         ...
 
 

@@ -7,7 +7,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from core.clusterers.inputs import checked, cosine_matrix, kernel_seed
+from core.clusterers.inputs import canonical_labels, checked, cosine_matrix, kernel_seed
 from core.config import Config, option
 from core.errors import ConfigError
 from core.types import Labels, Matrix
@@ -56,4 +56,4 @@ class AnnealedIclust:
             config.sweeps,
             kernel_seed(seed),
         )
-        return np.asarray(labels, dtype=np.int32)
+        return canonical_labels(labels)

@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
-from core.clusterers.inputs import checked, gram_matrix, kernel_seed, unit_rows
+from core.clusterers.inputs import canonical_labels, checked, gram_matrix, kernel_seed, unit_rows
 from core.config import Config, option
 from core.types import Labels, Matrix
 
@@ -61,7 +61,7 @@ class BlockIclust:
                 best, best_labels = found, labels
             if time.monotonic() > ends:
                 break
-        return best_labels.astype(np.int32)
+        return canonical_labels(best_labels)
 
     def _start(self, unit: Matrix, k: int, rng: np.random.Generator, ends: float) -> Integers:
         """Rounds from a random partition until hardly anything moves."""

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from core.clusterers.inputs import Square, check_items, checked, cosine_matrix, kernel_seed
+from core.clusterers.inputs import Square, canonical_labels, check_items, checked, cosine_matrix, kernel_seed
 from core.config import Config, option
 from core.types import Labels, Matrix
 
@@ -60,4 +60,4 @@ def best_partition(similarity: Square, k: int, config: IclustConfig, seed: int) 
     labels, objective = kernels.iclust(
         similarity, k, config.restarts, config.sweeps, config.temperature, off, kernel_seed(seed)
     )
-    return labels.astype(np.int32), float(objective)
+    return canonical_labels(labels), float(objective)

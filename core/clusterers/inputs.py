@@ -1,4 +1,4 @@
-"""What goes into a clusterer: checks, unit vectors and similarity matrices."""
+"""Input and output of clusterers: checks, unit vectors, similarity matrices, numbering of labels."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy.typing as npt
 from scipy import sparse
 
 from core.errors import ConfigError, DataError
-from core.types import Matrix
+from core.types import Labels, Matrix
 
 Square = npt.NDArray[np.float64]  # (n, n)
 MOST_ITEMS = 12_000
@@ -68,6 +68,20 @@ def unit_rows(x: Matrix) -> Matrix:
 def cosine_matrix(x: Matrix) -> Square:
     """(n, n) cosines of the rows of a dense or CSR matrix."""
     return gram_matrix(unit_rows(x))
+
+
+def canonical_labels(labels: npt.ArrayLike) -> Labels:
+    """Number the clusters of (n,) ``labels`` 0, 1, … in order of first appearance, as int32; -1 stays.
+
+    Without this, numbers follow the order in which random starts or eigenvectors happen to find the clusters. That
+    order depends on the last bits of the similarities, and so on the processor and on the storage of the vectors.
+    """
+    found = np.asarray(labels)
+    assigned = found >= 0
+    _, first, place = np.unique(found[assigned], return_index=True, return_inverse=True)
+    numbered = np.full(len(found), -1, np.int32)
+    numbered[assigned] = first.argsort().argsort()[place]
+    return numbered
 
 
 def kernel_seed(seed: int) -> Any:

@@ -46,6 +46,15 @@ def _shuffle(items: Any, state: Any) -> None:
 
 
 @njit(cache=True)
+def _less(a: float, b: float, scale: float) -> bool:
+    """Whether ``a`` is less than ``b`` by more than rounding errors of numbers of size ``scale``.
+
+    Ties are then decided by order, not by the last bits, which depend on the processor.
+    """
+    return a < b - _TINY * (1.0 + scale)
+
+
+@njit(cache=True)
 def random_partition(n: int, k: int, state: Any) -> Any:
     """(n,) labels: one random item for every cluster, the rest uniform; no cluster is empty. ``n`` ≥ ``k``."""
     order = np.arange(n)
@@ -119,11 +128,10 @@ def sequential(s: Any, labels: Any, k: int, temperature: float, off: int, sweeps
             own = s[i, i]
             left = _value(within[a] - 2 * sums[a, i] + own, sizes[a] - 1, off, temperature, n)
             best, target = values[a] - left, a
-            best += _TINY * (1.0 + abs(best))
             for c in range(k):
                 if c != a and sizes[c] > 0:
                     gain = _value(within[c] + 2 * sums[c, i] + own, sizes[c] + 1, off, temperature, n) - values[c]
-                    if gain > best:
+                    if _less(best, gain, abs(gain)):
                         best, target = gain, c
             if target != a:
                 move(s, sums, within, sizes, i, a, target)
@@ -144,7 +152,7 @@ def iclust(s: Any, k: int, restarts: int, sweeps: int, temperature: float, off: 
     for _ in range(restarts):
         labels = random_partition(len(s), k, state)
         found = sequential(s, labels, k, temperature, off, sweeps, state)
-        if found > best:
+        if _less(best, found, abs(found)):
             best, best_labels = found, labels
     return best_labels, best
 
@@ -216,8 +224,9 @@ def harden(s: Any, p: Any) -> Any:
         least, chosen = np.inf, -1
         for i in range(n):
             a = labels[i]
-            if sizes[a] > 1 and sums[a, i] / sizes[a] < least:
-                least, chosen = sums[a, i] / sizes[a], i
+            mean = sums[a, i] / sizes[a]
+            if sizes[a] > 1 and _less(mean, least, abs(mean)):
+                least, chosen = mean, i
         labels[chosen] = c
     return labels
 
@@ -239,7 +248,7 @@ def anneal(
             soft_rounds(s, p, temperature, tolerance, rounds)
         labels = harden(s, p)
         found = sequential(s, labels, k, 0.0, 0, sweeps, state)
-        if found > best:
+        if _less(best, found, abs(found)):
             best, best_labels = found, labels
     return best_labels, best
 
@@ -266,8 +275,9 @@ def plus_plus(gram: Any, k: int, candidates: int, state: Any) -> Any:
                 item = _below(state, n)
             left = np.minimum(nearest, np.maximum(diagonal + diagonal[item] - 2 * gram[item], 0.0))
             left[item] = 0.0
-            if left.sum() < best:
-                best, kept, chosen[c] = left.sum(), left, item
+            total = left.sum()
+            if _less(total, best, total):
+                best, kept, chosen[c] = total, left, item
         nearest = kept
     return chosen
 
@@ -290,7 +300,7 @@ def _fill_empty(labels: Any, distances: Any, sizes: Any) -> None:
             continue
         farthest, chosen = -np.inf, -1
         for i in range(len(labels)):
-            if sizes[labels[i]] > 1 and distances[i] > farthest:
+            if sizes[labels[i]] > 1 and _less(farthest, distances[i], distances[i]):
                 farthest, chosen = distances[i], i
         sizes[labels[chosen]] -= 1
         sizes[c] = 1
@@ -315,7 +325,7 @@ def lloyd_from(gram: Any, labels: Any, k: int, iterations: int, spherical: bool)
             nearest = _distance(gram, sums, within, sizes, i, target, spherical)
             for c in range(k):
                 distance = _distance(gram, sums, within, sizes, i, c, spherical)
-                if distance < nearest - _TINY * (1.0 + gram[i, i]):
+                if _less(distance, nearest, gram[i, i]):
                     nearest, target = distance, c
             changed = changed or target != labels[i]
             labels[i], distances[i] = target, nearest
@@ -342,14 +352,14 @@ def lloyd(gram: Any, k: int, restarts: int, iterations: int, candidates: int, sp
         distances = np.empty(n)
         sizes = np.zeros(k, np.int64)
         for i in range(n):
-            apart = np.empty(k)
+            distances[i] = np.inf
             for c in range(k):
-                apart[c] = gram[i, i] + gram[centres[c], centres[c]] - 2 * gram[i, centres[c]]
-            labels[i] = np.argmin(apart)
-            distances[i] = apart[labels[i]]
+                apart = gram[i, i] + gram[centres[c], centres[c]] - 2 * gram[i, centres[c]]
+                if _less(apart, distances[i], gram[i, i]):
+                    labels[i], distances[i] = c, apart
             sizes[labels[i]] += 1
         _fill_empty(labels, distances, sizes)
         found = lloyd_from(gram, labels, k, iterations, spherical)
-        if found < best:
+        if _less(found, best, found):
             best, best_labels = found, labels
     return best_labels, best

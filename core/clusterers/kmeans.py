@@ -11,7 +11,7 @@ from math import log
 
 import numpy as np
 
-from core.clusterers.inputs import Square, checked, cosine_matrix, gram_matrix, kernel_seed
+from core.clusterers.inputs import Square, canonical_labels, checked, cosine_matrix, gram_matrix, kernel_seed
 from core.config import Config, option
 from core.types import Labels, Matrix
 
@@ -63,7 +63,7 @@ class _GramKMeans(ABC):
             self.spherical,
             kernel_seed(seed),
         )
-        return np.asarray(labels, dtype=np.int32)
+        return canonical_labels(labels)
 
 
 class UnitKMeans(_GramKMeans):

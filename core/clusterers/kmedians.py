@@ -7,7 +7,7 @@ import numpy.typing as npt
 from scipy import sparse
 from scipy.spatial.distance import cdist
 
-from core.clusterers.inputs import checked
+from core.clusterers.inputs import canonical_labels, checked
 from core.clusterers.kmeans import KMeansConfig
 from core.types import Labels, Matrix
 
@@ -34,7 +34,7 @@ class KMedians:
             labels, total = kmedians(rows, order, centres, self.config.iterations)
             if total < best:
                 best, best_labels = total, labels
-        return best_labels.astype(np.int32)
+        return canonical_labels(best_labels)
 
 
 def _dense(x: Matrix) -> Dense:

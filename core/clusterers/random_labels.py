@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from core.clusterers.inputs import check_items
+from core.clusterers.inputs import canonical_labels, check_items
 from core.config import Config
 from core.types import Labels, Matrix
 
@@ -27,6 +27,6 @@ class RandomLabels:
         n = x.shape[0]
         k = check_items(n, k)
         rng = np.random.default_rng(seed)
-        labels = np.asarray(rng.integers(k, size=(n,)), dtype=np.int32)
-        labels[rng.permutation(n)[:k]] = np.arange(k, dtype=np.int32)
-        return labels
+        labels = np.asarray(rng.integers(k, size=n), np.int64)
+        labels[rng.permutation(n)[:k]] = np.arange(k)
+        return canonical_labels(labels)

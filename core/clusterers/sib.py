@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import sparse
 
-from core.clusterers.inputs import checked
+from core.clusterers.inputs import canonical_labels, checked
 from core.config import Config, option
 from core.errors import DataError, MissingExtraError
 from core.types import Labels, Matrix
@@ -52,7 +52,7 @@ class SequentialInformationBottleneck:
             labels[filled] = self._partition(counts[filled][:, np.unique(counts.indices)], groups, rng)
         elif groups:
             labels[filled] = 0
-        return _without_gaps(labels, filled, k)
+        return canonical_labels(_without_gaps(labels, filled, k))
 
     def _partition(self, counts: sparse.csr_matrix, k: int, rng: np.random.Generator) -> Labels:
         try:

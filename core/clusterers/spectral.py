@@ -7,12 +7,13 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from core.clusterers.inputs import Square, checked, cosine_matrix, kernel_seed
+from core.clusterers.inputs import Square, canonical_labels, checked, cosine_matrix, kernel_seed
 from core.config import Config, option
 from core.types import Labels, Matrix
 
 _FEW = 1_500  # items up to which all eigenvectors are found at once
 _STARTS = 10
+_TIE = 1e-12  # cosines that differ by less are equal
 
 
 @dataclass(frozen=True)
@@ -39,19 +40,20 @@ class Spectral:
         # Only inner products count, so that signs and rotations of eigenvectors do not change the outcome.
         gram = np.ascontiguousarray(rows @ rows.T)
         labels, _ = kernels.lloyd(gram, k, _STARTS, 300, 2 + int(np.log(k)), False, kernel_seed(seed))
-        return np.asarray(labels, dtype=np.int32)
+        return canonical_labels(labels)
 
 
 def neighbour_graph(cosines: Square, neighbours: int) -> Square:
-    """(n, n) normalised weights D^-½ A D^-½: A is the mean of both directions of the cosines of nearest neighbours."""
+    """(n, n) normalised weights D^-½ A D^-½: A is the mean of both directions of the cosines of nearest neighbours.
+
+    All that are as near as the last of ``neighbours`` count, so that rounding errors do not choose among equals.
+    """
     n = len(cosines)
     others = np.maximum(cosines, 0.0)
     np.fill_diagonal(others, 0.0)
     if neighbours < n - 1:
-        nearest = np.argpartition(-others, neighbours, axis=1)[:, :neighbours]
-        kept = np.zeros_like(others)
-        np.put_along_axis(kept, nearest, np.take_along_axis(others, nearest, axis=1), axis=1)
-        others = kept
+        least = np.partition(others, n - neighbours, axis=1)[:, n - neighbours, None]
+        others[others < least - _TIE] = 0.0
     weights = (others + others.T) / 2
     degrees = np.sqrt(weights.sum(axis=1))
     inverse = np.divide(1.0, degrees, out=np.zeros_like(degrees), where=degrees > 1e-9)

@@ -6,9 +6,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from core.clusterers.inputs import checked, cosine_matrix
+from core.clusterers.inputs import canonical_labels, checked, cosine_matrix
 from core.config import Config
 from core.types import Labels, Matrix
+
+_DECIMALS = 12
 
 
 @dataclass(frozen=True)
@@ -34,5 +36,6 @@ class Ward:
         squares = np.diag(cosines)
         apart = np.sqrt(np.maximum(squares[:, None] + squares - 2 * cosines, 0.0))
         np.fill_diagonal(apart, 0.0)
-        tree = linkage(squareform(apart, checks=False), "ward")
-        return np.asarray(cut_tree(tree, n_clusters=k)[:, 0], np.int32)
+        # Rounding makes ties exact: their last bits depend on the processor, and would choose what is merged first.
+        tree = linkage(squareform(apart.round(_DECIMALS), checks=False), "ward")
+        return canonical_labels(cut_tree(tree, n_clusters=k)[:, 0])
