@@ -35,8 +35,6 @@ class OptionInfo:
     unit: str = ""
     file: bool = False
     """The value may name a file of this machine."""
-    later: bool = False
-    """Added after results were kept: left out at its default, so that what was computed before keeps its digest."""
     label: str = ""
     """What people call it, where its name in words does not say it."""
 
@@ -50,11 +48,10 @@ def option(
     choices: Sequence[Any] | None = None,
     unit: str = "",
     file: bool = False,
-    later: bool = False,
     label: str = "",
 ) -> Any:
-    """A dataclass field with help text and bounds (inclusive); ``file``, ``later``, ``label``: :class:`OptionInfo`."""
-    info = OptionInfo(help, low, high, tuple(choices) if choices is not None else None, unit, file, later, label)
+    """A dataclass field with help text and bounds (inclusive); ``file``, ``label``: :class:`OptionInfo`."""
+    info = OptionInfo(help, low, high, tuple(choices) if choices is not None else None, unit, file, label)
     return dataclasses.field(default=default, metadata={"option": info})
 
 
@@ -77,13 +74,8 @@ class Config:
         return _named(name, options(type(self))[name][2])
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain JSON values; tuples become lists. What came later is there when it differs from its default."""
-        values = {f.name: (f, getattr(self, f.name)) for f in dataclasses.fields(self)}
-        return {
-            name: _plain(value)
-            for name, (field, value) in values.items()
-            if not (field.metadata.get("option", OptionInfo("")).later and value == field.default)
-        }
+        """Return the settings as plain JSON values; tuples become lists."""
+        return {field.name: _plain(getattr(self, field.name)) for field in dataclasses.fields(self)}
 
     def without_folders(self: C) -> C:
         """The same settings with the names of files but not where this machine keeps them, for what is handed on."""

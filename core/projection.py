@@ -51,7 +51,6 @@ class UmapConfig(Config):
         150_000,
         "Most sentences that are laid out; each of the others is put between the ones nearest to it.",
         low=1_000,
-        later=True,
     )
 
 

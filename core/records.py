@@ -105,6 +105,8 @@ class TripletSetRecord:
     counts: Json
     ready: bool
     created: datetime
+    revision: int = 1
+    """Revision of the job kind that made the set."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -195,12 +197,14 @@ class ModelRecord:
     config: Json
     seed: int
     digest: str
-    """Of (method, config, data, seed, code version): the same run is never computed twice."""
+    """Identifies the method with its revision, the config, the data and the seed."""
     corpus_id: int | None
     triplet_set_id: int | None
     metrics: Json
     artifact: str
     created: datetime
+    revision: int = 1
+    """Revision of the method that the stored vectors of the model were computed with."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -214,6 +218,8 @@ class BenchmarkRecord:
     digest: str
     counts: Json
     created: datetime
+    revision: int = 1
+    """Revision of the job kind that built the benchmark."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -30,6 +30,12 @@ class Card:
     """"module:Name" of its config dataclass."""
     tags: frozenset[str] = frozenset()
     """Declared differences; code asks for tags, never for names."""
+    revision: int = 1
+    """Raised whenever the results of the implementation change for the same input, settings and seed.
+
+    It is part of every digest that identifies cached work, so that results of older code are computed again.
+    ``tests/contracts/test_fingerprints.py`` fails where results change without a new revision.
+    """
 
     def resolve(self) -> Any:
         """The class or function behind ``factory``."""

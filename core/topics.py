@@ -32,7 +32,6 @@ class TopicSettings(Config):
         False,
         "Take the mean of all vectors away before sentences are compared; else what all have in common decides, and "
         "short sentences are central.",
-        later=True,
     )
     validation: float = option(0.2, "Share of the training documents held out for tuning.", low=0.0, high=0.9)
     seed: int = option(0, "Decides, with its title, whether a document is held out.", low=0)

@@ -39,6 +39,11 @@ def _required(name: str, kind: sa.types.TypeEngine | type[sa.types.TypeEngine]) 
     return sa.Column(name, kind, nullable=False)
 
 
+def _revision() -> sa.Column[int]:
+    """The revision of the code that made a row; everything of before revisions were kept is of the first."""
+    return sa.Column("revision", sa.Integer, nullable=False, server_default=sa.text("1"))
+
+
 _EMPTY = sa.text("''")
 
 # --- text -----------------------------------------------------------------------------------------------------------
@@ -148,6 +153,7 @@ triplet_set = _table(
     _required("counts", Json),
     _required("ready", sa.Boolean),
     _required("created", UtcDateTime),
+    _revision(),
 )
 
 triplet = _table(
@@ -186,6 +192,7 @@ model = _table(
     _required("metrics", Json),
     _required("artifact", Text),
     _required("created", UtcDateTime),
+    _revision(),
 )
 
 embedding = sa.Table(
@@ -210,6 +217,7 @@ benchmark = _table(
     _required("digest", Text),
     _required("counts", Json),
     _required("created", UtcDateTime),
+    _revision(),
 )
 
 benchmark_item = sa.Table(

@@ -7,11 +7,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from core.config import option
+from core.config import digest_of, option
 from core.errors import ArtifactError
 from jobs.config import JobConfig
 from jobs.context import JobContext
-from jobs.digests import work_digest
 from jobs.names import renamed
 
 
@@ -32,7 +31,8 @@ class AddModelConfig(JobConfig):
 
 
 def run(args: AddModelConfig, context: JobContext) -> dict[str, Any]:
-    """Check the folder by loading it, copy it, enter the model. The same files are entered once."""
+    """Load the folder to check it, copy it and add the model to the store, once for the same files."""
+    from core.embedders import REGISTRY as METHODS
     from core.embedders.artifact import load_embedder
 
     store, source = context.store, Path(args.folder)
@@ -41,12 +41,12 @@ def run(args: AddModelConfig, context: JobContext) -> dict[str, Any]:
     context.progress(0, 1, "Checking the model")
     _, info = load_embedder(source)
     artifact = store.artifacts.put(lambda folder: _copy(source, folder))
-    digest = work_digest("add-model", artifact=artifact)
+    digest = added_digest(artifact)
     with store.reading() as r:
         existing = r.models.by_digest(digest)
     if existing is not None:
         return {"model": existing.name, "model_id": existing.id, "digest": digest, "cached": True}
-    context.progress(0.9, 1, "Entering the model")
+    context.progress(0.9, 1, "Adding the model")
     with context.writing() as w:
         record = w.models.add(
             name=w.models.usable_name(args.name),
@@ -58,9 +58,15 @@ def run(args: AddModelConfig, context: JobContext) -> dict[str, Any]:
             triplet_set_id=None,
             metrics=info["record"].get("metrics", {}),
             artifact=artifact,
+            revision=METHODS.get(info["method"]).revision,
         )
     told = renamed(args.name, record.name)
     return {"model": record.name, "model_id": record.id, "digest": digest, "cached": False, **told}
+
+
+def added_digest(artifact: str) -> str:
+    """Return the digest that identifies a model by its files, in the form that version 0.1 stored."""
+    return digest_of({"what": "add-model", "code": "0.1.0", "artifact": artifact})
 
 
 def _copy(source: Path, target: Path) -> None:

@@ -12,6 +12,7 @@ from core.types import Split
 from jobs.articles import StoredArticles, ready_corpus, splits_of, titles_of
 from jobs.config import JobConfig, rules_of
 from jobs.context import JobContext
+from jobs.kinds import REGISTRY as KINDS
 
 BATCH_ROWS = 20_000
 
@@ -60,7 +61,7 @@ def run(args: TripletsConfig, context: JobContext) -> dict[str, Any]:
     sampled = sample_triplets(articles, args.kind, rules, args.seed, context.part(0.0, 0.8, "Sampling"))
     if len(sampled) == 0:
         raise DataError(_nothing(corpus, sampled.counts))
-    about = args.kind, config, args.seed, sampled.digest()
+    about = args.kind, config, args.seed, sampled.digest(), KINDS.get("build-triplets").revision
     made = store_triplets(context, corpus.id, args.name, about, sampled.rows, sampled.counts)
     return told(made, cached=False)
 
@@ -69,13 +70,13 @@ def store_triplets(
     context: JobContext,
     corpus_id: int,
     name: str,
-    about: tuple[str, Json, int, str],
+    about: tuple[str, Json, int, str, int],
     rows: dict[Split, TripletRows],
     counts: Json,
 ) -> TripletSetRecord:
     """Store a set in pieces, as 0.8…1 of the job, and show it; a failure leaves nothing behind.
 
-    ``about`` is its kind, rules, seed and digest.
+    ``about`` is its kind, rules, seed, digest and revision.
     """
     with context.writing() as w:
         record = w.triplets.create(corpus_id, name, *about)
@@ -93,9 +94,10 @@ def _existing(
     context: JobContext, corpus: CorpusRecord, args: TripletsConfig, config: dict[str, Any]
 ) -> TripletSetRecord | None:
     """The set that was asked for, if it is there; what a killed attempt left under the name is removed."""
+    wanted = args.kind, args.seed, config, KINDS.get("build-triplets").revision
     with context.store.reading() as r:
         for found in r.triplets.list(corpus.id):
-            if found.ready and (found.kind, found.seed, dict(found.config)) == (args.kind, args.seed, config):
+            if (found.kind, found.seed, dict(found.config), found.revision) == wanted:
                 return found
     clear_leftover(context, args.name)
     return None

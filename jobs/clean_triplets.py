@@ -16,6 +16,7 @@ from jobs.articles import splits_of
 from jobs.build_triplets import existing_set, store_triplets, told
 from jobs.config import JobConfig
 from jobs.context import JobContext
+from jobs.kinds import REGISTRY as KINDS
 
 ORIGIN = "cleaned"
 """Where the rules of a cleaned set say what it was made from, and what was left out."""
@@ -73,10 +74,9 @@ def run(args: CleanTripletsConfig, context: JobContext) -> dict[str, Any]:
     if existing is not None:
         return _result(existing, cleaned, cached=True)
     config = {**source.config, ORIGIN: _origin(args, source, cleaned)}
-    made = store_triplets(
-        context, source.corpus_id, args.name, (source.kind, config, source.seed, cleaned.digest),
-        cleaned.rows, _counts(source.counts, cleaned),
-    )  # fmt: skip
+    about = source.kind, config, source.seed, cleaned.digest, KINDS.get("clean-triplets").revision
+    counts = _counts(source.counts, cleaned)
+    made = store_triplets(context, source.corpus_id, args.name, about, cleaned.rows, counts)
     return _result(made, cleaned, cached=False)
 
 

@@ -12,13 +12,15 @@ import numpy as np
 from core.config import Config, option
 from core.errors import ConfigError
 from core.records import BenchmarkItem, BenchmarkRecord, ModelRecord, RunRecord, ScoreRecord
+from core.registry import Card
 from core.types import Labels, Matrix
 from db.store import Store
 from jobs.config import JobConfig, check_settings, settings_of
 from jobs.context import JobContext
 from jobs.digests import work_digest
+from jobs.kinds import REGISTRY as KINDS
 from jobs.scores import estimates, total
-from jobs.vectors import embed_articles, find_model, seen_in_training
+from jobs.vectors import embed_articles, find_model, method_of, seen_in_training
 
 
 @dataclass(frozen=True)
@@ -86,15 +88,26 @@ class _Work:
 
     @property
     def digest(self) -> str:
-        """Names this run."""
+        """Identifies this run."""
         return work_digest(
-            "cluster",
+            KINDS.get("cluster"),
+            *self._cards(),
             model=self.model.digest if self.model else "",
             benchmark=self.benchmark.digest,
             clusterer=self.clusterer,
             config=self.config.to_dict(),
             seed=self.seed,
         )
+
+    def _cards(self) -> Iterator[Card]:
+        """The implementations that decide the outcome."""
+        from core.clusterers import REGISTRY as CLUSTERERS
+        from core.evaluation import REGISTRY as METRICS
+
+        if self.model is not None:
+            yield method_of(self.model)
+        yield CLUSTERERS.get(self.clusterer)
+        yield from METRICS
 
     def embed(self, items: Sequence[BenchmarkItem]) -> None:
         """Make sure that the articles of the benchmark have vectors."""

@@ -1,4 +1,4 @@
-"""Names for work that has been done: the same inputs give the same digest, so nothing is computed twice."""
+"""Digests that identify cached work: the same inputs and the same code give the same digest."""
 
 from __future__ import annotations
 
@@ -10,21 +10,27 @@ from pathlib import Path
 from typing import Any
 
 from core.config import digest_of
+from core.registry import Card
 from core.types import Article
 
 
 @cache
 def code_version() -> str:
-    """The version of Themescope that computes; part of every digest."""
+    """Return the version of the installed package, or "source"."""
     try:
         return metadata.version("themescope")
     except metadata.PackageNotFoundError:
         return "source"
 
 
-def work_digest(what: str, **inputs: Any) -> str:
-    """Digest of a piece of work from its kind, its inputs (JSON values) and the code version."""
-    return digest_of({"what": what, "code": code_version(), **inputs})
+def work_digest(kind: Card, *parts: Card, **inputs: Any) -> str:
+    """Return the digest of a piece of work.
+
+    ``kind`` is the card of the job kind and ``parts`` are those of the implementations that compute in it (models,
+    clusterers, metrics …): a new revision of any of them gives a new digest. ``inputs`` are JSON values.
+    """
+    cards = [[card.id, card.revision] for card in (kind, *parts)]
+    return digest_of({"cards": cards, **inputs})
 
 
 def file_digest(path: Path) -> str:

@@ -14,8 +14,9 @@ from db.store import Store
 from jobs.config import JobConfig
 from jobs.context import JobContext
 from jobs.digests import folder_digest, work_digest
+from jobs.kinds import REGISTRY as KINDS
 from jobs.scores import estimates, total
-from jobs.vectors import find_model, load_model
+from jobs.vectors import find_model, load_model, method_of
 
 KIND = "relatedness"
 
@@ -47,7 +48,8 @@ def run(args: EvaluateRelatednessConfig, context: JobContext) -> dict[str, Any]:
     if not path.exists():
         raise ReadError(path, "this file or folder does not exist.", advice="Give the folder of SICK.")
     settings = {"pairs": folder_digest(path), "regressor": args.regressor}
-    digest = work_digest("evaluate-relatedness", model=model.digest, seed=args.seed, **settings)
+    cards = KINDS.get("evaluate-relatedness"), method_of(model)
+    digest = work_digest(*cards, model=model.digest, seed=args.seed, **settings)
     with store.reading() as r:
         existing = r.runs.by_digest(digest)
     if existing is not None:

@@ -16,8 +16,9 @@ from db.store import Store
 from jobs.config import JobConfig, check_settings, rules_of, settings_of
 from jobs.context import JobContext
 from jobs.digests import tree_digest, work_digest
+from jobs.kinds import REGISTRY as KINDS
 from jobs.scores import estimates, total
-from jobs.vectors import find_model, load_model
+from jobs.vectors import find_model, load_model, method_of
 
 KIND = "summaries"
 
@@ -72,7 +73,8 @@ def run(args: EvaluateSummariesConfig, context: JobContext) -> dict[str, Any]:
         "words": args.words,
         "language": args.language,
     }
-    digest = work_digest("evaluate-summaries", model=model.digest if model else "", seed=args.seed, **settings)
+    cards = [KINDS.get("evaluate-summaries"), SUMMARIZERS.get(args.summarizer), *([method_of(model)] if model else [])]
+    digest = work_digest(*cards, model=model.digest if model else "", seed=args.seed, **settings)
     with store.reading() as r:
         existing = r.runs.by_digest(digest)
     if existing is not None:

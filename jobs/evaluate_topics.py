@@ -19,9 +19,10 @@ from jobs.articles import ready_corpus
 from jobs.config import JobConfig, rules_of
 from jobs.context import JobContext
 from jobs.digests import work_digest
+from jobs.kinds import REGISTRY as KINDS
 from jobs.scores import estimates, total
 from jobs.topic_labels import text_digest, topic_task_of, vectors_of_articles
-from jobs.vectors import find_model
+from jobs.vectors import find_model, method_of
 
 if TYPE_CHECKING:
     from core.evaluation.topics import MaxEntSettings, TopicClusters, TopicScores
@@ -86,7 +87,8 @@ def run(args: EvaluateTopicsConfig, context: JobContext) -> dict[str, Any]:
         "unit": args.unit,
     }
     names = {"model": model.digest, "labels": labels.digest, "corpus": text_digest(corpus)}
-    digest = work_digest("evaluate-topics", **names, **settings, seed=args.seed)
+    cards = KINDS.get("evaluate-topics"), method_of(model), method_of(labels)
+    digest = work_digest(*cards, run=KIND, **names, **settings, seed=args.seed)
     with store.reading() as r:
         existing = r.runs.by_digest(digest)
     if existing is not None:

@@ -19,8 +19,9 @@ from db.store import Store
 from jobs.config import JobConfig
 from jobs.context import JobContext
 from jobs.digests import file_digest, folder_digest, work_digest
+from jobs.kinds import REGISTRY as KINDS
 from jobs.scores import estimates, total
-from jobs.vectors import find_model, load_model
+from jobs.vectors import find_model, load_model, method_of
 
 if TYPE_CHECKING:
     from core.evaluation.triplet_accuracy import Comparing
@@ -66,7 +67,8 @@ def run(args: EvaluateTripletsConfig, context: JobContext) -> dict[str, Any]:
     store, model = context.store, find_model(context.store, args.model)
     data = _file(args) if args.file else _set(store, args)
     by = {"relatedness": folder_digest(Path(args.sick))} if args.sick else {}
-    digest = work_digest("evaluate-triplets", model=model.digest, split=args.split, **data.key, **by)
+    cards = KINDS.get("evaluate-triplets"), method_of(model)
+    digest = work_digest(*cards, model=model.digest, split=args.split, **data.key, **by)
     with store.reading() as r:
         existing = r.runs.by_digest(digest)
     if existing is not None:

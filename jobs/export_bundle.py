@@ -145,7 +145,7 @@ def _write(
         "models": [
             {
                 "name": m.name, "method": m.method, "config": dict(m.config), "seed": m.seed, "digest": m.digest,
-                "metrics": dict(m.metrics),
+                "metrics": dict(m.metrics), "revision": m.revision,
             }
             for m in models
         ],

@@ -21,7 +21,8 @@ from jobs.articles import ready_corpus
 from jobs.config import JobConfig, rules_of
 from jobs.context import JobContext
 from jobs.digests import work_digest
-from jobs.vectors import embed_articles, find_model, rows_of
+from jobs.kinds import REGISTRY as KINDS
+from jobs.vectors import embed_articles, find_model, method_of, rows_of
 
 KIND = "themes"
 
@@ -49,13 +50,15 @@ class FindThemesConfig(JobConfig):
 
 def run(args: FindThemesConfig, context: JobContext) -> dict[str, Any]:
     """Embed what is missing, find themes, store them. The same themes are found again, not computed twice."""
+    from core.clusterers import REGISTRY as CLUSTERERS
     from core.themes.find import MOST, ThemesConfig, find_themes
 
     store = context.store
     corpus, model = ready_corpus(store, args.corpus), find_model(store, args.model)
     config = rules_of(ThemesConfig, args.settings_json)
     inputs = {"corpus": corpus.id, "created": corpus.created.isoformat(), "model": model.digest}
-    digest = work_digest("find-themes", config=config.to_dict(), seed=args.seed, **inputs)
+    cards = KINDS.get("find-themes"), method_of(model), CLUSTERERS.get(config.clusterer)
+    digest = work_digest(*cards, config=config.to_dict(), seed=args.seed, **inputs)
     with store.reading() as r:
         existing = r.runs.by_digest(digest)
         articles = r.corpora.articles(corpus.id, limit=max(corpus.articles, 1))

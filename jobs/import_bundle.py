@@ -198,8 +198,9 @@ def _store_models(
             if [b.shape[0] for b in blocks] != sizes[done : done + len(blocks)].tolist():
                 raise ReadError(args.file, "its vectors are not those of its sentences.", name, "Export it again.")
             found = [VectorBlock(id, block) for id, block in zip(ids[done:], blocks, strict=False)]
-            with context.writing() as w:
-                w.embeddings.add(model.id, found, vectors.precision(blocks))
+            if said.revision == model.revision:  # a model never has vectors of two revisions of its method
+                with context.writing() as w:
+                    w.embeddings.add(model.id, found, vectors.precision(blocks))
             done += len(blocks)
             report.progress(done, len(ids))
         if done < len(ids):
@@ -237,6 +238,7 @@ def _model(
             digest=said.digest,
             metrics=said.metrics,
             artifact=artifact,
+            revision=said.revision,
         )
         with (context.checkpoint_folder() / _ADDED).open("a", encoding="utf-8", newline="") as added:
             added.write(f"{_note(model)}\n")

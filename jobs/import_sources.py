@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 from core.errors import ReadError
 from core.protocols import Reader, Report
+from core.records import CorpusRecord
 from core.types import Article
 from jobs.context import Part
 from jobs.digests import file_digest
+from jobs.kinds import REGISTRY as KINDS
 
 
 class Sources:
@@ -36,8 +38,9 @@ class Sources:
         return sum(self._sizes)
 
     def stamp(self) -> str:
-        """Changes when a file changes; an interrupted import may only go on in the same files."""
-        return " ".join(f"{path.stat().st_size}:{path.stat().st_mtime_ns}" for path in self._paths)
+        """Return a text that changes with a file or the code that reads it; else an interrupted import goes on."""
+        files = [f"{path.stat().st_size}:{path.stat().st_mtime_ns}" for path in self._paths]
+        return " ".join([*files, *(f"{id}:{revision}" for id, revision in _later(revisions(self.ids)))])
 
     def articles(self, report: Report) -> Iterator[Article]:
         """Every article of every file, in order."""
@@ -57,9 +60,34 @@ class Sources:
             "files": [path.name for path in self._paths],
             "file_digests": [file_digest(path) for path in self._paths],
             "readers": sorted(set(self.ids)),
+            "revisions": revisions(self.ids),
             "settings": self._settings,
             "skipped": skipped,
         }
+
+
+def revisions(readers: Iterable[str]) -> dict[str, int]:
+    """Return id → revision of what decides how files become sentences: the import itself and the readers."""
+    from core.readers import REGISTRY as READERS
+
+    cards = [KINDS.get("import-corpus"), *(READERS.get(id) for id in sorted(set(readers)) if id in READERS)]
+    return {card.id: card.revision for card in cards}
+
+
+def up_to_date(corpus: CorpusRecord) -> bool:
+    """Return whether the files of a corpus would be imported in the same way today."""
+    now = revisions(corpus.report.get("readers", ()))
+    return _later(now) == _later(corpus.report.get("revisions", {}))
+
+
+def text_key(corpus: CorpusRecord) -> list[Any]:
+    """Return JSON values that identify the sentences of a corpus, also of one that was imported again."""
+    return [corpus.report.get("digest", corpus.id), *_later(corpus.report.get("revisions", {}))]
+
+
+def _later(found: Mapping[str, int]) -> list[list[Any]]:
+    """The revisions after the first. Version 0.1 recorded none, and everything was of the first."""
+    return [[id, revision] for id, revision in sorted(found.items()) if revision > 1]
 
 
 class Counter(Part):

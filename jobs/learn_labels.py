@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from core.config import digest_of, option
+from core.config import option
 from core.errors import ConfigError, DataError
 from core.labelling.learning import Contradiction, Placed, contradictions, placed_by_people, teaching_triplets
 from core.labelling.records import LabellingRecord
@@ -19,6 +19,8 @@ from db.store import Store
 from jobs.build_triplets import existing_set, store_triplets, told
 from jobs.config import JobConfig
 from jobs.context import JobContext
+from jobs.digests import work_digest
+from jobs.kinds import REGISTRY as KINDS
 
 KIND = "sentences"
 
@@ -84,8 +86,9 @@ def run(args: LearnConfig, context: JobContext) -> dict[str, Any]:
     }
     steps = {record.name: _last_step(context.store, record.id) for record in found.records}
     config = {"from": "labels", "labellings": steps, "per_sentence": args.per_sentence}
-    digest = digest_of([config, args.seed, [part.pivots.tolist() for part in rows.values()]])
-    about = KIND, config, args.seed, digest
+    card, pivots = KINDS.get("learn-labels"), [part.pivots.tolist() for part in rows.values()]
+    digest = work_digest(card, config=config, seed=args.seed, pivots=pivots)
+    about = KIND, config, args.seed, digest, card.revision
     existing = existing_set(context, found.records[0].corpus_id, args.name, digest)
     if existing is not None:
         return told(existing, cached=True)

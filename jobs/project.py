@@ -17,7 +17,8 @@ from jobs.articles import ready_corpus
 from jobs.config import JobConfig, rules_of
 from jobs.context import JobContext
 from jobs.digests import work_digest
-from jobs.vectors import embed_articles, find_model, rows_of
+from jobs.kinds import REGISTRY as KINDS
+from jobs.vectors import embed_articles, find_model, method_of, rows_of
 
 FEWEST = 5
 """Fewer sentences than this make no map."""
@@ -93,7 +94,8 @@ def _digest(
     args: ProjectConfig, corpus: CorpusRecord, model: ModelRecord, config: Config, articles: Sequence[int]
 ) -> str:
     return work_digest(
-        "project",
+        KINDS.get("project"),
+        method_of(model),
         corpus=[corpus.id, corpus.report.get("digest", "")],
         model=model.digest,
         articles=list(articles),

@@ -35,9 +35,7 @@ class ReproduceConfig(JobConfig):
     triplets: str = option("", "Folder with a copy of the published triplet files, or the test file alone.")
     scb: str = option("", "A copy of the published clustering benchmark (CSV).")
     sick: str = option("", "A copy of SICK; empty: the data folder's.")
-    seeds: int = option(
-        0, "Runs of whatever is random, the profile's first seeds; 0: all of them.", low=0, high=100, later=True
-    )
+    seeds: int = option(0, "Runs of whatever is random, the profile's first seeds; 0: all of them.", low=0, high=100)
     document: str = option("", "Markdown file to write the results to; empty: none.")
 
     def validate(self) -> None:

@@ -16,7 +16,8 @@ from core.topics import TopicDocument, TopicSettings, TopicTask, assemble, centr
 from core.types import Labels, Matrix, Sentence
 from jobs.context import JobContext
 from jobs.digests import work_digest
-from jobs.vectors import article_groups, load_model
+from jobs.kinds import REGISTRY as KINDS
+from jobs.vectors import article_groups, load_model, method_of
 
 KIND = "topic-labels"
 
@@ -71,9 +72,9 @@ def _chosen(
 ) -> dict[int, list[int]]:
     """Article id → indices of its labelled sentences."""
     # Held-out documents are chosen afterwards, so neither their share nor the seed names the labels.
-    labelling = {"share": settings.share, "min_words": settings.min_words, "threshold": settings.threshold}
-    labelling |= {"centred": True} if settings.centred else {}
-    digest = work_digest(KIND, model=model.digest, corpus=text_digest(corpus), **labelling)
+    labelling = {name: getattr(settings, name) for name in ("share", "min_words", "threshold", "centred")}
+    cards = KINDS.get("evaluate-topics"), method_of(model)
+    digest = work_digest(*cards, run=KIND, model=model.digest, corpus=text_digest(corpus), **labelling)
     store = context.store
     with store.reading() as r:
         existing = r.runs.by_digest(digest)

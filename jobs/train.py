@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -19,8 +20,10 @@ from jobs.articles import TrainingSentences, ready_corpus
 from jobs.config import JobConfig, check_settings, settings_of
 from jobs.context import JobContext
 from jobs.digests import code_version, file_digest, work_digest
+from jobs.import_sources import text_key
+from jobs.kinds import REGISTRY as KINDS
 from jobs.names import renamed
-from jobs.vectors import load_model
+from jobs.vectors import load_model, method_of
 
 
 @dataclass(frozen=True)
@@ -38,11 +41,9 @@ class TrainConfig(JobConfig):
     everything: bool = option(
         False, "Learn from the running text of all articles, those kept for tests included, as methods that learn a "
         "vector for each sentence always do.",
-        later=True,
     )  # fmt: skip
     validation: str = option(
         "", "Another triplet set, whose validation triplets say when to stop; empty: those of the set itself.",
-        later=True,
     )  # fmt: skip
 
     def validate(self) -> None:
@@ -101,7 +102,7 @@ class _Data:
             return ["triplets", self.triplets.digest, *other]
         if "needs-sentences" in card.tags and self.corpus is not None:
             whole = ["everything"] if self.everything else []
-            return ["corpus", str(self.corpus.report.get("digest", self.corpus.id)), *whole]
+            return ["corpus", *text_key(self.corpus), *whole]
         return []
 
 
@@ -113,7 +114,8 @@ def run(args: TrainConfig, context: JobContext) -> dict[str, Any]:
     store, card = context.store, METHODS.get(args.method)
     config = METHODS.configure(args.method, settings_of(args.settings_json))
     data = _find_data(store, args, everything=args.everything or "transductive" in card.tags)
-    digest = work_digest("train", method=args.method, config=config.to_dict(), data=data.digest(card), seed=args.seed)
+    cards = KINDS.get("train"), card, *map(method_of, data.models), *_word_tables(config)
+    digest = work_digest(*cards, config=config.to_dict(), data=data.digest(card), seed=args.seed)
     with store.reading() as r:
         existing = r.models.by_digest(digest)
     if existing is not None:
@@ -121,6 +123,7 @@ def run(args: TrainConfig, context: JobContext) -> dict[str, Any]:
     context.progress(0, 1, "Reading the data")
     corpus, record = _load_data(store, card, data)
     embedder: Embedder = METHODS.build(args.method, config, seed=args.seed)
+    _drop_foreign_checkpoint(context, digest)
     begun = time.monotonic()
     embedder.fit(corpus, context.part(0.0, 0.98))
     # Some methods sum their training up; for others the ends of their curves are what is known.
@@ -133,6 +136,22 @@ def run(args: TrainConfig, context: JobContext) -> dict[str, Any]:
     made = _Made(args, getattr(embedder, "config", config), data, digest, metrics, record)
     kept = _keep(context, embedder, made)
     return {**_result(kept, cached=False), **renamed(args.name, kept.name)}
+
+
+def _drop_foreign_checkpoint(context: JobContext, digest: str) -> None:
+    """Start anew where the checkpoint was written by an older revision of the code, which has another digest."""
+    marker = context.checkpoint_folder() / "digest.txt"
+    if marker.is_file() and marker.read_text(encoding="ascii") != digest:
+        shutil.rmtree(marker.parent)
+        context.checkpoint_folder()
+    marker.write_text(digest, encoding="ascii")
+
+
+def _word_tables(config: Config) -> list[Card]:
+    """The cards of the tables of word vectors that a config names."""
+    from core.text.word_tables import REGISTRY as TABLES
+
+    return [TABLES.get(value) for value in config.to_dict().values() if isinstance(value, str) and value in TABLES]
 
 
 def _find_data(store: Store, args: TrainConfig, everything: bool) -> _Data:
@@ -158,7 +177,7 @@ def _load_data(store: Store, card: Card, data: _Data) -> tuple[Corpus, dict[str,
     """The corpus as the method sees it, and the record of it that goes into the artifact."""
     from core.triplets.csv import read_triplets_csv
 
-    record: dict[str, Any] = {"code": code_version()}
+    record: dict[str, Any] = {"code": code_version(), "revision": card.revision}
     parts: dict[str, Any] = {}
     if "needs-triplets" in card.tags and data.files:
         splits = zip((Split.TRAIN, Split.VALIDATION), data.files, strict=True)
@@ -207,6 +226,7 @@ class _Made:
 
 
 def _keep(context: JobContext, embedder: Embedder, made: _Made) -> ModelRecord:
+    from core.embedders import REGISTRY as METHODS
     from core.embedders.artifact import save_embedder
 
     def write(folder: Path) -> None:
@@ -224,6 +244,7 @@ def _keep(context: JobContext, embedder: Embedder, made: _Made) -> ModelRecord:
             triplet_set_id=made.data.triplets.id if made.data.triplets else None,
             metrics=made.metrics,
             artifact=artifact,
+            revision=METHODS.get(made.args.method).revision,
         )
 
 

@@ -11,6 +11,7 @@ from scipy import sparse
 from core.errors import ArtifactError
 from core.protocols import Embedder, Report
 from core.records import ArticleRecord, ModelRecord, VectorBlock
+from core.registry import Card
 from core.types import Ids, Matrix, Sentence
 from db.store import Store
 from jobs.context import JobContext
@@ -32,11 +33,11 @@ def load_model(store: Store, model: ModelRecord) -> tuple[Embedder, dict[str, An
     return load_embedder(store.artifacts.path(model.artifact))
 
 
-def tags_of(model: ModelRecord) -> frozenset[str]:
-    """The tags of a model's method."""
+def method_of(model: ModelRecord) -> Card:
+    """Return the card of a model's method."""
     from core.embedders import REGISTRY as METHODS
 
-    return METHODS.get(model.method).tags
+    return METHODS.get(model.method)
 
 
 def seen_in_training(store: Store, model: ModelRecord, titles: Iterable[str]) -> list[str]:
@@ -66,12 +67,13 @@ def built_on(store: Store, model: ModelRecord) -> list[ModelRecord]:
 def embed_articles(context: JobContext, model: ModelRecord, articles: Sequence[ArticleRecord], report: Report) -> int:
     """Embed and store those of ``articles`` that have no block yet; how many there were."""
     store = context.store
+    _forget_outdated(context, model)
     missing = _missing(store, model, articles)
     if not missing:
         return 0
     report.progress(0, 1, f"Loading {model.name}")
     embedder, _ = load_model(store, model)
-    dtype = "float32" if "sparse" in tags_of(model) else "float16"
+    dtype = "float32" if "sparse" in method_of(model).tags else "float16"
     total, done = sum(a.sentences for a in missing), 0
     for group in article_groups(missing):
         with store.reading() as r:
@@ -92,6 +94,17 @@ def rows_of(store: Store, model: ModelRecord, wanted: Mapping[int, Ids]) -> Matr
             blocks = r.embeddings.get(model.id, ids)
         parts += [blocks[i][wanted[i]] for i in ids]
     return sparse.vstack(parts, format="csr") if sparse.issparse(parts[0]) else np.concatenate(parts)
+
+
+def _forget_outdated(context: JobContext, model: ModelRecord) -> None:
+    """Delete the vectors of a model that an older revision of its method computed, those of every corpus."""
+    revision = method_of(model).revision
+    if model.revision == revision:
+        return
+    with context.writing() as w:
+        if w.models.get(model.id).revision != revision:  # else another step has done it since `model` was read
+            w.embeddings.delete(model.id)
+            w.models.set_revision(model.id, revision)
 
 
 def _missing(store: Store, model: ModelRecord, articles: Sequence[ArticleRecord]) -> list[ArticleRecord]:

@@ -35,6 +35,8 @@ class BundledModel:
     seed: int
     digest: str
     metrics: Mapping[str, Any]
+    revision: int
+    """Revision of the method that the vectors were computed with."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +71,7 @@ def contents(about: Mapping[str, Any], path: Path) -> Contents:
                     _whole(m["seed"]),
                     _text(m["digest"]),
                     dict(m["metrics"]),
+                    _whole(m.get("revision", 1)),  # version 0.1 wrote none
                 )
                 for m in about["models"]
             ),

@@ -40,14 +40,14 @@ class ControlConfig(Config):
 
     lsa: int = option(300, "Coordinates that a sparse model's vectors are reduced to.", low=2, high=2_000)
     unit: bool = option(False, "Bring every model's vectors to length 1 before they are mixed.")
-    unit_mixed: bool = option(False, "Bring what is mixed of every model to length 1, and the result.", later=True)
+    unit_mixed: bool = option(False, "Bring what is mixed of every model to length 1, and the result.")
     axes: int = option(
         0, "Turn the result to so many principal axes of the corpus and even out their spread; 0: leave it.",
-        low=0, high=2_000, later=True,
+        low=0, high=2_000,
     )  # fmt: skip
     evenness: float = option(
         1.0, "How far the spread of the axes is evened out: each is divided by its deviation to this power.",
-        low=0, high=1, later=True,
+        low=0, high=1,
     )  # fmt: skip
 
 

@@ -24,11 +24,11 @@ class TrainingConfig(Config):
         "between squared distances of vectors of length 1, where distance and temperature do not matter.",
         choices=LOSSES,
     )  # fmt: skip
-    margin: float = option(0.2, "With facenet: how much farther the other theme should be.", low=0, high=4, later=True)
+    margin: float = option(0.2, "With facenet: how much farther the other theme should be.", low=0, high=4)
     norm_bound: float = option(
         0.0, "Longest sentence vector: longer ones are scaled to this length, so that the loss cannot saturate by "
         "growing norms; 0 leaves them as they are.",
-        low=0, high=1e6, later=True,
+        low=0, high=1e6,
     )  # fmt: skip
     distance: str = option("l1", "Distance between sentence vectors, in training and afterwards.", choices=DISTANCES)
     temperature: float | None = option(
@@ -60,7 +60,7 @@ class TrainingConfig(Config):
     training_limit: int = option(
         0, "Learn from at most this many triplets: those of whole articles, drawn by the seed; 0 takes all. For "
         "learning curves.",
-        low=0, later=True,
+        low=0,
     )  # fmt: skip
     validation_limit: int = option(5_000, "Evaluate on at most this many validation triplets; 0 takes all.", low=0)
     epochs: int = option(10, "Passes over the triplets at most.", low=1, high=1_000)

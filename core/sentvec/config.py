@@ -55,7 +55,7 @@ class SentVecConfig(TrainingConfig):
     neighbour_share: float = option(
         1.0, "Share of the rate at which a neighbour is predicted; 1, the published form, gives it the weight of a "
         "word.",
-        low=0.001, high=10, later=True,
+        low=0.001, high=10,
     )  # fmt: skip
     proximity: bool = option(True, "Pull a sentence's vector towards the mean of its neighbours' vectors.")
     strength: float = option(

@@ -125,14 +125,12 @@ class TripletRules(SectionRules):
         True,
         "Take only sentences that open a paragraph, rule (i) of the paper. Off: every sentence, so that what is "
         "learned from looks like what is clustered; then a cap on pairs is wise.",
-        later=True,
     )
     title_pivots: str = option(
         "first",
         "With titles, which sentences are compared with them. first: the one that opens the section, as in the paper; "
         "all: every sentence that rule (i) admits, about three times as many triplets.",
         choices=("first", "all"),
-        later=True,
     )
     profile: str = option(
         "paper-like",

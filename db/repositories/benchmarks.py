@@ -21,7 +21,15 @@ class Benchmarks(Repository):
     """Articles with the true section of each of their sentences."""
 
     def add(
-        self, corpus_id: int, name: str, config: Json, digest: str, counts: Json, items: Iterable[BenchmarkItem]
+        self,
+        corpus_id: int,
+        name: str,
+        config: Json,
+        digest: str,
+        counts: Json,
+        items: Iterable[BenchmarkItem],
+        *,
+        revision: int = 1,
     ) -> BenchmarkRecord:
         """Enter a benchmark; items keep their order.
 
@@ -33,7 +41,8 @@ class Benchmarks(Repository):
             If an item has not one truth for each sentence.
         """
         values = {"corpus_id": corpus_id, "name": self._free_name(t.benchmark, name), "config": config}
-        id = self._insert(t.benchmark, **values, digest=digest, counts=counts, created=now())
+        values |= {"digest": digest, "counts": counts, "created": now(), "revision": revision}
+        id = self._insert(t.benchmark, **values)
         rows = [(id, position, int(item.article_id), *_packed(item)) for position, item in enumerate(items)]
         bulk_insert(self.connection, t.benchmark_item, _ITEM, rows)
         return self.get(id)
@@ -52,14 +61,6 @@ class Benchmarks(Repository):
     def by_name(self, name: str) -> BenchmarkRecord:
         """The benchmark of that name; :class:`UnknownNameError` offers the nearest."""
         return BenchmarkRecord(*self._named(t.benchmark, _BENCHMARK, name))
-
-    def by_digest(self, digest: str, corpus_id: int | None = None) -> BenchmarkRecord | None:
-        """The (oldest) benchmark with this content, if there is one (in that corpus)."""
-        query = sa.select(*_BENCHMARK).where(t.benchmark.c.digest == digest).order_by(t.benchmark.c.id)
-        if corpus_id is not None:
-            query = query.where(t.benchmark.c.corpus_id == corpus_id)
-        row = self._row(query)
-        return None if row is None else BenchmarkRecord(*row)
 
     def usable_name(self, wanted: str) -> str:
         """``wanted``, or with the first free number behind it: ``wanted 2``."""

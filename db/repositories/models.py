@@ -28,6 +28,7 @@ class Models(Repository):
         corpus_id: int | None = None,
         triplet_set_id: int | None = None,
         metrics: Json | None = None,
+        revision: int = 1,
     ) -> ModelRecord:
         """Enter a model.
 
@@ -51,6 +52,7 @@ class Models(Repository):
             "corpus_id": corpus_id,
             "triplet_set_id": triplet_set_id,
             "metrics": metrics or {},
+            "revision": revision,
         }
         return self.get(self._insert(t.model, **values, created=now()))
 
@@ -70,9 +72,13 @@ class Models(Repository):
         return ModelRecord(*self._named(t.model, _MODEL, name))
 
     def by_digest(self, digest: str) -> ModelRecord | None:
-        """The model of that (method, config, data, seed, code version), if there is one."""
+        """Return the model with this digest, if there is one."""
         row = self._row(sa.select(*_MODEL).where(t.model.c.digest == digest))
         return None if row is None else ModelRecord(*row)
+
+    def set_revision(self, model_id: int, revision: int) -> None:
+        """Record the revision of the method that the vectors of a model are computed with from now on."""
+        self.connection.execute(t.model.update().where(t.model.c.id == model_id).values(revision=revision))
 
     def delete(self, model_id: int) -> None:
         """Remove a model with its vectors, runs and maps. Its files go with the next sweep of the artifacts."""

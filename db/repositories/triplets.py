@@ -28,7 +28,9 @@ _KINDS = ("sentences", "titles")
 class Triplets(Repository):
     """Triplets are kept as ids; texts are looked up. Their order is the order they were added in, split by split."""
 
-    def create(self, corpus_id: int, name: str, kind: str, config: Json, seed: int, digest: str) -> TripletSetRecord:
+    def create(
+        self, corpus_id: int, name: str, kind: str, config: Json, seed: int, digest: str, revision: int = 1
+    ) -> TripletSetRecord:
         """An empty set, hidden from :meth:`list` until :meth:`finish`.
 
         Raises
@@ -40,7 +42,8 @@ class Triplets(Repository):
             raise DataError(f"A triplet set is of kind {' or '.join(_KINDS)}, not {kind!r}.")
         name = self._free_name(t.triplet_set, name)
         values = {"corpus_id": corpus_id, "name": name, "kind": kind, "config": config, "seed": seed, "digest": digest}
-        return self.get(self._insert(t.triplet_set, **values, counts={}, ready=False, created=now()))
+        values |= {"counts": {}, "ready": False, "created": now(), "revision": revision}
+        return self.get(self._insert(t.triplet_set, **values))
 
     def add(self, set_id: int, split: Split, rows: TripletRows) -> None:
         """Append triplets (their ``ids`` are ignored); some 10,000 at a time keep other writers waiting least."""

@@ -8,6 +8,7 @@ from core.errors import ConfigError, UnknownNameError
 from core.types import Split
 from jobs.console.shell import Shell
 from jobs.digests import file_digest
+from jobs.import_sources import up_to_date
 
 
 def model_for(shell: Shell, wanted: str, corpus: str = "") -> str:
@@ -65,7 +66,8 @@ def corpus_of_csv(shell: Shell, path: Path) -> str:
         digest = [file_digest(path)]
         with shell.store.reading() as r:
             for corpus in r.corpora.list():
-                if corpus.report.get("file_digests") == digest and corpus.report.get("readers") == ["scb-csv"]:
+                same = (corpus.report.get("file_digests"), corpus.report.get("readers")) == (digest, ["scb-csv"])
+                if same and up_to_date(corpus):
                     return corpus.name
     with shell.store.reading() as r:
         name = r.corpora.usable_name(path.stem)

@@ -16,6 +16,7 @@ from core.types import Split
 from db.store import Store
 from jobs.articles import ready_corpus
 from jobs.digests import file_digest
+from jobs.import_sources import up_to_date
 
 Run = Callable[[str, Mapping[str, Any]], dict[str, Any]]
 
@@ -148,7 +149,7 @@ def corpus_of(
     for corpus in ready:
         same = sorted(corpus.report.get("file_digests", ())) == digests
         same = same and (not reader or corpus.report.get("readers") == [reader])
-        if same and (settings is None or corpus.report.get("settings") == settings):
+        if same and up_to_date(corpus) and (settings is None or corpus.report.get("settings") == settings):
             return corpus.name
     # A name that only an unfinished import holds is ours to finish.
     taken = {corpus.name for corpus in ready}

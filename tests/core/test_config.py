@@ -120,17 +120,6 @@ def test_digest_ignores_key_order(value):
 
 
 @dataclass(frozen=True)
-class Pan(Config):
-    litres: float = option(1.0, "How much it holds.")
-    lid: bool = option(False, "Came with the second edition.", later=True)
-
-
-def test_a_setting_that_came_later_does_not_change_the_digest_of_what_was_kept():
-    assert Pan().to_dict() == {"litres": 1.0} and Pan(lid=True).to_dict() == {"litres": 1.0, "lid": True}
-    assert config_from_dict(Pan, {"litres": 1.0}) == Pan() and Pan(lid=True).digest() != Pan().digest()
-
-
-@dataclass(frozen=True)
 class Recipe(Config):
     book: str = option("plain", "A book's id, a file, or shelf:FOLDER.", file=True)
     note: str = option("a/b", "Anything.")

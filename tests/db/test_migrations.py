@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
@@ -92,6 +93,42 @@ def test_runs_keep_their_scores_when_their_table_grows(empty: Store) -> None:
         assert (run.digest, run.corpus_id) == ("d", None) and w.runs.scores([run.id])[0].value == 0.75
         w.runs.delete(run.id)
         assert w.runs.scores([run.id]) == []
+
+
+def test_models_and_sets_of_version_0_1_are_of_the_first_revision_and_name_all_settings(empty: Store) -> None:
+    upgrade(empty.settings, "0009")
+    now = str(datetime.now(UTC))
+    corpus = "INSERT INTO corpus (name, language, ready, created, articles, sections, paragraphs, sentences, report) "
+    query(empty, f"{corpus} VALUES ('c', 'en', true, '{now}', 0, 0, 0, 0, '{{}}')")
+    configs = {"triplets-sen": {"hidden": 8, "margin": 0.5}, "smoothed": {"axes": 3}, "tfidf": {}}
+    for method, config in configs.items():
+        query(
+            empty,
+            "INSERT INTO model (name, method, config, seed, digest, metrics, artifact, created) "
+            f"VALUES ('{method}', '{method}', '{json.dumps(config)}', 0, '{method}', '{{}}', 'a', '{now}')",
+        )
+    for name, config in {"sampled": {"profile": "all"}, "labels": {"from": "labels"}}.items():
+        query(
+            empty,
+            "INSERT INTO triplet_set (corpus_id, name, kind, config, seed, digest, counts, ready, created) "
+            f"VALUES (1, '{name}', 'sentences', '{json.dumps(config)}', 0, 'd', '{{}}', true, '{now}')",
+        )
+    query(
+        empty,
+        "INSERT INTO benchmark (corpus_id, name, config, digest, counts, created) "
+        f"VALUES (1, 'b', '{{}}', 'd', '{{}}', '{now}')",
+    )
+    empty.migrate()
+    with empty.reading() as r:
+        models = {m.name: m for m in r.models.list()}
+        sets = {s.name: s for s in r.triplets.list()}
+        (benchmark,) = r.benchmarks.list()
+    assert {record.revision for record in (*models.values(), *sets.values(), benchmark)} == {1}
+    assert models["triplets-sen"].config == {"hidden": 8, "margin": 0.5, "norm_bound": 0.0, "training_limit": 0}
+    assert models["smoothed"].config == {"unit_mixed": False, "axes": 3, "evenness": 1.0}
+    assert models["tfidf"].config == {}
+    assert sets["sampled"].config == {"profile": "all", "openers_only": True, "title_pivots": "first"}
+    assert sets["labels"].config == {"from": "labels"}
 
 
 def test_every_revision_keeps_what_is_there(empty: Store) -> None:

@@ -144,10 +144,7 @@ class TestBenchmarks:
         with store.reading() as r:
             assert r.benchmarks.list() == r.benchmarks.list(corpus.id) == [made]
             assert r.benchmarks.list(corpus.id + 1) == []
-            assert (
-                r.benchmarks.by_name("scb") == r.benchmarks.by_digest(made.digest) == r.benchmarks.get(made.id) == made
-            )
-            assert r.benchmarks.by_digest(made.digest, corpus.id + 1) is None
+            assert r.benchmarks.by_name("scb") == r.benchmarks.get(made.id) == made
             assert r.benchmarks.usable_name("scb") == "scb 2"
             two, one = r.benchmarks.items(made.id)
             (of_two,) = r.benchmarks.items_of(2).items()

@@ -1,0 +1,194 @@
+"""Cached work is computed again when an implementation that took part in it has a new revision."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from core.clusterers import REGISTRY as CLUSTERERS
+from core.embedders import REGISTRY as METHODS
+from core.embedders.artifact import read_info
+from core.evaluation import REGISTRY as METRICS
+from core.readers import REGISTRY as READERS
+from core.records import VectorBlock
+from core.registry import Registry
+from core.summaries import REGISTRY as SUMMARIZERS
+from core.text.word_tables import REGISTRY as TABLES
+from core.types import Split
+from db.store import Store
+from jobs.context import JobContext
+from jobs.experiments.sources import corpus_of
+from jobs.foreground import run_here
+from jobs.kinds import REGISTRY as KINDS
+from jobs.vectors import find_model
+from tests.homes import CopyHome, MakeHome
+from tests.jobs.helpers import write_articles
+
+TINY = {"vocabulary_limit": 2000}
+
+
+def do(store: Store, kind: str, /, **args: Any) -> dict[str, Any]:
+    return run_here(store, kind, args, quiet=True)
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return write_articles(tmp_path_factory.mktemp("files"), 12)
+
+
+@pytest.fixture(scope="module")
+def documents(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("documents") / "documents.jsonl"
+    found = {"id": "d", "text": "A river ran by. A stone lay there. It rained.", "summaries": ["A river ran."]}
+    path.write_text(json.dumps(found), encoding="utf-8")
+    return path
+
+
+@pytest.fixture(scope="module")
+def filled(make_home: MakeHome, files: Path) -> Path:
+    def fill(store: Store) -> None:
+        do(store, "import-corpus", files=[str(files)], corpus="C")
+        do(store, "build-triplets", corpus="C", name="T")
+        do(store, "build-benchmark", corpus="C", name="B", splits=[split.value for split in Split])
+        do(store, "train", method="mean-vectors", name="M", settings_json=json.dumps(TINY))
+
+    return make_home(fill)
+
+
+@pytest.fixture
+def store(copy_home: CopyHome, filled: Path) -> Store:
+    """A store with a corpus "C", triplets "T", a benchmark "B" over all splits and a model "M"."""
+    return copy_home(filled)
+
+
+Revise = Callable[[Registry, str], None]
+
+
+@pytest.fixture
+def revise(monkeypatch: pytest.MonkeyPatch) -> Revise:
+    """Raise the revision of a card for the time of a test."""
+
+    def raise_revision(registry: Registry, id: str) -> None:
+        card = registry.get(id)
+        monkeypatch.setitem(registry._cards, id, replace(card, revision=card.revision + 1))
+
+    return raise_revision
+
+
+TRAIN = ("train", {"method": "mean-vectors", "name": "N", "settings_json": json.dumps(TINY)})
+CLUSTER = ("cluster", {"model": "M", "clusterer": "kmeans", "benchmark": "B"})
+TRIPLETS = ("evaluate-triplets", {"model": "M", "triplets": "T"})
+MAP = ("project", {"corpus": "C", "model": "M", "limit": 50, "settings_json": '{"epochs": 1}'})
+THEMES = ("find-themes", {"corpus": "C", "model": "M", "settings_json": '{"k": 2}'})
+SET = ("build-triplets", {"corpus": "C", "name": "S"})
+BENCHMARK = ("build-benchmark", {"corpus": "C", "name": "D"})
+SUMMARIES = ("evaluate-summaries", {"summarizer": "lead"})
+TAKES_PART = [
+    (TRAIN, METHODS, "mean-vectors"),
+    (TRAIN, TABLES, "glove-6b-50d"),
+    (CLUSTER, METHODS, "mean-vectors"),
+    (CLUSTER, CLUSTERERS, "kmeans"),
+    (CLUSTER, METRICS, METRICS.ids()[-1]),
+    (TRIPLETS, METHODS, "mean-vectors"),
+    (MAP, METHODS, "mean-vectors"),
+    (THEMES, METHODS, "mean-vectors"),
+    (THEMES, CLUSTERERS, "iclust"),
+    (SUMMARIES, SUMMARIZERS, "lead"),
+    *((work, KINDS, work[0]) for work in (TRAIN, CLUSTER, TRIPLETS, MAP, THEMES, SET, BENCHMARK, SUMMARIES)),
+]
+
+
+@pytest.mark.parametrize(("work", "registry", "id"), TAKES_PART, ids=lambda value: str(getattr(value, "kind", value)))
+def test_work_is_found_until_an_implementation_has_a_new_revision(
+    store: Store, documents: Path, revise: Revise, work: tuple[str, dict[str, Any]], registry: Registry, id: str
+) -> None:
+    kind, args = work
+    args = args | ({"documents": str(documents)} if kind == "evaluate-summaries" else {})
+    do(store, kind, **args)
+    assert do(store, kind, **args)["cached"]
+    renamed = {"name": f"{args['name']} again"} if "name" in args else {}
+    revise(registry, id)
+    assert not do(store, kind, **args | renamed)["cached"]
+    assert do(store, kind, **args | renamed)["cached"]
+
+
+def test_the_version_of_the_package_is_no_part_of_it(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    for version in ("0.1.0", "9.9"):
+        monkeypatch.setattr("importlib.metadata.version", lambda name, v=version: v)
+        assert do(store, *TRAIN[:1], **TRAIN[1])["cached"]
+
+
+def test_other_implementations_have_no_part_in_it(store: Store, revise: Revise) -> None:
+    do(store, CLUSTER[0], **CLUSTER[1])
+    for registry, id in ((METHODS, "tfidf"), (CLUSTERERS, "ward"), (KINDS, "train"), (READERS, "headed-text")):
+        revise(registry, id)
+    assert do(store, CLUSTER[0], **CLUSTER[1])["cached"]
+
+
+def test_a_model_never_has_vectors_of_two_revisions(store: Store, revise: Revise) -> None:
+    do(store, "embed", corpus="C", model="M")
+    with store.writing() as w:
+        article = w.corpora.articles(1, limit=1)[0]
+        stale = w.embeddings.get(1, [article.id])[article.id] * 0 + 7
+        w.embeddings.add(1, [VectorBlock(article.id, stale)])
+    assert do(store, "embed", corpus="C", model="M")["embedded"] == 0
+    revise(METHODS, "mean-vectors")
+    assert do(store, "embed", corpus="C", model="M")["embedded"] == 12
+    assert do(store, "embed", corpus="C", model="M")["cached"]
+    with store.reading() as r:
+        assert (r.embeddings.get(1, [article.id])[article.id] != 7).any()
+    assert find_model(store, "M").revision == METHODS.get("mean-vectors").revision == 2
+
+
+def test_a_model_is_stored_with_the_revision_that_made_it(store: Store, revise: Revise) -> None:
+    revise(METHODS, "mean-vectors")
+    do(store, TRAIN[0], **TRAIN[1])
+    made = find_model(store, "N")
+    assert (made.revision, find_model(store, "M").revision) == (2, 1)
+    assert read_info(store.artifacts.path(made.artifact))["record"]["revision"] == 2
+
+
+@pytest.mark.parametrize(("registry", "id"), [(READERS, "headed-text"), (KINDS, "import-corpus")])
+def test_files_are_read_again_by_a_new_reader(
+    store: Store, files: Path, revise: Revise, registry: Registry, id: str
+) -> None:
+    def run(kind: str, args: Any) -> dict[str, Any]:
+        return do(store, kind, **args)
+
+    assert corpus_of(store, run, [files], "C") == "C"
+    revise(registry, id)
+    assert corpus_of(store, run, [files], "C") == "C 2"
+    assert corpus_of(store, run, [files], "C") == "C 2"
+    words = {"method": "tfidf", "corpus": "C"}
+    assert not do(store, "train", name="one", **words)["cached"]
+    assert not do(store, "train", name="other", **words | {"corpus": "C 2"})["cached"]
+
+
+def test_a_checkpoint_of_older_code_is_not_resumed(store: Store, revise: Revise) -> None:
+    seen: list[list[str]] = []
+
+    class Left(Exception):
+        """Ends the training in the middle."""
+
+    def fit(self: Any, corpus: Any, report: Any) -> None:
+        folder = report.checkpoint_folder()
+        seen.append(sorted(path.name for path in folder.iterdir()))
+        (folder / "state").write_text("half done", encoding="utf-8")
+        raise Left
+
+    with store.writing() as w:
+        job = w.jobs.add("train", "t", {})
+    config = KINDS.get("train").config_class()(method="tfidf", name="N", corpus="C")
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr("core.embedders.tfidf.Tfidf.fit", fit)
+        for revised in (False, False, True):
+            if revised:
+                revise(METHODS, "tfidf")
+            with pytest.raises(Left):
+                KINDS.get("train").resolve()(config, JobContext(store, job, "test"))
+    assert seen == [["digest.txt"], ["digest.txt", "state"], ["digest.txt"]]
