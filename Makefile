@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV   ?= .venv
 BIN    := $(VENV)/bin
 PIP    := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints-cpu.txt
-COMPILE := echo "Compiling inner loops (once; a minute) …" && $(BIN)/python -m core.warm
+COMPILE := echo "Compiling inner loops (once; a minute) …" && $(BIN)/python -m core.precompile
 export THEMESCOPE_HOME ?= $(CURDIR)/themescope-home
 export OMP_WAIT_POLICY := PASSIVE
 # Web, worker and tests are many processes: each would compile every module anew.

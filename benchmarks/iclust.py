@@ -24,10 +24,10 @@ from scipy import sparse
 from sklearn.cluster import KMeans
 from threadpoolctl import threadpool_limits
 
-from core.clusterers import REGISTRY
-from core.clusterers.blocks import objective
-from core.clusterers.inputs import unit_rows
-from core.evaluation import REGISTRY as METRICS
+from core.clustering import REGISTRY
+from core.clustering.iclust.blocks import objective
+from core.clustering.inputs import unit_rows
+from core.metrics import REGISTRY as METRICS
 from core.types import Matrix
 
 Labels = npt.NDArray[np.int32]

@@ -21,14 +21,14 @@ import numpy.typing as npt
 import torch
 from torch import nn
 
-from core.embedders.joined import JoinedNets
-from core.embedders.triplet_net import TripletNet
+from core.api import load
 from core.errors import ConfigError
-from core.networks.batching import padded_ids
-from core.networks.bilstm_attention import BiLstmAttention
-from core.networks.encoding import Encoder
-from core.networks.inference import Inference
-from core.serving import load
+from core.models.composite.concatenated import JoinedNets
+from core.models.triplet_network.batching import padded_ids
+from core.models.triplet_network.encoding import Encoder
+from core.models.triplet_network.inference import Inference
+from core.models.triplet_network.model import TripletNet
+from core.models.triplet_network.network import BiLstmAttention
 from core.text.word_vectors import TokenIds
 
 SENTENCES, BATCH = 2_048, 64

@@ -30,12 +30,12 @@ from core.labelling import operations as op
 from core.labelling.changes import StaleChangeError
 from core.labelling.history import replay, rewind
 from core.labelling.partition import Cluster, start
-from core.labelling.records import NewLabelling, Sharing
-from core.records import VectorBlock
 from core.types import Article, Paragraph, Section
+from db.label_records import NewLabelling, Sharing
+from db.records import VectorBlock
 from db.settings import Settings
 from db.store import Store
-from jobs.labelling.desk import Desk
+from jobs.services.labelling.session import Desk
 
 _SENTENCES, _ARTICLES, _DIM, _CLUSTERS = 2_000, 200, 600, 8
 

@@ -27,27 +27,27 @@ from typing import Any
 
 import numpy as np
 
-from core.evaluation import REGISTRY as METRICS
-from core.evaluation.intervals import bootstrap_mean
-from core.evaluation.matching import match_clusters
-from core.evaluation.significance import paired_test
-from core.evaluation.triplet_accuracy import correctness
 from core.labelling import operations as op
 from core.labelling.changes import apply
 from core.labelling.learning import GENTLE
 from core.labelling.partition import Cluster, Partition, start
 from core.labelling.reclustering import recluster
-from core.labelling.records import NewLabelling, Sharing
 from core.labelling.suggestions import suggest
+from core.metrics import REGISTRY as METRICS
+from core.metrics.matching import match_clusters
+from core.metrics.statistics.intervals import bootstrap_mean
+from core.metrics.statistics.paired_tests import paired_test
+from core.metrics.triplets import correctness
 from core.protocols import Metric
-from core.records import BenchmarkItem, ModelRecord
-from core.types import Estimate, Ids, Labels, Matrix, Split
+from core.types import BenchmarkItem, Estimate, Ids, Labels, Matrix, Split
+from db.label_records import NewLabelling, Sharing
+from db.records import ModelRecord
 from db.settings import Settings
 from db.store import Store
-from jobs.foreground import resume_here
-from jobs.labelling.desk import Desk
-from jobs.labelling.starts import begin, from_labels
-from jobs.vectors import rows_of
+from jobs.common.vectors import rows_of
+from jobs.queue.foreground import resume_here
+from jobs.services.labelling.session import Desk
+from jobs.services.labelling.starts import begin, from_labels
 
 PERSON = "simulated labeller"
 CORRECTIONS = (0, 5, 10, 20)

@@ -17,16 +17,16 @@ from typing import TypeVar
 import numpy as np
 
 import benchmarks._runtime  # noqa: F401, before all of ours
-from core.likeness import cosines
-from core.plane import inside
-from core.projection import UmapConfig, faithfulness, project
+from core.neighbours import cosines
+from core.projection.geometry import inside
+from core.projection.maps import UmapConfig, faithfulness, project
 from core.protocols import Silent
-from webapp.colourings import Colouring
-from webapp.components.atlas_large import Canvas, frame_of, points_data, view_data
-from webapp.map_choice import Choice
-from webapp.map_scene import Scene
-from webapp.mapping import UNITS, Grid
-from webapp.palette import tones
+from webapp.map_view.atlas_large import Canvas, frame_of, points_data, view_data
+from webapp.map_view.colourings import Colouring
+from webapp.map_view.map_choice import Choice
+from webapp.map_view.map_scene import Scene
+from webapp.map_view.mapping import UNITS, Grid
+from webapp.shared.palette import tones
 
 T = TypeVar("T")
 

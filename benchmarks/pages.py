@@ -35,8 +35,8 @@ import psutil
 from playwright.sync_api import Page, Playwright, ViewportSize, sync_playwright
 
 from benchmarks.triplet_page import fill
-from core.records import BenchmarkItem, MapPoints, ScoreRecord
-from core.types import Article, Paragraph, Section
+from core.types import Article, BenchmarkItem, Paragraph, Section
+from db.records import MapPoints, ScoreRecord
 from db.settings import Settings
 from db.store import Store
 
@@ -134,7 +134,7 @@ def server(home: Path, script: str = "") -> Iterator[tuple[str, psutil.Process]]
     """A server of its own, of ``script`` or of the app, which has had the time to import what pages need."""
     if script:
         (home / "bare.py").write_text(script, encoding="utf-8")
-    served = ["streamlit", "run", str(home / "bare.py")] if script else ["webapp.web"]
+    served = ["streamlit", "run", str(home / "bare.py")] if script else ["webapp.server"]
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]

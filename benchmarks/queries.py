@@ -71,7 +71,7 @@ def run(statements: Statements, page: str, query: dict[str, str]) -> Row:
     app.run()  # the way in is not part of the page
     for name, value in query.items():
         app.query_params[name] = value
-    app.switch_page(f"views/{page}.py")
+    app.switch_page(f"features/{page}/page.py")
     number, milliseconds, begun = statements.number, statements.milliseconds, time.process_time()
     app.run()
     taken = time.process_time() - begun

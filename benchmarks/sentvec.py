@@ -22,11 +22,11 @@ import psutil
 import torch
 from gensim.models.doc2vec import Doc2Vec, TaggedDocument
 
+from core.models.con_s2v.config import SentVecConfig
+from core.models.con_s2v.graphs import Graph, discourse_graph
+from core.models.con_s2v.learn import learn_sentences
+from core.models.con_s2v.text import EncodedText, Vocabulary, encode_text
 from core.protocols import Silent
-from core.sentvec.config import SentVecConfig
-from core.sentvec.graphs import Graph, discourse_graph
-from core.sentvec.learn import learn_sentences
-from core.sentvec.text import EncodedText, Vocabulary, encode_text
 from core.types import Sentence
 
 DIM, NEGATIVES, SUBSAMPLING = 300, 5, 1e-4

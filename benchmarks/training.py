@@ -21,11 +21,11 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from core.networks.batching import Index, TripletData, epoch_batches, padded_ids
-from core.networks.bilstm_attention import BiLstmAttention
-from core.networks.config import TrainingConfig
-from core.networks.encoding import Dropout, Encoder
-from core.networks.losses import TripletLoss
+from core.models.triplet_network.batching import Index, TripletData, epoch_batches, padded_ids
+from core.models.triplet_network.config import TrainingConfig
+from core.models.triplet_network.encoding import Dropout, Encoder
+from core.models.triplet_network.losses import TripletLoss
+from core.models.triplet_network.network import BiLstmAttention
 from core.text.word_vectors import TokenIds
 
 DIM, WORDS, SENTENCES = 100, 20_000, 24
@@ -76,7 +76,7 @@ def plain_step(net: Packed, data: TripletData, table: Tensor) -> Callable[[Index
 
 
 def our_step(net: BiLstmAttention, data: TripletData) -> Callable[[Index], None]:
-    """The step of :mod:`core.networks.training`: distinct sentences in chunks of similar length."""
+    """The step of :mod:`core.models.triplet_network.training`: distinct sentences in chunks of similar length."""
     optimizer, loss = torch.optim.Adam(net.parameters()), TripletLoss("paper", "l1")
     encoder, drop = Encoder(net, data.tokens, torch.float32), Dropout(0.2, ("input",), "per-token", torch.device("cpu"))
 

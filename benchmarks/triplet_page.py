@@ -24,9 +24,9 @@ import numpy as np
 import sqlalchemy as sa
 
 import benchmarks._runtime  # noqa: F401, before all of ours
-from core.evaluation.who_is_right import Who
-from core.records import TripletRows, TripletSetRecord, Verdict
-from core.types import Article, Paragraph, Section, Split
+from core.metrics.triplet_correctness import Who
+from core.types import Article, Paragraph, Section, Split, TripletRows
+from db.records import TripletSetRecord, Verdict
 from db.settings import Settings
 from db.store import Store
 
@@ -113,8 +113,9 @@ def main() -> None:
 
 def walk(chosen: TripletSetRecord) -> None:
     """Open the set, narrow it, and step through it."""
-    from webapp import queries, triplet_choice, triplet_queries
-    from webapp.triplet_choice import Judged, Wanted
+    from webapp.features.triplets import triplet_choice
+    from webapp.features.triplets.triplet_choice import Judged, Wanted
+    from webapp.shared import queries, triplet_queries
 
     counted = Counted(queries.store())
     judges = triplet_queries.judges(triplet_queries.evaluations(chosen))
@@ -140,7 +141,7 @@ def walk(chosen: TripletSetRecord) -> None:
 
 def step(chosen: TripletSetRecord, judges: list, ids: np.ndarray, at: int) -> None:
     """What the page asks for when it shows the triplet in that place."""
-    from webapp import triplet_queries
+    from webapp.shared import triplet_queries
 
     page = ids[at // 50 * 50 : at // 50 * 50 + 50]
     triplet_queries.reviews(chosen)
@@ -151,8 +152,8 @@ def step(chosen: TripletSetRecord, judges: list, ids: np.ndarray, at: int) -> No
 
 def export(chosen: TripletSetRecord) -> None:
     """Write every triplet as a file."""
-    from webapp import triplet_queries
-    from webapp.components.triplet_export import Export
+    from webapp.features.triplets.triplet_export import Export
+    from webapp.shared import triplet_queries
 
     judges = triplet_queries.judges(triplet_queries.evaluations(chosen))
     made = Export(chosen, judges, None, triplet_queries.ids(chosen, None))

@@ -13,12 +13,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from core.serving import Model
+    from core.api import Model
 
 
 def load(name: str | Path = "default", precision: str = "fp32") -> Model:
-    """Load a trained model, see :func:`core.serving.load`; nothing heavy is imported before it is called."""
-    from core.serving import load as load_model
+    """Load a trained model, see :func:`core.api.load`; nothing heavy is imported before it is called."""
+    from core.api import load as load_model
 
     return load_model(name, precision)
 

@@ -159,3 +159,35 @@ class Estimate:
     low: float
     high: float
     n: int
+
+
+@dataclass(frozen=True, slots=True)
+class SectionRecord:
+    """A heading; sentences refer to it by ``position`` in their article."""
+
+    id: int
+    article_id: int
+    position: int
+    level: int
+    title: str
+    path: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class BenchmarkItem:
+    """One article of a benchmark; ``truth[i]`` is the section position of ``sentence_ids[i]``."""
+
+    article_id: int
+    sentence_ids: Ids
+    truth: Labels
+
+
+@dataclass(frozen=True, slots=True)
+class TripletRows:
+    """Triplets as ids, column by column; every array has shape (n,)."""
+
+    ids: Ids
+    articles: Ids
+    pivots: Ids
+    positives: Ids
+    negatives: Ids

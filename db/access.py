@@ -15,9 +15,9 @@ from sqlalchemy import event
 from sqlalchemy.engine import Connection, Engine
 from sqlalchemy.sql.dml import UpdateBase
 
-from core.access import Actor, Right
 from db import label_tables as t
 from db import tables as s
+from db.roles import Actor, Right
 
 _OPTION = "themescope_actor"
 _RIGHTS: Mapping[str, Right] = {

@@ -74,10 +74,10 @@ def prepare(address: str, demo: bool) -> Path:
     """
     from db.settings import Settings
     from db.store import Store
-    from jobs.commands import seed_demo
-    from jobs.people import check_sharing
-    from webapp.house import is_loopback
-    from webapp.login import has_organisation
+    from jobs.services.background import seed_demo
+    from jobs.services.people import check_sharing
+    from webapp.shared.login import has_organisation
+    from webapp.shared.store import is_loopback
 
     store = Store(Settings.from_environment())
     store.migrate()
@@ -110,7 +110,7 @@ def serve(address: str, port: int, home: Path, verbose: bool) -> int:
 def _web(address: str, port: int) -> list[str]:
     options = {"server.address": address, "server.port": str(port), "server.headless": "true"}
     flags = [part for name, value in options.items() for part in (f"--{name}", value)]
-    return [sys.executable, "-m", "webapp.web", *flags]
+    return [sys.executable, "-m", "webapp.server", *flags]
 
 
 def _command(parts: list[str]) -> str:

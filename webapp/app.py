@@ -9,14 +9,15 @@ from pathlib import Path
 import streamlit as st
 from streamlit.navigation.page import StreamlitPage
 
-from core.access import Actor, Right
 from core.errors import ThemescopeError
-from webapp import house, login, people
-from webapp.components.guard import guarded
-from webapp.components.status import sidebar
+from db.roles import Actor, Right
+from webapp.shared import login, people
+from webapp.shared import store as house
+from webapp.shared.guard import guarded
+from webapp.shared.status import sidebar
 
 # A file of our own: an icon given by its name would be fetched from a foreign host.
-_ASSETS = Path(__file__).parent / "assets"
+_ASSETS = Path(__file__).parent / "shared" / "assets"
 _ICON = str(_ASSETS / "icon.svg")
 
 st.set_page_config(page_title="Themescope", page_icon=_ICON, layout="wide", initial_sidebar_state=236)
@@ -33,29 +34,38 @@ def _here() -> Actor | ThemescopeError | None:
 
 
 def _pages(manages: bool) -> dict[str, list[StreamlitPage]]:
-    admins = [st.Page("views/people.py", title="People", icon=":material/group:", url_path="people")]
+    admins = [st.Page("features/people/page.py", title="People", icon=":material/group:", url_path="people")]
     return {
-        "": [st.Page("views/home.py", title="Home", icon=":material/home:", default=True)],
+        "": [st.Page("features/home/page.py", title="Home", icon=":material/home:", default=True)],
         "Text": [
-            st.Page("views/corpora.py", title="Corpora", icon=":material/library_books:", url_path="corpora"),
-            st.Page("views/triplets.py", title="Triplets", icon=":material/change_history:", url_path="triplets"),
+            st.Page("features/corpora/page.py", title="Corpora", icon=":material/library_books:", url_path="corpora"),
+            st.Page(
+                "features/triplets/page.py", title="Triplets", icon=":material/change_history:", url_path="triplets"
+            ),
         ],
         "Methods": [
-            st.Page("views/train.py", title="Train", icon=":material/model_training:", url_path="train"),
-            st.Page("views/compare.py", title="Compare", icon=":material/leaderboard:", url_path="compare"),
-            st.Page("views/paper_tables.py", title="Paper tables", icon=":material/science:", url_path="paper_tables"),
+            st.Page("features/train/page.py", title="Train", icon=":material/model_training:", url_path="train"),
+            st.Page("features/compare/page.py", title="Compare", icon=":material/leaderboard:", url_path="compare"),
+            st.Page(
+                "features/paper_tables/page.py",
+                title="Paper tables",
+                icon=":material/science:",
+                url_path="paper_tables",
+            ),
         ],
         "Explore": [
-            st.Page("views/map.py", title="Map", icon=":material/scatter_plot:", url_path="map"),
-            st.Page("views/themes.py", title="Themes", icon=":material/category:", url_path="themes"),
-            st.Page("views/summaries.py", title="Summaries", icon=":material/short_text:", url_path="summaries"),
+            st.Page("features/map/page.py", title="Map", icon=":material/scatter_plot:", url_path="map"),
+            st.Page("features/themes/page.py", title="Themes", icon=":material/category:", url_path="themes"),
+            st.Page(
+                "features/summaries/page.py", title="Summaries", icon=":material/short_text:", url_path="summaries"
+            ),
         ],
         "People": [
-            st.Page("views/relabel.py", title="Relabel", icon=":material/edit_note:", url_path="relabel"),
-            st.Page("views/agreement.py", title="Agreement", icon=":material/handshake:", url_path="agreement"),
+            st.Page("features/relabel/page.py", title="Relabel", icon=":material/edit_note:", url_path="relabel"),
+            st.Page("features/agreement/page.py", title="Agreement", icon=":material/handshake:", url_path="agreement"),
             *(admins if manages else []),
         ],
-        "Machine": [st.Page("views/jobs.py", title="Jobs", icon=":material/work_history:", url_path="jobs")],
+        "Machine": [st.Page("features/jobs/page.py", title="Jobs", icon=":material/work_history:", url_path="jobs")],
     }
 
 

@@ -12,9 +12,9 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from core.evaluation.intervals import bootstrap_mean
-from core.evaluation.matching import match_clusters
-from core.evaluation.partition import AdjustedMutualInformation, AdjustedRandIndex, MetricConfig
+from core.metrics.matching import match_clusters
+from core.metrics.partition import AdjustedMutualInformation, AdjustedRandIndex, MetricConfig
+from core.metrics.statistics.intervals import bootstrap_mean
 from core.types import Estimate, Ids, Labels
 
 MISSING = -1

@@ -14,13 +14,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from core.clusterers.inputs import cosine_matrix
+from core.clustering.inputs import cosine_matrix
 from core.errors import DataError
 from core.labelling.changes import Batch, Field, SentenceChanges
 from core.labelling.history import Kind, Step
 from core.labelling.partition import UNASSIGNED, Partition
-from core.records import TripletRows
-from core.types import Ids, Matrix, Split, split_of_title
+from core.types import Ids, Matrix, Split, TripletRows, split_of_title
 
 GENTLE: Mapping[str, Any] = {"loss": "log", "learning_rate": 1e-4, "epochs": 2, "evaluations_per_epoch": 2}
 """Settings with which a triplet network goes on with what labels teach, which is little: at three times this rate the

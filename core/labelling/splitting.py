@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from core.clusterers.iclust import Iclust, IclustConfig
-from core.clusterers.inputs import unit_rows
+from core.clustering.iclust.sequential import Iclust, IclustConfig
+from core.clustering.inputs import unit_rows
 from core.errors import DataError
 from core.types import Ids, Labels, Matrix
 
@@ -32,7 +32,7 @@ def propose(ids: Ids, texts: Sequence[str], x: Matrix, k: int, seed: int = 0) ->
     DataError
         If there are fewer sentences than parts.
     """
-    from core.themes.naming import theme_names, theme_words
+    from core.tasks.themes.naming import theme_names, theme_words
 
     if len(ids) < k:
         raise DataError(f"{len(ids)} sentences cannot be split into {k} parts.")

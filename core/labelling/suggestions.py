@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from core.clusterers.inputs import unit_rows
+from core.clustering.inputs import unit_rows
 from core.labelling.partition import UNASSIGNED, Partition
 from core.types import Ids, Matrix
 

@@ -6,9 +6,8 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from core.records import SectionRecord
 from core.triplets.rules import BACKGROUND, ArticleSentences, SectionRules, fold, token_count
-from core.types import Sentence
+from core.types import SectionRecord, Sentence
 
 TOP_LEVEL = 2
 

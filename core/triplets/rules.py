@@ -6,8 +6,7 @@ from dataclasses import dataclass
 
 from core.config import Config, option
 from core.errors import ConfigError
-from core.records import SectionRecord
-from core.types import Article, Sentence, Split, split_of_bucket, title_bucket
+from core.types import Article, SectionRecord, Sentence, Split, split_of_bucket, title_bucket
 
 BACKGROUND = frozenset({"background"})
 BACK_MATTER = frozenset(

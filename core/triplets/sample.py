@@ -13,12 +13,11 @@ import numpy as np
 
 from core.errors import ConfigError, DataError
 from core.protocols import Report
-from core.records import TripletRows
 from core.triplets.article_draws import Drawn, Texts, draw_sentences, draw_titles
 from core.triplets.draws import Indices, article_key, keys, two_below
 from core.triplets.filtering import kept_sections
 from core.triplets.rules import ArticleSentences, TripletRules
-from core.types import Split
+from core.types import Split, TripletRows
 
 KINDS = {"sentences": draw_sentences, "titles": draw_titles}
 REPORT_EVERY = 200

@@ -1,1 +1,1 @@
-"""One repository a family of tables; each returns the plain records of ``core.records``."""
+"""One repository a family of tables; each returns the plain records of ``db.records``."""

@@ -8,9 +8,9 @@ from typing import Any
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
-from core.access import Right
 from core.errors import DataError, DuplicateNameError, UnknownNameError
 from db.access import actor_of
+from db.roles import Right
 from db.types import clean_text
 
 NAME_LIMIT = 200

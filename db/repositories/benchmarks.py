@@ -8,8 +8,9 @@ from collections.abc import Iterable
 import sqlalchemy as sa
 
 from core.errors import DataError
-from core.records import BenchmarkItem, BenchmarkRecord, Json
+from core.types import BenchmarkItem
 from db import tables as t
+from db.records import BenchmarkRecord, Json
 from db.repositories.base import Repository
 from db.sql import bulk_insert, from_bytes, now, to_bytes
 

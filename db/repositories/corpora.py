@@ -8,9 +8,9 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from core.records import ArticleRecord, CorpusRecord, Json, SectionRecord
-from core.types import Article, Ids, Sentence, Split, fold_title, title_bucket
+from core.types import Article, Ids, SectionRecord, Sentence, Split, fold_title, title_bucket
 from db import tables as t
+from db.records import ArticleRecord, CorpusRecord, Json
 from db.repositories.base import Repository
 from db.repositories.text_rows import ArticleRows, SectionRows, SentenceRows
 from db.sql import BATCH, bucket_range, bulk_insert, contains, id_chunks, id_columns, now, within

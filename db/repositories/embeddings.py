@@ -9,9 +9,9 @@ import numpy as np
 import sqlalchemy as sa
 
 from core.errors import DataError
-from core.records import VectorBlock
 from core.types import Ids, Matrix
 from db import tables as t
+from db.records import VectorBlock
 from db.repositories.base import Repository
 from db.sql import bulk_insert, from_bytes, id_chunks, to_bytes, within
 

@@ -15,8 +15,8 @@ from typing import Any, NamedTuple
 import sqlalchemy as sa
 
 from core.errors import StoreError
-from core.records import JobRecord, JobStatus, Json, MetricPoint
 from db import tables as t
+from db.records import JobRecord, JobStatus, Json, MetricPoint
 from db.repositories.base import Repository
 from db.sql import now
 

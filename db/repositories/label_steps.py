@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 import sqlalchemy as sa
 
-from core.access import Right
 from core.errors import StoreError
 from core.labelling.changes import (
     Batch,
@@ -24,11 +23,12 @@ from core.labelling.changes import (
 )
 from core.labelling.history import Kind, Step
 from core.labelling.partition import UNASSIGNED, Cluster, Partition
-from core.labelling.records import Draft, Shown
 from core.types import Ids
 from db import label_tables as t
+from db.label_records import Draft, Shown
 from db.repositories.base import Repository
 from db.repositories.labellings import Labellings
+from db.roles import Right
 from db.sql import bulk_insert, contains, id_chunks, id_columns, now, within
 from db.types import dump_json
 

@@ -7,15 +7,15 @@ import builtins
 import numpy as np
 import sqlalchemy as sa
 
-from core.access import Right, only_its_maker
 from core.errors import StoreError
 from core.labelling.partition import Cluster, Partition
-from core.labelling.records import LabellingRecord, NewLabelling, Role, Sharing, Shown
 from core.types import Ids
 from db import label_tables as t
 from db import tables as s
+from db.label_records import LabellingRecord, NewLabelling, Role, Sharing, Shown
 from db.repositories.base import Repository
 from db.repositories.people import People
+from db.roles import Right, only_its_maker
 from db.sql import bulk_insert, id_columns, now
 
 _LABELLING = [t.labelling.c[f] for f in LabellingRecord.__dataclass_fields__]

@@ -5,9 +5,9 @@ from __future__ import annotations
 import sqlalchemy as sa
 
 from core.errors import ConflictError, DataError
-from core.records import Json, MapPoints, MapRecord, SentencePlaces
 from core.types import Ids
 from db import tables as t
+from db.records import Json, MapPoints, MapRecord, SentencePlaces
 from db.repositories.base import Repository
 from db.repositories.sentence_places import sentence_places
 from db.sql import contains, from_bytes, id_columns, now, to_bytes

@@ -5,8 +5,8 @@ from __future__ import annotations
 import sqlalchemy as sa
 
 from core.errors import ConflictError
-from core.records import Json, ModelRecord
 from db import tables as t
+from db.records import Json, ModelRecord
 from db.repositories.base import Repository
 from db.sql import now
 

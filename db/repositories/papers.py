@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import sqlalchemy as sa
 
-from core.records import Json, PaperTableRecord
 from db import tables as t
+from db.records import Json, PaperTableRecord
 from db.repositories.base import Repository
 from db.sql import now
 

@@ -7,11 +7,11 @@ from datetime import timedelta
 
 import sqlalchemy as sa
 
-from core.access import Actor, Right
 from core.errors import StoreError, UnknownNameError
-from core.labelling.records import PersonRecord, Presence, Role
 from db import label_tables as t
+from db.label_records import PersonRecord, Presence, Role
 from db.repositories.base import Repository
+from db.roles import Actor, Right
 from db.sql import now
 
 _FORGET_AFTER = timedelta(minutes=10)

@@ -11,9 +11,9 @@ import numpy.typing as npt
 import sqlalchemy as sa
 
 from core.errors import ConflictError, DataError
-from core.records import Json, RunRecord, ScoreRecord
 from core.types import Ids, Labels, Split
 from db import tables as t
+from db.records import Json, RunRecord, ScoreRecord
 from db.repositories.base import Repository
 from db.sql import SPLITS, bulk_insert, from_bytes, id_chunks, now, number_table, to_bytes, within
 

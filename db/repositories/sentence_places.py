@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 from sqlalchemy.engine import Connection
 
-from core.records import SentencePlaces
 from core.types import Ids
 from db import tables as t
+from db.records import SentencePlaces
 from db.repositories.triplet_sections import PLACES, looked_up, titles_at
 from db.sql import grouped_columns, id_chunks, within
 

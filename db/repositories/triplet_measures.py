@@ -6,9 +6,9 @@ import numpy as np
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
-from core.records import TripletMeasures, TripletRows
-from core.types import Ids
+from core.types import Ids, TripletRows
 from db import tables as t
+from db.records import TripletMeasures
 from db.repositories.triplet_sections import PLACES
 from db.sql import id_chunks, id_columns, within
 

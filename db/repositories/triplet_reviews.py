@@ -9,8 +9,8 @@ from typing import Any
 import sqlalchemy as sa
 
 from core.errors import DataError
-from core.records import TripletReview, Verdict
 from db import tables as t
+from db.records import TripletReview, Verdict
 from db.repositories.base import Repository
 from db.repositories.people import People
 from db.sql import now

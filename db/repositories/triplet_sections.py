@@ -14,9 +14,9 @@ import numpy.typing as npt
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
-from core.records import TripletRows, TripletSections
-from core.types import Ids
+from core.types import Ids, TripletRows
 from db import tables as t
+from db.records import TripletSections
 from db.sql import grouped_columns, id_chunks, plain_rows, within
 
 _Codes = npt.NDArray[np.int32]

@@ -10,9 +10,9 @@ import numpy as np
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
-from core.records import ArticleRecord, SectionRecord, TripletCard, TripletRows
-from core.types import Ids, Sentence, TripletTexts
+from core.types import Ids, SectionRecord, Sentence, TripletRows, TripletTexts
 from db import tables as t
+from db.records import ArticleRecord, TripletCard
 from db.repositories.corpora import Corpora
 from db.sql import SPLITS, id_chunks, within
 

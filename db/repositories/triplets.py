@@ -10,9 +10,9 @@ import numpy as np
 import sqlalchemy as sa
 
 from core.errors import DataError
-from core.records import Json, TripletCard, TripletMeasures, TripletRows, TripletSections, TripletSetRecord
-from core.types import Ids, Split, TripletTexts
+from core.types import Ids, Split, TripletRows, TripletTexts
 from db import tables as t
+from db.records import Json, TripletCard, TripletMeasures, TripletSections, TripletSetRecord
 from db.repositories.base import Repository
 from db.repositories.triplet_measures import measures
 from db.repositories.triplet_sections import section_titles

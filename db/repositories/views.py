@@ -7,8 +7,8 @@ import builtins
 import sqlalchemy as sa
 
 from core.errors import DataError, DuplicateNameError
-from core.records import SavedViewRecord
 from db import tables as t
+from db.records import SavedViewRecord
 from db.repositories.base import NAME_LIMIT, Repository
 from db.repositories.people import People
 from db.sql import now

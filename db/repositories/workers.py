@@ -6,8 +6,8 @@ from datetime import timedelta
 
 import sqlalchemy as sa
 
-from core.records import WorkerRecord
 from db import tables as t
+from db.records import WorkerRecord
 from db.repositories.base import Repository
 from db.sql import now
 

@@ -8,7 +8,7 @@ import pytest
 
 from core.config import Config, config_from_dict, options
 
-FAMILIES = ("core.readers", "core.embedders", "core.clusterers", "core.evaluation", "core.summaries", "jobs.kinds")
+FAMILIES = ("core.readers", "core.models", "core.clustering", "core.metrics", "core.tasks.summaries", "jobs.kinds")
 CARDS = [
     pytest.param(card, id=f"{family}:{card.id}")
     for family in FAMILIES

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from core.clusterers import REGISTRY
+from core.clustering import REGISTRY
 from core.config import config_from_dict
 from core.errors import ConfigError, DataError
 from core.protocols import Clusterer

@@ -12,12 +12,12 @@ import pytest
 from scipy import sparse
 
 from core.config import config_from_dict
-from core.embedders import REGISTRY
-from core.embedders.artifact import load_embedder, save_embedder
-from core.embedders.attention import Attending
 from core.errors import ArtifactError, ThemescopeError
+from core.models import REGISTRY
+from core.models.artifact import load_embedder, save_embedder
+from core.models.con_s2v.config import TrainingConfig
+from core.models.triplet_network.word_attention import Attending
 from core.protocols import Embedder, Silent
-from core.sentvec.config import TrainingConfig
 from core.types import Corpus, Sentence, Split, TripletTexts
 
 CARDS = [card for card in REGISTRY if "encoder" not in card.tags or find_spec("transformers")]

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
 from core.errors import DataError
-from core.evaluation import REGISTRY
+from core.metrics import REGISTRY
 from core.registry import Card
 
 CARDS = list(REGISTRY)

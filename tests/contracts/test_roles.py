@@ -10,18 +10,19 @@ from pathlib import Path
 import pytest
 import sqlalchemy as sa
 
-from core.access import Actor, Right
 from core.errors import AccessError, StoreError
 from core.labelling import operations as op
-from core.labelling.records import NewLabelling, Role, Sharing
-from core.records import Verdict
 from db import access
+from db.label_records import NewLabelling, Role, Sharing
+from db.records import Verdict
+from db.roles import Actor, Right
 from db.sql import bulk_insert
 from db.store import Store, Unit
 from db.tables import metadata
-from jobs import commands, people
-from jobs.labelling import files, starts
-from jobs.labelling.desk import Desk
+from jobs.services import background as commands
+from jobs.services import people
+from jobs.services.labelling import files, starts
+from jobs.services.labelling.session import Desk
 from tests.db.test_triplets import add_set
 
 ROOT = Path(__file__).parents[2]

@@ -2,9 +2,9 @@ from pathlib import Path
 
 import pytest
 
+from core.api import find
 from core.errors import ConfigError
 from core.paths import at_home
-from core.serving import find
 from core.text.word_vectors import load_word_vectors
 
 NOBODY = "~nobody-of-that-name/vectors.txt"

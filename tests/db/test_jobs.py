@@ -8,8 +8,8 @@ import pytest
 import sqlalchemy as sa
 
 from core.errors import StoreError, UnknownNameError
-from core.records import JobRecord, JobStatus, MetricPoint
 from db import tables as t
+from db.records import JobRecord, JobStatus, MetricPoint
 from db.repositories.jobs import Beat
 from db.store import Store
 

@@ -14,7 +14,7 @@ from core.labelling import operations as op
 from core.labelling.changes import StaleChangeError
 from core.labelling.history import Kind, rewind
 from core.labelling.partition import UNASSIGNED, Cluster, start
-from core.labelling.records import Draft, LabellingRecord, NewLabelling, Role, Sharing
+from db.label_records import Draft, LabellingRecord, NewLabelling, Role, Sharing
 from db.store import Store
 from tests.db.texts import add_corpus
 

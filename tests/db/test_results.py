@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 from core.errors import ConflictError, DataError, DuplicateNameError, UnknownNameError
-from core.records import BenchmarkItem, BenchmarkRecord, MapPoints, ModelRecord, ScoreRecord, VectorBlock
-from core.types import Split
+from core.types import BenchmarkItem, Split
 from db import tables as t
+from db.records import BenchmarkRecord, MapPoints, ModelRecord, ScoreRecord, VectorBlock
 from db.store import Store
 from tests.db.texts import add_corpus
 

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from core.errors import DataError
-from core.records import TripletReview, Verdict
 from core.types import Split
+from db.records import TripletReview, Verdict
 from db.repositories.triplet_reviews import NOTE_LIMIT
 from db.store import Store
 from tests.db.test_triplets import add_set

@@ -5,8 +5,8 @@ import pytest
 import sqlalchemy as sa
 
 from core.errors import DataError, DuplicateNameError, UnknownNameError
-from core.records import TripletRows, TripletSetRecord
-from core.types import Sentence, Split
+from core.types import Sentence, Split, TripletRows
+from db.records import TripletSetRecord
 from db.store import Store
 from tests.db.texts import add_corpus
 

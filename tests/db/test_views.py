@@ -5,7 +5,7 @@ from contextlib import AbstractContextManager
 import pytest
 
 from core.errors import AccessError, DataError, DuplicateNameError, UnknownNameError
-from core.labelling.records import Role
+from db.label_records import Role
 from db.store import Store, Unit
 
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from core.records import CorpusRecord
 from core.types import Article, Paragraph, Section
+from db.records import CorpusRecord
 from db.store import Store
 
 

@@ -144,7 +144,7 @@ def serving(home: Path, **settings: str) -> Iterator[str]:
     port = free_port()
     options = {"server.port": str(port), "server.address": "127.0.0.1", "server.headless": "true"}
     flags = [part for name, value in options.items() for part in (f"--{name}", value)]
-    web = start([sys.executable, "-m", "webapp.web", *flags], environment_for(home) | settings, home)
+    web = start([sys.executable, "-m", "webapp.server", *flags], environment_for(home) | settings, home)
     try:
         url = f"http://127.0.0.1:{port}"
         wait_for(lambda: answers(url), 60, "the web's answer")

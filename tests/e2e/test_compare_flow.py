@@ -13,7 +13,7 @@ from playwright.sync_api import Page, expect
 from tests.e2e.conftest import ROOT, App, wait_for
 from tests.e2e.hands import at_rest, click_row, open_page, turn_to
 from tests.webapp.compared import SEVERAL
-from webapp.components.guard import BROKEN
+from webapp.shared.guard import BROKEN
 
 AXE = Path(axe_playwright_python.__file__).with_name("axe.min.js")
 # Streamlit's own list of pages has headings between its items, which is not ours to mend; what fades while the page

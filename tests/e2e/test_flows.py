@@ -11,9 +11,9 @@ import psutil
 import pytest
 from playwright.sync_api import Page, expect
 
-from core.records import CorpusRecord, JobStatus
-from jobs import commands
-from jobs.foreground import run_here
+from db.records import CorpusRecord, JobStatus
+from jobs.queue.foreground import run_here
+from jobs.services import background as commands
 from tests.e2e.conftest import App, wait_for
 from tests.e2e.hands import at_rest, draw, exported_ids, is_inside, open_page
 

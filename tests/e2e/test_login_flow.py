@@ -9,10 +9,10 @@ from urllib.parse import urlencode
 import pytest
 from playwright.sync_api import Page, expect
 
-from core.labelling.records import Role
+from db.label_records import Role
 from db.settings import Settings
 from db.store import Store
-from jobs import people
+from jobs.services import people
 from tests.e2e.conftest import serving, wait_for
 from tests.e2e.hands import using
 

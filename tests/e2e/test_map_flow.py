@@ -8,8 +8,8 @@ from pathlib import Path
 import numpy as np
 from playwright.sync_api import Page, expect
 
-from core.records import MapPoints
 from core.types import Ids
+from db.records import MapPoints
 from tests.db.texts import article
 from tests.e2e.conftest import PAYLOAD, App
 from tests.e2e.hands import exported_ids, is_inside, open_page, watching

@@ -11,10 +11,10 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from core.labelling.partition import Partition
-from core.labelling.records import NewLabelling, Sharing
-from core.records import BenchmarkItem, VectorBlock
-from core.types import Article, Ids, Paragraph, Section
-from jobs.labelling import starts
+from core.types import Article, BenchmarkItem, Ids, Paragraph, Section
+from db.label_records import NewLabelling, Sharing
+from db.records import VectorBlock
+from jobs.services.labelling import starts
 from tests.e2e.conftest import PAYLOAD, App
 from tests.e2e.hands import at_rest, choose, draw, open_page, turn_to
 

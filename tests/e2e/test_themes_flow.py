@@ -9,10 +9,10 @@ from pathlib import Path
 
 from playwright.sync_api import Page, expect
 
-from core.records import JobStatus
+from db.records import JobStatus
 from tests.e2e.conftest import PAYLOAD, App, wait_for
 from tests.e2e.hands import open_page
-from webapp.components.listing import EXAMPLE
+from webapp.features.themes.listing import EXAMPLE
 
 
 def themes_found(app: App) -> bool:

@@ -9,9 +9,8 @@ import numpy as np
 import pytest
 from playwright.sync_api import Page, expect
 
-from core.embedders import REGISTRY
-from core.records import TripletRows
-from core.types import Split
+from core.models import REGISTRY
+from core.types import Split, TripletRows
 from tests.e2e.conftest import App
 from tests.e2e.hands import at_rest, choose, click_row, open_page
 from tests.webapp.filled import CORPUS, HOSTILE, MODEL

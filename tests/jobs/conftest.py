@@ -4,12 +4,12 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from core.records import JobRecord
+from db.records import JobRecord
 from db.settings import Settings
 from db.store import Store
-from jobs.control import enqueue
-from jobs.queue import JobQueue
-from jobs.runner import Runner
+from jobs.queue.control import enqueue
+from jobs.queue.huey_queue import JobQueue
+from jobs.queue.runner import Runner
 from tests.jobs import toy
 from tests.servers import PostgresServer
 
@@ -39,8 +39,8 @@ def queue_url(request: pytest.FixtureRequest, settings: Settings) -> str:
 @pytest.fixture
 def toys(monkeypatch: pytest.MonkeyPatch) -> None:
     """Replace the kinds of jobs by the toy."""
-    monkeypatch.setattr("jobs.control.REGISTRY", toy.REGISTRY)
-    monkeypatch.setattr("jobs.execution.REGISTRY", toy.REGISTRY)
+    monkeypatch.setattr("jobs.queue.control.REGISTRY", toy.REGISTRY)
+    monkeypatch.setattr("jobs.queue.execution.REGISTRY", toy.REGISTRY)
     toy.RUNS.clear()
 
 

@@ -13,8 +13,8 @@ from contextlib import contextmanager
 from itertools import count
 
 from db.store import Unit
-from jobs.cli import main
-from jobs.context import JobContext
+from jobs.cli.main import main
+from jobs.queue.context import JobContext
 
 LONGEST_S = 600.0  # nobody comes: the test is long over
 

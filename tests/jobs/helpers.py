@@ -13,8 +13,8 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-from core.records import JobRecord
 from db import tables as t
+from db.records import JobRecord
 from db.store import Store
 
 ROOT = Path(__file__).resolve().parents[2]

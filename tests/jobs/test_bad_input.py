@@ -14,14 +14,14 @@ import sqlalchemy as sa
 from click.testing import CliRunner
 
 from core.errors import ThemescopeError
-from core.records import JobStatus
 from db import tables as t
+from db.records import JobStatus
 from db.store import Store
-from jobs.cli import main
-from jobs.control import enqueue
-from jobs.foreground import run_here
-from jobs.queue import JobQueue
-from jobs.runner import Runner
+from jobs.cli.main import main
+from jobs.queue.control import enqueue
+from jobs.queue.foreground import run_here
+from jobs.queue.huey_queue import JobQueue
+from jobs.queue.runner import Runner
 from tests.bad_files import write_bad, write_pickled_model
 from tests.homes import CopyHome, MakeHome
 from tests.jobs.helpers import get, write_articles

@@ -12,16 +12,16 @@ from typing import Any
 import numpy as np
 import pytest
 
-from core.bundles.archive import MANIFEST
 from core.errors import DataError, ReadError, ThemescopeError
 from core.labelling import operations as op
-from core.labelling.records import NewLabelling, Sharing
 from core.types import Article, Paragraph, Section
+from db.label_records import NewLabelling, Sharing
 from db.settings import Settings
 from db.store import Store
-from jobs.foreground import run_here
-from jobs.labelling import starts
-from jobs.labelling.desk import Desk
+from jobs.bundles.archive import MANIFEST
+from jobs.queue.foreground import run_here
+from jobs.services.labelling import starts
+from jobs.services.labelling.session import Desk
 from tests.jobs.test_cli import call, call_json
 
 HOSTILE = "=1+1 <script>alert(1)</script> ../../etc \u202e \u2028 😀 \0"

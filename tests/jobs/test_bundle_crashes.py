@@ -10,15 +10,15 @@ import pytest
 import sqlalchemy as sa
 
 from core.errors import DuplicateNameError, ThemescopeError
-from core.records import JobStatus
+from db.records import JobStatus
 from db.repositories.corpora import Corpora
 from db.settings import Settings
 from db.store import Store
 from db.tables import metadata
-from jobs import export_bundle, import_bundle
-from jobs.context import JobContext, LeaveJob
-from jobs.foreground import run_here
-from jobs.sweep import sweep
+from jobs.kinds import export_bundle, import_bundle
+from jobs.queue.context import JobContext, LeaveJob
+from jobs.queue.foreground import run_here
+from jobs.queue.sweep import sweep
 from tests.homes import CopyHome, MakeHome
 from tests.jobs.helpers import write_articles
 from tests.jobs.test_bundle import do, fill, other, rewritten
@@ -75,7 +75,7 @@ def go(context: JobContext, path: Path, corpus: str = "") -> dict[str, Any]:
 def test_what_is_being_taken_in_is_left_alone(
     other: Store, bundle: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:
-    monkeypatch.setattr("jobs.sweep.OLD", timedelta(0))
+    monkeypatch.setattr("jobs.queue.sweep.OLD", timedelta(0))
     stored = import_bundle._store_labellings
     seen: list[str] = []
 

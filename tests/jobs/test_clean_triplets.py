@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 
 from core.errors import ConfigError, DataError, DuplicateNameError
-from core.records import TripletSetRecord, Verdict
 from core.types import Split
+from db.records import TripletSetRecord, Verdict
 from db.store import Store
-from jobs.clean_triplets import ORIGIN
-from jobs.commands import check_job
+from jobs.kinds.clean_triplets import ORIGIN
+from jobs.services.background import check_job
 from tests.homes import CopyHome, MakeHome
 from tests.jobs.helpers import write_articles
 from tests.jobs.test_kinds import do

@@ -12,10 +12,10 @@ from typing import Any
 import pytest
 from click.testing import CliRunner, Result
 
-from core.records import JobStatus
+from db.records import JobStatus
 from db.store import Store
-from jobs.cli import main
-from jobs.control import enqueue
+from jobs.cli.main import main
+from jobs.queue.control import enqueue
 from tests.jobs.helpers import (
     PATIENCE_S,
     SICK_HEADER,

@@ -19,12 +19,12 @@ from core.errors import (
     ThemescopeError,
     UnknownNameError,
 )
-from core.records import JobStatus
 from core.types import Split
+from db.records import JobStatus
 from db.store import Store
-from jobs.commands import check_job
-from jobs.foreground import run_here
-from jobs.sweep import OLD, sweep
+from jobs.queue.foreground import run_here
+from jobs.queue.sweep import OLD, sweep
+from jobs.services.background import check_job
 from tests.homes import CopyHome, MakeHome
 from tests.jobs.helpers import write_articles
 
@@ -110,7 +110,7 @@ class TestImport:
                 w.corpora.create(name, "en")
         assert do(sqlite_store, "import-corpus", files=[str(files)], corpus="C")["articles"] == 30
         assert sweep(sqlite_store) == []
-        monkeypatch.setattr("jobs.sweep.OLD", OLD * 0)
+        monkeypatch.setattr("jobs.queue.sweep.OLD", OLD * 0)
         assert sweep(sqlite_store) == ["Gone"]
 
     def test_nothing_in_the_file(self, sqlite_store: Store, tmp_path: Path) -> None:

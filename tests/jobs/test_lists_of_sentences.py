@@ -15,8 +15,8 @@ from click.testing import CliRunner
 from core.errors import ConfigError, DataError, UnknownNameError
 from core.types import Split
 from db.store import Store
-from jobs.cli import main
-from jobs.foreground import run_here
+from jobs.cli.main import main
+from jobs.queue.foreground import run_here
 from tests.homes import CopyHome, MakeHome
 
 THEMES = {

@@ -12,16 +12,15 @@ import pytest
 import sqlalchemy as sa
 from click.testing import CliRunner, Result
 
-from core import passwords
 from core.errors import AccessError, ConfigError, DataError, StoreError
-from core.labelling.records import Role
 from db import label_tables as t
+from db.label_records import Role
 from db.logins import Logins
 from db.repositories.sign_ins import IDLE, LONGEST
 from db.sql import now
 from db.store import Store
-from jobs import people
-from jobs.cli import main
+from jobs.cli.main import main
+from jobs.services import passwords, people
 
 SECRET = "correct horse battery"
 

@@ -11,13 +11,12 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from core import passwords
 from core.errors import AccessError, ConfigError, StoreError, ThemescopeError
-from core.labelling.records import Role
+from db.label_records import Role
 from db.logins import Logins
 from db.store import Store
-from jobs import people
-from jobs.cli import main
+from jobs.cli.main import main
+from jobs.services import passwords, people
 from tests.jobs.test_people import SECRET, call
 
 

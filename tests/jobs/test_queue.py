@@ -10,12 +10,12 @@ from pathlib import Path
 import pytest
 
 from core.errors import ConfigError, StoreError
-from core.records import JobStatus
+from db.records import JobStatus
 from db.settings import Settings
 from db.store import Store
-from jobs.control import enqueue
-from jobs.queue import JobQueue, JsonMessages, build_huey
-from jobs.worker import Worker
+from jobs.queue.control import enqueue
+from jobs.queue.huey_queue import JobQueue, JsonMessages, build_huey
+from jobs.queue.worker import Worker
 from tests.jobs.helpers import get, wait_for
 
 pytestmark = pytest.mark.usefixtures("toys")

@@ -7,10 +7,10 @@ import pytest
 from core.errors import Cancelled
 from core.types import Article, Paragraph, Section
 from db.store import Store
-from jobs.foreground import run_here
-from jobs.import_sources import Counter
-from jobs.removal import remove_unfinished
-from jobs.sweep import OLD, sweep
+from jobs.common.import_sources import Counter
+from jobs.common.removal import remove_unfinished
+from jobs.queue.foreground import run_here
+from jobs.queue.sweep import OLD, sweep
 from tests.jobs.helpers import write_articles
 
 
@@ -52,7 +52,7 @@ def test_what_time_is_too_short_for_is_swept(sqlite_store: Store, monkeypatch: p
     corpus_id = unfinished(sqlite_store, 250)
     assert not remove_unfinished(sqlite_store, corpus_id, seconds=0)
     assert rows(sqlite_store) == [1, 150, 150, 300]
-    monkeypatch.setattr("jobs.sweep.OLD", OLD * 0)
+    monkeypatch.setattr("jobs.queue.sweep.OLD", OLD * 0)
     assert sweep(sqlite_store) == [f"unfinished import {corpus_id}"]
     assert rows(sqlite_store) == [0, 0, 0, 0]
 
@@ -66,7 +66,7 @@ def test_a_cancelled_import_frees_its_name_however_much_is_left(
         raise Cancelled
 
     with monkeypatch.context() as patched, pytest.raises(Cancelled):
-        patched.setattr("jobs.import_corpus.CANCEL_S", 0)
+        patched.setattr("jobs.kinds.import_corpus.CANCEL_S", 0)
         patched.setattr(Counter, "add", add)
         run_here(sqlite_store, "import-corpus", {"files": [str(path)], "corpus": "C"}, quiet=True)
     assert run_here(sqlite_store, "import-corpus", {"files": [str(path)], "corpus": "C"}, quiet=True)["articles"] == 500

@@ -11,20 +11,20 @@ from typing import Any
 import numpy as np
 import pytest
 
-import jobs.experiments.measuring as measuring
+import jobs.papers.measuring as measuring
 from core.errors import Cancelled, ConfigError, ReadError, UnknownNameError
-from core.experiments.declarations import Clustering
-from core.records import JobStatus
+from core.papers.spec import Clustering
 from core.types import Split
+from db.records import JobStatus
 from db.store import Store
-from jobs.cli import main
-from jobs.commands import check_job
-from jobs.demo import shipped_models
-from jobs.experiments.document import number
-from jobs.experiments.sources import triplet_files
-from jobs.experiments.tables import PENDING, summary
-from jobs.foreground import resume_here, run_here
-from jobs.sweep import OLD, sweep
+from jobs.cli.main import main
+from jobs.papers.document import number
+from jobs.papers.sources import triplet_files
+from jobs.papers.tables import PENDING, summary
+from jobs.queue.foreground import resume_here, run_here
+from jobs.queue.sweep import OLD, sweep
+from jobs.services.background import check_job
+from jobs.services.demo import shipped_models
 from tests.homes import CopyHome, MakeHome
 from tests.jobs.helpers import SICK_HEADER, WORDS, write_articles
 
@@ -58,8 +58,8 @@ def home(make_home: MakeHome, data: Path) -> Path:
 @pytest.fixture
 def corpus(copy_home: CopyHome, home: Path, monkeypatch: pytest.MonkeyPatch) -> Store:
     """A store with the corpus "C", the tiny paper among the papers, and regressors that learn for a moment only."""
-    monkeypatch.setattr("core.networks.relatedness._MOST_BLOCKS", 1)
-    monkeypatch.setitem(__import__("core.experiments").experiments.PAPERS, "tiny", "tests.jobs.tiny_paper:TINY")
+    monkeypatch.setattr("core.tasks.relatedness_regressor._MOST_BLOCKS", 1)
+    monkeypatch.setitem(__import__("core.papers").experiments.PAPERS, "tiny", "tests.jobs.tiny_paper:TINY")
     return copy_home(home)
 
 
@@ -163,7 +163,7 @@ def _check_document(text: str) -> None:
 def test_a_training_that_was_killed_finds_its_checkpoint(
     corpus: Store, reproduce: Callable[..., dict[str, Any]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from core.embedders.triplet_net import TripletNet
+    from core.models.triplet_network.model import TripletNet
 
     folders: list[Path] = []
     original = TripletNet.fit
@@ -248,7 +248,7 @@ def test_wrong_arguments_are_refused_before_anything_is_queued(corpus: Store, tm
 def test_nothing_is_swept_away_under_a_running_reproduction(
     sqlite_store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("jobs.sweep.OLD", OLD * 0)
+    monkeypatch.setattr("jobs.queue.sweep.OLD", OLD * 0)
     with sqlite_store.writing() as w:
         w.corpora.create("half", "en")
         job = w.jobs.add("reproduce", "Reproduce", {})

@@ -9,15 +9,15 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from core.errors import ConfigError, StoreError, UnknownNameError
-from core.records import JobRecord, JobStatus, MetricPoint
+from db.records import JobRecord, JobStatus, MetricPoint
 from db.store import Store
-from jobs.attempts import CAP, note_attempt
-from jobs.commands import abandoned, cancel, enqueue, forget, retry, worker_alive
-from jobs.context import JobContext, OwnershipLost
-from jobs.control import STALE_S
-from jobs.execution import BEAT_S
-from jobs.queue import JobQueue
-from jobs.runner import LOST_S, Runner
+from jobs.queue.attempts import CAP, note_attempt
+from jobs.queue.context import JobContext, OwnershipLost
+from jobs.queue.control import STALE_S
+from jobs.queue.execution import BEAT_S
+from jobs.queue.huey_queue import JobQueue
+from jobs.queue.runner import LOST_S, Runner
+from jobs.services.background import abandoned, cancel, enqueue, forget, retry, worker_alive
 from tests.jobs import toy
 from tests.jobs.helpers import PATIENCE_S, get, grow_old, wait_for
 
@@ -265,7 +265,7 @@ class TestPresence:
 
 
 def test_a_heart_outlives_an_error() -> None:
-    from jobs.heart import Heart
+    from jobs.queue.heartbeat import Heart
 
     beats: list[int] = []
     enough = threading.Event()

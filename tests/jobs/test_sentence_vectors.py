@@ -9,16 +9,16 @@ from typing import Any
 import numpy as np
 import pytest
 
-from core.embedders import REGISTRY
 from core.errors import Cancelled
+from core.models import REGISTRY
+from core.models.con_s2v import training
 from core.protocols import Silent
-from core.sentvec import training
 from core.types import Corpus
 from db.store import Store
-from jobs.articles import TrainingSentences
-from jobs.context import JobContext, Stop
-from jobs.foreground import resume_here, run_here
-from jobs.vectors import load_model
+from jobs.common.articles import TrainingSentences
+from jobs.common.vectors import load_model
+from jobs.queue.context import JobContext, Stop
+from jobs.queue.foreground import resume_here, run_here
 from tests.jobs.helpers import write_articles
 
 SMALL = {"dim": 8, "epochs": 4, "threads": 1, "checkpoint_seconds": 0}

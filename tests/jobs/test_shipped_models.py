@@ -9,11 +9,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from core.embedders.artifact import load_embedder, read_info, saw_title
+from core.models.artifact import load_embedder, read_info, saw_title
 from core.protocols import Silent
 from core.readers import REGISTRY as READERS
 from core.types import Sentence, Split, split_of_title
-from jobs.demo import demo_dump, shipped_models
+from jobs.services.demo import demo_dump, shipped_models
 
 MODELS = shipped_models()
 TOPICS = ("The army lost the battle near the river.", "Her second album reached the top of the charts.")

@@ -10,7 +10,7 @@ import pytest
 
 from core.errors import ConfigError, DataError, ReadError, UnknownNameError
 from db.store import Store
-from jobs.foreground import run_here
+from jobs.queue.foreground import run_here
 
 TOWN = ["Ada is an old town by the sea.", "The old town of Ada grew by trade.", "It rained on Monday.", "Ada trades."]
 

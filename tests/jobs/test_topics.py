@@ -11,10 +11,10 @@ import numpy as np
 import pytest
 
 from core.errors import ConfigError, DataError
-from core.topics import TopicSettings, central
+from core.tasks.topic_data import TopicSettings, central
 from db.store import Store
-from jobs.foreground import run_here
-from jobs.vectors import load_model
+from jobs.common.vectors import load_model
+from jobs.queue.foreground import run_here
 
 WORDS = {
     "sci.space": ["orbit", "shuttle", "launch", "moon", "rocket", "nasa", "mars", "satellite"],

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from core.embedders.artifact import load_embedder, title_digests
 from core.errors import DataError
-from core.records import TripletSetRecord
+from core.models.artifact import load_embedder, title_digests
 from core.types import Split
+from db.records import TripletSetRecord
 from db.store import Store
 from tests.homes import CopyHome, MakeHome
 from tests.jobs.helpers import write_articles

@@ -11,12 +11,12 @@ from typing import Any
 
 import pytest
 
-from core.records import CorpusRecord, JobRecord, JobStatus
 from core.types import Split
+from db.records import CorpusRecord, JobRecord, JobStatus
 from db.settings import Settings
 from db.store import Store
-from jobs.commands import cancel, enqueue
-from jobs.foreground import run_here
+from jobs.queue.foreground import run_here
+from jobs.services.background import cancel, enqueue
 from tests.jobs.helpers import PATIENCE_S, get, grow_old, kill, wait_ended, wait_for, worker_process, write_articles
 from tests.servers import PostgresServer
 
@@ -160,7 +160,7 @@ class TestTraining:
         assert _weights(prepared) == _weights(calm)
 
     def test_test_articles_are_not_among_what_it_learned_from(self, prepared: Store) -> None:
-        from core.embedders.artifact import read_info, saw_title
+        from core.models.artifact import read_info, saw_title
 
         small = _train() | {"settings_json": json.dumps(NET | {"epochs": 1})}
         run_here(prepared, "train", small, quiet=True)

@@ -12,11 +12,11 @@ import numpy as np
 import pytest
 
 from core.errors import ConfigError
-from core.sheets.writing import csv_text
 from db.settings import Settings, sqlite_path
-from jobs import entry
-from jobs.console import lists_of_sentences
-from jobs.execution import sentence_for
+from jobs.cli import __main__ as entry
+from jobs.cli import lists_of_sentences
+from jobs.queue.execution import sentence_for
+from jobs.services.table_files import csv_text
 from tests.jobs.test_cli import call
 
 ROWS = [(i, f"The {'river' if i % 2 else 'school'} of the town, number {i}.") for i in range(40)]
@@ -136,7 +136,7 @@ def test_ctrl_c_while_modules_are_being_read(
     def interrupted(*_: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.delitem(sys.modules, "jobs.cli", raising=False)
+    monkeypatch.delitem(sys.modules, "jobs.cli.main", raising=False)
     monkeypatch.setattr(sys, "meta_path", [SimpleNamespace(find_spec=interrupted)])
     with pytest.raises(SystemExit) as ended:
         entry.main()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from core.experiments.declarations import (
+from core.papers.spec import (
     SIMILAR,
     Accuracy,
     BenchmarkData,

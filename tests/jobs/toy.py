@@ -10,8 +10,8 @@ from typing import Any
 from core.config import option
 from core.errors import DataError
 from core.registry import Card, Registry
-from jobs.config import JobConfig
-from jobs.context import JobContext
+from jobs.common.config import JobConfig
+from jobs.queue.context import JobContext
 
 RUNS: Counter[int] = Counter()
 """How often each job's work was begun in this process."""

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from core.records import BenchmarkItem, ScoreRecord
+from core.types import BenchmarkItem
+from db.records import ScoreRecord
 from db.store import Store
 from tests.webapp.filled import METRICS
 

@@ -81,7 +81,7 @@ def open_page() -> Callable[..., AppTest]:
         for name, value in query.items():
             at.query_params[name] = value
         if page != "home":
-            at.switch_page(f"views/{page}.py")
+            at.switch_page(f"features/{page}/page.py")
         return at.run()
 
     return run

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from core.records import BenchmarkItem, JobStatus, MapPoints, MetricPoint, ScoreRecord, TripletRows
-from core.types import Article, Paragraph, Section, Split
+from core.types import Article, BenchmarkItem, Paragraph, Section, Split, TripletRows
+from db.records import JobStatus, MapPoints, MetricPoint, ScoreRecord
 from db.store import Store
 
 CORPUS, SET, BENCHMARK, MODEL, MAP = "Rivers", "river triplets", "river sections", "mean *vectors*", "Rivers by vectors"

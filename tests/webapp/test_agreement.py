@@ -9,13 +9,13 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from core.labelling import operations as op
-from core.labelling.records import NewLabelling, Sharing
+from db.label_records import NewLabelling, Sharing
 from db.store import Store
-from jobs.labelling import starts
-from jobs.labelling.desk import Desk
+from jobs.services.labelling import starts
+from jobs.services.labelling.session import Desk
 from tests.webapp.filled import HOSTILE
-from webapp.agreement_queries import Rater
-from webapp.components import agreeing
+from webapp.features.agreement import agreeing
+from webapp.features.agreement.agreement_queries import Rater
 
 Open = Callable[..., AppTest]
 

@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from core.labelling.records import Role
-from core.records import JobStatus
+from db.label_records import Role
+from db.records import JobStatus
 from db.store import Store
-from jobs import people
-from jobs.foreground import run_here
+from jobs.queue.foreground import run_here
+from jobs.services import people
 from tests.webapp.filled import CORPUS
 
 Open = Callable[..., AppTest]

@@ -12,16 +12,16 @@ import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from core.evaluation.families import TESTS
-from core.labelling.records import Role
-from core.records import ScoreRecord
+from core.metrics.statistics.multiple_comparisons import TESTS
+from db.label_records import Role
+from db.records import ScoreRecord
 from db.store import Store
-from jobs import people
+from jobs.services import people
 from tests.webapp.compared import SEVERAL, add_comparison
 from tests.webapp.filled import CORPUS, HOSTILE, METRICS, MODEL, SET
-from webapp import compare_queries, comparison_text, partition_queries
-from webapp.components import comparing, partition_pair, pinning
-from webapp.palette import tones
+from webapp.features.compare import partition_pair
+from webapp.shared import compare_queries, comparing, comparison_text, partition_queries, pinning
+from webapp.shared.palette import tones
 
 FIRST, SECOND = "net · Iclust", f"{MODEL} · Iclust"
 TABS = ("Clustering", "Two methods", "Hard articles", "One article", "Triplet accuracy", "Build a benchmark")

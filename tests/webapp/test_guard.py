@@ -7,9 +7,9 @@ from collections.abc import Callable
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from core.labelling.records import Role
+from db.label_records import Role
 from db.store import Store
-from jobs import people
+from jobs.services import people
 
 Open = Callable[..., AppTest]
 FORMS = [

@@ -21,7 +21,7 @@ KINDS = {
     "dataframe": "table",
 }
 BY_NAME_KEY = 2
-"""Where :func:`webapp.components.choose.by_name` takes its key."""
+"""Where :func:`webapp.shared.choose.by_name` takes its key."""
 
 
 def keys_of(path: Path) -> Iterator[tuple[str, str]]:

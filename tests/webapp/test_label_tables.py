@@ -7,8 +7,8 @@ from collections.abc import Callable
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from core.sheets.writing import csv_text
 from db.store import Store
+from jobs.services.table_files import csv_text
 from tests.webapp.filled import CORPUS
 
 Open = Callable[..., AppTest]

@@ -9,13 +9,12 @@ import pytest
 import streamlit as st
 from streamlit.testing.v1 import AppTest
 
-from core import passwords
-from core.labelling.records import Role
+from db.label_records import Role
 from db.settings import Settings
 from db.store import Store
-from jobs import people
-from webapp import login
-from webapp.login import has_organisation, vouched
+from jobs.services import passwords, people
+from webapp.shared import login
+from webapp.shared.login import has_organisation, vouched
 
 Open = Callable[..., AppTest]
 SECRET = "correct horse battery"
@@ -90,7 +89,7 @@ def test_the_wait_after_wrong_passwords_survives_an_emptied_cache(shared: Store,
 def test_nothing_of_one_person_is_left_for_the_next(
     shared: Store, open_page: Open, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("webapp.login._LOOK_AGAIN_S", 0.0)
+    monkeypatch.setattr("webapp.shared.login._LOOK_AGAIN_S", 0.0)
     at = sign_in(open_page("corpora"), "ada")
     at.session_state["bench-1"] = "what ada was doing"
     at = press(at, "Sign out")
@@ -126,7 +125,7 @@ def test_what_an_organisation_vouches_for(user: dict[str, object], name: str) ->
 
 
 def test_who_is_removed_is_out(shared: Store, open_page: Open, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("webapp.login._LOOK_AGAIN_S", 0.0)
+    monkeypatch.setattr("webapp.shared.login._LOOK_AGAIN_S", 0.0)
     at = sign_in(open_page("corpora"), "lea")
     assert "**lea** :gray[labeller]" in words(at)
     people.remove(shared, "lea")
@@ -138,12 +137,12 @@ def test_who_is_no_admin_imports_and_trains_nothing(shared: Store, open_page: Op
     at = sign_in(open_page("corpora", view="Import"), name)
     assert "Importing takes an admin" in words(at)
     assert not at.text_input
-    at.switch_page("views/train.py").run()
+    at.switch_page("features/train/page.py").run()
     assert "Training takes an admin" in words(at)
-    at.switch_page("views/themes.py").run()
+    at.switch_page("features/themes/page.py").run()
     assert "takes an admin" in words(at)
     with pytest.raises(ValueError, match="Could not find a navigation page"):
-        at.switch_page("views/people.py")
+        at.switch_page("features/people/page.py")
 
 
 def test_a_button_that_is_left_is_refused_in_a_sentence(shared: Store, open_page: Open) -> None:

@@ -11,16 +11,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.records import ArticleRecord
-from tests.core.test_plane import crossed
-from webapp import map_choice, map_pair, mapping
-from webapp.colourings import Colouring
-from webapp.components import atlas_large
-from webapp.components.atlas_large import Canvas
-from webapp.map_choice import Choice
-from webapp.map_scene import Scene
-from webapp.mapping import UNITS, Grid
-from webapp.palette import tones
+from db.records import ArticleRecord
+from tests.core.projection.test_geometry import crossed
+from webapp.features.map import map_pair
+from webapp.map_view import atlas_large, map_choice, mapping
+from webapp.map_view.atlas_large import Canvas
+from webapp.map_view.colourings import Colouring
+from webapp.map_view.map_choice import Choice
+from webapp.map_view.map_scene import Scene
+from webapp.map_view.mapping import UNITS, Grid
+from webapp.shared.palette import tones
 
 ON_GRID = st.integers(0, UNITS)
 CORNER = st.tuples(st.integers(-UNITS, 2 * UNITS), st.integers(-UNITS, 2 * UNITS))

@@ -9,15 +9,16 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from core.labelling.partition import Cluster, Partition
-from core.labelling.records import NewLabelling, Sharing
-from core.records import JobStatus, MapPoints, VectorBlock
-from core.sheets.writing import csv_text
+from db.label_records import NewLabelling, Sharing
+from db.records import JobStatus, MapPoints, VectorBlock
 from db.store import Store
+from jobs.services.table_files import csv_text
 from tests.webapp.filled import CORPUS, HOSTILE, MODEL
-from webapp import colourings, map_files, map_scene, mapping, queries
-from webapp.colourings import View
-from webapp.components import atlas, atlas_large
-from webapp.palette import tones
+from webapp.features.map import atlas, map_files
+from webapp.map_view import atlas_large, colourings, map_scene, mapping
+from webapp.map_view.colourings import View
+from webapp.shared import queries
+from webapp.shared.palette import tones
 
 Open = Callable[..., AppTest]
 ALL = "0_0_65535_0_65535_65535_0_65535"
@@ -225,6 +226,6 @@ def test_a_selection_is_told_by_words_and_sections(filled_store: Store, open_pag
     assert frame["Here"].tolist() == [4] * 6 and "Everything is selected" in words_of(at)
     scene = map_scene.opened(queries.maps(1)[0])
     half = np.flatnonzero(mapping.rows_of(scene.ids, scene.ids) < 24)
-    from webapp.components.atlas_list import _telling_words
+    from webapp.features.map.atlas_list import _telling_words
 
     assert "danube" in _telling_words("a", "b", scene, half)[0]

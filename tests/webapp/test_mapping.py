@@ -9,9 +9,9 @@ import plotly.graph_objects as go
 from hypothesis import given
 from hypothesis import strategies as st
 
-from webapp import mapping
-from webapp.figures import MapView, map_figure
-from webapp.palette import THEMES
+from webapp.map_view import mapping
+from webapp.shared.figures import MapView, map_figure
+from webapp.shared.palette import THEMES
 
 
 def categories_of(keys: list[str], keep_order: bool = False) -> tuple[np.ndarray, list[str]]:

@@ -7,10 +7,10 @@ from datetime import UTC, datetime, timedelta
 
 from streamlit.testing.v1 import AppTest
 
-from core.records import ModelRecord
+from db.records import ModelRecord
 from db.store import Store
 from tests.webapp.filled import CORPUS, MODEL
-from webapp.components.model_choice import by_method, together, told, with_tag
+from webapp.shared.model_choice import by_method, together, told, with_tag
 
 Open = Callable[..., AppTest]
 

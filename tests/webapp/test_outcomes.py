@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from streamlit.testing.v1 import AppTest
 
-from core.records import JobStatus
+from db.records import JobStatus
 from db.store import Store
 from tests.webapp.filled import CORPUS, MAP, SET
 

@@ -8,13 +8,13 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from core.embedders import REGISTRY
-from core.records import JobStatus, ScoreRecord, TripletSetRecord
+from core.models import REGISTRY
 from db import tables as t
+from db.records import JobStatus, ScoreRecord, TripletSetRecord
 from db.store import Store
 from tests.webapp.filled import BENCHMARK, CORPUS, HOSTILE, MODEL, SET
-from webapp.components import training
-from webapp.components.guard import BROKEN
+from webapp.features.train import training
+from webapp.shared.guard import BROKEN
 
 PAGES = ("home", "corpora", "triplets", "train", "map", "compare", "jobs")
 VIEWS = {
@@ -307,7 +307,7 @@ def test_a_page_that_fails_says_so_in_words(
     def broken(*_: object, **__: object) -> None:
         raise RuntimeError("no <b>luck</b>")
 
-    monkeypatch.setattr("webapp.components.articles.browse", broken)
+    monkeypatch.setattr("webapp.features.corpora.articles.browse", broken)
     at = open_page("corpora")
     assert not at.exception
     assert BROKEN in at.error[0].value

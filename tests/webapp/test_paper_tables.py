@@ -10,11 +10,11 @@ import pandas as pd
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from core.experiments import paper
-from core.records import JobStatus
+from core.papers import paper
+from db.records import JobStatus
 from db.store import Store
 from tests.webapp.filled import CORPUS, HOSTILE
-from webapp.components.papers import export, said_once
+from webapp.features.paper_tables.papers import export, said_once
 
 Open = Callable[..., AppTest]
 ARGUMENTS = {"paper": "ed18", "profile": "quick", "corpus": CORPUS, "sick": "pairs"}

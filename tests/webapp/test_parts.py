@@ -14,12 +14,12 @@ from hypothesis import strategies as st
 from streamlit.testing.v1 import AppTest
 
 from core.config import Config, OptionInfo, option
-from core.records import MetricPoint
+from db.records import MetricPoint
 from webapp import __main__ as start
-from webapp import forms, house, uploads
-from webapp.components import facts, text
-from webapp.figures import IntervalRow, curve_figure, interval_figure
-from webapp.palette import DARK, LIGHT, THEMES, tones
+from webapp.shared import facts, forms, text, uploads
+from webapp.shared import store as house
+from webapp.shared.figures import IntervalRow, curve_figure, interval_figure
+from webapp.shared.palette import DARK, LIGHT, THEMES, tones
 
 
 @given(st.text(max_size=60))
@@ -143,7 +143,7 @@ def test_a_long_table_has_a_search() -> None:
     def page(n: int) -> None:
         import pandas as pd
 
-        from webapp.components.choose import clickable
+        from webapp.shared.choose import clickable
 
         names = [f"model {i}" for i in range(n)]
         frame = pd.DataFrame({"Name": names, "Kind": ["net", "mean"] * (n // 2), "Triplets": [7, None] * (n // 2)})
@@ -234,10 +234,10 @@ def test_pages_import_nothing_heavy() -> None:
     import sys
 
     code = (
-        "import sys, webapp.queries, webapp.components.atlas, webapp.components.benchmarking, "
-        "webapp.components.board, webapp.components.drawing, webapp.components.importing, "
-        "webapp.components.trained, webapp.components.training, webapp.components.triplets, "
-        "webapp.components.section_pairs; "
+        "import sys, webapp.shared.queries, webapp.features.map.atlas, webapp.features.compare.benchmarking, "
+        "webapp.features.home.board, webapp.features.map.drawing, webapp.features.corpora.importing, "
+        "webapp.features.train.trained, webapp.features.train.training, webapp.features.triplets.triplets, "
+        "webapp.features.triplets.section_pairs; "
         "print([m for m in ('torch', 'umap', 'numba', 'gensim', 'sklearn') if m in sys.modules])"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

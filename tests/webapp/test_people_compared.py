@@ -9,12 +9,12 @@ import numpy as np
 from streamlit.testing.v1 import AppTest
 
 from core.labelling import operations as op
-from core.labelling.records import NewLabelling, Sharing
+from db.label_records import NewLabelling, Sharing
 from db.store import Store
-from jobs.labelling import starts
-from jobs.labelling.desk import Desk
+from jobs.services.labelling import starts
+from jobs.services.labelling.session import Desk
 from tests.webapp.filled import CORPUS
-from webapp import partition_queries
+from webapp.shared import partition_queries
 
 Open = Callable[..., AppTest]
 

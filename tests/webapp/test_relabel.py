@@ -10,16 +10,16 @@ from streamlit.testing.v1 import AppTest
 
 from core.labelling import operations as op
 from core.labelling.partition import UNASSIGNED
-from core.labelling.records import LabellingRecord, NewLabelling, Role, Sharing
-from core.records import MapPoints, VectorBlock
+from db.label_records import LabellingRecord, NewLabelling, Role, Sharing
+from db.records import MapPoints, VectorBlock
 from db.store import Store
-from jobs.labelling import starts
-from jobs.labelling.desk import Desk
+from jobs.services.labelling import starts
+from jobs.services.labelling.session import Desk
 from tests.webapp.filled import HOSTILE, MODEL
-from webapp.components.guard import BROKEN
-from webapp.components.relabel_bar import bar_data
-from webapp.components.relabel_deeds import DEEDS, hear
-from webapp.relabelling import Bench
+from webapp.features.relabel.relabel_bar import bar_data
+from webapp.features.relabel.relabel_deeds import DEEDS, hear
+from webapp.features.relabel.relabelling import Bench
+from webapp.shared.guard import BROKEN
 
 Open = Callable[..., AppTest]
 KINDS = {deed.key: deed.name for deed in DEEDS if not deed.stays}

@@ -10,18 +10,18 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as some
 
 from core.labelling import operations as op
-from core.labelling.records import LabellingRecord, NewLabelling, Sharing
-from core.records import VectorBlock
+from db.label_records import LabellingRecord, NewLabelling, Sharing
+from db.records import VectorBlock
 from db.store import Store
-from jobs.labelling import starts
-from jobs.labelling.desk import Desk
+from jobs.services.labelling import starts
+from jobs.services.labelling.session import Desk
 from tests.webapp.filled import MODEL
-from webapp import label_view
-from webapp.components.relabel_bar import bar_data
-from webapp.components.relabel_board import board_data
-from webapp.components.relabel_deeds import ACTS, DEEDS, TURN, hear
-from webapp.components.relabel_map import canvas_of
-from webapp.relabelling import Bench, Plane
+from webapp.features.relabel import label_view
+from webapp.features.relabel.relabel_bar import bar_data
+from webapp.features.relabel.relabel_board import board_data
+from webapp.features.relabel.relabel_deeds import ACTS, DEEDS, TURN, hear
+from webapp.features.relabel.relabel_map import canvas_of
+from webapp.features.relabel.relabelling import Bench, Plane
 
 
 @pytest.fixture
@@ -197,6 +197,6 @@ def test_the_legend_counts_the_clusters_that_share_a_colour(bench: Bench, monkey
     ids = bench.partition.ids
     points = np.zeros((len(ids), 2), dtype=np.float32)
     assert canvas_of(bench, ids, points).colouring.other == "unassigned"
-    monkeypatch.setattr("webapp.components.relabel_map.MOST", 2)
+    monkeypatch.setattr("webapp.features.relabel.relabel_map.MOST", 2)
     rest = len(bench.partition.clusters) - 2
     assert canvas_of(bench, ids, points).colouring.other == f"{rest} smaller clusters and unassigned"

@@ -10,12 +10,12 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from core.labelling import operations as op
-from core.labelling.records import LabellingRecord, NewLabelling
-from core.records import JobStatus
 from core.types import Split, split_of_title
+from db.label_records import LabellingRecord, NewLabelling
+from db.records import JobStatus
 from db.store import Store
-from jobs.labelling import starts
-from jobs.labelling.desk import Desk
+from jobs.services.labelling import starts
+from jobs.services.labelling.session import Desk
 from tests.homes import CopyHome, MakeHome
 from tests.jobs.helpers import write_articles
 from tests.jobs.test_kinds import do

@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from core.records import JobStatus, ScoreRecord, VectorBlock
+from db.records import JobStatus, ScoreRecord, VectorBlock
 from db.store import Store
 from tests.webapp.filled import CORPUS, MODEL
 from tests.webapp.test_pages import words_of
-from webapp.components.summarizing import Method, Ranked, shaded_data
+from webapp.features.summaries.summarizing import Method, Ranked, shaded_data
 
 Open = Callable[..., AppTest]
 
@@ -84,7 +84,7 @@ def test_collections_show_what_was_measured(filled_store: Store, open_page: Open
 
 
 def test_shades_follow_scores(filled_store: Store) -> None:
-    from core.summaries.scoring import extract
+    from core.tasks.summaries.scoring import extract
     from core.types import Sentence
 
     sentences = [Sentence(f"Sentence {i}.", i, 1, paragraph=i // 2, position=i) for i in range(3)]

@@ -11,14 +11,14 @@ import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from core.records import JobStatus, MapPoints
 from core.types import Article, Paragraph, Section, Split
+from db.records import JobStatus, MapPoints
 from db.store import Store
 from tests.webapp.filled import CORPUS, HOSTILE, MODEL
 from tests.webapp.test_pages import words_of
-from webapp import theme_queries
-from webapp.components import themes
-from webapp.components.listing import EXAMPLE
+from webapp.features.themes import themes
+from webapp.features.themes.listing import EXAMPLE
+from webapp.shared import theme_queries
 
 Open = Callable[..., AppTest]
 

@@ -9,17 +9,17 @@ import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from core.evaluation.significance import paired_test
-from core.evaluation.triplet_accuracy import correctness
-from core.records import JobStatus, ModelRecord, TripletSetRecord, Verdict
+from core.metrics.statistics.paired_tests import paired_test
+from core.metrics.triplets import correctness
 from core.types import Split
+from db.records import JobStatus, ModelRecord, TripletSetRecord, Verdict
 from db.store import Store
-from jobs.commands import check_job
-from jobs.foreground import run_here
+from jobs.queue.foreground import run_here
+from jobs.services.background import check_job
 from tests.webapp.filled import MODEL, SET
 from tests.webapp.test_pages import jobs_of, words_of
 from tests.webapp.test_triplet_science import add_evaluation
-from webapp import triplet_effects
+from webapp.shared import triplet_effects
 
 Open = Callable[..., AppTest]
 

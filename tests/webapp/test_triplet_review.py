@@ -13,18 +13,18 @@ import pytest
 import sqlalchemy as sa
 from streamlit.testing.v1 import AppTest
 
-from core.evaluation.who_is_right import Who
-from core.records import TripletRows, TripletSetRecord, Verdict
-from core.types import Split
+from core.metrics.triplet_correctness import Who
+from core.types import Split, TripletRows
+from db.records import TripletSetRecord, Verdict
 from db.store import Store
 from tests.webapp.filled import MODEL, SET
 from tests.webapp.test_pages import words_of
 from tests.webapp.test_triplet_science import add_evaluation
-from webapp import triplet_choice, triplet_queries
-from webapp.components import triplet_export
-from webapp.components.triplet_export import Export
-from webapp.triplet_choice import Judged, Wanted
-from webapp.triplet_queries import Judge
+from webapp.features.triplets import triplet_choice, triplet_export
+from webapp.features.triplets.triplet_choice import Judged, Wanted
+from webapp.features.triplets.triplet_export import Export
+from webapp.shared import triplet_queries
+from webapp.shared.triplet_queries import Judge
 
 Open = Callable[..., AppTest]
 TEST = Split.TEST

@@ -10,20 +10,20 @@ import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from core.embedders import REGISTRY
-from core.embedders.artifact import save_embedder
-from core.embedders.attention import read_triplet
+from core.models import REGISTRY
+from core.models.artifact import save_embedder
+from core.models.triplet_network.word_attention import read_triplet
 from core.protocols import Silent
-from core.records import RunRecord, TripletRows, TripletSetRecord
-from core.types import Corpus, Split
+from core.types import Corpus, Split, TripletRows
+from db.records import RunRecord, TripletSetRecord
 from db.store import Store
-from tests.core.networks.themes import theme_triplets
+from tests.core.models.networks.themes import theme_triplets
 from tests.webapp.filled import MODEL, SET
 from tests.webapp.test_pages import words_of
-from webapp import triplet_queries
-from webapp.components import section_pairs, word_reading
-from webapp.components.triplets import roles
-from webapp.palette import tones
+from webapp.features.triplets import section_pairs, word_reading
+from webapp.features.triplets.triplets import roles
+from webapp.shared import triplet_queries
+from webapp.shared.palette import tones
 
 Open = Callable[..., AppTest]
 NET, JOINED = "small *net*", "joined nets"

@@ -14,13 +14,13 @@ from hypothesis import strategies as st
 from core.errors import DataError, UnknownNameError
 from core.labelling import operations as op
 from core.labelling.partition import UNASSIGNED
-from core.labelling.records import LabellingRecord, NewLabelling
-from core.sheets.reading import Sheet, read_sheet
-from core.sheets.writing import csv_text, excel_bytes, json_lines
+from core.readers.sentence_lists import Sheet, read_sheet
 from core.types import Article, Paragraph, Section
+from db.label_records import LabellingRecord, NewLabelling
 from db.store import Store
-from jobs.labelling import files, starts, tables
-from jobs.labelling.desk import Desk
+from jobs.services.labelling import files, starts, tables
+from jobs.services.labelling.session import Desk
+from jobs.services.table_files import csv_text, excel_bytes, json_lines
 from tests.db.texts import add_corpus
 from tests.jobs.test_cli import call, call_json
 

@@ -1,0 +1,117 @@
+"""Trained models for those who have sentences and want vectors: ``core.load("default").embed(sentences)``."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from core.errors import ArtifactError, ConfigError, UnknownNameError
+from core.paths import at_home
+from core.protocols import Embedder
+from core.types import Sentence, Vectors
+
+DEFAULT_MODEL = "triplets-sen-titles-wikipedia"
+"""The shipped model that "default" means; the only place that says so."""
+
+
+class Model:
+    """A trained model that takes plain strings. Safe to share between threads that only embed."""
+
+    def __init__(self, name: str, embedder: Embedder, info: Mapping[str, Any]) -> None:
+        self.name, self.embedder, self.info = name, embedder, info
+
+    def __repr__(self) -> str:
+        return f"<Model {self.name!r}: {self.info['method']}>"
+
+    def embed(self, sentences: Sequence[str | Sentence]) -> Vectors:
+        """(n, dim) float32 vectors, or a CSR array for sparse methods; row i is sentence i, n = 0 is allowed.
+
+        Positioned sentences and strings may be mixed; strings count as sentences of one and the same text.
+        """
+        if isinstance(sentences, str):
+            raise ConfigError("embed() takes a list of sentences, not one string: embed([sentence]).")
+        placed = [Sentence(s, position=i) if isinstance(s, str) else s for i, s in enumerate(sentences)]
+        return self.embedder.embed(placed)
+
+    def similar(self, sentence: str, among: Sequence[str], top: int = 10) -> list[tuple[int, float]]:
+        """Rows of ``among`` that are most like ``sentence``, with their cosines, the nearest first.
+
+        All are embedded together; for many questions about the same sentences embed those once and use
+        :func:`nearest`.
+        """
+        if not among:
+            return []
+        vectors = self.embed([sentence, *among])
+        return nearest(vectors[:1], vectors[1:], top)
+
+
+def nearest(query: Vectors, vectors: Vectors, top: int) -> list[tuple[int, float]]:
+    """Rows of (n, dim) ``vectors`` by falling cosine to the (1, dim) ``query``, at most ``top``, with the cosines."""
+    from core.clustering.inputs import unit_rows
+
+    products: Any = unit_rows(vectors) @ unit_rows(query).T
+    cosines: npt.NDArray[np.float64] = np.asarray(
+        products.toarray() if hasattr(products, "toarray") else products, dtype=np.float64
+    ).ravel()
+    order = np.argsort(-cosines, kind="stable")[:top]
+    return [(int(row), float(cosines[row])) for row in order]
+
+
+def shipped() -> dict[str, Path]:
+    """The models that come with the product: name → folder."""
+    folder = Path(__file__).parent / "data" / "models"
+    return {path.parent.name: path.parent for path in sorted(folder.glob("*/model.json"))}
+
+
+def find(name: str | Path) -> Path:
+    """The folder of a shipped model ("default" or its name), or of any saved model by its path.
+
+    Raises
+    ------
+    UnknownNameError
+        If it is neither.
+    ArtifactError
+        If the default model is not among the files of this installation.
+    """
+    models, wanted = shipped(), str(name)
+    if wanted == "default":
+        if DEFAULT_MODEL not in models:
+            raise ArtifactError(
+                f"The default model {DEFAULT_MODEL!r} is missing from this installation. Install Themescope again, or "
+                "give the folder of a saved model."
+            )
+        return models[DEFAULT_MODEL]
+    if wanted in models:
+        return models[wanted]
+    folder = at_home(name)
+    if folder.is_dir():
+        return folder
+    raise UnknownNameError("shipped model or folder of a saved model", wanted, ["default", *models])
+
+
+def load(name: str | Path = "default", precision: str = "fp32") -> Model:
+    """Load a model by the name of a shipped one or the path of its folder.
+
+    ``precision`` "int8" lets a network compute with numbers of 8 bits on a processor: faster, at a cosine of at
+    least .999 to the exact vectors (``benchmarks/inference.py``). Raises what :func:`find` raises, ``ArtifactError``
+    for a damaged folder, and ``ConfigError`` for a precision that the method does not have.
+    """
+    from core.models.artifact import load_embedder
+
+    folder = find(name)
+    embedder, info = load_embedder(folder)
+    if precision != "fp32":
+        _set_precision(embedder, precision)
+    return Model(DEFAULT_MODEL if str(name) == "default" else folder.name, embedder, info)
+
+
+def _set_precision(embedder: Any, precision: str) -> None:
+    if precision != "int8":
+        raise ConfigError(f"A precision is fp32 or int8, not {precision!r}.")
+    if not hasattr(embedder, "inference"):
+        raise ConfigError("This model has no network to compute with 8 bits. Use precision fp32.")
+    embedder.inference = precision

@@ -1,0 +1,131 @@
+"""Clusterers of the sentences of one article. Cards only; see ``core.registry``.
+
+Tags: ``compiled`` takes a millisecond an article, so that a fan-out over articles would cost more than it saves;
+``no-vectors`` looks at the number of sentences only; ``counts`` refuses negative numbers; ``many-items`` is for tens
+of thousands of sentences at once; ``needs-k`` does not choose the number of clusters itself;
+``paper`` is a row of the paper's table.
+"""
+
+from core.registry import Card, Registry
+
+_ED18 = "Ein Dor et al. 2018, section 4.3"
+_ICLUST = "Slonim, Atwal, Tkačik, Bialek 2005, Information-based clustering, PNAS 102:18297"
+_COMPILED = frozenset({"compiled", "needs-k"})
+
+REGISTRY = Registry(
+    "clusterer",
+    [
+        Card(
+            id="iclust",
+            title="Iclust",
+            summary="Moves one sentence at a time to the cluster it is most similar to on average; best of several "
+            "random starts. Cosine similarity.",
+            source=f"{_ICLUST}; used by {_ED18}",
+            factory="core.clustering.iclust.sequential:Iclust",
+            config="core.clustering.iclust.sequential:IclustConfig",
+            tags=_COMPILED | {"paper"},
+        ),
+        Card(
+            id="iclust-annealed",
+            title="Iclust, annealed",
+            summary="Soft Iclust at falling temperatures, then hardened and finished by single moves.",
+            source=_ICLUST,
+            factory="core.clustering.iclust.annealed:AnnealedIclust",
+            config="core.clustering.iclust.annealed:AnnealedConfig",
+            tags=frozenset({"needs-k"}),
+        ),
+        Card(
+            id="kmeans",
+            title="k-means on unit vectors",
+            summary="Lloyd's algorithm with Euclidean distance on vectors of length 1.",
+            source=f"{_ED18}; Lloyd 1982; k-means++ of Arthur and Vassilvitskii 2007",
+            factory="core.clustering.kmeans:UnitKMeans",
+            config="core.clustering.kmeans:KMeansConfig",
+            tags=_COMPILED | {"paper"},
+        ),
+        Card(
+            id="kmeans-raw",
+            title="k-means on raw vectors",
+            summary="Lloyd's algorithm with Euclidean distance on the vectors as they are.",
+            source="Lloyd 1982; one reading of Ein Dor et al. 2018",
+            factory="core.clustering.kmeans:RawKMeans",
+            config="core.clustering.kmeans:KMeansConfig",
+            tags=_COMPILED,
+        ),
+        Card(
+            id="kmeans-spherical",
+            title="Spherical k-means",
+            summary="Each sentence goes to the centre of largest cosine; a centre is the sum of its unit vectors.",
+            source="Dhillon and Modha 2001",
+            factory="core.clustering.kmeans:SphericalKMeans",
+            config="core.clustering.kmeans:KMeansConfig",
+            tags=_COMPILED,
+        ),
+        Card(
+            id="kmedians-l1",
+            title="k-medians with L1 distance",
+            summary="Each sentence goes to the nearest centre by L1; a centre is the median of every coordinate.",
+            source=f"{_ED18}, footnote on L1",
+            factory="core.clustering.kmedians:KMedians",
+            config="core.clustering.kmeans:KMeansConfig",
+            tags=frozenset({"needs-k"}),
+        ),
+        Card(
+            id="kmeans-rows",
+            title="k-means on rows of the cosine matrix",
+            summary="Lloyd's algorithm on each sentence's cosines to all sentences of the article.",
+            source="one reading of Ein Dor et al. 2018",
+            factory="core.clustering.kmeans:RowsKMeans",
+            config="core.clustering.kmeans:KMeansConfig",
+            tags=_COMPILED,
+        ),
+        Card(
+            id="ward",
+            title="Ward",
+            summary="Joins, again and again, the two clusters whose union spreads least. Unit vectors, no chance.",
+            source="Ward 1963, Hierarchical grouping to optimize an objective function; this project",
+            factory="core.clustering.ward:Ward",
+            config="core.clustering.ward:WardConfig",
+            tags=_COMPILED,
+        ),
+        Card(
+            id="spectral",
+            title="Spectral",
+            summary="k-means on the leading eigenvectors of the graph of nearest neighbours by cosine.",
+            source="Ng, Jordan, Weiss 2002, On spectral clustering; this project",
+            factory="core.clustering.spectral:Spectral",
+            config="core.clustering.spectral:SpectralConfig",
+            tags=_COMPILED,
+        ),
+        Card(
+            id="sib",
+            title="Sequential information bottleneck",
+            summary="Clusters that tell most about the words; needs counts or other numbers from 0, such as those of "
+            "word-counts or Tf-idf.",
+            source="Slonim, Friedman, Tishby 2002, Unsupervised document classification using sequential information "
+            "maximization; package sib-clustering",
+            factory="core.clustering.sib:SequentialInformationBottleneck",
+            config="core.clustering.sib:SibConfig",
+            tags=frozenset({"needs-k", "counts"}),
+        ),
+        Card(
+            id="iclust-blocks",
+            title="Iclust in blocks",
+            summary="Iclust for many sentences: random blocks of them are improved in turn, so that no matrix of all "
+            "similarities is ever held.",
+            source=f"Yom-Tov and Slonim 2009, Parallel pairwise clustering, SDM; {_ICLUST}",
+            factory="core.clustering.iclust.blocks:BlockIclust",
+            config="core.clustering.iclust.blocks:BlockConfig",
+            tags=frozenset({"needs-k", "many-items"}),
+        ),
+        Card(
+            id="random",
+            title="Random labels",
+            summary="The floor: labels drawn at random, every cluster with at least one sentence.",
+            source="floor row",
+            factory="core.clustering.random_labels:RandomLabels",
+            config="core.clustering.random_labels:RandomConfig",
+            tags=_COMPILED | {"no-vectors"},
+        ),
+    ],
+)

@@ -1,0 +1,102 @@
+"""k-means in the readings that Ein Dor et al. 2018 leaves open.
+
+All run on the matrix of inner products, which is smaller than the vectors for an article and serves sparse rows too.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from math import log
+
+import numpy as np
+
+from core.clustering.inputs import Square, canonical_labels, checked, cosine_matrix, gram_matrix, kernel_seed
+from core.config import Config, option
+from core.types import Labels, Matrix
+
+
+@dataclass(frozen=True)
+class KMeansConfig(Config):
+    """Settings of every k-means variant."""
+
+    seeding: str = option(
+        "greedy-k-means++",
+        "How starts are chosen: greedy k-means++ (the best of 2 + ln k draws for each centre, as in scikit-learn) "
+        "or plain k-means++. Results depend on it, so name it in tables.",
+        choices=("greedy-k-means++", "k-means++"),
+    )
+    restarts: int = option(
+        10, "Starts, of which the one with the smallest sum of distances is kept.", low=1, high=10_000
+    )
+    iterations: int = option(300, "Most passes in a start.", low=1, high=100_000)
+
+    def candidates(self, k: int) -> int:
+        """Draws tried for each centre."""
+        return 2 + int(log(k)) if self.seeding == "greedy-k-means++" else 1
+
+
+class _GramKMeans(ABC):
+    """Lloyd's algorithm on a matrix of inner products; subclasses say which."""
+
+    spherical = False
+
+    def __init__(self, config: KMeansConfig) -> None:
+        self.config = config
+
+    @abstractmethod
+    def gram(self, x: Matrix) -> Square:
+        """(n, n) inner products of what is clustered."""
+
+    def cluster(self, x: Matrix, k: int | None, seed: int) -> Labels:
+        """(n,) labels 0…k-1, every cluster non-empty."""
+        from core.clustering.iclust import kernels
+
+        matrix, k = checked(x, k)
+        config = self.config
+        labels, _ = kernels.lloyd(
+            self.gram(matrix),
+            k,
+            config.restarts,
+            config.iterations,
+            config.candidates(k),
+            self.spherical,
+            kernel_seed(seed),
+        )
+        return canonical_labels(labels)
+
+
+class UnitKMeans(_GramKMeans):
+    """Euclidean k-means on rows of length 1; a zero row stays at the origin."""
+
+    def gram(self, x: Matrix) -> Square:
+        """Cosines."""
+        return cosine_matrix(x)
+
+
+class RawKMeans(_GramKMeans):
+    """Euclidean k-means on the rows as they are."""
+
+    def gram(self, x: Matrix) -> Square:
+        """Inner products of the rows, moved to their mean so that no precision is lost far from the origin."""
+        products = gram_matrix(x)
+        means = products.mean(axis=0)
+        return np.ascontiguousarray(products - means[:, None] - means[None, :] + means.mean())
+
+
+class SphericalKMeans(_GramKMeans):
+    """Assignment by largest cosine to the normalised sum of a cluster's unit vectors."""
+
+    spherical = True
+
+    def gram(self, x: Matrix) -> Square:
+        """Cosines."""
+        return cosine_matrix(x)
+
+
+class RowsKMeans(_GramKMeans):
+    """Euclidean k-means on the rows of the cosine matrix."""
+
+    def gram(self, x: Matrix) -> Square:
+        """Inner products of the rows of the cosine matrix."""
+        return gram_matrix(cosine_matrix(x))

@@ -1,0 +1,82 @@
+"""Sequential information bottleneck: a clusterer of counts, by the public package (algorithms C.7)."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass
+
+import numpy as np
+from scipy import sparse
+
+from core.clustering.inputs import canonical_labels, checked
+from core.config import Config, option
+from core.errors import DataError, MissingExtraError
+from core.types import Labels, Matrix
+
+_MOST = 1_000_000
+
+
+@dataclass(frozen=True)
+class SibConfig(Config):
+    """Settings of sIB; the defaults are the package's."""
+
+    restarts: int = option(10, "Random starts, of which the one that tells most about the words is kept.",
+                           low=1, high=10_000)  # fmt: skip
+    sweeps: int = option(15, "Most passes over the sentences in a start.", low=1, high=10_000)
+    tolerance: float = option(0.02, "A start ends when at most this share of the sentences moves.", low=0, high=1)
+
+
+class SequentialInformationBottleneck:
+    """Move one sentence at a time to where I(cluster; word) is largest; every sentence has the same probability."""
+
+    def __init__(self, config: SibConfig) -> None:
+        self.config = config
+
+    def cluster(self, x: Matrix, k: int | None, seed: int) -> Labels:
+        """(n,) labels 0…k-1, every cluster non-empty; sentences without words are spread at random.
+
+        Raises :class:`DataError` for negative numbers, which are no counts, and :class:`MissingExtraError` where the
+        package is missing.
+        """
+        matrix, k = checked(x, k, _MOST)
+        counts = sparse.csr_matrix(matrix)
+        counts.eliminate_zeros()
+        if counts.nnz and counts.data.min() < 0:
+            raise DataError("sIB clusters counts of words, and these vectors hold negative numbers. Use a model such "
+                            "as word-counts or tfidf, or another clusterer.")  # fmt: skip
+        filled = np.flatnonzero(np.diff(counts.indptr))
+        rng = np.random.default_rng(seed)
+        labels = np.asarray(rng.permutation(np.arange(counts.shape[0]) % k), np.int32)
+        groups = min(k, len(filled))
+        if groups > 1:
+            labels[filled] = self._partition(counts[filled][:, np.unique(counts.indices)], groups, rng)
+        elif groups:
+            labels[filled] = 0
+        return canonical_labels(_without_gaps(labels, filled, k))
+
+    def _partition(self, counts: sparse.csr_matrix, k: int, rng: np.random.Generator) -> Labels:
+        try:
+            from sib import SIB
+        except ImportError:
+            raise MissingExtraError("The clusterer sIB", "sib-clustering", "sib") from None
+        config = self.config
+        model = SIB(
+            n_clusters=k, random_state=int(rng.integers(2**31)), n_jobs=1, n_init=config.restarts,
+            max_iter=config.sweeps, tol=config.tolerance,
+        )  # fmt: skip
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # old names of scipy
+            model.fit(counts)
+        # The package's labels_ are assigned anew at the end and may leave a cluster empty; the partition never does.
+        return np.asarray(model.partition_.labels, np.int32)
+
+
+def _without_gaps(labels: Labels, filled: np.ndarray[tuple[int], np.dtype[np.intp]], k: int) -> Labels:
+    """Give clusters that nobody is in a sentence without words, then one of the largest cluster."""
+    spare = [int(i) for i in np.setdiff1d(np.arange(len(labels)), filled)]
+    for cluster in range(k):
+        if not (labels == cluster).any():
+            sizes = np.bincount(labels, minlength=k)
+            item = next((i for i in spare if sizes[labels[i]] > 1), int(np.argmax(labels == sizes.argmax())))
+            labels[item] = cluster
+    return labels

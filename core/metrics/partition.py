@@ -1,0 +1,166 @@
+"""How well two partitions of the same items agree.
+
+MI is in nats and AMI is divided by the larger entropy: the variants that the tables of Ein Dor et al. 2018 fit (see
+the specification, section D). Items labelled -1 (unassigned) count as one more cluster.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from core.config import Config
+from core.errors import DataError
+from core.types import Labels
+
+Table = npt.NDArray[np.int64]  # (u, v): items in class u of the first and class v of the second partition
+_TINY = 1e-12
+
+
+@dataclass(frozen=True)
+class MetricConfig(Config):
+    """Metrics have no settings: another variant is another metric."""
+
+
+@dataclass(frozen=True, slots=True)
+class Agreement:
+    """Two partitions of n items, counted once for every metric."""
+
+    table: Table
+
+    @classmethod
+    def of(cls, truth: Labels, labels: Labels) -> Agreement:
+        """Count which labels meet. Raises :class:`DataError` on different lengths or nothing at all."""
+        truth, labels = np.asarray(truth), np.asarray(labels)
+        if truth.ndim != 1 or truth.shape != labels.shape:
+            raise DataError(f"Two partitions of the same items need one label an item: {truth.shape}, {labels.shape}.")
+        if len(truth) == 0:
+            raise DataError("There is nothing to compare: the partitions have no items.")
+        rows, row = np.unique(truth, return_inverse=True)
+        columns, column = np.unique(labels, return_inverse=True)
+        flat = np.bincount(row * len(columns) + column, minlength=len(rows) * len(columns))
+        return cls(flat.reshape(len(rows), len(columns)).astype(np.int64))
+
+    @property
+    def n(self) -> int:
+        """Number of items."""
+        return int(self.table.sum())
+
+    @property
+    def margins(self) -> tuple[Table, Table]:
+        """Class sizes of both partitions."""
+        return self.table.sum(axis=1), self.table.sum(axis=0)
+
+    @property
+    def identical(self) -> bool:
+        """True when the partitions differ in nothing but names."""
+        rows, columns = self.table.shape
+        return bool(rows == columns == np.count_nonzero(self.table))
+
+    def mutual_information(self) -> float:
+        """Σ (n_uv/N) ln(N n_uv/(a_u b_v)), nats."""
+        a, b = self.margins
+        u, v = np.nonzero(self.table)
+        joint = self.table[u, v]
+        # As a difference of logarithms: the product of two margins need not fit an integer.
+        terms = joint / self.n * (np.log(joint) + np.log(self.n) - np.log(a[u]) - np.log(b[v]))
+        return max(float(terms.sum()), 0.0)
+
+    def entropies(self) -> tuple[float, float]:
+        """H of both partitions, nats."""
+        first, second = (float(-(m / self.n * np.log(m / self.n)).sum()) for m in self.margins)
+        return max(first, 0.0), max(second, 0.0)
+
+    def expected_mutual_information(self) -> float:
+        """E[MI] over all pairs of partitions with these class sizes (hypergeometric model), nats."""
+        from core.metrics.expected_information import expected_mutual_information
+
+        a, b = self.margins
+        return float(expected_mutual_information(a, b))
+
+    def adjusted(self, normaliser: float) -> float:
+        """(MI - E[MI]) / (normaliser - E[MI]); 1 for identical partitions, also where that is 0/0."""
+        if self.identical:
+            return 1.0
+        expected = self.expected_mutual_information()
+        span = normaliser - expected
+        return (self.mutual_information() - expected) / span if abs(span) > _TINY else 0.0
+
+    def pairs(self) -> tuple[float, float, float, float]:
+        """Pairs of items: together in both, in the first, in the second, and all there are."""
+        a, b = self.margins
+        together, first, second = (float((m * (m - 1)).sum()) / 2 for m in (self.table, a, b))
+        return together, first, second, self.n * (self.n - 1) / 2
+
+
+class _PartitionMetric(ABC):
+    """A metric is a function of the contingency table."""
+
+    def __init__(self, config: MetricConfig) -> None:
+        self.config = config
+
+    def score(self, truth: Labels, labels: Labels) -> float:
+        """One number for (n,) ``truth`` and (n,) ``labels``."""
+        return self.of(Agreement.of(truth, labels))
+
+    @abstractmethod
+    def of(self, agreement: Agreement) -> float:
+        """Compute the metric from a counted table."""
+
+
+class MutualInformation(_PartitionMetric):
+    """MI in nats."""
+
+    def of(self, agreement: Agreement) -> float:
+        """0 … min(H(truth), H(labels))."""
+        return agreement.mutual_information()
+
+
+class AdjustedMutualInformation(_PartitionMetric):
+    """AMI divided by the larger entropy (Vinh, Epps, Bailey 2010)."""
+
+    def of(self, agreement: Agreement) -> float:
+        """At most 1; 0 on average over random labels."""
+        return agreement.adjusted(max(agreement.entropies()))
+
+
+class ArithmeticAdjustedMutualInformation(_PartitionMetric):
+    """AMI divided by the mean of the entropies: scikit-learn's default since 0.22."""
+
+    def of(self, agreement: Agreement) -> float:
+        """At most 1; 0 on average over random labels; never below the variant with the larger entropy if positive."""
+        return agreement.adjusted(sum(agreement.entropies()) / 2)
+
+
+class RandIndex(_PartitionMetric):
+    """Share of pairs on which the partitions agree (Rand 1971)."""
+
+    def of(self, agreement: Agreement) -> float:
+        """0 … 1; 1 for a single item."""
+        together, first, second, pairs = agreement.pairs()
+        return (pairs + 2 * together - first - second) / pairs if pairs else 1.0
+
+
+class AdjustedRandIndex(_PartitionMetric):
+    """Rand index above chance (Hubert and Arabie 1985)."""
+
+    def of(self, agreement: Agreement) -> float:
+        """At most 1; 0 on average over random labels."""
+        together, first, second, pairs = agreement.pairs()
+        if agreement.identical:
+            return 1.0
+        expected = first * second / pairs
+        span = (first + second) / 2 - expected
+        return (together - expected) / span if abs(span) > _TINY else 0.0
+
+
+class VMeasure(_PartitionMetric):
+    """Harmonic mean of homogeneity and completeness = MI over the mean of the entropies."""
+
+    def of(self, agreement: Agreement) -> float:
+        """0 … 1; 1 when both partitions have a single cluster."""
+        total = sum(agreement.entropies())
+        return min(2 * agreement.mutual_information() / total, 1.0) if total > _TINY else 1.0

@@ -1,0 +1,81 @@
+"""How well predicted scores follow given ones: Pearson, Spearman, mean squared error, each with its interval."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from core.errors import DataError
+from core.metrics.statistics.intervals import LEVEL
+from core.types import Estimate
+
+Floats = npt.NDArray[np.float64]
+_RESAMPLES = 2_000
+_CHUNK = 1_000_000  # draws held at a time
+
+
+def pearson(a: Floats, b: Floats) -> float:
+    """Pearson's r of two (n,) series; 0 where either is constant, since it then follows nothing."""
+    first, second = a - a.mean(), b - b.mean()
+    norm = float(np.sqrt((first @ first) * (second @ second)))
+    return float(first @ second) / norm if norm > 0 else 0.0
+
+
+def spearman(a: Floats, b: Floats) -> float:
+    """Pearson's r of the ranks; ties share their mean rank."""
+    from scipy.stats import rankdata
+
+    return pearson(rankdata(a), rankdata(b))
+
+
+def agreement_with_scores(
+    series: npt.ArrayLike, predicted: npt.ArrayLike, given: Floats, seed: int
+) -> dict[str, Estimate]:
+    """Pearson and Spearman of (n,) ``series`` and mean squared error of (n,) ``predicted``, against ``given``.
+
+    The intervals are percentiles over 2,000 resamples of the pairs.
+    """
+    values, scores = np.asarray(series, np.float64), np.asarray(predicted, np.float64)
+    if not len(given) or values.shape != given.shape or scores.shape != given.shape:
+        raise DataError(f"Scores are compared one by one: {values.shape} and {scores.shape} with {given.shape}.")
+    if not (np.isfinite(values).all() and np.isfinite(scores).all()):
+        raise DataError("A predicted score is not a finite number.")
+    errors = (scores - given) ** 2
+    found = {"pearson": pearson(values, given), "spearman": spearman(values, given), "mse": float(errors.mean())}
+    resampled = _resampled(values, errors, given, np.random.default_rng(seed))
+    tails = ((1 - LEVEL) / 2, (1 + LEVEL) / 2)
+    ends = {name: np.quantile(draws, tails) for name, draws in resampled.items()}
+    return {
+        name: Estimate(value, float(ends[name][0]), float(ends[name][1]), len(given)) for name, value in found.items()
+    }
+
+
+def _resampled(values: Floats, errors: Floats, given: Floats, rng: np.random.Generator) -> dict[str, Floats]:
+    """The three measures on (2,000,) resamples: how often each pair is drawn serves as its weight."""
+    n = len(given)
+    step = max(1, _CHUNK // n)
+    parts: dict[str, list[Floats]] = {"pearson": [], "spearman": [], "mse": []}
+    for start in range(0, _RESAMPLES, step):
+        counts = rng.multinomial(n, np.full(n, 1 / n), size=min(step, _RESAMPLES - start)).astype(np.float64)
+        parts["pearson"].append(_weighted_pearson(values, given, counts))
+        parts["spearman"].append(_weighted_pearson(_ranks(values, counts), _ranks(given, counts), counts))
+        parts["mse"].append(counts @ errors / n)
+    return {name: np.concatenate(chunks) for name, chunks in parts.items()}
+
+
+def _weighted_pearson(a: Floats, b: Floats, counts: Floats) -> Floats:
+    """(r,) correlations of (n,) or (r, n) series under (r, n) weights."""
+    total = counts.sum(axis=1, keepdims=True)
+    first, second = (x - (counts * x).sum(axis=1, keepdims=True) / total for x in (a, b))
+    products = (counts * first * second).sum(axis=1)
+    norms = np.sqrt((counts * first * first).sum(axis=1) * (counts * second * second).sum(axis=1))
+    return np.asarray(np.divide(products, norms, out=np.zeros_like(products), where=norms > 0), np.float64)
+
+
+def _ranks(values: Floats, counts: Floats) -> Floats:
+    """(r, n) mean ranks of (n,) ``values`` when value i occurs ``counts[:, i]`` times."""
+    distinct, place = np.unique(values, return_inverse=True)
+    order = np.argsort(place, kind="stable")
+    starts = np.searchsorted(place[order], np.arange(len(distinct)))
+    sizes = np.add.reduceat(counts[:, order], starts, axis=1)
+    return np.asarray((np.cumsum(sizes, axis=1) - (sizes - 1) / 2)[:, place], np.float64)

@@ -1,0 +1,1 @@
+"""Confidence intervals, paired tests and corrections for multiple comparisons."""

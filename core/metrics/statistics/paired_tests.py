@@ -1,0 +1,152 @@
+"""Paired tests of methods on the same articles (algorithms D): bootstrap, Wilcoxon, t, McNemar; Holm's correction."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from core.errors import DataError
+from core.metrics.statistics.intervals import Floats, paired_difference
+from core.types import Estimate, Ids
+
+_EXACT = 50
+"""Most differences for which Wilcoxon's test counts all signs instead of taking the normal approximation."""
+
+
+@dataclass(frozen=True, slots=True)
+class PairedTest:
+    """The mean of a - b with its 95 % interval, and the two-sided p of Wilcoxon's signed-rank test over groups."""
+
+    difference: Estimate
+    p: float
+
+
+def paired_test(a: npt.ArrayLike, b: npt.ArrayLike, groups: Ids | None = None, seed: int = 0) -> PairedTest:
+    """Compare (n,) scores of the same items in the same order; items of a group (an article) count as one.
+
+    The bootstrap resamples groups; Wilcoxon's test takes the mean difference of each group. Raises
+    :class:`core.errors.DataError` when the scores do not belong together or there are none.
+    """
+    difference = paired_difference(a, b, groups, seed=seed)
+    deltas = np.asarray(a, dtype=np.float64) - np.asarray(b, dtype=np.float64)
+    return PairedTest(difference, signed_rank_p(_group_means(deltas, groups)))
+
+
+def signed_rank_p(differences: npt.ArrayLike) -> float:
+    """Two-sided p that (n,) ``differences`` are symmetric around 0; see :func:`signed_rank_ps`."""
+    return float(signed_rank_ps(np.asarray(differences, dtype=np.float64)[:, None])[0])
+
+
+def signed_rank_ps(differences: npt.ArrayLike) -> Floats:
+    """(p,) two-sided p that the columns of (n, p) ``differences`` are symmetric around 0 (Wilcoxon 1945).
+
+    Zeros are left out; 1 where all are 0. Exact for up to 50 differences without ties, else by the normal
+    approximation with the variance of tied ranks.
+    """
+    from scipy.special import ndtr
+    from scipy.stats import rankdata
+
+    values = np.asarray(differences, dtype=np.float64)
+    sizes = np.abs(values)
+    zeros = (sizes == 0.0).sum(axis=0)
+    ranks = np.where(sizes == 0.0, 0.0, rankdata(sizes, axis=0) - zeros) if len(values) else sizes
+    above = np.where(values > 0.0, ranks, 0.0).sum(axis=0)
+    deviation = np.sqrt((ranks**2).sum(axis=0)) / 2
+    with np.errstate(divide="ignore", invalid="ignore"):
+        found = 2 * ndtr(-np.abs(above - ranks.sum(axis=0) / 2) / deviation)
+    found = np.where(deviation > 0.0, found, 1.0)
+    for column in np.flatnonzero((len(values) - zeros <= _EXACT) & (deviation > 0.0)):
+        found[column] = _exact(values[:, column], float(found[column]))
+    return np.asarray(found)
+
+
+def _exact(differences: Floats, approximate: float) -> float:
+    """Wilcoxon's exact p; ``approximate`` where two differences are equally large."""
+    from scipy.stats import wilcoxon
+
+    values = differences[differences != 0.0]
+    if len(np.unique(np.abs(values))) < len(values):
+        return approximate
+    return float(wilcoxon(values, method="exact").pvalue)
+
+
+def t_ps(differences: npt.ArrayLike) -> Floats:
+    """(p,) two-sided p of Student's t that the columns of (n, p) ``differences`` have mean 0.
+
+    1 where there is a single difference or all are 0; 0 where all are the same and not 0.
+    """
+    from scipy.special import stdtr
+
+    values = np.asarray(differences, dtype=np.float64)
+    n = len(values)
+    if n < 2:
+        return np.ones(values.shape[1])
+    means, error = values.mean(axis=0), values.std(axis=0, ddof=1) / np.sqrt(n)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        found = 2 * stdtr(n - 1, -np.abs(means / error))
+    return np.where(error > 0.0, found, np.where(means == 0.0, 1.0, 0.0))
+
+
+def bootstrap_ps(means: npt.ArrayLike, resampled: npt.ArrayLike) -> Floats:
+    """(p,) two-sided p of mean differences (p,) from their (b, p) bootstrap resamples.
+
+    The share of resamples that lie as far from the mean as 0 does (Efron and Tibshirani 1993, chapter 16), the
+    observed one counted in: never below 1 / (b + 1).
+    """
+    centre, draws = np.asarray(means, dtype=np.float64), np.asarray(resampled, dtype=np.float64)
+    beyond = (np.abs(draws - centre) >= np.abs(centre) - 1e-12).sum(axis=0)
+    return np.asarray((beyond + 1) / (len(draws) + 1))
+
+
+@dataclass(frozen=True, slots=True)
+class McNemar:
+    """Items that only one of two methods gets right, and the exact two-sided p that both are as likely."""
+
+    only_first: int
+    only_second: int
+    p: float
+
+
+def mcnemar(first: npt.ArrayLike, second: npt.ArrayLike) -> McNemar:
+    """Compare (n,) correctness (1, 0, or ½ for undecided) of two methods on the same items (McNemar 1947).
+
+    An item counts for the method that does better on it. The p is exact (binomial) and takes items for independent:
+    where several come from one article it is too small, and a bootstrap over articles is the safer statement. Raises
+    :class:`DataError` on different items.
+    """
+    a, b = np.asarray(first), np.asarray(second)
+    if a.shape != b.shape or a.ndim != 1:
+        raise DataError(f"McNemar's test needs two methods on the same items, not {a.shape} and {b.shape}.")
+    counts = int((a > b).sum()), int((a < b).sum())
+    return McNemar(*counts, float(discordant_ps(*counts)))
+
+
+def discordant_ps(only_first: npt.ArrayLike, only_second: npt.ArrayLike) -> Floats:
+    """(p,) exact two-sided p of McNemar's test from counts of items on which one method alone does better."""
+    from scipy.stats import binom
+
+    b, c = np.asarray(only_first), np.asarray(only_second)
+    return np.asarray(np.minimum(1.0, 2 * binom.cdf(np.minimum(b, c), b + c, 0.5)))
+
+
+def holm(ps: Sequence[float] | Floats) -> list[float]:
+    """P-values of a family of comparisons, corrected by Holm 1979; in the given order."""
+    corrected, largest = [0.0] * len(ps), 0.0
+    for rank, place in enumerate(sorted(range(len(ps)), key=lambda i: ps[i])):
+        largest = max(largest, min(1.0, (len(ps) - rank) * float(ps[place])))
+        corrected[place] = largest
+    return corrected
+
+
+def _group_means(values: npt.NDArray[np.float64], groups: Ids | None) -> npt.NDArray[np.float64]:
+    """The mean of each group; items of group -1 stand alone."""
+    if groups is None:
+        return values
+    groups = np.asarray(groups)
+    alone = groups == -1
+    _, place = np.unique(groups[~alone], return_inverse=True)
+    means = np.bincount(place, weights=values[~alone]) / np.maximum(np.bincount(place), 1)
+    return np.concatenate([means, values[alone]])

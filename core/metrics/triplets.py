@@ -1,0 +1,120 @@
+"""Share of triplets whose pivot is nearer to the sentence of its own theme (Ein Dor et al. 2018, section 4.1)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from core.errors import DataError
+from core.metrics.statistics.intervals import bootstrap_mean
+from core.protocols import Report
+from core.types import Estimate, Ids, Sentence, TripletTexts, Vectors
+
+BATCH = 2048
+Context = Callable[[Sequence[int]], Mapping[int, Sequence[Sentence]]]
+"""Article ids to all sentences of these articles."""
+
+
+class Comparing(Protocol):
+    """The part of an embedder that orders triplets."""
+
+    def embed(self, sentences: Sequence[Sentence]) -> Vectors:
+        """(n, dim) vectors."""
+        ...
+
+    def distances(self, a: Vectors, b: Vectors) -> npt.NDArray[np.float32]:
+        """(n,) distance of row i of ``a`` to row i of ``b``."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class TripletAccuracy:
+    """Row i belongs to triplet i: ``correct`` is 1, 0 or ½ (tie); ``margins`` is d⁻ - d⁺ in the method's distance."""
+
+    correct: npt.NDArray[np.float32]
+    margins: npt.NDArray[np.float32]
+    estimate: Estimate
+    """The mean of ``correct``, with its interval over articles."""
+
+
+def accuracy_of_margins(margins: npt.ArrayLike, groups: Ids | None = None, seed: int = 0) -> TripletAccuracy:
+    """Accuracy from (n,) margins d⁻ - d⁺ that were computed elsewhere; an exact tie counts ½."""
+    found = np.asarray(margins, dtype=np.float32)
+    if np.isnan(found).any():
+        raise DataError("A triplet has a distance that is not a number, so its accuracy is not defined.")
+    correct = correctness(found)
+    return TripletAccuracy(correct, found, bootstrap_mean(correct, groups, seed=seed))
+
+
+def correctness(margins: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:
+    """(n,) 1 where a margin is above 0, 0 where it is below, ½ for an exact tie."""
+    return (0.5 + 0.5 * np.sign(margins)).astype(np.float32)
+
+
+def triplet_accuracy(
+    embedder: Comparing,
+    triplets: TripletTexts,
+    report: Report,
+    seed: int = 0,
+    batch: int = BATCH,
+    context: Context | None = None,
+) -> TripletAccuracy:
+    """Embed the sentences of ``triplets`` and compare distances; every sentence of a batch is embedded once.
+
+    A batch ends between two articles, so that a method which looks at the other sentences of an article (tag
+    ``per-article``) sees all of them that the triplets mention, and with ``context`` the whole article. Memory is
+    that of one batch. Raises :class:`DataError` when there are no triplets.
+    """
+    if len(triplets) == 0:
+        raise DataError("There are no triplets to measure. Choose another split or triplet set.")
+    margins = np.empty(len(triplets), dtype=np.float32)
+    done = 0
+    report.progress(0, len(triplets), "triplets")
+    for rows in _batches(triplets.groups, batch):
+        margins[rows] = _margins(embedder, triplets, rows, context)
+        done += len(rows)
+        report.progress(done, len(triplets), "triplets")
+    return accuracy_of_margins(margins, triplets.groups, seed)
+
+
+def _batches(groups: Ids, batch: int) -> Iterator[npt.NDArray[np.int64]]:
+    """Rows ordered by group, cut between groups once ``batch`` of them are together; group -1 is cut anywhere."""
+    order = np.argsort(groups, kind="stable")
+    ordered = groups[order]
+    start = 0
+    while start < len(order):
+        end = min(start + batch, len(order))
+        while end < len(order) and ordered[end] != -1 and ordered[end] == ordered[end - 1]:
+            end += 1
+        yield order[start:end]
+        start = end
+
+
+def _margins(
+    embedder: Comparing, triplets: TripletTexts, rows: npt.NDArray[np.int64], context: Context | None
+) -> npt.NDArray[np.float32]:
+    places: dict[tuple[int, str], int] = {}
+    if context is not None:
+        known = context([int(group) for group in np.unique(triplets.groups[rows]) if group != -1])
+        keys = ((group, sentence.text) for group, article in known.items() for sentence in article)
+        places = {key: place for place, key in enumerate(dict.fromkeys(keys))}
+    index = np.empty((3, len(rows)), dtype=np.int64)
+    for column, texts in enumerate((triplets.pivots, triplets.positives, triplets.negatives)):
+        for i, row in enumerate(rows):
+            key = (int(triplets.groups[row]), texts[row])
+            index[column, i] = places.setdefault(key, len(places))
+    sentences = [
+        Sentence(text, article_id=group, position=i, opens_paragraph=True) for i, (group, text) in enumerate(places)
+    ]
+    vectors = embedder.embed(sentences)
+    pivots, positives, negatives = (_rows(vectors, index[column]) for column in range(3))
+    return embedder.distances(pivots, negatives) - embedder.distances(pivots, positives)
+
+
+def _rows(vectors: Vectors, rows: npt.NDArray[np.int64]) -> Vectors:
+    picked: Vectors = vectors[rows]
+    return picked

@@ -1,0 +1,1 @@
+"""Models that combine word vectors or word counts without regard to word order."""

@@ -1,0 +1,153 @@
+"""``tfidf``: weighted words of a sentence. Cosine distance.
+
+A word's inverse document frequency is measured over the sentences of its own article (scope "article", a mandatory
+row of every comparison, algorithms K.1) or over the sentences given to ``fit`` (scope "corpus"). Columns are a hash
+of the word, so that vectors of different articles share one space and nothing has to be learned for it.
+"""
+
+from __future__ import annotations
+
+import re
+import zlib
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, Self
+
+import numpy as np
+import numpy.typing as npt
+from scipy import sparse
+
+from core.config import Config, option
+from core.errors import DataError
+from core.models.distances import cosine_distances
+from core.models.storage import read_settings, read_tensors, write_settings, write_tensors
+from core.protocols import Report
+from core.types import Corpus, Sentence, Vectors
+
+COLUMNS = 1 << 20
+_WEIGHTS = "document-frequencies.safetensors"
+_WORD = re.compile(r"\w+")
+_FIT_BLOCK = 20_000
+
+Counts = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class TfidfConfig(Config):
+    """Settings of ``tfidf``."""
+
+    scope: str = option(
+        "article", "Where a word's rarity is measured: among its article's sentences, or the whole corpus's.",
+        choices=("article", "corpus"),
+    )  # fmt: skip
+    lowercase: bool = option(True, "Read upper-case letters as lower-case ones.")
+    min_letters: int = option(2, "Leave out words shorter than this.", low=1, high=20)
+    sublinear: bool = option(False, "Count a word that occurs c times as 1 + ln c instead of c.")
+
+
+class Tfidf:
+    """Tf-idf vectors of unit length, smoothed as ``idf = 1 + ln((1 + N) / (1 + df))``."""
+
+    def __init__(self, config: TfidfConfig, seed: int) -> None:
+        self.config, self.seed = config, seed
+        self._documents = 0
+        self._frequencies: Counts | None = None  # (COLUMNS,) sentences that hold a word; scope "corpus" only
+
+    def fit(self, corpus: Corpus, report: Report) -> None:
+        """Count in how many of the corpus's sentences each word occurs; scope "article" has nothing to learn."""
+        if self.config.scope == "article":
+            return
+        total = len(corpus.sentences)
+        if not total:
+            raise DataError("tfidf with scope 'corpus' needs the sentences of a corpus; this one has none.")
+        frequencies = np.zeros(COLUMNS, np.int64)
+        for start in range(0, total, _FIT_BLOCK):
+            counts = self._counts(corpus.sentences[start : start + _FIT_BLOCK])
+            frequencies += np.bincount(counts.indices, minlength=COLUMNS)
+            report.progress(min(start + _FIT_BLOCK, total), total, "sentences counted")
+        self._documents, self._frequencies = total, frequencies
+
+    def embed(self, sentences: Sequence[Sentence]) -> Vectors:
+        """(n, 2²⁰) CSR rows of unit length; a sentence without words is an empty row."""
+        counts = self._counts(sentences)
+        lengths = np.diff(counts.indptr)
+        if self.config.sublinear:
+            counts.data = 1 + np.log(counts.data)
+        if self.config.scope == "article":
+            _, groups = np.unique([s.article_id for s in sentences], return_inverse=True)
+            weights = _group_idf(counts, np.repeat(groups, lengths), np.bincount(groups))
+        else:
+            weights = self._corpus_idf(counts.indices)
+        data = counts.data * weights
+        rows = np.repeat(np.arange(len(sentences)), lengths)
+        norms = np.sqrt(np.bincount(rows, data * data, minlength=len(sentences)))
+        counts.data = (data / norms[rows]).astype(np.float32)
+        return counts
+
+    def distances(self, a: Vectors, b: Vectors) -> npt.NDArray[np.float32]:
+        """(n,) 1 − cosine."""
+        return cosine_distances(a, b)
+
+    def save(self, folder: Path) -> None:
+        """Write the settings and, for scope "corpus", the document frequencies."""
+        write_settings(folder, self.config, self.seed)
+        if self._frequencies is not None:
+            columns = np.flatnonzero(self._frequencies)
+            tensors: dict[str, Any] = {
+                "columns": columns.astype(np.int32),
+                "frequencies": self._frequencies[columns].astype(np.int32),
+                "documents": np.array([self._documents], np.int64),
+            }
+            write_tensors(folder / _WEIGHTS, tensors)
+
+    @classmethod
+    def load(cls, folder: Path) -> Self:
+        """Inverse of :meth:`save`."""
+        config, seed = read_settings(folder, TfidfConfig)
+        model = cls(config, seed)
+        if config.scope == "corpus":
+            tensors = read_tensors(folder / _WEIGHTS, ("columns", "frequencies", "documents"))
+            model._documents = int(tensors["documents"][0])
+            model._frequencies = np.zeros(COLUMNS, np.int64)
+            model._frequencies[tensors["columns"]] = tensors["frequencies"]
+        return model
+
+    def _corpus_idf(self, columns: npt.NDArray[Any]) -> npt.NDArray[np.float64]:
+        if self._frequencies is None:
+            raise DataError("tfidf with scope 'corpus' has no counts yet: call fit() first, or load a saved model.")
+        idf = 1 + np.log((1 + self._documents) / (1 + self._frequencies[columns]))
+        return np.asarray(idf, np.float64)
+
+    def _counts(self, sentences: Sequence[Sentence]) -> sparse.csr_array:
+        """(n, 2²⁰) float64 word counts, columns sorted and unique within a row."""
+        return count_words((s.text for s in sentences), self.config.lowercase, self.config.min_letters)
+
+
+def count_words(texts: Iterable[str], lowercase: bool, min_letters: int) -> sparse.csr_array:
+    """(n, 2²⁰) float64 word counts, columns sorted and unique within a row; words of fewer letters are left out."""
+    columns: list[int] = []
+    starts = [0]
+    for text in texts:
+        words = _WORD.findall(text.lower() if lowercase else text)
+        columns.extend([_column(word) for word in words if len(word) >= min_letters])
+        starts.append(len(columns))
+    data = np.ones(len(columns), np.float64)
+    shape = (len(starts) - 1, COLUMNS)
+    counts = sparse.csr_array((data, np.array(columns, np.int32), np.array(starts, np.int32)), shape=shape)
+    counts.sum_duplicates()
+    return counts
+
+
+@lru_cache(maxsize=200_000)
+def _column(word: str) -> int:
+    return zlib.crc32(word.encode("utf-8", "surrogatepass")) % COLUMNS
+
+
+def _group_idf(counts: sparse.csr_array, groups: Counts, sizes: Counts) -> npt.NDArray[np.float64]:
+    """Idf of every stored count within its group: (nnz,) groups of the entries, (groups,) sentences in each."""
+    _, inverse, frequencies = np.unique(
+        groups * np.int64(COLUMNS) + counts.indices, return_inverse=True, return_counts=True
+    )
+    return np.asarray(1 + np.log((1 + sizes[groups]) / (1 + frequencies[inverse])), np.float64)

@@ -1,0 +1,1 @@
+"""Models built from other models: concatenation, hybrid similarity and context smoothing."""

@@ -1,0 +1,149 @@
+"""The batched form of the steps, for a GPU: what a batch of words contributes to a row is summed (F.4).
+
+A batch holds at most one word of any sentence and at most 1 % of the text's words, so that no row is moved far by
+gradients that were taken at its old place. On a processor it is several times slower than the compiled loop; it runs
+there so that both can be compared.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from core.models.con_s2v.arrays import LEAST_RATE, Context, Noise, Span, Steps, Table, Tables, Text
+from core.models.con_s2v.config import SentVecConfig
+from core.models.con_s2v.noise import AliasTable
+from core.models.con_s2v.training import BLOCK_WORDS, Sums
+from core.models.device import pick_device
+
+_EDGE = 6.0
+_LARGEST_SHARE = 100  # a batch holds at most one word in so many
+_USUAL_LENGTH = 25  # words of a sentence
+
+
+class BatchedLearner:
+    """Mode paper on torch tables. Shapes below: b words of a batch, s + 1 targets (the item, then noise), d width."""
+
+    threads = 1
+
+    def __init__(
+        self, tables: Tables, text: Text, context: Context, noise: Noise, steps: Steps, config: SentVecConfig
+    ) -> None:
+        self._device = pick_device(config.device)
+        self._phi, self._words, self._nodes = (self._moved(t) for t in (tables.sentences, tables.words, tables.nodes))
+        self._ids, self._starts = self._moved(text.ids.astype(np.int64)), text.starts
+        self._keep = self._moved(text.keep.astype(np.float64) / 2**32)
+        self._near, self._near_starts = self._moved(context.targets.astype(np.int64)), self._moved(context.starts)
+        self._word_noise, self._node_noise = (_Alias(t, self._device) for t in (noise.words, noise.nodes))
+        self._drawn, self._steps = noise.drawn, steps
+        self._batch = max(1, min(config.batch, len(text.ids) // _LARGEST_SHARE))
+        self.block_words = max(BLOCK_WORDS, 2 * _USUAL_LENGTH * self._batch)
+
+    def run(self, span: Span) -> Sums:
+        """Train on a span of sentences: the first word of each, then the second word of each, and so on."""
+        random = torch.Generator(self._device).manual_seed(span.seed)
+        owners, words, rates, sizes = self._kept(span, random)
+        sums = torch.zeros(4, dtype=torch.float64, device=self._device)
+        start = 0
+        for size in sizes:
+            for low in range(start, start + size, self._batch):
+                part = slice(low, min(low + self._batch, start + size))
+                self._train(owners[part], words[part], rates[part], random, sums)
+            start += size
+        return np.asarray(sums.cpu().numpy())
+
+    def tables(self) -> Mapping[str, Table]:
+        """The tables that are learned, as arrays."""
+        named = {"sentences": self._phi, "words": self._words, "nodes": self._nodes}
+        return {name: table.cpu().numpy() for name, table in named.items() if len(table)}
+
+    def restore(self, tables: Mapping[str, Table]) -> None:
+        """Copy the rows in."""
+        named = {"sentences": self._phi, "words": self._words, "nodes": self._nodes}
+        for name, table in tables.items():
+            named[name].copy_(torch.from_numpy(table))
+
+    def _moved(self, array: Table) -> Tensor:
+        return torch.from_numpy(np.ascontiguousarray(array)).to(self._device)
+
+    def _kept(self, span: Span, random: torch.Generator) -> tuple[Tensor, Tensor, Tensor, list[int]]:
+        """(k,) sentence, word and rate of every word that subsampling leaves, by rank in its sentence; words a rank."""
+        low, high = int(self._starts[span.low]), int(self._starts[span.high])
+        words = self._ids[low:high]
+        lengths = np.diff(self._starts[span.low : span.high + 1])
+        progress = np.repeat((span.done + self._starts[span.low : span.high]) / span.total, lengths)
+        rates = self._moved((span.rate * np.maximum(LEAST_RATE, 1 - progress)).astype(np.float32))
+        owners = self._moved(np.repeat(np.arange(span.low, span.high), lengths))
+        kept = torch.rand(len(words), generator=random, device=self._device, dtype=torch.float64) < self._keep[words]
+        owners, words, rates = owners[kept], words[kept], rates[kept]
+        _, counts = torch.unique_consecutive(owners, return_counts=True)
+        firsts = torch.repeat_interleave(counts.cumsum(0) - counts, counts)
+        ranks = torch.arange(len(owners), device=self._device) - firsts
+        order = torch.argsort(ranks, stable=True)
+        return owners[order], words[order], rates[order], torch.bincount(ranks).tolist()
+
+    def _train(self, owners: Tensor, words: Tensor, rates: Tensor, random: torch.Generator, sums: Tensor) -> None:
+        """Steps (a) to (f) for (b,) words of different sentences."""
+        if self._steps.content:
+            targets = self._word_noise.draw(self._drawn, words, random)
+            sums[0] += self._predict(self._words, targets, owners, rates)
+            sums[1] += len(words)
+        low = self._near_starts[owners]
+        near = self._near_starts[owners + 1] - low
+        has = near > 0
+        owners, low, near, rates = owners[has], low[has], near[has], rates[has]
+        if self._steps.neighbours > 0 and len(owners):
+            uniform = torch.rand(len(owners), generator=random, device=self._device, dtype=torch.float64)
+            others = self._near[low + (uniform * near).long()]
+            targets = self._node_noise.draw(self._drawn, others, random)
+            sums[2] += self._predict(self._nodes, targets, owners, rates * self._steps.neighbours)
+            sums[3] += len(owners)
+        if self._steps.strength > 0 and len(owners):
+            self._pull(owners, low, near, rates)
+
+    def _predict(self, table: Tensor, targets: Tensor, owners: Tensor, rates: Tensor) -> Tensor:
+        """Let rows ``owners`` (b,) of φ predict the first of their (b, s + 1) targets in ``table``; return the loss.
+
+        Both sides move; the steps of a row of ``table`` are summed.
+        """
+        wanted = torch.zeros_like(targets, dtype=torch.float32)
+        wanted[:, 0] = 1
+        real = targets != targets[:, :1]  # noise equal to the item is skipped
+        real[:, 0] = True
+        phi, rows = self._phi[owners], table[targets]  # (b, d), (b, s + 1, d)
+        chance = torch.sigmoid(torch.einsum("bd,bsd->bs", phi, rows).clamp(-_EDGE, _EDGE))
+        step = rates.unsqueeze(1) * (wanted - chance) * real
+        self._phi[owners] = phi + torch.einsum("bs,bsd->bd", step, rows)
+        table.index_add_(0, targets.flatten(), (step.unsqueeze(2) * phi.unsqueeze(1)).flatten(0, 1))
+        return -(torch.log(torch.where(wanted > 0, chance, 1 - chance)) * real).sum()
+
+    def _pull(self, owners: Tensor, low: Tensor, near: Tensor, rates: Tensor) -> None:
+        """Move rows ``owners`` (b,) of φ towards the mean of their neighbours' rows."""
+        share = rates * self._steps.strength
+        if self._steps.implicit:
+            share = share / (1 + share)
+        ends = torch.repeat_interleave(torch.arange(len(owners), device=self._device), near)
+        offsets = torch.arange(len(ends), device=self._device) - torch.repeat_interleave(near.cumsum(0) - near, near)
+        others = self._near[torch.repeat_interleave(low, near) + offsets]
+        phi = self._phi[owners]
+        mean = torch.zeros_like(phi).index_add_(0, ends, self._phi[others]) / near.unsqueeze(1)
+        self._phi[owners] = phi + share.unsqueeze(1) * (mean - phi)
+
+
+class _Alias:
+    """An alias table (see ``core.models.con_s2v.noise``) on a device."""
+
+    def __init__(self, table: AliasTable, device: torch.device) -> None:
+        self._threshold = torch.from_numpy((table >> np.uint64(32)).astype(np.float64) / 2**32).to(device)
+        self._alias = torch.from_numpy((table & np.uint64(0xFFFFFFFF)).astype(np.int64)).to(device)
+
+    def draw(self, count: int, items: Tensor, random: torch.Generator) -> Tensor:
+        """(b, count + 1): each of the (b,) ``items``, then noise."""
+        shape, device = (len(items), count), self._alias.device
+        place = torch.randint(len(self._alias), shape, generator=random, device=device)
+        uniform = torch.rand(shape, generator=random, device=device, dtype=torch.float64)
+        noise = torch.where(uniform < self._threshold[place], place, self._alias[place])
+        return torch.cat([items.unsqueeze(1), noise], dim=1)

@@ -1,0 +1,168 @@
+"""Who is whose neighbour: the sentences around one in its document, or those most similar to it (F.5)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from core.models.con_s2v.text import Index
+from core.protocols import Report
+
+SAME, ACROSS = 0.5, 0.8
+"""Least cosine of two neighbours in one document, and in two (SJH17)."""
+MOST = 20
+"""Most similar sentences that one chooses; being chosen by others may add more."""
+_BLOCK = 2_048
+_HEAD = 0.97
+"""Share of the squared lengths that the axes of the bound hold."""
+_SLACK = 1e-4  # of rounding
+_DENSE, _GATHERED = 0.05, 65_536
+"""Pairs that may fit beyond this share are multiplied out as a block; fewer are gathered, so many at once."""
+
+Float32 = npt.NDArray[np.float32]
+_Pairs: TypeAlias = tuple[Index, Index, Float32]
+"""Two sentences each, and their cosine."""
+
+
+@dataclass(frozen=True)
+class Graph:
+    """An undirected graph of sentences; the neighbours of i are ``targets[starts[i]:starts[i + 1]]``, ascending."""
+
+    targets: npt.NDArray[np.int32]
+    starts: Index
+    """(n + 1,)."""
+
+    def __len__(self) -> int:
+        return len(self.starts) - 1
+
+    @property
+    def degrees(self) -> Index:
+        """(n,) neighbours of each."""
+        return np.diff(self.starts)
+
+
+def no_graph(nodes: int) -> Graph:
+    """Nobody is anybody's neighbour."""
+    return Graph(np.zeros(0, np.int32), np.zeros(nodes + 1, np.int64))
+
+
+def graph_of_pairs(first: Index, second: Index, nodes: int) -> Graph:
+    """The undirected graph of (pairs,) ends: a pair counts once in each direction, and nobody is his own neighbour."""
+    apart = first != second
+    ends = np.concatenate([first[apart], second[apart]]), np.concatenate([second[apart], first[apart]])
+    keys = np.unique(ends[0].astype(np.int64) * nodes + ends[1])
+    sources, targets = np.divmod(keys, max(nodes, 1))
+    starts = np.concatenate([[0], np.cumsum(np.bincount(sources, minlength=nodes))])
+    return Graph(targets.astype(np.int32), starts.astype(np.int64))
+
+
+def discourse_graph(articles: Index, positions: Index) -> Graph:
+    """Previous and next sentence of the same article among those given; (n,) each. A loose sentence has nobody."""
+    order = np.lexsort((positions, articles))
+    follows = (articles[order][1:] == articles[order][:-1]) & (articles[order][1:] != -1)
+    return graph_of_pairs(order[:-1][follows], order[1:][follows], len(articles))
+
+
+def similarity_graph(vectors: Float32, articles: Index, report: Report) -> Graph:
+    """Each sentence chooses its 20 most similar of those with cosine ≥ .5 in its article or ≥ .8 elsewhere.
+
+    ``vectors`` (n, dim), ``articles`` (n,). The zero vector is similar to nobody. Exact, but only pairs that may reach
+    .8 are multiplied out: on the principal axes u·v ≤ head·head + |tail||tail| (Cauchy and Schwarz), which is one
+    product of short rows. Memory stays at a few n × 20 pairs and one block of products.
+    """
+    n = len(vectors)
+    lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
+    unit = np.divide(vectors, lengths, out=np.zeros_like(vectors, np.float32), where=lengths > 0)
+    best = _Best(n)
+    for members in _articles_of(articles):
+        for rows, columns in _block_pairs(members):
+            best.offer(*_similar(unit, unit, rows, columns, SAME))
+    bounding, pairs = _bounding(unit), _block_pairs(np.arange(n))
+    for done, (rows, columns) in enumerate(pairs):
+        report.progress(done, len(pairs), "comparing sentences")
+        first, second, cosines = _similar(unit, bounding, rows, columns, ACROSS)
+        apart = (articles[first] != articles[second]) | (articles[first] == -1)
+        best.offer(first[apart], second[apart], cosines[apart])
+    best.keep()
+    return graph_of_pairs(best.first, best.second, n)
+
+
+def _articles_of(articles: Index) -> Iterator[Index]:
+    """The sentences of each article; loose ones (-1) are in none."""
+    order = np.argsort(articles, kind="stable")
+    order = order[articles[order] != -1]
+    if len(order):
+        yield from np.split(order, np.flatnonzero(np.diff(articles[order])) + 1)
+
+
+def _block_pairs(items: Index) -> list[tuple[Index, Index]]:
+    """Blocks of ascending ``items``, each with itself and with every later one."""
+    blocks = [items[low : low + _BLOCK] for low in range(0, len(items), _BLOCK)]
+    return [(rows, columns) for i, rows in enumerate(blocks) for columns in blocks[i:]]
+
+
+def _bounding(unit: Float32) -> Float32:
+    """(n, axes + 1) rows whose products are nowhere below the cosines: principal axes, then the length of the rest."""
+    values, axes = np.linalg.eigh((unit.T @ unit).astype(np.float64))
+    share = np.cumsum(values[::-1]) / max(float(values.sum()), 1e-12)
+    kept = int(np.searchsorted(share, _HEAD)) + 1
+    turned = unit @ axes[:, ::-1].astype(np.float32)
+    return np.hstack([turned[:, :kept], np.linalg.norm(turned[:, kept:], axis=1, keepdims=True)])
+
+
+def _similar(unit: Float32, bounding: Float32, rows: Index, columns: Index, least: float) -> _Pairs:
+    """Pairs (first < second) of two blocks whose cosine is at least ``least``, and their cosines."""
+    first, second = np.nonzero(bounding[rows] @ bounding[columns].T >= least - _SLACK)
+    if len(first) > _DENSE * len(rows) * len(columns):
+        cosines = (unit[rows] @ unit[columns].T)[first, second]
+        first, second = rows[first], columns[second]
+    else:
+        first, second = rows[first], columns[second]
+        parts = range(0, len(first), _GATHERED)
+        products = [_row_products(unit, first[i : i + _GATHERED], second[i : i + _GATHERED]) for i in parts]
+        cosines = np.concatenate([*products, np.zeros(0, np.float32)])
+    fit = (cosines >= least) & (first < second)
+    return first[fit], second[fit], cosines[fit]
+
+
+def _row_products(x: Float32, first: Index, second: Index) -> Float32:
+    found: Float32 = np.einsum("ij,ij->i", x[first], x[second])
+    return found
+
+
+class _Best:
+    """Each sentence's most similar ones among the pairs offered so far; of equals, the one that comes first."""
+
+    def __init__(self, nodes: int) -> None:
+        self.first, self.second = np.zeros(0, np.int64), np.zeros(0, np.int64)
+        """(pairs,) who chooses whom."""
+        self._cosines = np.zeros(0, np.float32)
+        self._least = np.full(nodes, -np.inf, np.float32)  # what a pair must reach to be among the best of its first
+        self._waiting: list[_Pairs] = []
+        self._held, self._limit = 0, max(2 * MOST * nodes, 1_000_000)
+
+    def offer(self, first: Index, second: Index, cosines: Float32) -> None:
+        """Take pairs into account, in both directions."""
+        for chooser, chosen in ((first, second), (second, first)):
+            able = cosines >= self._least[chooser]
+            self._waiting.append((chooser[able], chosen[able], cosines[able]))
+            self._held += len(self._waiting[-1][0])
+        if self._held > self._limit:
+            self.keep()
+
+    def keep(self) -> None:
+        """Forget all but the best."""
+        parts = [(self.first, self.second, self._cosines), *self._waiting]
+        first, second, cosines = (np.concatenate([part[i] for part in parts]) for i in range(3))
+        order = np.lexsort((second, -cosines, first))
+        first, second, cosines = first[order], second[order], cosines[order]
+        rank = np.arange(len(first)) - np.searchsorted(first, first)
+        full = rank == MOST - 1
+        self._least[first[full]] = cosines[full]
+        best = rank < MOST
+        self.first, self.second, self._cosines = first[best], second[best], cosines[best]
+        self._waiting, self._held = [], 0

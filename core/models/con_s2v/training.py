@@ -1,0 +1,212 @@
+"""The loop around the compiled steps: blocks, threads, curves, cancelling, checkpoints and exact resume.
+
+A pass goes through the text in blocks of sentences. What is drawn in a block follows from (seed, epoch, block,
+thread), so that nothing random is carried on; with one thread a training that was cut off and resumed ends bit for
+bit like one that was not.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from core.errors import Cancelled, TrainingError
+from core.models.con_s2v.arrays import Span, Table, Tables
+from core.models.con_s2v.checkpoints import Progress, read_checkpoint, write_checkpoint
+from core.models.con_s2v.config import TrainingConfig
+from core.models.con_s2v.text import EncodedText, Index
+from core.protocols import Report
+
+BLOCK_WORDS = 40_000
+"""Words that a thread goes through between two reports."""
+_POINTS = 400  # of a curve, in all
+_WRITING = 20.0  # a checkpoint may cost this fraction of the time: 1/20
+
+Sums = npt.NDArray[np.float64]  # content loss, content steps, neighbour loss, neighbour steps
+
+
+class Learner(Protocol):
+    """One way to take the steps of a span of sentences."""
+
+    threads: int
+    """How many spans may be worked on at once."""
+    block_words: int
+    """Words between two reports."""
+
+    def run(self, span: Span) -> Sums:
+        """Train on a span."""
+        ...
+
+    def tables(self) -> Mapping[str, Table]:
+        """What has been learned so far, by name."""
+        ...
+
+    def restore(self, tables: Mapping[str, Table]) -> None:
+        """Go on from what an earlier run had learned."""
+        ...
+
+
+class CompiledLearner:
+    """Steps on numpy tables by a compiled loop; several threads share the tables without locks."""
+
+    def __init__(self, tables: Tables, step: Callable[[Tables, Span], Sums], threads: int) -> None:
+        self._tables, self._step = tables, step
+        self.threads = threads or os.cpu_count() or 1
+        self.block_words = BLOCK_WORDS * self.threads
+
+    def run(self, span: Span) -> Sums:
+        """Train on a span."""
+        return self._step(self._tables, span)
+
+    def tables(self) -> Mapping[str, Table]:
+        """The tables that are learned."""
+        return {name: table for name, table in self._tables._asdict().items() if len(table)}
+
+    def restore(self, tables: Mapping[str, Table]) -> None:
+        """Copy the rows in."""
+        for name, table in tables.items():
+            getattr(self._tables, name)[:] = table
+
+
+@dataclass(frozen=True)
+class Stage:
+    """One training among those that a method consists of."""
+
+    name: str
+    """Names the checkpoint and, where there are several, the curves."""
+    text: EncodedText
+    config: TrainingConfig
+    rate: float
+    seed: int
+    key: str
+    """Digest of everything that decides the outcome; a checkpoint of another key is not used."""
+    curves: tuple[str, str] = ("content loss", "neighbour loss")
+
+
+def train(stage: Stage, learner: Learner, report: Report) -> dict[str, float]:
+    """Train to the end; resumes from the report's checkpoint folder, and leaves the finished stage there.
+
+    Returns how it went: last losses, training words, seconds, words/s. Raises ``TrainingError`` when there is nothing
+    to learn from or the loss is no longer finite.
+    """
+    if not stage.text.words:
+        raise TrainingError(
+            "There is nothing to learn from: no sentence has three known words. Give the method more text."
+        )
+    return _Training(stage, learner, report).run()
+
+
+class _Training:
+    def __init__(self, stage: Stage, learner: Learner, report: Report) -> None:
+        self.stage, self.learner, self.report = stage, learner, report
+        self.words, self.epochs = stage.text.words, stage.config.epochs
+        self.bounds = _blocks(stage.text.starts, learner.block_words)
+        self.at = Progress()
+        self.sums, self.pending = np.zeros(4), 0
+        self.saved = self.clock = time.monotonic()
+        self.cost = 0.0
+
+    def run(self) -> dict[str, float]:
+        """The loop; what a crash must not lose is kept."""
+        self._resume()
+        self.saved = self.clock = time.monotonic()
+        try:
+            with ThreadPoolExecutor(self.learner.threads) as pool:
+                while self.at.epoch < self.epochs:
+                    self._block(pool)
+        except Cancelled:
+            self._save()
+            raise
+        self._save()
+        return self._metrics()
+
+    def _block(self, pool: ThreadPoolExecutor) -> None:
+        epoch, block = self.at.epoch, self.at.block
+        self.report.progress(
+            self._done(), self.words * self.epochs, f"{self.stage.name}: epoch {epoch + 1} of {self.epochs}"
+        )
+        spans = self._spans(epoch, block)
+        sums = sum(pool.map(self.learner.run, spans)) if len(spans) > 1 else self.learner.run(spans[0])
+        self.sums += sums
+        if not np.isfinite(self.sums).all():
+            raise TrainingError(f"The loss of {self.stage.name} is no longer finite. Lower the learning rate.")
+        self.pending += int(self.stage.text.starts[self.bounds[block + 1]] - self.stage.text.starts[self.bounds[block]])
+        last = block + 2 == len(self.bounds)
+        self.at = self.at.advanced(epoch=epoch + last, block=0 if last else block + 1)
+        if self.pending * _POINTS >= self.words * self.epochs or (last and epoch + 1 == self.epochs):
+            self._announce()
+        if time.monotonic() - self.saved >= max(self.stage.config.checkpoint_seconds, _WRITING * self.cost):
+            self._save()
+
+    def _spans(self, epoch: int, block: int) -> list[Span]:
+        """The block's sentences, shared out among the threads by words."""
+        low, high = int(self.bounds[block]), int(self.bounds[block + 1])
+        starts, threads = self.stage.text.starts, self.learner.threads
+        marks = np.linspace(starts[low], starts[high], threads + 1)[1:-1]
+        cuts = [low, *(low + np.searchsorted(starts[low:high], marks)).tolist(), high]
+        done, total = epoch * self.words, self.words * self.epochs
+        return [
+            Span(cuts[i], cuts[i + 1], self.stage.rate, done, total, _mixed(self.stage.seed, epoch, block, i))
+            for i in range(threads)
+        ]
+
+    def _done(self) -> int:
+        return self.at.epoch * self.words + int(self.stage.text.starts[self.bounds[self.at.block]])
+
+    def _announce(self) -> None:
+        losses = tuple(
+            float(self.sums[2 * i] / self.sums[2 * i + 1]) if self.sums[2 * i + 1] else 0.0 for i in range(2)
+        )
+        for i, (curve, loss) in enumerate(zip(self.stage.curves, losses, strict=True)):
+            if self.sums[2 * i + 1]:
+                self.report.metric(curve, self._done() / self.words, loss)
+        self.at = self.at.advanced(losses=losses)
+        self.sums, self.pending = np.zeros(4), 0
+
+    def _resume(self) -> None:
+        folder = self.report.checkpoint_folder()
+        found = read_checkpoint(folder, self.stage.name, self._key()) if folder else None
+        if found is not None:
+            self.at = found[0]
+            self.learner.restore(found[1])
+
+    def _save(self) -> None:
+        begun = time.monotonic()
+        if (folder := self.report.checkpoint_folder()) is not None:
+            self.at = self.at.advanced(seconds=self.at.seconds + begun - self.clock)
+            self.clock = begun
+            write_checkpoint(folder, self.stage.name, self._key(), self.at, self.learner.tables())
+        self.saved = time.monotonic()
+        self.cost = self.saved - begun
+
+    def _key(self) -> str:
+        return f"{self.stage.key} {self.learner.threads}"
+
+    def _metrics(self) -> dict[str, float]:
+        seconds = self.at.seconds + time.monotonic() - self.clock
+        losses = {curve: loss for curve, loss in zip(self.stage.curves, self.at.losses, strict=True) if loss}
+        return losses | {
+            "training sentences": float(len(self.stage.text)),
+            "training words": float(self.words),
+            "training seconds": seconds,
+            "words/s": self.words * self.epochs / max(seconds, 1e-9),
+        }
+
+
+def _blocks(starts: Index, words: int) -> Index:
+    """Bounds of blocks of whole sentences with about so many words each; the first is 0, the last is n."""
+    marks = np.arange(words, max(int(starts[-1]) - words // 2, 1), words)
+    inner = np.searchsorted(starts, marks)
+    return np.unique(np.concatenate([[0], inner, [len(starts) - 1]])).astype(np.int64)
+
+
+def _mixed(*parts: int) -> int:
+    """63 bits that differ for different parts."""
+    return int(np.random.SeedSequence(parts).generate_state(1, np.uint64)[0] >> np.uint64(1))

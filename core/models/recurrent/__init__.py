@@ -1,0 +1,1 @@
+"""Recurrent sentence encoders: Skip-Thought, SAE and SDAE."""

@@ -1,0 +1,93 @@
+"""The recurrent parts of Skip-Thought (Kiros et al. 2015, section 2; algorithms G.3).
+
+Gates: r = σ(W_r x + U_r h), z = σ(W_z x + U_z h), h̃ = tanh(W x + r⊙(U h)), h ← (1 − z)⊙h̃ + z⊙h. This is the form of
+the authors' release and of ``torch.nn.GRU``; the paper prints U(r⊙h) and names z the other way round.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from core.models.triplet_network.batching import length_chunks, padded_ids
+from core.models.triplet_network.network import reversal
+from core.text.word_vectors import Float32, TokenIds
+
+_CELLS = 8_192  # padded tokens encoded at once
+
+
+class GruEncoder(nn.Module):
+    """(n, t, dim) words and (n,) lengths → (n, hidden · directions) last states."""
+
+    def __init__(self, dim: int, hidden: int, *, both_ways: bool = True) -> None:
+        super().__init__()
+        self.onward = nn.GRU(dim, hidden, batch_first=True)
+        self.backward_ = nn.GRU(dim, hidden, batch_first=True) if both_ways else None
+
+    @property
+    def dim(self) -> int:
+        """Coordinates of a word."""
+        return int(self.onward.input_size)
+
+    @property
+    def width(self) -> int:
+        """Coordinates of a sentence vector."""
+        return int(self.onward.hidden_size) * (2 if self.backward_ is not None else 1)
+
+    def forward(self, words: Tensor, lengths: Tensor) -> Tensor:
+        """Encode padded sentences; padding has no influence, a sentence of length 0 gives zeros."""
+        states = [_last(self.onward(words)[0], lengths)]
+        if self.backward_ is not None:
+            turn = reversal(lengths, words.shape[1]).unsqueeze(2)
+            states.append(_last(self.backward_(words.gather(1, turn.expand_as(words)))[0], lengths))
+        return torch.cat(states, dim=1)
+
+
+class GruDecoder(nn.Module):
+    """Predicts a sentence word by word; the encoded neighbour is added to every gate at every step."""
+
+    def __init__(self, dim: int, width: int, hidden: int) -> None:
+        super().__init__()
+        self.words = nn.Linear(dim, 3 * hidden)
+        self.sentence = nn.Linear(width, 3 * hidden, bias=False)
+        self.recurrent = nn.Linear(hidden, 3 * hidden, bias=False)
+        self.hidden = hidden
+
+    def forward(self, words: Tensor, sentences: Tensor) -> Tensor:
+        """(n, t, dim) words read so far and (n, width) encoded neighbours → (n, t, hidden) states."""
+        gates = self.words(words) + self.sentence(sentences).unsqueeze(1)
+        h = words.new_zeros((words.shape[0], self.hidden))
+        states = []
+        for step in gates.unbind(1):
+            own = self.recurrent(h)
+            r, z = torch.sigmoid(step[:, : 2 * self.hidden] + own[:, : 2 * self.hidden]).chunk(2, dim=1)
+            new = torch.tanh(step[:, 2 * self.hidden :] + r * own[:, 2 * self.hidden :])
+            h = new + z * (h - new)
+            states.append(h)
+        return torch.stack(states, dim=1)
+
+
+def gru_encoder(weights: Mapping[str, Tensor]) -> GruEncoder:
+    """The encoder that has these weights, ready to encode; ``RuntimeError`` when they do not fit each other."""
+    rows, dim = weights["onward.weight_ih_l0"].shape
+    net = GruEncoder(dim, rows // 3, both_ways="backward_.weight_ih_l0" in weights)
+    net.load_state_dict(dict(weights))
+    return net.eval()
+
+
+def encode_tokens(net: GruEncoder, tokens: TokenIds, out: Float32) -> None:
+    """Fill the rows of (n, width) ``out`` that have tokens, sentences of similar length together."""
+    device = next(net.parameters()).device
+    table = torch.from_numpy(tokens.table if len(tokens.table) else np.zeros((1, net.dim), np.float32)).to(device)
+    for rows in length_chunks(tokens.lengths, _CELLS):
+        ids, lengths = padded_ids(tokens, rows)
+        words = torch.nn.functional.embedding(torch.from_numpy(ids).to(device), table)
+        out[rows] = net(words, torch.from_numpy(lengths).to(device)).cpu().numpy()
+
+
+def _last(states: Tensor, lengths: Tensor) -> Tensor:
+    places = (lengths - 1).clamp(min=0).view(-1, 1, 1).expand(-1, 1, states.shape[2])
+    return states.gather(1, places).squeeze(1) * (lengths > 0).unsqueeze(1)

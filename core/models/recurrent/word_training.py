@@ -1,0 +1,175 @@
+"""The loop in which recurrent encoders learn to predict words: Adam, live curve, cancel, exact resume.
+
+As with the triplet network nothing random is carried from step to step: batches follow from (seed, epoch), the words
+drawn for the softmax from (seed, step). So a training that continues from a checkpoint takes exactly the same steps.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from core.config import digest_of
+from core.errors import Cancelled, TrainingError
+from core.models.checkpoints import (
+    Checkpoint,
+    Progress,
+    adam_tensors,
+    drop_checkpoint,
+    read_checkpoint,
+    restore_adam,
+    write_checkpoint,
+)
+from core.models.device import pick_device, thread_count
+from core.models.recurrent.gru import GruEncoder
+from core.models.recurrent.recurrent_config import RecurrentTrainingConfig
+from core.models.recurrent.sampled_softmax import DrawnWords
+from core.models.recurrent.word_rows import SPECIAL, Index, WordRows
+from core.protocols import Report
+
+_POINTS = 40  # of the live curve, an epoch
+
+
+@dataclass(frozen=True)
+class TrainedEncoder:
+    """A trained encoder, its words, and how training went."""
+
+    weights: dict[str, Tensor]
+    table: np.ndarray[tuple[int, int], np.dtype[np.float32]]
+    """(words, word_dim) vectors of the learned words."""
+    metrics: dict[str, float]
+
+
+class WordNet(nn.Module):
+    """An encoder and the table of words that it reads; subclasses add what predicts."""
+
+    def __init__(self, config: RecurrentTrainingConfig, rows: int) -> None:
+        super().__init__()
+        self.table = nn.Embedding(rows, config.word_dim)
+        nn.init.normal_(self.table.weight, std=0.1)
+        self.encoder = GruEncoder(config.word_dim, config.hidden)
+
+
+class WordTraining(ABC):
+    """One training: the network, the optimizer, and the counters in ``self.at``."""
+
+    def __init__(self, config: RecurrentTrainingConfig, seed: int, data: WordRows, report: Report) -> None:
+        self.seed, self.report = seed, report
+        self._config, self._rows = config, data
+        self.device = pick_device(config.device)
+        with torch.random.fork_rng(devices=[]):
+            torch.default_generator.manual_seed(seed)  # of the processor; that of a GPU stays as it is
+            self._net = self.network(SPECIAL + len(data.words)).to(self.device)
+        self.optimizer = torch.optim.Adam(self._net.parameters(), lr=config.learning_rate)
+        self.drawn = DrawnWords(data.counts, config.negatives, seed, self.device)
+        self.at = Progress(rate=config.learning_rate)
+        self.recent: list[float] = []
+        settings = config.to_dict() | {"checkpoint_seconds": 0, "threads": 0}
+        self.key = digest_of([settings, seed, len(data.words), data.ids[:10_000].tolist(), len(data.ids)])
+        self.saved = self.clock = time.monotonic()
+
+    @abstractmethod
+    def network(self, rows: int) -> WordNet:
+        """A fresh network over ``rows`` words; the generator is seeded."""
+
+    @abstractmethod
+    def loss(self, rows: Index) -> tuple[Tensor, int]:
+        """Sum of −log p over the words to predict for the sentences ``rows``, and how many words these are."""
+
+    def run(self) -> TrainedEncoder:
+        """The loop; what a crash must not lose is kept."""
+        with thread_count(self._config.threads):
+            self._resume()
+            self.saved = self.clock = time.monotonic()
+            try:
+                self._epochs()
+            except Cancelled:
+                self._save()
+                raise
+        if folder := self.report.checkpoint_folder():
+            drop_checkpoint(folder)
+        weights = {name: t.detach().cpu().clone() for name, t in self._net.encoder.state_dict().items()}
+        table = self._net.table.weight.detach().cpu().numpy()[SPECIAL:].copy()
+        return TrainedEncoder(weights, table, self._metrics())
+
+    def tick(self) -> None:
+        """Tell how far training is; may raise ``Cancelled``."""
+        usable, config = len(self._rows.usable), self._config
+        per_epoch = min(config.sentences_per_epoch or usable, usable)
+        message = f"epoch {self.at.epoch + 1} of {config.epochs}"
+        self.report.progress(self.at.triplets, per_epoch * config.epochs, message)
+
+    def tensors(self, ids: Index, lengths: Index) -> tuple[Tensor, Tensor]:
+        """Padded ids and lengths where the network is."""
+        return torch.from_numpy(ids).to(self.device), torch.from_numpy(lengths).to(self.device)
+
+    def _epochs(self) -> None:
+        config = self._config
+        while self.at.epoch < config.epochs:
+            batches = self._rows.batches(config.batch_size, config.sentences_per_epoch, self.seed, self.at.epoch)
+            while self.at.batch < len(batches):
+                self._step(batches[self.at.batch])
+                self._announce(len(batches))
+                if time.monotonic() - self.saved >= config.checkpoint_seconds:
+                    self._save()
+            self.at = self.at.advanced(epoch=self.at.epoch + 1, batch=0)
+
+    def _step(self, rows: Index) -> None:
+        self.tick()
+        self.optimizer.zero_grad(set_to_none=True)
+        total, words = self.loss(rows)
+        loss = total / words
+        self.tick()
+        loss.backward()
+        torch.nn.utils.clip_grad_norm_(self._net.parameters(), self._config.gradient_clip)
+        value = float(loss.detach())
+        if not math.isfinite(value):
+            raise TrainingError(f"The loss is no longer finite after {self.at.step:,} steps. Lower the learning rate.")
+        self.optimizer.step()
+        self.recent.append(value)
+        at = self.at
+        self.at = at.advanced(
+            step=at.step + 1, batch=at.batch + 1, triplets=at.triplets + len(rows),
+            loss_sum=at.loss_sum + value, loss_count=at.loss_count + 1,
+        )  # fmt: skip
+
+    def _resume(self) -> None:
+        folder = self.report.checkpoint_folder()
+        found = read_checkpoint(folder, self.key) if folder else None
+        if found is not None:
+            self.at = found.progress
+            self._net.load_state_dict(dict(found.model))
+            restore_adam(self.optimizer, found.adam)
+
+    def _save(self) -> None:
+        if (folder := self.report.checkpoint_folder()) is not None:
+            self.at = self.at.advanced(seconds=self._seconds())
+            self.clock = time.monotonic()
+            state = Checkpoint(self.at, self._net.state_dict(), {}, adam_tensors(self.optimizer))
+            write_checkpoint(folder, self.key, state)
+        self.saved = time.monotonic()
+
+    def _seconds(self) -> float:
+        return self.at.seconds + time.monotonic() - self.clock
+
+    def _announce(self, batches: int) -> None:
+        if self.at.batch % max(batches // _POINTS, 1) == 0:
+            value, self.recent = float(np.mean(self.recent)), []
+            self.report.metric("loss", self.at.epoch + self.at.batch / batches, value)
+            self.at = self.at.advanced(loss_sum=value, loss_count=1)
+
+    def _metrics(self) -> dict[str, float]:
+        seconds = self._seconds()
+        return {
+            "loss": self.at.loss_sum / max(self.at.loss_count, 1),
+            "steps": float(self.at.step),
+            "training sentences": float(len(self._rows.usable)),
+            "training seconds": seconds,
+            "sentences/s": self.at.triplets / max(seconds, 1e-9),
+        }

@@ -1,0 +1,1 @@
+"""Pretrained transformer sentence encoders."""

@@ -1,0 +1,92 @@
+"""``minilm``: a sentence encoder in the transformers format, mean-pooled, at unit length (Reimers and Gurevych 2019).
+
+An extra beyond the papers: what came after them. The encoder is a folder on this machine; nothing is fetched.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Self
+
+import numpy as np
+import numpy.typing as npt
+
+from core.config import Config, option
+from core.errors import ArtifactError, ConfigError, DataError, ReadError
+from core.models.distances import cosine_distances, unit_length
+from core.models.storage import read_settings, write_settings
+from core.paths import at_home
+from core.protocols import Report
+from core.text.encoders import Encoder, load_encoder
+from core.types import Corpus, Sentence, Vectors
+
+_BATCH = 32
+
+
+@dataclass(frozen=True)
+class SentenceEncoderConfig(Config):
+    """Settings of ``minilm``."""
+
+    folder: str = option(
+        "", "Folder of the encoder on this machine: configuration, tokenizer and safetensors weights.", file=True
+    )
+    unit: bool = option(True, "Bring vectors to length 1, as the encoder was trained.")
+    device: str = option("auto", "auto takes a CUDA GPU where there is one.", choices=("auto", "cpu", "cuda"))
+    threads: int = option(0, "Processor threads; 0: the machine's.", low=0, high=256)
+
+
+class SentenceEncoder:
+    """Nothing is learned; :meth:`fit` reads the encoder, and the saved model holds it whole."""
+
+    def __init__(self, config: SentenceEncoderConfig, seed: int) -> None:
+        self.config, self.seed = config, seed
+        self._encoder: Encoder | None = None
+
+    def fit(self, corpus: Corpus, report: Report) -> None:
+        """Read the encoder; ``corpus`` is not used."""
+        report.progress(0, 1, "Reading the encoder")
+        if not self.config.folder:
+            raise ConfigError("Name the folder of a sentence encoder on this machine (setting folder).")
+        self._encoder = load_encoder(at_home(self.config.folder), "This method")
+
+    def embed(self, sentences: Sequence[Sentence]) -> Vectors:
+        """(n, dim) mean last states; a sentence without letters or digits is the zero vector."""
+        from core.models.device import pick_device, thread_count
+
+        encoder = self._fitted()
+        encoder.network.to(pick_device(self.config.device))
+        out = np.zeros((len(sentences), int(encoder.network.config.hidden_size)), np.float32)
+        texts = [s.text for s in sentences]
+        filled = [i for i, text in enumerate(texts) if any(map(str.isalnum, text))]
+        filled.sort(key=lambda i: len(texts[i]))
+        with thread_count(self.config.threads):
+            for start in range(0, len(filled), _BATCH):
+                batch = filled[start : start + _BATCH]
+                out[batch] = encoder.means([texts[i] for i in batch])
+        return unit_length(out) if self.config.unit else out
+
+    def distances(self, a: Vectors, b: Vectors) -> npt.NDArray[np.float32]:
+        """(n,) 1 − cosine."""
+        return cosine_distances(a, b)
+
+    def save(self, folder: Path) -> None:
+        """Write the settings and the encoder."""
+        write_settings(folder, self.config, self.seed)
+        self._fitted().save(folder)
+
+    @classmethod
+    def load(cls, folder: Path) -> Self:
+        """Inverse of :meth:`save`."""
+        model = cls(*read_settings(folder, SentenceEncoderConfig))
+        try:
+            model._encoder = load_encoder(folder, "This model")
+        except ReadError as error:
+            raise ArtifactError(f"The saved model in {folder.name} is damaged: {error}") from None
+        return model
+
+    def _fitted(self) -> Encoder:
+        if self._encoder is None:
+            raise DataError("minilm has no encoder yet: call fit() first, or load a saved model.")
+        return self._encoder

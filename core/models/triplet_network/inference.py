@@ -1,0 +1,134 @@
+"""Sentence vectors on a processor, faster than by packed sequences (measured by ``benchmarks/inference.py``).
+
+Three things make the difference. What a word contributes to the gates is computed once for each distinct word, not for
+each token. Sentences are sorted by length, so that a step touches only those that still have words; nothing is padded,
+and the states of a batch lie side by side for one attention product. And between two matrix products one compiled
+pass does all the element-wise work. ``int8`` also rounds the recurrent weights and, step by step, the states.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Iterator
+from typing import Literal, TypeAlias, get_args
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from torch import Tensor, nn
+
+from core.errors import ConfigError
+from core.models.triplet_network.batching import Index
+from core.models.triplet_network.lstm_kernels import attend, lstm_step
+from core.models.triplet_network.network import BiLstmAttention
+from core.text.word_vectors import TokenIds
+
+Precision: TypeAlias = Literal["fp32", "int8"]
+PRECISIONS: tuple[Precision, ...] = get_args(Precision)
+BATCH = 192
+"""Sentences stepped together: enough for a matrix product to run at full speed, few enough to stay in the cache."""
+
+_Product: TypeAlias = Callable[[Tensor], Tensor]
+Floats: TypeAlias = npt.NDArray[np.float32]
+
+
+class Inference:
+    """A trained network made ready to encode on a processor; equal to it up to rounding (``fp32``)."""
+
+    def __init__(self, net: BiLstmAttention, precision: Precision = "fp32") -> None:
+        if precision not in PRECISIONS:
+            raise ConfigError(f"A precision is {' or '.join(PRECISIONS)}, not {precision!r}.")
+        self.net, self.precision = net, precision
+        with torch.inference_mode():
+            self._directions = tuple(_Direction(lstm, precision) for lstm in (net.onward, net.backward_))
+            self._project = _product(net.project.weight, precision)
+        self._bias, self._context = (w.detach().numpy() for w in (net.project.bias, net.context.weight[0]))
+
+    def encode(self, tokens: TokenIds, tick: Callable[[], None]) -> Floats:
+        """(n, width) float32 vectors of tokenised sentences; one without tokens is zero. ``tick`` may raise."""
+        vectors = np.zeros((len(tokens), self.net.width), np.float32)
+        with torch.inference_mode():
+            words = [direction.words(tokens) for direction in self._directions]
+            for rows in _batches(tokens.lengths):
+                tick()
+                vectors[rows] = self._batch(tokens, rows, words)
+        return vectors
+
+    def _batch(self, tokens: TokenIds, rows: Index, words: list[Floats]) -> Floats:
+        """Vectors of sentences of falling length, all with tokens."""
+        lengths = tokens.lengths[rows]
+        starts = np.concatenate([[0], np.cumsum(lengths)])
+        ids = tokens.ids[np.arange(starts[-1]) + np.repeat(tokens.starts[rows] - starts[:-1], lengths)]
+        states = np.empty((len(ids), self.net.width), np.float32)
+        half = self.net.width // 2
+        onward, backward = self._directions
+        onward.run(words[0], ids, states[:, :half], starts[:-1], lengths, 1)
+        backward.run(words[1], ids, states[:, half:], starts[1:] - 1, lengths, -1)
+        return self._attend(states, starts)
+
+    def _attend(self, states: Floats, starts: Index) -> Floats:
+        """(sentences, width) weighted means of (tokens, width) states."""
+        projected = self._project(torch.from_numpy(states)).numpy()
+        return np.asarray(attend(projected, self._bias, self._context, states, starts))
+
+
+class _Direction:
+    """One of the two LSTMs."""
+
+    def __init__(self, lstm: nn.LSTM, precision: Precision) -> None:
+        self._words = lstm.get_parameter("weight_ih_l0").detach().t()
+        self._bias = (lstm.get_parameter("bias_ih_l0") + lstm.get_parameter("bias_hh_l0")).detach()
+        self._recurrent = _product(lstm.get_parameter("weight_hh_l0"), precision)
+        self._hidden = int(lstm.hidden_size)
+
+    def words(self, tokens: TokenIds) -> Floats:
+        """(words, 4·hidden) what each distinct word contributes to the gates."""
+        return np.asarray(torch.addmm(self._bias, torch.from_numpy(tokens.table), self._words).numpy())
+
+    def run(
+        self, words: Floats, ids: npt.NDArray[np.int32], states: Floats, begin: Index, lengths: Index, stride: int
+    ) -> None:
+        """Fill ``states`` (tokens, hidden), from token ``begin`` of each sentence on, ``stride`` tokens a step."""
+        h, c = (np.zeros((len(begin), self._hidden), np.float32) for _ in range(2))
+        recurrent = np.zeros((len(begin), 4 * self._hidden), np.float32)
+        # Sentences stand in order of falling length: those that still have a word at a step are the first ones.
+        going = np.searchsorted(-lengths, -np.arange(lengths[0]), side="left")
+        for step, count in enumerate(going.tolist()):
+            if step:
+                recurrent = self._recurrent(torch.from_numpy(h[:count])).numpy()
+            places = begin[:count] + stride * step
+            lstm_step(recurrent, words, ids[places], h, c, states, places)
+
+
+def _batches(lengths: Index) -> Iterator[Index]:
+    """Rows of the sentences that have tokens, longest first, some at a time."""
+    order = np.argsort(-lengths, kind="stable")[: np.count_nonzero(lengths)]
+    for start in range(0, len(order), BATCH):
+        yield order[start : start + BATCH]
+
+
+def _product(weight: Tensor, precision: Precision) -> _Product:
+    """Multiply rows by the transpose of (out, in) ``weight``, in float32 or with both rounded to 8 bits."""
+    if precision == "int8":
+        return _int8_product(weight.detach())
+    turned, kept = weight.detach().t().contiguous(), torch.empty((0, len(weight)))
+
+    def product(rows: Tensor) -> Tensor:
+        """Into memory that the next call uses again: fresh megabytes at each step cost as much as half the product."""
+        nonlocal kept
+        kept = kept if len(kept) >= len(rows) else torch.empty((len(rows), len(weight)))
+        return torch.mm(rows, turned, out=kept[: len(rows)])
+
+    return product
+
+
+def _int8_product(weight: Tensor) -> _Product:
+    """Weights with a scale for every output; rows with one scale a call, in 7 bits so that sums do not overflow."""
+    if torch.backends.quantized.engine == "none" or not hasattr(torch, "quantize_per_channel"):
+        raise ConfigError("This build of torch has no 8-bit products. Use precision fp32.")
+    scales = (weight.abs().amax(1).double() / 127).clamp_min(1e-12)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # torch will move these functions elsewhere one day
+        codes = torch.quantize_per_channel(weight, scales, torch.zeros(len(scales), dtype=torch.long), 0, torch.qint8)
+        packed = torch.ops.quantized.linear_prepack(codes, None)
+    return lambda rows: torch.ops.quantized.linear_dynamic(rows, packed, True)

@@ -1,0 +1,128 @@
+"""The triplet loss of Ein Dor et al. 2018 and its variants (algorithms B.4, B.6).
+
+With Δ = d(x, x⁺) − d(x, x⁻) the paper's |p⁺| + |1 − p⁻| over softmax(d⁺, d⁻) is L = 2σ(Δ): a smooth 0–1 loss in
+(0, 2), 1 at chance, whose gradient 2p(1 − p) vanishes on both sides. A temperature τ divides Δ, because distances
+grow with the norms of the vectors and with them the share of triplets that no longer teach anything.
+"""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+from core.models.triplet_network.section_loss import relations, section_loss
+
+_THETA_LIMIT = 3.0
+
+
+def triplet_losses(delta: Tensor, loss: str) -> Tensor:
+    """(n,) loss of each triplet from (n,) Δ/τ: "paper" is 2σ(Δ/τ), "log" is softplus(Δ/τ) = −log σ(−Δ/τ).
+
+    Both are computed without exponentiating a distance; "log" keeps a gradient on triplets that are badly wrong.
+    """
+    if loss == "log":
+        return functional.softplus(delta)
+    return 2 * torch.sigmoid(delta)
+
+
+def gradient_share(delta: Tensor) -> Tensor:
+    """(n,) 4p(1 − p): gradient of the paper's loss relative to its peak at Δ = 0."""
+    p = torch.sigmoid(delta)
+    return 4 * p * (1 - p)
+
+
+def facenet_losses(delta: Tensor, margin: float) -> Tensor:
+    """(n,) max(0, ‖f−f⁺‖² − ‖f−f⁻‖² + m) of unit vectors f, from (n,) differences Δ of 1 − cosine (B.6).
+
+    ‖f−g‖² = 2(1 − cos), so that the difference of squared distances is 2Δ (Schroff et al. 2015, equation 3).
+    """
+    return functional.relu(2 * delta + margin)
+
+
+def bounded(vectors: Tensor, bound: float) -> Tensor:
+    """(n, dim) rows, those longer than ``bound`` scaled to that length; 0 changes nothing."""
+    if not bound:
+        return vectors
+    norms = torch.linalg.vector_norm(vectors.float(), dim=1, keepdim=True)
+    scales: Tensor = bound / norms.clamp(min=bound)
+    return vectors * scales.to(vectors.dtype)
+
+
+def distances(a: Tensor, b: Tensor, kind: str) -> Tensor:
+    """(n,) distance of the rows of two (n, dim) tensors, in float32 also under mixed precision.
+
+    "mean-l1" divides by dim and is flat in the loss unless the temperature is measured or learned.
+    """
+    a, b = a.float(), b.float()
+    if kind == "cosine":
+        return 1 - functional.cosine_similarity(a, b, dim=1, eps=1e-8)
+    if kind == "l2":
+        return torch.sqrt((a - b).square().sum(dim=1) + 1e-8)
+    total = (a - b).abs().sum(dim=1)
+    return total / a.shape[1] if kind == "mean-l1" else total
+
+
+def all_distances(x: Tensor, kind: str) -> Tensor:
+    """(m, m) distances between all rows of (m, dim) ``x``, in float32."""
+    x = x.float()
+    if kind == "cosine":
+        unit = functional.normalize(x, dim=1)
+        return 1 - unit @ unit.T
+    if kind == "l2":
+        return torch.cdist(x, x, p=2, compute_mode="donot_use_mm_for_euclid_dist")
+    total = torch.cdist(x, x, p=1)
+    return total / x.shape[1] if kind == "mean-l1" else total
+
+
+def _sentence_weights(triplets: Tensor, weights: Tensor, sentences: int) -> Tensor:
+    rows = triplets.reshape(-1)
+    zeros = torch.zeros(sentences, device=weights.device)
+    sums = zeros.index_add(0, rows, weights.repeat_interleave(3))
+    return sums / zeros.index_add(0, rows, torch.ones_like(rows, dtype=zeros.dtype)).clamp(min=1)
+
+
+class TripletLoss(nn.Module):
+    """Weighted mean loss over triplets of encoded sentences, with the temperature it is measured at.
+
+    A learned scale is τ = τ₀·exp(−θ) with θ clipped to [−3, 3]; otherwise τ = τ₀ throughout.
+    """
+
+    def __init__(self, loss: str, distance: str, *, learned_scale: bool = False, margin: float = 0.2) -> None:
+        super().__init__()
+        self.loss, self.distance, self.margin = loss, "cosine" if loss == "facenet" else distance, margin
+        self.tau: Tensor
+        self.register_buffer("tau", torch.ones(()))
+        self.theta = nn.Parameter(torch.zeros(()), requires_grad=learned_scale)
+
+    @property
+    def temperature(self) -> Tensor:
+        """The temperature in force."""
+        return self.tau * torch.exp(-self.theta.clamp(-_THETA_LIMIT, _THETA_LIMIT))
+
+    def set_temperature(self, tau: float) -> None:
+        """Measure Δ in units of ``tau`` from now on."""
+        self.tau.fill_(tau)
+
+    def deltas(self, vectors: Tensor, triplets: Tensor) -> Tensor:
+        """(n,) Δ of (n, 3) rows (pivot, positive, negative) into ``vectors``."""
+        pivot = vectors[triplets[:, 0]]
+        near = distances(pivot, vectors[triplets[:, 1]], self.distance)
+        return near - distances(pivot, vectors[triplets[:, 2]], self.distance)
+
+    def forward(self, vectors: Tensor, triplets: Tensor, weights: Tensor) -> Tensor:
+        """Mean loss, (n,) ``weights`` giving each triplet's share; "section" gives a sentence its triplets' mean.
+
+        "facenet" averages over all triplets, also those beyond the margin, and knows no temperature.
+        """
+        if self.loss == "section":
+            masks = relations(triplets.cpu().numpy(), len(vectors))
+            together, apart = (torch.from_numpy(mask).to(vectors.device) for mask in masks)
+            scaled = all_distances(vectors, self.distance) / self.temperature
+            return section_loss(scaled, together, apart, _sentence_weights(triplets, weights, len(vectors)))
+        deltas = self.deltas(vectors, triplets)
+        if self.loss == "facenet":
+            losses = facenet_losses(deltas, self.margin)
+        else:
+            losses = triplet_losses(deltas / self.temperature, self.loss)
+        return (losses * weights).sum() / weights.sum()

@@ -1,0 +1,304 @@
+"""The training loop of the triplet network (algorithms B.5): Adam, early stopping, exact resume. Only the loop.
+
+Nothing random is carried from step to step: the order of batches follows from (seed, epoch), dropout masks from (seed,
+step). A training that continues from a checkpoint therefore takes exactly the steps that it would have taken, and on a
+processor with one thread ends with the same weights.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from core.config import digest_of
+from core.errors import Cancelled, TrainingError
+from core.models.checkpoints import (
+    Checkpoint,
+    Progress,
+    adam_tensors,
+    drop_checkpoint,
+    read_checkpoint,
+    restore_adam,
+    write_checkpoint,
+)
+from core.models.device import pick_device, pick_precision, thread_count
+from core.models.triplet_network.batching import Index, TripletData, epoch_batches
+from core.models.triplet_network.config import TrainingConfig
+from core.models.triplet_network.encoding import Dropout, Encoder
+from core.models.triplet_network.losses import TripletLoss, gradient_share
+from core.models.triplet_network.network import BiLstmAttention
+from core.protocols import Report
+
+_SPREAD_SAMPLE = 2_000  # triplets that the automatic temperature is measured on
+_CELLS = 4_096  # tokens encoded at once where no gradient is kept
+_RATE_FLOOR = 1e-6
+
+
+@dataclass(frozen=True)
+class Trained:
+    """The best network of a training and how it went."""
+
+    weights: dict[str, Tensor]
+    history: list[dict[str, float]]
+    """One row a validation: epoch, validation accuracy, training loss, spread (sd of Δ/τ), gradient share (mean of
+    4p(1 − p)), learning rate, weight norm, temperature, triplets/s."""
+    metrics: dict[str, float]
+
+
+Weights = Mapping[str, Tensor]
+
+
+def train(
+    config: TrainingConfig,
+    seed: int,
+    training: TripletData,
+    validation: TripletData,
+    report: Report,
+    start: Weights | None = None,
+) -> Trained:
+    """Train a network on ``training``, choosing by accuracy on ``validation``.
+
+    It goes on from the weights ``start``, or from random ones. What it begins with is chosen from as well, so a network
+    that is trained further never gets worse on ``validation``. Resumes from the report's checkpoint folder when that
+    holds a checkpoint of the same settings, seed, data and first weights.
+    Raises ``TrainingError`` without data, or when the loss is no longer finite.
+    """
+    for name, data in (("training", training), ("validation", validation)):
+        if not len(data):
+            raise TrainingError(f"There are no {name} triplets. Build a set from more articles, or with looser rules.")
+    with thread_count(config.threads):
+        return _Training(config, seed, training, validation, report, start).run()
+
+
+class _Training:
+    """One training: the network, the optimizer, and the counters in ``self.at``."""
+
+    def __init__(
+        self,
+        config: TrainingConfig,
+        seed: int,
+        training: TripletData,
+        validation: TripletData,
+        report: Report,
+        start: Weights | None,
+    ) -> None:
+        self.config, self.seed, self.data, self.validation, self.report = config, seed, training, validation, report
+        device = pick_device(config.device)
+        precision = pick_precision(config.precision, device)
+        with torch.random.fork_rng(devices=[]):
+            torch.default_generator.manual_seed(seed)  # of the processor; that of a GPU stays as it is
+            self.net = BiLstmAttention(training.tokens.table.shape[1], config.hidden, config.attention).to(device)
+        if start is not None:
+            self.net.load_state_dict(dict(start))
+        self.loss = TripletLoss(
+            config.loss, config.distance, learned_scale=config.learned_scale, margin=config.margin
+        ).to(device)
+        self.parameters = [*self.net.parameters(), *(p for p in self.loss.parameters() if p.requires_grad)]
+        self.optimizer = torch.optim.Adam(self.parameters, lr=config.learning_rate)
+        self.encoder = Encoder(self.net, training.tokens, precision, config.norm_bound)
+        self.judge = Encoder(self.net, validation.tokens, precision, config.norm_bound)
+        self.drop = Dropout(config.dropout_rate, config.dropout_sites, config.mask, device)
+        self.weights = torch.from_numpy(training.weights(config.article_balance)).to(device)
+        self.at = Progress(rate=config.learning_rate)
+        self.best = self._state()
+        self.recent: list[float] = []  # losses since the last point of the live curve
+        settings = config.to_dict() | {"checkpoint_seconds": 0, "threads": 0}
+        self.key = digest_of([settings, seed, _fingerprint(training, start)])
+        self.saved = self.clock = time.monotonic()
+
+    def run(self) -> Trained:
+        """The loop: validate when it is due, else take a step; keep what a crash must not lose."""
+        self._resume()
+        self.saved = self.clock = time.monotonic()
+        batches = self._batches()
+        try:
+            while True:
+                if self._validation_due(len(batches)):
+                    self._validate(len(batches))
+                if self.at.without_gain >= self.config.patience_stop:
+                    break
+                if self.at.batch == len(batches):
+                    self.at = self.at.advanced(epoch=self.at.epoch + 1, batch=0)
+                    if self.at.epoch >= self.config.epochs:
+                        break
+                    batches = self._batches()
+                if self.config.schedule == "linear":
+                    self._fall(len(batches))
+                self._step(batches[self.at.batch])
+                self._announce(len(batches))
+                if time.monotonic() - self.saved >= self.config.checkpoint_seconds:
+                    self._save()
+        except Cancelled:
+            self._save()
+            raise
+        if folder := self.report.checkpoint_folder():
+            drop_checkpoint(folder)
+        return Trained(self.best, self.at.history, self._metrics())
+
+    def _batches(self) -> list[Index]:
+        return epoch_batches(self.data, self.config, self.seed, self.at.epoch)
+
+    def _step(self, batch: Index) -> None:
+        """One update by the triplets ``batch``; a sentence that several of them share is encoded once."""
+        rows, inverse = np.unique(self.data.triplets[batch], return_inverse=True)
+        self.drop.reseed(self.seed, self.at.step)
+        self.optimizer.zero_grad(set_to_none=True)
+        vectors = self.encoder.encode(rows, self._tick, self.drop)
+        triplets = torch.from_numpy(inverse.reshape(-1, 3)).to(vectors.device)
+        loss = self.loss(vectors, triplets, self.weights[torch.from_numpy(batch).to(vectors.device)])
+        loss.backward()
+        torch.nn.utils.clip_grad_norm_(self.parameters, self.config.gradient_clip)
+        value = float(loss.detach())
+        if not math.isfinite(value):
+            raise TrainingError(
+                f"The loss is no longer finite after {self.at.step:,} steps. Lower the learning rate, or leave the "
+                "temperature empty."
+            )
+        self.optimizer.step()
+        self.recent.append(value)
+        at = self.at
+        self.at = at.advanced(
+            step=at.step + 1,
+            batch=at.batch + 1,
+            triplets=at.triplets + len(batch),
+            loss_sum=at.loss_sum + value,
+            loss_count=at.loss_count + 1,
+        )
+
+    def _fall(self, batches: int) -> None:
+        """The rate of a linear schedule, from where the training stands."""
+        done = (self.at.epoch + self.at.batch / batches) / self.config.epochs
+        self.at = self.at.advanced(rate=max(self.config.learning_rate * (1 - done), _RATE_FLOOR))
+        self._set_rate(self.at.rate)
+
+    def _validation_due(self, batches: int) -> bool:
+        parts = self.config.evaluations_per_epoch
+        quarters = {math.ceil(batches * part / parts) for part in range(1, parts + 1)}
+        due = self.at.batch in quarters or self.at.step == 0
+        return due and self.at.evaluated != self.at.step
+
+    def _validate(self, batches: int) -> None:
+        """Measure accuracy; keep the best weights, halve the rate when there is no gain."""
+        epoch = self.at.epoch + self.at.batch / max(batches, 1)
+        started = time.monotonic()
+        delta = self._deltas(self.judge, self.validation.triplets)
+        scaled = delta / self.loss.temperature.detach()
+        accuracy = float(((delta < 0).double() + 0.5 * (delta == 0).double()).mean())
+        self.clock += time.monotonic() - started  # validation does not count as training time
+        gained = accuracy > self.at.best
+        row = {
+            "epoch": epoch,
+            "validation accuracy": accuracy,
+            "training loss": self.at.loss_sum / self.at.loss_count if self.at.loss_count else math.nan,
+            "spread": float(scaled.std(correction=0)),
+            "gradient share": float(gradient_share(scaled).mean()),
+            "learning rate": self.at.rate,
+            "weight norm": math.sqrt(sum(float(p.detach().square().sum()) for p in self.net.parameters())),
+            "temperature": float(self.loss.temperature.detach()),
+            "triplets/s": self.at.triplets / max(self._seconds(), 1e-9),
+        }
+        row = {name: value for name, value in row.items() if math.isfinite(value)}
+        without = 0 if gained else self.at.without_gain + 1
+        rate = self.at.rate
+        if self.config.schedule == "plateau" and without and without % self.config.patience_rate == 0:
+            rate = max(rate / 2, _RATE_FLOOR)
+        if gained:
+            self.best = self._state()
+            self.at = self.at.advanced(best=accuracy, best_step=self.at.step)
+        history = [*self.at.history, row]
+        self.at = self.at.advanced(
+            evaluated=self.at.step, without_gain=without, rate=rate, history=history, loss_sum=0.0, loss_count=0
+        )
+        self._set_rate(rate)
+        for name, value in row.items():
+            if name != "epoch":
+                self.report.metric(name, epoch, value)
+
+    def _deltas(self, encoder: Encoder, triplets: Index) -> Tensor:
+        """(n,) Δ of triplets without dropout or gradient; their distinct sentences are encoded once."""
+        rows, inverse = np.unique(triplets, return_inverse=True)
+        with torch.inference_mode():
+            vectors = encoder.encode(rows, self._tick, cells=_CELLS)
+            return self.loss.deltas(vectors, torch.from_numpy(inverse.reshape(-1, 3)).to(vectors.device))
+
+    def _resume(self) -> None:
+        folder = self.report.checkpoint_folder()
+        found = read_checkpoint(folder, self.key) if folder else None
+        if found is None:
+            self._measure_temperature()
+            return
+        self.at, self.best = found.progress, dict(found.best)
+        self.net.load_state_dict({n: t for n, t in found.model.items() if not n.startswith("loss.")})
+        self.loss.load_state_dict({n.removeprefix("loss."): t for n, t in found.model.items() if n.startswith("loss.")})
+        restore_adam(self.optimizer, found.adam)
+        self._set_rate(self.at.rate)
+
+    def _measure_temperature(self) -> None:
+        """τ as configured, or the spread of Δ before training, so that the loss is neither flat nor saturated."""
+        tau = self.config.temperature
+        if tau is None:
+            random = np.random.default_rng([self.seed, _SPREAD_SAMPLE])
+            sample = random.permutation(len(self.data))[:_SPREAD_SAMPLE]
+            spread = float(self._deltas(self.encoder, self.data.triplets[sample]).std(correction=0))
+            tau = spread if spread > 0 else 1.0
+        self.loss.set_temperature(tau)
+
+    def _save(self) -> None:
+        folder = self.report.checkpoint_folder()
+        if folder is not None:
+            self.at = self.at.advanced(seconds=self._seconds())
+            self.clock = time.monotonic()
+            model = {**self.net.state_dict(), **{f"loss.{n}": t for n, t in self.loss.state_dict().items()}}
+            write_checkpoint(folder, self.key, Checkpoint(self.at, model, self.best, adam_tensors(self.optimizer)))
+        self.saved = time.monotonic()
+
+    def _seconds(self) -> float:
+        return self.at.seconds + time.monotonic() - self.clock
+
+    def _state(self) -> dict[str, Tensor]:
+        return {name: tensor.detach().cpu().clone() for name, tensor in self.net.state_dict().items()}
+
+    def _set_rate(self, rate: float) -> None:
+        for group in self.optimizer.param_groups:
+            group["lr"] = rate
+
+    def _announce(self, batches: int) -> None:
+        every = max(batches // 20, 1)
+        if self.at.batch % every == 0:
+            value, self.recent = float(np.mean(self.recent)), []
+            self.report.metric("loss", self.at.epoch + self.at.batch / batches, value)
+
+    def _tick(self) -> None:
+        best = f", best validation accuracy {self.at.best:.3f}" if self.at.best >= 0 else ""
+        per_epoch = min(self.config.triplets_per_epoch or len(self.data), len(self.data))
+        message = f"epoch {self.at.epoch + 1} of at most {self.config.epochs}{best}"
+        self.report.progress(self.at.triplets, per_epoch * self.config.epochs, message)
+
+    def _metrics(self) -> dict[str, float]:
+        seconds = self._seconds()
+        return {
+            "validation accuracy": self.at.best,
+            "best step": float(self.at.best_step),
+            "steps": float(self.at.step),
+            "training triplets": float(len(self.data)),
+            "training seconds": seconds,
+            "triplets/s": self.at.triplets / max(seconds, 1e-9),
+            "temperature": float(self.loss.temperature.detach()),
+        }
+
+
+def _fingerprint(data: TripletData, start: Weights | None) -> str:
+    """Names the data and the first weights that a checkpoint belongs to."""
+    digest = hashlib.blake2b(digest_size=8)
+    for array in (data.triplets, data.groups, data.tokens.ids, data.tokens.starts, data.tokens.table):
+        digest.update(np.ascontiguousarray(array).tobytes())
+    for _, tensor in sorted((start or {}).items()):
+        digest.update(tensor.detach().cpu().numpy().tobytes())
+    return digest.hexdigest()

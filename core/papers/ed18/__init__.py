@@ -1,0 +1,1 @@
+"""Experiment specs of Ein Dor et al. 2018."""

@@ -1,0 +1,196 @@
+"""Table 4 of Ein Dor et al. 2018 (clustering by theme), readings of its k-means, and the poster."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from itertools import pairwise
+from typing import Any
+
+from core.papers.ed18.data import SCB
+from core.papers.ed18.tables import (
+    HYBRID,
+    JOINED_RAW,
+    JOINED_UNIT,
+    OWN_LOSS,
+    SHIPPED,
+    SICK_ROWS,
+    SMALL_SKIP_THOUGHT,
+    SMALLER_DATA,
+    TABLE_5,
+)
+from core.papers.spec import SIMILAR, Claim, Clustering, Column, Row, Table
+
+_COLUMNS = (Column("mi", "MI (nats)"), Column("ami", "AMI (max)"), Column("ri", "RI"), Column("ari", "ARI"))
+AMI = "ami"
+_ICLUST: Mapping[str, Any] = {"restarts": 50}
+_SETTINGS: Mapping[str, Mapping[str, Any]] = {"iclust": _ICLUST}
+_CLUSTERERS = {"iclust": "Iclust", "kmeans": "k-means"}
+_SKIP_CS = "skip-thoughts-CS"
+
+_PUBLISHED: Mapping[str, Mapping[str, tuple[float, float, float, float]]] = {
+    "iclust": {
+        "mean-vectors": (0.811, 0.222, 0.774, 0.154),
+        _SKIP_CS: (0.656, 0.125, 0.747, 0.087),
+        "triplets-sen-rand-art": (0.885, 0.266, 0.787, 0.192),
+        "triplets-sen": (0.935, 0.296, 0.801, 0.224),
+        "triplets-titles": (0.904, 0.273, 0.799, 0.206),
+        "triplets-sen-titles": (0.945, 0.303, 0.803, 0.230),
+    },
+    "kmeans": {
+        "mean-vectors": (0.706, 0.153, 0.776, 0.103),
+        _SKIP_CS: (0.624, 0.099, 0.745, 0.067),
+        "triplets-sen-rand-art": (0.793, 0.205, 0.775, 0.145),
+        "triplets-sen": (0.873, 0.257, 0.791, 0.195),
+        "triplets-titles": (0.836, 0.231, 0.786, 0.172),
+        "triplets-sen-titles": (0.873, 0.258, 0.791, 0.194),
+    },
+}
+_MODELS = {_SKIP_CS: "skip-thought"}
+_DEVIATIONS = {
+    "mean-vectors": "Other word vectors than GloVe 840B (see data).",
+    _SKIP_CS: SMALL_SKIP_THOUGHT,
+    "triplets-sen-titles": JOINED_RAW,
+}
+_HOW = {
+    "iclust": "Temperature 0 and 50 random starts; the paper gives neither.",
+    "kmeans": "Lloyd on unit vectors, greedy k-means++, 10 starts; the paper does not say which k-means.",
+}
+
+
+def _clustering(id: str, title: str, deviation: str, model: str, clusterer: str) -> Row:
+    return Row(id, title, Clustering(model, clusterer, SCB, _SETTINGS.get(clusterer, {})), deviation)
+
+
+def _published_rows(clusterer: str) -> tuple[Row, ...]:
+    return tuple(
+        Row(
+            f"{clusterer}:{name}",
+            f"{name}, {_CLUSTERERS[clusterer]}",
+            Clustering(_MODELS.get(name, name), clusterer, SCB, _SETTINGS.get(clusterer, {})),
+            f"{_DEVIATIONS.get(name, SMALLER_DATA)} {_HOW[clusterer]}",
+            dict(zip((column.metric for column in _COLUMNS), numbers, strict=True)),
+        )
+        for name, numbers in _PUBLISHED[clusterer].items()
+    )
+
+
+_OWN = (
+    ("triplets-sen-titles-unit", "triplets-sen-titles, unit halves", JOINED_UNIT),
+    ("triplets-sen-measured", "triplets-sen, τ measured", "Not in the paper: a temperature of its own."),
+    ("triplets-sen-log", "triplets-sen, log loss", "Not in the paper: softplus instead of the sigmoid."),
+    ("triplets-sen-section", "triplets-sen, section loss", OWN_LOSS),
+    ("triplets-titles-section", "triplets-titles, section loss", OWN_LOSS),
+    ("triplets-sen-rand-art-section", "triplets-sen-rand-art, section loss", OWN_LOSS),
+    ("triplets-sen-titles-section", "triplets-sen-titles, section loss, unit halves", OWN_LOSS),
+    ("default", "the model that comes with Themescope", SHIPPED),
+    ("tfidf", "Tf-idf within the article", "Not in the paper: a floor that needs no training."),
+    ("hybrid-section", "triplets-sen, section loss, beside Tf-idf", HYBRID),
+    ("hybrid-default", "the model that comes with Themescope, beside Tf-idf", HYBRID),
+)
+
+
+def _own_rows(clusterer: str) -> tuple[Row, ...]:
+    return tuple(
+        _clustering(f"{clusterer}:{id}", f"{title}, {_CLUSTERERS[clusterer]}", deviation, id, clusterer)
+        for id, title, deviation in _OWN
+    )
+
+
+_ORDER = ("triplets-sen-titles", "triplets-sen", "triplets-sen-rand-art", "mean-vectors", _SKIP_CS)
+
+
+def _orders(clusterer: str) -> tuple[Claim, ...]:
+    """The order of the published rows, neighbour by neighbour."""
+    steps = tuple(pairwise(_ORDER))
+    steps += (("triplets-sen", "triplets-titles"), ("triplets-titles", "mean-vectors"))
+    return tuple(Claim(f"{clusterer}:{a}", f"{clusterer}:{b}", AMI) for a, b in steps)
+
+
+def _iclust_beats_kmeans() -> tuple[Claim, ...]:
+    return tuple(Claim(f"iclust:{name}", f"kmeans:{name}", AMI) for name in _PUBLISHED["iclust"])
+
+
+TABLE_4 = Table(
+    "4",
+    "Clustering the sentences of an article by theme",
+    "Ein Dor et al. 2018, Table 4",
+    "Each article is clustered by itself into as many clusters as it has sections; means over articles. MI in nats, "
+    "AMI normalised by the larger entropy: the variants that the published numbers imply.",
+    _COLUMNS,
+    (
+        *_published_rows("iclust"),
+        *_published_rows("kmeans"),
+        *_own_rows("iclust"),
+        *_own_rows("kmeans"),
+        Row("random", "random labels", Clustering("", "random", SCB), "Not in the paper: the floor."),
+    ),
+    (
+        *_orders("iclust"),
+        *_orders("kmeans"),
+        *_iclust_beats_kmeans(),
+        Claim("iclust:triplets-sen-measured", "iclust:mean-vectors", AMI),
+        Claim("iclust:triplets-sen-section", "iclust:triplets-sen", AMI),
+        Claim("iclust:triplets-sen-titles-section", "iclust:triplets-sen-section", AMI),
+        Claim("iclust:triplets-sen-section", "iclust:triplets-sen-rand-art-section", AMI),
+        Claim("iclust:triplets-sen-rand-art-section", "iclust:mean-vectors", AMI),
+        Claim("iclust:triplets-sen-section", "iclust:mean-vectors", AMI),
+        Claim("iclust:default", "iclust:triplets-sen-section", AMI),
+        Claim("iclust:default", "iclust:mean-vectors", AMI),
+        Claim("iclust:default", "iclust:tfidf", AMI),
+        Claim("iclust:hybrid-section", "iclust:triplets-sen-section", AMI),
+        Claim("iclust:hybrid-section", "iclust:tfidf", AMI),
+        Claim("iclust:hybrid-section", "iclust:mean-vectors", AMI),
+        Claim("iclust:hybrid-default", "iclust:default", AMI),
+        Claim("iclust:hybrid-default", "iclust:mean-vectors", AMI),
+    ),
+)
+
+_READINGS = (
+    ("iclust", "Iclust", "The row of Table 4."),
+    ("iclust-annealed", "Iclust, soft and annealed", "The published soft form, finished by single moves."),
+    ("kmeans", "k-means on unit vectors", "The row of Table 4."),
+    ("kmeans-raw", "k-means on raw vectors", "Another reading of the paper."),
+    ("kmeans-spherical", "spherical k-means", "Another reading of the paper."),
+    ("kmedians-l1", "k-medians with L1", "The paper's footnote: L1 gives similar results."),
+    ("kmeans-rows", "k-means on rows of the cosine matrix", "Another reading of the paper."),
+    ("sib", "sequential information bottleneck", "Not in the paper: clusters by counts of the words themselves."),
+    ("ward", "Ward", "Not in the paper: agglomerative, without random starts."),
+    ("spectral", "spectral", "Not in the paper: clusters of the graph of nearest neighbours."),
+)
+_WORDS_OF = {"sib": "word-counts"}
+"""Clusterers that look at words instead of vectors, and where their counts come from."""
+CLUSTERERS = Table(
+    "clusterers",
+    "Clusterers on the vectors of triplets-sen",
+    "Ein Dor et al. 2018, section 4.3 and its footnote; algorithms C.6 and C.7",
+    "The paper does not say which k-means it means: every reading, and clusterers of our own, on the same vectors.",
+    _COLUMNS,
+    tuple(
+        _clustering(id, title, deviation, _WORDS_OF.get(id, "triplets-sen"), id) for id, title, deviation in _READINGS
+    ),
+    (
+        Claim("iclust", "kmeans", AMI),
+        Claim("kmeans", "kmedians-l1", AMI, SIMILAR),
+        Claim("iclust", "iclust-annealed", AMI, SIMILAR),
+    ),
+)
+
+_ON_POSTER = {"skip-thoughts-sick": _SKIP_CS}
+POSTER = Table(
+    "poster",
+    "Relatedness of sentence pairs, as on the poster",
+    "Ein Dor et al. 2018, poster",
+    "The rows of Table 5 under the names of the poster.",
+    TABLE_5.columns,
+    tuple(
+        Row(
+            row.id,
+            _ON_POSTER.get(row.id, row.title),
+            row.measure,
+            ("The poster calls this row skip-thoughts-CS, the paper skip-thoughts-SICK; the numbers are the same. "
+             if row.id in _ON_POSTER else "") + row.deviation,
+            row.published,
+        )
+        for row in SICK_ROWS
+    ),
+)  # fmt: skip

@@ -1,0 +1,1 @@
+"""Experiment specs of Saha et al. 2017."""

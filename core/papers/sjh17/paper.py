@@ -1,0 +1,22 @@
+"""Saha et al. 2017, *CON-S2V: A Generic Framework for Incorporating Extra-Sentential Context into Sen2Vec*.
+
+Published numbers are those of the specification (algorithms F.4, F.7 and F.10).
+"""
+
+from __future__ import annotations
+
+from core.papers.sjh17.data import CORPORA, MODELS, PROFILES
+from core.papers.sjh17.tables import TABLES
+from core.papers.spec import Paper
+
+SJH17 = Paper(
+    id="sjh17",
+    title="CON-S2V: A Generic Framework for Incorporating Extra-Sentential Context into Sen2Vec",
+    citation="Saha, Joty, Al Hasan. ECML-PKDD 2017.",
+    triplets=(),
+    benchmarks=(),
+    models=MODELS,
+    tables=TABLES,
+    profiles=PROFILES,
+    corpora=CORPORA,
+)

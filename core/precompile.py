@@ -1,0 +1,58 @@
+"""Compiles the inner loops of every method once, so that nobody waits for them: ``python -m core.precompile``.
+
+numba keeps on disk what it has compiled. The installation does this, since the first clusters, vectors or map would
+else stand still for ten seconds each.
+"""
+
+from __future__ import annotations
+
+from dataclasses import fields
+
+import numpy as np
+
+from core.api import load
+from core.clustering import REGISTRY as CLUSTERERS
+from core.metrics.partition import Agreement
+from core.models import REGISTRY as METHODS
+from core.models.con_s2v.config import TrainingConfig
+from core.protocols import Silent
+from core.registry import Card
+from core.types import Corpus, Sentence
+
+_TEXT = ("The king lost the war.", "Rain fell all summer.", "The market closed.", "Her song was heard.")
+_SMALL = {"dim": 8, "epochs": 1, "threads": 1, "min_count": 0}
+
+
+def warm() -> None:
+    """Cluster, learn sentence vectors, embed, score and lay out a handful of sentences by everything there is."""
+    vectors = np.random.default_rng(0).normal(size=(24, 8)).astype(np.float32)
+    for card in CLUSTERERS:
+        if not card.tags & {"no-vectors", "counts"}:
+            CLUSTERERS.build(card.id).cluster(vectors, 3, 0)
+    for card in METHODS:
+        if issubclass(card.config_class(), TrainingConfig):
+            _learn(card)
+    for precision in ("fp32", "int8"):
+        load("default", precision).embed(_TEXT)
+    labels = np.arange(24, dtype=np.int32) % 3
+    Agreement.of(labels, labels[::-1].copy()).expected_mutual_information()
+    lay_out()
+
+
+def lay_out() -> None:
+    """Draw the map of a few points."""
+    from core.projection.maps import UmapConfig, project
+
+    project(np.random.default_rng(0).normal(size=(64, 8)).astype(np.float32), UmapConfig(), 0, Silent())
+
+
+def _learn(card: Card) -> None:
+    names = {field.name for field in fields(card.config_class())}
+    embedder = METHODS.build(card.id, {name: value for name, value in _SMALL.items() if name in names}, seed=0)
+    sentences = [Sentence(text, id=i, article_id=i // 2, position=i % 2) for i, text in enumerate(_TEXT * 3)]
+    embedder.fit(Corpus("a few sentences", sentences=sentences), Silent())
+    embedder.embed([Sentence("A king lost her song.", id=len(sentences))])  # a new one has its vector inferred
+
+
+if __name__ == "__main__":
+    warm()

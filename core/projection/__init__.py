@@ -1,0 +1,1 @@
+"""Two-dimensional projections of sentence vectors and the geometry of maps."""

@@ -1,0 +1,1 @@
+"""Evaluation tasks: the data and the protocol of each evaluation."""

@@ -1,0 +1,196 @@
+"""Relatedness of sentence pairs on SICK (algorithms E; Kiros et al. 2015 following Tai et al. 2015; ED18, table 3).
+
+Two readings of an embedder: the cosine of a pair's vectors, or the expected score of a regressor trained on SICK.
+"""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from core.errors import DataError, ReadError
+from core.metrics.relatedness import agreement_with_scores
+from core.models.distances import cosine_distances
+from core.protocols import Embedder, Report
+from core.types import Estimate, Sentence, Vectors
+
+if TYPE_CHECKING:
+    from core.tasks.relatedness_regressor import Relatedness
+
+Floats = npt.NDArray[np.float64]
+FILES = {"train": "SICK_train.txt", "trial": "SICK_trial.txt", "test": "SICK_test_annotated.txt"}
+WHOLE = "SICK.txt"
+LOWEST, HIGHEST = 1.0, 5.0
+_BLOCK = 2_048  # sentences embedded at once
+
+
+@dataclass(frozen=True, slots=True)
+class PairSet:
+    """Sentence pairs with their relatedness: row i is (``first[i]``, ``second[i]``, ``scores[i]`` in 1 … 5)."""
+
+    first: tuple[str, ...]
+    second: tuple[str, ...]
+    scores: Floats
+
+    def __len__(self) -> int:
+        return len(self.first)
+
+
+@dataclass(frozen=True, slots=True)
+class SickPairs:
+    """The three parts of SICK: 4,500 / 500 / 4,927 pairs in the whole release."""
+
+    train: PairSet
+    trial: PairSet
+    test: PairSet
+
+    def sets(self) -> tuple[PairSet, PairSet, PairSet]:
+        """Train, trial, test."""
+        return self.train, self.trial, self.test
+
+
+def read_sick(path: Path) -> SickPairs:
+    """Read SICK from a folder with its three files, or from the one file of the full release (column SemEval_set).
+
+    Raises :class:`ReadError` with the line of the trouble: missing files or columns, a score outside 1 … 5.
+    """
+    if path.is_dir() and not (path / WHOLE).is_file():
+        return SickPairs(**{part: _pair_set(_rows(path / name)) for part, name in FILES.items()})
+    file = path / WHOLE if path.is_dir() else path
+    rows = list(_rows(file))
+    parts = {part: [row for row in rows if row[3].casefold() == part] for part in FILES}
+    empty = [part for part, found in parts.items() if not found]
+    if empty:
+        raise ReadError(
+            file, f"No pair is marked {empty[0].upper()} in a column SemEval_set.", "", "Give the folder of SICK."
+        )
+    return SickPairs(**{part: _pair_set(found) for part, found in parts.items()})
+
+
+def evaluate_sick(
+    embedder: Embedder, pairs: SickPairs, *, regressor: bool, seed: int, report: Report
+) -> dict[str, Estimate]:
+    """Pearson, Spearman ("pearson", "spearman") and mean squared error ("mse", scale 1 … 5) on the test pairs.
+
+    With ``regressor`` a pair's score is predicted by the regressor of Kiros et al., trained on train and stopped on
+    trial. Without it the correlations are those of the cosine, and the error is that of the least-squares line from
+    cosine to score over the training pairs. Intervals resample test pairs.
+    """
+    first, second = _embedded(embedder, pairs, report)
+    ends = np.cumsum([len(part) for part in pairs.sets()])
+    train, test = slice(0, ends[0]), slice(ends[1], ends[2])
+    if regressor:
+        predicted = _trained(first, second, pairs, seed, report).predict(first[test], second[test])
+        return agreement_with_scores(predicted, predicted, pairs.test.scores, seed)
+    cosines = 1 - cosine_distances(first, second).astype(np.float64)
+    fitted = _line(cosines[train], pairs.train.scores, cosines[test])
+    return agreement_with_scores(cosines[test], fitted, pairs.test.scores, seed)
+
+
+def fit_relatedness(embedder: Embedder, pairs: SickPairs, *, seed: int, report: Report) -> Relatedness:
+    """The regressor of Kiros et al. over the vectors of ``embedder``; its scores order triplets as well (B.7)."""
+    return _trained(*_embedded(embedder, pairs, report), pairs, seed, report)
+
+
+class RelatednessOrder:
+    """Triplets ordered by predicted relatedness: the reading "skip-thoughts-SICK" of Ein Dor et al. 2018, section 4.1.
+
+    Give it to :func:`core.metrics.triplets.triplet_accuracy` in the place of its embedder.
+    """
+
+    def __init__(self, embedder: Embedder, regressor: Relatedness) -> None:
+        self._embedder, self._regressor = embedder, regressor
+
+    def embed(self, sentences: Sequence[Sentence]) -> Vectors:
+        """(n, dim) vectors of the embedder."""
+        return self._embedder.embed(sentences)
+
+    def distances(self, a: Vectors, b: Vectors) -> npt.NDArray[np.float32]:
+        """(n,) 5 - expected relatedness of row i of ``a`` and row i of ``b``."""
+        return np.asarray(HIGHEST - self._regressor.predict(a, b), np.float32)
+
+
+def _trained(first: Any, second: Any, pairs: SickPairs, seed: int, report: Report) -> Relatedness:
+    from core.tasks.relatedness_regressor import RelatednessData, train_relatedness
+
+    end, last = len(pairs.train), len(pairs.train) + len(pairs.trial)
+    training = RelatednessData(first[:end], second[:end], pairs.train.scores)
+    trial = RelatednessData(first[end:last], second[end:last], pairs.trial.scores)
+    return train_relatedness(training, trial, seed, report)
+
+
+def _embedded(embedder: Embedder, pairs: SickPairs, report: Report) -> tuple[Any, Any]:
+    """Vectors of the first and of the second sentences of all parts, train first; every sentence embedded once."""
+    places: dict[str, int] = {}
+    columns = [
+        [places.setdefault(text, len(places)) for part in pairs.sets() for text in texts(part)]
+        for texts in (lambda p: p.first, lambda p: p.second)
+    ]
+    # Each caption is a document of its own: nothing may depend on the captions beside it.
+    sentences = [Sentence(text, article_id=i, opens_paragraph=True) for text, i in places.items()]
+    vectors = _stacked(embedder, sentences, report)
+    return vectors[columns[0]], vectors[columns[1]]
+
+
+def _stacked(embedder: Embedder, sentences: Sequence[Sentence], report: Report) -> Vectors:
+    from scipy import sparse
+
+    parts: list[Any] = []
+    for start in range(0, len(sentences), _BLOCK):
+        parts.append(embedder.embed(sentences[start : start + _BLOCK]))
+        report.progress(min(start + _BLOCK, len(sentences)), len(sentences), "SICK sentences embedded")
+    if not parts:
+        raise DataError("SICK has no pairs to evaluate on.")
+    return sparse.vstack(parts, format="csr") if sparse.issparse(parts[0]) else np.concatenate(parts)
+
+
+def _line(cosines: Floats, scores: Floats, wanted: Floats) -> Floats:
+    """Least-squares line through (cosine, score), at ``wanted``; the mean score where all cosines are equal."""
+    spread = cosines.var()
+    slope = float(((cosines - cosines.mean()) * (scores - scores.mean())).mean() / spread) if spread > 0 else 0.0
+    return np.asarray(scores.mean() + slope * (wanted - cosines.mean()), np.float64)
+
+
+def _pair_set(rows: Iterable[tuple[str, str, float, str]]) -> PairSet:
+    found = list(rows)
+    first, second = tuple(row[0] for row in found), tuple(row[1] for row in found)
+    return PairSet(first, second, np.array([row[2] for row in found], np.float64))
+
+
+def _rows(path: Path) -> Iterable[tuple[str, str, float, str]]:
+    """Sentences, score and part ("" where the file does not say) of each line."""
+    try:
+        with path.open(encoding="utf-8-sig", newline="") as file:
+            lines = csv.reader(file, delimiter="\t", quoting=csv.QUOTE_NONE)
+            header = [name.strip().casefold() for name in next(lines, [])]
+            places = [_place(path, header, name) for name in ("sentence_a", "sentence_b", "relatedness_score")]
+            part = header.index("semeval_set") if "semeval_set" in header else -1
+            rows = [_row(path, row, places, part, lines.line_num) for row in lines if row]
+    except (OSError, UnicodeDecodeError) as error:
+        raise ReadError(path, f"The file cannot be read: {error}.", advice="Give the folder of SICK.") from error
+    if not rows:
+        raise ReadError(path, "There are no pairs below the header.")
+    return rows
+
+
+def _place(path: Path, header: list[str], name: str) -> int:
+    if name not in header:
+        raise ReadError(path, f"The column {name} is missing.", "line 1", "Is this a tab-separated file of SICK?")
+    return header.index(name)
+
+
+def _row(path: Path, row: list[str], places: list[int], part: int, line: int) -> tuple[str, str, float, str]:
+    try:
+        first, second, score = (row[place].strip() for place in places)
+        value = float(score)
+        if LOWEST <= value <= HIGHEST:
+            return first, second, value, row[part].strip() if part >= 0 else ""
+    except (IndexError, ValueError):
+        value = float("nan")
+    raise ReadError(path, "A pair needs two sentences and a score from 1 to 5.", f"line {line}")

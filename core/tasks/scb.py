@@ -1,0 +1,209 @@
+"""Sentence clustering benchmarks: articles whose sections are the true themes of their sentences.
+
+Built like the Sentence Clustering Benchmark of Ein Dor et al. 2018, section 4.3, whose make is inferred from its
+published numbers; or taken as they are from the published file.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections import Counter
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from core.config import option
+from core.errors import ConfigError
+from core.protocols import Report, Silent
+from core.triplets.draws import article_key
+from core.triplets.filtering import KeptSection, eligible, kept_sections, length_rule
+from core.triplets.rules import ArticleSentences, SectionRules, token_count
+from core.types import BenchmarkItem, Sentence, Split
+
+PUBLISHED: dict[str, float] = {
+    "articles": 692,
+    "clusters": 5_555,
+    "sentences": 46_117,
+    "clusters_per_article_min": 5,
+    "clusters_per_article_mean": 8.03,
+    "clusters_per_article_max": 12,
+    "sentences_per_article_min": 17,
+    "sentences_per_article_mean": 66.6,
+    "sentences_per_article_max": 1_614,
+    "cluster_size_min": 3,
+    "cluster_size_quartile_1": 4,
+    "cluster_size_median": 5,
+    "cluster_size_quartile_3": 9,
+    "cluster_size_mean": 8.3,
+    "cluster_size_max": 1_308,
+    "tokens_min": 5,
+    "tokens_median": 20,
+    "tokens_mean": 21.8,
+    "tokens_max": 50,
+}
+"""The published benchmark, version 1.0.2."""
+
+REPORT_EVERY = 200
+
+
+@dataclass(frozen=True)
+class ScbRules(SectionRules):
+    """Settings of a clustering benchmark; the defaults give one like the published."""
+
+    as_given: bool = option(
+        False,
+        "Take every article with all its sentences and sections as they are, as for the published benchmark file; "
+        "the other settings are not used.",
+    )
+    openers_only: bool = option(False, "Take only the first sentence of each paragraph, as triplets do.")
+    min_section_sentences: int = option(3, "Smaller sections are removed.", low=1, unit="sentences")
+    max_sections: int = option(12, "Largest number of clusters of an article.", low=2)
+    min_sentences: int = option(17, "Fewest sentences of an article.", low=2, unit="sentences")
+    max_articles: int = option(692, "Articles drawn from those that qualify.", low=1, unit="articles")
+
+    def validate(self) -> None:
+        """Refuse bounds that leave nothing."""
+        super().validate()
+        if self.max_sections < self.min_sections:
+            raise ConfigError(
+                f"{self.named('max_sections')} is {self.max_sections} and {self.named('min_sections')} is "
+                f"{self.min_sections}: no article would be left."
+            )
+
+
+@dataclass(frozen=True, slots=True)
+class _Candidate:
+    key: int
+    title: str
+    item: BenchmarkItem
+    tokens: npt.NDArray[np.int64]
+
+
+def build_scb(
+    articles: Iterable[ArticleSentences],
+    rules: ScbRules,
+    seed: int,
+    splits: Collection[Split] = (Split.TEST,),
+    report: Report | None = None,
+) -> tuple[list[BenchmarkItem], dict[str, Any]]:
+    """Items ordered by title, and counts: what was dropped and why, and our table beside the published one.
+
+    Articles are drawn by a hash of seed and title, so that file order does not matter. Only articles of ``splits``
+    are taken; for the published file give all splits.
+    """
+    report = report or Silent()
+    dropped: Counter[str] = Counter()
+    found: list[_Candidate] = []
+    seen, expected = 0, operator.length_hint(articles)
+    for seen, article in enumerate(articles, start=1):
+        candidate = _candidate(article, rules, seed, splits, dropped)
+        if candidate is not None:
+            found.append(candidate)
+        if seen % REPORT_EVERY == 0:
+            report.progress(seen, max(expected, seen), "articles")
+    qualifying = len(found)
+    if not rules.as_given:
+        found = sorted(found, key=lambda c: (c.key, c.title))[: rules.max_articles]
+    found.sort(key=lambda c: (c.title, c.key))
+    counts: dict[str, Any] = {
+        "articles": {"seen": seen, "qualifying": qualifying, "taken": len(found), "dropped": dict(dropped)},
+        "table": {"ours": _table(found), "published": dict(PUBLISHED)},
+    }
+    return [c.item for c in found], counts
+
+
+def _candidate(
+    article: ArticleSentences, rules: ScbRules, seed: int, splits: Collection[Split], dropped: Counter[str]
+) -> _Candidate | None:
+    if article.split not in splits:
+        dropped["other_split"] += 1
+        return None
+    clusters = _given(article) if rules.as_given else _filtered(article, rules)
+    reason = _refusal(clusters, rules)
+    if reason:
+        dropped[reason] += 1
+        return None
+    pairs = sorted(
+        ((sentence, position) for position, sentences in clusters for sentence in sentences),
+        key=lambda pair: pair[0].position,
+    )
+    item = BenchmarkItem(
+        article.article_id,
+        np.array([sentence.id for sentence, _ in pairs], dtype=np.int64),
+        np.array([position for _, position in pairs], dtype=np.int32),
+    )
+    tokens = np.array([token_count(sentence.text) for sentence, _ in pairs], dtype=np.int64)
+    return _Candidate(article_key(article.title, seed), article.title, item, tokens)
+
+
+def _given(article: ArticleSentences) -> list[tuple[int, list[Sentence]]]:
+    """Every section with its sentences: (position of the section, sentences)."""
+    own: dict[int, list[Sentence]] = {}
+    for sentence in article.sentences:
+        own.setdefault(sentence.section, []).append(sentence)
+    return list(own.items())
+
+
+def _filtered(article: ArticleSentences, rules: ScbRules) -> list[tuple[int, list[Sentence]]]:
+    """Sections that pass rules (iii)–(v), with the sentences that pass rule (ii), small ones removed."""
+    kept = kept_sections(article, rules, Counter())
+    if len(kept) < rules.min_sections:
+        return []
+    clusters = [(section.record.position, _sentences(section, rules)) for section in kept]
+    return [(position, own) for position, own in clusters if len(own) >= rules.min_section_sentences]
+
+
+def _sentences(section: KeptSection, rules: ScbRules) -> list[Sentence]:
+    if rules.openers_only:
+        return [sentence for sentence, _ in eligible(section, rules, Counter())]
+    return [sentence for sentence in section.sentences if not length_rule(sentence, rules)]
+
+
+def _refusal(clusters: list[tuple[int, list[Sentence]]], rules: ScbRules) -> str:
+    if rules.as_given:
+        return "" if len(clusters) > 1 else "fewer_than_two_sections"
+    if len(clusters) < rules.min_sections:
+        return "too_few_sections"
+    if len(clusters) > rules.max_sections:
+        return "too_many_sections"
+    enough = sum(len(own) for _, own in clusters) >= rules.min_sentences
+    return "" if enough else "too_few_sentences"
+
+
+def _table(found: list[_Candidate]) -> dict[str, float]:
+    """Our numbers under the names of :data:`PUBLISHED`; empty when no article qualifies."""
+    if not found:
+        return {}
+    sizes = [np.unique(c.item.truth, return_counts=True)[1] for c in found]
+    clusters = np.array([len(s) for s in sizes])
+    sentences = np.array([len(c.item.truth) for c in found])
+    size, tokens = np.concatenate(sizes), np.concatenate([c.tokens for c in found])
+    quartiles = np.quantile(size, [0.25, 0.5, 0.75])
+    table: dict[str, float] = {
+        "articles": len(found),
+        "clusters": int(clusters.sum()),
+        "sentences": int(sentences.sum()),
+    }
+    for name, values in (("clusters_per_article", clusters), ("sentences_per_article", sentences)):
+        table |= {f"{name}_min": int(values.min()), f"{name}_mean": _round(values.mean())}
+        table[f"{name}_max"] = int(values.max())
+    table |= {
+        "cluster_size_min": int(size.min()),
+        "cluster_size_quartile_1": float(quartiles[0]),
+        "cluster_size_median": float(quartiles[1]),
+        "cluster_size_quartile_3": float(quartiles[2]),
+        "cluster_size_mean": _round(size.mean()),
+        "cluster_size_max": int(size.max()),
+        "tokens_min": int(tokens.min()),
+        "tokens_median": float(np.median(tokens)),
+        "tokens_mean": _round(tokens.mean()),
+        "tokens_max": int(tokens.max()),
+    }
+    return table
+
+
+def _round(value: Any) -> float:
+    return round(float(value), 2)

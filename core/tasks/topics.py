@@ -1,0 +1,247 @@
+"""Topic classification and clustering of sentences (Saha et al. 2017, section 4.2; algorithms F.9)."""
+
+from __future__ import annotations
+
+import dataclasses
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+from scipy import sparse
+
+from core.clustering.inputs import unit_rows
+from core.config import Config, option
+from core.errors import DataError
+from core.metrics.partition import Agreement
+from core.metrics.statistics.intervals import LEVEL
+from core.protocols import Report, Silent
+from core.types import Estimate, Ids, Labels, Matrix
+
+Floats = npt.NDArray[np.float64]
+
+C_GRID = (0.01, 0.1, 1.0, 10.0, 100.0)
+"""Strengths tried when C is tuned on validation documents (algorithms I.4)."""
+SCORES = ("accuracy", "macro F1", "weighted F1", "kappa")
+"""The columns of classification, in the order of :class:`TopicScores`."""
+_TOLERANCE = 1e-6
+_STARTS = 10
+
+
+@dataclass(frozen=True)
+class MaxEntSettings(Config):
+    """The classifier; the defaults are the paper's: logistic regression, L2, C = 1, one against the rest."""
+
+    c: float = option(1.0, "Inverse strength of the L2 penalty.", low=1e-6, high=1e6)
+    multinomial: bool = option(False, "One softmax over all topics instead of one classifier for each.")
+    scaling: str = option(
+        "raw",
+        "What is learned from: the vectors as they are, at length 1, or with every column at mean 0 and deviation 1.",
+        choices=("raw", "unit", "standard"),
+    )
+    iterations: int = option(1_000, "Most steps of the optimiser.", low=1, high=1_000_000)
+
+
+@dataclass(frozen=True, slots=True)
+class TopicScores:
+    """How well topics were told, each score in 0…1 (kappa from -1)."""
+
+    accuracy: float
+    macro_f1: float
+    weighted_f1: float
+    """Weighted by how often a topic occurs: what the paper's "macro F1" behaves like (algorithms F.9)."""
+    kappa: float
+    """Cohen's: accuracy above chance."""
+    predicted: Labels
+    """(n,) topic of every test sentence."""
+    correct: npt.NDArray[np.bool_]
+    """(n,) for paired tests of two methods."""
+    converged: bool
+    """False when the optimiser was stopped before its end; the scores are then those of where it stood."""
+
+
+class TopicClusters(NamedTuple):
+    """How well clusters match topics."""
+
+    v: float
+    ami_max: float
+    ami_arithmetic: float
+
+
+def classify(
+    x_train: Matrix,
+    y_train: Labels,
+    x_test: Matrix,
+    y_test: Labels,
+    settings: MaxEntSettings | None = None,
+    report: Report | None = None,
+) -> TopicScores:
+    """Learn (n,) labels from (n, dim) vectors and tell those of (m, dim) others.
+
+    Raises :class:`DataError` when there are fewer than two topics to learn, nothing to tell, or a vector that is not
+    finite.
+    """
+    settings, report = settings or MaxEntSettings(), report or Silent()
+    _check(x_train, y_train, x_test, y_test)
+    train, test = _prepared(x_train, x_test, settings.scaling)
+    found, converged = (_softmax if settings.multinomial else _one_against_rest)(train, y_train, test, settings, report)
+    predicted = np.asarray(found, np.int32)
+    return TopicScores(*_scores(y_test, predicted), predicted, predicted == y_test, converged)
+
+
+def tuned(
+    x_train: Matrix,
+    y_train: Labels,
+    x_validation: Matrix,
+    y_validation: Labels,
+    settings: MaxEntSettings,
+    grid: Sequence[float] = C_GRID,
+    report: Report | None = None,
+) -> MaxEntSettings:
+    """The settings with the C of ``grid`` that has the largest weighted F1 on the validation part."""
+    report = report or Silent()
+    best, best_score = settings, -1.0
+    for number, c in enumerate(sorted(grid)):
+        report.progress(number, len(grid), f"C = {c:g}")
+        tried = dataclasses.replace(settings, c=c)
+        score = classify(x_train, y_train, x_validation, y_validation, tried).weighted_f1
+        if score > best_score:
+            best, best_score = tried, score
+    return best
+
+
+def cluster_topics(x: Matrix, y: Labels, k: int, seed: int, unit: bool = False) -> TopicClusters:
+    """Compare k-means clusters of (n, dim) vectors with (n,) topics: greedy k-means++, the best of 10 starts.
+
+    The paper clusters raw vectors; ``unit`` brings them to length 1 first. Raises :class:`DataError` when there are
+    fewer sentences than clusters.
+    """
+    from sklearn.cluster import KMeans
+
+    if len(y) < k or x.shape[0] != len(y):
+        raise DataError(f"{x.shape[0]} vectors with {len(y)} topics cannot be divided into {k} clusters.")
+    rows = _float32(x)
+    if sparse.issparse(rows):
+        rows = _columns(rows, np.unique(rows.indices))  # of a million hashed words most occur nowhere
+    rows = unit_rows(rows) if unit else rows
+    with warnings.catch_warnings():
+        # Fewer different vectors than clusters, or a BLAS that leaks on Windows: neither changes the labels.
+        warnings.simplefilter("ignore")
+        labels = KMeans(k, init="k-means++", n_init=_STARTS, random_state=seed % 2**32).fit_predict(rows)
+    agreement = Agreement.of(y, np.asarray(labels, np.int32))
+    first, second = agreement.entropies()
+    v = 2 * agreement.mutual_information() / (first + second) if first + second > 0 else 1.0
+    return TopicClusters(v, agreement.adjusted(max(first, second)), agreement.adjusted((first + second) / 2))
+
+
+def _check(x_train: Matrix, y_train: Labels, x_test: Matrix, y_test: Labels) -> None:
+    if x_train.shape[0] != len(y_train) or x_test.shape[0] != len(y_test):
+        raise DataError("Every vector needs its topic: the numbers of vectors and topics differ.")
+    if len(np.unique(y_train)) < 2 or not len(y_test):
+        raise DataError("A classifier needs sentences of two topics to learn from, and one to tell the topic of.")
+    for x in (x_train, x_test):
+        if not np.isfinite(x.data if isinstance(x, sparse.csr_array) else x).all():
+            raise DataError("The vectors hold values that are not finite. Embed the sentences again.")
+
+
+def _float32(x: Matrix) -> Any:
+    return sparse.csr_array(x, dtype=np.float32) if sparse.issparse(x) else np.ascontiguousarray(x, np.float32)
+
+
+def _columns(x: Any, used: npt.NDArray[Any]) -> Any:
+    """Some columns of a CSR array, with the 32-bit indices that scikit-learn asks for."""
+    part = x[:, used]
+    return sparse.csr_array((part.data, part.indices.astype(np.int32), part.indptr.astype(np.int32)), shape=part.shape)
+
+
+def _prepared(x_train: Matrix, x_test: Matrix, scaling: str) -> tuple[Any, Any]:
+    """Both parts as float32, scaled; of sparse vectors only the columns that occur in training."""
+    train, test = _float32(x_train), _float32(x_test)
+    if sparse.issparse(train):
+        used = np.unique(train.indices)
+        train, test = _columns(train, used), _columns(test, used)
+    if scaling == "unit":
+        return unit_rows(train), unit_rows(test)
+    if scaling == "standard":
+        from sklearn.preprocessing import StandardScaler
+
+        scaler = StandardScaler(with_mean=not sparse.issparse(train)).fit(train)
+        return scaler.transform(train), scaler.transform(test)
+    return train, test
+
+
+def _one_against_rest(
+    train: Any, y: Labels, test: Any, settings: MaxEntSettings, report: Report
+) -> tuple[npt.NDArray[Any], bool]:
+    topics = np.unique(y)
+    decisions, converged = np.empty((test.shape[0], len(topics))), True
+    for number, topic in enumerate(topics):
+        report.progress(number, len(topics), f"classifier {number + 1} of {len(topics)}")
+        model, ended = _fitted(train, y == topic, settings)
+        decisions[:, number], converged = model.decision_function(test), converged and ended
+    return topics[decisions.argmax(axis=1)], converged
+
+
+def _softmax(
+    train: Any, y: Labels, test: Any, settings: MaxEntSettings, report: Report
+) -> tuple[npt.NDArray[Any], bool]:
+    report.progress(0, 1, "classifier")
+    model, converged = _fitted(train, y, settings)
+    return np.asarray(model.predict(test)), converged
+
+
+def _fitted(x: Any, y: npt.NDArray[Any], settings: MaxEntSettings) -> tuple[Any, bool]:
+    """A logistic regression by L-BFGS, in double precision where single precision was too coarse to end."""
+    from sklearn.exceptions import ConvergenceWarning
+    from sklearn.linear_model import LogisticRegression
+
+    for kind in (np.float32, np.float64):
+        model = LogisticRegression(C=settings.c, tol=_TOLERANCE, max_iter=settings.iterations)
+        with warnings.catch_warnings(record=True) as said:
+            warnings.simplefilter("always")
+            model.fit(x.astype(kind), y)
+        converged = not any(issubclass(warning.category, ConvergenceWarning) for warning in said)
+        if converged or int(np.max(model.n_iter_)) >= settings.iterations:
+            break
+    return model, converged
+
+
+def scores_with_intervals(
+    truth: Labels, scores: TopicScores, groups: Ids, seed: int = 0, n_resamples: int = 2_000
+) -> dict[str, Estimate]:
+    """The four scores with 95 % intervals by resampling whole documents; (n,) ``groups`` are their ids."""
+    k = int(max(truth.max(), scores.predicted.max())) + 1
+    _, places = np.unique(groups, return_inverse=True)
+    n = int(places.max()) + 1
+    cells = sparse.csr_array(
+        (np.ones(len(truth)), (places, truth.astype(np.int64) * k + scores.predicted)), shape=(n, k * k)
+    )
+    drawn = np.random.default_rng(seed).multinomial(n, np.full(n, 1 / n), size=n_resamples)
+    resampled = _scores_of((drawn @ cells).reshape(-1, k, k))
+    tails = (1 - LEVEL) / 2, (1 + LEVEL) / 2
+    values = scores.accuracy, scores.macro_f1, scores.weighted_f1, scores.kappa
+    ends = [np.quantile(draws, tails) for draws in resampled]
+    return {
+        name: Estimate(value, float(low), float(high), n)
+        for name, value, (low, high) in zip(SCORES, values, ends, strict=True)
+    }
+
+
+def _scores(truth: Labels, predicted: Labels) -> tuple[float, float, float, float]:
+    """Accuracy, macro F1, weighted F1 and kappa, from how often each pair of topics meets."""
+    k = int(max(truth.max(), predicted.max())) + 1
+    table = np.bincount(truth.astype(np.int64) * k + predicted, minlength=k * k).reshape(1, k, k)
+    accuracy, macro, weighted, kappa = (float(values[0]) for values in _scores_of(table))
+    return accuracy, macro, weighted, kappa
+
+
+def _scores_of(tables: npt.NDArray[Any]) -> tuple[Floats, Floats, Floats, Floats]:
+    """The scores of (r, k, k) tables: given topic by row, predicted one by column."""
+    n, given, told = tables.sum(axis=(1, 2)), tables.sum(axis=2), tables.sum(axis=1)
+    right, both = np.diagonal(tables, axis1=1, axis2=2), given + told
+    f1 = np.divide(2.0 * right, both, out=np.zeros(both.shape), where=both > 0)
+    accuracy, chance = right.sum(axis=1) / n, (given * told).sum(axis=1) / n.astype(np.float64) ** 2
+    kappa = np.divide(accuracy - chance, 1 - chance, out=np.ones(len(n)), where=chance < 1)
+    return accuracy, f1.sum(axis=1) / (both > 0).sum(axis=1), (f1 * given).sum(axis=1) / n, kappa

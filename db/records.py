@@ -1,0 +1,359 @@
+"""Plain records of what the store keeps: what ``db`` returns, ``jobs`` writes and ``webapp`` shows.
+
+``id`` is the store's stable id; a record that has not been stored yet has id 0. Times are UTC and aware.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from enum import StrEnum
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from core.types import Ids, Matrix, Points, Split
+
+Json = Mapping[str, Any]
+
+
+class JobStatus(StrEnum):
+    """Life of a job. Only ``queued`` and ``running`` can still change by themselves."""
+
+    QUEUED = "queued"
+    RUNNING = "running"
+    DONE = "done"
+    FAILED = "failed"
+    CANCELLED = "cancelled"
+
+    @property
+    def ended(self) -> bool:
+        """True once the job will not move again unless somebody retries it."""
+        return self in (JobStatus.DONE, JobStatus.FAILED, JobStatus.CANCELLED)
+
+
+@dataclass(frozen=True, slots=True)
+class CorpusRecord:
+    """A corpus. ``ready`` is False while it is being imported; pages show only ready ones."""
+
+    id: int
+    name: str
+    language: str
+    ready: bool
+    created: datetime
+    articles: int = 0
+    sections: int = 0
+    paragraphs: int = 0
+    sentences: int = 0
+    report: Json = field(default_factory=dict)
+    """How it came in: files, reader, config, and what was skipped by reason."""
+
+
+@dataclass(frozen=True, slots=True)
+class ArticleRecord:
+    """An article without its text."""
+
+    id: int
+    corpus_id: int
+    position: int
+    title: str
+    url: str
+    source: str
+    bucket: int
+    sections: int
+    sentences: int
+    topic: str = ""
+    """The document's label; "" where its source gives none."""
+    part: str = ""
+    """"train" or "test" as the source marks it, or ""."""
+
+    @property
+    def split(self) -> Split:
+        """The split its title hashes to."""
+        from core.types import split_of_bucket
+
+        return split_of_bucket(self.bucket)
+
+
+@dataclass(frozen=True, slots=True)
+class TripletSetRecord:
+    """A sampled set of triplets. ``counts`` holds per-split sizes and what each rule dropped."""
+
+    id: int
+    corpus_id: int
+    name: str
+    kind: str
+    """"sentences" (positives and negatives are sentence ids) or "titles" (they are section ids)."""
+    config: Json
+    seed: int
+    digest: str
+    """Names the content: the same rules on the same text give the same digest."""
+    counts: Json
+    ready: bool
+    created: datetime
+    revision: int = 1
+    """Revision of the job kind that made the set."""
+
+
+@dataclass(frozen=True, slots=True)
+class TripletSections:
+    """Which sections the triplets of a split pull apart; row i of every (n,) array is one triplet, in their order."""
+
+    ids: Ids
+    articles: Ids
+    own: npt.NDArray[np.int32]
+    """Place in ``titles`` of the title of the pivot's section."""
+    other: npt.NDArray[np.int32]
+    """Place in ``titles`` of the title of the negative's section."""
+    titles: Sequence[str]
+    """Every title once, as it is written; empty for the lead."""
+
+
+@dataclass(frozen=True, slots=True)
+class TripletMeasures:
+    """How long and how far apart the sentences of the triplets of a split are; row i of every (n,) array is one."""
+
+    ids: Ids
+    articles: Ids
+    words: Ids
+    """Words of the shortest of the three sentences; of a set of kind "titles", of the pivot."""
+    distance: Ids
+    """Paragraphs between the pivot and the sentence of its own section; -1 where that is a title."""
+
+
+class Verdict(StrEnum):
+    """What a person thinks of a triplet: whether its label holds."""
+
+    GOOD = "good"
+    BAD = "bad"
+    AMBIGUOUS = "ambiguous"
+
+
+@dataclass(frozen=True, slots=True)
+class TripletReview:
+    """One person's verdict on one triplet. Reviews are only added; of a person's the latest counts."""
+
+    id: int
+    set_id: int
+    triplet_id: int
+    person: str
+    """"" where nobody gave a name."""
+    verdict: Verdict | None
+    """None takes the person's earlier verdict back."""
+    note: str
+    created: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class TripletCard:
+    """One triplet with everything a person needs to judge it."""
+
+    id: int
+    split: Split
+    article_id: int
+    article: str
+    pivot: str
+    positive: str
+    negative: str
+    pivot_section: str
+    negative_section: str
+    pivot_id: int
+    positive_id: int
+    negative_id: int
+
+
+@dataclass(frozen=True, slots=True)
+class ModelRecord:
+    """A fitted method. ``artifact`` is the digest of its folder under the data folder."""
+
+    id: int
+    name: str
+    method: str
+    config: Json
+    seed: int
+    digest: str
+    """Identifies the method with its revision, the config, the data and the seed."""
+    corpus_id: int | None
+    triplet_set_id: int | None
+    metrics: Json
+    artifact: str
+    created: datetime
+    revision: int = 1
+    """Revision of the method that the stored vectors of the model were computed with."""
+
+
+@dataclass(frozen=True, slots=True)
+class BenchmarkRecord:
+    """A clustering benchmark: articles, their sentences, and the section of each as truth."""
+
+    id: int
+    corpus_id: int
+    name: str
+    config: Json
+    digest: str
+    counts: Json
+    created: datetime
+    revision: int = 1
+    """Revision of the job kind that built the benchmark."""
+
+
+@dataclass(frozen=True, slots=True)
+class RunRecord:
+    """One measurement of a model: a clustering of a benchmark, a triplet accuracy, topics of a corpus and so on."""
+
+    id: int
+    kind: str
+    """What was measured: "clustering", "triplets", "relatedness", "topics", "summaries"."""
+    digest: str
+    model_id: int | None
+    """None for rows that need no vectors, such as random labels."""
+    benchmark_id: int | None
+    triplet_set_id: int | None
+    corpus_id: int | None
+    """The corpus, where a run is about a whole one."""
+    clusterer: str
+    config: Json
+    seed: int
+    seconds: float
+    created: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class ScoreRecord:
+    """A metric of a run: for one article, or (``article_id`` None) the mean with its 95 % interval over articles."""
+
+    run_id: int
+    article_id: int | None
+    metric: str
+    value: float
+    low: float | None = None
+    high: float | None = None
+    n: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class MapRecord:
+    """A two-dimensional projection of the sentences of some articles by one model."""
+
+    id: int
+    corpus_id: int
+    model_id: int
+    name: str
+    config: Json
+    seed: int
+    digest: str
+    faithfulness: float
+    """Share of the true 15 nearest neighbours that are kept on the map, 0…1."""
+    sampled_from: int
+    """How many sentences there were to choose from; larger than the number of points when it is a sample."""
+    created: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class MapPoints:
+    """The points of a map: (n,) sentence ids and (n, 2) coordinates."""
+
+    sentence_ids: Ids
+    points: Points
+
+
+@dataclass(frozen=True, slots=True)
+class SentencePlaces:
+    """Where sentences stand, without their text; row i of every (n,) array is one sentence."""
+
+    ids: Ids
+    articles: Ids
+    positions: Ids
+    """Place of the sentence in its article."""
+    sections: npt.NDArray[np.int32]
+    """Place in ``titles`` of the title of its section."""
+    titles: Sequence[str]
+    """Every title once, as it is written; empty for the lead."""
+
+
+@dataclass(frozen=True, slots=True)
+class PaperTableRecord:
+    """A table of a paper as it was last reproduced by a profile; the next time replaces it."""
+
+    id: int
+    paper: str
+    name: str
+    """Id of the table in the paper's declaration."""
+    profile: str
+    arguments: Json
+    """Arguments of the job that made it: corpus, files, seeds; enough to ask for it again."""
+    content: Json
+    """Rows, columns, tests and the data used, as ``jobs.papers`` wrote them."""
+    created: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class VectorBlock:
+    """The vectors of one article by one model: (n, dim), rows in sentence order."""
+
+    article_id: int
+    vectors: Matrix
+
+
+@dataclass(frozen=True, slots=True)
+class JobRecord:
+    """A piece of background work; this row, not the queue, is the truth about it."""
+
+    id: int
+    kind: str
+    title: str
+    args: Json
+    status: JobStatus
+    queue: str
+    progress: float
+    """Share done, 0…1."""
+    message: str
+    attempt: int
+    owner: str
+    after: int | None
+    """Id of a job that must be done before this one may start."""
+    cancel: bool
+    created: datetime
+    started: datetime | None
+    heartbeat: datetime | None
+    ended: datetime | None
+    error: str
+    """One sentence for the person."""
+    traceback: str
+    """For the log; empty when the error was the input's, not ours."""
+    result: Json
+
+
+@dataclass(frozen=True, slots=True)
+class MetricPoint:
+    """One point of a job's live curve."""
+
+    name: str
+    step: float
+    value: float
+
+
+@dataclass(frozen=True, slots=True)
+class WorkerRecord:
+    """A worker process that has beaten lately."""
+
+    owner: str
+    queue: str
+    started: datetime
+    heartbeat: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class SavedViewRecord:
+    """What the address of a page said when somebody kept it."""
+
+    id: int
+    page: str
+    """The page's part of the address, such as "compare"."""
+    name: str
+    query: str
+    """What stands behind the question mark."""
+    person: str
+    created: datetime

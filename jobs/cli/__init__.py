@@ -1,0 +1,1 @@
+"""The parts of the command line; :mod:`jobs.cli.main` puts them together."""

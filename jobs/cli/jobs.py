@@ -1,0 +1,111 @@
+"""`themescope jobs …`: look at background work, stop it, try it again."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import Any
+
+import click
+
+from db.records import JobRecord, JobStatus
+from jobs.cli.shell import CANCELLED, FAILED, Shell, common, pass_shell
+from jobs.cli.tables import pairs, table
+from jobs.queue.control import cancel, forget, retry, worker_alive
+from jobs.queue.foreground import Bar, follow
+
+
+@click.group("jobs")
+def jobs_() -> None:
+    """Look at background work, stop it, try it again."""
+
+
+@jobs_.command("list")
+@click.option("--status", type=click.Choice([s.value for s in JobStatus]), help="Only jobs of this status.")
+@click.option("--limit", type=click.IntRange(min=1), default=30, show_default=True, help="How many, newest first.")
+@common
+@pass_shell
+def list_(shell: Shell, status: str | None, limit: int) -> None:
+    """List jobs, newest first."""
+    with shell.store.reading() as r:
+        found = r.jobs.list(limit=limit, status=JobStatus(status) if status else None)
+    rows = [
+        {
+            "id": j.id,
+            "status": j.status.value,
+            "done": f"{j.progress:.0%}",
+            "title": j.title,
+            "says": j.error or j.message,
+        }
+        for j in found
+    ]
+    alive = worker_alive(shell.store)
+    note = "" if alive else "\n\nNo worker is running; start one with: themescope worker"
+    shell.show({"jobs": [_plain(j) for j in found], "worker_alive": alive}, table(rows, empty="No jobs yet.") + note)
+
+
+@jobs_.command()
+@click.argument("job_id", type=int)
+@common
+@pass_shell
+def show(shell: Shell, job_id: int) -> None:
+    """Show everything about a job, with its curves."""
+    with shell.store.reading() as r:
+        job, points = r.jobs.get(job_id), r.jobs.metrics(job_id)
+    values = _plain(job)
+    curves: dict[str, list[tuple[float, float]]] = {}
+    for point in points:
+        curves.setdefault(point.name, []).append((point.step, point.value))
+    last = {f"last {name}": points[-1][1] for name, points in curves.items()}
+    shown = {k: v for k, v in values.items() if v not in (None, "", {})}
+    shell.show({**values, "metrics": curves}, pairs(shown | last))
+
+
+@jobs_.command("cancel")
+@click.argument("job_id", type=int)
+@common
+@pass_shell
+def cancel_(shell: Shell, job_id: int) -> None:
+    """Ask a job to stop; it does within seconds."""
+    _say(shell, cancel(shell.store, job_id))
+
+
+@jobs_.command("retry")
+@click.argument("job_id", type=int)
+@common
+@pass_shell
+def retry_(shell: Shell, job_id: int) -> None:
+    """Queue a failed or cancelled job again; it goes on from its checkpoint."""
+    _say(shell, retry(shell.store, job_id))
+
+
+@jobs_.command("delete")
+@click.argument("job_id", type=int)
+@common
+@pass_shell
+def delete_(shell: Shell, job_id: int) -> None:
+    """Forget a job that has ended, with its checkpoint."""
+    forget(shell.store, job_id)
+    shell.show({"deleted": job_id}, f"Job {job_id} is forgotten.")
+
+
+@jobs_.command()
+@click.argument("job_id", type=int)
+@common
+@pass_shell
+def watch(shell: Shell, job_id: int) -> int:
+    """Follow a job to its end; exits with 0 if it was done, 1 if it failed, 130 if it was cancelled."""
+    with shell.store.reading() as r:
+        bar = Bar(r.jobs.get(job_id).title, quiet=shell.json)
+    job = follow(shell.store, job_id, lambda row: bar(row.progress, row.message or row.status.value))
+    bar.end(job.status is JobStatus.DONE)
+    _say(shell, job)
+    return {JobStatus.DONE: 0, JobStatus.CANCELLED: CANCELLED}.get(job.status, FAILED)
+
+
+def _say(shell: Shell, job: JobRecord) -> None:
+    text = f"Job {job.id} ({job.title}) is {job.status.value}." + (f" {job.error}" if job.error else "")
+    shell.show(_plain(job), text + (" It will stop within seconds." if job.cancel else ""))
+
+
+def _plain(job: JobRecord) -> dict[str, Any]:
+    return {**asdict(job), "status": job.status.value}

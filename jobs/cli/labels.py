@@ -1,0 +1,146 @@
+"""`themescope labels …`: what people labelled, out of the house and in again."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import click
+
+from core.errors import ConfigError, DataError, UnknownNameError
+from core.readers.sentence_lists import Sheet, read_sheet
+from db.label_records import LabellingRecord, NewLabelling
+from db.store import Store
+from jobs.cli.shell import Shell, common, pass_shell
+from jobs.cli.tables import pairs, table
+from jobs.common.output import check_target, whole
+from jobs.services.labelling import files, starts, tables
+from jobs.services.table_files import csv_text, excel_bytes
+
+_TOLD = 20
+
+
+@click.group("labels")
+def labels() -> None:
+    """List labellings, write them to files, and take labels in."""
+
+
+@labels.command("list")
+@common
+@pass_shell
+def list_(shell: Shell) -> None:
+    """List labellings."""
+    with shell.store.reading() as r:
+        corpora = {c.id: c.name for c in r.corpora.list()}
+        found = r.labellings.list()
+    rows = [{"name": x.name, "corpus": corpora[x.corpus_id], "owner": x.owner, "sentences": x.sentences} for x in found]
+    shell.show({"labellings": rows}, table(rows, empty="There are no labellings yet."))
+
+
+@labels.command()
+@click.argument("name")
+@click.argument("file", type=click.Path(path_type=Path, dir_okay=False))
+@common
+@pass_shell
+def export(shell: Shell, name: str, file: Path) -> None:
+    """Write the labelling NAME into FILE.
+
+    .jsonl holds all of it, every step with its people, and can be taken in again; .csv, .xlsx and .parquet hold what
+    stands now. CSV and Excel are made safe for spreadsheets, the others are raw.
+    """
+    write = _WRITERS.get(file.suffix.lower())
+    if write is None:
+        raise ConfigError(f"Labellings are written as {', '.join(_WRITERS)}, not as {file.suffix or 'no ending'!r}.")
+    check_target(file)
+    with shell.store.reading() as r:
+        record = r.labellings.by_name(name)
+    with whole(file) as partial:
+        partial.write_bytes(write(shell.store, record))
+    shell.show({"file": str(file), "sentences": record.sentences}, f"{record.sentences:,} sentences in {file}.")
+
+
+_WRITERS: dict[str, Callable[[Store, LabellingRecord], bytes]] = {
+    ".jsonl": lambda store, record: files.export_lines(store, record.id).encode("utf-8"),
+    ".csv": lambda store, record: csv_text(files.HEADER, files.rows(store, record.id)).encode("utf-8"),
+    ".xlsx": lambda store, record: excel_bytes(files.HEADER, files.rows(store, record.id), "labels"),
+    ".parquet": lambda store, record: files.parquet_bytes(files.HEADER, files.rows(store, record.id)),
+}
+
+
+@labels.command("import")
+@click.argument("file", type=click.Path(path_type=Path))
+@click.option("--corpus", required=True, help="Corpus that the sentences are of.")
+@click.option("--article", default="", help="Title of the one article that they are of.")
+@click.option("--name", default="", help="Name of the new labelling; default: that of the file.")
+@click.option("--person", default="", help="Whose labelling it is.")
+@click.option("--cluster", "cluster", default="", metavar="COLUMN", help="Column of the cluster.")
+@click.option("--id", "id", default="", metavar="COLUMN", help="Column of the sentence's id.")
+@click.option("--text", "text", default="", metavar="COLUMN", help="Column of the sentence, word for word.")
+@click.option("--note", "note", default="", metavar="COLUMN", help="Column of a note.")
+@click.option("--together", is_flag=True, help="A text that several sentences say stands for all of them.")
+@click.option("--skip", is_flag=True, help="Leave out rows that place no sentence; else nothing is taken in.")
+@click.option("--dry-run", is_flag=True, help="Only say what would be done.")
+@common
+@pass_shell
+def import_(shell: Shell, file: Path, corpus: str, article: str, dry_run: bool, skip: bool, **options: Any) -> None:
+    """Take in labels from FILE (csv, tsv, xlsx, jsonl): a sentence and its cluster in each row.
+
+    An exported labelling (.jsonl) comes back whole. Columns are found by their names where they are not given.
+    """
+    corpus_id, article_id = _where(shell.store, corpus, article)
+    if _is_whole(file):
+        with file.open(encoding="utf-8", newline="") as lines:
+            record = files.import_lines(shell.store, corpus_id, lines, file)
+        shell.show({"labelling": record.name}, f"{record.name} is here, with its history.")
+        return
+    sheet = read_sheet(file, starts.MOST_SENTENCES)
+    found = tables.plan(shell.store, corpus_id, article_id, sheet, _columns(sheet, options), options["together"])
+    said: dict[str, Any] = {
+        "rows": found.rows,
+        "clusters": len(found.names),
+        "placed": len(found.placed),
+        "sentences": found.sentences,
+        "not found": len(found.missing),
+        "ambiguous": len(found.ambiguous),
+        "contradicting": len(found.contradicting),
+    }
+    if not dry_run:
+        if not skip:
+            tables.check_whole(found)
+        new = NewLabelling(corpus_id, options["name"] or file.stem, options["person"], article_id=article_id)
+        said["labelling"] = starts.begin(shell.store, new, tables.from_plan(found, file.name)).name
+    told = "\n".join(f"row {t.row}: {t.why}" for t in found.troubles[:_TOLD])
+    shell.show(said | {"left_out": [asdict(t) for t in found.troubles]}, f"{pairs(said)}\n{told}".rstrip())
+
+
+def _where(store: Store, corpus: str, article: str) -> tuple[int, int | None]:
+    with store.reading() as r:
+        found = r.corpora.by_name(corpus)
+        if not article:
+            return found.id, None
+        titled = r.corpora.articles_by_title(found.id, article)
+        if not titled:
+            near = [a.title for a in r.corpora.articles(found.id, search=article)]
+            raise UnknownNameError("article", article, near)
+    if len(titled) > 1:
+        raise DataError(f"{len(titled)} articles are called {article!r}. Leave --article out.")
+    return found.id, titled[0].id
+
+
+def _is_whole(file: Path) -> bool:
+    """Whether a file is a labelling as `labels export` writes it."""
+    if file.suffix.lower() != ".jsonl" or not file.is_file():
+        return False
+    with file.open("rb") as stream:
+        return stream.read(200).startswith(b'{"format": "themescope labelling"')
+
+
+def _columns(sheet: Sheet, given: dict[str, Any]) -> tables.Columns:
+    likely = tables.likely_columns(sheet)
+    if given["id"] or given["text"]:
+        chosen = tables.Columns(likely.cluster, given["id"], given["text"], likely.note)
+    else:
+        chosen = likely
+    return tables.Columns(given["cluster"] or chosen.cluster, chosen.id, chosen.text, given["note"] or chosen.note)

@@ -1,0 +1,152 @@
+"""`themescope list …`: what there is to choose from, and what has been made."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import asdict
+from typing import Any
+
+import click
+
+from core.config import options
+from core.registry import Card
+from db.store import Store
+from jobs.cli.shell import Shell, common, pass_shell
+from jobs.cli.tables import table
+from jobs.common.scores import estimates
+
+Rows = list[dict[str, Any]]
+
+
+@click.command("list")
+@click.argument(
+    "what",
+    type=click.Choice(
+        (
+            "methods",
+            "clusterers",
+            "readers",
+            "metrics",
+            "summarizers",
+            "jobs",
+            "corpora",
+            "triplets",
+            "models",
+            "benchmarks",
+            "runs",
+            "maps",
+        )
+    ),
+)
+@common
+@pass_shell
+def list_(shell: Shell, what: str) -> None:
+    """List what is registered (methods, clusterers, readers, metrics, summarizers, kinds of jobs) or stored."""
+    if what in _FAMILIES:
+        rows, columns = _cards(what), ["id", "title", "tags"]
+    else:
+        rows, columns = _STORED[what](shell.store), None
+    shell.show({what: rows}, table(rows, columns, empty=f"There are no {what} yet."))
+
+
+_FAMILIES = {
+    "methods": "core.models",
+    "clusterers": "core.clustering",
+    "readers": "core.readers",
+    "metrics": "core.metrics",
+    "summarizers": "core.tasks.summaries",
+    "jobs": "jobs.kinds",
+}
+
+
+def _cards(family: str) -> Rows:
+    import importlib
+
+    registry: Iterable[Card] = importlib.import_module(_FAMILIES[family]).REGISTRY
+    return [
+        {
+            "id": card.id,
+            "title": card.title,
+            "summary": card.summary,
+            "source": card.source,
+            "tags": " ".join(sorted(card.tags)),
+            "settings": {
+                name: {"help": info.help, "default": field.default}
+                for name, (field, _, info) in options(card.config_class()).items()
+            },
+        }
+        for card in registry
+    ]
+
+
+def _corpora(store: Store) -> Rows:
+    with store.reading() as r:
+        return [
+            {
+                "name": c.name,
+                "language": c.language,
+                "articles": c.articles,
+                "sections": c.sections,
+                "paragraphs": c.paragraphs,
+                "sentences": c.sentences,
+            }
+            for c in r.corpora.list()
+        ]
+
+
+def _triplets(store: Store) -> Rows:
+    with store.reading() as r:
+        return [
+            {"name": s.name, "kind": s.kind, "seed": s.seed, "digest": s.digest, **s.counts.get("triplets", {})}
+            for s in r.triplets.list()
+        ]
+
+
+def _models(store: Store) -> Rows:
+    with store.reading() as r:
+        return [
+            {"name": m.name, "method": m.method, "seed": m.seed, "created": f"{m.created:%Y-%m-%d %H:%M}"}
+            for m in r.models.list()
+        ]
+
+
+def _benchmarks(store: Store) -> Rows:
+    with store.reading() as r:
+        return [
+            {"name": b.name, "articles": b.counts.get("articles", {}).get("taken", 0), "digest": b.digest}
+            for b in r.benchmarks.list()
+        ]
+
+
+def _runs(store: Store) -> Rows:
+    with store.reading() as r:
+        runs = r.runs.list()
+        models = {m.id: m.name for m in r.models.list()}
+        sources = {("benchmark_id", b.id): b.name for b in r.benchmarks.list()}
+        sources |= {("triplet_set_id", s.id): s.name for s in r.triplets.list()}
+        sources |= {("corpus_id", c.id): c.name for c in r.corpora.list()}
+    rows = []
+    for run in runs:
+        source = next((name for (key, id), name in sources.items() if getattr(run, key) == id), "")
+        scores = {metric: score["value"] for metric, score in estimates(store, run.id).items()}
+        model = models.get(run.model_id or 0, "–")
+        rows.append({"id": run.id, "on": source, "model": model, "clusterer": run.clusterer or "–", "scores": scores})
+    return rows
+
+
+def _maps(store: Store) -> Rows:
+    with store.reading() as r:
+        return [
+            {key: asdict(m)[key] for key in ("id", "name", "faithfulness", "sampled_from", "seed")}
+            for m in r.maps.list()
+        ]
+
+
+_STORED: dict[str, Callable[[Store], Rows]] = {
+    "corpora": _corpora,
+    "triplets": _triplets,
+    "models": _models,
+    "benchmarks": _benchmarks,
+    "runs": _runs,
+    "maps": _maps,
+}

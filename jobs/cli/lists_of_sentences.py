@@ -1,0 +1,251 @@
+"""`themescope embed`, `similar` and `cluster`: trained models at work on a corpus, or on a file without any store."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import click
+import numpy as np
+
+from core.errors import ConfigError, DataError, UnknownNameError
+from core.readers.sentence_lists import KINDS, likely_column, read_sheet
+from core.types import Vectors
+from jobs.cli.resolve import model_for
+from jobs.cli.shell import Shell, background, common, pass_shell
+from jobs.cli.tables import pairs, table
+from jobs.common.output import check_target, whole
+from jobs.queue.foreground import Bar
+from jobs.services.table_files import csv_text, excel_bytes, json_lines
+
+METHOD = click.option(
+    "--method", default="default", show_default=True, help="A shipped model, a folder of a saved one, or one by name."
+)
+COLUMN = click.option("--column", default="", help="Column of the sentences; else the one with the longest cells.")
+PRECISION = click.option(
+    "--precision", type=click.Choice(("fp32", "int8")), default="fp32", show_default=True, help="int8 is faster."
+)
+OUT = click.option("--out", type=click.Path(path_type=Path), default=None, help="File to write.")
+Embed = Callable[[Sequence[str]], Vectors]
+Rows = Sequence[Sequence[Any]]
+
+
+@click.command()
+@click.argument("source")
+@METHOD
+@COLUMN
+@OUT
+@PRECISION
+@background
+@common
+@pass_shell
+def embed(shell: Shell, source: str, method: str, **options: Any) -> None:
+    """Compute the vectors of SOURCE.
+
+    A file (txt, csv, tsv, jsonl, xlsx): written to --out, as .npy, .jsonl, .csv or .parquet; nothing is stored. A
+    corpus: kept in the store, where every later step finds them.
+    """
+    if not is_file(source):
+        args = {"corpus": source, "model": stored_model(shell, method, source)}
+        shell.show(result := shell.run("embed", args), pairs(result))
+        return
+    out = options["out"] or Path(source).with_suffix(".npy")
+    write = _VECTOR_FILES.get(out.suffix.lower())
+    if write is None:
+        raise ConfigError(f"Vectors are written as {', '.join(_VECTOR_FILES)}, not as {out.suffix or 'no ending'!r}.")
+    check_target(out, Path(source))
+    texts = _texts(Path(source), options["column"])
+    vectors = _dense(_model(shell, method, options["precision"])(texts))
+    with whole(out) as partial:
+        write(partial, texts, vectors)
+    said = {"file": str(out), "sentences": len(texts), "dim": vectors.shape[1]}
+    shell.show(said, pairs(said))
+
+
+@click.command()
+@click.argument("sentence")
+@click.option("--in", "source", required=True, metavar="SOURCE", help="Corpus or file to look in.")
+@click.option("--top", type=click.IntRange(1, 1_000), default=10, show_default=True, help="How many to show.")
+@METHOD
+@COLUMN
+@common
+@pass_shell
+def similar(shell: Shell, sentence: str, source: str, top: int, method: str, column: str) -> None:
+    """Find the sentences of a corpus or a file that are most like SENTENCE to a model."""
+    from core.api import nearest
+
+    if not sentence.strip():
+        raise DataError("Give a sentence to look for.")
+    embed_texts = _model(shell, method, "fp32")
+    texts = _texts(Path(source), column) if is_file(source) else _corpus_texts(shell, source)
+    vectors = embed_texts([sentence, *texts])
+    rows = [
+        {"cosine": round(cosine, 4), "sentence": texts[row]} for row, cosine in nearest(vectors[:1], vectors[1:], top)
+    ]
+    shell.show({"sentence": sentence, "among": len(texts), "nearest": rows}, table(rows))
+
+
+@click.command()
+@click.argument("source")
+@click.option("--k", "wanted", default="auto", show_default=True, help="Number of themes, or auto for a suggestion.")
+@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Seed of samples and starts.")
+@click.option("--model-only", is_flag=True, help="Do not count the words that sentences share.")
+@METHOD
+@COLUMN
+@OUT
+@PRECISION
+@common
+@pass_shell
+def cluster(shell: Shell, source: str, wanted: str, seed: int, method: str, **options: Any) -> None:
+    """Find the themes of SOURCE: a file, written with a theme for each sentence to --out, or a corpus.
+
+    --out is .csv (default), .jsonl or .xlsx. To score clusters against sections, see `evaluate scb`.
+    """
+    from core.models.composite.hybrid import WORDS
+    from core.tasks.themes.find import ThemesConfig, find_themes
+
+    config = ThemesConfig(k=_number(wanted), shared=0.0 if options["model_only"] else WORDS)
+    if not is_file(source):
+        model = stored_model(shell, method, source)
+        args = {"corpus": source, "model": model, "settings_json": json.dumps(config.to_dict()), "seed": seed}
+        result = shell.run("find-themes", args)
+        shell.show(result, "\n".join(filter(None, [result["reason"], "", table(result["themes"])])))
+        return
+    out = options["out"] or Path(source).with_name(f"{Path(source).stem}-themes.csv")
+    if out.suffix.lower() not in _TABLE_FILES:
+        raise ConfigError(f"Themes are written as {', '.join(_TABLE_FILES)}, not as {out.suffix or 'no ending'!r}.")
+    check_target(out, Path(source))
+    begun = time.monotonic()
+    texts = _texts(Path(source), options["column"])
+    vectors = _model(shell, method, options["precision"])(texts)
+    found = find_themes(texts, vectors, config, seed, _BarReport(Bar("Find themes", quiet=shell.json)))
+    rows = [
+        (text, int(label) + 1, found.themes[label].name, round(float(margin), 4))
+        for text, label, margin in zip(texts, found.labels, found.margins, strict=True)
+    ]
+    with whole(out) as partial:
+        partial.write_bytes(_TABLE_FILES[out.suffix.lower()](("sentence", "theme", "name", "margin"), rows))
+    themes = [{"theme": i, "name": t.name, "size": t.size} for i, t in enumerate(found.themes, 1)]
+    seconds = round(time.monotonic() - begun, 2)
+    shell.show(
+        {"file": str(out), "sentences": len(texts), "reason": found.reason, "themes": themes, "seconds": seconds},
+        "\n".join(filter(None, [found.reason, table(themes), f"{len(texts):,} sentences in {out}, {seconds} s"])),
+    )
+
+
+class _BarReport:
+    """A progress bar as a report."""
+
+    def __init__(self, bar: Bar) -> None:
+        self._bar = bar
+
+    def progress(self, done: float, total: float, message: str = "") -> None:
+        """Draw the bar."""
+        self._bar(done / total if total else 0.0, message)
+
+    def metric(self, name: str, step: float, value: float) -> None:
+        """There is no curve in a terminal."""
+
+    def checkpoint_folder(self) -> None:
+        """Nothing is resumed."""
+
+
+def is_file(source: str) -> bool:
+    """True for an existing file, and for a name that can only be meant as one."""
+    return Path(source).is_file() or Path(source).suffix.lower().lstrip(".") in KINDS
+
+
+def stored_model(shell: Shell, wanted: str, corpus: str) -> str:
+    """The stored model that ``wanted`` means for ``corpus``; a shipped model or a folder is taken into the store."""
+    from core.api import find, shipped
+
+    if wanted != "default" and wanted not in shipped() and not Path(wanted).is_dir():
+        return model_for(shell, wanted, corpus)
+    folder, background_, shell.background = find(wanted), shell.background, False
+    try:
+        return str(shell.run("add-model", {"folder": str(folder.absolute()), "name": folder.name})["model"])
+    finally:
+        shell.background = background_
+
+
+def _model(shell: Shell, wanted: str, precision: str) -> Embed:
+    """What turns strings into vectors: a shipped model or a folder, else a model of the store."""
+    from core import load
+    from core.api import Model
+
+    try:
+        return load(wanted, precision).embed
+    except UnknownNameError as error:
+        from jobs.common.vectors import load_model
+
+        with shell.store.reading() as r:
+            models = {model.name: model for model in r.models.list()}
+        if wanted not in models:
+            raise UnknownNameError("model", wanted, [*error.known, *models]) from None
+        return Model(wanted, *load_model(shell.store, models[wanted])).embed
+
+
+def _texts(path: Path, column: str) -> list[str]:
+    sheet = read_sheet(path)
+    if sheet.cut:
+        raise DataError(f"{path.name} has more than {len(sheet.rows):,} rows. Split it.")
+    name = column or likely_column(sheet)
+    if name not in sheet.columns:
+        raise UnknownNameError("column", name, sheet.columns)
+    texts = [text for text in sheet.column(name) if text]
+    if not texts:
+        raise DataError(f"The column {name!r} of {path.name} holds no sentence.")
+    return texts
+
+
+def _corpus_texts(shell: Shell, name: str) -> list[str]:
+    with shell.store.reading() as r:
+        corpus = r.corpora.by_name(name)
+        return [s.text for _, _, sentences in r.corpora.iterate(corpus.id) for s in sentences]
+
+
+def _number(wanted: str) -> int:
+    if wanted == "auto":
+        return 0
+    if not wanted.isdecimal() or int(wanted) < 1:
+        raise ConfigError(f"--k takes a number or auto, not {wanted!r}.")
+    return int(wanted)
+
+
+def _dense(vectors: Any) -> Any:
+    return np.asarray(vectors.toarray() if hasattr(vectors, "toarray") else vectors, dtype=np.float32)
+
+
+def _write_npy(out: Path, texts: Sequence[str], vectors: Any) -> None:
+    with out.open("wb") as stream:
+        np.save(stream, vectors, allow_pickle=False)
+
+
+def _write_jsonl(out: Path, texts: Sequence[str], vectors: Any) -> None:
+    rows = zip(texts, vectors.tolist(), strict=True)
+    out.write_text(json_lines(("sentence", "vector"), rows), encoding="utf-8", newline="\n")
+
+
+def _write_csv(out: Path, texts: Sequence[str], vectors: Any) -> None:
+    header = ("sentence", *(f"v{i}" for i in range(vectors.shape[1])))
+    rows = ((text, *row) for text, row in zip(texts, vectors.tolist(), strict=True))
+    out.write_bytes(csv_text(header, rows).encode("utf-8"))
+
+
+def _write_parquet(out: Path, texts: Sequence[str], vectors: Any) -> None:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    rows = pa.FixedSizeListArray.from_arrays(pa.array(vectors.ravel()), vectors.shape[1])
+    pq.write_table(pa.table({"sentence": pa.array(texts), "vector": rows}), out)
+
+
+_VECTOR_FILES = {".npy": _write_npy, ".jsonl": _write_jsonl, ".csv": _write_csv, ".parquet": _write_parquet}
+_TABLE_FILES: dict[str, Callable[[Sequence[str], Rows], bytes]] = {
+    ".csv": lambda header, rows: csv_text(header, rows).encode("utf-8"),
+    ".jsonl": lambda header, rows: json_lines(header, rows).encode("utf-8"),
+    ".xlsx": excel_bytes,
+}

@@ -1,0 +1,46 @@
+"""The command line: the same jobs as the pages, in the foreground, with a progress bar."""
+
+from __future__ import annotations
+
+import os
+
+# See jobs.queue.consumer: set before anything can import torch.
+os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
+
+import click
+
+from jobs.cli.bundles import bundle
+from jobs.cli.evaluate import evaluate
+from jobs.cli.evaluate_topics import summaries, topics
+from jobs.cli.jobs import jobs_
+from jobs.cli.labels import labels
+from jobs.cli.lists import list_
+from jobs.cli.lists_of_sentences import cluster, embed, similar
+from jobs.cli.people import people_
+from jobs.cli.reproduce import reproduce
+from jobs.cli.service import demo, doctor, worker
+from jobs.cli.shell import Commands
+from jobs.cli.work import add_model, export_model, import_, map_, train, triplets
+from jobs.common.digests import code_version
+
+
+@click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(code_version(), prog_name="themescope")
+def main() -> None:
+    """Learn which sentences belong to the same theme, cluster by it, and see how well that works.
+
+    Settings come from the environment: THEMESCOPE_HOME (data folder), DATABASE_URL, QUEUE_URL.
+    """
+
+
+for command in (topics, summaries):
+    evaluate.add_command(command)
+COMMANDS = (
+    import_, triplets, train, add_model, export_model, embed, similar, cluster, evaluate, reproduce,
+    map_, list_, labels, bundle, people_, jobs_, worker, demo, doctor,
+)  # fmt: skip
+for command in COMMANDS:
+    main.add_command(command)
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,79 @@
+"""`themescope reproduce`: the tables of a paper, measured here."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from core.papers import PAPERS
+from jobs.cli.shell import Shell, background, common, pass_shell
+from jobs.cli.tables import table
+from jobs.queue.foreground import resume_here
+
+if TYPE_CHECKING:
+    from core.papers.spec import Paper
+
+_PATH = click.Path(exists=True, path_type=Path)
+
+
+@click.command()
+@click.argument("paper", type=click.Choice(list(PAPERS)))
+@click.option("--profile", default="quick", show_default=True, help="How much is spent: quick, full or published.")
+@click.option("--table", "tables", multiple=True, help="Only this table (repeat it).")
+@click.option("--corpus", default="", help="Name of a corpus in the store; default: the data folder's articles.")
+@click.option("--data", type=_PATH, help="Folder with data sets: wikipedia/articles, vectors, sick.")
+@click.option("--words", default="", help="Table of word vectors for running text: an id or a file.")
+@click.option("--triplets", type=_PATH, help="Folder with your copy of the published triplets (CSV), or the test file.")
+@click.option("--scb", type=_PATH, help="Your copy of the published clustering benchmark (CSV).")
+@click.option("--sick", type=_PATH, help="Your copy of SICK.")
+@click.option("--seeds", type=click.IntRange(min=0), help="Only so many runs of whatever is random.")
+@click.option("--document", type=click.Path(path_type=Path), help="File of the results [docs/results-PAPER.md].")
+@background
+@common
+@pass_shell
+def reproduce(shell: Shell, paper: str, tables: tuple[str, ...], document: Path | None, **options: Any) -> None:
+    """Measure the tables of PAPER beside the published numbers. What was computed before is found, not repeated."""
+    args: dict[str, Any] = {
+        "paper": paper,
+        "tables": list(tables),
+        "document": str((document or Path("docs") / f"results-{paper}.md").absolute()),
+    }
+    given = {name: value for name, value in options.items() if value}
+    args |= {name: str(value.absolute()) if isinstance(value, Path) else value for name, value in given.items()}
+    if shell.background:
+        result = shell.run("reproduce", args)
+        shell.show(result, f"Job {result['job']} is queued.")
+        return
+    result = resume_here(shell.store, "reproduce", args, quiet=shell.json and not sys.stderr.isatty())
+    shell.show(result, _text(shell, result))
+
+
+def _text(shell: Shell, result: dict[str, Any]) -> str:
+    from core.papers import paper as declaration
+
+    declared = declaration(result["paper"])
+    said = [_table_text(shell, declared, id, result["profile"]) for id in result["tables"]]
+    done = "Nothing had to be computed: every number was in the store."
+    if not result["cached"]:
+        done = f"{result['computed']:,} steps were computed, {result['reused']:,} were in the store already."
+    if result["rows_not_measured"]:
+        done += f" {result['rows_not_measured']} of {result['rows']} rows could not be measured; the file says why."
+    return "\n\n".join([*said, done, f"Written to {result['document']}"])
+
+
+def _table_text(shell: Shell, declared: Paper, id: str, profile: str) -> str:
+    from jobs.papers.document import cell
+
+    with shell.store.reading() as r:
+        record = r.papers.get(declared.id, id, profile)
+    if record is None:
+        return ""
+    content = record.content
+    rows = [
+        {"": row["title"]} | {column["title"]: cell(row, column) for column in content["columns"]}
+        for row in content["rows"]
+    ]
+    return f"{id}: {content['title']}\n\n{table(rows)}"

@@ -1,0 +1,165 @@
+"""What every command shares: options, the store, output for people or machines, errors and exit codes."""
+
+from __future__ import annotations
+
+import json
+import logging
+import sys
+import traceback
+from collections.abc import Callable, Mapping, Sequence
+from datetime import datetime
+from functools import cached_property
+from typing import Any, TypeVar
+
+import click
+
+from core.config import Config, parse_value
+from core.errors import (
+    ArtifactError,
+    Cancelled,
+    ConfigError,
+    DataError,
+    DuplicateNameError,
+    MissingExtraError,
+    ReadError,
+    ThemescopeError,
+    UnknownNameError,
+)
+from db.settings import Settings
+from db.store import Store
+from jobs.queue.control import enqueue
+from jobs.queue.execution import sentence_for
+from jobs.queue.foreground import JobFailed, run_here
+
+FAILED, BAD_INPUT, CANCELLED = 1, 2, 130
+_INPUT = (ArtifactError, ConfigError, DataError, DuplicateNameError, MissingExtraError, ReadError, UnknownNameError)
+
+F = TypeVar("F", bound=Callable[..., Any])
+Json = Mapping[str, Any]
+
+
+class Shell:
+    """The options that every command has, and what they mean. One for each invocation."""
+
+    def __init__(self) -> None:
+        self.json = False
+        self.debug = False
+        self.background = False
+
+    @cached_property
+    def store(self) -> Store:
+        """The store of the environment's settings, migrated."""
+        store = Store(Settings.from_environment())
+        store.migrate()
+        return store
+
+    def run(self, kind: str, args: Json) -> dict[str, Any]:
+        """Run a job here with a progress bar, or queue it with ``--background``."""
+        if self.background:
+            job = enqueue(self.store, kind, args)
+            return {"job": job.id, "status": job.status.value, "title": job.title}
+        return run_here(self.store, kind, args, quiet=self.json and not sys.stderr.isatty())
+
+    def show(self, value: Json, text: str) -> None:
+        """Print ``value`` as JSON, or ``text`` for people."""
+        click.echo(json.dumps(value, ensure_ascii=False, indent=2, default=_plain) if self.json else text)
+
+
+pass_shell = click.make_pass_decorator(Shell, ensure=True)
+
+
+def common(function: F) -> F:
+    """Give a command the options ``--json`` and ``--debug``."""
+    for name, help in (
+        ("json", "Print the result as JSON on standard output."),
+        ("debug", "Show the traceback of an error."),
+    ):
+        function = click.option(f"--{name}", is_flag=True, expose_value=False, callback=_flag(name), help=help)(
+            function
+        )
+    return function
+
+
+def background(function: F) -> F:
+    """Give a command the option ``--background``."""
+    help = "Leave the work to a worker, and return at once."
+    return click.option("--background", is_flag=True, expose_value=False, callback=_flag("background"), help=help)(
+        function
+    )
+
+
+def settings_option(what: str) -> Callable[[F], F]:
+    """Give a command the option ``--set name=value``."""
+    return click.option("--set", "pairs", multiple=True, metavar="NAME=VALUE", help=f"A setting of the {what}.")
+
+
+def settings_json(cls: type[Config], pairs: Sequence[str]) -> str:
+    """JSON of the settings in ``name=value`` pairs, checked against ``cls``."""
+    for pair in pairs:
+        if "=" not in pair:
+            raise ConfigError(f"--set takes NAME=VALUE, not {pair!r}.")
+    named = {name.strip(): text for name, _, text in (pair.partition("=") for pair in pairs)}
+    try:
+        found = {name: parse_value(cls, name, text) for name, text in named.items()}
+        cls(**found)
+    except ConfigError as error:
+        raise ConfigError(f"--set: {error}") from None
+    return json.dumps(found)
+
+
+class Commands(click.Group):
+    """A group that turns every error into one sentence and an honest exit code."""
+
+    def main(self, *args: Any, **kwargs: Any) -> Any:
+        """Run, and exit with 0 (well), 1 (failed), 2 (bad input) or 130 (cancelled)."""
+        # The traceback of a defect is in the job's row and shown with --debug; logging would print it here as well.
+        logging.getLogger("jobs").addHandler(logging.NullHandler())
+        kwargs.pop("standalone_mode", None)
+        shell = kwargs.setdefault("obj", Shell())
+        sys.exit(self._guarded(shell, args, kwargs))
+
+    def _guarded(self, shell: Shell, args: tuple[Any, ...], kwargs: dict[str, Any]) -> int:
+        try:
+            code: Any = super().main(*args, **{**kwargs, "standalone_mode": False})
+            return code if isinstance(code, int) else 0
+        except click.ClickException as error:
+            error.show()
+            return BAD_INPUT
+        except (Cancelled, click.Abort, KeyboardInterrupt):
+            return _tell(shell, "Cancelled.", CANCELLED)
+        except JobFailed as error:
+            return _tell(shell, str(error), FAILED, error.traceback)
+        except ThemescopeError as error:
+            return _tell(shell, str(error), BAD_INPUT if isinstance(error, _INPUT) else FAILED, traceback.format_exc())
+        except BrokenPipeError:
+            return FAILED
+        except (OSError, MemoryError) as error:
+            return _tell(shell, sentence_for(error), FAILED, traceback.format_exc())
+        except Exception as error:
+            sentence = f"Something went wrong inside Themescope ({type(error).__name__}: {error}). Try --debug."
+            return _tell(shell, sentence, FAILED, traceback.format_exc())
+
+
+def _tell(shell: Shell, sentence: str, code: int, trace: str = "") -> int:
+    if shell.debug and trace:
+        click.echo(trace, err=True)
+    click.echo(sentence, err=True)
+    if shell.json:
+        click.echo(json.dumps({"error": sentence}, ensure_ascii=False))
+    return code
+
+
+def _flag(name: str) -> Callable[[click.Context, click.Parameter, bool], None]:
+    def set_it(context: click.Context, parameter: click.Parameter, value: bool) -> None:
+        if value:
+            setattr(context.ensure_object(Shell), name, True)
+
+    return set_it
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, datetime):
+        return value.isoformat()
+    if isinstance(value, Mapping):
+        return dict(value)
+    return str(value)

@@ -1,0 +1,156 @@
+"""Commands that make things: import, triplets, train, add-model, export-model, embed, map."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import click
+
+from core.errors import ArtifactError
+from jobs.cli.resolve import model_for
+from jobs.cli.shell import Shell, background, common, pass_shell, settings_json, settings_option
+from jobs.cli.tables import pairs
+from jobs.common.names import announcement
+
+KINDS = click.Choice(("sentences", "titles"))
+SEED = click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Seed of every draw.")
+
+
+@click.command("import")
+@click.argument("files", nargs=-1, required=True, type=click.Path(path_type=Path))
+@click.option("--corpus", required=True, help="Name of the new corpus.")
+@click.option("--language", default="en", show_default=True, help="Language of the text, as a two-letter code.")
+@click.option("--reader", default="", help="Reader to use, see `list readers`; else the format is detected.")
+@click.option("--workers", type=click.IntRange(min=0), default=0, help="Processes that split sentences; 0: all cores.")
+@settings_option("reader")
+@background
+@common
+@pass_shell
+def import_(shell: Shell, files: tuple[Path, ...], pairs: tuple[str, ...], **options: Any) -> None:
+    """Import FILES as a new corpus."""
+    settings = "{}"
+    if pairs:
+        settings = _reader_settings(files[0], options["reader"], pairs)
+    args = {"files": [str(f.absolute()) for f in files], "settings_json": settings, **options}
+    _done(shell, shell.run("import-corpus", args))
+
+
+@click.command()
+@click.argument("corpus")
+@click.option("--kind", type=KINDS, default="sentences", show_default=True, help="What is compared with the pivot.")
+@click.option("--name", default="", help="Name of the new set; default: named after corpus and kind.")
+@click.option("--split", "splits", multiple=True, help="Split to sample (repeat it); default: all three.")
+@click.option("--without", multiple=True, metavar="CORPUS", help="Keep out articles that CORPUS has (repeat it).")
+@settings_option("rules")
+@SEED
+@background
+@common
+@pass_shell
+def triplets(shell: Shell, corpus: str, pairs: tuple[str, ...], splits: tuple[str, ...], **options: Any) -> None:
+    """Sample weakly labelled triplets from CORPUS."""
+    from core.triplets.rules import TripletRules
+
+    if not options["name"]:
+        with shell.store.reading() as r:
+            options["name"] = r.triplets.usable_name(f"{corpus} {options['kind']}")
+    options["without"] = list(options["without"])
+    args = {"corpus": corpus, "rules_json": settings_json(TripletRules, pairs), **options}
+    _done(shell, shell.run("build-triplets", args | ({"splits": list(splits)} if splits else {})))
+
+
+@click.command()
+@click.argument("method")
+@click.option("--triplets", default="", help="Triplet set to learn from.")
+@click.option("--validation", default="", help="Another triplet set, whose validation triplets say when to stop.")
+@click.option("--corpus", default="", help="Corpus to learn from, for methods that need no triplets.")
+@click.option("--model", "models", multiple=True, help="A model that it joins, builds on or goes on from.")
+@click.option("--name", default="", help="Name of the new model; default: the method's.")
+@settings_option("method")
+@SEED
+@background
+@common
+@pass_shell
+def train(shell: Shell, method: str, pairs: tuple[str, ...], **options: Any) -> None:
+    """Fit METHOD and keep it as a model. Ctrl-C stops it; `jobs retry` goes on from the checkpoint."""
+    from core.models import REGISTRY as METHODS
+
+    settings = settings_json(METHODS.get(method).config_class(), pairs)
+    options |= {"name": options["name"] or method, "models": list(options["models"])}
+    _announce(shell, options["name"])
+    _done(shell, shell.run("train", {"method": method, "settings_json": settings, **options}))
+
+
+@click.command("add-model")
+@click.argument("folder", type=click.Path(path_type=Path))
+@click.option("--name", default="", help="Name of the model; default: the folder's.")
+@background
+@common
+@pass_shell
+def add_model(shell: Shell, folder: Path, name: str) -> None:
+    """Take the saved model in FOLDER into the store."""
+    args = {"folder": str(folder.absolute()), "name": name or folder.absolute().name}
+    _announce(shell, args["name"])
+    _done(shell, shell.run("add-model", args))
+
+
+@click.command("export-model")
+@click.argument("model")
+@click.argument("folder", type=click.Path(path_type=Path))
+@common
+@pass_shell
+def export_model(shell: Shell, model: str, folder: Path) -> None:
+    """Write MODEL into FOLDER, to be handed on: `add-model` takes it into another store."""
+    from core.models.artifact import load_embedder, save_embedder
+
+    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+        raise ArtifactError(f"{str(folder)!r} exists and is not an empty folder. Name a new one.")
+    with shell.store.reading() as r:
+        record = r.models.by_name(model)
+    embedder, info = load_embedder(shell.store.artifacts.path(record.artifact))
+    digest = save_embedder(embedder, info["method"], folder, info["record"])
+    size = sum(file.stat().st_size for file in folder.iterdir())
+    _done(shell, {"model": model, "folder": str(folder), "digest": digest, "megabytes": round(size / 1e6, 1)})
+
+
+@click.command("map")
+@click.argument("corpus")
+@click.option("--method", required=True, help="Name of a model, or id of a method that needs no training.")
+@click.option("--article", "articles", multiple=True, help="Title or id of an article to draw (repeat it).")
+@click.option("--limit", type=click.IntRange(min=5), default=20_000, show_default=True, help="Most sentences drawn.")
+@click.option("--name", default="", help="Name of the map.")
+@settings_option("projection")
+@SEED
+@background
+@common
+@pass_shell
+def map_(shell: Shell, corpus: str, method: str, articles: tuple[str, ...], **options: Any) -> None:
+    """Draw a map of CORPUS, or of some of its articles."""
+    from core.projection.maps import UmapConfig
+
+    options["settings_json"] = settings_json(UmapConfig, options.pop("pairs"))
+    options["articles"] = [int(article) for article in articles if article.isdecimal()]
+    options["titles"] = [article for article in articles if not article.isdecimal()]
+    args = {"corpus": corpus, "model": model_for(shell, method, corpus), **options}
+    _done(shell, shell.run("project", args))
+
+
+def _reader_settings(path: Path, reader: str, pairs: tuple[str, ...]) -> str:
+    from core.readers import REGISTRY as READERS
+    from core.readers.detect import detect
+
+    return settings_json(READERS.get(reader or detect(path)).config_class(), pairs)
+
+
+def _announce(shell: Shell, name: str) -> None:
+    """Tell that the name of a new model is taken while there is still time to stop and choose another."""
+    if told := announcement(shell.store, name):
+        click.echo(told, err=True)
+
+
+def _done(shell: Shell, result: dict[str, Any]) -> None:
+    shown = {k: v for k, v in result.items() if v not in ({}, [], "")}
+    if shown.get("cached"):
+        shown["cached"] = "yes, nothing had to be computed"
+    shell.show(result, pairs({k: json.dumps(v) if isinstance(v, list) else v for k, v in shown.items()}))

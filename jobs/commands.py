@@ -1,8 +1,0 @@
-"""What pages and the command line call to have work done in the background."""
-
-from __future__ import annotations
-
-from jobs.control import abandoned, cancel, check_job, enqueue, forget, retry, worker_alive
-from jobs.demo import seed_demo
-
-__all__ = ["abandoned", "cancel", "check_job", "enqueue", "forget", "retry", "seed_demo", "worker_alive"]

@@ -1,0 +1,108 @@
+"""Articles of the store in the shape that samplers and benchmark builders read."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from functools import cached_property
+from typing import overload
+
+from core.errors import ConfigError, DataError
+from core.triplets.rules import ArticleSentences
+from core.types import Sentence, Split, fold_title
+from db.records import CorpusRecord
+from db.store import Store
+
+
+def ready_corpus(store: Store, name: str) -> CorpusRecord:
+    """The corpus of that name; one that is still being imported is refused."""
+    with store.reading() as r:
+        corpus = r.corpora.by_name(name)
+    if not corpus.ready:
+        raise DataError(f"Corpus {name!r} is still being imported. Wait for its import to end.")
+    return corpus
+
+
+def splits_of(names: Sequence[str]) -> tuple[Split, ...]:
+    """Splits by name, in their usual order."""
+    unknown = sorted(set(names) - {s.value for s in Split})
+    if unknown or not names:
+        what = f"not {unknown[0]!r}" if unknown else "and at least one is needed"
+        raise ConfigError(f"Splits are train, validation and test, {what}.")
+    return tuple(split for split in Split if split.value in names)
+
+
+def titles_of(store: Store, corpora: Sequence[str]) -> frozenset[str]:
+    """Titles of all articles of the named corpora, folded as the split folds them."""
+    folded: set[str] = set()
+    for name in corpora:
+        corpus = ready_corpus(store, name)
+        with store.reading() as r:
+            titles = (article.title for article in r.corpora.articles(corpus.id, limit=corpus.articles))
+            folded.update(map(fold_title, titles))
+    return frozenset(folded)
+
+
+class StoredArticles:
+    """The articles of a corpus in store order, a few hundred in memory at a time; can be iterated again.
+
+    Articles whose folded title is in ``without`` are passed over.
+    """
+
+    def __init__(
+        self,
+        store: Store,
+        corpus: CorpusRecord,
+        splits: Sequence[Split] | None = None,
+        without: frozenset[str] = frozenset(),
+    ) -> None:
+        self._store, self._corpus, self._splits, self._without = store, corpus, splits, without
+        self.titles: list[str] = []
+        """Titles seen by the last iteration."""
+
+    def __length_hint__(self) -> int:
+        return self._corpus.articles
+
+    def __iter__(self) -> Iterator[ArticleSentences]:
+        self.titles = []
+        with self._store.reading() as r:
+            for article, sections, sentences in r.corpora.iterate(self._corpus.id, splits=self._splits):
+                if fold_title(article.title) in self._without:
+                    continue
+                self.titles.append(article.title)
+                yield ArticleSentences(article.id, article.title, article.bucket, tuple(sections), tuple(sentences))
+
+
+class TrainingSentences(Sequence[Sentence]):
+    """The sentences that a method may learn from: those of the training split, or of ``everything``.
+
+    Read when first looked at.
+    """
+
+    def __init__(self, store: Store, corpus: CorpusRecord, everything: bool = False) -> None:
+        self._articles = StoredArticles(store, corpus, None if everything else (Split.TRAIN,))
+        self._corpus = corpus
+
+    @cached_property
+    def _sentences(self) -> list[Sentence]:
+        found = [sentence for article in self._articles for sentence in article.sentences]
+        if not found:
+            raise DataError(
+                f"Corpus {self._corpus.name!r} has no article in its training part, so nothing can be learned from "
+                "it. The title decides the part (80 % train); import more articles."
+            )
+        return found
+
+    @property
+    def titles(self) -> list[str]:
+        """Titles of the articles that were looked at; empty when the method did not look at any."""
+        return self._articles.titles
+
+    def __len__(self) -> int:
+        return len(self._sentences)
+
+    @overload
+    def __getitem__(self, index: int) -> Sentence: ...
+    @overload
+    def __getitem__(self, index: slice) -> Sequence[Sentence]: ...
+    def __getitem__(self, index: int | slice) -> Sentence | Sequence[Sentence]:
+        return self._sentences[index]

@@ -1,0 +1,137 @@
+"""Topic tasks of stored corpora: which sentences LexRank labels by a model's vectors, found once and kept as a run."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from core.errors import DataError
+from core.protocols import Report, Share
+from db.records import ArticleRecord, CorpusRecord, ModelRecord, RunRecord
+from core.tasks.topic_data import TopicDocument, TopicSettings, TopicTask, assemble, central
+from core.types import Labels, Matrix, Sentence
+from jobs.queue.context import JobContext
+from jobs.common.digests import work_digest
+from jobs.kinds import REGISTRY as KINDS
+from jobs.common.vectors import article_groups, load_model, method_of
+
+KIND = "topic-labels"
+
+
+def topic_task_of(
+    context: JobContext, corpus: CorpusRecord, model: ModelRecord, settings: TopicSettings, report: Report
+) -> TopicTask:
+    """The task of a corpus whose central sentences are found by the vectors of ``model``."""
+    chosen = _chosen(context, corpus, model, settings, report)
+    documents = (
+        (TopicDocument(article.title, article.topic, article.part, sentences), chosen[article.id])
+        for group in _texts(context, corpus)
+        for article, sentences in group
+        if article.id in chosen
+    )
+    return assemble(documents, settings)
+
+
+def vectors_of_articles(
+    context: JobContext, corpus: CorpusRecord, model: ModelRecord, report: Report
+) -> Iterator[tuple[ArticleRecord, Sequence[Sentence], Matrix]]:
+    """Every article with its sentences and their vectors, computed here and kept nowhere.
+
+    A comparison of many methods on tens of thousands of sentences would fill the store with blocks that are read once.
+    """
+    report.progress(0, 1, f"Loading {model.name}")
+    embedder, _ = load_model(context.store, model)
+    done = 0
+    for group in _texts(context, corpus):
+        flat = [sentence for _, sentences in group for sentence in sentences]
+        vectors: Any = embedder.embed(flat)
+        start = 0
+        for article, sentences in group:
+            yield article, sentences, vectors[start : start + len(sentences)]
+            start += len(sentences)
+        done += len(flat)
+        report.progress(done, corpus.sentences, f"{done:,} of {corpus.sentences:,} sentences embedded")
+
+
+def _texts(context: JobContext, corpus: CorpusRecord) -> Iterator[list[tuple[ArticleRecord, list[Sentence]]]]:
+    """Groups of whole articles with their sentences; no transaction stays open while one is worked on."""
+    with context.store.reading() as r:
+        articles = r.corpora.articles(corpus.id, limit=corpus.articles)
+    for group in article_groups(articles):
+        with context.store.reading() as r:
+            found = r.corpora.sentences_of([article.id for article in group])
+        yield [(article, found.get(article.id, [])) for article in group]
+
+
+def _chosen(
+    context: JobContext, corpus: CorpusRecord, model: ModelRecord, settings: TopicSettings, report: Report
+) -> dict[int, list[int]]:
+    """Article id → indices of its labelled sentences."""
+    # Held-out documents are chosen afterwards, so neither their share nor the seed names the labels.
+    labelling = {name: getattr(settings, name) for name in ("share", "min_words", "threshold", "centred")}
+    cards = KINDS.get("evaluate-topics"), method_of(model)
+    digest = work_digest(*cards, run=KIND, model=model.digest, corpus=text_digest(corpus), **labelling)
+    store = context.store
+    with store.reading() as r:
+        existing = r.runs.by_digest(digest)
+    if existing is None:
+        existing = _label(context, corpus, model, settings, report, digest=digest, config=labelling)
+    with store.reading() as r:
+        return {article: chosen.tolist() for article, chosen in r.runs.labels(existing.id).items()}
+
+
+def _label(
+    context: JobContext,
+    corpus: CorpusRecord,
+    model: ModelRecord,
+    settings: TopicSettings,
+    report: Report,
+    *,
+    digest: str,
+    config: dict[str, Any],
+) -> RunRecord:
+    with context.store.reading() as r:
+        if not any(topic for topic, _ in r.corpora.topic_counts(corpus.id)):
+            raise DataError(
+                f"The documents of corpus {corpus.name!r} carry no topics. Import one whose source gives them, such as "
+                "Reuters-21578 or 20 Newsgroups."
+            )
+    begun = time.monotonic()
+    labels: dict[int, Labels] = {}
+    mean = None
+    if settings.centred:
+        mean, report = _mean(context, corpus, model, Share(report, 0.0, 0.5)), Share(report, 0.5, 1.0)
+    for article, sentences, found in vectors_of_articles(context, corpus, model, report):
+        vectors = found if mean is None else found - mean
+        labels[article.id] = np.array(central(sentences, vectors, settings), np.int32)
+    with context.writing() as w:
+        return w.runs.add(
+            kind=KIND,
+            digest=digest,
+            model_id=model.id,
+            corpus_id=corpus.id,
+            config=config,
+            seconds=time.monotonic() - begun,
+            assignments=labels,
+        )
+
+
+def _mean(context: JobContext, corpus: CorpusRecord, model: ModelRecord, report: Report) -> Any:
+    """(dim,) mean of the vectors of all sentences that have one."""
+    total, count = np.zeros(0), 0
+    for _, _, vectors in vectors_of_articles(context, corpus, model, report):
+        if sparse.issparse(vectors):
+            raise DataError(f"{model.name!r} has sparse vectors, which cannot be centred. Label by another model.")
+        used = vectors[vectors.any(axis=1)]
+        total = used.sum(axis=0, dtype=np.float64) + (total if len(total) else 0.0)
+        count += len(used)
+    return (total / max(count, 1)).astype(np.float32)
+
+
+def text_digest(corpus: CorpusRecord) -> list[Any]:
+    """What names the text and the topics of a stored corpus in a digest."""
+    return [corpus.id, str(corpus.report.get("digest", ""))]

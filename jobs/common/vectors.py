@@ -1,0 +1,146 @@
+"""Vectors of stored sentences: computed once for each article and model, kept as blocks, read where they are needed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from core.errors import ArtifactError
+from core.protocols import Embedder, Report
+from db.records import ArticleRecord, ModelRecord, VectorBlock
+from core.registry import Card
+from core.types import Ids, Matrix, Sentence
+from db.store import Store
+from jobs.queue.context import JobContext
+
+BATCH_SENTENCES = 4_096
+"""Sentences embedded at once: enough to fill buckets of equal length, few enough to cancel within seconds."""
+
+
+def find_model(store: Store, name: str) -> ModelRecord:
+    """The model of that name."""
+    with store.reading() as r:
+        return r.models.by_name(name)
+
+
+def load_model(store: Store, model: ModelRecord) -> tuple[Embedder, dict[str, Any]]:
+    """The fitted method of a model, and what its artifact says about it."""
+    from core.models.artifact import load_embedder
+
+    return load_embedder(store.artifacts.path(model.artifact))
+
+
+def method_of(model: ModelRecord) -> Card:
+    """Return the card of a model's method."""
+    from core.models import REGISTRY as METHODS
+
+    return METHODS.get(model.method)
+
+
+def seen_in_training(store: Store, model: ModelRecord, titles: Iterable[str]) -> list[str]:
+    """Those of ``titles`` that the model learned from."""
+    from core.models.artifact import read_info, saw_title
+
+    info = read_info(store.artifacts.path(model.artifact))
+    return [title for title in titles if saw_title(info, title)]
+
+
+def built_on(store: Store, model: ModelRecord) -> list[ModelRecord]:
+    """The models that a model joins, builds on or went on from, as far as they are still in the store.
+
+    None where the model's own files cannot be read, which whoever uses it is told.
+    """
+    from core.models.artifact import read_info
+
+    try:
+        digests = read_info(store.artifacts.path(model.artifact))["record"].get("models", ())
+    except ArtifactError:
+        return []
+    with store.reading() as r:
+        found = [r.models.by_digest(digest) for digest in digests]
+    return [record for record in found if record is not None]
+
+
+def embed_articles(context: JobContext, model: ModelRecord, articles: Sequence[ArticleRecord], report: Report) -> int:
+    """Embed and store those of ``articles`` that have no block yet; how many there were."""
+    store = context.store
+    _forget_outdated(context, model)
+    missing = _missing(store, model, articles)
+    if not missing:
+        return 0
+    report.progress(0, 1, f"Loading {model.name}")
+    embedder, _ = load_model(store, model)
+    dtype = "float32" if "sparse" in method_of(model).tags else "float16"
+    total, done = sum(a.sentences for a in missing), 0
+    for group in article_groups(missing):
+        with store.reading() as r:
+            sentences = r.corpora.sentences_of([a.id for a in group])
+        blocks = _blocks(embedder, group, sentences)
+        with context.writing() as w:
+            w.embeddings.add(model.id, blocks, dtype)
+        done += sum(a.sentences for a in group)
+        report.progress(done, total, f"{done:,} of {total:,} sentences embedded")
+    return len(missing)
+
+
+def rows_of(store: Store, model: ModelRecord, wanted: Mapping[int, Ids]) -> Matrix:
+    """(n, dim) vectors of chosen sentences: article id → positions in it, in the order of ``wanted``."""
+    parts: list[Any] = []
+    for ids in _chunks(list(wanted), 100):
+        with store.reading() as r:
+            blocks = r.embeddings.get(model.id, ids)
+        parts += [blocks[i][wanted[i]] for i in ids]
+    return sparse.vstack(parts, format="csr") if sparse.issparse(parts[0]) else np.concatenate(parts)
+
+
+def _forget_outdated(context: JobContext, model: ModelRecord) -> None:
+    """Delete the vectors of a model that an older revision of its method computed, those of every corpus."""
+    revision = method_of(model).revision
+    if model.revision == revision:
+        return
+    with context.writing() as w:
+        if w.models.get(model.id).revision != revision:  # else another step has done it since `model` was read
+            w.embeddings.delete(model.id)
+            w.models.set_revision(model.id, revision)
+
+
+def _missing(store: Store, model: ModelRecord, articles: Sequence[ArticleRecord]) -> list[ArticleRecord]:
+    with store.reading() as r:
+        have: set[int] = set()
+        for corpus_id in {a.corpus_id for a in articles}:
+            have |= r.embeddings.have(model.id, corpus_id)
+    return [a for a in articles if a.id not in have]
+
+
+def _blocks(
+    embedder: Embedder, group: Sequence[ArticleRecord], sentences: Mapping[int, list[Sentence]]
+) -> list[VectorBlock]:
+    """Whole articles together: a method may look at the other sentences of an article."""
+    flat = [sentence for article in group for sentence in sentences.get(article.id, [])]
+    vectors = embedder.embed(flat)
+    blocks, start = [], 0
+    for article in group:
+        end = start + len(sentences.get(article.id, []))
+        blocks.append(VectorBlock(article.id, vectors[start:end]))
+        start = end
+    return blocks
+
+
+def article_groups(articles: Sequence[ArticleRecord]) -> Iterator[list[ArticleRecord]]:
+    """Whole articles, about ``BATCH_SENTENCES`` sentences at a time."""
+    group: list[ArticleRecord] = []
+    for article in articles:
+        group.append(article)
+        if sum(a.sentences for a in group) >= BATCH_SENTENCES:
+            yield group
+            group = []
+    if group:
+        yield group
+
+
+def _chunks(ids: list[int], size: int) -> Iterator[list[int]]:
+    for start in range(0, len(ids), size):
+        yield ids[start : start + size]

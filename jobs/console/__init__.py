@@ -1,1 +1,0 @@
-"""The parts of the command line; :mod:`jobs.cli` puts them together."""

@@ -1,1 +1,0 @@
-"""Carries out the declarations of ``core.experiments`` with the kinds of jobs that exist."""

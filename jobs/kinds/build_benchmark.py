@@ -1,0 +1,75 @@
+"""Builds a clustering benchmark (SCB-like, or from a published CSV) and stores it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from core.config import option
+from core.errors import DataError
+from db.records import BenchmarkRecord
+from jobs.common.articles import StoredArticles, ready_corpus, splits_of
+from jobs.common.config import JobConfig, rules_of
+from jobs.queue.context import JobContext
+from jobs.common.digests import work_digest
+from jobs.kinds import REGISTRY as KINDS
+
+
+@dataclass(frozen=True)
+class BenchmarkConfig(JobConfig):
+    """Arguments of a benchmark."""
+
+    corpus: str = option("", "Name of the corpus to choose articles from.")
+    name: str = option("", "Name of the new benchmark.")
+    rules_json: str = option("{}", "Rules as JSON; empty means those inferred for the published benchmark.")
+    seed: int = option(0, "Seed of the choice of articles.", low=0)
+    splits: tuple[str, ...] = option(("test",), "Splits to choose from; models never learn from test articles.")
+
+    def validate(self) -> None:
+        """Names, rules and splits must make sense before anything is queued."""
+        from core.tasks.scb import ScbRules
+
+        self.require("corpus", "name")
+        rules_of(ScbRules, self.rules_json)
+        splits_of(self.splits)
+
+    def title(self) -> str:
+        """Names the benchmark and its corpus."""
+        return f"Build benchmark “{self.name}” from “{self.corpus}”"
+
+
+def run(args: BenchmarkConfig, context: JobContext) -> dict[str, Any]:
+    """Choose the articles and store them; nothing is computed when the same benchmark exists."""
+    from core.tasks.scb import ScbRules, build_scb
+
+    store, corpus = context.store, ready_corpus(context.store, args.corpus)
+    rules, splits = rules_of(ScbRules, args.rules_json), splits_of(args.splits)
+    config = rules.to_dict() | {"splits": [s.value for s in splits], "seed": args.seed}
+    card = KINDS.get("build-benchmark")
+    with store.reading() as r:
+        known = r.benchmarks.list(corpus.id)
+    existing = next((b for b in known if (b.config, b.revision) == (config, card.revision)), None)
+    if existing is not None:
+        return _result(existing, cached=True)
+    report = context.part(0.0, 0.9, "Choosing articles")
+    items, counts = build_scb(StoredArticles(store, corpus, splits), rules, args.seed, splits, report)
+    if not items:
+        raise DataError(
+            f"No article of {corpus.name!r} ({', '.join(args.splits)}) has enough sections and sentences for a "
+            "benchmark. Use more splits, relax the rules, or import more articles."
+        )
+    digest = work_digest(card, corpus=[corpus.id, corpus.report.get("digest", "")], config=config)
+    context.progress(0.9, 1, f"Storing {len(items):,} articles")
+    with context.writing() as w:
+        record = w.benchmarks.add(corpus.id, args.name, config, digest, counts, items, revision=card.revision)
+    return _result(record, cached=False)
+
+
+def _result(record: BenchmarkRecord, cached: bool) -> dict[str, Any]:
+    return {
+        "benchmark": record.name,
+        "benchmark_id": record.id,
+        "digest": record.digest,
+        "cached": cached,
+        "counts": dict(record.counts),
+    }

@@ -1,0 +1,159 @@
+"""Samples a triplet set from a corpus and stores it. The same request again finds the set that is there."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from core.config import option
+from core.errors import DataError, DuplicateNameError, UnknownNameError
+from db.records import CorpusRecord, Json, TripletSetRecord
+from core.types import TripletRows
+from core.types import Split
+from jobs.common.articles import StoredArticles, ready_corpus, splits_of, titles_of
+from jobs.common.config import JobConfig, rules_of
+from jobs.queue.context import JobContext
+from jobs.kinds import REGISTRY as KINDS
+
+BATCH_ROWS = 20_000
+
+
+@dataclass(frozen=True)
+class TripletsConfig(JobConfig):
+    """Arguments of a triplet set."""
+
+    corpus: str = option("", "Name of the corpus to sample from.")
+    name: str = option("", "Name of the new triplet set.")
+    kind: str = option(
+        "sentences", "What is compared with the pivot: sentences or section titles.", choices=("sentences", "titles")
+    )
+    rules_json: str = option("{}", "Rules as JSON; empty means the paper's.")
+    seed: int = option(0, "Seed of every draw.", low=0)
+    splits: tuple[str, ...] = option(("train", "validation", "test"), "Splits to sample.")
+    without: tuple[str, ...] = option((), "Names of corpora whose articles are kept out, compared by title.")
+
+    def validate(self) -> None:
+        """Names, rules and splits must make sense before anything is queued."""
+        from core.triplets.rules import TripletRules
+
+        self.require("corpus", "name")
+        rules_of(TripletRules, self.rules_json)
+        splits_of(self.splits)
+
+    def title(self) -> str:
+        """Names the set and its corpus."""
+        return f"Sample triplets “{self.name}” from “{self.corpus}”"
+
+
+def run(args: TripletsConfig, context: JobContext) -> dict[str, Any]:
+    """Sample and store; nothing is computed when the same set exists."""
+    from core.triplets.rules import TripletRules
+    from core.triplets.sample import sample_triplets
+
+    store, corpus = context.store, ready_corpus(context.store, args.corpus)
+    rules, splits = rules_of(TripletRules, args.rules_json), splits_of(args.splits)
+    config = rules.to_dict() | {"splits": [s.value for s in splits]}
+    if args.without:
+        config |= {"without": sorted(args.without)}
+    existing = _existing(context, corpus, args, config)
+    if existing is not None:
+        return told(existing, cached=True)
+    articles = StoredArticles(store, corpus, splits, without=titles_of(store, args.without))
+    sampled = sample_triplets(articles, args.kind, rules, args.seed, context.part(0.0, 0.8, "Sampling"))
+    if len(sampled) == 0:
+        raise DataError(_nothing(corpus, sampled.counts))
+    about = args.kind, config, args.seed, sampled.digest(), KINDS.get("build-triplets").revision
+    made = store_triplets(context, corpus.id, args.name, about, sampled.rows, sampled.counts)
+    return told(made, cached=False)
+
+
+def store_triplets(
+    context: JobContext,
+    corpus_id: int,
+    name: str,
+    about: tuple[str, Json, int, str, int],
+    rows: dict[Split, TripletRows],
+    counts: Json,
+) -> TripletSetRecord:
+    """Store a set in pieces, as 0.8…1 of the job, and show it; a failure leaves nothing behind.
+
+    ``about`` is its kind, rules, seed, digest and revision.
+    """
+    with context.writing() as w:
+        record = w.triplets.create(corpus_id, name, *about)
+    try:
+        _add(context, record.id, rows)
+    except Exception:
+        with context.writing() as w:
+            w.triplets.delete(record.id)
+        raise
+    with context.writing() as w:
+        return w.triplets.finish(record.id, counts)
+
+
+def _existing(
+    context: JobContext, corpus: CorpusRecord, args: TripletsConfig, config: dict[str, Any]
+) -> TripletSetRecord | None:
+    """The set that was asked for, if it is there; what a killed attempt left under the name is removed."""
+    wanted = args.kind, args.seed, config, KINDS.get("build-triplets").revision
+    with context.store.reading() as r:
+        for found in r.triplets.list(corpus.id):
+            if (found.kind, found.seed, dict(found.config), found.revision) == wanted:
+                return found
+    clear_leftover(context, args.name)
+    return None
+
+
+def existing_set(context: JobContext, corpus_id: int, name: str, digest: str) -> TripletSetRecord | None:
+    """The set of a corpus with that digest, if it is there; what a killed attempt left under the name is removed."""
+    with context.store.reading() as r:
+        found = r.triplets.by_digest(corpus_id, digest)
+    if found is None:
+        clear_leftover(context, name)
+    return found
+
+
+def clear_leftover(context: JobContext, name: str) -> None:
+    """Remove what a killed attempt left under a name; :class:`DuplicateNameError` where a finished set has it."""
+    with context.store.reading() as r:
+        try:
+            taken = r.triplets.by_name(name)
+        except UnknownNameError:
+            return
+    if taken.ready:
+        raise DuplicateNameError("triplet set", name)
+    with context.writing() as w:
+        w.triplets.delete(taken.id)
+
+
+def _add(context: JobContext, set_id: int, rows: dict[Split, TripletRows]) -> None:
+    total = sum(len(part.pivots) for part in rows.values())
+    done = 0
+    for split, part in rows.items():
+        for start in range(0, len(part.pivots), BATCH_ROWS):
+            piece = TripletRows(*(getattr(part, name)[start : start + BATCH_ROWS] for name in TripletRows.__slots__))
+            with context.writing() as w:
+                w.triplets.add(set_id, split, piece)
+            done += len(piece.pivots)
+            context.progress(0.8 + 0.2 * done / total, 1.0, f"{done:,} of {total:,} triplets stored")
+
+
+def _nothing(corpus: CorpusRecord, counts: dict[str, Any]) -> str:
+    articles = counts["articles"]
+    return (
+        f"No triplet can be made from {corpus.name!r}: {articles['qualifying']} of {articles['seen']} articles have "
+        "enough sections left. Triplets need articles with several sections of several paragraphs; "
+        "lower min_sections or min_tokens, or import longer articles."
+    )
+
+
+def told(record: TripletSetRecord, cached: bool) -> dict[str, Any]:
+    """The result of a job that made, or found, a set."""
+    counts = dict(record.counts)
+    return {
+        "triplets": record.name,
+        "triplet_set_id": record.id,
+        "digest": record.digest,
+        "cached": cached,
+        "counts": counts,
+    }

@@ -1,0 +1,127 @@
+"""Makes a triplet set without the triplets that people called bad. The set they were found in stays as it is."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from core.config import digest_of, option
+from core.errors import ConfigError, DataError
+from core.types import TripletRows
+from db.records import TripletSetRecord, Verdict
+from core.types import Ids, Split
+from jobs.common.articles import splits_of
+from jobs.kinds.build_triplets import existing_set, store_triplets, told
+from jobs.common.config import JobConfig
+from jobs.queue.context import JobContext
+from jobs.kinds import REGISTRY as KINDS
+
+ORIGIN = "cleaned"
+"""Where the rules of a cleaned set say what it was made from, and what was left out."""
+
+
+@dataclass(frozen=True)
+class CleanTripletsConfig(JobConfig):
+    """Arguments of a set without some triplets."""
+
+    triplets: str = option("", "Name of the triplet set that was reviewed.")
+    name: str = option("", "Name of the new triplet set.")
+    leave_out: tuple[str, ...] = option(("bad",), "Verdicts that a triplet is left out for: bad, ambiguous.")
+    people: tuple[str, ...] = option((), "Whose verdicts count; nobody named: everybody's.")
+    splits: tuple[str, ...] = option(
+        ("train", "validation"),
+        "Splits to leave triplets out of. Test triplets stay unless they are named, so that results on them can be "
+        "compared with those of other models.",
+    )
+
+    def validate(self) -> None:
+        """Names, verdicts and splits must make sense before anything is queued."""
+        self.require("triplets", "name", "leave_out", "splits")
+        splits_of(self.splits)
+        known = (Verdict.BAD.value, Verdict.AMBIGUOUS.value)
+        if not set(self.leave_out) <= set(known):
+            raise ConfigError(f"Triplets can be left out that were called {' or '.join(known)}.")
+
+    def title(self) -> str:
+        """Names both sets."""
+        return f"“{self.name}”: “{self.triplets}” without {' and '.join(self.leave_out)} triplets"
+
+
+@dataclass(frozen=True)
+class _Cleaned:
+    """What stays of a set."""
+
+    rows: dict[Split, TripletRows]
+    removed: dict[str, int]
+    """Split → how many were left out."""
+    digest: str
+
+
+def run(args: CleanTripletsConfig, context: JobContext) -> dict[str, Any]:
+    """Leave out and store; the same request finds the set that is there."""
+    with context.store.reading() as r:
+        source = r.triplets.by_name(args.triplets)
+        if not source.ready:
+            raise DataError(f"Triplet set {args.triplets!r} is still being sampled. Wait for its job to end.")
+        reviews = r.reviews.list(source.id, args.people or None)
+    out = np.array(sorted({x.triplet_id for x in reviews if x.verdict in args.leave_out}), dtype=np.int64)
+    cleaned = _without(context, source, out, splits_of(args.splits))
+    if not sum(cleaned.removed.values()):
+        raise DataError(_nothing(args))
+    existing = existing_set(context, source.corpus_id, args.name, cleaned.digest)
+    if existing is not None:
+        return _result(existing, cleaned, cached=True)
+    config = {**source.config, ORIGIN: _origin(args, source, cleaned)}
+    about = source.kind, config, source.seed, cleaned.digest, KINDS.get("clean-triplets").revision
+    counts = _counts(source.counts, cleaned)
+    made = store_triplets(context, source.corpus_id, args.name, about, cleaned.rows, counts)
+    return _result(made, cleaned, cached=False)
+
+
+def _without(context: JobContext, source: TripletSetRecord, out: Ids, splits: tuple[Split, ...]) -> _Cleaned:
+    """The rows that stay; the digest names the source and the places of what was left out."""
+    rows, removed, places = {}, {}, {}
+    for done, split in enumerate(Split):
+        context.progress(0.1 * done, 1.0, f"Reading the {split.value} triplets")
+        with context.store.reading() as r:
+            found = r.triplets.rows(source.id, split)
+        gone = np.isin(found.ids, out) if split in splits else np.zeros(len(found.ids), bool)
+        rows[split] = TripletRows(*(getattr(found, name)[~gone] for name in TripletRows.__slots__))
+        removed[split.value], places[split.value] = int(gone.sum()), np.flatnonzero(gone).tolist()
+    return _Cleaned(rows, removed, digest_of({"from": source.digest, "without": places}))
+
+
+def _origin(args: CleanTripletsConfig, source: TripletSetRecord, cleaned: _Cleaned) -> dict[str, Any]:
+    return {
+        "from": source.name,
+        "from_digest": source.digest,
+        "left_out": list(args.leave_out),
+        "people": list(args.people),
+        "splits": list(args.splits),
+        "removed": cleaned.removed,
+    }
+
+
+def _counts(before: Mapping[str, Any], cleaned: _Cleaned) -> dict[str, Any]:
+    """The counts of the source, with the triplets that stay and those that were left out."""
+    triplets = {split.value: len(rows.ids) for split, rows in cleaned.rows.items()}
+    total = sum(triplets.values())
+    dropped = {**before.get("triplets", {}).get("dropped", {}), "reviewed": sum(cleaned.removed.values())}
+    counts = {**before, "triplets": {**before.get("triplets", {}), **triplets, "total": total, "dropped": dropped}}
+    counts["removed_after_review"] = cleaned.removed
+    return counts
+
+
+def _nothing(args: CleanTripletsConfig) -> str:
+    whom = " or ".join(person or "somebody without a name" for person in args.people) or "anybody"
+    return (
+        f"Nothing would be left out: no triplet of the split {' or '.join(args.splits)} was called "
+        f"{' or '.join(args.leave_out)} by {whom}. Review some, or choose other splits, verdicts or people."
+    )
+
+
+def _result(made: TripletSetRecord, cleaned: _Cleaned, *, cached: bool) -> dict[str, Any]:
+    return {**told(made, cached=cached), "removed": cleaned.removed}

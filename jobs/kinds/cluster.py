@@ -1,0 +1,190 @@
+"""Clusters every article of a benchmark and scores the clusters against the sections."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from core.config import Config, option
+from core.errors import ConfigError
+from core.types import BenchmarkItem
+from db.records import BenchmarkRecord, ModelRecord, RunRecord, ScoreRecord
+from core.registry import Card
+from core.types import Labels, Matrix
+from db.store import Store
+from jobs.common.config import JobConfig, check_settings, settings_of
+from jobs.queue.context import JobContext
+from jobs.common.digests import work_digest
+from jobs.kinds import REGISTRY as KINDS
+from jobs.common.scores import estimates, total
+from jobs.common.vectors import embed_articles, find_model, method_of, seen_in_training
+
+
+@dataclass(frozen=True)
+class ClusterConfig(JobConfig):
+    """Arguments of a clustering."""
+
+    model: str = option("", "Name of the model; empty for clusterers that look at no vectors.")
+    clusterer: str = option("", "Id of the clusterer.")
+    benchmark: str = option("", "Name of the benchmark.")
+    settings_json: str = option("{}", "Settings of the clusterer as JSON.")
+    seed: int = option(0, "Seed of random starts.", low=0)
+
+    def validate(self) -> None:
+        """The clusterer must exist, its settings make sense, and a model be named if it looks at vectors."""
+        from core.clustering import REGISTRY as CLUSTERERS
+
+        self.require("clusterer", "benchmark")
+        check_settings(CLUSTERERS, self.clusterer, self.settings_json)
+        if not self.model and "no-vectors" not in CLUSTERERS.get(self.clusterer).tags:
+            raise ConfigError(f"{self.clusterer!r} clusters vectors. Name the model whose vectors it shall use.")
+
+    def title(self) -> str:
+        """Names all three."""
+        what = f"{self.model} × {self.clusterer}" if self.model else self.clusterer
+        return f"Cluster “{self.benchmark}” by {what}"
+
+
+def run(args: ClusterConfig, context: JobContext) -> dict[str, Any]:
+    """Embed what is missing, cluster, score, store. The same run is found, not repeated."""
+    from core.clustering import REGISTRY as CLUSTERERS
+
+    store = context.store
+    with store.reading() as r:
+        benchmark = r.benchmarks.by_name(args.benchmark)
+    no_vectors = "no-vectors" in CLUSTERERS.get(args.clusterer).tags
+    model = None if no_vectors else find_model(store, args.model)
+    config = CLUSTERERS.configure(args.clusterer, settings_of(args.settings_json))
+    work = _Work(context, benchmark, model, args.clusterer, config, args.seed)
+    with store.reading() as r:
+        existing = r.runs.by_digest(work.digest)
+        items = r.benchmarks.items(benchmark.id)
+    if existing is not None:
+        return work.result(existing, cached=True)
+    work.embed(items)
+    begun = time.monotonic()
+    labels = work.cluster(items)
+    seconds = time.monotonic() - begun
+    context.progress(0.97, 1, "Scoring")
+    return work.result(work.keep(items, labels, seconds), cached=False)
+
+
+@dataclass(frozen=True)
+class _Work:
+    context: JobContext
+    benchmark: BenchmarkRecord
+    model: ModelRecord | None
+    clusterer: str
+    config: Config
+    seed: int
+
+    @property
+    def store(self) -> Store:
+        """The store of the job."""
+        return self.context.store
+
+    @property
+    def digest(self) -> str:
+        """Identifies this run."""
+        return work_digest(
+            KINDS.get("cluster"),
+            *self._cards(),
+            model=self.model.digest if self.model else "",
+            benchmark=self.benchmark.digest,
+            clusterer=self.clusterer,
+            config=self.config.to_dict(),
+            seed=self.seed,
+        )
+
+    def _cards(self) -> Iterator[Card]:
+        """The implementations that decide the outcome."""
+        from core.clustering import REGISTRY as CLUSTERERS
+        from core.metrics import REGISTRY as METRICS
+
+        if self.model is not None:
+            yield method_of(self.model)
+        yield CLUSTERERS.get(self.clusterer)
+        yield from METRICS
+
+    def embed(self, items: Sequence[BenchmarkItem]) -> None:
+        """Make sure that the articles of the benchmark have vectors."""
+        if self.model is not None:
+            with self.store.reading() as r:
+                articles = r.corpora.articles_by_id([item.article_id for item in items])
+            embed_articles(self.context, self.model, list(articles.values()), self.context.part(0.0, 0.5))
+
+    def cluster(self, items: Sequence[BenchmarkItem]) -> list[Labels]:
+        """Labels of every item, with as many clusters as the article has sections."""
+        from core.tasks.clustering import cluster_items
+
+        pairs = ((item.truth, x) for item, x in self._matrices(items))
+        report = self.context.part(0.5, 0.97, "Clustering")
+        return cluster_items(pairs, self.clusterer, self.config, self.seed, 0, report, total=len(items))
+
+    def _matrices(self, items: Sequence[BenchmarkItem]) -> Iterator[tuple[BenchmarkItem, Matrix | None]]:
+        """Each item with the vectors of its sentences, some articles at a time."""
+        if self.model is None:
+            yield from ((item, None) for item in items)
+            return
+        for start in range(0, len(items), 50):
+            part = items[start : start + 50]
+            with self.store.reading() as r:
+                blocks = r.embeddings.get(self.model.id, [item.article_id for item in part])
+                places = r.corpora.sentences_by_id(np.concatenate([item.sentence_ids for item in part]))
+            for item in part:
+                rows = np.array([places[int(i)].position for i in item.sentence_ids])
+                yield item, blocks[item.article_id][rows]
+
+    def keep(self, items: Sequence[BenchmarkItem], labels: Sequence[Labels], seconds: float) -> RunRecord:
+        """Score and store."""
+        from core.tasks.clustering import score_labels
+
+        scores = score_labels([item.truth for item in items], labels)
+        records = _score_records([item.article_id for item in items], scores)
+        assignments = {item.article_id: part for item, part in zip(items, labels, strict=True)}
+        with self.context.writing() as w:
+            return w.runs.add(
+                kind="clustering",
+                digest=self.digest,
+                model_id=self.model.id if self.model else None,
+                benchmark_id=self.benchmark.id,
+                clusterer=self.clusterer,
+                config=self.config.to_dict(),
+                seed=self.seed,
+                seconds=seconds,
+                assignments=assignments,
+                scores=records,
+            )
+
+    def result(self, run: RunRecord, cached: bool) -> dict[str, Any]:
+        """What the job tells: the scores, and a warning when the model knows articles of the benchmark."""
+        return {
+            "run_id": run.id,
+            "model": self.model.name if self.model else "",
+            "clusterer": self.clusterer,
+            "benchmark": self.benchmark.name,
+            "digest": run.digest,
+            "cached": cached,
+            "seconds": round(run.seconds, 3),
+            "scores": estimates(self.store, run.id),
+            "articles_seen_in_training": self._seen(),
+        }
+
+    def _seen(self) -> int:
+        if self.model is None:
+            return 0
+        with self.store.reading() as r:
+            ids = [item.article_id for item in r.benchmarks.items(self.benchmark.id)]
+            titles = [article.title for article in r.corpora.articles_by_id(ids).values()]
+        return len(seen_in_training(self.store, self.model, titles))
+
+
+def _score_records(articles: Sequence[int], scores: Mapping[str, Any]) -> Iterator[ScoreRecord]:
+    for metric, (values, estimate) in scores.items():
+        yield total(metric, estimate)
+        for article, value in zip(articles, values, strict=True):
+            yield ScoreRecord(0, article, metric, float(value))

@@ -1,0 +1,44 @@
+"""Embeds a whole corpus. Articles that have their vectors already are passed over, which is also how it resumes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from core.config import option
+from jobs.common.articles import ready_corpus
+from jobs.common.config import JobConfig
+from jobs.common.vectors import embed_articles, find_model
+from jobs.queue.context import JobContext
+
+
+@dataclass(frozen=True)
+class EmbedConfig(JobConfig):
+    """Arguments of embedding a corpus."""
+
+    corpus: str = option("", "Name of the corpus.")
+    model: str = option("", "Name of the model.")
+
+    def validate(self) -> None:
+        """Both are needed."""
+        self.require("corpus", "model")
+
+    def title(self) -> str:
+        """Names both."""
+        return f"Embed “{self.corpus}” by “{self.model}”"
+
+
+def run(args: EmbedConfig, context: JobContext) -> dict[str, Any]:
+    """Embed what is missing."""
+    corpus, model = ready_corpus(context.store, args.corpus), find_model(context.store, args.model)
+    with context.store.reading() as r:
+        articles = r.corpora.articles(corpus.id, limit=corpus.articles)
+    new = embed_articles(context, model, articles, context)
+    return {
+        "corpus": corpus.name,
+        "model": model.name,
+        "articles": len(articles),
+        "embedded": new,
+        "sentences": corpus.sentences,
+        "cached": new == 0,
+    }

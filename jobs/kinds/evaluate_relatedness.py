@@ -1,0 +1,84 @@
+"""Relatedness of sentence pairs (SICK): correlations and error of a model, with intervals over pairs."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from core.config import option
+from core.errors import ReadError
+from db.records import ModelRecord, RunRecord
+from db.store import Store
+from jobs.common.config import JobConfig
+from jobs.queue.context import JobContext
+from jobs.common.digests import folder_digest, work_digest
+from jobs.kinds import REGISTRY as KINDS
+from jobs.common.scores import estimates, total
+from jobs.common.vectors import find_model, load_model, method_of
+
+KIND = "relatedness"
+
+
+@dataclass(frozen=True)
+class EvaluateRelatednessConfig(JobConfig):
+    """Arguments of an evaluation on sentence pairs."""
+
+    model: str = option("", "Name of the model.")
+    sick: str = option("", "Folder with the three files of SICK, or the one file of its full release.")
+    regressor: bool = option(True, "Learn from the training pairs how vectors tell relatedness; else plain cosine.")
+    seed: int = option(0, "Seed of the regressor.", low=0)
+
+    def validate(self) -> None:
+        """Both are needed."""
+        self.require("model", "sick")
+
+    def title(self) -> str:
+        """Names the model and the data."""
+        return f"Relatedness by “{self.model}” on “{Path(self.sick).name}”"
+
+
+def run(args: EvaluateRelatednessConfig, context: JobContext) -> dict[str, Any]:
+    """Evaluate; the same evaluation is found, not repeated."""
+    from core.tasks.relatedness import evaluate_sick, read_sick
+
+    store, path = context.store, Path(args.sick)
+    model = find_model(store, args.model)
+    if not path.exists():
+        raise ReadError(path, "this file or folder does not exist.", advice="Give the folder of SICK.")
+    settings = {"pairs": folder_digest(path), "regressor": args.regressor}
+    cards = KINDS.get("evaluate-relatedness"), method_of(model)
+    digest = work_digest(*cards, model=model.digest, seed=args.seed, **settings)
+    with store.reading() as r:
+        existing = r.runs.by_digest(digest)
+    if existing is not None:
+        return _result(store, existing, model, cached=True)
+    pairs = read_sick(path)
+    context.progress(0, 1, f"Loading {model.name}")
+    embedder, _ = load_model(store, model)
+    begun = time.monotonic()
+    part = context.part(0.05, 0.98)
+    scores = evaluate_sick(embedder, pairs, regressor=args.regressor, seed=args.seed, report=part)
+    with context.writing() as w:
+        run = w.runs.add(
+            kind=KIND,
+            digest=digest,
+            model_id=model.id,
+            config={**settings, "file": path.name, "test_pairs": len(pairs.test)},
+            seed=args.seed,
+            seconds=time.monotonic() - begun,
+            scores=[total(metric, estimate) for metric, estimate in scores.items()],
+        )
+    return _result(store, run, model, cached=False)
+
+
+def _result(store: Store, run: RunRecord, model: ModelRecord, *, cached: bool) -> dict[str, Any]:
+    return {
+        "run_id": run.id,
+        "model": model.name,
+        "digest": run.digest,
+        "cached": cached,
+        "seconds": round(run.seconds, 3),
+        "scores": estimates(store, run.id),
+    }

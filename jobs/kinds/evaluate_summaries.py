@@ -1,0 +1,123 @@
+"""Summaries of documents by a method, and their ROUGE-1 against people's summaries."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from core.config import option
+from core.errors import ConfigError, ReadError
+from core.protocols import Embedder
+from db.records import ModelRecord, RunRecord
+from core.tasks.summaries import REGISTRY as SUMMARIZERS
+from db.store import Store
+from jobs.common.config import JobConfig, check_settings, rules_of, settings_of
+from jobs.queue.context import JobContext
+from jobs.common.digests import tree_digest, work_digest
+from jobs.kinds import REGISTRY as KINDS
+from jobs.common.scores import estimates, total
+from jobs.common.vectors import find_model, load_model, method_of
+
+KIND = "summaries"
+
+
+@dataclass(frozen=True)
+class EvaluateSummariesConfig(JobConfig):
+    """Arguments of an evaluation on summaries."""
+
+    documents: str = option("", "File of JSON lines, or folder with documents/ and references/.")
+    summarizer: str = option("lexrank", "Id of the method that ranks sentences.")
+    model: str = option("", "Name of the model whose vectors it looks at; empty for methods that look at none.")
+    settings_json: str = option("{}", "Settings of the summarizer as JSON.")
+    rouge_json: str = option("{}", "Switches of ROUGE as JSON (words, stemming, remove_stop_words).")
+    words: int = option(100, "Words of a summary.", low=1, high=100_000)
+    language: str = option("en", "Language of the documents; decides how sentences are split.")
+    seed: int = option(0, "Seed of random order.", low=0)
+
+    def validate(self) -> None:
+        """Documents are needed, and a model exactly where the method looks at vectors."""
+        from core.metrics.rouge import RougeSettings
+
+        self.require("documents", "summarizer")
+        check_settings(SUMMARIZERS, self.summarizer, self.settings_json)
+        rules_of(RougeSettings, self.rouge_json)
+        if not self.model and "vectors" in SUMMARIZERS.get(self.summarizer).tags:
+            raise ConfigError(f"{self.summarizer!r} looks at vectors. Name the model whose vectors it shall use.")
+
+    def title(self) -> str:
+        """Names the documents and the method."""
+        by = f"{self.model} × {self.summarizer}" if self.model else self.summarizer
+        return f"Summaries of “{Path(self.documents).name}” by {by}"
+
+
+def run(args: EvaluateSummariesConfig, context: JobContext) -> dict[str, Any]:
+    """Summarise, score, store. The same evaluation is found, not repeated."""
+    from core.metrics.rouge import RougeSettings
+    from core.tasks.summaries.documents import read_summary_documents
+    from core.tasks.summaries.scoring import score_summaries
+    from core.tasks.summaries.summarizing import summarize
+
+    store, path = context.store, Path(args.documents)
+    if not path.exists():
+        raise ReadError(path, "this file or folder does not exist.", advice="Give documents with their summaries.")
+    model = find_model(store, args.model) if "vectors" in SUMMARIZERS.get(args.summarizer).tags else None
+    config = SUMMARIZERS.configure(args.summarizer, settings_of(args.settings_json))
+    rouge: RougeSettings = rules_of(RougeSettings, args.rouge_json)
+    settings: dict[str, Any] = {
+        "documents": tree_digest(path),
+        "summarizer": args.summarizer,
+        "settings": config.to_dict(),
+        "rouge": rouge.to_dict(),
+        "words": args.words,
+        "language": args.language,
+    }
+    cards = [KINDS.get("evaluate-summaries"), SUMMARIZERS.get(args.summarizer), *([method_of(model)] if model else [])]
+    digest = work_digest(*cards, model=model.digest if model else "", seed=args.seed, **settings)
+    with store.reading() as r:
+        existing = r.runs.by_digest(digest)
+    if existing is not None:
+        return _result(store, existing, model, cached=True)
+    begun = time.monotonic()
+    documents = read_summary_documents(path, args.language, context.part(0.0, 0.1, "Reading"))
+    embedder = _embedder(store, model, context)
+    ranker = SUMMARIZERS.build(args.summarizer, config)
+    report = context.part(0.1, 0.9)
+    made = summarize(documents, ranker, embedder, words=args.words, seed=args.seed, report=report)
+    context.progress(0.9, 1, "Scoring")
+    scores = score_summaries(documents, [summary.text for summary in made], rouge, args.seed)
+    # Documents outside the store have no row of their own, so what paired tests need is kept with the run.
+    single = {"ids": list(scores.ids)} | {name: values.round(6).tolist() for name, values in scores.values.items()}
+    with context.writing() as w:
+        run = w.runs.add(
+            kind=KIND,
+            digest=digest,
+            model_id=model.id if model else None,
+            config=settings | {"file": path.name, "per_document": single},
+            seed=args.seed,
+            seconds=time.monotonic() - begun,
+            scores=[total(f"ROUGE-1 {name}", estimate) for name, estimate in scores.means.items()],
+        )
+    return _result(store, run, model, cached=False)
+
+
+def _embedder(store: Store, model: ModelRecord | None, context: JobContext) -> Embedder | None:
+    if model is None:
+        return None
+    context.progress(0.1, 1, f"Loading {model.name}")
+    return load_model(store, model)[0]
+
+
+def _result(store: Store, run: RunRecord, model: ModelRecord | None, *, cached: bool) -> dict[str, Any]:
+    return {
+        "run_id": run.id,
+        "model": model.name if model else "",
+        "summarizer": run.config["summarizer"],
+        "documents": run.config["file"],
+        "words": run.config["words"],
+        "digest": run.digest,
+        "cached": cached,
+        "seconds": round(run.seconds, 3),
+        "scores": estimates(store, run.id),
+    }

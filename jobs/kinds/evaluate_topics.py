@@ -1,0 +1,194 @@
+"""Topics of sentences: how well a model's vectors tell the topic of their document, by classifying and clustering."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from scipy import sparse
+
+from core.config import option
+from db.records import CorpusRecord, ModelRecord, RunRecord, ScoreRecord
+from core.tasks.topic_data import TopicItems, TopicSettings, TopicTask, joined
+from core.types import Matrix
+from db.store import Store
+from jobs.common.articles import ready_corpus
+from jobs.common.config import JobConfig, rules_of
+from jobs.queue.context import JobContext
+from jobs.common.digests import work_digest
+from jobs.kinds import REGISTRY as KINDS
+from jobs.common.scores import estimates, total
+from jobs.common.topic_labels import text_digest, topic_task_of, vectors_of_articles
+from jobs.common.vectors import find_model, method_of
+
+if TYPE_CHECKING:
+    from core.tasks.topics import MaxEntSettings, TopicClusters, TopicScores
+
+KIND = "topics"
+PER_DOCUMENT = "accuracy"
+"""The score that is also kept for every document, for paired tests of two methods."""
+
+
+@dataclass(frozen=True)
+class EvaluateTopicsConfig(JobConfig):
+    """Arguments of an evaluation on topics."""
+
+    model: str = option("", "Name of the model.")
+    corpus: str = option("", "Name of a corpus whose documents carry topics and are marked train or test.")
+    labels: str = option("", "Model whose vectors choose the labelled sentences; empty: the evaluated one.")
+    part: str = option(
+        "test",
+        "What is measured: the test documents, or the held-out ones that settings are tuned on.",
+        choices=("test", "validation"),
+    )
+    task_json: str = option(
+        "{}", "How sentences are labelled, as JSON (share, min_words, threshold, validation, seed)."
+    )
+    classifier_json: str = option("{}", "Settings of the classifier as JSON (c, multinomial, scaling, iterations).")
+    tune: bool = option(False, "Choose the classifier's C on the held-out documents.")
+    unit: bool = option(False, "Cluster vectors of length 1 instead of raw ones.")
+    seed: int = option(0, "Seed of the clustering's starts.", low=0)
+
+    def validate(self) -> None:
+        """Model and corpus are needed, and settings must make sense."""
+        self.require("model", "corpus")
+        self.task()
+        self.classifier()
+
+    def task(self) -> TopicSettings:
+        """How sentences are labelled."""
+        settings: TopicSettings = rules_of(TopicSettings, self.task_json)
+        return settings
+
+    def classifier(self) -> MaxEntSettings:
+        """The classifier's settings."""
+        from core.tasks.topics import MaxEntSettings
+
+        settings: MaxEntSettings = rules_of(MaxEntSettings, self.classifier_json)
+        return settings
+
+    def title(self) -> str:
+        """Names the model and the corpus."""
+        return f"Topics of “{self.corpus}” by “{self.model}”"
+
+
+def run(args: EvaluateTopicsConfig, context: JobContext) -> dict[str, Any]:
+    """Label, embed, classify, cluster, store. The same evaluation is found, not repeated."""
+    store, corpus = context.store, ready_corpus(context.store, args.corpus)
+    model, labels = find_model(store, args.model), find_model(store, args.labels or args.model)
+    settings: dict[str, Any] = {
+        "part": args.part,
+        "task": args.task().to_dict(),
+        "classifier": args.classifier().to_dict(),
+        "tune": args.tune,
+        "unit": args.unit,
+    }
+    names = {"model": model.digest, "labels": labels.digest, "corpus": text_digest(corpus)}
+    cards = KINDS.get("evaluate-topics"), method_of(model), method_of(labels)
+    digest = work_digest(*cards, run=KIND, **names, **settings, seed=args.seed)
+    with store.reading() as r:
+        existing = r.runs.by_digest(digest)
+    if existing is not None:
+        return _result(store, existing, corpus, model, cached=True)
+    begun = time.monotonic()
+    task = topic_task_of(context, corpus, labels, args.task(), context.part(0.0, 0.35, "Labelling"))
+    measured = _measure(args, context, task, _Vectors(context, corpus, model, task))
+    with context.writing() as w:
+        made = w.runs.add(
+            kind=KIND,
+            digest=digest,
+            model_id=model.id,
+            corpus_id=corpus.id,
+            config=settings | {"labels": labels.name} | measured.about | {"counts": asdict(task.counts)},
+            seed=args.seed,
+            seconds=time.monotonic() - begun,
+            scores=measured.records(args.seed),
+        )
+    return _result(store, made, corpus, model, cached=False)
+
+
+class _Vectors:
+    """The vectors of the labelled sentences of a task, by part."""
+
+    def __init__(self, context: JobContext, corpus: CorpusRecord, model: ModelRecord, task: TopicTask) -> None:
+        items = joined([task.train, task.validation, task.test])
+        wanted: dict[int, list[int]] = {}
+        for article, position in zip(items.articles.tolist(), items.positions.tolist(), strict=True):
+            wanted.setdefault(article, []).append(position)
+        self._rows: dict[tuple[int, int], int] = {}
+        parts: list[Any] = []
+        report = context.part(0.35, 0.7)
+        for article, _, vectors in vectors_of_articles(context, corpus, model, report):
+            for position in wanted.get(article.id, ()):
+                self._rows[article.id, position] = len(self._rows)
+            if article.id in wanted:
+                parts.append(vectors[np.array(wanted[article.id])])
+        self._matrix: Any = sparse.vstack(parts, format="csr") if sparse.issparse(parts[0]) else np.concatenate(parts)
+
+    def of(self, items: TopicItems) -> Matrix:
+        """(n, dim) vectors of the items."""
+        places = zip(items.articles.tolist(), items.positions.tolist(), strict=True)
+        matrix: Matrix = self._matrix[np.array([self._rows[place] for place in places], np.int64)]
+        return matrix
+
+
+@dataclass(frozen=True)
+class _Measured:
+    """What came out: scores of the test items, clusters, and what the settings became."""
+
+    test: TopicItems
+    scores: TopicScores
+    clusters: TopicClusters
+    clustered: int
+    about: dict[str, Any]
+
+    def records(self, seed: int) -> Iterator[ScoreRecord]:
+        """Means with intervals over documents; every document's accuracy; the clusters' scores."""
+        from core.tasks.topics import scores_with_intervals
+
+        for name, estimate in scores_with_intervals(self.test.labels, self.scores, self.test.articles, seed).items():
+            yield total(name, estimate)
+        ids, places, counts = np.unique(self.test.articles, return_inverse=True, return_counts=True)
+        means = np.bincount(places, weights=self.scores.correct) / counts
+        for article, mean, n in zip(ids, means, counts, strict=True):
+            yield ScoreRecord(0, int(article), PER_DOCUMENT, float(mean), n=int(n))
+        named = {"V": self.clusters.v, "AMI": self.clusters.ami_max, "AMI (arithmetic)": self.clusters.ami_arithmetic}
+        for name, value in named.items():
+            yield ScoreRecord(0, None, name, value, n=self.clustered)
+
+
+def _measure(args: EvaluateTopicsConfig, context: JobContext, task: TopicTask, vectors: _Vectors) -> _Measured:
+    from core.tasks.topics import classify, cluster_topics, tuned
+
+    settings, train, held = args.classifier(), task.train, task.validation
+    x = vectors.of(train)
+    if args.tune:
+        report = context.part(0.7, 0.8, "Tuning")
+        settings = tuned(x, train.labels, vectors.of(held), held.labels, settings, report=report)
+    test = task.test if args.part == "test" else held
+    report = context.part(0.8, 0.9, "Classifying")
+    scores = classify(x, train.labels, vectors.of(test), test.labels, settings, report)
+    context.progress(0.9, 1, "Clustering")
+    clustered = task.clustered() if args.part == "test" else held
+    clusters = cluster_topics(vectors.of(clustered), clustered.labels, len(task.topics), args.seed, args.unit)
+    about = {"c": settings.c, "converged": scores.converged, "topics": list(task.topics)}
+    return _Measured(test, scores, clusters, len(clustered), about)
+
+
+def _result(store: Store, run: RunRecord, corpus: CorpusRecord, model: ModelRecord, *, cached: bool) -> dict[str, Any]:
+    return {
+        "run_id": run.id,
+        "model": model.name,
+        "corpus": corpus.name,
+        "part": run.config["part"],
+        "counts": run.config["counts"],
+        "c": run.config["c"],
+        "converged": run.config["converged"],
+        "digest": run.digest,
+        "cached": cached,
+        "seconds": round(run.seconds, 3),
+        "scores": estimates(store, run.id),
+    }

@@ -1,0 +1,175 @@
+"""Triplet accuracy of a model, on a stored set or on a CSV file, with an interval over articles."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from core.config import option
+from core.errors import ConfigError, DataError
+from core.protocols import Embedder, Report
+from db.records import ModelRecord, RunRecord, ScoreRecord
+from core.types import Ids, Split, TripletTexts
+from db.store import Store
+from jobs.common.config import JobConfig
+from jobs.queue.context import JobContext
+from jobs.common.digests import file_digest, folder_digest, work_digest
+from jobs.kinds import REGISTRY as KINDS
+from jobs.common.scores import estimates, total
+from jobs.common.vectors import find_model, load_model, method_of
+
+if TYPE_CHECKING:
+    from core.metrics.triplets import Comparing
+
+METRIC = "triplet accuracy"
+
+
+@dataclass(frozen=True)
+class EvaluateTripletsConfig(JobConfig):
+    """Arguments of a triplet evaluation."""
+
+    model: str = option("", "Name of the model.")
+    triplets: str = option("", "Name of the triplet set.")
+    split: str = option("test", "Split of the set to evaluate on.", choices=("train", "validation", "test"))
+    file: str = option("", "Instead of a set: a CSV file with the columns Sentence1, Sentence2, Sentence3.")
+    sick: str = option(
+        "", "Compare by predicted relatedness instead of distance: the copy of SICK that the regressor learns from."
+    )
+
+    def validate(self) -> None:
+        """A model is needed, and a set or a file."""
+        self.require("model")
+        if bool(self.triplets) == bool(self.file):
+            raise ConfigError("Name either a triplet set or a CSV file of triplets.")
+
+    def title(self) -> str:
+        """Names the model and the data."""
+        what = Path(self.file).name if self.file else f"{self.triplets} ({self.split})"
+        return f"Triplet accuracy of “{self.model}” on “{what}”"
+
+
+@dataclass(frozen=True)
+class _Data:
+    """Where the triplets come from, and what they are known by in a digest and in the result."""
+
+    key: dict[str, Any]
+    about: dict[str, Any]
+    set_id: int | None = None
+
+
+def run(args: EvaluateTripletsConfig, context: JobContext) -> dict[str, Any]:
+    """Evaluate; the margins of all triplets are kept, and the same evaluation is not repeated."""
+    store, model = context.store, find_model(context.store, args.model)
+    data = _file(args) if args.file else _set(store, args)
+    by = {"relatedness": folder_digest(Path(args.sick))} if args.sick else {}
+    cards = KINDS.get("evaluate-triplets"), method_of(model)
+    digest = work_digest(*cards, model=model.digest, split=args.split, **data.key, **by)
+    with store.reading() as r:
+        existing = r.runs.by_digest(digest)
+    if existing is not None:
+        return _result(store, existing, model, data, cached=True)
+    texts, ids = _triplets(store, args, data)
+    context.progress(0, 1, f"Loading {model.name}")
+    begun = time.monotonic()
+    scores, margins = _measured(args, store, model, texts, context, stored=data.set_id is not None)
+    with context.writing() as w:
+        run = w.runs.add(
+            kind="triplets",
+            digest=digest,
+            model_id=model.id,
+            triplet_set_id=data.set_id,
+            config={"split": args.split, **data.about, **by},
+            seconds=time.monotonic() - begun,
+            scores=scores,
+            margins={Split(args.split): (ids, margins)},
+        )
+    return _result(store, run, model, data, cached=False)
+
+
+def _file(args: EvaluateTripletsConfig) -> _Data:
+    path = Path(args.file)
+    if not path.is_file():
+        raise DataError(f"There is no file {path.name!r}. Give a CSV file of triplets.")
+    return _Data({"file": file_digest(path)}, {"file": args.file})
+
+
+def _set(store: Store, args: EvaluateTripletsConfig) -> _Data:
+    with store.reading() as r:
+        record = r.triplets.by_name(args.triplets)
+    return _Data({"triplets": [record.id, record.digest]}, {}, record.id)
+
+
+def _triplets(store: Store, args: EvaluateTripletsConfig, data: _Data) -> tuple[TripletTexts, Ids]:
+    """The triplets as text, and the ids that their margins are kept under: their row numbers for a file."""
+    from core.triplets.csv import read_triplets_csv
+
+    if data.set_id is None:
+        texts = read_triplets_csv(Path(args.file)).texts
+        return texts, np.arange(len(texts), dtype=np.int64)
+    with store.reading() as r:
+        split = Split(args.split)
+        texts, rows = r.triplets.texts(data.set_id, split), r.triplets.rows(data.set_id, split)
+    if len(texts) == 0:
+        raise DataError(f"Triplet set {args.triplets!r} has no {args.split} triplets. Choose another split.")
+    return texts, rows.ids
+
+
+def _measured(
+    args: EvaluateTripletsConfig,
+    store: Store,
+    model: ModelRecord,
+    texts: TripletTexts,
+    context: JobContext,
+    *,
+    stored: bool,
+) -> tuple[list[ScoreRecord], Any]:
+    """Mean and articles' scores, and the margins; articles of a file are not those of the store."""
+    from core.metrics.triplets import triplet_accuracy
+
+    embedder, _ = load_model(store, model)
+    part = context.part(0.02, 0.98)
+    compared: Comparing = embedder
+    if args.sick:
+        compared = _by_relatedness(embedder, Path(args.sick), context.part(0.02, 0.3))
+        part = context.part(0.3, 0.98)
+    accuracy = triplet_accuracy(compared, texts, report=part)
+    articles = _per_article(texts.groups, accuracy.correct) if stored else ()
+    return [total(METRIC, accuracy.estimate), *articles], accuracy.margins
+
+
+def _by_relatedness(embedder: Embedder, sick: Path, report: Report) -> Comparing:
+    """The embedder with its distance replaced by what a regressor of sentence pairs predicts."""
+    from core.tasks.relatedness import RelatednessOrder, fit_relatedness, read_sick
+
+    return RelatednessOrder(embedder, fit_relatedness(embedder, read_sick(sick), seed=0, report=report))
+
+
+def _per_article(articles: Ids, correct: Any) -> Iterator[ScoreRecord]:
+    ids, inverse, counts = np.unique(articles, return_inverse=True, return_counts=True)
+    means = np.bincount(inverse, weights=np.asarray(correct, dtype=np.float64)) / counts
+    for article, mean, n in zip(ids, means, counts, strict=True):
+        yield ScoreRecord(0, int(article), METRIC, float(mean), n=int(n))
+
+
+def _result(store: Store, run: RunRecord, model: ModelRecord, data: _Data, *, cached: bool) -> dict[str, Any]:
+    where: dict[str, Any] = dict(data.about)
+    with store.reading() as r:
+        if data.set_id is None:
+            where["triplets"] = len(r.runs.margins(run.id, Split(run.config["split"]))[0])
+        else:
+            where["triplets"] = r.triplets.get(data.set_id).name
+    return {
+        "run_id": run.id,
+        "model": model.name,
+        **where,
+        "split": run.config["split"],
+        "digest": run.digest,
+        "cached": cached,
+        "seconds": round(run.seconds, 3),
+        "scores": estimates(store, run.id),
+    }

@@ -1,0 +1,227 @@
+"""Writes a corpus into one file that another Themescope takes in: text, labellings with people and history, vectors.
+
+Sentences are called by their place in the corpus and steps by their place in their history, so the same content gives
+the same bytes, whatever ids the store uses.
+"""
+
+from __future__ import annotations
+
+import os
+import secrets
+import shutil
+import time
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from core.config import option
+from core.errors import ArtifactError, DataError
+from core.protocols import Report
+from core.types import Matrix
+from db.records import CorpusRecord, ModelRecord
+from db.store import Store
+from jobs.bundles import articles, vectors
+from jobs.bundles.archive import ARTICLES, BundleReader, BundleWriter
+from jobs.common.articles import ready_corpus
+from jobs.common.config import JobConfig
+from jobs.common.digests import TextDigest, code_version
+from jobs.common.output import check_target, whole
+from jobs.common.vectors import find_model
+from jobs.queue.context import JobContext
+from jobs.services.labelling.document import moved, numbered, to_lines
+from jobs.services.labelling.files import export_document
+
+FOLDER = "bundles"
+"""Where bundles are kept, in the data folder, that somebody asked for in a page."""
+_KEPT_S = 7 * 86_400
+_PIECE_ROWS = 20_000
+
+
+@dataclass(frozen=True)
+class ExportBundleConfig(JobConfig):
+    """Arguments of an export."""
+
+    corpus: str = option("", "Name of the corpus.")
+    file: str = option("", "Path of the file to write, as the worker sees it; empty: one in the data folder.")
+    labellings: bool = option(True, "Whether labellings come along, with people and history.")
+    models: tuple[str, ...] = option((), "Names of models that come along, with their vectors of the corpus.")
+
+    def validate(self) -> None:
+        """A corpus is needed."""
+        self.require("corpus")
+
+    def title(self) -> str:
+        """Names the corpus."""
+        return f"Bundle of “{self.corpus}”"
+
+
+def run(args: ExportBundleConfig, context: JobContext) -> dict[str, Any]:
+    """Write under another name, then move into place: what stands there is always whole."""
+    store = context.store
+    corpus = ready_corpus(store, args.corpus)
+    models = [_with_vectors(store, corpus, name) for name in dict.fromkeys(args.models)]
+    target = _target(store, args.file)
+    with whole(target) as partial:
+        with BundleWriter(partial) as bundle:
+            about = _write(bundle, store, corpus, args.labellings, models, context)
+            bundle.close(about)
+        with store.reading() as r:
+            r.corpora.get(corpus.id)  # else it was deleted meanwhile, and its labellings may be missing
+        _check(partial)
+    counts = {"articles": corpus.articles, "sentences": corpus.sentences, "labellings": len(about["labellings"])}
+    return {"file": str(target), "corpus": corpus.name, "bytes": target.stat().st_size, **counts}
+
+
+def _target(store: Store, file: str) -> Path:
+    if file:
+        target = Path(file)
+        check_target(target)
+        if target.exists():
+            raise DataError(f"There is a file {file!r} already. Choose another name, or move it away.")
+        return target
+    folder = store.settings.home / FOLDER
+    folder.mkdir(parents=True, exist_ok=True)
+    # What killed exports left half-written goes with the rest; two exports may sweep at the same time.
+    for old in folder.iterdir():
+        with suppress(FileNotFoundError):
+            if old.stat().st_mtime < time.time() - _KEPT_S:
+                old.unlink()
+    return folder / f"{secrets.token_hex(8)}.zip"
+
+
+def _check(file: Path) -> None:
+    """On disk before it is called by its name, and within the bounds of whoever takes it in."""
+    with file.open("rb+") as stream:
+        os.fsync(stream.fileno())
+    with BundleReader(file):
+        pass
+
+
+def _with_vectors(store: Store, corpus: CorpusRecord, name: str) -> ModelRecord:
+    """A model that has vectors of the whole corpus."""
+    model = find_model(store, name)
+    with store.reading() as r:
+        have = r.embeddings.have(model.id, corpus.id)
+        wanted = {a.id for a in r.corpora.articles(corpus.id, limit=corpus.articles) if a.sentences}
+    if not wanted <= have:
+        raise DataError(
+            f"{name!r} has vectors of {len(wanted & have):,} of {len(wanted):,} articles. Embed the corpus by it: "
+            f"themescope embed {corpus.name!r} --method {name!r}"
+        )
+    return model
+
+
+def _write(
+    bundle: BundleWriter,
+    store: Store,
+    corpus: CorpusRecord,
+    labellings: bool,
+    models: list[ModelRecord],
+    context: JobContext,
+) -> dict[str, Any]:
+    """Every part; returns what the manifest says of them."""
+    digest = _write_articles(bundle, store, corpus, context.part(0.0, 0.5, "Articles"))
+    named = _write_labellings(bundle, store, corpus, context.part(0.5, 0.7, "Labellings")) if labellings else []
+    for place, model in enumerate(models):
+        share = 0.3 / len(models)
+        report = context.part(0.7 + place * share, 0.7 + (place + 1) * share, f"Vectors of {model.name}")
+        _write_model(bundle, store, model, place)
+        _write_vectors(bundle, store, corpus, model, place, report)
+    return {
+        "made_by": f"themescope {code_version()}",
+        "corpus": {
+            "name": corpus.name,
+            "language": corpus.language,
+            "report": dict(corpus.report),
+            "articles": corpus.articles,
+            "sections": corpus.sections,
+            "paragraphs": corpus.paragraphs,
+            "sentences": corpus.sentences,
+            "digest": str(digest),
+        },
+        "labellings": named,
+        "models": [
+            {
+                "name": m.name, "method": m.method, "config": dict(m.config), "seed": m.seed, "digest": m.digest,
+                "metrics": dict(m.metrics), "revision": m.revision,
+            }
+            for m in models
+        ],
+    }  # fmt: skip
+
+
+def _write_articles(bundle: BundleWriter, store: Store, corpus: CorpusRecord, report: Report) -> TextDigest:
+    digest, done = TextDigest(corpus.language), 0
+    with bundle.part(ARTICLES) as write, store.reading() as r:
+        for about, sections, sentences in r.corpora.iterate(corpus.id):
+            article = articles.article_of(about, sections, sentences)
+            digest.add(article)
+            write(articles.to_line(article))
+            done += 1
+            report.progress(done, corpus.articles)
+    return digest
+
+
+def _write_labellings(bundle: BundleWriter, store: Store, corpus: CorpusRecord, report: Report) -> list[dict[str, Any]]:
+    """One part a labelling, oldest first; each is called what it was called when it was written."""
+    named = []
+    with store.reading() as r:
+        found = r.labellings.list(corpus.id)
+        ids = r.corpora.sentence_ids(corpus.id)
+    places = {int(id): place for place, id in enumerate(ids)}
+    for number, record in enumerate(found):
+        report.progress(number, len(found), record.name)
+        document = export_document(store, record.id)
+        document = numbered(moved(document, {id: places[id] for id in document.places}))
+        named.append({name: str(document.about[name]) for name in ("name", "owner")})
+        with bundle.part(f"labellings/{number:04d}.jsonl") as write:
+            for line in to_lines(document):
+                write(line.encode("ascii"))
+    return named
+
+
+def _write_model(bundle: BundleWriter, store: Store, model: ModelRecord, place: int) -> None:
+    """The files of a model; it consists of plain files in one folder."""
+    folder = store.artifacts.path(model.artifact)
+    for file in sorted(folder.iterdir()):
+        if not file.is_file() or file.is_symlink():
+            raise ArtifactError(f"The model {model.name!r} holds {file.name!r}, which is no plain file.")
+        with bundle.part(f"models/{place:02d}/{file.name}") as write, file.open("rb") as stream:
+            shutil.copyfileobj(stream, _Sink(write))
+
+
+@dataclass(frozen=True, slots=True)
+class _Sink:
+    """A writer as a file to copy into."""
+
+    write: Callable[[bytes], None]
+
+
+def _write_vectors(
+    bundle: BundleWriter, store: Store, corpus: CorpusRecord, model: ModelRecord, place: int, report: Report
+) -> None:
+    """Parts of about ``_PIECE_ROWS`` sentences, articles in their order."""
+    for number, (done, blocks) in enumerate(_blocks(store, corpus, model)):
+        with bundle.part(f"vectors/{place:02d}/{number:05d}.safetensors") as write:
+            write(vectors.to_bytes(blocks))
+        report.progress(done, corpus.articles)
+
+
+def _blocks(store: Store, corpus: CorpusRecord, model: ModelRecord) -> Iterator[tuple[int, list[Matrix]]]:
+    """(articles done, vectors of the next ones)."""
+    with store.reading() as r:
+        listed = [a for a in r.corpora.articles(corpus.id, limit=corpus.articles) if a.sentences]
+    batch: list[int] = []
+    rows = 0
+    for done, article in enumerate(listed, 1):
+        batch.append(article.id)
+        rows += article.sentences
+        if rows >= _PIECE_ROWS or done == len(listed):
+            with store.reading() as r:
+                found = r.embeddings.get(model.id, batch)
+            if len(found) < len(batch):
+                raise DataError(f"The vectors by {model.name!r} were deleted meanwhile. Embed the corpus again.")
+            yield done, [found[id] for id in batch]
+            batch, rows = [], 0

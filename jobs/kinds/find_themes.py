@@ -1,0 +1,139 @@
+"""Finds themes in a corpus: embeds its sentences, clusters them all together, names the clusters, keeps the result.
+
+The result is a run of kind "themes": labels by article, the margin of every sentence, and in ``config`` the names,
+curves and reason. Deleting the corpus takes the labels along.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+
+from core.config import option
+from core.errors import DataError
+from db.records import ArticleRecord, CorpusRecord, ModelRecord, RunRecord
+from core.types import Sentence, Split
+from jobs.common.articles import ready_corpus
+from jobs.common.config import JobConfig, rules_of
+from jobs.queue.context import JobContext
+from jobs.common.digests import work_digest
+from jobs.kinds import REGISTRY as KINDS
+from jobs.common.vectors import embed_articles, find_model, method_of, rows_of
+
+KIND = "themes"
+
+
+@dataclass(frozen=True)
+class FindThemesConfig(JobConfig):
+    """Arguments of finding themes."""
+
+    corpus: str = option("", "Name of the corpus.")
+    model: str = option("", "Name of the model whose vectors are clustered.")
+    settings_json: str = option("{}", "Settings of finding themes as JSON.")
+    seed: int = option(0, "Seed of samples and random starts.", low=0)
+
+    def validate(self) -> None:
+        """Corpus and model are needed, and the settings must make sense."""
+        from core.tasks.themes.find import ThemesConfig
+
+        self.require("corpus", "model")
+        rules_of(ThemesConfig, self.settings_json)
+
+    def title(self) -> str:
+        """Names both."""
+        return f"Find themes in “{self.corpus}” by “{self.model}”"
+
+
+def run(args: FindThemesConfig, context: JobContext) -> dict[str, Any]:
+    """Embed what is missing, find themes, store them. The same themes are found again, not computed twice."""
+    from core.clustering import REGISTRY as CLUSTERERS
+    from core.tasks.themes.find import MOST, ThemesConfig, find_themes
+
+    store = context.store
+    corpus, model = ready_corpus(store, args.corpus), find_model(store, args.model)
+    config = rules_of(ThemesConfig, args.settings_json)
+    inputs = {"corpus": corpus.id, "created": corpus.created.isoformat(), "model": model.digest}
+    cards = KINDS.get("find-themes"), method_of(model), CLUSTERERS.get(config.clusterer)
+    digest = work_digest(*cards, config=config.to_dict(), seed=args.seed, **inputs)
+    with store.reading() as r:
+        existing = r.runs.by_digest(digest)
+        articles = r.corpora.articles(corpus.id, limit=max(corpus.articles, 1))
+    if existing is not None:
+        return _result(existing, corpus, model, cached=True)
+    if corpus.sentences > MOST:
+        raise DataError(
+            f"“{corpus.name}” has {corpus.sentences:,} sentences; themes are found among at most {MOST:,}. Make a "
+            "list of the sentences that matter."
+        )
+    begun = time.monotonic()
+    embed_articles(context, model, articles, context.part(0.0, 0.5))
+    work = _Work(context, corpus, model, articles, digest, args.seed)
+    sentences = work.sentences()
+    context.progress(0.5, 1, "Reading vectors")
+    vectors = rows_of(store, model, {a.id: np.arange(a.sentences) for a in articles if a.sentences})
+    themes = find_themes([s.text for s in sentences], vectors, config, args.seed, context.part(0.5, 0.98))
+    context.progress(0.98, 1, "Storing the themes")
+    record = work.keep(sentences, themes, config.to_dict(), time.monotonic() - begun)
+    return _result(record, corpus, model, cached=False)
+
+
+@dataclass(frozen=True)
+class _Work:
+    context: JobContext
+    corpus: CorpusRecord
+    model: ModelRecord
+    articles: Sequence[ArticleRecord]
+    digest: str
+    seed: int
+
+    def sentences(self) -> list[Sentence]:
+        """Every sentence, in store order: the order of the vectors."""
+        with self.context.store.reading() as r:
+            found = r.corpora.sentences_of([a.id for a in self.articles])
+        return [sentence for article in self.articles for sentence in found.get(article.id, [])]
+
+    def keep(self, sentences: Sequence[Sentence], themes: Any, settings: dict[str, Any], seconds: float) -> RunRecord:
+        """Store labels, margins and what the themes are called."""
+        ids = np.array([s.id for s in sentences], dtype=np.int64)
+        owners = np.array([s.article_id for s in sentences], dtype=np.int64)
+        described = [{**asdict(t), "central": ids[list(t.central)].tolist()} for t in themes.themes]
+        config = {
+            "corpus_id": self.corpus.id,
+            "settings": settings,
+            "themes": described,
+            "curves": asdict(themes.curves),
+            "reason": themes.reason,
+            "sentences": len(sentences),
+            "compared": themes.compared,
+        }
+        with self.context.writing() as w:
+            return w.runs.add(
+                kind=KIND,
+                digest=self.digest,
+                model_id=self.model.id,
+                clusterer=settings["clusterer"],
+                config=config,
+                seed=self.seed,
+                seconds=seconds,
+                assignments={a.id: themes.labels[owners == a.id] for a in self.articles if a.sentences},
+                margins={Split.TEST: (ids, themes.margins)},
+            )
+
+
+def _result(run: RunRecord, corpus: CorpusRecord, model: ModelRecord, cached: bool) -> dict[str, Any]:
+    return {
+        "run_id": run.id,
+        "corpus": corpus.name,
+        "model": model.name,
+        "digest": run.digest,
+        "cached": cached,
+        "seconds": round(run.seconds, 3),
+        "sentences": run.config["sentences"],
+        "k": len(run.config["themes"]),
+        "reason": run.config["reason"],
+        "themes": [{"name": theme["name"], "size": theme["size"]} for theme in run.config["themes"]],
+    }

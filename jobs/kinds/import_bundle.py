@@ -1,0 +1,245 @@
+"""Takes in a bundle: every byte is checked first, and the corpus is shown when all of it is there, or not at all."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from core.config import option
+from core.errors import Cancelled, DataError, ReadError
+from core.types import Article, Ids
+from db.label_records import NewLabelling, Sharing
+from db.records import CorpusRecord, ModelRecord, VectorBlock
+from jobs.bundles import articles, vectors
+from jobs.bundles.archive import ARTICLES, BundleReader
+from jobs.bundles.contents import BundledCorpus, BundledModel, Contents, check_parts, contents
+from jobs.common.config import JobConfig
+from jobs.common.digests import TextDigest
+from jobs.common.removal import remove_unfinished
+from jobs.kinds.import_corpus import CANCEL_S, batches
+from jobs.queue.context import JobContext
+from jobs.services.labelling.document import Document, from_lines, moved
+
+_MARKER, _ADDED = "corpus", "models"
+"""Notes beside the checkpoint: the corpus that an attempt has begun, and the models that it has added."""
+
+
+@dataclass(frozen=True)
+class ImportBundleConfig(JobConfig):
+    """Arguments of taking in a bundle."""
+
+    file: str = option("", "Path of the bundle, as the worker sees it.")
+    corpus: str = option("", "Name of the new corpus; empty: its own, numbered where that is taken.")
+
+    def validate(self) -> None:
+        """A file is needed."""
+        self.require("file")
+
+    def title(self) -> str:
+        """Names the file."""
+        return f"Take in {Path(self.file).name}"
+
+
+def run(args: ImportBundleConfig, context: JobContext) -> dict[str, Any]:
+    """Check, store, show; an attempt that broke off is removed and begun anew."""
+    with BundleReader(Path(args.file)) as bundle:
+        about = contents(bundle.about, Path(args.file))
+        check_parts(bundle, about, Path(args.file))
+        bundle.check(lambda share: context.progress(0.2 * share, 1, "Checking the file"))
+        record = _open(args, context, about.corpus)
+        if not record.ready:
+            record = _fill(bundle, args, context, record, about)
+    with context.store.reading() as r:
+        models = [model.name for said in about.models if (model := r.models.by_digest(said.digest)) is not None]
+    counts = {name: getattr(record, name) for name in ("articles", "sections", "paragraphs", "sentences")}
+    labellings = len(about.labellings)
+    return {"corpus": record.name, "corpus_id": record.id, **counts, "labellings": labellings, "models": models}
+
+
+def _fill(
+    bundle: BundleReader, args: ImportBundleConfig, context: JobContext, record: CorpusRecord, about: Contents
+) -> CorpusRecord:
+    try:
+        _store_articles(bundle, args, context, record, about.corpus)
+        _store_labellings(bundle, context, record, about)
+        _store_models(bundle, args, context, record, about.models)
+        with context.writing() as w:
+            return w.corpora.finish(record.id, about.corpus.report)
+    except Exception as error:
+        _take_back(context, record.id, CANCEL_S if isinstance(error, Cancelled) else math.inf)
+        raise
+
+
+def _open(args: ImportBundleConfig, context: JobContext, about: BundledCorpus) -> CorpusRecord:
+    """An empty corpus, or the whole one whose worker died just after; what else was left is removed first."""
+    marker = context.checkpoint_folder() / _MARKER
+    noted = marker.read_text(encoding="utf-8") if marker.is_file() else ""
+    with context.store.reading() as r:
+        left = next((c for c in r.corpora.list(include_unready=True) if _note(c) == noted), None)
+    if left is not None and left.ready:
+        return left
+    if left is not None:
+        _take_back(context, left.id)
+    with context.writing() as w:
+        record = w.corpora.create(args.corpus or w.corpora.usable_name(about.name), about.language)
+        # Noted before it counts: an attempt that dies in between must not leave a corpus that nobody knows.
+        marker.write_text(_note(record), encoding="utf-8")
+    return record
+
+
+def _note(made: CorpusRecord | ModelRecord) -> str:
+    """What tells it from another that was given the same id after it was removed."""
+    return f"{made.id} {made.created.isoformat()}"
+
+
+def _take_back(context: JobContext, corpus_id: int, seconds: float = math.inf) -> None:
+    """Leave the store as it was, as far as ``seconds`` allow; a worker sweeps the rest."""
+    with context.writing() as w:
+        if not any(c.id == corpus_id and not c.ready for c in w.corpora.list(include_unready=True)):
+            return
+        w.corpora.abandon(corpus_id)
+    remove_unfinished(context.store, corpus_id, seconds)
+    added = context.checkpoint_folder() / _ADDED
+    noted = added.read_text(encoding="utf-8").splitlines() if added.is_file() else []
+    with context.writing() as w:
+        for model in w.models.list():
+            if _note(model) in noted:
+                w.models.delete(model.id)
+    added.unlink(missing_ok=True)
+
+
+def _store_articles(
+    bundle: BundleReader, args: ImportBundleConfig, context: JobContext, record: CorpusRecord, about: BundledCorpus
+) -> None:
+    digest, report = TextDigest(record.language), context.part(0.2, 0.7, "Articles")
+    done = 0
+
+    def counted(found: Iterable[Article]) -> Iterator[Article]:
+        for article in found:
+            digest.add(article)
+            yield article
+
+    for batch in batches(counted(articles.from_lines(bundle.lines(ARTICLES), Path(args.file)))):
+        with context.writing() as w:
+            w.corpora.add_articles(record.id, batch)
+        done += len(batch)
+        report.progress(done, about.articles)
+    if str(digest) != about.digest:
+        raise ReadError(args.file, "its text is not the text it was made of.", advice="Export it again.")
+
+
+# --- labellings -------------------------------------------------------------------------------------------------------
+
+
+def _store_labellings(bundle: BundleReader, context: JobContext, record: CorpusRecord, about: Contents) -> None:
+    names = bundle.named("labellings/")
+    report = context.part(0.7, 0.8, "Labellings")
+    with context.store.reading() as r:
+        ids = r.corpora.sentence_ids(record.id)
+    for done, (name, said) in enumerate(zip(names, about.labellings, strict=True)):
+        report.progress(done, len(names))
+        document = from_lines(bundle.lines(name), name)
+        if said != (document.about["name"], document.about["owner"]):
+            raise DataError("A labelling of the bundle is not the one that its manifest names. Export it again.")
+        _store_labelling(context, record, document, ids)
+
+
+def _store_labelling(context: JobContext, record: CorpusRecord, document: Document, ids: Ids) -> None:
+    """Enter one: the same sentences, people, steps and times."""
+    start = document.start
+    if len(start.ids) and (start.ids[0] < 0 or start.ids[-1] >= len(ids)):
+        raise DataError("A labelling of the bundle is about sentences that it does not hold. Export it again.")
+    with context.store.reading() as r:
+        sentences = r.corpora.sentences_by_id(ids[start.ids])
+    if any(sentences[int(ids[place])].text != found.text for place, found in document.places.items()):
+        raise DataError("A labelling of the bundle is about other sentences than it holds. Export it again.")
+    of = {s.article_id for s in sentences.values()}
+    found = moved(document, {place: int(ids[place]) for place in document.places})
+    about = document.about
+    with context.writing() as w:
+        new = NewLabelling(
+            record.id,
+            w.labellings.usable_name(str(about["name"])),
+            str(about["owner"]),
+            Sharing(about["kind"]),
+            bool(about["blind"]),
+            next(iter(of)) if about.get("one_article") and len(of) == 1 else None,
+            dict(about["origin"]),
+        )
+        w.label_steps.take_over(w.labellings.take_in(new, found.start).id, found.log, found.start)
+
+
+# --- models and vectors -----------------------------------------------------------------------------------------------
+
+
+def _store_models(
+    bundle: BundleReader,
+    args: ImportBundleConfig,
+    context: JobContext,
+    record: CorpusRecord,
+    about: Sequence[BundledModel],
+) -> None:
+    with context.store.reading() as r:
+        known = r.corpora.get(record.id).articles
+        listed = [article for article in r.corpora.articles(record.id, limit=known) if article.sentences]
+    sizes = np.array([article.sentences for article in listed])
+    ids = [article.id for article in listed]
+    for place, said in enumerate(about):
+        report = context.part(0.8 + 0.2 * place / len(about), 0.8 + 0.2 * (place + 1) / len(about), said.name)
+        model = _model(bundle, args, context, said, place)
+        done = 0
+        for name in bundle.named(f"vectors/{place:02d}/"):
+            blocks = vectors.from_bytes(bundle.data(name), Path(args.file))
+            if [b.shape[0] for b in blocks] != sizes[done : done + len(blocks)].tolist():
+                raise ReadError(args.file, "its vectors are not those of its sentences.", name, "Export it again.")
+            found = [VectorBlock(id, block) for id, block in zip(ids[done:], blocks, strict=False)]
+            if said.revision == model.revision:  # a model never has vectors of two revisions of its method
+                with context.writing() as w:
+                    w.embeddings.add(model.id, found, vectors.precision(blocks))
+            done += len(blocks)
+            report.progress(done, len(ids))
+        if done < len(ids):
+            raise ReadError(args.file, f"its vectors by {said.name!r} are incomplete.", advice="Export it again.")
+
+
+def _model(
+    bundle: BundleReader, args: ImportBundleConfig, context: JobContext, said: BundledModel, place: int
+) -> ModelRecord:
+    """The model itself: the one that is here already, or its files, loaded once to see that they are one."""
+    from core.models.artifact import load_embedder
+
+    with context.store.reading() as r:
+        known = r.models.by_digest(said.digest)
+    if known is not None:
+        return known
+    prefix = f"models/{place:02d}/"
+
+    def unpack(folder: Path) -> None:
+        for name in bundle.named(prefix):
+            bundle.copy(name, folder / name.removeprefix(prefix))
+        if load_embedder(folder)[1]["method"] != said.method:
+            raise ReadError(args.file, f"its model {said.name!r} is not by {said.method!r}.", advice="Export it again.")
+
+    artifact = context.store.artifacts.put(unpack)
+    with context.writing() as w:
+        known = w.models.by_digest(said.digest)
+        if known is not None:
+            return known
+        model = w.models.add(
+            name=w.models.usable_name(said.name),
+            method=said.method,
+            config=said.config,
+            seed=said.seed,
+            digest=said.digest,
+            metrics=said.metrics,
+            artifact=artifact,
+            revision=said.revision,
+        )
+        with (context.checkpoint_folder() / _ADDED).open("a", encoding="utf-8", newline="") as added:
+            added.write(f"{_note(model)}\n")
+    return model

@@ -1,0 +1,98 @@
+"""Takes a list of sentences in as a corpus: one article, a section for each group, each sentence on its own."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from core.config import option
+from core.errors import DataError, UnknownNameError
+from core.readers.sentence_lists import Sheet, likely_column, read_sheet
+from core.types import Article, Paragraph, Section
+from jobs.common.config import JobConfig
+from jobs.common.digests import TextDigest, file_digest
+from jobs.queue.context import JobContext
+
+READER = "list"
+"""What the report of such a corpus says about how it was read."""
+
+
+@dataclass(frozen=True)
+class ImportListConfig(JobConfig):
+    """Arguments of taking in a list."""
+
+    file: str = option("", "Path of the file, as the worker sees it.")
+    corpus: str = option("", "Name of the new corpus.")
+    column: str = option("", "Column that holds the sentences; empty: the one with the longest cells.")
+    group: str = option("", "Column with a group of each sentence, such as its source; empty: none.")
+    language: str = option("en", "Language of the text, as a two-letter code.")
+
+    def validate(self) -> None:
+        """A file and a name are needed."""
+        self.require("file", "corpus")
+
+    def title(self) -> str:
+        """Names the corpus."""
+        return f"Take in the list “{self.corpus}”"
+
+
+def run(args: ImportListConfig, context: JobContext) -> dict[str, Any]:
+    """Read and store; a list that this job has stored already is found again."""
+    path = Path(args.file)
+    context.progress(0, 1, "Reading the file")
+    sheet = read_sheet(path)
+    article, report = article_of(sheet, args)
+    digest = TextDigest(args.language)
+    digest.add(article)
+    report |= {"digest": str(digest), "files": [path.name], "file_digests": [file_digest(path)], "readers": [READER]}
+    found = _stored(context, args.corpus, report)
+    if found is None:
+        context.progress(0.5, 1, "Storing the sentences")
+        with context.writing() as w:
+            record = w.corpora.create(args.corpus, args.language)
+            w.corpora.add_articles(record.id, [article])
+            found = w.corpora.finish(record.id, report)
+    return {
+        "corpus": found.name,
+        "corpus_id": found.id,
+        "sentences": found.sentences,
+        "groups": len(article.sections) if args.group else 0,
+        "skipped": report["skipped"],
+        "cut": sheet.cut,
+    }
+
+
+def article_of(sheet: Sheet, args: ImportListConfig) -> tuple[Article, dict[str, Any]]:
+    """The sentences as an article, groups in order of their first sentence; and what was left out."""
+    column = args.column or likely_column(sheet)
+    for name in filter(None, (column, args.group)):
+        if name not in sheet.columns:
+            raise UnknownNameError("column", name, sheet.columns)
+    texts = sheet.column(column)
+    groups: Sequence[str] = sheet.column(args.group) if args.group else [""] * len(texts)
+    parts: dict[str, list[str]] = {}
+    for text, group in zip(texts, groups, strict=True):
+        if text:
+            parts.setdefault(group, []).append(text)
+    empty = len(texts) - sum(map(len, parts.values()))
+    if empty == len(texts):
+        raise DataError(f"The column {column!r} holds no sentence. Choose another one.")
+    sections = tuple(
+        Section(group, 2 if group else 1, tuple(Paragraph("", (text,)) for text in lines), (group,) if group else ())
+        for group, lines in parts.items()
+    )
+    skipped = {"empty rows": empty} if empty else {}
+    return Article(args.corpus, sections, source=READER), {
+        "skipped": skipped,
+        "settings": {"column": column, "group": args.group},
+    }
+
+
+def _stored(context: JobContext, name: str, report: dict[str, Any]) -> Any:
+    """The corpus that an earlier attempt of this job stored just before its worker died."""
+    with context.store.reading() as r:
+        found = [c for c in r.corpora.list() if c.name == name]
+    same = found and all(found[0].report.get(key) == report[key] for key in ("digest", "settings", "readers"))
+    return found[0] if same else None

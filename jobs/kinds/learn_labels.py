@@ -1,0 +1,122 @@
+"""Makes triplets of what people placed in labellings: a set of its own, with its rules and where it comes from.
+
+Only what a person placed counts, pairs on which people contradict each other are used neither way, and articles of the
+test split are left out by ``core`` (see ``core.labelling.learning``).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from core.config import option
+from core.errors import ConfigError, DataError
+from core.labelling.learning import Contradiction, Placed, contradictions, placed_by_people, teaching_triplets
+from db.label_records import LabellingRecord
+from core.types import TripletRows
+from core.types import Split
+from db.store import Store
+from jobs.kinds.build_triplets import existing_set, store_triplets, told
+from jobs.common.config import JobConfig
+from jobs.queue.context import JobContext
+from jobs.common.digests import work_digest
+from jobs.kinds import REGISTRY as KINDS
+
+KIND = "sentences"
+
+
+@dataclass(frozen=True)
+class LearnConfig(JobConfig):
+    """Arguments of a triplet set from labels."""
+
+    labellings: tuple[str, ...] = option((), "Names of the labellings, all of one corpus.")
+    name: str = option("", "Name of the new triplet set.")
+    per_sentence: int = option(5, "Triplets for each placed sentence at most.", low=1, high=100)
+    seed: int = option(0, "Seed of every draw.", low=0)
+
+    def validate(self) -> None:
+        """There must be a labelling and a name."""
+        self.require("name")
+        if not self.labellings:
+            raise ConfigError("Name one labelling or more.")
+
+    def title(self) -> str:
+        """Names the set and its labellings."""
+        return f"Triplets “{self.name}” from labels of {', '.join(f'“{name}”' for name in self.labellings)}"
+
+
+@dataclass(frozen=True, slots=True)
+class Lessons:
+    """What labellings of one corpus teach."""
+
+    records: tuple[LabellingRecord, ...]
+    placed: tuple[Placed, ...]
+    contradictions: tuple[Contradiction, ...]
+
+
+def lessons(store: Store, names: tuple[str, ...]) -> Lessons:
+    """What people placed in these labellings, and where they contradict each other."""
+    records, placed = [], []
+    for name in names:
+        with store.reading() as r:
+            record = r.labellings.by_name(name)
+            state, log = r.labellings.shown(record.id).partition, r.label_steps.since(record.id, 0)
+        records.append(record)
+        placed.append(placed_by_people(state, log))
+    if len({record.corpus_id for record in records}) > 1:
+        raise DataError("These labellings are of different corpora. Make one triplet set for each.")
+    return Lessons(tuple(records), tuple(placed), tuple(contradictions(placed)))
+
+
+def run(args: LearnConfig, context: JobContext) -> dict[str, Any]:
+    """Draw and store; the same labels give the same set."""
+    context.progress(0.0, 1, "Reading labels")
+    found = lessons(context.store, args.labellings)
+    rows = _rows(context.store, found, args)
+    total = {split.value: len(part.pivots) for split, part in rows.items()}
+    if not total[Split.TRAIN.value]:
+        raise DataError(
+            "Nothing can be learned from these labels yet: place some sentences in articles of the training split. "
+            "What is placed in test articles never teaches."
+        )
+    counts = {
+        "triplets": {**total, Split.TEST.value: 0},
+        "placed": sum(len(p.ids) for p in found.placed),
+        "contradictions": len(found.contradictions),
+    }
+    steps = {record.name: _last_step(context.store, record.id) for record in found.records}
+    config = {"from": "labels", "labellings": steps, "per_sentence": args.per_sentence}
+    card, pivots = KINDS.get("learn-labels"), [part.pivots.tolist() for part in rows.values()]
+    digest = work_digest(card, config=config, seed=args.seed, pivots=pivots)
+    about = KIND, config, args.seed, digest, card.revision
+    existing = existing_set(context, found.records[0].corpus_id, args.name, digest)
+    if existing is not None:
+        return told(existing, cached=True)
+    made = store_triplets(context, found.records[0].corpus_id, args.name, about, rows, counts)
+    return told(made, cached=False)
+
+
+def _rows(store: Store, found: Lessons, args: LearnConfig) -> dict[Split, TripletRows]:
+    barred = [(c.first, c.second) for c in found.contradictions]
+    parts: list[dict[Split, TripletRows]] = []
+    for placed in found.placed:
+        with store.reading() as r:
+            sentences = r.corpora.sentences_by_id(placed.partition.ids)
+            articles = r.corpora.articles_by_id({s.article_id for s in sentences.values()})
+        article_of = {i: s.article_id for i, s in sentences.items()}
+        titles = {i: article.title for i, article in articles.items()}
+        parts.append(teaching_triplets(placed, article_of, titles, barred, args.per_sentence, args.seed))
+    return {split: joined([part[split] for part in parts]) for split in parts[0]}
+
+
+def joined(parts: list[TripletRows]) -> TripletRows:
+    """Blocks of triplets one after the other."""
+    import numpy as np
+
+    return TripletRows(*(np.concatenate([getattr(p, name) for p in parts]) for name in TripletRows.__slots__))
+
+
+def _last_step(store: Store, labelling_id: int) -> int:
+    """The step that a labelling stood at; provenance of what was learned from it."""
+    with store.reading() as r:
+        return r.labellings.shown(labelling_id).step

@@ -1,0 +1,174 @@
+"""Draws a map: chooses sentences, projects their vectors to the plane, and measures how faithful that is."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from core.config import Config, option
+from core.errors import DataError, UnknownNameError
+from db.records import ArticleRecord, CorpusRecord, MapPoints, MapRecord, ModelRecord
+from core.types import Ids
+from db.store import Store
+from jobs.common.articles import ready_corpus
+from jobs.common.config import JobConfig, rules_of
+from jobs.queue.context import JobContext
+from jobs.common.digests import work_digest
+from jobs.kinds import REGISTRY as KINDS
+from jobs.common.vectors import embed_articles, find_model, method_of, rows_of
+
+FEWEST = 5
+"""Fewer sentences than this make no map."""
+
+
+@dataclass(frozen=True)
+class ProjectConfig(JobConfig):
+    """Arguments of a map."""
+
+    corpus: str = option("", "Name of the corpus.")
+    model: str = option("", "Name of the model whose vectors are drawn.")
+    articles: tuple[int, ...] = option((), "Ids of the articles to draw; with no titles either, the whole corpus.")
+    titles: tuple[str, ...] = option((), "Titles of articles to draw, for jobs that are queued before the import.")
+    limit: int = option(20_000, "Most sentences on the map; more are sampled.", low=FEWEST, high=1_000_000)
+    settings_json: str = option("{}", "Settings of the projection as JSON.")
+    seed: int = option(0, "Seed of the sample and the layout: the same seed gives the same map.", low=0)
+    name: str = option("", "Name of the map; empty names it after what it shows.")
+
+    def validate(self) -> None:
+        """Corpus and model are needed, and the settings must make sense."""
+        from core.projection.maps import UmapConfig
+
+        self.require("corpus", "model")
+        rules_of(UmapConfig, self.settings_json)
+
+    def title(self) -> str:
+        """Names what is drawn."""
+        count = len(self.articles) + len(self.titles)
+        what = f"{count} article{'s' * (count > 1)} of “{self.corpus}”" if count else f"“{self.corpus}”"
+        if len(self.titles) == 1 and not self.articles:
+            what = f"“{self.titles[0]}”"
+        return f"Map of {self.name or what} by “{self.model}”"
+
+
+def run(args: ProjectConfig, context: JobContext) -> dict[str, Any]:
+    """Draw and store. The same map is found, not drawn again."""
+    from core.projection.maps import UmapConfig, faithfulness, project
+
+    store = context.store
+    corpus, model = ready_corpus(store, args.corpus), find_model(store, args.model)
+    config = rules_of(UmapConfig, args.settings_json)
+    articles = _articles(store, corpus, args)
+    chosen_ids = [a.id for a in articles] if args.articles or args.titles else []
+    digest = _digest(args, corpus, model, config, chosen_ids)
+    with store.reading() as r:
+        existing = r.maps.by_digest(digest)
+    if existing is not None:
+        return _result(store, existing, cached=True)
+    chosen, available = _sample(articles, args.limit, args.seed)
+    embed_articles(context, model, [a for a in articles if a.id in chosen], context.part(0.0, 0.5))
+    context.progress(0.5, 1, "Reading vectors")
+    vectors = rows_of(store, model, chosen)
+    ids = _sentence_ids(store, chosen)
+    points = project(vectors, config, args.seed, context.part(0.5, 0.95, "Projecting"))
+    context.progress(0.95, 1, "Measuring faithfulness")
+    kept = faithfulness(vectors, points, seed=args.seed)
+    with context.writing() as w:
+        record = w.maps.add(
+            corpus_id=corpus.id,
+            model_id=model.id,
+            name=args.name or _name(corpus, model, articles if chosen_ids else []),
+            config=config.to_dict() | {"articles": chosen_ids, "limit": args.limit},
+            seed=args.seed,
+            digest=digest,
+            faithfulness=kept,
+            sampled_from=available,
+            points=MapPoints(ids, points),
+        )
+    return _result(store, record, cached=False)
+
+
+def _digest(
+    args: ProjectConfig, corpus: CorpusRecord, model: ModelRecord, config: Config, articles: Sequence[int]
+) -> str:
+    return work_digest(
+        KINDS.get("project"),
+        method_of(model),
+        corpus=[corpus.id, corpus.report.get("digest", "")],
+        model=model.digest,
+        articles=list(articles),
+        limit=args.limit,
+        config=config.to_dict(),
+        seed=args.seed,
+    )
+
+
+def _articles(store: Store, corpus: CorpusRecord, args: ProjectConfig) -> list[ArticleRecord]:
+    """The articles that were asked for, in store order; all of them when none was."""
+    with store.reading() as r:
+        if not (args.articles or args.titles):
+            return r.corpora.articles(corpus.id, limit=max(corpus.articles, 1))
+        found = r.corpora.articles_by_id(args.articles)
+        foreign = [i for i in args.articles if i not in found or found[i].corpus_id != corpus.id]
+        if foreign:
+            raise DataError(f"Corpus {corpus.name!r} has no article with id {foreign[0]}.")
+        for title in args.titles:
+            same = r.corpora.articles_by_title(corpus.id, title)
+            if not same:
+                near = [a.title for a in r.corpora.articles(corpus.id, search=title, limit=3)]
+                near = near or [a.title for a in r.corpora.articles(corpus.id, limit=3)]
+                raise UnknownNameError("article", title, near)
+            found |= {article.id: article for article in same}
+    return sorted(found.values(), key=lambda a: a.position)
+
+
+def _sample(articles: Sequence[ArticleRecord], limit: int, seed: int) -> tuple[dict[int, Ids], int]:
+    """(article id → chosen positions, how many there were to choose from); every sentence is equally likely."""
+    counts = np.array([a.sentences for a in articles], dtype=np.int64)
+    available = int(counts.sum())
+    if available < FEWEST:
+        raise DataError(f"A map needs at least {FEWEST} sentences; there are {available}.")
+    chosen = np.arange(available)
+    if available > limit:
+        chosen = np.sort(np.random.default_rng(seed).choice(available, size=limit, replace=False))
+    ends = np.cumsum(counts)
+    parts = np.split(chosen, np.searchsorted(chosen, ends)[:-1])
+    starts = ends - counts
+    return {a.id: p - s for a, p, s in zip(articles, parts, starts, strict=True) if len(p)}, available
+
+
+def _sentence_ids(store: Store, chosen: dict[int, Ids]) -> Ids:
+    """Ids of the chosen sentences, in the order of the vectors."""
+    ids: list[int] = []
+    articles = list(chosen)
+    for start in range(0, len(articles), 100):
+        part = articles[start : start + 100]
+        with store.reading() as r:
+            sentences = r.corpora.sentences_of(part)
+        for article in part:
+            ids += [sentences[article][int(position)].id for position in chosen[article]]
+    return np.array(ids, dtype=np.int64)
+
+
+def _name(corpus: CorpusRecord, model: ModelRecord, articles: Sequence[ArticleRecord]) -> str:
+    """Named after what it shows: one article, some, or (no ``articles``) the whole corpus."""
+    what = corpus.name
+    if articles:
+        what = articles[0].title + (f" and {len(articles) - 1} more" if len(articles) > 1 else "")
+    return f"{what} · {model.name}"
+
+
+def _result(store: Store, record: MapRecord, cached: bool) -> dict[str, Any]:
+    with store.reading() as r:
+        points = len(r.maps.points(record.id).sentence_ids)
+    return {
+        "map": record.name,
+        "map_id": record.id,
+        "digest": record.digest,
+        "cached": cached,
+        "points": points,
+        "sampled_from": record.sampled_from,
+        "faithfulness": record.faithfulness,
+    }

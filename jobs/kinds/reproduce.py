@@ -1,0 +1,114 @@
+"""Reproduces the tables of a paper: whatever they need and the store lacks is made, the rest is found.
+
+Every step is an ordinary job with a digest, so that a second run computes nothing and an interrupted one goes on.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from core.config import option
+from core.papers import PAPERS, paper
+from core.papers.spec import Paper, Table
+from jobs.common.config import JobConfig
+from jobs.papers.document import write_document
+from jobs.papers.sources import Wanted, find_sources
+from jobs.papers.steps import Steps
+from jobs.papers.tables import reproduce_table
+from jobs.papers.work import Work
+from jobs.queue.context import JobContext
+
+
+@dataclass(frozen=True)
+class ReproduceConfig(JobConfig):
+    """Arguments of a reproduction."""
+
+    paper: str = option("", f"Id of the paper: {', '.join(PAPERS)}.")
+    profile: str = option("quick", "How much is spent: quick (minutes), full (a night) or as published (a GPU).")
+    tables: tuple[str, ...] = option((), "Tables to reproduce; empty: all.")
+    corpus: str = option("", "Name of a corpus in the store; empty: the Wikipedia articles of the data folder.")
+    data: str = option("", "Folder with data sets: wikipedia/articles, vectors, sick.")
+    words: str = option("", "Table of word vectors for running text, as an id or a file; empty: the data folder's.")
+    triplets: str = option("", "Folder with a copy of the published triplet files, or the test file alone.")
+    scb: str = option("", "A copy of the published clustering benchmark (CSV).")
+    sick: str = option("", "A copy of SICK; empty: the data folder's.")
+    seeds: int = option(0, "Runs of whatever is random, the profile's first seeds; 0: all of them.", low=0, high=100)
+    document: str = option("", "Markdown file to write the results to; empty: none.")
+
+    def validate(self) -> None:
+        """Paper, profile and tables must be declared."""
+        self.require("paper")
+        declared = paper(self.paper)
+        declared.profile(self.profile)
+        for table in self.tables:
+            declared.table(table)
+
+    def title(self) -> str:
+        """Names the paper, the profile and the tables."""
+        which = f"table{'s' if len(self.tables) > 1 else ''} {', '.join(self.tables)}" if self.tables else "all tables"
+        return f"Reproduce {self.paper}, {which} ({self.profile})"
+
+
+def run(args: ReproduceConfig, context: JobContext) -> dict[str, Any]:
+    """Reproduce; a table is kept row by row, and replaces an older one when it is whole."""
+    declared = paper(args.paper)
+    profile = declared.profile(args.profile)
+    profile = replace(profile, seeds=profile.seeds[: args.seeds or None])
+    steps = Steps(context)
+    steps.window(0.0, 0.02)
+    wanted = Wanted(args.corpus, args.data, args.words, args.triplets, args.scb, args.sick)
+    sources = find_sources(context.store, wanted, steps.run, needs_articles=declared.needs_articles)
+    work = Work(declared, profile, sources, steps)
+    tables = [table for table in declared.tables if not args.tables or table.id in args.tables]
+    missing = 0
+    for table, window in zip(tables, _windows(tables), strict=True):
+        keep = partial(_keep, args, context, declared, table.id)
+        content = reproduce_table(table, work, partial(_tell, steps, window), keep)
+        missing += sum(bool(row["missing"]) for row in content["rows"])
+        keep(content)
+    return {
+        "paper": declared.id,
+        "profile": profile.id,
+        "tables": [table.id for table in tables],
+        "computed": steps.computed,
+        "reused": steps.reused,
+        "cached": steps.computed == 0,
+        "rows": sum(len(table.rows) for table in tables),
+        "rows_not_measured": missing,
+        "document": args.document,
+    }
+
+
+def _windows(tables: list[Table]) -> list[tuple[float, float]]:
+    """The share of the progress of each table: by its rows."""
+    total = sum(len(table.rows) for table in tables)
+    windows, before = [], 0
+    for table in tables:
+        after = before + len(table.rows)
+        windows.append((0.02 + 0.97 * before / total, 0.02 + 0.97 * after / total))
+        before = after
+    return windows
+
+
+def _tell(steps: Steps, window: tuple[float, float], done: int, of: int) -> None:
+    """One of ``of`` equal parts of the window belongs to the steps that follow."""
+    low, high = window
+    steps.window(low + (high - low) * done / of, low + (high - low) * (done + 1) / of)
+
+
+def _keep(args: ReproduceConfig, context: JobContext, declared: Paper, name: str, content: dict[str, Any]) -> None:
+    """Put a table into the store and the file; one with rows to come does not replace a whole one."""
+    with context.store.reading() as r:
+        before = r.papers.get(declared.id, name, args.profile)
+    if before is not None and before.content["complete"] and not content["complete"]:
+        return
+    asked = {key: value for key, value in args.to_dict().items() if key not in ("tables", "document")}
+    with context.writing() as w:
+        w.papers.put(declared.id, name, args.profile, asked, content)
+    if args.document:
+        with context.store.reading() as r:
+            records = r.papers.list(declared.id, args.profile)
+        write_document(Path(args.document), declared, declared.profile(args.profile), records)

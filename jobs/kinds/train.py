@@ -1,0 +1,258 @@
+"""Fits a method and keeps it as a model: resumes from its checkpoint, and never fits the same thing twice."""
+
+from __future__ import annotations
+
+import shutil
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from core.config import Config, option
+from core.errors import ConfigError, DataError, ReadError
+from core.protocols import Embedder
+from db.records import CorpusRecord, ModelRecord, TripletSetRecord
+from core.registry import Card
+from core.types import Corpus, Split
+from db.store import Store
+from jobs.common.articles import TrainingSentences, ready_corpus
+from jobs.common.config import JobConfig, check_settings, settings_of
+from jobs.queue.context import JobContext
+from jobs.common.digests import code_version, file_digest, work_digest
+from jobs.common.import_sources import text_key
+from jobs.kinds import REGISTRY as KINDS
+from jobs.common.names import renamed
+from jobs.common.vectors import load_model, method_of
+
+
+@dataclass(frozen=True)
+class TrainConfig(JobConfig):
+    """Arguments of a training."""
+
+    method: str = option("", "Id of the method to fit.")
+    name: str = option("", "Name of the new model.")
+    triplets: str = option("", "Triplet set to learn from, for methods that need triplets.")
+    corpus: str = option("", "Corpus to learn from, for methods that learn from running text.")
+    settings_json: str = option("{}", "Settings of the method as JSON.")
+    seed: int = option(0, "Seed of everything random.", low=0)
+    files: tuple[str, ...] = option((), "Instead of a triplet set: CSV files of triplets, training and validation.")
+    models: tuple[str, ...] = option((), "Names of the models that it joins or builds on, in order.")
+    everything: bool = option(
+        False, "Learn from the running text of all articles, those kept for tests included, as methods that learn a "
+        "vector for each sentence always do.",
+    )  # fmt: skip
+    validation: str = option(
+        "", "Another triplet set, whose validation triplets say when to stop; empty: those of the set itself.",
+    )  # fmt: skip
+
+    def validate(self) -> None:
+        """The method must exist, its settings make sense, and triplets be named if it learns from them."""
+        from core.models import REGISTRY as METHODS
+
+        self.require("method", "name")
+        check_settings(METHODS, self.method, self.settings_json)
+        if len(self.files) not in (0, 2) or (self.files and self.triplets):
+            raise ConfigError("Name a triplet set, or two CSV files: triplets for training and for validation.")
+        if "needs-triplets" in METHODS.get(self.method).tags and not (self.triplets or self.files):
+            raise ConfigError(f"{self.method!r} learns from triplets. Name a triplet set.")
+        if self.validation and not self.triplets:
+            raise ConfigError("Validation triplets of another set go with a triplet set. Name the one to learn from.")
+        if "needs-models" in METHODS.get(self.method).tags and not self.models:
+            raise ConfigError(f"{self.method!r} joins fitted models. Name them.")
+
+    def title(self) -> str:
+        """Names the method, the data and the model."""
+        source = self.triplets or self.corpus or ", ".join(Path(file).name for file in self.files)
+        return f"Train “{self.name}” ({self.method})" + (f" on “{source}”" if source else "")
+
+
+@dataclass(frozen=True)
+class _Data:
+    """What a model learns from, and the names it goes into the record by."""
+
+    corpus: CorpusRecord | None
+    triplets: TripletSetRecord | None
+    files: tuple[Path, ...] = ()
+    models: tuple[ModelRecord, ...] = ()
+    everything: bool = False
+    validation: TripletSetRecord | None = None
+    """Another set whose validation triplets are used, if any."""
+
+    def digest(self, card: Card) -> list[str]:
+        """The inputs that decide the outcome."""
+        return [*self._models(card), *self._source(card)]
+
+    @property
+    def splits(self) -> list[tuple[Split, TripletSetRecord]]:
+        """Which triplets are learned from, and which ones it is stopped by. Those of the test split are never read."""
+        if self.triplets is None:
+            return []
+        return [(Split.TRAIN, self.triplets), (Split.VALIDATION, self.validation or self.triplets)]
+
+    def _models(self, card: Card) -> list[str]:
+        used = self.models if card.tags & {"needs-models", "takes-model"} else ()
+        return ["models", *(model.digest for model in used)] if used else []
+
+    def _source(self, card: Card) -> list[str]:
+        if "needs-triplets" in card.tags and self.files:
+            return ["files", *map(file_digest, self.files)]
+        if "needs-triplets" in card.tags and self.triplets is not None:
+            other = ["validation", self.validation.digest] if self.validation is not None else []
+            return ["triplets", self.triplets.digest, *other]
+        if "needs-sentences" in card.tags and self.corpus is not None:
+            whole = ["everything"] if self.everything else []
+            return ["corpus", *text_key(self.corpus), *whole]
+        return []
+
+
+def run(args: TrainConfig, context: JobContext) -> dict[str, Any]:
+    """Fit, save the artifact, enter the model. Returns at once when this very fit exists."""
+    from core.models import REGISTRY as METHODS
+    from core.models.artifact import title_digests
+
+    store, card = context.store, METHODS.get(args.method)
+    config = METHODS.configure(args.method, settings_of(args.settings_json))
+    data = _find_data(store, args, everything=args.everything or "transductive" in card.tags)
+    cards = KINDS.get("train"), card, *map(method_of, data.models), *_word_tables(config)
+    digest = work_digest(*cards, config=config.to_dict(), data=data.digest(card), seed=args.seed)
+    with store.reading() as r:
+        existing = r.models.by_digest(digest)
+    if existing is not None:
+        return _result(existing, cached=True)
+    context.progress(0, 1, "Reading the data")
+    corpus, record = _load_data(store, card, data)
+    embedder: Embedder = METHODS.build(args.method, config, seed=args.seed)
+    _drop_foreign_checkpoint(context, digest)
+    begun = time.monotonic()
+    embedder.fit(corpus, context.part(0.0, 0.98))
+    # Some methods sum their training up; for others the ends of their curves are what is known.
+    metrics = dict(getattr(embedder, "metrics", None) or {name: p.value for name, p in context.last.items()})
+    metrics["seconds"] = round(time.monotonic() - begun, 1)
+    seen = title_digests(_titles(store, card, data, corpus))
+    record["train_titles"] = sorted({*seen, *record.pop("joined_titles", ())})
+    context.progress(0.98, 1, "Saving the model")
+    # A network that is trained further brings some of its settings with it.
+    made = _Made(args, getattr(embedder, "config", config), data, digest, metrics, record)
+    kept = _keep(context, embedder, made)
+    return {**_result(kept, cached=False), **renamed(args.name, kept.name)}
+
+
+def _drop_foreign_checkpoint(context: JobContext, digest: str) -> None:
+    """Start anew where the checkpoint was written by an older revision of the code, which has another digest."""
+    marker = context.checkpoint_folder() / "digest.txt"
+    if marker.is_file() and marker.read_text(encoding="ascii") != digest:
+        shutil.rmtree(marker.parent)
+        context.checkpoint_folder()
+    marker.write_text(digest, encoding="ascii")
+
+
+def _word_tables(config: Config) -> list[Card]:
+    """The cards of the tables of word vectors that a config names."""
+    from core.text.word_tables import REGISTRY as TABLES
+
+    return [TABLES.get(value) for value in config.to_dict().values() if isinstance(value, str) and value in TABLES]
+
+
+def _find_data(store: Store, args: TrainConfig, everything: bool) -> _Data:
+    with store.reading() as r:
+        triplets, validation = (r.triplets.by_name(name) if name else None for name in (args.triplets, args.validation))
+        for record in (triplets, validation):
+            if record is not None and not record.ready:
+                raise DataError(f"Triplet set {record.name!r} is still being sampled. Wait for its job to end.")
+        if args.corpus or triplets is None:
+            corpus = ready_corpus(store, args.corpus) if args.corpus else None
+        else:
+            corpus = r.corpora.get(triplets.corpus_id)
+        models = tuple(r.models.by_name(name) for name in args.models)
+    for file in args.files:
+        if not Path(file).is_file():
+            raise ReadError(file, "this file does not exist.")
+    if validation == triplets:
+        validation = None
+    return _Data(corpus, triplets, tuple(map(Path, args.files)), models, everything, validation)
+
+
+def _load_data(store: Store, card: Card, data: _Data) -> tuple[Corpus, dict[str, Any]]:
+    """The corpus as the method sees it, and the record of it that goes into the artifact."""
+    from core.triplets.csv import read_triplets_csv
+
+    record: dict[str, Any] = {"code": code_version(), "revision": card.revision}
+    parts: dict[str, Any] = {}
+    if "needs-triplets" in card.tags and data.files:
+        splits = zip((Split.TRAIN, Split.VALIDATION), data.files, strict=True)
+        parts["triplets"] = {split: read_triplets_csv(path).texts for split, path in splits}
+        record |= {"triplets": [path.name for path in data.files], "triplets_digest": data.digest(card)[1:]}
+    elif "needs-triplets" in card.tags and data.triplets is not None:
+        with store.reading() as r:
+            parts["triplets"] = {split: r.triplets.texts(given.id, split) for split, given in data.splits}
+        record |= {"triplets": data.triplets.name, "triplets_digest": data.triplets.digest}
+        record["rules"] = dict(data.triplets.config)
+        record |= {"validation": data.validation.name} if data.validation else {}
+    if card.tags & {"needs-models", "takes-model"} and data.models:
+        fitted, infos = zip(*(load_model(store, model) for model in data.models), strict=True)
+        parts["models"] = fitted
+        record["models"] = [model.digest for model in data.models]
+        record["joined_titles"] = {title for info in infos for title in info["record"].get("train_titles", ())}
+    if "needs-sentences" in card.tags and data.corpus is not None:
+        parts["sentences"] = TrainingSentences(store, data.corpus, data.everything)
+    if data.corpus is not None:
+        record |= {"corpus": data.corpus.name, "corpus_digest": data.corpus.report.get("digest", "")}
+        parts |= {"name": data.corpus.name, "language": data.corpus.language}
+    return Corpus(**parts), record
+
+
+def _titles(store: Store, card: Card, data: _Data, corpus: Corpus) -> list[str]:
+    """Titles of every article that had a part in the fit."""
+    titles = list(corpus.sentences.titles) if isinstance(corpus.sentences, TrainingSentences) else []
+    if "needs-triplets" in card.tags:
+        with store.reading() as r:
+            rows = [r.triplets.rows(given.id, split) for split, given in data.splits]
+            ids = {int(i) for part in rows for i in part.articles}
+            titles += [article.title for article in r.corpora.articles_by_id(ids).values()]
+    return titles
+
+
+@dataclass(frozen=True)
+class _Made:
+    """Everything that is written down about a new model."""
+
+    args: TrainConfig
+    config: Config
+    data: _Data
+    digest: str
+    metrics: Mapping[str, float]
+    record: dict[str, Any]
+
+
+def _keep(context: JobContext, embedder: Embedder, made: _Made) -> ModelRecord:
+    from core.models import REGISTRY as METHODS
+    from core.models.artifact import save_embedder
+
+    def write(folder: Path) -> None:
+        save_embedder(embedder, made.args.method, folder, {**made.record, "metrics": dict(made.metrics)})
+
+    artifact = context.store.artifacts.put(write)
+    with context.writing() as w:
+        return w.models.add(
+            name=w.models.usable_name(made.args.name),
+            method=made.args.method,
+            config=made.config.to_dict(),
+            seed=made.args.seed,
+            digest=made.digest,
+            corpus_id=made.data.corpus.id if made.data.corpus else None,
+            triplet_set_id=made.data.triplets.id if made.data.triplets else None,
+            metrics=made.metrics,
+            artifact=artifact,
+            revision=METHODS.get(made.args.method).revision,
+        )
+
+
+def _result(record: ModelRecord, cached: bool) -> dict[str, Any]:
+    return {
+        "model": record.name,
+        "model_id": record.id,
+        "digest": record.digest,
+        "cached": cached,
+        "metrics": dict(record.metrics),
+    }

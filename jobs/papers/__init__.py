@@ -1,0 +1,1 @@
+"""Carries out the declarations of ``core.papers`` with the kinds of jobs that exist."""

@@ -1,0 +1,144 @@
+"""Reproduced tables as a Markdown file. Written by the command only; the same results give the same bytes."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from core.papers.spec import Paper, Profile, Table
+from db.records import PaperTableRecord
+
+Json = Mapping[str, Any]
+
+
+def write_document(path: Path, paper: Paper, profile: Profile, records: Iterable[PaperTableRecord]) -> None:
+    """Write the tables of one profile to ``path``, whole or not at all."""
+    text = document(paper, profile, {record.name: record for record in records})
+    path.parent.mkdir(parents=True, exist_ok=True)
+    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    try:
+        with os.fdopen(handle, "w", encoding="utf-8", newline="\n") as stream:
+            stream.write(text)
+        Path(name).chmod(0o644)
+        Path(name).replace(path)
+    except BaseException:
+        Path(name).unlink(missing_ok=True)
+        raise
+
+
+def document(paper: Paper, profile: Profile, records: Mapping[str, PaperTableRecord]) -> str:
+    """The whole document; a table that was not asked for yet says so."""
+    lines = [
+        f"# Results: {paper.title}",
+        "",
+        f"<!-- Written by `themescope reproduce {paper.id}`. Do not edit: run the command again. -->",
+        "",
+        paper.citation,
+        "",
+        f"Profile **{profile.id}**. {profile.about}",
+        "",
+        "A cell reads: ours [95 % interval over articles or pairs] ± standard deviation over seeds · published · "
+        "difference. A dash means that the paper has no number. Written by "
+        f"`themescope reproduce {paper.id} --profile {profile.id}`; nothing is filled in by hand.",
+        "",
+    ]
+    for table in paper.tables:
+        lines += _section(table, records.get(table.id))
+    return "\n".join(lines).rstrip() + "\n"
+
+
+def _section(table: Table, record: PaperTableRecord | None) -> Iterator[str]:
+    name = f"Table {table.id}" if table.id.isdigit() else table.id.capitalize()
+    yield from (f"## {name}: {table.title}", "", f"*{table.source}.* {table.about}", "")
+    if record is None:
+        yield from ("Not reproduced with this profile yet.", "")
+        return
+    content = record.content
+    seeds = ", ".join(map(str, content["profile"]["seeds"]))
+    yield from (f"Seeds of this table: {seeds}.", "")
+    yield from _rows(content)
+    yield from ("", "Data and deviations:", "")
+    yield from (_note(row) for row in content["rows"])
+    yield ""
+    if content["claims"]:
+        yield from _claims(content)
+
+
+def _rows(content: Json) -> Iterator[str]:
+    columns = content["columns"]
+    yield _line("Row", *(column["title"] for column in columns))
+    yield _line("---", *("---" for _ in columns))
+    for row in content["rows"]:
+        if row["missing"]:
+            yield _line(row["title"], *(_published(row, column) for column in columns))
+        else:
+            yield _line(row["title"], *(cell(row, column) for column in columns))
+
+
+def cell(row: Json, column: Json) -> str:
+    """``.312 [.300, .325] ± .004 · .303 · +.009``, with dashes for what is not there."""
+    ours, digits = row["ours"].get(column["metric"]), column["digits"]
+    if ours is None:
+        return _published(row, column)
+    text = number(ours["value"], digits)
+    if "low" in ours:
+        text += f" [{number(ours['low'], digits)}, {number(ours['high'], digits)}]"
+    if "spread" in ours:
+        text += f" ± {number(ours['spread'], digits)}"
+    if column["metric"] not in row["published"]:
+        return f"{text} · –"
+    published, difference = row["published"][column["metric"]], row["difference"][column["metric"]]
+    return f"{text} · {number(published, digits)} · {number(difference, digits, sign=True)}"
+
+
+def number(value: float, digits: int, *, sign: bool = False) -> str:
+    """A number as papers print it: no zero before the point, thousands set apart."""
+    text = f"{value:{'+' if sign else ''},.{digits}f}"
+    if float(text.replace(",", "")) == 0:
+        text = f"{0:.{digits}f}"
+    return text.replace("0.", ".", 1) if abs(value) < 1 and digits and text.lstrip("+-").startswith("0.") else text
+
+
+def _published(row: Json, column: Json) -> str:
+    published = row["published"].get(column["metric"])
+    return "not measured · " + ("–" if published is None else number(published, column["digits"]))
+
+
+def _note(row: Json) -> str:
+    said = f"Not measured: {row['missing']}" if row["missing"] else f"Data: {row['data']}."
+    return f"- **{_plain(row['title'])}.** {_plain(said)} {_plain(row['deviation'])}"
+
+
+def _claims(content: Json) -> Iterator[str]:
+    titles = {column["metric"]: column["title"] for column in content["columns"]}
+    yield from (
+        "Paired tests on the same articles (difference of the means over seeds with its 95 % bootstrap interval; p of "
+        "Wilcoxon's signed-rank test, corrected by Holm over the table):",
+        "",
+    )
+    yield _line("Claim", "Metric", "Difference", "p", "Verdict")
+    yield _line(*["---"] * 5)
+    for claim in content["claims"]:
+        sign = ">" if claim["relation"] == "better" else "≈"
+        said = f"{claim['first']} {sign} {claim['second']}"
+        yield _line(said, titles[claim["metric"]], *_outcome(claim))
+
+
+def _outcome(claim: Json) -> tuple[str, str, str]:
+    if "p" not in claim:
+        return "–", "–", "not tested"
+    ends = f"[{number(claim['low'], 3, sign=True)}, {number(claim['high'], 3, sign=True)}]"
+    p = "< .001" if claim["p_holm"] < 0.001 else number(claim["p_holm"], 3)
+    return f"{number(claim['difference'], 3, sign=True)} {ends}", p, claim["verdict"]
+
+
+def _line(*cells: str) -> str:
+    return "| " + " | ".join(_plain(text).replace("|", "\\|") for text in cells) + " |"
+
+
+def _plain(text: str) -> str:
+    """Names of files and corpora are data: nothing in them is a line break, a tag or a link."""
+    return " ".join(text.split()).replace("<", "&lt;").replace("[x]", "\\[x]").replace("](", "]\\(")

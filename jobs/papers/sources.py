@@ -1,0 +1,188 @@
+"""Where the data of a reproduction come from: the store, a data folder, or a person's own copies of published files."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import chain, count
+from pathlib import Path
+from typing import Any
+
+from core.errors import ConfigError, DataError, ReadError
+from core.papers.spec import PAIR_WORDS, TEXT_WORDS, CorpusData
+from db.records import CorpusRecord
+from core.types import Split
+from db.store import Store
+from jobs.common.articles import ready_corpus
+from jobs.common.digests import file_digest
+from jobs.common.import_sources import up_to_date
+
+Run = Callable[[str, Mapping[str, Any]], dict[str, Any]]
+
+_ARTICLES = ("wikipedia", "articles")
+_TEXT_VECTORS = ("vectors", "glove.6B.100d.top100k.fp16.safetensors")
+_PAIR_VECTORS = ("vectors", "glove.840B.300d.sick.safetensors")
+_INSTALLED_WORDS = "glove-6b-50d"
+_PART_NAMES = {Split.TRAIN: ("train",), Split.VALIDATION: ("valid", "dev"), Split.TEST: ("test",)}
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """Where a person says that data are; "" where they do not."""
+
+    corpus: str = ""
+    data: str = ""
+    words: str = ""
+    triplets: str = ""
+    scb: str = ""
+    sick: str = ""
+
+
+@dataclass(frozen=True)
+class Sources:
+    """What there is to work with. Reading a part that is missing raises :class:`DataError` with what to give."""
+
+    articles: CorpusRecord | None
+    """The corpus of articles with sections; None where the paper needs none."""
+    words: Mapping[str, str]
+    """Slot → table of word vectors."""
+    data: Path | None = None
+    """The data folder."""
+    triplet_files: Mapping[Split, Path] = field(default_factory=dict)
+    benchmark_corpus: str = ""
+    """Name of the corpus made of a published benchmark file."""
+    sick: Path | None = None
+
+    @property
+    def corpus(self) -> CorpusRecord:
+        """The corpus of articles."""
+        if self.articles is None:
+            raise DataError("Name a corpus of articles with sections (--corpus).")
+        return self.articles
+
+    def files_of(self, declared: CorpusData) -> list[Path]:
+        """The files of a declared corpus in the data folder."""
+        found = [path for pattern in declared.files for path in sorted(self.data.glob(pattern))] if self.data else []
+        if not found:
+            where = f"there is none in {self.data.name!r}" if self.data else "no data folder was named"
+            raise DataError(f"{declared.title} is read from {' and '.join(declared.files)}: {where} (--data).")
+        return found
+
+    def words_for(self, slot: str) -> str:
+        """The word vectors of a slot."""
+        if slot not in self.words:
+            raise DataError(
+                "The word vectors of the paper for SICK are not at hand: give a data folder that has them (--data), or "
+                "a whole table (--words)."
+            )
+        return self.words[slot]
+
+    def pairs(self) -> Path:
+        """The copy of SICK."""
+        if self.sick is None:
+            raise DataError("SICK is not at hand: give its folder (--sick) or a data folder that has it (--data).")
+        return self.sick
+
+    def training_files(self) -> tuple[Path, Path] | None:
+        """Published triplets to learn from: training and validation, if both were given."""
+        found = [self.triplet_files.get(split) for split in (Split.TRAIN, Split.VALIDATION)]
+        return (found[0], found[1]) if found[0] and found[1] else None
+
+
+def find_sources(store: Store, wanted: Wanted, run: Run, *, needs_articles: bool = True) -> Sources:
+    """Look everything up; articles and a benchmark that are only files yet are imported."""
+    data = _data_folder(wanted.data)
+    words = {TEXT_WORDS: wanted.words or _existing(data, *_TEXT_VECTORS) or _INSTALLED_WORDS}
+    pair_words = _existing(data, *_PAIR_VECTORS) or wanted.words
+    if pair_words:
+        words[PAIR_WORDS] = pair_words
+    sick = wanted.sick or _existing(data, "sick")
+    return Sources(
+        articles=_corpus(store, wanted, data, run) if needs_articles else None,
+        words=words,
+        data=data,
+        triplet_files=triplet_files(Path(wanted.triplets)) if wanted.triplets else {},
+        benchmark_corpus=_benchmark_corpus(store, wanted.scb, run),
+        sick=Path(sick) if sick else None,
+    )
+
+
+def triplet_files(path: Path) -> dict[Split, Path]:
+    """The published triplets in a folder, told apart by "train", "valid" or "dev", and "test" in their names.
+
+    A single file is the test part. Raises :class:`ReadError` when there is nothing, or two for one part.
+    """
+    if path.is_file():
+        return {Split.TEST: path}
+    files = sorted(f for f in path.glob("*.csv") if f.is_file()) if path.is_dir() else []
+    found: dict[Split, Path] = {}
+    for split, names in _PART_NAMES.items():
+        fitting = [f for f in files if any(name in f.name.lower() for name in names)]
+        if len(fitting) > 1:
+            raise ReadError(path, f"Both {fitting[0].name} and {fitting[1].name} could be the {split.value} part.")
+        if fitting:
+            found[split] = fitting[0]
+    if not found:
+        raise ReadError(path, "There is no CSV file of triplets called train, validation or test here.")
+    return found
+
+
+def corpus_of(
+    store: Store,
+    run: Run,
+    files: Sequence[Path],
+    name: str,
+    reader: str = "",
+    settings: Mapping[str, Any] | None = None,
+) -> str:
+    """The name of the corpus made of exactly these files, and by ``settings`` of the reader if those are given.
+
+    Imported as ``name`` (numbered if taken) if it is not there.
+    """
+    for path in files:
+        if not path.is_file():
+            raise ReadError(path, "this file does not exist.")
+    digests = sorted(map(file_digest, files))
+    with store.reading() as r:
+        ready = r.corpora.list()
+    for corpus in ready:
+        same = sorted(corpus.report.get("file_digests", ())) == digests
+        same = same and (not reader or corpus.report.get("readers") == [reader])
+        if same and up_to_date(corpus) and (settings is None or corpus.report.get("settings") == settings):
+            return corpus.name
+    # A name that only an unfinished import holds is ours to finish.
+    taken = {corpus.name for corpus in ready}
+    free = next(n for n in chain([name], (f"{name} {i}" for i in count(2))) if n not in taken)
+    args: dict[str, Any] = {"files": [str(path.absolute()) for path in files], "corpus": free, "reader": reader}
+    if settings:
+        args["settings_json"] = json.dumps(settings, sort_keys=True)
+    return str(run("import-corpus", args)["corpus"])
+
+
+def _corpus(store: Store, wanted: Wanted, data: Path | None, run: Run) -> CorpusRecord:
+    if wanted.corpus:
+        return ready_corpus(store, wanted.corpus)
+    files = sorted(data.joinpath(*_ARTICLES).glob("*.jsonl*")) if data else []
+    if not files:
+        where = f"{data.name!r} has no folder {'/'.join(_ARTICLES)}" if data else "no data folder was named"
+        raise ConfigError(f"Name a corpus of the store (--corpus), or a data folder (--data): {where}.")
+    return ready_corpus(store, corpus_of(store, run, files, _ARTICLES[0]))
+
+
+def _benchmark_corpus(store: Store, file: str, run: Run) -> str:
+    return corpus_of(store, run, [Path(file)], Path(file).stem, "scb-csv") if file else ""
+
+
+def _data_folder(name: str) -> Path | None:
+    if not name:
+        return None
+    if not Path(name).is_dir():
+        raise ReadError(name, "this folder does not exist.", advice="Give the folder that holds the data sets.")
+    return Path(name)
+
+
+def _existing(data: Path | None, *parts: str) -> str:
+    """The path below the data folder as text, "" where it is not."""
+    path = data.joinpath(*parts) if data else None
+    return str(path) if path is not None and path.exists() else ""

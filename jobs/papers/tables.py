@@ -1,0 +1,165 @@
+"""A reproduced table as plain JSON: published numbers, ours with interval and spread, data, differences, tests."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from core.errors import Cancelled, StoreError, ThemescopeError
+from core.metrics.statistics.intervals import bootstrap_mean
+from core.metrics.statistics.paired_tests import holm, paired_test
+from core.papers.spec import SIMILAR, Claim, Row, Table
+from core.types import Estimate
+from jobs.papers.measuring import Reading, data_of, measure, seeds_of
+from jobs.papers.work import Work
+
+Json = dict[str, Any]
+PENDING = "the job has not come to this row yet."
+HOLDS, REVERSED, OPEN = "holds", "reversed", "not shown"
+_SIGNIFICANT = 0.05
+Progress = Callable[[int, int], None]
+"""(done, of): measurements of this table."""
+
+
+def reproduce_table(table: Table, work: Work, tell: Progress, keep: Callable[[Json], None]) -> Json:
+    """Measure every row with every seed, then test the claims. A row that cannot be measured says why.
+
+    ``keep`` is given the table after each row that took work, with the rows to come marked as not measured yet.
+    """
+    found: dict[str, list[Reading]] = {}
+    rows = [_blank(row) | {"missing": PENDING} for row in table.rows]
+    for number, row in enumerate(table.rows):
+
+        def part(done: int, of: int, before: int = number) -> None:
+            tell(before * of + done, len(table.rows) * of)
+
+        computed = work.steps.computed
+        rows[number] = _row(table, row, work, found, part)
+        if work.steps.computed > computed and number + 1 < len(rows):
+            keep(_content(table, work, rows, found) | {"complete": False})
+    return _content(table, work, rows, found) | {"complete": True}
+
+
+def _content(table: Table, work: Work, rows: Sequence[Json], found: Mapping[str, Sequence[Reading]]) -> Json:
+    return {
+        "title": table.title,
+        "source": table.source,
+        "about": table.about,
+        "columns": [
+            {"metric": c.metric, "title": c.title, "digits": c.digits, "lower_is_better": c.lower_is_better}
+            for c in table.columns
+        ],
+        "profile": {"title": work.profile.title, "about": work.profile.about, "seeds": list(work.profile.seeds)},
+        "rows": list(rows),
+        "claims": _claims(table, found),
+    }
+
+
+def _blank(row: Row) -> Json:
+    """A row of which nothing but the declaration is known."""
+    return {
+        "id": row.id,
+        "title": row.title,
+        "published": dict(row.published),
+        "ours": {},
+        "difference": {},
+        "data": "",
+        "deviation": row.deviation,
+        "missing": "",
+        "runs": [],
+    }
+
+
+def _row(table: Table, row: Row, work: Work, found: dict[str, list[Reading]], tell: Progress) -> Json:
+    content = _blank(row)
+    seeds = seeds_of(row.measure, work)
+    try:
+        readings = []
+        for number, seed in enumerate(seeds):
+            tell(number, len(seeds))
+            readings.append(measure(row.measure, work, seed))
+        content["data"] = "; ".join(filter(None, (data_of(row.measure, work), readings[0].warning)))
+    except (Cancelled, StoreError):
+        raise
+    except ThemescopeError as error:
+        return content | {"missing": str(error)}
+    found[row.id] = readings
+    metrics = [column.metric for column in table.columns if column.metric in readings[0].scores]
+    content["ours"] = {metric: summary(metric, readings) for metric in metrics}
+    content["difference"] = {
+        metric: content["ours"][metric]["value"] - row.published[metric]
+        for metric in metrics
+        if metric in row.published
+    }
+    content["runs"] = [reading.run for reading in readings if reading.run]
+    return content
+
+
+def summary(metric: str, readings: Sequence[Reading]) -> Json:
+    """Mean over seeds; its interval over items from each item's mean over seeds; the spread of the seeds apart."""
+    by_seed = [float(reading.scores[metric]) for reading in readings]
+    estimate = _estimate(metric, readings)
+    found: Json = {"value": float(np.mean(by_seed)), "seeds": by_seed}
+    if len(by_seed) > 1:
+        found["spread"] = float(np.std(by_seed, ddof=1))
+    if estimate is not None:
+        found |= {"low": estimate.low, "high": estimate.high, "n": estimate.n}
+    return found
+
+
+def _estimate(metric: str, readings: Sequence[Reading]) -> Estimate | None:
+    if metric in readings[0].values:
+        return bootstrap_mean(_mean_values(metric, readings), readings[0].groups)
+    ends = [reading.intervals[metric] for reading in readings if metric in reading.intervals]
+    if not ends:
+        return None
+    low, high = (float(np.mean([end[i] for end in ends])) for i in (0, 1))
+    return Estimate(float("nan"), low, high, ends[0][2])
+
+
+def _mean_values(metric: str, readings: Sequence[Reading]) -> Any:
+    return np.mean([reading.values[metric] for reading in readings], axis=0)
+
+
+def _claims(table: Table, found: Mapping[str, Sequence[Reading]]) -> list[Json]:
+    """Every claim whose rows were measured on the same items, with p-values corrected over the table."""
+    tests = [(claim, _tested(claim, found)) for claim in table.claims]
+    ps = holm([test["p"] for _, test in tests if test])
+    claims: list[Json] = []
+    for claim, test in tests:
+        about: Json = {
+            "first": table.row(claim.first).title,
+            "second": table.row(claim.second).title,
+            "metric": claim.metric,
+            "relation": claim.relation,
+        }
+        if test:
+            corrected = ps.pop(0)
+            about |= test | {"p_holm": corrected, "verdict": _verdict(claim, test, corrected)}
+        claims.append(about)
+    return claims
+
+
+def _tested(claim: Claim, found: Mapping[str, Sequence[Reading]]) -> Json:
+    first, second = found.get(claim.first), found.get(claim.second)
+    if not first or not second or claim.metric not in first[0].values or claim.metric not in second[0].values:
+        return {}
+    if not np.array_equal(first[0].items, second[0].items):
+        return {}
+    one, other = (_mean_values(claim.metric, readings) for readings in (first, second))
+    test = paired_test(one, other, first[0].groups)
+    difference = test.difference
+    return {"difference": difference.value, "low": difference.low, "high": difference.high, "p": test.p}
+
+
+def _verdict(claim: Claim, test: Mapping[str, float], p: float) -> str:
+    """What interval and corrected p say together; only where both exclude 0 is an order shown."""
+    if claim.relation == SIMILAR:
+        return HOLDS if test["low"] <= 0.0 <= test["high"] else REVERSED
+    if p >= _SIGNIFICANT:
+        return OPEN
+    if test["low"] > 0.0:
+        return HOLDS
+    return REVERSED if test["high"] < 0.0 else OPEN

@@ -1,0 +1,136 @@
+"""Triplet sets, benchmarks and fitted models of a declaration: made when first asked for, then remembered."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from typing import Any, TypeVar
+
+from core.config import digest_of
+from core.errors import Cancelled, DataError, StoreError, ThemescopeError
+from core.papers.spec import CorpusData, Model, Paper, Profile, TripletData
+from core.types import Split
+from db.records import BenchmarkRecord, CorpusRecord, ModelRecord, TripletSetRecord
+from jobs.common.articles import ready_corpus
+from jobs.papers.sources import Sources, corpus_of
+from jobs.papers.steps import Steps
+from jobs.services.demo import shipped_models
+
+T = TypeVar("T")
+
+
+class Work:
+    """What a declaration stands for in this store, with this profile and these data."""
+
+    def __init__(self, paper: Paper, profile: Profile, sources: Sources, steps: Steps) -> None:
+        self.paper, self.profile, self.sources, self.steps = paper, profile, sources, steps
+        self.store = steps.context.store
+        self._made: dict[tuple[str, str, int], Any] = {}
+
+    def corpus(self, id: str) -> CorpusRecord:
+        """The declared corpus of that id; "" is that of articles."""
+        if not id:
+            return self.sources.corpus
+        return self._once(("corpus", id, 0), lambda: self._corpus(self.paper.corpus_data(id)))
+
+    def corpus_of_model(self, id: str) -> CorpusRecord:
+        """The corpus whose text the model of that id learns from."""
+        return self.corpus(self.paper.model(id).corpus)
+
+    def triplet_set(self, id: str) -> TripletSetRecord:
+        """The set of that id, sampled from the corpus; articles of a published benchmark are kept out."""
+        return self._once(("triplets", id, 0), lambda: self._triplet_set(self.paper.triplet_data(id)))
+
+    def benchmark(self, id: str) -> BenchmarkRecord:
+        """The benchmark of that id: the published file where it was given, else built from the corpus."""
+        return self._once(("benchmark", id, 0), lambda: self._benchmark(id))
+
+    def model(self, id: str, seed: int) -> ModelRecord:
+        """The model of that id; one without anything random is fitted once for all seeds."""
+        declared = self.paper.model(id)
+        seed = seed if declared.random else 0
+        return self._once(("model", id, seed), lambda: self._model(declared, seed))
+
+    def _once(self, key: tuple[str, str, int], make: Callable[[], T]) -> T:
+        """Make it, or raise again what went wrong the first time: every row that needs it says the same."""
+        if key not in self._made:
+            try:
+                self._made[key] = make()
+            except (Cancelled, StoreError):
+                raise
+            except ThemescopeError as error:
+                self._made[key] = error
+        found = self._made[key]
+        if isinstance(found, ThemescopeError):
+            raise found
+        return found
+
+    def _corpus(self, data: CorpusData) -> CorpusRecord:
+        files = self.sources.files_of(data)
+        name = corpus_of(self.store, self.steps.run, files, data.title, data.reader, data.settings)
+        return ready_corpus(self.store, name)
+
+    def _triplet_set(self, data: TripletData) -> TripletSetRecord:
+        args: dict[str, Any] = {
+            "corpus": self.sources.corpus.name,
+            "kind": data.kind,
+            "rules_json": json.dumps({**self.profile.triplet_rules, **data.rules}, sort_keys=True),
+            "without": [self.sources.benchmark_corpus] if self.sources.benchmark_corpus else [],
+        }
+        # Named by its rules: an attempt that was killed finds its own leftovers under the same name.
+        name = f"{self.paper.id} {data.id} {digest_of(args)[:6]}"
+        result = self.steps.run("build-triplets", {**args, "name": name})
+        with self.store.reading() as r:
+            return r.triplets.get(result["triplet_set_id"])
+
+    def _benchmark(self, id: str) -> BenchmarkRecord:
+        rules: Mapping[str, Any] = {**self.profile.benchmark_rules, **self.paper.benchmark(id).rules}
+        args: dict[str, Any] = {"corpus": self.sources.corpus.name}
+        if self.sources.benchmark_corpus:
+            rules = {"as_given": True}
+            args = {"corpus": self.sources.benchmark_corpus, "splits": [split.value for split in Split]}
+        with self.store.reading() as r:
+            name = r.benchmarks.usable_name(f"{self.paper.id} {id}, {self.profile.id}")
+        args |= {"name": name, "rules_json": json.dumps(rules, sort_keys=True)}
+        result = self.steps.run("build-benchmark", args)
+        with self.store.reading() as r:
+            return r.benchmarks.get(result["benchmark_id"])
+
+    def _model(self, model: Model, seed: int) -> ModelRecord:
+        result = self.steps.run(*(_shipped() if model.shipped else ("train", self._training(model, seed))))
+        with self.store.reading() as r:
+            return r.models.get(result["model_id"])
+
+    def _training(self, model: Model, seed: int) -> dict[str, Any]:
+        from core.models import REGISTRY as METHODS
+
+        settings = {**self.profile.budgets.get(model.budget, {}), **model.settings}
+        if model.words:
+            settings["word_vectors"] = self.sources.words_for(model.words)
+        args: dict[str, Any] = {
+            "method": model.method,
+            "seed": seed,
+            **self._data(model, METHODS.get(model.method).tags),
+        }
+        if model.parts:
+            args["models"] = [self.model(part, seed).name for part in model.parts]
+        name = f"{self.paper.id} {model.id}, {self.profile.id}, seed {seed}"
+        return {**args, "name": name, "settings_json": json.dumps(settings, sort_keys=True)}
+
+    def _data(self, model: Model, tags: frozenset[str]) -> dict[str, Any]:
+        """What a model learns from: published files before our own triplets, or the text of the corpus."""
+        if model.triplets:
+            files = self.sources.training_files() if self.paper.triplet_data(model.triplets).replaceable else None
+            return {"files": list(map(str, files))} if files else {"triplets": self.triplet_set(model.triplets).name}
+        if "needs-sentences" not in tags:
+            return {}
+        # Vectors of a declared corpus are learned from all of its text, as its paper does: labels are never seen.
+        return {"corpus": self.corpus(model.corpus).name} | ({"everything": True} if model.corpus else {})
+
+
+def _shipped() -> tuple[str, dict[str, Any]]:
+    """The job that takes the default model of this installation into the store."""
+    folders = shipped_models()
+    if not folders:
+        raise DataError("This installation comes without a trained model.")
+    return "add-model", {"folder": str(folders[0]), "name": folders[0].name}

@@ -1,0 +1,1 @@
+"""The job queue: enqueue, claim, heartbeat, recovery and execution."""

@@ -1,0 +1,156 @@
+"""What a running job sees: the store, its own id, where to report, and when to stop.
+
+A job calls its report about every second. The calls only note things in memory; the heart beat of the job
+(:mod:`jobs.queue.heartbeat`) writes them to the store, so that reporting never waits for the disk.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from enum import Enum
+from pathlib import Path
+
+from core.errors import Cancelled
+from core.protocols import Report
+from db.records import JobRecord, MetricPoint
+from db.store import Store, Unit
+
+logger = logging.getLogger(__name__)
+
+Watcher = Callable[[float, str], None]
+
+
+class LeaveJob(BaseException):
+    """Stop at once and touch nothing: the job belongs to somebody else, or will be taken up again later.
+
+    Not an ``Exception``, so that no clean-up meant for failures (such as removing what was imported) runs.
+    """
+
+
+class OwnershipLost(LeaveJob):
+    """Another worker took the job over while this one was silent."""
+
+
+class Interrupted(LeaveJob):
+    """The worker is shutting down; the job goes back into the queue and resumes from its checkpoint."""
+
+
+class Stop(Enum):
+    """Why a job was told to stop."""
+
+    CANCEL = Cancelled
+    LOST = OwnershipLost
+    SHUTDOWN = Interrupted
+
+
+class JobContext:
+    """The report of a job, kept in its row. Made for one attempt at one job."""
+
+    def __init__(self, store: Store, job: JobRecord, owner: str, watcher: Watcher | None = None) -> None:
+        self.store, self.job_id, self.owner = store, job.id, owner
+        self.last: dict[str, MetricPoint] = {}
+        """The newest point of every curve, for the record of what was made."""
+        self._watcher = watcher
+        self._lock = threading.Lock()
+        self._share, self._message = job.progress, job.message
+        self._metrics: list[MetricPoint] = []
+        self._stop = Stop.CANCEL if job.cancel else None
+
+    def progress(self, done: float, total: float, message: str = "") -> None:
+        """Note the share done; raises ``Cancelled`` (or :class:`LeaveJob`) when the job should stop."""
+        share = min(max(done / total, 0.0), 1.0) if total > 0 else 0.0
+        with self._lock:
+            self._share, self._message = share, message or self._message
+        if self._watcher is not None:
+            self._watcher(share, self._message)
+        self.check()
+
+    def metric(self, name: str, step: float, value: float) -> None:
+        """Note one point of a live curve."""
+        point = MetricPoint(name, float(step), float(value))
+        with self._lock:
+            self.last[name] = point
+            self._metrics.append(point)
+        self.check()
+
+    def checkpoint_folder(self) -> Path:
+        """The folder of this job that survives its worker."""
+        return self.store.artifacts.checkpoint_folder(self.job_id)
+
+    def part(self, low: float, high: float, message: str = "") -> Part:
+        """A report for one stage: its 0…1 is ``low``…``high`` of the job."""
+        return Part(self, low, high, message)
+
+    def stop(self, why: Stop) -> None:
+        """Ask the job to stop at its next report; the first reason given stays."""
+        with self._lock:
+            self._stop = self._stop or why
+
+    def check(self) -> None:
+        """Raise if the job was asked to stop."""
+        if self._stop is not None:
+            raise self._stop.value()
+
+    @contextmanager
+    def writing(self) -> Iterator[Unit]:
+        """A transaction of the store that only the job's owner gets through.
+
+        A worker that was thought dead (or is shutting down) and comes back in the middle of its work would otherwise
+        write what another worker is writing as well. Raises :class:`OwnershipLost`; nothing is written then.
+        """
+        with self.store.writing() as w:
+            if not w.jobs.beat(self.job_id, self.owner).owned:
+                raise OwnershipLost
+            yield w
+
+    def beat(self) -> None:
+        """Write progress and metrics to the row, and learn whether to stop. Called from the heart's thread."""
+        with self._lock:
+            share, message, points = self._share, self._message, self._metrics
+            self._metrics = []
+        try:
+            self._write(share, message, points)
+        except Exception:
+            with self._lock:
+                self._metrics = points + self._metrics
+            logger.warning("The heart beat of job %d was not written; trying again.", self.job_id, exc_info=True)
+
+    def end(self) -> None:
+        """Write what is still to be written; the status says the rest."""
+        with self._lock:
+            self._message = ""
+        self.beat()
+
+    def _write(self, share: float, message: str, points: list[MetricPoint]) -> None:
+        with self.store.writing() as w:
+            beat = w.jobs.beat(self.job_id, self.owner, progress=share, message=message)
+            if beat.owned and points:
+                w.jobs.add_metrics(self.job_id, points)
+        if not beat.owned:
+            self.stop(Stop.LOST)
+        elif beat.cancel:
+            self.stop(Stop.CANCEL)
+
+
+class Part:
+    """A stage of a job as a report of its own."""
+
+    def __init__(self, report: Report, low: float, high: float, message: str = "") -> None:
+        self._report, self._low, self._high, self._message = report, low, high, message
+
+    def progress(self, done: float, total: float, message: str = "") -> None:
+        """Scale the stage's share into the whole."""
+        share = min(max(done / total, 0.0), 1.0) if total > 0 else 0.0
+        said = f"{self._message}: {message}" if self._message and message else self._message or message
+        self._report.progress(self._low + (self._high - self._low) * share, 1.0, said)
+
+    def metric(self, name: str, step: float, value: float) -> None:
+        """Pass a point on."""
+        self._report.metric(name, step, value)
+
+    def checkpoint_folder(self) -> Path | None:
+        """The folder of the whole job."""
+        return self._report.checkpoint_folder()

@@ -1,0 +1,83 @@
+"""Enqueue, cancel, retry: quick, and never any work of their own. Called through :mod:`jobs.services.background`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from typing import Any
+
+from core.config import config_from_dict
+from db.records import JobRecord, JobStatus
+from db.store import Store
+from jobs.common.config import JobConfig
+from jobs.kinds import REGISTRY
+
+STALE_S = 12.0
+"""Seconds without a beat after which a running job counts as abandoned. Beats come every second, from a thread of
+their own, so only a dead or stopped process is silent for so long."""
+
+
+def check_job(kind: str, args: Mapping[str, Any]) -> JobConfig:
+    """The config of a job, or a sentence about what is wrong with its arguments."""
+    config = config_from_dict(REGISTRY.get(kind).config_class(), args)
+    assert isinstance(config, JobConfig)
+    return config
+
+
+def enqueue(
+    store: Store, kind: str, args: Mapping[str, Any], *, title: str = "", after: int | None = None
+) -> JobRecord:
+    """Put a job into the queue; with ``after``, it starts when that job is done, and fails if that one fails.
+
+    Raises ``ConfigError`` or ``UnknownNameError`` before anything is stored when the arguments make no sense.
+    """
+    config = check_job(kind, args)
+    with store.writing() as w:
+        job = w.jobs.add(kind, title or config.title(), config.to_dict(), after=after)
+    send(store, job.id)
+    return job
+
+
+def cancel(store: Store, job_id: int) -> JobRecord:
+    """Ask a job to stop. One that waits in the queue or was abandoned ends at once, a running one within seconds."""
+    with store.writing() as w:
+        return w.jobs.request_cancel(job_id, stale_s=STALE_S)
+
+
+def abandoned(job: JobRecord) -> bool:
+    """Whether the process that ran a job is dead or stopped, and no other has taken the job over yet."""
+    if job.status is not JobStatus.RUNNING or job.heartbeat is None:
+        return False
+    return (datetime.now(UTC) - job.heartbeat).total_seconds() > STALE_S
+
+
+def retry(store: Store, job_id: int) -> JobRecord:
+    """Queue a failed or cancelled job once more, with the jobs that failed because of it. It resumes where it can."""
+    with store.writing() as w:
+        job = w.jobs.retry(job_id)
+    send(store, job_id)
+    return job
+
+
+def forget(store: Store, job_id: int) -> None:
+    """Delete the row of an ended job, and its checkpoint."""
+    with store.writing() as w:
+        w.jobs.delete(job_id)
+    store.artifacts.drop_checkpoint(job_id)
+
+
+def worker_alive(store: Store) -> bool:
+    """True if some worker has shown a sign of life within the last 10 seconds."""
+    with store.reading() as r:
+        return bool(r.workers.alive(within_s=10))
+
+
+def send(store: Store, job_id: int) -> None:
+    """Let a worker look at the job."""
+    from jobs.queue.huey_queue import JobQueue
+
+    queue = JobQueue(store.settings.queue_url)
+    try:
+        queue.send(job_id)
+    finally:
+        queue.close()

@@ -1,0 +1,153 @@
+"""Runs a job here and now, with a progress bar: the same code and the same row as in a worker, without the queue.
+
+Pages see a foreground job as running. Should this process be killed, a worker takes the job over.
+"""
+
+from __future__ import annotations
+
+import shutil
+import signal
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from types import FrameType
+from typing import Any
+
+import click
+
+from core.errors import Cancelled, DataError, ThemescopeError
+from db.records import JobRecord, JobStatus
+from db.store import Store
+from jobs.queue.context import JobContext, Stop
+from jobs.queue.control import STALE_S, check_job
+from jobs.queue.execution import execute
+from jobs.queue.runner import new_owner
+
+
+class JobFailed(ThemescopeError):
+    """A foreground job failed by a defect of ours; ``traceback`` is for the report of it."""
+
+    def __init__(self, job_id: int, error: str, traceback: str) -> None:
+        self.job_id, self.traceback = job_id, traceback
+        super().__init__(error)
+
+
+def run_here(store: Store, kind: str, args: Mapping[str, Any], *, quiet: bool = False) -> dict[str, Any]:
+    """Run a job to its end in this process; its result.
+
+    Raises
+    ------
+    ThemescopeError
+        What the job said, as the error it said it with; :class:`JobFailed` when it broke.
+    Cancelled
+        After Ctrl-C, or when somebody cancelled it from a page.
+    """
+    config = check_job(kind, args)
+    owner = new_owner()
+    with store.writing() as w:
+        job = w.jobs.add(kind, config.title(), config.to_dict())
+        claimed = w.jobs.claim(job.id, owner, stale_s=STALE_S)
+    assert claimed is not None
+    return _run_claimed(store, claimed, owner, quiet)
+
+
+def resume_here(store: Store, kind: str, args: Mapping[str, Any], *, quiet: bool = False) -> dict[str, Any]:
+    """Like :func:`run_here`, but a job with the same arguments that did not come to its end is taken up again.
+
+    So what it has in its checkpoint is not lost. One that runs elsewhere is left alone.
+    """
+    wanted = check_job(kind, args).to_dict()
+    owner = new_owner()
+    with store.reading() as r:
+        last = next((job for job in r.jobs.list(limit=10_000) if (job.kind, job.args) == (kind, wanted)), None)
+    if last is None or last.status is JobStatus.DONE:
+        return run_here(store, kind, args, quiet=quiet)
+    with store.writing() as w:
+        if last.status.ended:
+            w.jobs.retry(last.id)
+        claimed = w.jobs.claim(last.id, owner, stale_s=STALE_S)
+    if claimed is None:
+        raise DataError(f"Job {last.id} is doing the same right now. Wait for its end, or cancel it.")
+    return _run_claimed(store, claimed, owner, quiet)
+
+
+def _run_claimed(store: Store, claimed: JobRecord, owner: str, quiet: bool) -> dict[str, Any]:
+    bar = Bar(claimed.title, quiet)
+    context = JobContext(store, claimed, owner, watcher=bar)
+    with _ctrl_c(lambda: context.stop(Stop.CANCEL)):
+        outcome = execute(store, claimed, context)
+    bar.end(outcome is not None and outcome.status is JobStatus.DONE)
+    if outcome is None:
+        raise JobFailed(claimed.id, f"Job {claimed.id} was taken over by a worker and goes on there.", "")
+    if outcome.status is JobStatus.CANCELLED:
+        raise Cancelled
+    if isinstance(outcome.cause, ThemescopeError):
+        raise outcome.cause
+    if outcome.status is JobStatus.FAILED:
+        raise JobFailed(claimed.id, outcome.error, outcome.traceback)
+    return {"job": claimed.id, **outcome.result}
+
+
+class Bar:
+    """A progress line on standard error: drawn over in a terminal, a line now and then in a log."""
+
+    def __init__(self, title: str, quiet: bool = False) -> None:
+        self._title, self._quiet = title, quiet
+        self._terminal = sys.stderr.isatty()
+        # A log gets its first line after ten seconds only: short jobs leave just their last one.
+        self._last, self._said = 0.0 if self._terminal else time.monotonic(), ""
+
+    def __call__(self, share: float, message: str) -> None:
+        """Show where the work is; drawn at most ten times a second."""
+        now = time.monotonic()
+        if self._quiet or now - self._last < (0.1 if self._terminal else 10.0):
+            return
+        self._last = now
+        self._show(share, message)
+
+    def end(self, well: bool) -> None:
+        """Finish the line."""
+        if not self._quiet:
+            self._show(1.0 if well else 0.0, "done" if well else "stopped")
+            if self._terminal:
+                click.echo(err=True)
+
+    def _show(self, share: float, message: str) -> None:
+        filled = round(24 * share)
+        line = f"{self._title}  [{'█' * filled}{'·' * (24 - filled)}] {share:4.0%}  {message}"
+        if self._terminal:
+            click.echo("\r\x1b[2K" + line[: shutil.get_terminal_size().columns - 1], nl=False, err=True)
+        elif line != self._said:
+            click.echo(line, err=True)
+        self._said = line
+
+
+@contextmanager
+def _ctrl_c(stop: Callable[[], None]) -> Iterator[None]:
+    """First Ctrl-C: stop at the next step and clean up. Second: stop at once."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+
+    def handler(number: int, frame: FrameType | None) -> None:
+        stop()
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+
+    before = signal.signal(signal.SIGINT, handler)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+def follow(store: Store, job_id: int, show: Callable[[JobRecord], None], every: float = 0.5) -> JobRecord:
+    """Call ``show`` with the row until the job has ended."""
+    while True:
+        with store.reading() as r:
+            job = r.jobs.get(job_id)
+        show(job)
+        if job.status.ended:
+            return job
+        time.sleep(every)

@@ -1,0 +1,118 @@
+"""Takes jobs from the queue and makes sure that none is lost.
+
+huey delivers a message at most once and knows nothing of what a job did. So the message carries only the job's id,
+and the job's row decides: it is claimed by one worker, beaten while it runs, and taken up again when the beats stop.
+A message too many does no harm; a message too few is made good by :meth:`Runner.recover`.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import secrets
+import socket
+import threading
+import time
+from typing import TYPE_CHECKING
+
+from db.records import JobRecord, JobStatus
+from db.store import Store
+from jobs.queue.attempts import CAP, forgive, note_attempt
+from jobs.queue.context import JobContext, Stop
+from jobs.queue.control import STALE_S
+from jobs.queue.execution import execute
+
+if TYPE_CHECKING:
+    from jobs.queue.huey_queue import JobQueue
+
+logger = logging.getLogger(__name__)
+
+LOST_S = 60.0
+"""Seconds after which a queued job without a message in the queue is sent again."""
+
+
+def new_owner() -> str:
+    """A name for this process that no other process, on any machine, has or will have."""
+    return f"{socket.gethostname()}:{os.getpid()}:{secrets.token_hex(4)}"
+
+
+class Runner:
+    """Runs jobs in this process. Thread-safe: several worker threads may share one."""
+
+    def __init__(self, store: Store, queue: JobQueue, owner: str | None = None) -> None:
+        self.store, self.queue, self.owner = store, queue, owner or new_owner()
+        self._running: dict[int, JobContext] = {}
+        self._sent: dict[int, float] = {}
+        self._lock = threading.Lock()
+
+    @property
+    def busy(self) -> bool:
+        """True while a job runs here."""
+        return bool(self._running)
+
+    def run(self, job_id: int) -> None:
+        """Do job ``job_id`` if it is there to be done and nobody else does it."""
+        job = self._claim(job_id)
+        if job is None:
+            return
+        folder = self.store.artifacts.checkpoint_folder(job_id)
+        if note_attempt(folder, job.attempt, job.progress) >= CAP:
+            self._give_up(job)
+        else:
+            self._execute(job)
+        self.send_dependents(job_id)
+
+    def send_dependents(self, job_id: int) -> None:
+        """Let the jobs that waited for ``job_id`` be looked at; the store lets them start only if it is done."""
+        with self.store.reading() as r:
+            waiting = r.jobs.dependents(job_id)
+        for next_id in waiting:
+            self.queue.send(next_id)
+
+    def recover(self) -> list[int]:
+        """Send again what fell out of the queue: abandoned jobs, and queued ones without a message. Which ones."""
+        with self.store.reading() as r:
+            lost = r.jobs.stale(STALE_S)
+            if self.queue.is_empty():
+                lost += r.jobs.waiting(LOST_S)
+        now = time.monotonic()
+        again = [i for i in lost if now - self._sent.get(i, -LOST_S) >= LOST_S]
+        self._sent = {i: at for i, at in self._sent.items() if i in lost} | dict.fromkeys(again, now)
+        for job_id in again:
+            logger.info("Job %d is sent to the queue again.", job_id)
+            self.queue.send(job_id)
+        return again
+
+    def shut_down(self) -> None:
+        """Put every running job back into the queue, to be resumed by the next worker."""
+        with self._lock:
+            running = list(self._running.items())
+        for job_id, context in running:
+            context.stop(Stop.SHUTDOWN)
+            forgive(self.store.artifacts.checkpoint_folder(job_id))
+            with self.store.writing() as w:
+                ours = w.jobs.requeue(job_id, owner=self.owner, interrupted=True)
+            if ours:
+                self.queue.send(job_id)
+
+    def _claim(self, job_id: int) -> JobRecord | None:
+        with self.store.writing() as w:
+            return w.jobs.claim(job_id, self.owner, stale_s=STALE_S)
+
+    def _execute(self, job: JobRecord) -> None:
+        context = JobContext(self.store, job, self.owner)
+        with self._lock:
+            self._running[job.id] = context
+        try:
+            execute(self.store, job, context)
+        finally:
+            with self._lock:
+                del self._running[job.id]
+
+    def _give_up(self, job: JobRecord) -> None:
+        error = (
+            f"Given up: the worker died {CAP} times in a row at the same place of this job. Most often the machine "
+            "ran out of memory. Make room, or use less data, and retry."
+        )
+        with self.store.writing() as w:
+            w.jobs.finish(job.id, self.owner, JobStatus.FAILED, error=error)

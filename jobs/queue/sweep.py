@@ -1,0 +1,55 @@
+"""Removes what killed jobs left behind and no job will ever finish: invisible corpora and triplet sets."""
+
+from __future__ import annotations
+
+import logging
+from datetime import UTC, datetime, timedelta
+
+from db.records import JobRecord, JobStatus
+from db.store import Store
+from jobs.common.removal import remove_unfinished
+from jobs.kinds import REGISTRY
+
+logger = logging.getLogger(__name__)
+
+FAR = 10_000
+"""More jobs than ever wait at once."""
+
+OLD = timedelta(minutes=1)
+"""Younger leftovers are let be: their job may have been stored a moment before."""
+
+SWEEP_S = 4.0
+"""Seconds for one corpus; the rest of a very large one goes in the next round. The worker gives no sign meanwhile."""
+
+
+def sweep(store: Store) -> list[str]:
+    """Delete unfinished corpora and triplet sets that no waiting or running job is working on; their names."""
+    with store.reading() as r:
+        corpora = [c for c in r.corpora.list(include_unready=True) if not c.ready]
+        sets = [s for s in r.triplets.list(include_unready=True) if not s.ready]
+        if not corpora and not sets:
+            return []
+        live = r.jobs.list(limit=FAR, status=(JobStatus.QUEUED, JobStatus.RUNNING))
+    if any("runs-others" in _tags(job) for job in live):
+        return []  # its steps have no rows of their own, so nobody can tell what they are working on
+    limit = datetime.now(UTC) - OLD
+    wanted = {job.args.get("corpus") for job in live if "fills-a-corpus" in _tags(job)}
+    wanted_sets = {job.args.get("name") for job in live if job.kind == "build-triplets"}
+    # A bundle may name its corpus itself, and nobody can tell from its job's arguments how.
+    gone_corpora = [] if "" in wanted else [c for c in corpora if c.name not in wanted and c.created < limit]
+    gone_sets = [s for s in sets if s.name not in wanted_sets and s.created < limit]
+    for corpus in gone_corpora:
+        with store.writing() as w:
+            w.corpora.abandon(corpus.id)
+        remove_unfinished(store, corpus.id, SWEEP_S)
+    for triplets in gone_sets:
+        with store.writing() as w:
+            w.triplets.delete(triplets.id)
+    names = [c.name for c in gone_corpora] + [s.name for s in gone_sets]
+    if names:
+        logger.info("Removed what unfinished jobs left: %s.", ", ".join(names))
+    return names
+
+
+def _tags(job: JobRecord) -> frozenset[str]:
+    return REGISTRY.get(job.kind).tags if job.kind in REGISTRY else frozenset()

@@ -1,0 +1,1 @@
+"""Operations that pages and commands share and that finish without a background job."""

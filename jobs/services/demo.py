@@ -1,0 +1,104 @@
+"""The first five minutes: a chain of ordinary jobs over text that comes with an installed package.
+
+Nothing is fetched and nothing is prepared: everything the demo shows is the output of the jobs that a person's own
+corpus goes through.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from core.api import DEFAULT_MODEL, shipped
+from core.errors import MissingExtraError
+from db.records import JobRecord
+from db.store import Store
+from jobs.queue.control import enqueue
+
+CORPUS = "Wikipedia sample"
+TRIPLETS = "Wikipedia sample, sentences"
+BENCHMARK = "Wikipedia sample, sections"
+SMALL_NET = "triplets-sen, trained here"
+ARTICLE = "Autism"
+"""A test article with eight sections: nothing of the demo learns from it."""
+
+_DUMP = "enwiki-latest-pages-articles1.xml-*.bz2"
+_CLUSTERERS = ("iclust", "kmeans")
+_SMALL_SETTINGS = {"hidden": 100, "attention": 100, "epochs": 4, "batch_size": 64}
+
+
+def seed_demo(store: Store) -> list[JobRecord]:
+    """Queue the demo on an empty store; on any other, queue nothing and return []."""
+    if not _is_empty(store):
+        return []
+    chain = _Chain(store)
+    text = chain.add("import-corpus", {"files": [str(demo_dump())], "corpus": CORPUS})
+    rules = json.dumps({"profile": "max-signal"})
+    triplets = chain.add("build-triplets", {"corpus": CORPUS, "name": TRIPLETS, "rules_json": rules}, text)
+    rules = json.dumps({"sections": "top"})
+    benchmark = {"corpus": CORPUS, "name": BENCHMARK, "rules_json": rules, "splits": ["validation", "test"]}
+    ready = chain.add("build-benchmark", benchmark, triplets)
+    chain.add("cluster", {"clusterer": "random", "benchmark": BENCHMARK}, ready)
+    models = _models(chain, ready)
+    for name, made in models.items():
+        chain.compare(name, made)
+    best, made = next(iter(models.items()))
+    chain.add("project", {"corpus": CORPUS, "model": best, "titles": [ARTICLE]}, made)
+    small = {"method": "triplets-sen", "name": SMALL_NET, "triplets": TRIPLETS}
+    trained = chain.add("train", small | {"settings_json": json.dumps(_SMALL_SETTINGS)}, triplets)
+    chain.compare(SMALL_NET, trained)
+    chain.add("project", {"corpus": CORPUS, "model": best, "limit": 5_000}, made)
+    return chain.jobs
+
+
+def demo_dump() -> Path:
+    """The fragment of an English Wikipedia dump that comes with gensim."""
+    package = importlib.util.find_spec("gensim")
+    for folder in (package.submodule_search_locations or []) if package else []:
+        for path in sorted(Path(folder, "test", "test_data").glob(_DUMP)):
+            return path
+    raise MissingExtraError("The demo", "gensim", "test")
+
+
+def shipped_models() -> list[Path]:
+    """Folders of the trained models that come with Themescope, the default one first."""
+    found = shipped()
+    return [found[name] for name in sorted(found, key=lambda name: (name != DEFAULT_MODEL, name))]
+
+
+class _Chain:
+    """Queues jobs one after the other."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self.jobs: list[JobRecord] = []
+
+    def add(self, kind: str, args: Mapping[str, Any], after: int | None = None) -> int:
+        """Queue one job; its id, for the next ones to wait for."""
+        self.jobs.append(enqueue(self._store, kind, args, after=after))
+        return self.jobs[-1].id
+
+    def compare(self, model: str, after: int) -> None:
+        """Queue everything that the comparison shows of a model."""
+        self.add("evaluate-triplets", {"model": model, "triplets": TRIPLETS}, after)
+        for clusterer in _CLUSTERERS:
+            self.add("cluster", {"model": model, "clusterer": clusterer, "benchmark": BENCHMARK}, after)
+
+
+def _models(chain: _Chain, after: int) -> dict[str, int]:
+    """Jobs that make a model without training, by the model's name; the best first."""
+    made: dict[str, int] = {}
+    for folder in shipped_models():
+        made[folder.name] = chain.add("add-model", {"folder": str(folder), "name": folder.name}, after)
+    made["mean-vectors"] = chain.add("train", {"method": "mean-vectors", "name": "mean-vectors"}, after)
+    made["tfidf"] = chain.add("train", {"method": "tfidf", "name": "tfidf", "corpus": CORPUS}, after)
+    return made
+
+
+def _is_empty(store: Store) -> bool:
+    with store.reading() as r:
+        contents: Iterable[list[Any]] = (r.corpora.list(include_unready=True), r.models.list(), r.jobs.list(limit=1))
+        return not any(contents)

@@ -1,0 +1,183 @@
+"""Looks at an installation and says what is wrong with it; every check stands alone."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import shutil
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from importlib import metadata
+
+from core.errors import ThemescopeError
+from db.logins import Logins
+from db.records import JobStatus
+from db.settings import Settings
+from db.store import Store
+
+NEEDED = (
+    "numpy",
+    "scipy",
+    "torch",
+    "scikit-learn",
+    "umap-learn",
+    "numba",
+    "sqlalchemy",
+    "alembic",
+    "huey",
+    "streamlit",
+    "plotly",
+    "gensim",
+    "safetensors",
+    "sentence-splitter",
+)
+LEAST_DISK = 2_000_000_000
+"""Bytes: a model in training with its checkpoint, and room for the store to grow."""
+
+
+@dataclass(frozen=True)
+class Check:
+    """What was looked at and found."""
+
+    name: str
+    found: str
+    problem: bool = False
+    warning: bool = False
+
+    @property
+    def mark(self) -> str:
+        """One sign for a list."""
+        return "✗" if self.problem else "!" if self.warning else "✓"
+
+
+def examine() -> list[Check]:
+    """Check everything; never raises."""
+    checks: list[Check] = []
+    for look in (_python, _packages, _accelerator, _word_vectors):
+        checks += _guarded(look.__name__.strip("_"), look)
+    try:
+        settings = Settings.from_environment()
+    except ThemescopeError as error:
+        return [*checks, Check("settings", str(error), problem=True)]
+    store = Store(settings)
+    for name, look_at in (
+        ("data folder", _disk),
+        ("store", _store),
+        ("model files", _files),
+        ("queue", _queue),
+        ("worker", _worker),
+        ("people", _people),
+    ):
+        checks += _guarded(name, lambda look_at=look_at: look_at(store))  # type: ignore[misc]
+    return checks
+
+
+def _guarded(name: str, look: Callable[[], Iterator[Check]]) -> list[Check]:
+    try:
+        return list(look())
+    except Exception as error:
+        return [Check(name, f"{error}" or type(error).__name__, problem=True)]
+
+
+def _python() -> Iterator[Check]:
+    version = sys.version.split()[0]
+    known = (3, 11) <= sys.version_info[:2] <= (3, 13)
+    yield Check("Python", f"{version}" + ("" if known else "; tested with 3.11 to 3.13"), warning=not known)
+
+
+def _packages() -> Iterator[Check]:
+    missing = []
+    for name in NEEDED:
+        try:
+            metadata.version(name)
+        except metadata.PackageNotFoundError:
+            missing.append(name)
+    found = f"missing: {', '.join(missing)}; run pip install -e ." if missing else f"all {len(NEEDED)} present"
+    yield Check("packages", found, problem=bool(missing))
+    for name, module, extra in (("PostgreSQL driver", "psycopg", "postgres"), ("Redis client", "redis", "redis")):
+        present = importlib.util.find_spec(module) is not None
+        yield Check(name, "present" if present else f"not installed (optional: pip install 'themescope[{extra}]')")
+
+
+def _accelerator() -> Iterator[Check]:
+    import torch
+
+    yield Check("torch", f"{torch.__version__}, {torch.get_num_threads()} threads")
+    names = [torch.cuda.get_device_name(i) for i in range(torch.cuda.device_count())]
+    yield Check("GPU", ", ".join(names) or "none; training runs on the CPU")
+
+
+def _word_vectors() -> Iterator[Check]:
+    from core.text.word_tables import REGISTRY as TABLES
+    from core.text.word_vectors import load_word_vectors
+
+    for card in TABLES:
+        try:
+            words = len(load_word_vectors(card.id, 1_000))
+        except ThemescopeError as error:
+            yield Check("word vectors", f"{card.id}: {error}", problem=True)
+        else:
+            yield Check("word vectors", f"{card.id}: found" if words else f"{card.id}: empty", problem=not words)
+
+
+def _disk(store: Store) -> Iterator[Check]:
+    home = store.settings.home
+    home.mkdir(parents=True, exist_ok=True)
+    free = shutil.disk_usage(home).free
+    found = f"{home}, {free / 1e9:,.1f} GB free"
+    if os.access(home, os.W_OK):
+        yield Check("data folder", found, warning=free < LEAST_DISK)
+    else:
+        yield Check("data folder", f"{home} may not be written to; change its permissions", problem=True)
+
+
+def _store(store: Store) -> Iterator[Check]:
+    store.migrate()
+    with store.reading() as r:
+        corpora, models = len(r.corpora.list()), len(r.models.list())
+    label = store.settings.database_label
+    yield Check("store", f"{label}, migrated; {corpora} corpora, {models} models")
+
+
+def _files(store: Store) -> Iterator[Check]:
+    with store.reading() as r:
+        models = r.models.list()
+    unused = len(store.unused_artifacts())
+    missing = [model.name for model in models if not store.artifacts.has(model.artifact)]
+    orphans = f"; {unused} of no model, which a worker removes when they are a day old" if unused else ""
+    if missing:
+        found = f"missing for {', '.join(missing)}; restore the folder artifacts, or train or add these models again"
+        yield Check("model files", found + orphans, problem=True)
+    else:
+        yield Check("model files", f"there for every model ({len(models)})" + orphans)
+
+
+def _queue(store: Store) -> Iterator[Check]:
+    from jobs.queue.huey_queue import JobQueue
+
+    queue = JobQueue(store.settings.queue_url)
+    empty = queue.is_empty()
+    queue.close()
+    yield Check("queue", f"{store.settings.queue_label}, {'empty' if empty else 'jobs are waiting'}")
+
+
+def _worker(store: Store) -> Iterator[Check]:
+    with store.reading() as r:
+        alive = r.workers.alive(within_s=10)
+        waiting = len(r.jobs.list(status=JobStatus.QUEUED)) if not alive else 0
+    if alive:
+        yield Check("worker", f"{len(alive)} running")
+    elif waiting:
+        yield Check("worker", f"none, and {waiting} jobs wait; start one: themescope worker", problem=True)
+    else:
+        yield Check("worker", "none running; start one: themescope worker", warning=True)
+
+
+def _people(store: Store) -> Iterator[Check]:
+    """Who may sign in; a file of hashes that others may read is a problem."""
+    logins = Logins(store.settings.home).all()
+    with store.reading() as r:
+        admins = len(r.people.admins())
+    found = f"{len(logins)} may sign in" if logins else "nobody signs in: names are taken on trust"
+    yield Check("people", f"{found}; {admins or 'no'} admin{'s' * (admins != 1)}")

@@ -1,0 +1,262 @@
+"""A labelling as a file that holds all of it: the start, every step with its people, and the sentences it is about.
+
+JSON lines, texts as they are. The current state is not in it: it is what the steps lead to, and is checked on reading
+against a digest of it. Sentences are named by their text and place, so that a labelling finds them in another store.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from core.errors import ReadError
+from core.labelling.changes import Batch, Change, ClusterChange, Field, SentenceChanges
+from core.labelling.history import Kind, Step, replay
+from core.labelling.partition import COLOURS, Cluster, Partition
+from core.labelling.partition import start as begun
+from core.types import Ids
+from db.label_records import Sharing
+
+FORMAT, VERSION = "themescope labelling", 1
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a sentence stands, and what it says."""
+
+    article: str
+    position: int
+    text: str
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Document:
+    """A whole labelling."""
+
+    about: Mapping[str, Any]
+    """Name, owner, kind, blind, origin, created, corpus."""
+    start: Partition
+    log: tuple[tuple[Step, Batch], ...]
+    places: Mapping[int, Place]
+    """Of every sentence, by the ids that the other parts use."""
+
+    def end(self) -> Partition:
+        """The state that the steps lead to."""
+        return replay(self.start, (batch for _, batch in self.log))
+
+
+def to_lines(document: Document) -> Iterator[str]:
+    """The lines of the file, each with its line end."""
+    end = hashlib.sha256(document.end().to_bytes()).hexdigest()
+    yield _line({"format": FORMAT, "version": VERSION, "about": dict(document.about), "end": end})
+    start = document.start
+    for _, cluster in sorted(start.clusters.items()):
+        yield _line({"cluster": _packed(cluster)})
+    for id, number, mark in zip(start.ids.tolist(), start.numbers.tolist(), start.uncertain.tolist(), strict=True):
+        place = document.places[id]
+        said = {"id": id, "article": place.article, "position": place.position, "text": place.text}
+        yield _line({"sentence": said, "cluster_number": number, "uncertain": mark, "note": start.notes.get(id, "")})
+    for step, batch in document.log:
+        facts = {name: getattr(step, name) for name in _STEP} | {"when": step.when.isoformat(), "kind": step.kind.value}
+        yield _line({"step": facts, "changes": [_change(change) for change in batch]})
+
+
+_STEP = ("id", "what", "said", "person", "target", "why", "how", "size")
+
+
+def from_lines(lines: Iterable[str], path: Path | str = "the file") -> Document:
+    """Read what :func:`to_lines` wrote.
+
+    Raises
+    ------
+    ReadError
+        If a line is damaged or missing; nothing is guessed.
+    """
+    head: dict[str, Any] = {}
+    clusters: list[Cluster] = []
+    sentences: list[_Sentence] = []
+    log: list[tuple[Step, Batch]] = []
+    steps: set[int] = set()
+    for number, line in enumerate(_decoded(lines, path), 1):
+        if not line.strip():
+            continue
+        try:
+            entry = json.loads(line)
+            if number == 1:
+                head = _head(entry)
+            elif "cluster" in entry:
+                clusters.append(_cluster(entry["cluster"]))
+            elif "sentence" in entry:
+                sentences.append(_sentence(entry))
+            else:
+                log.append((_step(entry["step"], steps), Batch(tuple(_unpacked(c) for c in entry["changes"]))))
+        except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+            problem = "this line is not part of an exported labelling."
+            raise ReadError(path, problem, f"line {number}", "Export it again.") from error
+    if not head:
+        raise ReadError(path, "the file is empty.", "", "Export the labelling again.")
+    document = _assembled(head, clusters, sentences, log)
+    _check(document, head["end"], path)
+    return document
+
+
+def _decoded(lines: Iterable[str], path: Path | str) -> Iterator[str]:
+    """The lines of a file that is being read."""
+    try:
+        yield from lines
+    except UnicodeDecodeError as error:
+        raise ReadError(path, "this is not text in UTF-8.", "", "Export it again.") from error
+
+
+def _head(entry: dict[str, Any]) -> dict[str, Any]:
+    if entry["format"] != FORMAT or entry["version"] != VERSION:
+        raise ValueError(entry)
+    about = dict(entry["about"])
+    for name in ("name", "owner", "kind"):
+        _text(about[name])
+    Sharing(about["kind"])
+    if not isinstance(about["blind"], bool) or not isinstance(about["origin"], dict):
+        raise TypeError(entry)
+    return {"about": about, "end": _text(entry["end"])}
+
+
+def _assembled(
+    head: dict[str, Any], clusters: list[Cluster], sentences: list[_Sentence], log: list[tuple[Step, Batch]]
+) -> Document:
+    order = sorted(sentences, key=lambda sentence: sentence.id)
+    first = Partition(
+        np.array([s.id for s in order], dtype=np.int64),
+        np.array([s.number for s in order], dtype=np.int64),
+        np.array([s.uncertain for s in order], dtype=np.bool_),
+        {s.id: s.note for s in order if s.note},
+        {cluster.number: cluster for cluster in clusters},
+    )
+    return Document(head["about"], first, tuple(log), {s.id: s.place for s in order})
+
+
+def _check(document: Document, end: str, path: Path | str) -> None:
+    try:
+        # What no labelling can begin with is refused: a sentence twice, or in a cluster that is not there.
+        begun(document.start.ids, document.start.numbers, document.start.clusters.values())
+        found = hashlib.sha256(document.end().to_bytes()).hexdigest()
+    except Exception as error:
+        raise ReadError(path, "its steps do not fit its sentences.", "", "Export it again.") from error
+    if found != end:
+        raise ReadError(path, "a part of it is missing or was changed.", "", "Export it again.")
+
+
+def moved(document: Document, names: Mapping[int, int]) -> Document:
+    """The same labelling about the same sentences under other ids: old id → new id, for every one."""
+    start = document.start
+    ids = np.array([names[int(i)] for i in start.ids], dtype=np.int64)
+    order = np.argsort(ids, kind="stable")
+    notes = {names[i]: note for i, note in start.notes.items()}
+    first = Partition(ids[order], start.numbers[order], start.uncertain[order], notes, start.clusters)
+    log = tuple((step, Batch(tuple(_renamed(c, names) for c in batch))) for step, batch in document.log)
+    return Document(document.about, first, log, {names[i]: place for i, place in document.places.items()})
+
+
+def numbered(document: Document) -> Document:
+    """The same with its steps called 1, 2, …: what they are called in a store says nothing in another."""
+    names = {step.id: number for number, (step, _) in enumerate(document.log, 1)}
+    log = tuple(
+        (replace(step, id=names[step.id], target=None if step.target is None else names[step.target]), batch)
+        for step, batch in document.log
+    )
+    return replace(document, log=log)
+
+
+def _renamed(change: Change, names: Mapping[int, int]) -> Change:
+    if isinstance(change, ClusterChange):
+        return change
+    ids: Ids = np.array([names[int(i)] for i in change.ids], dtype=np.int64)
+    order = np.argsort(ids, kind="stable")
+    return replace(change, ids=ids[order], old=np.asarray(change.old)[order], new=np.asarray(change.new)[order])
+
+
+def _line(entry: dict[str, Any]) -> str:
+    # Letters outside ASCII are escaped where they could end a line or not be written at all (U+2028, lone surrogates).
+    return json.dumps(entry, ensure_ascii=True) + "\n"
+
+
+def _packed(cluster: Cluster | None) -> list[Any] | None:
+    return None if cluster is None else [cluster.number, cluster.name, cluster.colour]
+
+
+def _change(change: Change) -> dict[str, Any]:
+    if isinstance(change, ClusterChange):
+        return {"old": _packed(change.old), "new": _packed(change.new)}
+    columns = {name: np.asarray(getattr(change, name)).tolist() for name in ("ids", "old", "new")}
+    return {"field": change.field.value, **columns}
+
+
+def _unpacked(entry: dict[str, Any]) -> Change:
+    if "field" not in entry:
+        old, new = (None if value is None else _cluster(value) for value in (entry["old"], entry["new"]))
+        if len({cluster.number for cluster in (old, new) if cluster is not None}) != 1:
+            raise ValueError(entry)
+        return ClusterChange(old, new)
+    field = Field(entry["field"])
+    ids = [_whole(id) for id in entry["ids"]]
+    if len({*ids}) < len(ids) or not len(ids) == len(entry["old"]) == len(entry["new"]):
+        raise ValueError(entry)
+    checked, kind = (_text, object) if field is Field.NOTE else (_whole, np.int64)
+    before, after = (np.array([checked(value) for value in entry[name]], dtype=kind) for name in ("old", "new"))
+    return SentenceChanges(field, np.array(ids, dtype=np.int64), before, after)
+
+
+def _step(facts: dict[str, Any], known: set[int]) -> Step:
+    """A step; ``known`` are the ids of those before it, which alone it can take back, and it joins them."""
+    id, target = _whole(facts["id"]), facts["target"]
+    kind, when = Kind(facts["kind"]), datetime.fromisoformat(facts["when"])
+    if id in known or when.tzinfo is None or (target not in known if kind is not Kind.DO else target is not None):
+        raise ValueError(facts)
+    known.add(id)
+    said = {name: _text(facts[name]) for name in ("what", "said", "person", "why", "how")}
+    return Step(id=id, kind=kind, when=when, target=target, size=_whole(facts["size"]), **said)
+
+
+@dataclass(frozen=True, slots=True)
+class _Sentence:
+    """A line about a sentence."""
+
+    id: int
+    place: Place
+    number: int
+    uncertain: bool
+    note: str
+
+
+def _sentence(entry: dict[str, Any]) -> _Sentence:
+    said, uncertain = entry["sentence"], entry["uncertain"]
+    if not isinstance(uncertain, bool):
+        raise TypeError(uncertain)
+    place = Place(_text(said["article"]), _whole(said["position"]), _text(said["text"]))
+    return _Sentence(_whole(said["id"]), place, _whole(entry["cluster_number"]), uncertain, _text(entry["note"]))
+
+
+def _cluster(value: list[Any]) -> Cluster:
+    number, name, colour = value
+    if _whole(number) < 0 or not 0 <= _whole(colour) < COLOURS:
+        raise ValueError(value)
+    return Cluster(number, _text(name), colour)
+
+
+def _whole(value: Any) -> int:
+    """A whole number that a store can keep."""
+    if not isinstance(value, int) or isinstance(value, bool) or not -(2**63) <= value < 2**63:
+        raise TypeError(value)
+    return value
+
+
+def _text(value: Any) -> str:
+    if not isinstance(value, str):
+        raise TypeError(value)
+    return value

@@ -1,0 +1,149 @@
+"""Labellings that come and go as files."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from core.errors import DataError
+from core.labelling.history import Step, rewind
+from core.labelling.partition import UNASSIGNED
+from db.label_records import LabellingRecord, NewLabelling, Sharing
+from db.store import Store, Unit
+from jobs.services.labelling.document import Document, Place, from_lines, moved, to_lines
+
+HEADER = (
+    "sentence_id",
+    "article",
+    "section",
+    "position",
+    "sentence",
+    "cluster",
+    "cluster_number",
+    "uncertain",
+    "note",
+    "changed_by",
+    "changed",
+)
+LEAD = "Introduction"
+
+
+def export_document(store: Store, labelling_id: int) -> Document:
+    """Everything about a labelling, history and all."""
+    with store.reading() as r:
+        record, shown = r.labellings.get(labelling_id), r.labellings.shown(labelling_id)
+        log = tuple(r.label_steps.since(labelling_id, 0))
+        sentences = r.corpora.sentences_by_id(shown.partition.ids)
+        titles = r.corpora.articles_by_id({s.article_id for s in sentences.values()})
+        corpus = r.corpora.get(record.corpus_id).name
+    about = {
+        "name": record.name,
+        "owner": record.owner,
+        "kind": record.kind.value,
+        "blind": record.blind,
+        "origin": dict(record.origin),
+        "corpus": corpus,
+        "one_article": record.article_id is not None,
+    }
+    places = {i: Place(titles[s.article_id].title, s.position, s.text) for i, s in sentences.items()}
+    return Document(about, rewind(shown.partition, [batch for _, batch in log]), log, places)
+
+
+def export_lines(store: Store, labelling_id: int) -> str:
+    """The whole labelling as JSON lines, values as they are."""
+    return "".join(to_lines(export_document(store, labelling_id)))
+
+
+def import_lines(store: Store, corpus_id: int, lines: Iterable[str], path: Path | str) -> LabellingRecord:
+    """Take in an exported labelling: the same sentences, people, steps and times; its name is numbered where taken.
+
+    Raises
+    ------
+    ReadError
+        If the file is damaged.
+    DataError
+        If a sentence of it is not in the corpus.
+    """
+    document = from_lines(lines, path)
+    with store.reading() as r:
+        names, article = _sentences_of(r, corpus_id, document)
+    found = moved(document, names)
+    about = document.about
+    with store.writing() as w:
+        new = NewLabelling(
+            corpus_id,
+            w.labellings.usable_name(str(about["name"])),
+            str(about["owner"]),
+            Sharing(about["kind"]),
+            bool(about["blind"]),
+            article if about.get("one_article") else None,
+            dict(about["origin"]),
+        )
+        record = w.labellings.take_in(new, found.start)
+        w.label_steps.take_over(record.id, found.log, found.start)
+        return record
+
+
+def _sentences_of(r: Unit, corpus_id: int, document: Document) -> tuple[dict[int, int], int | None]:
+    """Old id → id in the store, by article, place and text; and the article, where there is one only."""
+    names: dict[int, int] = {}
+    articles: set[int] = set()
+    by_title: dict[str, dict[int, Place]] = {}
+    for id, place in document.places.items():
+        by_title.setdefault(place.article, {})[id] = place
+    for title, places in by_title.items():
+        for article in r.corpora.articles_by_title(corpus_id, title):
+            known = {(s.position, s.text): s.id for s in r.corpora.sentences(article.id)}
+            if all((p.position, p.text) in known for p in places.values()):
+                names |= {id: known[p.position, p.text] for id, p in places.items()}
+                articles.add(article.id)
+                break
+        else:
+            name = r.corpora.get(corpus_id).name
+            raise DataError(f"The corpus {name!r} does not hold the sentences of {title!r}. Choose the right corpus.")
+    return names, next(iter(articles)) if len(articles) == 1 else None
+
+
+def rows(store: Store, labelling_id: int) -> list[tuple[Any, ...]]:
+    """The current state as a table, see :data:`HEADER`, in reading order."""
+    with store.reading() as r:
+        shown = r.labellings.shown(labelling_id)
+        steps: dict[int, Step] = {step.id: step for step in r.label_steps.list(labelling_id)}
+        p = shown.partition
+        sentences = r.corpora.sentences_by_id(p.ids)
+        articles = r.corpora.articles_by_id({s.article_id for s in sentences.values()})
+        sections = r.corpora.sections_of(list(articles))
+    titles = {(a, s.position): s.title or LEAD for a, found in sections.items() for s in found}
+    table = []
+    for row, id in enumerate(p.ids.tolist()):
+        s, number, last = sentences[id], int(p.numbers[row]), steps.get(int(shown.versions[row]))
+        table.append(
+            (
+                id,
+                articles[s.article_id].title,
+                titles.get((s.article_id, s.section), LEAD),
+                s.position,
+                s.text,
+                "" if number == UNASSIGNED else p.clusters[number].name,
+                number,
+                bool(p.uncertain[row]),
+                p.notes.get(id, ""),
+                last.person if last else "",
+                last.when.isoformat() if last else "",
+            )
+        )
+    return sorted(table, key=lambda line: (articles[sentences[line[0]].article_id].position, line[3]))
+
+
+def parquet_bytes(header: tuple[str, ...], lines: list[tuple[Any, ...]]) -> bytes:
+    """A Parquet file, values as they are."""
+    import io
+
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    columns = {name: [line[place] for line in lines] for place, name in enumerate(header)}
+    out = io.BytesIO()
+    pq.write_table(pa.table(columns), out)
+    return out.getvalue()

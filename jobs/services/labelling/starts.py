@@ -1,0 +1,182 @@
+"""What a labelling can begin with: a clustering or themes, the sections, another labelling, or nothing."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from core.errors import DataError
+from core.labelling.partition import COLOURS, UNASSIGNED, Cluster, Partition, start
+from core.types import Ids, Labels, Sentence
+from db.label_records import LabellingRecord, NewLabelling
+from db.store import Store, Unit
+
+MOST_SENTENCES = 200_000
+"""Sentences of a labelling; a larger corpus is labelled article by article."""
+MOST_CLUSTERS = 300
+"""Clusters that a labelling begins with at most; the sentences of rarer sections begin unassigned."""
+LEAD = "Introduction"
+
+Begin = Callable[[Unit, NewLabelling], tuple[Partition, Mapping[str, Any]]]
+"""Reads the store; returns the first state and its origin."""
+
+
+def begin(store: Store, new: NewLabelling, how: Begin) -> LabellingRecord:
+    """Enter a labelling.
+
+    Raises
+    ------
+    DataError
+        If there are no sentences, or too many.
+    """
+    with store.reading() as r:
+        partition, origin = how(r, new)
+    if not len(partition.ids):
+        raise DataError("There are no sentences to label here. Choose another article or corpus.")
+    if len(partition.ids) > MOST_SENTENCES:
+        raise DataError(
+            f"{len(partition.ids):,} sentences are too many for one labelling (at most {MOST_SENTENCES:,}). "
+            "Choose an article, or import a part of the corpus."
+        )
+    with store.writing() as w:
+        entered = NewLabelling(
+            new.corpus_id,
+            w.labellings.usable_name(new.name),
+            new.owner,
+            new.kind,
+            new.blind,
+            new.article_id,
+            origin,
+        )
+        return w.labellings.create(entered, partition)
+
+
+def from_nothing(r: Unit, new: NewLabelling) -> tuple[Partition, Mapping[str, Any]]:
+    """Every sentence, none assigned."""
+    return start([s.id for s in sentences_of(r, new.corpus_id, new.article_id)]), {"from": "nothing"}
+
+
+def from_sections(r: Unit, new: NewLabelling) -> tuple[Partition, Mapping[str, Any]]:
+    """One cluster a section title, in order of appearance; the lead is the "Introduction"."""
+    sentences = sentences_of(r, new.corpus_id, new.article_id)
+    titles = _section_titles(r, sentences)
+    keys = [titles[s.article_id, s.section] for s in sentences]
+    kept = {title for title, _ in Counter(keys).most_common(MOST_CLUSTERS)}
+    names = list(dict.fromkeys(key for key in keys if key in kept))
+    place = {name: number for number, name in enumerate(names, 1)}
+    numbers = [place.get(key, UNASSIGNED) for key in keys]
+    return start([s.id for s in sentences], numbers, clusters(names)), {"from": "sections"}
+
+
+def from_labels(ids: Ids, labels: Labels, names: Mapping[int, str], origin: Mapping[str, Any]) -> Begin:
+    """(n,) sentences with the label of each, -1 for none; labels without a name are named by their words."""
+
+    def how(r: Unit, new: NewLabelling) -> tuple[Partition, Mapping[str, Any]]:
+        found = np.unique(labels[labels >= 0])
+        place = np.searchsorted(found, labels)
+        place[labels < 0] = UNASSIGNED
+        called = [names.get(int(label), "") for label in found]
+        if not all(called):
+            sentences = r.corpora.sentences_by_id(ids)
+            telling = cluster_names([sentences[int(i)].text for i in ids], place)
+            called = [given or word for given, word in zip(called, telling, strict=True)]
+        return start(ids, np.where(place < 0, UNASSIGNED, place + 1), clusters(called)), origin
+
+    return how
+
+
+def from_themes(run_id: int) -> Begin:
+    """Themes that were found in a list of sentences, with their names."""
+
+    def how(r: Unit, new: NewLabelling) -> tuple[Partition, Mapping[str, Any]]:
+        run = r.runs.get(run_id)
+        labels = r.runs.labels(run_id)
+        sentences = sentences_of(r, new.corpus_id, new.article_id)
+        numbers = [int(labels[s.article_id][s.position]) + 1 if s.article_id in labels else 0 for s in sentences]
+        placed = np.array(numbers, dtype=np.int64)
+        placed[placed <= 0] = UNASSIGNED
+        names = [str(theme["name"]) for theme in run.config["themes"]]
+        origin = {"from": "run", "run_id": run_id, "model_id": run.model_id}
+        return start([s.id for s in sentences], placed, clusters(names)), origin
+
+    return how
+
+
+def from_labelling(labelling_id: int) -> Begin:
+    """Another labelling as it is now, notes and marks too; its history stays behind."""
+
+    def how(r: Unit, new: NewLabelling) -> tuple[Partition, Mapping[str, Any]]:
+        known = r.labellings.get(labelling_id)
+        return r.labellings.shown(labelling_id).partition, {"from": "labelling", "name": known.name}
+
+    return how
+
+
+def from_adjudication(labelling_ids: Sequence[int]) -> Begin:
+    """What most of several labellings say, cluster laid on cluster; ties begin unassigned and marked uncertain."""
+
+    def how(r: Unit, new: NewLabelling) -> tuple[Partition, Mapping[str, Any]]:
+        from core.labelling.agreement import adjudicate
+
+        states = [r.labellings.shown(id).partition for id in labelling_ids]
+        ids = np.unique(np.concatenate([state.ids for state in states]))
+        verdict = adjudicate([labels_on(state, ids) for state in states])
+        sources = {label: states[rater].clusters[number].name for label, (rater, number) in verdict.names.items()}
+        origin = {"from": "adjudication", "of": [r.labellings.get(id).name for id in labelling_ids]}
+        first, _ = from_labels(ids, verdict.labels, sources, origin)(r, new)
+        return replace(first, uncertain=verdict.labels < 0), origin
+
+    return how
+
+
+def labels_on(partition: Partition, ids: Ids) -> Labels:
+    """(n,) cluster numbers of these sentences as labels; -1 for unassigned ones and those it does not have."""
+    labels = np.full(len(ids), -1, dtype=np.int32)
+    known = np.isin(ids, partition.ids)
+    labels[known] = partition.numbers[partition.rows(ids[known])]
+    return labels
+
+
+def clusters(names: Sequence[str]) -> list[Cluster]:
+    """Clusters 1, 2, … under these names; one that comes twice is numbered."""
+    seen: Counter[str] = Counter()
+    found = []
+    for number, name in enumerate(names, 1):
+        seen[name] += 1
+        shown = name if seen[name] == 1 else f"{name} ({seen[name]})"
+        found.append(Cluster(number, shown, (number - 1) % COLOURS))
+    return found
+
+
+def cluster_names(texts: Sequence[str], labels: Ids | Any) -> list[str]:
+    """A name for each cluster 0, 1, … from its most telling words; sentences with -1 are passed over."""
+    from core.tasks.themes.naming import theme_names, theme_words
+
+    known = np.flatnonzero(labels >= 0)
+    if not len(known):
+        return []
+    own = np.asarray(labels)[known].astype(np.int32)
+    return theme_names(theme_words([texts[i] for i in known.tolist()], own, int(own.max()) + 1))
+
+
+def sentences_of(r: Unit, corpus_id: int, article_id: int | None) -> list[Sentence]:
+    """The sentences of an article, or of a whole corpus; :class:`DataError` for more than a labelling takes."""
+    if article_id is not None:
+        return r.corpora.sentences(article_id)
+    corpus = r.corpora.get(corpus_id)
+    if corpus.sentences > MOST_SENTENCES:
+        raise DataError(
+            f"{corpus.name!r} has {corpus.sentences:,} sentences; a labelling takes {MOST_SENTENCES:,}. "
+            "Choose one of its articles."
+        )
+    return [sentence for _, _, found in r.corpora.iterate(corpus.id) for sentence in found]
+
+
+def _section_titles(r: Unit, sentences: Sequence[Sentence]) -> dict[tuple[int, int], str]:
+    """(article id, section position) → title."""
+    of = r.corpora.sections_of(sorted({s.article_id for s in sentences}))
+    return {(article, s.position): s.title.strip() or LEAD for article, found in of.items() for s in found}

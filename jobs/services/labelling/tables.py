@@ -1,0 +1,216 @@
+"""Labels from a table: a sentence in each row, by its id or word for word, and the cluster that it belongs to.
+
+First a plan is made and shown: what was found, what several sentences say, what none says. Then a labelling begins
+with it, or not at all. Sentences that the table does not name begin unassigned.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from core.errors import DataError, UnknownNameError
+from core.labelling.partition import UNASSIGNED, Partition, start
+from core.readers.sentence_lists import Sheet, likely_column, one_line
+from core.types import Sentence
+from db.label_records import NewLabelling
+from db.store import Store, Unit
+from jobs.services.labelling import starts
+from jobs.services.table_files import raw_cell
+
+_ID = ("sentence_id", "sentence id", "id")
+_TEXT = ("sentence", "text", "sentence_text", "sentence text")
+_CLUSTER = ("cluster", "label", "theme", "topic", "class", "category", "cluster_name")
+_NOTE = ("note", "notes", "comment", "comments")
+
+
+@dataclass(frozen=True, slots=True)
+class Columns:
+    """Which column of a table holds what; "" for none. A cluster, and an id or a text, are needed."""
+
+    cluster: str
+    id: str = ""
+    text: str = ""
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Trouble:
+    """A row that places no sentence, and why."""
+
+    row: int
+    """As a spreadsheet numbers it."""
+    text: str
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What a table would do."""
+
+    names: tuple[str, ...]
+    """Of the clusters, in the order of the table."""
+    placed: Mapping[int, int]
+    """Sentence id → index of its cluster, :data:`UNASSIGNED` for none."""
+    notes: Mapping[int, str]
+    rows: int
+    """Rows that place a sentence."""
+    sentences: int
+    """Sentences that could be placed."""
+    missing: tuple[Trouble, ...]
+    """No sentence is meant by these rows."""
+    ambiguous: tuple[Trouble, ...]
+    """Several sentences say what is in these rows."""
+    contradicting: tuple[Trouble, ...]
+    """An earlier row puts the same sentence elsewhere."""
+
+    @property
+    def troubles(self) -> list[Trouble]:
+        """Every row that is left out, by number."""
+        return sorted((*self.missing, *self.ambiguous, *self.contradicting), key=lambda trouble: trouble.row)
+
+
+def likely_columns(sheet: Sheet) -> Columns:
+    """What the names of the columns suggest."""
+
+    def named(names: Sequence[str]) -> str:
+        known = {column.strip().lower(): column for column in reversed(sheet.columns)}
+        return next((known[name] for name in names if name in known), "")
+
+    cluster, id = named(_CLUSTER), named(_ID)
+    text = named(_TEXT) or ("" if id else likely_column(sheet))
+    rest = [column for column in sheet.columns if column not in (id, text)]
+    return Columns(cluster or (rest[0] if rest else ""), id, text, named(_NOTE))
+
+
+def plan(
+    store: Store, corpus_id: int, article_id: int | None, sheet: Sheet, columns: Columns, together: bool = False
+) -> Plan:
+    """Find the sentence of each row; ``together``: a text that several sentences say stands for all of them.
+
+    Raises
+    ------
+    UnknownNameError
+        If the table has no such column.
+    DataError
+        If no columns are named, there are too many rows, sentences or clusters, or no row fits.
+    """
+    _check(sheet, columns)
+    with store.reading() as r:
+        sentences = starts.sentences_of(r, corpus_id, article_id)
+    return _Planner(sentences, columns, together).plan(sheet)
+
+
+def from_plan(found: Plan, origin: str) -> starts.Begin:
+    """A labelling that begins with what the plan places."""
+
+    def how(r: Unit, new: NewLabelling) -> tuple[Partition, Mapping[str, Any]]:
+        ids = [s.id for s in starts.sentences_of(r, new.corpus_id, new.article_id)]
+        places = [found.placed.get(id, UNASSIGNED) for id in ids]
+        numbers = [UNASSIGNED if place == UNASSIGNED else place + 1 for place in places]
+        first = start(ids, numbers, starts.clusters(found.names))
+        return replace(first, notes=dict(found.notes)), {"from": "table", "name": origin}
+
+    return how
+
+
+def check_whole(found: Plan) -> None:
+    """Refuse (:class:`DataError`) a plan that leaves rows out; says which."""
+    troubles = found.troubles
+    if not troubles:
+        return
+    told = "; ".join(f"row {t.row}: {t.why}" for t in troubles[:5]) + ("; …" if len(troubles) > 5 else "")
+    raise DataError(
+        f"{len(troubles):,} rows place no sentence, so nothing was taken in ({told}). Mend them, or ask for them to be "
+        "left out."
+    )
+
+
+def _check(sheet: Sheet, columns: Columns) -> None:
+    for name in filter(None, (columns.cluster, columns.id, columns.text, columns.note)):
+        if name not in sheet.columns:
+            raise UnknownNameError("column", name, sheet.columns)
+    if not columns.cluster or not (columns.id or columns.text):
+        raise DataError("A table of labels needs a column with the cluster, and one with the sentence or its id.")
+    if sheet.cut:
+        raise DataError(f"The table has more than {len(sheet.rows):,} rows. Split it.")
+
+
+class _Planner:
+    """Goes through the rows of one table."""
+
+    def __init__(self, sentences: Sequence[Sentence], columns: Columns, together: bool) -> None:
+        self._columns, self._together, self._total = columns, together, len(sentences)
+        self._texts = {s.id: one_line(s.text) for s in sentences}
+        self._by_text: dict[str, list[int]] = {}
+        for id, text in self._texts.items():
+            self._by_text.setdefault(text, []).append(id)
+        self._names: dict[str, int] = {}
+        self._placed: dict[int, int] = {}
+        self._by_row: dict[int, int] = {}
+        self._notes: dict[int, str] = {}
+
+    def plan(self, sheet: Sheet) -> Plan:
+        missing: list[Trouble] = []
+        ambiguous: list[Trouble] = []
+        contradicting: list[Trouble] = []
+        for number, cells in zip(sheet.numbers, sheet.rows, strict=True):
+            row = dict(zip(sheet.columns, cells, strict=True))
+            text = row.get(self._columns.text, "")
+            ids, why = self._meant(row.get(self._columns.id, ""), text)
+            if not ids:
+                missing.append(Trouble(number, text, why))
+            elif len(ids) > 1 and not self._together:
+                ambiguous.append(Trouble(number, text, f"{len(ids)} sentences say this"))
+            elif earlier := self._place(number, ids, row):
+                contradicting.append(Trouble(number, text, f"row {earlier} puts this sentence elsewhere"))
+        self._check_clusters()
+        rows = len(sheet.rows) - len(missing) - len(ambiguous) - len(contradicting)
+        if not rows:
+            raise DataError("No row places a sentence of this text. Choose other columns, or the right corpus.")
+        troubles = (tuple(missing), tuple(ambiguous), tuple(contradicting))
+        return Plan(tuple(self._names), self._placed, self._notes, rows, self._total, *troubles)
+
+    def _meant(self, id: str, text: str) -> tuple[list[int], str]:
+        """Ids of the sentences that a row means, or why there is none. An id counts where the text is its text."""
+        known = _whole(id)
+        said = (text, raw_cell(text))
+        if known in self._texts and (not text or self._texts[known] in said):
+            return [known], ""
+        if text:
+            return self._by_text.get(said[0]) or self._by_text.get(said[1]) or [], "no sentence says this"
+        return [], f"no sentence here has the id {id[:20]!r}" if id else "the row names no sentence"
+
+    def _place(self, number: int, ids: list[int], row: Mapping[str, str]) -> int:
+        """Put the sentences where the row says; the number of an earlier row that says otherwise, else 0."""
+        name = raw_cell(row[self._columns.cluster])
+        place = self._names.get(name, len(self._names)) if name else UNASSIGNED
+        other = next((i for i in ids if self._placed.get(i, place) != place), None)
+        if other is not None:
+            return self._by_row[other]
+        if name:
+            self._names.setdefault(name, place)
+        note = raw_cell(row.get(self._columns.note, ""))
+        for id in ids:
+            self._placed[id] = place
+            self._by_row.setdefault(id, number)
+            if note:
+                self._notes.setdefault(id, note)
+        return 0
+
+    def _check_clusters(self) -> None:
+        if len(self._names) > starts.MOST_CLUSTERS:
+            raise DataError(
+                f"The column {self._columns.cluster!r} names {len(self._names):,} clusters; a labelling begins with at "
+                f"most {starts.MOST_CLUSTERS}. Is it the right column?"
+            )
+
+
+def _whole(text: str) -> int:
+    """The number in a cell, also where a spreadsheet made 12.0 of it; -1 for none."""
+    try:
+        value = float(text)
+    except ValueError:
+        return -1
+    return int(value) if value.is_integer() and abs(value) < 2**53 else -1

@@ -1,0 +1,242 @@
+"""Who may sign in and what they may do: what the command line and the pages call.
+
+Signing in is slow on purpose: one password is checked at a time, and who was wrong three times waits longer and longer.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+import unicodedata
+from collections import OrderedDict
+from collections.abc import Collection
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+
+from core.errors import AccessError, ConfigError, DataError, UnknownNameError
+from db.label_records import PersonRecord, Role
+from db.logins import Logins
+from db.roles import NOBODY
+from db.store import Store
+from db.types import clean_text
+from jobs.services.passwords import hash_password, verify
+
+logger = logging.getLogger(__name__)
+
+LONGEST_NAME = 60
+"""Letters of a name."""
+_FREE_TRIES = 3
+_LONGEST_WAIT_S = 300.0
+_REMEMBERED = 10_000
+WRONG = "That name and that password do not belong together."
+
+
+def tidy(name: str) -> str:
+    """A name as it is stored: one line, single spaces, no characters that are not seen, at most 60 letters.
+
+    Letters are composed (NFC): keyboards differ in how they write an accent, and people do not see it.
+    """
+    composed = unicodedata.normalize("NFC", name)
+    return " ".join("".join(c if c.isprintable() else " " for c in composed).split())[:LONGEST_NAME].rstrip()
+
+
+@dataclass(frozen=True, slots=True)
+class Member:
+    """Somebody with a role, and how they sign in."""
+
+    person: PersonRecord
+    login: str
+    """"password", "organisation", or "" for who cannot sign in."""
+
+
+def members(store: Store) -> list[Member]:
+    """Everybody who has a role or may sign in."""
+    logins = Logins(store.settings.home)
+    known = logins.all()
+    with store.reading() as r:
+        people = r.people.list()
+    # Such as after the database was begun anew: who is in the file comes in, as a labeller.
+    others = sorted({*known} - {p.name for p in people})
+    since = datetime.fromtimestamp(logins.path.stat().st_mtime, UTC) if others else datetime.now(UTC)
+    people += [PersonRecord(name, Role.LABELLER, since) for name in others]
+    return [Member(p, _way(known.get(p.name))) for p in people]
+
+
+def _way(hashed: str | None) -> str:
+    if hashed is None:
+        return ""
+    return "password" if hashed else "organisation"
+
+
+def add(store: Store, name: str, role: Role, password: str | None, by: str | None = None) -> str:
+    """Let somebody sign in with a password, or without one by OIDC. Returns the name as it is stored.
+
+    ``by`` is the admin who does it; None: whoever owns the data folder.
+
+    Raises
+    ------
+    DataError
+        If the name is empty or taken, or the password too short.
+    """
+    name = _named(name, ())
+    logins = Logins(store.settings.home)
+    _check_new(name, logins)
+    hashed = "" if password is None else hash_password(password)
+    with store.writing() as w:
+        w.people.alone()
+        _check_new(name, logins)
+        w.people.set_role(name, role, _authority(w.people.admins(), by, name))
+        logins.put(name, hashed)
+    return name
+
+
+def _check_new(name: str, logins: Logins) -> None:
+    if name in logins.all():
+        raise DataError(f"{name} may sign in already. To change that: themescope people password, or set-role.")
+
+
+def set_password(store: Store, name: str, password: str) -> None:
+    """Give somebody another password; they sign in anew everywhere."""
+    logins = Logins(store.settings.home)
+    name = _named(name, logins.all())
+    _check_known(name, logins)
+    hashed = hash_password(password)
+    with store.writing() as w:
+        w.people.alone()
+        _check_known(name, logins)
+        w.sign_ins.close_all(name)
+        logins.put(name, hashed)
+
+
+def _check_known(name: str, logins: Logins) -> None:
+    if name not in logins.all():
+        raise UnknownNameError("person who may sign in", name, logins.all())
+
+
+def set_role(store: Store, name: str, role: Role, by: str | None = None) -> None:
+    """Say what somebody may do from now on."""
+    with store.writing() as w:
+        w.people.alone()
+        name = _named(name, {person.name for person in w.people.list()})
+        w.people.set_role(name, role, _authority(w.people.admins(), by, name))
+
+
+def remove(store: Store, name: str, by: str | None = None) -> None:
+    """Let somebody sign in no more and forget their role; what they did stays under their name."""
+    logins = Logins(store.settings.home)
+    with store.writing() as w:
+        w.people.alone()
+        known = logins.all()
+        name = _named(name, {person.name for person in w.people.list()} | {*known})
+        if name in known:
+            w.people.enter(name)
+        w.people.remove(name, _authority(w.people.admins(), by, name))
+        # Before the role is forgotten for good: who is left without one but in the file would come in as a labeller.
+        if name in known:
+            logins.remove(name)
+
+
+def _named(name: str, known: Collection[str]) -> str:
+    """One of ``known`` as it is, or else the name as it is stored; :class:`DataError` for none."""
+    found = name if name in known else tidy(clean_text(name))
+    if not found and found not in known:
+        raise DataError("A person needs a name.")
+    return found
+
+
+def _authority(admins: list[str], by: str | None, name: str) -> str:
+    """In whose name a change is made: the owner of the data folder may do what any admin may."""
+    if by is not None:
+        return by
+    return next(iter(admins), name)
+
+
+# --- signing in -------------------------------------------------------------------------------------------------------
+
+
+def check_sharing(store: Store, oidc: bool, address: str) -> None:
+    """Refuse to be reached from other machines while nobody could sign in, or nobody could manage.
+
+    Raises
+    ------
+    ConfigError
+        With what to do first.
+    """
+    logins = Logins(store.settings.home).all()
+    with store.reading() as r:
+        admins = r.people.admins()
+    usable = [name for name, hashed in logins.items() if hashed or oidc]
+    if any(name in usable for name in admins):
+        return
+    missing = "no admin can sign in" if usable else "nobody can sign in"
+    raise ConfigError(
+        f"At {address} Themescope can be reached by other people, so it asks them to sign in, and {missing} yet. "
+        "Add an admin: themescope people add NAME --role admin (with --oidc for a login through your organisation). "
+        "Or let only this machine reach it, and use a tunnel, such as ssh -L 8501:localhost:8501."
+    )
+
+
+@dataclass
+class Attempts:
+    """Wrong passwords of late, by name; kept in memory, for one server process, and forgotten with it."""
+
+    failed: OrderedDict[str, tuple[int, float]] = field(default_factory=OrderedDict)
+    lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def wait_s(self, name: str, now: float) -> float:
+        """Seconds until the name may be tried again."""
+        count, last = self.failed.get(name, (0, 0.0))
+        if count < _FREE_TRIES:
+            return 0.0
+        return max(0.0, last + min(2.0 ** (count - _FREE_TRIES + 1), _LONGEST_WAIT_S) - now)
+
+    def note(self, name: str, now: float) -> None:
+        """Count a wrong password."""
+        count, _ = self.failed.pop(name, (0, 0.0))
+        self.failed[name] = (count + 1, now)
+        if len(self.failed) > _REMEMBERED:
+            self.failed.popitem(last=False)
+
+
+def sign_in(store: Store, name: str, password: str, attempts: Attempts) -> str:
+    """Check a password and begin a session: its token, for the browser alone.
+
+    Raises
+    ------
+    AccessError
+        If the two do not belong together (which of them is wrong is not said), or it is too early for another try.
+    """
+    name = tidy(clean_text(name))
+    logins = Logins(store.settings.home)
+    with attempts.lock:
+        wait = attempts.wait_s(name, time.monotonic())
+        if wait > 0:
+            raise AccessError(f"Too many wrong tries. Wait {wait:.0f} s, then try again.")
+        hashed = logins.all().get(name)
+        if not verify(password, hashed):
+            attempts.note(name, time.monotonic())
+            logger.warning("Somebody tried to sign in with a name and a password that do not belong together.")
+            raise AccessError(WRONG)
+        attempts.failed.pop(name, None)
+    with store.writing() as w:
+        w.people.alone()
+        # Checking takes a while, in which the password may have been changed, or the person taken out.
+        if logins.all().get(name) != hashed:
+            raise AccessError(WRONG)
+        w.people.touch(name)
+        return w.sign_ins.open(name)
+
+
+def admitted(store: Store, name: str) -> str:
+    """The name under which somebody comes in whom the organisation's login has vouched for.
+
+    Raises
+    ------
+    AccessError
+        If nobody let them in.
+    """
+    name = tidy(clean_text(name))
+    if Logins(store.settings.home).all().get(name) != "":
+        raise AccessError(f"{name or NOBODY} is not among the people who may come in. Ask an admin.")
+    return name

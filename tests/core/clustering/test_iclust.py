@@ -1,0 +1,183 @@
+"""Iclust: oracles J.3 (hard), J.4 (exhaustive search), J.5 (soft)."""
+
+from itertools import product
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from core.clustering import REGISTRY
+from core.clustering.iclust import kernels
+from core.clustering.iclust.sequential import IclustConfig, best_partition
+from core.clustering.inputs import MOST_ITEMS, check_items, cosine_matrix, gram_matrix, unit_rows
+from core.errors import ConfigError, DataError
+
+
+def similarity(n: int = 40, dim: int = 12, seed: int = 0) -> np.ndarray:
+    rng = np.random.default_rng(seed)
+    centres = rng.normal(size=(4, dim))
+    return cosine_matrix(centres[rng.integers(4, size=n)] + rng.normal(size=(n, dim)))
+
+
+def state(seed: int = 0) -> np.ndarray:
+    return np.array([seed], np.uint64)
+
+
+def test_objective_is_the_kmeans_objective_on_unit_vectors() -> None:
+    rng = np.random.default_rng(1)
+    x = unit_rows(rng.normal(size=(50, 9)))
+    labels, objective = best_partition(cosine_matrix(x), 5, IclustConfig(), 3)
+    sse = sum(((x[labels == c] - x[labels == c].mean(axis=0)) ** 2).sum() for c in range(5))
+    assert 50 - 50 * objective == pytest.approx(sse, abs=1e-9)
+
+
+@pytest.mark.parametrize("temperature", [0.0, 0.05])
+@pytest.mark.parametrize("off", [0, 1])
+def test_objective_never_falls(temperature: float, off: int) -> None:
+    s = similarity()
+    if off:
+        np.fill_diagonal(s, 0.0)
+    for seed in range(5):
+        labels = kernels.random_partition(40, 4, state(seed))
+        before = kernels.hard_objective(s, labels, 4, temperature, off)
+        for sweep in range(50):
+            previous = labels.copy()
+            after = kernels.sequential(s, labels, 4, temperature, off, 1, state(100 * seed + sweep))
+            assert after >= before - 1e-12
+            assert after == pytest.approx(kernels.hard_objective(s, labels, 4, temperature, off), abs=1e-10)
+            before = after
+            if np.array_equal(previous, labels):
+                break
+        assert set(labels) == {0, 1, 2, 3}
+
+
+def test_every_accepted_move_raises_the_objective() -> None:
+    """After convergence no single move of an item to another cluster gains anything."""
+    s = similarity(30)
+    labels, objective = best_partition(s, 4, IclustConfig(restarts=3), 0)
+    for item, target in product(range(30), range(4)):
+        moved = labels.astype(np.int64)
+        moved[item] = target
+        if len(set(moved)) == 4:
+            assert kernels.hard_objective(s, moved, 4, 0.0, 0) <= objective + 1e-9
+
+
+def test_incremental_sums_equal_recomputation_after_a_thousand_moves() -> None:
+    s, rng = similarity(60), np.random.default_rng(2)
+    labels = kernels.random_partition(60, 6, state())
+    sums, within, sizes = kernels.cluster_sums(s, labels, 6)
+    for _ in range(1000):
+        item, target = int(rng.integers(60)), int(rng.integers(6))
+        if target != labels[item]:
+            kernels.move(s, sums, within, sizes, item, labels[item], target)
+            labels[item] = target
+    for kept, fresh in zip((sums, within, sizes), kernels.cluster_sums(s, labels, 6), strict=True):
+        np.testing.assert_allclose(kept, fresh, atol=1e-8)
+
+
+@pytest.mark.parametrize("config", [IclustConfig(restarts=20), IclustConfig(restarts=20, diagonal=False)])
+@pytest.mark.parametrize("seed", range(5))
+def test_best_of_twenty_starts_is_the_best_of_all_partitions(seed: int, config: IclustConfig) -> None:
+    s = similarity(8, 3, seed)
+    bare, off = s.copy(), 0 if config.diagonal else 1
+    if off:
+        np.fill_diagonal(bare, 0.0)
+    best = max(
+        kernels.hard_objective(bare, np.array([0, *rest], np.int64), 2, 0.0, off)
+        for rest in product((0, 1), repeat=7)
+        if any(rest)
+    )
+    assert best_partition(s, 2, config, 0)[1] == pytest.approx(best, abs=1e-12)
+
+
+def test_temperature_rewards_unbalance() -> None:
+    s = similarity(60)
+    sizes = [
+        np.bincount(best_partition(s, 4, IclustConfig(temperature=t), 0)[0], minlength=4).max() for t in (0.0, 0.5)
+    ]
+    assert sizes[1] > sizes[0]
+
+
+def soft_start(n: int, k: int, seed: int) -> np.ndarray:
+    p = 0.5 + np.random.default_rng(seed).random((n, k))
+    return p / p.sum(axis=1, keepdims=True)
+
+
+def stationary(s: np.ndarray, p: np.ndarray, temperature: float) -> np.ndarray:
+    """P(C)·exp{[2 s(C;i) - s(C)]/T}, normalised, computed plainly."""
+    weights = p.sum(axis=0)
+    member = p / weights
+    to_item = s @ member
+    of_cluster = np.einsum("ic,ij,jc->c", member, s, member)
+    score = np.log(weights / len(s)) + (2 * to_item - of_cluster) / temperature
+    q = np.exp(score - score.max(axis=1, keepdims=True))
+    return np.asarray(q / q.sum(axis=1, keepdims=True))
+
+
+@pytest.mark.parametrize("inverse", [5.0, 10.0, 20.0])
+def test_soft_solution_reproduces_itself(inverse: float) -> None:
+    s, p = similarity(), soft_start(40, 4, 0)
+    assert kernels.soft_rounds(s, p, 1 / inverse, 1e-10, 5000) < 5000
+    np.testing.assert_allclose(stationary(s, p, 1 / inverse), p, atol=1e-6)
+
+
+@pytest.mark.parametrize("inverse", [5.0, 10.0, 20.0, 40.0])
+def test_soft_objective_does_not_fall_at_fixed_temperature(inverse: float) -> None:
+    s, p = similarity(), soft_start(40, 4, 1)
+    before = kernels.soft_objective(s, p, 1 / inverse)
+    for _ in range(200):
+        rounds = kernels.soft_rounds(s, p, 1 / inverse, 1e-9, 1)
+        after = kernels.soft_objective(s, p, 1 / inverse)
+        assert after >= before - 1e-9
+        before = after
+        if rounds < 1:
+            break
+
+
+def test_soft_objective_of_a_hard_partition_is_the_hard_objective() -> None:
+    s = similarity()
+    labels = kernels.random_partition(40, 4, state(3))
+    p = np.eye(4)[labels]
+    assert kernels.soft_objective(s, p, 0.1) == pytest.approx(kernels.hard_objective(s, labels, 4, 0.1, 0), abs=1e-12)
+
+
+def test_hardening_fills_empty_clusters_with_the_least_similar_items() -> None:
+    s = similarity(12)
+    p = np.zeros((12, 3))
+    p[:, 0] = 1.0
+    labels = kernels.harden(s, p)
+    assert set(labels) == {0, 1, 2}
+    assert labels[(s.sum(axis=1) / 12).argmin()] == 1
+
+
+def test_annealed_finds_what_iclust_finds_on_clear_clusters() -> None:
+    rng = np.random.default_rng(0)
+    truth = np.repeat(np.arange(4), 12)
+    x = np.eye(4)[truth] @ rng.normal(size=(4, 20)) * 3 + rng.normal(size=(48, 20))
+    for id in ("iclust", "iclust-annealed", "kmeans"):
+        labels = REGISTRY.build(id).cluster(x, 4, 0)
+        assert len({(t, found) for t, found in zip(truth, labels, strict=True)}) == 4
+
+
+def test_zero_rows_are_similar_to_nothing() -> None:
+    x = np.zeros((4, 3))
+    x[:2] = [[3, 0, 0], [2, 0, 0]]
+    expected = np.zeros((4, 4))
+    expected[:2, :2] = 1.0
+    np.testing.assert_allclose(cosine_matrix(x), expected)
+    np.testing.assert_allclose(cosine_matrix(sparse.csr_array(x)), expected)
+
+
+def test_columns_that_all_rows_use_and_such_that_few_use_give_the_same_products():
+    rng = np.random.default_rng(0)
+    x = np.hstack([rng.normal(size=(30, 12)), rng.normal(size=(30, 40)) * (rng.random((30, 40)) < 0.05)])
+    np.testing.assert_allclose(gram_matrix(sparse.csr_array(x)), x @ x.T, atol=1e-12)
+
+
+def test_limits_are_said() -> None:
+    with pytest.raises(DataError, match="too many"):
+        check_items(MOST_ITEMS + 1, 2)
+    with pytest.raises(ConfigError, match="at least 1"):
+        check_items(3, 0)
+    with pytest.raises(ConfigError, match="rise"):
+        REGISTRY.configure("iclust-annealed", {"inverse_temperatures": [10, 5]})

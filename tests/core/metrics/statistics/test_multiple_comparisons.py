@@ -1,0 +1,126 @@
+"""Whole tables of comparisons: false alarms under the null, tie groups, and what tests say by hand."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import stats
+
+from core.errors import DataError
+from core.metrics.statistics import multiple_comparisons as families
+from core.metrics.statistics.intervals import paired_difference
+from core.metrics.statistics.multiple_comparisons import (
+    BOOTSTRAP,
+    MCNEMAR,
+    TESTS,
+    WILCOXON,
+    Family,
+    compare_all,
+    corrected_together,
+)
+from core.types import Estimate
+
+
+def null_scores(rng: np.random.Generator, n: int, m: int) -> np.ndarray:
+    """Methods that are equally good: articles differ much in how hard they are, methods by skewed noise only."""
+    return rng.beta(2, 3, size=(n, 1)) + 0.1 * rng.exponential(size=(n, m))
+
+
+@pytest.mark.parametrize("test", TESTS, ids=lambda t: t.id)
+def test_under_the_null_a_family_raises_a_false_alarm_in_at_most_5_percent(test: families.SignificanceTest) -> None:
+    rng = np.random.default_rng(5)
+    times, alarms, single = 400, 0, 0
+    for seed in range(times):
+        found = compare_all(null_scores(rng, 60, 4), test, seed=seed, resamples=400)
+        alarms += bool((found.corrected < 0.05).any())
+        single += int((found.ps < 0.05).sum())
+    error = np.sqrt(0.05 * 0.95 / times)
+    assert alarms / times <= 0.05 + 3 * error
+    assert single / (times * 6) > 0.02, "the tests are not merely silent"
+
+
+def test_a_real_difference_is_found_and_its_sign_is_kept() -> None:
+    rng = np.random.default_rng(1)
+    scores = null_scores(rng, 100, 4)
+    scores[:, 2] += 0.2
+    for test in TESTS:
+        found = compare_all(scores, test)
+        assert found.better()[2].tolist() == [True, True, False, True]
+        assert found.places()[2] == (1, 1) and found.places()[0] == (2, 4)
+        assert found.letters() == ["b", "b", "a", "b"]
+        difference, p, corrected = found.between(3, 2)
+        back = found.between(2, 3)[0]
+        assert -back.high == difference.low < difference.value == -back.value < difference.high < 0
+        assert p <= corrected < 0.05
+
+
+def test_intervals_are_those_of_each_method_and_each_pair() -> None:
+    scores = null_scores(np.random.default_rng(2), 80, 3)
+    found = compare_all(scores, WILCOXON)
+    for a, b, difference in zip(found.first, found.second, found.differences, strict=True):
+        alone = paired_difference(scores[:, a], scores[:, b])
+        assert difference.value == pytest.approx(alone.value)
+        assert (difference.low, difference.high) == pytest.approx((alone.low, alone.high), abs=0.003)
+    assert found.ps == pytest.approx([stats.wilcoxon(scores[:, a] - scores[:, b]).pvalue for a, b in PAIRS])
+
+
+PAIRS = ((0, 1), (0, 2), (1, 2))
+
+
+def test_articles_weigh_as_much_as_they_have_triplets() -> None:
+    values, sizes = np.array([[1.0, 0.5], [0.0, 0.5], [0.5, 0.25]]), np.array([10, 30, 10])
+    found = compare_all(values, BOOTSTRAP, sizes)
+    assert [e.value for e in found.estimates] == pytest.approx([0.3, 0.45])
+    assert [e.n for e in found.estimates] == [3, 3]
+
+
+def test_mcnemar_counts_triplets() -> None:
+    rng = np.random.default_rng(3)
+    right = (rng.random((300, 3)) < [0.5, 0.55, 0.8]).astype(np.float32)
+    articles = right.reshape(30, 10, 3).mean(axis=1)
+    found = compare_all(articles, families.mcnemar_card(right), np.full(30, 10))
+    for a, b, p in zip(found.first, found.second, found.ps, strict=True):
+        ahead, behind = int((right[:, a] > right[:, b]).sum()), int((right[:, a] < right[:, b]).sum())
+        assert p == pytest.approx(stats.binomtest(ahead, ahead + behind).pvalue)
+    with pytest.raises(DataError, match="single items"):
+        compare_all(articles, MCNEMAR)
+
+
+def test_families_of_several_benchmarks_are_corrected_as_one() -> None:
+    rng = np.random.default_rng(4)
+    alone = [compare_all(null_scores(rng, 50, 3), WILCOXON) for _ in range(2)]
+    together = corrected_together(alone)
+    assert np.concatenate([f.ps for f in together]) == pytest.approx(np.concatenate([f.ps for f in alone]))
+    assert all((t.corrected >= a.corrected).all() for t, a in zip(together, alone, strict=True))
+    assert corrected_together([]) == []
+    assert min(t.corrected.min() for t in together) == pytest.approx(min(1, 6 * min(f.ps.min() for f in alone)))
+
+
+def test_a_single_method_and_a_single_article_make_no_claims() -> None:
+    alone = compare_all(np.array([[0.5], [0.7]]), WILCOXON)
+    assert (len(alone.ps), alone.places(), alone.letters()) == (0, [(1, 1)], ["a"])
+    one = compare_all(np.array([[0.5, 0.9]]), WILCOXON)
+    assert one.estimates[1] == Estimate(0.9, 0.9, 0.9, 1)
+    assert one.letters() == ["a", "a"]
+    with pytest.raises(DataError, match="nothing to average"):
+        compare_all(np.empty((0, 2)), WILCOXON)
+
+
+@settings(deadline=None)
+@given(st.lists(st.floats(0, 1), min_size=2, max_size=7), st.integers(0, 2**21 - 1))
+def test_two_methods_share_a_letter_exactly_where_they_are_not_told_apart(means: list[float], bits: int) -> None:
+    m = len(means)
+    first, second = np.triu_indices(m, 1)
+    corrected = np.where(bits >> np.arange(len(first)) & 1, 0.01, 0.5)
+    gaps = tuple(
+        Estimate(g, g - 1e-9, g + 1e-9, 9)
+        for g in (means[a] - means[b] or 1.0 for a, b in zip(first, second, strict=True))
+    )
+    gaps = tuple(g if abs(g.value) > 1e-6 else Estimate(1.0, 0.9, 1.1, 9) for g in gaps)
+    family = Family(tuple(Estimate(v, v, v, 9) for v in means), first, second, gaps, corrected, corrected)
+    letters = [set(text) for text in family.letters()]
+    for a, b, p in zip(first, second, corrected, strict=True):
+        assert bool(letters[a] & letters[b]) == (p > 0.05)
+    assert all(1 <= low <= high <= m for low, high in family.places())

@@ -1,0 +1,110 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import stats
+
+from core.errors import DataError
+from core.metrics.statistics.paired_tests import (
+    bootstrap_ps,
+    holm,
+    mcnemar,
+    paired_test,
+    signed_rank_p,
+    signed_rank_ps,
+    t_ps,
+)
+
+
+def test_a_clear_difference_is_found_and_its_sign_is_kept() -> None:
+    rng = np.random.default_rng(0)
+    b = rng.normal(size=200)
+    a = b + 0.3 + rng.normal(scale=0.2, size=200)
+    test = paired_test(a, b)
+    assert test.difference.low > 0.25 and test.difference.high < 0.35 and test.p < 1e-6
+    back = paired_test(b, a)
+    assert back.difference.value == pytest.approx(-test.difference.value) and back.p == pytest.approx(test.p)
+
+
+def test_noise_is_no_difference() -> None:
+    rng = np.random.default_rng(1)
+    ps = [signed_rank_p(rng.normal(size=40)) for _ in range(200)]
+    assert 0.01 <= np.mean(np.asarray(ps) < 0.05) <= 0.1
+
+
+def test_equal_scores_have_p_1() -> None:
+    test = paired_test([0.5, 0.5, 1.0], [0.5, 0.5, 1.0])
+    assert (test.difference.value, test.p) == (0.0, 1.0)
+
+
+def test_groups_count_once() -> None:
+    a, groups = np.repeat([1.0, 0.0, 1.0, 1.0], 50), np.repeat([7, 8, 9, 10], 50)
+    test = paired_test(a, np.full(200, 0.4), groups)
+    assert test.difference.n == 4
+    assert test.p == paired_test([1.0, 0.0, 1.0, 1.0], np.full(4, 0.4)).p > 0.1
+
+
+def test_without_ties_small_samples_are_exact() -> None:
+    assert signed_rank_p([1.0, 2.0, 3.0, 4.0, 5.0]) == pytest.approx(2 / 2**5)
+
+
+def test_scores_of_different_length_are_refused() -> None:
+    with pytest.raises(DataError, match="paired difference"):
+        paired_test([1.0], [1.0, 2.0])
+
+
+def test_holm_by_hand() -> None:
+    assert holm([0.01, 0.04, 0.03]) == pytest.approx([0.03, 0.06, 0.06])
+    assert holm([]) == []
+
+
+@given(st.lists(st.floats(0, 1), min_size=1, max_size=12))
+def test_holm_never_helps_and_keeps_the_order(ps: list[float]) -> None:
+    corrected = holm(ps)
+    assert all(p <= c <= 1 for p, c in zip(ps, corrected, strict=True))
+    order = sorted(range(len(ps)), key=lambda i: ps[i])
+    assert [corrected[i] for i in order] == sorted(corrected)
+
+
+@pytest.mark.parametrize("n", [6, 30, 200])
+def test_whole_tables_are_tested_as_single_columns(n: int) -> None:
+    rng = np.random.default_rng(n)
+    table = np.round(rng.normal(0.1, 1, size=(n, 5)), 1)  # rounded: with ties and zeros
+    table[:, 4] = rng.normal(size=n)
+    ranks, means = signed_rank_ps(table), t_ps(table)
+    for column, values in enumerate(table.T):
+        used = values[values != 0]
+        exact = n <= 50 and len(set(np.abs(used))) == len(used)
+        wanted = stats.wilcoxon(used, method="exact" if exact else "asymptotic").pvalue
+        assert ranks[column] == pytest.approx(wanted)
+        assert means[column] == pytest.approx(stats.ttest_1samp(values, 0).pvalue)
+
+
+def test_columns_that_never_differ_or_always_in_the_same_way() -> None:
+    table = np.array([[0.0, 0.5], [0.0, 0.5], [0.0, 0.5]])
+    assert t_ps(table).tolist() == [1.0, 0.0]
+    assert t_ps(table[:1]).tolist() == [1.0, 1.0]
+    assert signed_rank_ps(table)[0] == 1.0
+    assert bootstrap_ps([0.0, 0.5], np.tile([0.0, 0.5], (99, 1))).tolist() == [1.0, 0.01]
+
+
+def test_mcnemar_by_hand() -> None:
+    first, second = np.array([1, 1, 1, 1, 0, 0.5, 1, 0]), np.array([0, 0, 0, 0.5, 1, 0.5, 1, 0])
+    found = mcnemar(first, second)
+    assert (found.only_first, found.only_second) == (4, 1)
+    assert found.p == pytest.approx(2 * (1 + 5) / 2**5)
+    assert mcnemar([1.0], [1.0]).p == 1.0
+    with pytest.raises(DataError, match="same items"):
+        mcnemar([1.0], [1.0, 0.0])
+
+
+def test_holm_against_its_definition() -> None:
+    """By hand, and by the step-down rule: the smallest is compared with α/4, the next with α/3, … until one fails."""
+    ps = [0.0121, 0.0142, 0.1986, 0.0009]
+    assert holm(ps) == pytest.approx([0.0363, 0.0363, 0.1986, 0.0036])
+    order = np.argsort(ps)
+    rejected = [(len(ps) - i) * ps[k] <= 0.05 for i, k in enumerate(order)]
+    stop = rejected.index(False) if False in rejected else len(ps)
+    assert {int(k) for k in order[:stop]} == {i for i, p in enumerate(holm(ps)) if p <= 0.05}

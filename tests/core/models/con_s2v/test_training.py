@@ -1,0 +1,141 @@
+import numpy as np
+import pytest
+
+from core.config import config_from_dict
+from core.errors import Cancelled, ConfigError, TrainingError
+from core.models.con_s2v import training
+from core.models.con_s2v.checkpoints import drop_checkpoints
+from core.models.con_s2v.config import BagsConfig, MemoryConfig, SentVecConfig
+from core.models.con_s2v.graphs import discourse_graph
+from core.models.con_s2v.learn import learn_bags, learn_memory, learn_sentences
+from core.models.con_s2v.text import encode_text
+from core.protocols import Silent
+from core.types import Sentence
+from tests.core.models.con_s2v.topics import accuracy, topic_sentences
+
+SMALL = {"dim": 20, "epochs": 8, "learning_rate": 0.1, "subsampling": 0.01, "threads": 1, "checkpoint_seconds": 0}
+
+
+@pytest.fixture(scope="module")
+def corpus():
+    sentences, topics = topic_sentences()
+    text = encode_text(sentences)
+    return text, discourse_graph(text.articles, text.positions), topics[text.rows]
+
+
+@pytest.fixture(autouse=True)
+def short_blocks(monkeypatch):
+    monkeypatch.setattr(training, "BLOCK_WORDS", 700)
+
+
+def learned(corpus, report=None, seed=1, **settings):
+    config = config_from_dict(SentVecConfig, SMALL | settings)
+    return learn_sentences(config, corpus[0], corpus[1], seed, report or Silent())
+
+
+class Watched(Silent):
+    """Keeps what is reported, and cancels once."""
+
+    def __init__(self, folder=None, cancel_at=None):
+        super().__init__(folder)
+        self.calls, self.points, self.cancel_at = 0, [], cancel_at
+
+    def progress(self, done, total, message=""):
+        assert 0 <= done <= total
+        self.calls += 1
+        if self.calls == self.cancel_at:
+            raise Cancelled
+
+    def metric(self, name, step, value):
+        self.points.append((name, step, value))
+
+
+def same(a, b):
+    return all(np.array_equal(getattr(a, name), getattr(b, name)) for name in ("sentences", "words", "inputs"))
+
+
+@pytest.mark.parametrize("settings", [{}, {"mode": "reference", "window": 3}, {"neighbours": False}])
+def test_one_thread_repeats_exactly(corpus, settings):
+    first, second = (learned(corpus, **settings) for _ in range(2))
+    assert same(first, second) and np.isfinite(first.sentences).all()
+    assert not same(first, learned(corpus, seed=2, **settings))
+
+
+@pytest.mark.parametrize("cancel_at", [1, 4, 9])
+def test_cut_off_and_resumed_it_ends_as_if_nothing_had_happened(corpus, tmp_path, cancel_at):
+    whole = learned(corpus, epochs=3)
+    report = Watched(tmp_path, cancel_at)
+    with pytest.raises(Cancelled):
+        learned(corpus, report, epochs=3)
+    resumed = Watched(tmp_path)
+    assert same(learned(corpus, resumed, epochs=3), whole)
+    assert resumed.calls < report.cancel_at + resumed.calls
+    again = Watched(tmp_path)
+    assert same(learned(corpus, again, epochs=3), whole) and again.calls == 0
+    assert not same(learned(corpus, Watched(tmp_path), seed=9, epochs=3), whole)
+    drop_checkpoints(tmp_path)
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_damaged_checkpoint_is_not_used(corpus, tmp_path):
+    learned(corpus, Silent(tmp_path), epochs=1)
+    path = next(tmp_path.iterdir())
+    path.write_bytes(path.read_bytes()[:200])
+    assert same(learned(corpus, Silent(tmp_path), epochs=1), learned(corpus, epochs=1))
+
+
+def test_curves_fall_and_reach_the_end(corpus):
+    report = Watched()
+    metrics = learned(corpus, report).metrics
+    for curve in ("content loss", "neighbour loss"):
+        points = [(step, value) for name, step, value in report.points if name == curve]
+        assert points[-1][1] < points[0][1] and points[-1][0] == pytest.approx(8)
+        assert metrics[curve] == points[-1][1]
+    assert metrics["training words"] == corpus[0].words and metrics["words/s"] > 0
+
+
+def test_threads_share_the_work_and_learn_as_well(corpus):
+    one, two = learned(corpus), learned(corpus, threads=3)
+    assert not same(one, two)
+    assert abs(accuracy(one.sentences, corpus[2]) - accuracy(two.sentences, corpus[2])) < 0.08
+
+
+def test_context_helps_and_the_batched_form_learns_the_same(corpus):
+    def score(**settings):
+        runs = [learned(corpus, seed=s, learning_rate=0.4, epochs=6, **settings) for s in range(2)]
+        return np.array([accuracy(run.sentences, corpus[2]) for run in runs])
+
+    content, context = score(neighbours=False, proximity=False), score()
+    assert context.mean() > content.mean() + 0.08
+    assert abs(score(batch=64, device="cpu").mean() - context.mean()) < 0.12  # a run scatters by about .07 over seeds
+
+
+def test_the_batched_form_repeats_and_resumes_on_a_processor(corpus, tmp_path):
+    settings = {"batch": 64, "device": "cpu", "epochs": 2, "proximity_step": "implicit", "strength": 50.0}
+    whole = learned(corpus, **settings)
+    with pytest.raises(Cancelled):
+        learned(corpus, Watched(tmp_path, 4), **settings)
+    assert same(learned(corpus, Watched(tmp_path), **settings), whole)
+
+
+def test_distributed_memory_and_bags_learn_the_topics(corpus):
+    text, graph, topics = corpus
+    memory = config_from_dict(MemoryConfig, SMALL | {"epochs": 60, "window": 4})
+    assert accuracy(learn_memory(memory, text, 1, Silent()).sentences, topics) > 0.5
+    bags = config_from_dict(BagsConfig, SMALL | {"epochs": 20, "own_words": True})
+    words = learn_bags(bags, text, graph, 1, Silent()).inputs
+    sums = np.add.reduceat(words[text.ids], text.starts[:-1])
+    assert accuracy(sums, topics) > 0.5
+
+
+def test_nothing_to_learn_from_is_said():
+    text = encode_text([Sentence("Too short."), Sentence("")])
+    with pytest.raises(TrainingError, match="three known words"):
+        learn_sentences(SentVecConfig(dim=4), text, discourse_graph(text.articles, text.positions), 0, Silent())
+
+
+def test_settings_that_learn_nothing_are_refused():
+    with pytest.raises(ConfigError, match="Nothing is learned"):
+        SentVecConfig(content=False, neighbours=False)
+    with pytest.raises(ConfigError, match="mode paper only"):
+        SentVecConfig(batch=100, mode="reference")

@@ -1,0 +1,90 @@
+"""Batches: every triplet once an epoch, few distinct sentences by article, order decided by the seed."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from core.models.triplet_network.batching import epoch_batches, length_chunks, padded_ids, triplet_data
+from core.models.triplet_network.config import TrainingConfig
+from core.types import TripletTexts
+from tests.core.models.networks.themes import NO_WORDS, theme_data
+
+
+@pytest.mark.parametrize("batching", ["by-article", "shuffled"])
+def test_every_triplet_comes_once_an_epoch(batching):
+    data = theme_data(7, per_article=23)
+    config = TrainingConfig(batching=batching, batch_size=10, run_length=6)
+    first, again, other = (epoch_batches(data, config, 1, epoch) for epoch in (0, 0, 1))
+    assert sorted(np.concatenate(first)) == list(range(len(data)))
+    assert all(np.array_equal(a, b) for a, b in zip(first, again, strict=True))
+    assert not np.array_equal(np.concatenate(first), np.concatenate(other))
+    assert max(map(len, first)) <= 10
+
+
+def test_an_epoch_can_be_a_sample():
+    config = TrainingConfig(batch_size=10, triplets_per_epoch=25)
+    drawn = np.concatenate(epoch_batches(theme_data(), config, 1, 0))
+    assert len(drawn) == len(set(drawn)) == 25
+
+
+def test_a_limit_takes_whole_articles_and_the_same_ones_every_epoch():
+    data = theme_data(7, per_article=10)
+    config = TrainingConfig(batch_size=8, training_limit=35)
+    first, second = (np.sort(np.concatenate(epoch_batches(data, config, 1, epoch))) for epoch in (0, 1))
+    assert np.array_equal(first, second)
+    assert sorted(np.unique(data.groups[first], return_counts=True)[1]) == [10, 10, 10]
+    other = np.concatenate(epoch_batches(data, config, 2, 0))
+    assert set(data.groups[other]) != set(data.groups[first])
+    alone = np.concatenate(epoch_batches(data, TrainingConfig(training_limit=1), 1, 0))
+    assert len(set(data.groups[alone])) == 1
+
+
+def test_by_article_shares_sentences():
+    sentences = [[f"article{a} sentence{i}" for i in range(40)] for a in range(6)]
+    texts = TripletTexts([], [], [], np.repeat(np.arange(6), 38 * 4))
+    for article in sentences:
+        for i in range(38):
+            for _ in range(4):
+                texts.pivots.append(article[i])
+                texts.positives.append(article[i + 1])
+                texts.negatives.append(article[i + 2])
+    data = triplet_data(texts, NO_WORDS)
+    assert len(data.tokens) == 240
+
+    def distinct(batching):
+        config = TrainingConfig(batching=batching, batch_size=64, run_length=32)
+        return np.mean([len(np.unique(data.triplets[b])) / len(b) for b in epoch_batches(data, config, 1, 0)])
+
+    assert distinct("by-article") < distinct("shuffled") / 2
+
+
+def test_balance_gives_articles_the_same_say():
+    data = theme_data(3, per_article=4)
+    groups = np.array([0] * 9 + [1] * 2 + [2])
+    weights = type(data)(data.tokens, data.triplets, groups).weights(1.0)
+    sums = np.bincount(groups, weights)
+    assert sums == pytest.approx(np.full(3, 4.0)) and weights.mean() == pytest.approx(1)
+    assert (data.weights(0.0) == 1).all()
+
+
+@given(st.lists(st.integers(0, 60), max_size=80), st.integers(1, 400))
+def test_chunks_cover_every_row_once_and_respect_the_budget(lengths, tokens):
+    lengths = np.array(lengths, np.int64)
+    chunks = length_chunks(lengths, tokens)
+    assert sorted(np.concatenate([*chunks, []])) == list(range(len(lengths)))
+    for chunk in chunks:
+        assert len(chunk) == 1 or len(chunk) * max(lengths[chunk].max(), 1) <= tokens
+
+
+def test_padded_ids_are_the_words():
+    data = triplet_data(TripletTexts(["a b c"], ["a"], [""], np.array([0])), NO_WORDS)
+    ids, lengths = padded_ids(data.tokens, np.array([0, 1, 2]))
+    assert lengths.tolist() == [3, 1, 0]
+    assert ids.tolist() == [[0, 1, 2], [0, 0, 0], [0, 0, 0]]
+
+
+def test_a_limit_draws_triplets():
+    texts = TripletTexts(list("abcdef"), list("ghijkl"), list("mnopqr"), np.arange(6))
+    data = triplet_data(texts, NO_WORDS, limit=3, seed=1)
+    assert len(data) == 3 and len(data.tokens) == 9

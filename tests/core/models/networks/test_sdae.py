@@ -1,0 +1,165 @@
+"""SAE and SDAE: the noise, what is learned from a tiny corpus, and exact resume."""
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+
+from core.errors import Cancelled, DataError, TrainingError
+from core.models import REGISTRY
+from core.models.recurrent.autoencoder_config import AutoencoderTrainingConfig, DenoisingTrainingConfig
+from core.models.recurrent.sdae_network import corrupted, train_autoencoder
+from core.models.recurrent.word_rows import END, SPECIAL, word_rows
+from core.protocols import Silent
+from core.types import Corpus, Sentence
+from tests.core.models.networks.test_skip_thought import running_text
+from tests.core.models.networks.test_training import Interrupting
+
+SMALL = {"hidden": 16, "decoder": 16, "word_dim": 12, "negatives": 40, "batch_size": 16, "threads": 1, "device": "cpu",
+         "learning_rate": 0.02, "epochs": 3}  # fmt: skip
+LENGTHS = st.lists(st.integers(0, 9), min_size=1, max_size=6)
+SHARES = st.floats(0, 1)
+
+
+def padded(lengths):
+    """Sentences of words that are all different."""
+    ids = np.zeros((len(lengths), max(*lengths, 1)), np.int64)
+    for row, length in enumerate(lengths):
+        ids[row, :length] = 100 * (row + 1) + np.arange(length)
+    return ids, np.array(lengths)
+
+
+def noisy(lengths, deleted, swapped, seed=0):
+    ids, found = padded(lengths)
+    seen, left = corrupted(ids, found, deleted, swapped, np.random.default_rng(seed))
+    return [row[:n].tolist() for row, n in zip(ids, found, strict=True)], seen, left
+
+
+def rows_of(sentences, least=3):
+    return word_rows((s.text.split() for s in sentences), 1_000, lambda: None, least=least)
+
+
+@given(LENGTHS, SHARES, SHARES, st.integers(0, 5))
+def test_noise_makes_up_no_words_and_keeps_the_padding(lengths, deleted, swapped, seed):
+    whole, seen, left = noisy(lengths, deleted, swapped, seed)
+    again = noisy(lengths, deleted, swapped, seed)
+    assert np.array_equal(seen, again[1]) and np.array_equal(left, again[2])
+    for sentence, row, n in zip(whole, seen, left, strict=True):
+        assert (row[n:] == END).all()
+        assert len(set(row[:n].tolist())) == n <= len(sentence)
+        assert set(row[:n].tolist()) <= set(sentence)
+
+
+@given(LENGTHS, SHARES, st.integers(0, 5))
+def test_deletion_keeps_the_order(lengths, deleted, seed):
+    whole, seen, left = noisy(lengths, deleted, 0.0, seed)
+    for sentence, row, n in zip(whole, seen, left, strict=True):
+        assert row[:n].tolist() == [word for word in sentence if word in row[:n]]
+        assert deleted < 1 or n == 0
+        assert deleted > 0 or n == len(sentence)
+
+
+@given(LENGTHS, SHARES, st.integers(0, 5))
+def test_swapping_turns_neighbours_that_do_not_overlap(lengths, swapped, seed):
+    whole, seen, left = noisy(lengths, 0.0, swapped, seed)
+    for sentence, row, n in zip(whole, seen, left, strict=True):
+        assert n == len(sentence)
+        for first in range(0, n - 1, 2):
+            pair, found = sentence[first : first + 2], row[first : first + 2].tolist()
+            assert found in (pair, pair[::-1])
+            assert swapped < 1 or found == pair[::-1]
+            assert swapped > 0 or found == pair
+        if n % 2:
+            assert row[n - 1] == sentence[-1]
+
+
+def test_noise_is_as_frequent_as_asked_for():
+    whole, seen, left = noisy([40] * 500, 0.1, 0.0)
+    assert left.mean() / 40 == pytest.approx(0.9, abs=0.01)
+    whole, seen, _ = noisy([40] * 500, 0.0, 0.3)
+    turned = np.mean([row[::2] != np.array(sentence)[::2] for sentence, row in zip(whole, seen, strict=True)])
+    assert turned == pytest.approx(0.3, abs=0.01)
+
+
+def test_only_the_denoising_one_has_noise():
+    assert AutoencoderTrainingConfig().noise == (0.0, 0.0)
+    assert DenoisingTrainingConfig().noise == (0.1, 0.1)
+
+
+def test_short_sentences_are_not_learned_from():
+    rows = word_rows([["a", "b", "a"], ["b"], [], ["c", "a", "b"]], 2, lambda: None, least=3)
+    assert rows.words == ["a", "b"] and rows.usable.tolist() == [0, 3]
+    assert rows.counts.tolist() == [4, 1, 3, 3]
+    assert rows.lengths.tolist() == [3, 1, 0, 3]
+    assert rows.padded(np.array([3]))[0].tolist() == [[1, SPECIAL, SPECIAL + 1]]
+
+
+@pytest.mark.parametrize("method", ["sae", "sdae"])
+def test_a_tiny_corpus_is_learned(method):
+    sentences = running_text(12)
+    settings = {"epochs": 8, "batch_size": 32, "learning_rate": 0.06, "dropout_rate": 0.0}
+    embedder = REGISTRY.build(method, SMALL | settings, seed=1)
+    curve = Watching()
+    embedder.fit(Corpus(sentences=sentences), curve)
+    losses = curve.values
+    assert losses[-1] < losses[0] - 1
+    vectors = embedder.embed(sentences)
+    assert vectors.shape == (len(sentences), 32)
+    theme = np.array([s.article_id % 4 for s in sentences])
+    unit = vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
+    cosines, same = unit @ unit.T, theme[:, None] == theme
+    assert cosines[same].mean() > cosines[~same].mean() + 0.4
+
+
+class Watching(Silent):
+    """Keeps the live curve."""
+
+    def __init__(self):
+        super().__init__()
+        self.values = []
+
+    def metric(self, name, step, value):
+        assert name == "loss"
+        self.values.append(value)
+
+
+@pytest.fixture(scope="module")
+def undisturbed():
+    """A training that nothing interrupts."""
+    return train_autoencoder(DenoisingTrainingConfig(**SMALL), 5, rows_of(running_text(8)), Silent())
+
+
+@pytest.mark.parametrize("interrupted_at", [4, 17, 31])
+def test_a_resumed_training_ends_with_the_same_weights(tmp_path, undisturbed, interrupted_at):
+    data, config = rows_of(running_text(8)), DenoisingTrainingConfig(**SMALL)
+    with pytest.raises(Cancelled):
+        train_autoencoder(config, 5, data, Interrupting(tmp_path, interrupted_at))
+    resumed = train_autoencoder(config, 5, data, Silent(tmp_path))
+    assert all(torch.equal(undisturbed.weights[name], resumed.weights[name]) for name in undisturbed.weights)
+    assert np.array_equal(undisturbed.table, resumed.table) and not list(tmp_path.iterdir())
+
+
+def test_noise_changes_what_is_learned():
+    data = rows_of(running_text(4))
+    quiet = train_autoencoder(AutoencoderTrainingConfig(**SMALL), 5, data, Silent())
+    without = DenoisingTrainingConfig(**SMALL, deleted=0.0, swapped=0.0)
+    loud = train_autoencoder(DenoisingTrainingConfig(**SMALL), 5, data, Silent())
+    assert np.array_equal(quiet.table, train_autoencoder(without, 5, data, Silent()).table)
+    assert not np.array_equal(quiet.table, loud.table)
+
+
+def test_words_are_read_without_punctuation_and_unknown_ones_are_passed_over():
+    embedder = REGISTRY.build("sdae", SMALL | {"epochs": 1}, seed=1)
+    embedder.fit(Corpus(sentences=running_text(4)), Silent())
+    texts = ("theme1word2 common4 theme1word3", "Theme1word2, qqxx (common4) theme1word3!", "qqxx", "")
+    plain, marked, unknown, empty = embedder.embed([Sentence(t) for t in texts])
+    assert np.array_equal(plain, marked) and plain.any()
+    assert not unknown.any() and not empty.any()
+
+
+def test_without_sentences_it_says_so():
+    with pytest.raises(DataError, match="has none"):
+        REGISTRY.build("sae", SMALL, seed=0).fit(Corpus(), Silent())
+    with pytest.raises(TrainingError, match="No sentence has 3 words"):
+        REGISTRY.build("sdae", SMALL, seed=0).fit(Corpus(sentences=[Sentence("two words")]), Silent())

@@ -1,0 +1,198 @@
+"""The training loop on a tiny language: it learns, repeats, resumes exactly, and stops when asked."""
+
+import time
+from functools import cache
+
+import numpy as np
+import pytest
+import torch
+
+from core.errors import Cancelled, TrainingError
+from core.models.triplet_network.config import TrainingConfig
+from core.models.triplet_network.training import train
+from core.protocols import Silent
+from tests.core.models.networks.themes import theme_data
+
+SETTINGS = {
+    "hidden": 12, "attention": 6, "threads": 1, "device": "cpu", "batch_size": 16, "run_length": 8, "epochs": 3,
+    "learning_rate": 0.01, "patience_stop": 50,
+}  # fmt: skip
+
+
+def config(**changes):
+    return TrainingConfig(**(SETTINGS | changes))
+
+
+class Interrupting(Silent):
+    """Asks to stop at the ``at``-th call, then lets everything pass."""
+
+    def __init__(self, folder, at):
+        super().__init__(folder)
+        self.left = at
+
+    def progress(self, done, total, message=""):
+        self.left -= 1
+        if self.left == 0:
+            raise Cancelled
+
+
+class Recording(Silent):
+    def __init__(self):
+        super().__init__()
+        self.metrics, self.calls = [], []
+
+    def progress(self, done, total, message=""):
+        self.calls.append((done, total))
+
+    def metric(self, name, step, value):
+        self.metrics.append((name, step, value))
+
+
+@cache
+def few():
+    """Triplets for six steps an epoch."""
+    return theme_data(8), theme_data(3, seed=1)
+
+
+def same(a, b):
+    return a.keys() == b.keys() and all(torch.equal(a[name], b[name]) for name in a)
+
+
+@pytest.fixture(scope="module")
+def data():
+    return few()
+
+
+@cache
+def undisturbed(**settings):
+    """A training that nothing interrupts; several tests compare with the same one."""
+    return train(config(**settings), 5, *few(), Silent())
+
+
+@pytest.mark.parametrize(
+    ("loss", "batching"),
+    [("paper", "by-article"), ("log", "shuffled"), ("section", "by-article"), ("facenet", "shuffled")],
+)
+def test_it_learns_themes(batching, loss):
+    report = Recording()
+    chosen = config(batching=batching, loss=loss, epochs=2, learning_rate=0.04, dropout_rate=0.1)
+    trained = train(chosen, 1, theme_data(20), theme_data(10, seed=1), report)
+    first = trained.history[0]["validation accuracy"]
+    assert trained.metrics["validation accuracy"] > max(0.85, first + 0.2)
+    names = {name for name, _, _ in report.metrics}
+    assert names >= {"validation accuracy", "training loss", "loss", "spread", "gradient share", "weight norm",
+                     "temperature", "triplets/s", "learning rate"}  # fmt: skip
+    steps = [step for name, step, _ in report.metrics if name == "validation accuracy"]
+    assert steps == sorted(steps) and steps[0] == 0 and 0.2 < steps[1] <= 0.3
+    assert all(0 <= done <= total for done, total in report.calls)
+
+
+def test_same_seed_same_weights_other_seed_other_weights(data):
+    one, again, other = (train(config(epochs=1), seed, *data, Silent()).weights for seed in (1, 1, 2))
+    assert same(one, again) and not same(one, other)
+
+
+@pytest.mark.parametrize("interrupted_at", [3, 8, 15, 26])
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {},
+        {"learned_scale": True, "dropout_sites": ("input", "states", "output")},
+        {"loss": "section", "schedule": "linear"},
+        {"loss": "facenet", "norm_bound": 1.0},
+    ],
+)
+def test_a_resumed_training_ends_with_the_weights_of_an_undisturbed_one(tmp_path, data, interrupted_at, settings):
+    chosen, whole = config(**settings), undisturbed(**settings)
+    with pytest.raises(Cancelled):
+        train(chosen, 5, *data, Interrupting(tmp_path, interrupted_at))
+    resumed = train(chosen, 5, *data, Silent(tmp_path))
+    assert same(whole.weights, resumed.weights)
+    timeless = [{n: v for n, v in row.items() if n != "triplets/s"} for row in whole.history]
+    assert timeless == [{n: v for n, v in row.items() if n != "triplets/s"} for row in resumed.history]
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_linear_schedule_ends_near_zero(data):
+    rates = [row["learning rate"] for row in train(config(schedule="linear"), 1, *data, Silent()).history]
+    assert rates[0] == 0.01 and rates[-1] < 0.001
+    assert rates == sorted(rates, reverse=True)
+
+
+def test_a_crash_resumes_from_the_last_checkpoint_in_time(tmp_path, data):
+    class Crash(Exception):
+        pass
+
+    class Crashing(Interrupting):
+        def progress(self, done, total, message=""):
+            self.left -= 1
+            if self.left == 0:
+                raise Crash
+
+    chosen = config(checkpoint_seconds=0)
+    with pytest.raises(Crash):
+        train(chosen, 5, *data, Crashing(tmp_path, 18))
+    assert [p.name for p in tmp_path.iterdir()] == ["training.safetensors"]
+    report = Recording()
+    report.checkpoint_folder = lambda: tmp_path
+    resumed = train(chosen, 5, *data, report)
+    assert report.calls[0][0] > 0
+    assert same(undisturbed().weights, resumed.weights)
+
+
+@pytest.mark.parametrize("damage", ["other seed", "truncated", "nonsense"])
+def test_a_checkpoint_that_does_not_belong_is_ignored(tmp_path, data, damage):
+    with pytest.raises(Cancelled):
+        train(config(), 5, *data, Interrupting(tmp_path, 18))
+    file = tmp_path / "training.safetensors"
+    if damage == "truncated":
+        file.write_bytes(file.read_bytes()[:1000])
+    if damage == "nonsense":
+        file.write_bytes(b"nonsense")
+    if damage == "other seed":
+        anew = train(config(), 6, *data, Silent())
+        assert same(train(config(), 6, *data, Silent(tmp_path)).weights, anew.weights)
+    else:
+        assert same(train(config(), 5, *data, Silent(tmp_path)).weights, undisturbed().weights)
+
+
+def test_cancel_waits_for_less_than_two_seconds_of_work_at_full_size():
+    training, validation = theme_data(10), theme_data(2, seed=1)
+    report = Recording()
+    stamps = []
+
+    def progress(done, total, message=""):
+        stamps.append(time.process_time())
+        if len(stamps) > 12:
+            raise Cancelled
+
+    report.progress = progress
+    with pytest.raises(Cancelled):
+        train(TrainingConfig(threads=1, device="cpu"), 1, training, validation, report)
+    assert np.diff(stamps).max() < 2
+
+
+def test_early_stop_halves_the_rate_and_keeps_the_best(data):
+    trained = train(config(epochs=50, patience_stop=4, learning_rate=0.05), 1, *data, Silent())
+    rates = [row["learning rate"] for row in trained.history]
+    best = max(row["validation accuracy"] for row in trained.history)
+    assert rates[-1] < rates[0] and trained.history[-1]["epoch"] < 50
+    assert trained.metrics["validation accuracy"] == best
+    assert [row["validation accuracy"] for row in trained.history[-4:]] == pytest.approx(
+        [row["validation accuracy"] for row in trained.history[-4:] if row["validation accuracy"] <= best]
+    )
+
+
+def test_the_automatic_temperature_is_the_spread_before_training(data):
+    trained = train(config(epochs=1), 1, *data, Silent())
+    assert trained.history[0]["spread"] == pytest.approx(1, rel=0.35)
+    fixed = train(config(epochs=1, temperature=3.0), 1, *data, Silent())
+    assert fixed.history[0]["temperature"] == 3
+
+
+def test_without_triplets_it_says_so(data):
+    empty = theme_data(0)
+    with pytest.raises(TrainingError, match="no training triplets"):
+        train(config(), 1, empty, data[1], Silent())
+    with pytest.raises(TrainingError, match="no validation triplets"):
+        train(config(), 1, data[0], empty, Silent())

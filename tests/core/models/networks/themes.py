@@ -1,0 +1,37 @@
+"""A tiny language of themes: sentences of one section share some of its theme's words."""
+
+from functools import cache
+
+import numpy as np
+
+from core.models.triplet_network.batching import triplet_data
+from core.text.word_vectors import WordVectors
+from core.types import TripletTexts
+
+NO_WORDS = WordVectors([], np.zeros((0, 12), np.float32))
+
+# So few words that a small network has learned them after some thirty steps.
+THEMES = [np.array([f"theme{k}word{i}" for i in range(4)]) for k in range(3)]
+COMMON = np.array([f"common{i}" for i in range(10)])
+
+
+def theme_triplets(articles=30, seed=0, per_article=12):
+    random = np.random.default_rng(seed)
+
+    def sentence(theme):
+        return " ".join([*random.choice(THEMES[theme], 2), *random.choice(COMMON, random.integers(2, 6))])
+
+    pivots, positives, negatives, groups = [], [], [], []
+    for article in range(articles):
+        for _ in range(per_article):
+            theme, other = random.choice(len(THEMES), 2, replace=False)
+            pivots.append(sentence(theme))
+            positives.append(sentence(theme))
+            negatives.append(sentence(other))
+            groups.append(article)
+    return TripletTexts(pivots, positives, negatives, np.array(groups))
+
+
+@cache
+def theme_data(articles=30, seed=0, per_article=12):
+    return triplet_data(theme_triplets(articles, seed, per_article), NO_WORDS)

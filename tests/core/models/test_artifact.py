@@ -1,0 +1,108 @@
+"""Saved models: what they record, and what is refused."""
+
+import hashlib
+import json
+import os
+import unicodedata
+from pathlib import Path
+
+import pytest
+
+from core.errors import ArtifactError, UnknownNameError
+from core.models import REGISTRY
+from core.models.artifact import load_embedder, read_info, save_embedder, saw_title, title_digests
+from core.protocols import Silent
+from core.types import Corpus, split_of_title
+
+
+@pytest.fixture
+def folder(tmp_path):
+    embedder = REGISTRY.build("tfidf", {}, seed=1)
+    embedder.fit(Corpus(), Silent())
+    save_embedder(embedder, "tfidf", tmp_path / "model", {"train_titles": title_digests(["Adelaide", "São Paulo"])})
+    return tmp_path / "model"
+
+
+def edit(folder, **changes):
+    info = json.loads((folder / "model.json").read_text(encoding="utf-8"))
+    (folder / "model.json").write_text(json.dumps(info | changes), encoding="utf-8")
+
+
+def test_it_knows_its_training_articles(folder):
+    _, info = load_embedder(folder)
+    assert saw_title(info, "Adelaide") and saw_title(info, "São_Paulo")
+    assert not saw_title(info, "Perth")
+    assert not saw_title({"record": {}}, "Adelaide")
+
+
+TITLE = "São Tomé (island)"
+SPELLINGS = [
+    form.replace(" ", space) for form in (unicodedata.normalize(n, TITLE) for n in ("NFC", "NFD")) for space in " _"
+]
+
+
+@pytest.mark.parametrize("learned", SPELLINGS, ids=ascii)
+def test_a_training_article_is_recognised_by_every_spelling_that_shares_its_split(learned):
+    info = {"record": {"train_titles": title_digests([learned])}}
+    for spelling in SPELLINGS:
+        assert split_of_title(spelling) is split_of_title(learned)
+        assert saw_title(info, spelling), ascii(spelling)
+    assert title_digests(SPELLINGS) == title_digests([learned])
+    assert not saw_title(info, "Sao Tome (island)")
+
+
+@pytest.mark.parametrize("learned", SPELLINGS, ids=ascii)
+def test_records_of_version_0_1_are_recognised(learned):
+    as_written = hashlib.blake2b(learned.replace("_", " ").encode("utf-8"), digest_size=6).hexdigest()
+    assert all(saw_title({"record": {"train_titles": [as_written]}}, spelling) for spelling in SPELLINGS)
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"format": 2}, "reads format 1"),
+        ({"method": "triplet-sen"}, "Did you mean 'triplets-sen'"),
+        ({"files": None}, "damaged"),
+    ],
+)
+def test_what_cannot_be_read_is_explained(folder, changes, said):
+    edit(folder, **changes)
+    with pytest.raises(ArtifactError, match=said):
+        load_embedder(folder)
+
+
+def test_a_missing_file_and_a_missing_model(folder, tmp_path):
+    (folder / "embedder.json").unlink()
+    with pytest.raises(ArtifactError, match=r"embedder.json is missing"):
+        load_embedder(folder)
+    with pytest.raises(ArtifactError, match="not a saved model"):
+        load_embedder(tmp_path)
+
+
+def test_an_unknown_method_is_not_saved(tmp_path):
+    with pytest.raises(UnknownNameError):
+        save_embedder(REGISTRY.build("tfidf", {}, seed=1), "tf-idf", tmp_path, {})
+
+
+def test_info_comes_without_the_weights(folder):
+    assert read_info(folder)["method"] == "tfidf"
+
+
+def shared_vectors():
+    root = Path(os.environ.get("THEMESCOPE_SHARED_DATA", Path(__file__).parents[3].parent / "shared" / "data"))
+    return root / "vectors"
+
+
+@pytest.mark.skipif(not shared_vectors().is_dir(), reason="the shared data folder is not on this machine")
+def test_a_full_size_model_stays_below_25_mb(tmp_path):
+    import torch
+
+    from core.models.triplet_network.network import BiLstmAttention
+
+    config = {"word_vectors": str(shared_vectors() / "glove.6B.100d.top100k.fp16.safetensors")}
+    embedder = REGISTRY.build("mean-vectors", config | {"storage": "int8"}, seed=1)
+    embedder.fit(Corpus(), Silent())
+    save_embedder(embedder, "mean-vectors", tmp_path, {})
+    network = sum(p.numel() * 4 for p in BiLstmAttention(100).parameters())
+    assert sum(p.stat().st_size for p in tmp_path.iterdir()) + network < 25e6
+    assert torch.is_inference_mode_enabled() is False

@@ -1,0 +1,58 @@
+"""A hybrid's cosine is the weighted mean of its parts' cosines."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+import pytest
+
+from core.clustering.inputs import cosine_matrix
+from core.errors import DataError
+from core.models.bag_of_words.tfidf import Tfidf, TfidfConfig
+from core.models.composite.hybrid import Hybrid, HybridConfig
+from core.protocols import Silent
+from core.types import Corpus, Sentence
+from tests.contracts.test_embedders import corpus, sentences
+from tests.contracts.test_embedders import trained_nets as net
+
+WITH_WORDS = [0, 1, 3, 4, 6]
+"""Rows of sentences with words that the networks know: every part has a vector of length 1."""
+
+
+def made(words: float, seeds: tuple[int, ...] = (3,)) -> Hybrid:
+    hybrid = Hybrid(HybridConfig(words=words), 0)
+    hybrid.fit(dataclasses.replace(corpus(), models=tuple(net(seed) for seed in seeds)), Silent())
+    return hybrid
+
+
+def words() -> Tfidf:
+    return Tfidf(TfidfConfig(), 0)
+
+
+@pytest.mark.parametrize("seeds", [(3,), (3, 4)])
+@pytest.mark.parametrize("weight", [0.0, 0.5, 2.0])
+def test_cosines_are_weighted_means(weight: float, seeds: tuple[int, ...]) -> None:
+    given = sentences()
+    models = np.mean([cosine_matrix(net(seed).embed(given)) for seed in seeds], axis=0)
+    wanted = (models + weight * cosine_matrix(words().embed(given))) / (1 + weight)
+    found = cosine_matrix(made(weight, seeds).embed(given))
+    rows = np.ix_(WITH_WORDS, WITH_WORDS)
+    assert np.allclose(found[rows], wanted[rows], atol=1e-5)
+
+
+def test_without_words_it_is_the_model() -> None:
+    given = sentences()
+    assert np.allclose(cosine_matrix(made(0.0).embed(given)), cosine_matrix(net(3).embed(given)), atol=1e-5)
+
+
+def test_words_are_not_counted_twice() -> None:
+    with pytest.raises(DataError, match="counts words by itself"):
+        Hybrid(HybridConfig(), 0).fit(Corpus("none", models=(words(),)), Silent())
+
+
+def test_it_says_what_is_missing() -> None:
+    with pytest.raises(DataError, match="Name one or more"):
+        Hybrid(HybridConfig(), 0).fit(Corpus("none"), Silent())
+    with pytest.raises(DataError, match="no model yet"):
+        Hybrid(HybridConfig(), 0).embed([Sentence("A town.")])

@@ -1,0 +1,91 @@
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from core.clustering import REGISTRY as CLUSTERERS
+from core.config import config_from_dict
+from core.errors import ConfigError, DuplicateNameError, UnknownNameError
+from core.metrics import REGISTRY as METRICS
+from core.models import REGISTRY as METHODS
+from core.papers import PAPERS, paper
+from core.papers.spec import Accuracy, Claim, Clustering, Row
+from core.tasks.scb import ScbRules
+from core.triplets.rules import TripletRules
+
+DECLARED = [paper(id) for id in PAPERS]
+
+
+@pytest.mark.parametrize("declared", DECLARED, ids=lambda p: p.id)
+def test_every_row_says_in_a_sentence_how_it_deviates(declared) -> None:
+    assert declared.citation.endswith(".")
+    for table in declared.tables:
+        assert table.about.endswith(".") and table.source and table.rows
+        for row in table.rows:
+            assert row.deviation.endswith(".") and row.title, f"{table.id}: {row.id}"
+
+
+@pytest.mark.parametrize("declared", DECLARED, ids=lambda p: p.id)
+def test_profiles_have_three_seeds_or_more_and_budgets_that_exist(declared) -> None:
+    budgets = {model.budget for model in declared.models if model.budget}
+    for profile in declared.profiles:
+        assert len(set(profile.seeds)) >= 3 and profile.about.endswith(".")
+        assert set(profile.budgets) <= budgets
+    assert {"quick", "full"} <= {profile.id for profile in declared.profiles}
+
+
+def test_the_tables_of_ed18_are_complete() -> None:
+    tables = {table.id: table for table in paper("ed18").tables}
+    assert list(tables) == ["1", "2", "3", "4", "5", "6", "curve", "clusterers", "poster"]
+    published = {id: sum(len(row.published) for row in table.rows) for id, table in tables.items()}
+    assert published == {"1": 7, "2": 4, "3": 9, "4": 48, "5": 15, "6": 0, "curve": 0, "clusterers": 0, "poster": 15}
+
+
+def test_published_numbers_are_those_of_the_paper() -> None:
+    tables = {table.id: table for table in paper("ed18").tables}
+    assert tables["2"].row("triplets-sen").published == {"accuracy": 0.74}
+    best = tables["4"].row("iclust:triplets-sen-titles").published
+    assert best == {"mi": 0.945, "ami": 0.303, "ri": 0.803, "ari": 0.230}
+    assert tables["5"].row("triplets-sen-titles").published == {"pearson": 0.818, "spearman": 0.724, "mse": 0.339}
+    assert tables["3"].row("scb").published["sentences"] == 46_117
+
+
+def test_mistakes_in_a_declaration_are_told_when_it_is_built() -> None:
+    declared = paper("ed18")
+    table = declared.tables[1]
+    row = table.rows[0]
+    with pytest.raises(DuplicateNameError, match="mean-vectors"):
+        replace(declared, models=(*declared.models, declared.models[0]))
+    for wrong in (Row("x", "X", Accuracy("triplets-seen", "sentences"), "."), replace(row, published={"ami": 1.0})):
+        with pytest.raises((UnknownNameError, ConfigError), match=r"triplets-sen|no column"):
+            replace(declared, tables=(replace(table, rows=(wrong,), claims=()),))
+    with pytest.raises(UnknownNameError, match="nobody"):
+        replace(declared, tables=(replace(table, claims=(Claim("nobody", row.id, "accuracy"),)),))
+    with pytest.raises(UnknownNameError, match="Did you mean 'ed18'"):
+        paper("ed81")
+
+
+@pytest.mark.parametrize("profile", paper("ed18").profiles, ids=lambda p: p.id)
+def test_every_method_and_clusterer_exists_and_takes_its_settings(profile) -> None:
+    declared = paper("ed18")
+    for model in declared.models:
+        words = {"word_vectors": "glove-6b-50d"} if model.words else {}
+        METHODS.configure(model.method, {**profile.budgets.get(model.budget, {}), **model.settings, **words})
+        if model.shipped:
+            continue
+        assert ("needs-triplets" in METHODS.get(model.method).tags) == bool(model.triplets)
+        assert ("needs-models" in METHODS.get(model.method).tags) == bool(model.parts)
+    for data in declared.triplets:
+        config_from_dict(TripletRules, {**profile.triplet_rules, **data.rules})
+    for data in declared.benchmarks:
+        config_from_dict(ScbRules, {**profile.benchmark_rules, **data.rules})
+    for table in declared.tables:
+        for row in table.rows:
+            if isinstance(row.measure, Clustering):
+                CLUSTERERS.configure(row.measure.clusterer, row.measure.settings)
+
+
+def test_columns_of_clustering_are_registered_metrics() -> None:
+    for id in ("4", "clusterers"):
+        assert {column.metric for column in paper("ed18").table(id).columns} <= set(METRICS.ids())

@@ -1,0 +1,151 @@
+"""Themes: planted ones are found, named and ordered; curves keep their bounds whatever the vectors."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import sparse
+from sklearn.metrics import silhouette_score
+
+from core.errors import Cancelled, ConfigError, DataError
+from core.protocols import Silent
+from core.tasks.themes import find
+from core.tasks.themes.counts import Curves, candidates, measure, suggest
+from core.tasks.themes.find import Themes, ThemesConfig, find_themes
+from core.tasks.themes.naming import theme_names, theme_words
+from core.tasks.themes.quality import fits, silhouette
+
+WORDS = ("river stone water", "violin music opera", "market price tax", "cell protein gene")
+
+
+def planted(sizes: tuple[int, ...] = (30, 24, 18, 12), noise: float = 0.35) -> tuple[list[str], np.ndarray, np.ndarray]:
+    random = np.random.default_rng(1)
+    truth = np.repeat(np.arange(len(sizes)), sizes)
+    centres = np.eye(len(sizes), 12)
+    vectors = (centres[truth] + noise * random.normal(size=(len(truth), 12)) / np.sqrt(12)).astype(np.float32)
+    texts = [f"The {' '.join(random.permutation(WORDS[t].split())[:2])} of these" for t in truth]
+    return texts, vectors, truth
+
+
+def found(**settings: object) -> tuple[Themes, np.ndarray, list[str]]:
+    texts, vectors, truth = planted()
+    config = ThemesConfig(most=8, subsamples=2, **settings)  # type: ignore[arg-type]
+    return find_themes(texts, vectors, config, 0, Silent()), truth, texts
+
+
+def test_planted_themes_are_counted_found_and_named() -> None:
+    themes, truth, _ = found()
+    assert len(themes.themes) == 4
+    assert (themes.labels == truth).all()  # the sizes fall, so the numbers agree as well
+    assert "4 themes" in themes.reason
+    for theme, words in zip(themes.themes, WORDS, strict=True):
+        assert set(" ".join(theme.words).split()) <= set(words.split())
+        assert all(truth[row] == truth[theme.central[0]] for row in theme.central)
+    assert (themes.margins > 0).all()
+
+
+def test_a_given_number_is_kept_and_needs_no_reason() -> None:
+    themes, _, _ = found(k=3)
+    assert len(themes.themes) == 3 and themes.reason == ""
+    assert [t.size for t in themes.themes] == sorted((t.size for t in themes.themes), reverse=True)
+    assert sum(t.size for t in themes.themes) == 84
+
+
+def test_the_same_seed_gives_the_same_themes() -> None:
+    assert (found()[0].labels == found()[0].labels).all()
+
+
+def test_sparse_vectors_give_the_same_themes() -> None:
+    texts, vectors, truth = planted()
+    themes = find_themes(texts, sparse.csr_array(vectors), ThemesConfig(most=6, subsamples=1), 0, Silent())
+    assert (themes.labels == truth).all()
+
+
+def test_words_that_sentences_share_tell_themes_apart_where_the_model_cannot() -> None:
+    texts, _, truth = planted()
+    blind = np.random.default_rng(0).normal(size=(len(truth), 12)).astype(np.float32)
+    with_words, without = (
+        find_themes(texts, blind, ThemesConfig(k=4, most=3, subsamples=1, shared=shared), 0, Silent()).labels
+        for shared in (50.0, 0.0)
+    )
+    assert (with_words == truth).all()
+    assert (without != truth).any()
+
+
+def test_what_is_not_compared_joins_the_nearest_theme(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(find, "COMPARED", 40)
+    themes, truth, _ = found(k=4)
+    assert themes.compared == 40 and (themes.labels == truth).all()
+
+
+@pytest.mark.parametrize(("n", "k"), [(3, 0), (5, 6)])
+def test_too_few_sentences(n: int, k: int) -> None:
+    with pytest.raises(DataError, match="too few"):
+        find_themes(["a"] * n, np.ones((n, 2), np.float32), ThemesConfig(k=k), 0, Silent())
+
+
+def test_settings_that_make_no_sense() -> None:
+    for settings in ({"k": 1}, {"clusterer": "random"}):
+        with pytest.raises(ConfigError):
+            ThemesConfig(**settings)  # type: ignore[arg-type]
+
+
+def test_it_can_be_cancelled() -> None:
+    class Stop(Silent):
+        def progress(self, done: float, total: float, message: str = "") -> None:
+            raise Cancelled
+
+    texts, vectors, _ = planted()
+    with pytest.raises(Cancelled):
+        find_themes(texts, vectors, ThemesConfig(), 0, Stop())
+
+
+@given(st.integers(4, 25), st.integers(2, 6), st.integers(0, 10**6))
+def test_every_theme_is_filled_and_every_margin_is_bounded(n: int, k: int, seed: int) -> None:
+    k = min(k, n)
+    vectors = np.random.default_rng(seed).normal(size=(n, 3)).astype(np.float32)
+    vectors[0] = 0
+    config = ThemesConfig(k=k, most=3, subsamples=1)
+    themes = find_themes([f"word{i} here" for i in range(n)], vectors, config, seed, Silent())
+    assert np.bincount(themes.labels, minlength=k).tolist() == [t.size for t in themes.themes]
+    assert min(t.size for t in themes.themes) >= 1
+    assert len({t.name for t in themes.themes}) == k
+    assert np.abs(themes.margins).max() <= 2 + 1e-5
+    assert all(-1 <= s <= 1 for s in themes.curves.silhouette)
+    assert all(-1 <= s <= 1 for s in themes.curves.stability)
+
+
+def test_the_silhouette_is_that_of_mean_distances() -> None:
+    _, vectors, truth = planted(noise=1.5)
+    labels = truth.astype(np.int32)
+    assert silhouette(vectors, labels, 4) == pytest.approx(silhouette_score(vectors, truth, metric="cosine"), abs=1e-6)
+
+
+def test_fits_are_means_over_pairs() -> None:
+    _, vectors, truth = planted()
+    unit = vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
+    own, other = fits(vectors, truth.astype(np.int32), 4)
+    cosines = unit @ unit.T
+    mates = np.flatnonzero((truth == 0) & (np.arange(len(truth)) != 0))
+    assert own[0] == pytest.approx(cosines[0, mates].mean(), abs=1e-5)
+    assert other[0] == pytest.approx(max(cosines[0, truth == c].mean() for c in (1, 2, 3)), abs=1e-5)
+
+
+def test_candidates_stay_below_the_number_of_sentences() -> None:
+    assert candidates(4, 30) == (2,)
+    assert candidates(1_000, 14) == (*range(2, 13), 14)
+    assert measure(np.eye(6), candidates(6, 30), 1, 0, Silent()).ks == (2,)
+
+
+def test_flat_curves_suggest_the_smallest_number() -> None:
+    flat = (0.5,) * 3
+    assert suggest(Curves((2, 3, 4), flat, flat, flat, 10)).k == 2
+
+
+def test_pairs_of_words_and_plurals() -> None:
+    texts = ["Video games are fun", "A video game is violent", "Video games again", "Trade and aid", "Trade, not aid"]
+    words = theme_words(texts, np.array([0, 0, 0, 1, 1], np.int32), 2)
+    assert words[0][0] == "video games"
+    assert theme_names([*words, (), words[0]])[2:] == ["theme 3", f"{theme_names(words)[0]} (4)"]

@@ -1,0 +1,74 @@
+"""Serving: three lines from sentences to vectors."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import core
+from core import api as serving
+from core.errors import ArtifactError, ConfigError, UnknownNameError
+from core.models import REGISTRY
+from core.models.artifact import save_embedder
+from core.protocols import Silent
+from core.types import Corpus, Sentence
+
+TEXTS = ["The river runs to the sea.", "The stream flows into the ocean.", "Taxes rose again.", ""]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A saved model without training."""
+    embedder = REGISTRY.build("mean-vectors", {"vocabulary_limit": 5_000}, seed=0)
+    embedder.fit(Corpus(), Silent())
+    folder = tmp_path_factory.mktemp("models") / "means"
+    save_embedder(embedder, "mean-vectors", folder, {})
+    return folder
+
+
+def test_strings_and_sentences_give_the_same_vectors(folder: Path) -> None:
+    model = core.load(folder)
+    vectors = model.embed(TEXTS)
+    assert vectors.shape == (4, 50) and vectors.dtype == np.float32
+    assert (vectors == model.embed([Sentence(text) for text in TEXTS])).all()
+    assert model.embed([]).shape == (0, 50)
+    assert model.name == "means" and "mean-vectors" in repr(model)
+
+
+def test_the_nearest_sentence(folder: Path) -> None:
+    model = core.load(str(folder))
+    found = model.similar(TEXTS[0], TEXTS[1:], top=2)
+    assert [row for row, _ in found] == [0, 1] and found[0][1] > found[1][1]
+    assert model.similar(TEXTS[0], []) == []
+
+
+def test_mistakes_are_told(folder: Path) -> None:
+    with pytest.raises(ConfigError, match="list of sentences"):
+        core.load(folder).embed("one string")
+    with pytest.raises(UnknownNameError, match="no shipped model"):
+        core.load("no-such-model")
+    for precision, said in (("int8", "no network"), ("int4", "fp32 or int8")):
+        with pytest.raises(ConfigError, match=said):
+            core.load(folder, precision)
+
+
+def test_a_missing_default_says_what_to_do(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(serving, "DEFAULT_MODEL", "gone")
+    with pytest.raises(ArtifactError, match="folder of a saved model"):
+        core.load()
+
+
+def test_the_default_model_is_shipped() -> None:
+    assert serving.find("default").name == serving.DEFAULT_MODEL
+    exact, rounded = (core.load("default", precision).embed(TEXTS[:3]) for precision in ("fp32", "int8"))
+    cosines = (exact * rounded).sum(1) / np.linalg.norm(exact, axis=1) / np.linalg.norm(rounded, axis=1)
+    assert cosines.min() > 0.999
+
+
+def test_nothing_heavy_before_a_model_is_loaded() -> None:
+    code = "import core, sys; core.load; sys.exit(any(m in sys.modules for m in ('torch', 'numpy', 'sklearn')))"
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

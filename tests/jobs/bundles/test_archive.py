@@ -1,0 +1,227 @@
+"""The zip of a bundle: what goes in comes out, and nothing else is believed."""
+
+from __future__ import annotations
+
+import json
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import sparse
+
+from core.errors import ReadError
+from core.types import Article, Paragraph, Section
+from jobs.bundles import archive, articles, vectors
+from jobs.bundles.archive import ARTICLES, MANIFEST, BundleReader, BundleWriter
+from jobs.bundles.contents import contents
+
+TEXT = st.text(max_size=20)
+SENTENCES = st.lists(TEXT, min_size=1, max_size=3).map(lambda found: Paragraph("", tuple(found)))
+SECTIONS = st.builds(
+    Section,
+    TEXT,
+    st.integers(1, 6),
+    st.lists(SENTENCES, max_size=3).map(tuple),
+    st.lists(TEXT, max_size=2).map(tuple),
+)
+ARTICLE = st.builds(
+    Article, TEXT, st.lists(SECTIONS, max_size=3).map(tuple), TEXT, TEXT, TEXT, st.sampled_from(("", "train", "test"))
+)
+
+
+def write(path: Path, parts: dict[str, bytes], about: dict[str, object] | None = None) -> Path:
+    with BundleWriter(path) as bundle:
+        for name, data in parts.items():
+            with bundle.part(name) as put:
+                put(data)
+        bundle.close(about or {"x": 1})
+    return path
+
+
+def raw(path: Path, entries: list[tuple[str, bytes]], kind: int = zipfile.ZIP_DEFLATED) -> Path:
+    with zipfile.ZipFile(path, "w", kind) as file:
+        for name, data in entries:
+            file.writestr(name, data)
+    return path
+
+
+def manifest(parts: dict[str, bytes], **more: object) -> bytes:
+    import hashlib
+
+    said = {n: {"bytes": len(d), "sha256": hashlib.sha256(d).hexdigest()} for n, d in parts.items()}
+    facts = {"format": archive.FORMAT, "version": archive.VERSION, "about": {}, "parts": said}
+    return json.dumps(facts | more).encode()
+
+
+@given(st.lists(ARTICLE, max_size=4))
+def test_articles_come_back_as_they_went(found: list[Article]) -> None:
+    lines = [articles.to_line(article).decode("ascii") for article in found]
+    assert all(line.count("\n") == 1 for line in lines)
+    assert list(articles.from_lines(lines, Path("x"))) == found
+
+
+def test_parts_come_back_and_equal_content_has_equal_bytes(tmp_path: Path) -> None:
+    parts = {ARTICLES: b"one\ntwo\n", "labellings/0000.jsonl": b"x" * 3_000_000, "models/00/model.json": b""}
+    first, second = (write(tmp_path / name, parts) for name in ("a.zip", "b.zip"))
+    assert first.read_bytes() == second.read_bytes()
+    with BundleReader(first) as bundle:
+        bundle.check()
+        assert bundle.about == {"x": 1}
+        assert [*bundle.lines(ARTICLES)] == ["one\n", "two\n"]
+        assert bundle.data("labellings/0000.jsonl") == parts["labellings/0000.jsonl"]
+        assert bundle.named("models/00/") == ["models/00/model.json"]
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["../secret", "/etc/passwd", "models/00/../../x.json", "models/00/x.pkl", "C:\\x", "extra.txt", "articles.jsonl/"],
+)
+def test_names_that_no_bundle_has_are_refused(tmp_path: Path, name: str) -> None:
+    path = raw(
+        tmp_path / "x.zip", [(ARTICLES, b""), (name, b"data"), (MANIFEST, manifest({ARTICLES: b"", name: b"data"}))]
+    )
+    with pytest.raises(ReadError, match="no part of a bundle"):
+        BundleReader(path)
+    with pytest.raises(ReadError, match="cannot hold"), BundleWriter(tmp_path / "y.zip") as bundle, bundle.part(name):
+        pass
+
+
+def test_what_was_changed_is_found(tmp_path: Path) -> None:
+    parts = {ARTICLES: b"one\n"}
+    changed = raw(tmp_path / "a.zip", [(ARTICLES, b"two\n"), (MANIFEST, manifest(parts))])
+    with BundleReader(changed) as bundle, pytest.raises(ReadError, match="changed after it was made"):
+        bundle.check()
+    for name, entries in {
+        "more": [(ARTICLES, b"one\n"), ("labellings/0000.jsonl", b""), (MANIFEST, manifest(parts))],
+        "less": [(MANIFEST, manifest(parts))],
+        "size": [(ARTICLES, b"one\n\n"), (MANIFEST, manifest(parts))],
+        "no articles": [(MANIFEST, manifest({}))],
+    }.items():
+        with pytest.raises(ReadError, match="not those of its manifest"):
+            BundleReader(raw(tmp_path / f"{name}.zip", entries))
+
+
+def test_what_is_no_bundle_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "text.zip").write_text("no zip", encoding="utf-8")
+    for name, said, entries in (
+        ("none", "no manifest", [(ARTICLES, b"")]),
+        ("json", "manifest is damaged", [(MANIFEST, b"{")]),
+        ("list", "manifest is damaged", [(MANIFEST, b"[]")]),
+        ("format", "manifest is damaged", [(MANIFEST, manifest({}, format="other"))]),
+        ("newer", "newer version", [(MANIFEST, manifest({}, version=2))]),
+    ):
+        with pytest.raises(ReadError, match=said):
+            BundleReader(raw(tmp_path / f"{name}.zip", entries))
+    for path, said in (("text.zip", "not a bundle"), ("nowhere.zip", "does not exist"), ("nul\0.zip", "not a bundle")):
+        with pytest.raises(ReadError, match=said):
+            BundleReader(tmp_path / path)
+    with pytest.raises(ReadError, match="packed in a way"):
+        BundleReader(raw(tmp_path / "bz2.zip", [(ARTICLES, b"x"), (MANIFEST, b"{}")], zipfile.ZIP_BZIP2))
+
+
+def test_a_zip_that_the_library_gives_up_on_is_refused(tmp_path: Path) -> None:
+    good = raw(tmp_path / "good.zip", [(ARTICLES, b""), (MANIFEST, manifest({ARTICLES: b""}))]).read_bytes()
+    entry = good.index(b"PK\x01\x02")
+    changes = {"version": (6, b"\xff\x00"), "name": (46, b"\xff\xfe"), "length": (28, b"\xff\xff")}
+    for name, (place, put) in changes.items():
+        start = entry + place
+        flags = good[: entry + 8] + b"\x00\x08" + good[entry + 10 :]  # names are said to be UTF-8
+        (tmp_path / name).write_bytes(flags[:start] + put + flags[start + 2 :])
+        with pytest.raises(ReadError):
+            BundleReader(tmp_path / name)
+
+
+@pytest.mark.parametrize("digits", ["٠٠", "००"])
+def test_digits_are_those_of_ascii(tmp_path: Path, digits: str) -> None:
+    name = f"models/{digits}/model.json"
+    path = raw(tmp_path / "a.zip", [(ARTICLES, b""), (name, b""), (MANIFEST, manifest({ARTICLES: b"", name: b""}))])
+    with pytest.raises(ReadError, match="no part of a bundle"):
+        BundleReader(path)
+
+
+GOOD: dict[str, Any] = {
+    "corpus": {"name": "a", "language": "en", "articles": 1, "sentences": 1, "digest": "x", "report": {"skipped": {}}},
+    "labellings": [{"name": "a", "owner": "b"}],
+    "models": [{"name": "a", "method": "b", "config": {}, "seed": 1, "digest": "x", "metrics": {}}],
+}
+
+
+def test_a_manifest_is_believed_only_where_it_makes_sense(tmp_path: Path) -> None:
+    assert contents(GOOD, Path("x")).models[0].seed == 1
+    for where, key, value in (
+        ("corpus", "articles", float("inf")),
+        ("corpus", "sentences", 2**70),
+        ("corpus", "name", "\ud800"),
+        ("corpus", "name", None),
+        ("corpus", "report", {"skipped": 5}),
+        ("corpus", "report", {"skipped": {"why": "x"}}),
+        ("models", "seed", float("nan")),
+        ("models", "config", 5),
+        ("labellings", "owner", 5),
+    ):
+        damaged = json.loads(json.dumps(GOOD))
+        (damaged[where] if where == "corpus" else damaged[where][0])[key] = value
+        with pytest.raises(ReadError, match="manifest is damaged"):
+            contents(damaged, Path("x"))
+    endless = json.dumps({"format": archive.FORMAT, "version": 1, "about": {}, "parts": {ARTICLES: {"bytes": 1e999}}})
+    with pytest.raises(ReadError, match="manifest is damaged"):
+        BundleReader(raw(tmp_path / "a.zip", [(ARTICLES, b""), (MANIFEST, endless.encode())]))
+
+
+def test_a_bomb_is_not_unpacked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    bomb = {ARTICLES: b"0" * 11_000_000}
+    path = raw(tmp_path / "bomb.zip", [*bomb.items(), (MANIFEST, manifest(bomb))])
+    with pytest.raises(ReadError, match="too much"):
+        BundleReader(path)
+    monkeypatch.setattr(archive, "MOST_LINE", 10)
+    long = write(tmp_path / "long.zip", {ARTICLES: b"x" * 11})
+    with BundleReader(long) as bundle, pytest.raises(ReadError, match="longer than"):
+        [*bundle.lines(ARTICLES)]
+
+
+@pytest.mark.parametrize("cut", [150, 400, -30])
+def test_a_damaged_file_is_told(tmp_path: Path, cut: int) -> None:
+    data = write(tmp_path / "a.zip", {ARTICLES: bytes(range(256)) * 100}).read_bytes()
+    damaged = tmp_path / "b.zip"
+    damaged.write_bytes(data[:cut] + b"\xff\xff\xff" + data[cut + 3 :] if cut > 0 else data[:cut])
+    with pytest.raises(ReadError), BundleReader(damaged) as bundle:
+        bundle.check()
+
+
+@pytest.mark.parametrize(
+    "line", ["{", "[]", '{"title": 1}', '{"title": "x", "url": "", "source": "", "topic": "", "part": "x"}']
+)
+def test_a_line_that_is_no_article_is_named(line: str) -> None:
+    with pytest.raises(ReadError, match="line 1"):
+        list(articles.from_lines([line], Path("x.zip")))
+
+
+def test_vectors_come_back() -> None:
+    rng = np.random.default_rng(0)
+    exact = [rng.normal(size=(n, 4)).astype(np.float16).astype(np.float32) for n in (2, 0, 3)]
+    fine = [block + np.float32(1e-5) for block in exact]
+    for blocks, kept in ((exact, "float16"), (fine, "float32")):
+        assert vectors.precision(blocks) == kept
+        back = vectors.from_bytes(vectors.to_bytes(blocks), Path("x"))
+        assert all(np.array_equal(a, b) for a, b in zip(blocks, back, strict=True))
+    thin = [sparse.csr_array(np.where(block > 0.5, block, 0)) for block in fine]
+    back = vectors.from_bytes(vectors.to_bytes(thin), Path("x"))
+    assert all(np.array_equal(a.toarray(), b.toarray()) for a, b in zip(thin, back, strict=True))
+    from safetensors.numpy import save
+
+    whole = np.zeros((2, 4), dtype=np.float32)
+    counts = [np.array(rows) for rows in ([1.0, 1.0], [[1, 1]], [3, -1], [2**62, 2**62], [])]
+    strange = [save({"rows": rows, "vectors": whole}) for rows in counts]
+    strange.append(save({"rows": np.array([2]), "vectors": np.zeros(2)}))
+    parts = {"rows": [2], "values": [1.0], "columns": [9], "starts": [0, 1, 1], "dim": [4]}
+    changes: list[dict[str, Any]] = [{}, {"dim": [np.inf], "columns": [0]}, {"dim": [-1]}, {"starts": []}]
+    changes.append({"starts": [0, 9, 1]})
+    for change in changes:
+        strange.append(save({name: np.array(value) for name, value in {**parts, **change}.items()}))
+    for damaged in (b"", b"\x80\x04N.", vectors.to_bytes(exact)[:-3], *strange):
+        with pytest.raises(ReadError, match="damaged"):
+            vectors.from_bytes(damaged, Path("x"))

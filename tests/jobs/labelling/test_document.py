@@ -1,0 +1,103 @@
+"""A labelling as a file: what was changed by another hand is named by its line, whatever was put there."""
+
+from __future__ import annotations
+
+import copy
+import json
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from core.errors import ReadError
+from core.labelling import operations as op
+from core.labelling.changes import Batch
+from core.labelling.history import Kind, Step
+from core.labelling.partition import Cluster, start
+from jobs.services.labelling.document import Document, Place, from_lines, to_lines
+
+NOW = datetime(2026, 1, 2, tzinfo=UTC)
+ABOUT = {"name": "a", "owner": "ada", "kind": "own", "blind": False, "origin": {"from": "nothing"}, "corpus": "c"}
+LEFT_OUT = object()
+STRANGE = [None, -7, 2**70, 1.5, float("inf"), "x", "2020-01-01T00:00:00", [], {}, [1], [None, None], LEFT_OUT]
+FREE = {("about", "corpus"), ("about", "origin", "from")}
+"""What nobody relies on."""
+
+
+def document() -> Document:
+    first = start([3, 5, 7], [0, 1, -1], [Cluster(0, "A", 0), Cluster(1, "B", 1)])
+    batches = [op.assign(first, np.array([7]), 1).batch, op.note(first, np.array([3]), "why").batch]
+    batches += [op.mark(first, np.array([5]), True).batch, op.create(first, 2, "C", np.array([3])).batch]
+    log: list[tuple[Step, Batch]] = []
+    for id, batch in enumerate(batches, 1):
+        log.append((Step(id, Kind.DO, "x", "said", "ada", NOW, None, "", "", 1), batch))
+    log.append((Step(9, Kind.UNDO, "x", "said", "ben", NOW, 4, "", "", 1), batches[-1].inverse()))
+    places = {id: Place("article", id, f"text {id}") for id in (3, 5, 7)}
+    return Document(ABOUT, first, tuple(log), places)
+
+
+def walk(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
+    yield path
+    for key in value if isinstance(value, dict) else range(len(value)) if isinstance(value, list) else ():
+        yield from walk(value[key], (*path, key))
+
+
+def put(entry: Any, path: tuple[Any, ...], value: Any) -> Any:
+    if not path:
+        return value
+    changed = copy.deepcopy(entry)
+    place = changed
+    for key in path[:-1]:
+        place = place[key]
+    if value is LEFT_OUT:
+        del place[path[-1]]
+    else:
+        place[path[-1]] = value
+    return changed
+
+
+def test_it_comes_back() -> None:
+    lines = list(to_lines(document()))
+    assert list(to_lines(from_lines(lines))) == lines
+
+
+@pytest.mark.parametrize("number", range(11))
+def test_what_was_put_there_by_another_hand_is_refused(number: int) -> None:
+    lines = list(to_lines(document()))
+    assert len(lines) == 11
+    entry = json.loads(lines[number])
+    for path in walk(entry):
+        for value in STRANGE if path else [x for x in STRANGE if x is not LEFT_OUT]:
+            changed = put(entry, path, value)
+            if changed == entry:
+                continue
+            try:
+                found = from_lines([*lines[:number], json.dumps(changed) + "\n", *lines[number + 1 :]])
+            except ReadError:
+                continue
+            # Texts, numbers and times may be others; then all of it is a labelling that can be written and read.
+            assert path in FREE or type(value) in (str, int) or value in ({}, []), (path, value)
+            assert list(to_lines(from_lines(list(to_lines(found)))))
+
+
+def test_lines_that_no_labelling_has() -> None:
+    lines = list(to_lines(document()))
+    for damaged in (
+        [lines[0], "[" * 100_000 + "\n", *lines[1:]],
+        [*lines[:4], lines[3], *lines[4:]],
+        [*lines[:1], *lines[2:]],
+        [*lines, lines[-1]],
+        [],
+    ):
+        with pytest.raises(ReadError):
+            from_lines(damaged)
+
+
+def test_a_file_in_another_encoding_is_told(tmp_path: Path) -> None:
+    path = tmp_path / "x.jsonl"
+    path.write_bytes(b'{"format": "themescope labelling", "\xff\xfe"}\n')
+    with path.open(encoding="utf-8") as lines, pytest.raises(ReadError, match="not text in UTF-8"):
+        from_lines(lines, path)

@@ -1,0 +1,240 @@
+"""A person's place at a labelling, and labellings that come and go as files."""
+
+from __future__ import annotations
+
+import csv
+import io
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from core.errors import DataError, ReadError
+from core.labelling import operations as op
+from core.labelling.changes import StaleChangeError
+from core.labelling.history import Kind
+from core.labelling.partition import UNASSIGNED
+from core.types import Split
+from db.label_records import LabellingRecord, NewLabelling, Sharing
+from db.store import Store
+from jobs.queue.foreground import run_here
+from jobs.services.labelling import files, starts
+from jobs.services.labelling.document import from_lines
+from jobs.services.labelling.session import Desk
+from jobs.services.table_files import csv_text
+from tests.db.texts import add_corpus
+
+HOSTILE = "=1+1 <script>alert(1)</script> \u202e 😀\u2028,\"'"
+
+
+def begin(store: Store, how: starts.Begin = starts.from_sections, article: bool = True) -> LabellingRecord:
+    with store.reading() as r:
+        known = r.corpora.list()
+    corpus = known[0] if known else add_corpus(store)
+    with store.reading() as r:
+        first = r.corpora.articles(corpus.id)[0].id
+    new = NewLabelling(corpus.id, "towns", "ada", Sharing.SHARED, False, first if article else None)
+    return starts.begin(store, new, how)
+
+
+def test_undo_and_redo_survive_a_reload(sqlite_store: Store) -> None:
+    record = begin(sqlite_store)
+    desk = Desk(sqlite_store, record.id, "ada")
+    states = [desk.partition.to_bytes()]
+    for make in (
+        lambda p: op.unassign(p, p.ids[:3]),
+        lambda p: op.create(p, desk.next_number, "New", p.ids[2:6]),
+        lambda p: op.merge(p, [1, 2], 2),
+        lambda p: op.rename(p, 2, HOSTILE),
+        lambda p: op.note(p, p.ids[:2], HOSTILE),
+    ):
+        desk.do(make(desk.partition), "why", "table")
+        states.append(desk.partition.to_bytes())
+    for expected in states[-2::-1]:
+        desk = Desk(sqlite_store, record.id, "ada")
+        assert desk.undo()
+        assert desk.partition.to_bytes() == expected
+    assert desk.undo() is None
+    for expected in states[1:]:
+        desk = Desk(sqlite_store, record.id, "ada")
+        assert desk.redo()
+        assert desk.partition.to_bytes() == expected
+    assert desk.redo() is None
+    third = [step for step in desk.steps if step.kind is Kind.DO][2]
+    assert desk.at(third.id).to_bytes() == states[3]
+    desk.back_to(third.id)
+    assert desk.partition.to_bytes() == states[3]
+    desk.undo()
+    assert desk.partition.to_bytes() == states[-1]
+    desk.back_to(0)
+    assert Desk(sqlite_store, record.id, "").partition.to_bytes() == states[0]
+
+
+def test_two_people_at_one_sentence(sqlite_store: Store) -> None:
+    record = begin(sqlite_store)
+    ada, ben = (Desk(sqlite_store, record.id, name) for name in ("ada", "ben"))
+    first, second = ada.partition.members(1)[:2]
+    ben.do(op.assign(ben.partition, np.array([first]), 2))
+    wanted = op.assign(ada.partition, np.array([first, second]), 3)
+    with pytest.raises(StaleChangeError) as error:
+        ada.do(wanted)
+    conflict = ada.conflict(wanted, error.value)
+    (clash,) = conflict.clashes
+    assert (clash.sentence, clash.seen, clash.mine, clash.theirs, clash.person) == (
+        first,
+        "Introduction",
+        "Heading 2",
+        "Heading 1",
+        "ben",
+    )
+    ada.insist(conflict)
+    assert ada.partition.numbers[ada.partition.rows([first, second])].tolist() == [3, 3]
+    ben.sync()
+    assert ben.partition.to_bytes() == ada.partition.to_bytes()
+    with pytest.raises(StaleChangeError):
+        ben.undo()  # ada has built on it
+    assert ada.undo()
+    assert ada.partition.numbers[ada.partition.rows([first])].tolist() == [2]
+
+
+def test_what_was_wanted_of_a_cluster_that_others_filled(sqlite_store: Store) -> None:
+    record = begin(sqlite_store)
+    ada, ben = (Desk(sqlite_store, record.id, name) for name in ("ada", "ben"))
+    moved = ada.partition.members(1)[:1]
+    ben.do(op.assign(ben.partition, moved, 2))
+    wanted = op.delete(ada.partition, 2)
+    with pytest.raises(StaleChangeError) as error:
+        ada.do(wanted)
+    ada.insist(ada.conflict(wanted, error.value))
+    assert 2 not in ada.partition.clusters
+    assert ada.partition.numbers[ada.partition.rows(moved)].tolist() == [UNASSIGNED]
+
+
+def test_the_ways_to_begin(sqlite_store: Store) -> None:
+    record = begin(sqlite_store)
+    desk = Desk(sqlite_store, record.id, "ada")
+    assert [c.name for c in desk.partition.clusters.values()] == ["Introduction", "Heading 1", "Heading 2"]
+    desk.do(op.note(desk.partition, desk.partition.ids[:1], "note"))
+    copy = begin(sqlite_store, starts.from_labelling(record.id))
+    assert copy.name == "towns 2"
+    assert Desk(sqlite_store, copy.id, "ben").partition.to_bytes() == desk.partition.to_bytes()
+    whole = begin(sqlite_store, starts.from_nothing, article=False)
+    assert Desk(sqlite_store, whole.id, "").partition.sizes() == {UNASSIGNED: 60}
+    ids = desk.partition.ids[:4]
+    named = starts.from_labels(ids, np.array([2, 2, -1, 5], np.int32), {2: "two"}, {"from": "clustering"})
+    found = Desk(sqlite_store, begin(sqlite_store, named).id, "").partition
+    assert found.sizes() == {1: 2, 2: 1, UNASSIGNED: 1}
+    assert found.clusters[1].name == "two"
+    with pytest.raises(DataError, match="no sentences"):
+        begin(sqlite_store, starts.from_labels(ids[:0], np.empty(0, np.int32), {}, {}))
+
+
+@settings(max_examples=12)
+@given(st.data())
+def test_a_file_brings_everything_back(sqlite_store: Store, data: st.DataObject) -> None:
+    record = begin(sqlite_store)
+    people = st.sampled_from(["ada", "", HOSTILE])
+    for _ in range(data.draw(st.integers(0, 5))):
+        desk = Desk(sqlite_store, record.id, data.draw(people))
+        ids = np.array(data.draw(st.lists(st.sampled_from(desk.partition.ids.tolist()), max_size=4)), dtype=np.int64)
+        text = data.draw(st.text(min_size=1, max_size=8))
+        p, numbers = desk.partition, sorted(desk.partition.clusters)
+        match data.draw(st.integers(0, 5)):
+            case 0:
+                desk.do(op.create(p, desk.next_number, op.free_name(p, text), ids), text, text)
+            case 1:
+                desk.do(op.note(p, ids, text))
+            case 2:
+                desk.do(op.mark(p, ids, True))
+            case 3:
+                desk.do(op.merge(p, numbers[:2], numbers[0]))
+            case 4:
+                desk.undo()
+            case _:
+                desk.redo()
+    exported = files.export_lines(sqlite_store, record.id)
+    before = Desk(sqlite_store, record.id, "ada")
+    with sqlite_store.writing() as w:
+        w.labellings.purge(record.id, "ada")
+    again = files.import_lines(sqlite_store, record.corpus_id, exported.splitlines(True), "x.jsonl")
+    after = Desk(sqlite_store, again.id, "ada")
+    assert after.partition.to_bytes() == before.partition.to_bytes()
+    assert _told(after) == _told(before)
+    assert (again.name, again.owner, again.kind, again.article_id, again.origin) == (
+        record.name,
+        record.owner,
+        record.kind,
+        record.article_id,
+        record.origin,
+    )
+    assert len(after.standing.undoable) == len(before.standing.undoable)
+    with sqlite_store.writing() as w:
+        w.labellings.purge(again.id, "ada")
+
+
+def _told(desk: Desk) -> list[tuple[object, ...]]:
+    place = {step.id: number for number, step in enumerate(desk.steps)}
+    return [
+        (s.kind, s.what, s.said, s.person, s.when, place.get(s.target or -1), s.why, s.how, s.size) for s in desk.steps
+    ]
+
+
+def test_damaged_files_are_refused(sqlite_store: Store) -> None:
+    record = begin(sqlite_store)
+    desk = Desk(sqlite_store, record.id, "ada")
+    desk.do(op.unassign(desk.partition, desk.partition.ids[:2]))
+    lines = files.export_lines(sqlite_store, record.id).splitlines(True)
+    for damaged in ([], lines[1:], lines[:-1], [*lines[:3], "{}\n", *lines[3:]], [*lines[:-1], lines[-1][:40]]):
+        with pytest.raises(ReadError):
+            from_lines(damaged, "x.jsonl")
+    with sqlite_store.writing() as w:
+        other = w.corpora.create("other", "en")
+    with pytest.raises(DataError, match="does not hold"):
+        files.import_lines(sqlite_store, other.id, lines, "x.jsonl")
+
+
+def test_tables_are_safe_in_spreadsheets_and_raw_in_parquet(sqlite_store: Store) -> None:
+    import pyarrow.parquet as pq
+
+    record = begin(sqlite_store)
+    desk = Desk(sqlite_store, record.id, HOSTILE)
+    desk.do(op.rename(desk.partition, 1, HOSTILE))
+    desk.do(op.note(desk.partition, desk.partition.members(1)[:1], HOSTILE))
+    lines = files.rows(sqlite_store, record.id)
+    read = list(csv.DictReader(io.StringIO(csv_text(files.HEADER, lines))))
+    assert len(read) == record.sentences
+    assert read[0]["note"] == read[0]["changed_by"] == f"'{HOSTILE}"
+    assert read[0]["cluster"].startswith("'=1+1")
+    table = pq.read_table(io.BytesIO(files.parquet_bytes(files.HEADER, lines))).to_pylist()
+    assert table[0]["note"] == HOSTILE
+    assert [row["sentence_id"] for row in table] == [line[0] for line in lines]
+
+
+def test_labels_become_triplets_and_test_articles_never_do(sqlite_store: Store) -> None:
+    record = begin(sqlite_store, article=False)
+    ada = Desk(sqlite_store, record.id, "ada")
+    ids = ada.partition.ids
+    ada.do(op.assign(ada.partition, ids[::4], 2))
+    ada.do(op.assign(ada.partition, ids[1::4], 3))
+    made = run_here(sqlite_store, "learn-labels", {"labellings": [record.name], "name": "taught"}, quiet=True)
+    with sqlite_store.reading() as r:
+        splits = {a.id: a.split for a in r.corpora.articles(record.corpus_id)}
+        for split in Split:
+            rows = r.triplets.rows(made["triplet_set_id"], split)
+            assert {splits[int(a)] for a in rows.articles} <= {split}
+            assert len(rows.pivots) == made["counts"]["triplets"][split.value]
+        assert Split.TEST not in {splits[int(a)] for a in r.triplets.rows(made["triplet_set_id"], Split.TRAIN).articles}
+        assert r.triplets.get(made["triplet_set_id"]).config["labellings"] == {record.name: ada.shown.step}
+    assert made["counts"]["triplets"]["train"] > 0
+    assert made["counts"]["triplets"]["test"] == 0
+    again = run_here(sqlite_store, "learn-labels", {"labellings": [record.name], "name": "other name"}, quiet=True)
+    assert (again["cached"], again["triplets"]) == (True, "taught")
+    ada.do(op.assign(ada.partition, ids[2::4], 2))
+    with sqlite_store.writing() as w:  # as a killed attempt leaves it
+        w.triplets.create(record.corpus_id, "more", "sentences", {}, 0, "half")
+    more = run_here(sqlite_store, "learn-labels", {"labellings": [record.name], "name": "more"}, quiet=True)
+    assert not more["cached"] and more["counts"]["placed"] > made["counts"]["placed"]
+    untouched = begin(sqlite_store)
+    with pytest.raises(DataError, match="Nothing can be learned"):
+        run_here(sqlite_store, "learn-labels", {"labellings": [untouched.name], "name": "empty"}, quiet=True)

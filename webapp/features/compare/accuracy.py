@@ -1,0 +1,158 @@
+"""Triplet accuracy of models side by side: intervals and tests over articles, McNemar over triplets, tie groups."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import pandas as pd
+import streamlit as st
+
+from core.metrics.statistics.multiple_comparisons import BOOTSTRAP, MCNEMAR, WILCOXON, Family, SignificanceTest
+from core.types import Split
+from db.records import ScoreRecord, TripletSetRecord
+from db.roles import Right
+from jobs.services.table_files import csv_text
+from webapp.shared import compare_queries, figure_export, queries, triplet_queries
+from webapp.shared.choose import COUNTED
+from webapp.shared.comparing import interval_row, p_text, with_interval
+from webapp.shared.comparison_text import place_text
+from webapp.shared.figures import interval_figure
+from webapp.shared.job_status import submit
+from webapp.shared.model_choice import by_method
+from webapp.shared.palette import tones
+from webapp.shared.people import may
+from webapp.shared.pinning import pinned_segment
+from webapp.shared.text import count, interval
+from webapp.shared.triplet_queries import Evaluation
+
+_TESTS = (BOOTSTRAP, WILCOXON, MCNEMAR)
+_SPLITS = (Split.TEST, Split.VALIDATION, Split.TRAIN)
+
+
+def show(chosen: TripletSetRecord) -> None:
+    """Accuracy of every model that was evaluated on a set, and a way to evaluate the others."""
+    every = triplet_queries.evaluations(chosen)
+    splits = [split for split in _SPLITS if any(e.split is split for e in every)]
+    if splits:
+        _compare(every, splits)
+    else:
+        st.info("No model has been evaluated on this set yet.", icon=":material/info:")
+    _ask(chosen, {e.model.name for e in every if e.split is Split.TEST})
+
+
+def _compare(every: Sequence[Evaluation], splits: Sequence[Split]) -> None:
+    with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
+        asked = pinned_segment("Split", {split.value: split.value for split in splits}, "part")
+        tests = {test.id: test for test in _TESTS}
+        about = "  \n".join(f"**{test.title}**: {test.summary}" for test in _TESTS)
+        test = tests[pinned_segment("Paired test", {t.id: t.title for t in _TESTS}, "by-test", help=about)]
+    found = [e for e in every if e.split is Split(asked)]
+    means = queries.mean_scores(e.run.id for e in found)
+    scored = [(e, next(iter(means[e.run.id].values()))) for e in found if means.get(e.run.id)]
+    scored.sort(key=lambda row: row[1].value, reverse=True)
+    family, columns = _family([e for e, _ in scored], test)
+    _table(scored, family, columns)
+    lines = [interval_row(e.name, s) for e, s in scored]
+    figure = interval_figure(lines, "Triplet accuracy", tones(st.context.theme.type), chance=0.5)
+    figure_export.chart(figure, "accuracy", "themescope-triplet-accuracy")
+    _explained(test, family)
+    _pairs([e.name for e, _ in scored], family, columns, test)
+
+
+def _family(found: Sequence[Evaluation], test: SignificanceTest) -> tuple[Family | None, Mapping[int, int]]:
+    """The comparisons of those that have scores of single articles, and the row of each column."""
+    rows = compare_queries.accuracy_methods(found)
+    measured = compare_queries.article_scores(rows, compare_queries.ACCURACY).measured
+    used = [i for i, has in enumerate(measured) if has]
+    if len(used) < 2:
+        return None, {}
+    chosen = compare_queries.by_triplets([found[i] for i in used]) if test is MCNEMAR else test
+    tested = compare_queries.family([rows[i] for i in used], compare_queries.ACCURACY, chosen)
+    return (None, {}) if tested is None else (tested[1], {row: column for column, row in enumerate(used)})
+
+
+def _table(scored: Sequence[tuple[Evaluation, ScoreRecord]], family: Family | None, columns: Mapping[int, int]) -> None:
+    places, letters = (family.places(), family.letters()) if family else ([], [])
+    rows = range(len(scored))
+    st.dataframe(
+        pd.DataFrame(
+            {
+                "Place": [place_text(places[columns[i]]) if i in columns else "–" for i in rows],
+                "Model": [e.name for e, _ in scored],
+                "Triplet accuracy": [with_interval(s) for _, s in scored],
+                "Group": [letters[columns[i]] if i in columns else "" for i in rows],
+                "Articles": [s.n for _, s in scored],
+            }
+        ),
+        hide_index=True,
+        column_config={
+            "Place": st.column_config.TextColumn(help="The places that the tests leave open.", width=60),
+            "Triplet accuracy": st.column_config.TextColumn(alignment="right"),
+            "Group": st.column_config.TextColumn(help="Models that share a letter cannot be told apart."),
+            "Articles": COUNTED,
+        },
+    )
+
+
+def _explained(test: SignificanceTest, family: Family | None) -> None:
+    told = (
+        f" Place and group: {test.title}, {count(len(family.ps), 'comparison')} corrected together by Holm; a model "
+        "is called better only where the interval of the difference over articles excludes 0 as well."
+        if family
+        else ""
+    )
+    st.caption(
+        "Share of triplets whose pivot is nearer to the sentence of its own section than to the other one; chance is "
+        f".500. Mean with the 95 % bootstrap interval over articles.{told}  \n**{test.title}**: {test.summary}"
+    )
+
+
+def _pairs(names: Sequence[str], family: Family | None, columns: Mapping[int, int], test: SignificanceTest) -> None:
+    if family is None:
+        return
+    name = {column: names[row] for row, column in columns.items()}
+    order = family.ps.argsort(kind="stable").tolist()
+    parts = [(name[int(family.first[i])], name[int(family.second[i])], family.differences[i], i) for i in order]
+    with st.expander(f"Every comparison ({len(parts):,})", icon=":material/compare_arrows:"):
+        right = st.column_config.TextColumn(alignment="right")
+        st.dataframe(
+            pd.DataFrame(
+                {
+                    "First": [a for a, _, _, _ in parts],
+                    "Second": [b for _, b, _, _ in parts],
+                    "Difference": [interval(d.value, d.low, d.high) for _, _, d, _ in parts],
+                    "p": [p_text(float(family.ps[i])) for *_, i in parts],
+                    "Corrected p": [p_text(float(family.corrected[i])) for *_, i in parts],
+                }
+            ),
+            hide_index=True,
+            column_config={column: right for column in ("Difference", "p", "Corrected p")},
+        )
+        header = ("first", "second", "difference", "low", "high", "articles", f"p_{test.id}", "p_holm")
+        rows = [(a, b, d.value, d.low, d.high, d.n, family.ps[i], family.corrected[i]) for a, b, d, i in parts]
+        st.download_button(
+            "CSV of all comparisons",
+            data=lambda: csv_text(header, rows),
+            file_name="themescope-triplet-comparisons.csv",
+            mime="text/csv",
+            icon=":material/download:",
+            on_click="ignore",
+        )
+
+
+def _ask(chosen: TripletSetRecord, done: set[str]) -> None:
+    """A way to evaluate the models that have not been."""
+    if not may(Right.MANAGE):
+        return
+    rest = [m.name for m in by_method(queries.models()) if m.name not in done]
+    if not rest:
+        return
+    st.subheader("Evaluate more models", anchor=False)
+    names = st.multiselect("Models", rest, default=rest[:4], key="evaluate")
+    if st.button("Evaluate", type="primary", icon=":material/play_arrow:", disabled=not names):
+        asked = [
+            submit("evaluate-triplets", {"model": n, "triplets": chosen.name}, f"Triplet accuracy of {n}")
+            for n in names
+        ]
+        if all(asked):
+            st.rerun()

@@ -1,0 +1,123 @@
+"""Benchmarks: build one, and ask for the combinations of model and clusterer that are missing on it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import pandas as pd
+import streamlit as st
+
+from core.clustering import REGISTRY as CLUSTERERS
+from core.tasks.scb import ScbRules
+from db.records import BenchmarkRecord, CorpusRecord, ModelRecord
+from db.roles import Right
+from webapp.shared import facts, queries
+from webapp.shared.forms import checked, config_fields
+from webapp.shared.guard import closed
+from webapp.shared.job_status import submit
+from webapp.shared.model_choice import by_method
+from webapp.shared.partition_queries import clusterer_title
+from webapp.shared.people import may
+from webapp.shared.pinning import pinned
+from webapp.shared.text import count, plain, words
+
+
+def missing(benchmark: BenchmarkRecord) -> None:
+    """Ask for combinations that have not been run."""
+    if not may(Right.MANAGE):
+        return
+    st.subheader("Add to this comparison", anchor=False)
+    models = by_method(queries.models())
+    left, right = st.columns(2)
+    chosen = left.multiselect("Models", [m.name for m in models], default=[m.name for m in models][:4])
+    ids = CLUSTERERS.ids()
+    paper = [c.id for c in CLUSTERERS if "paper" in c.tags or "no-vectors" in c.tags]
+    clusterers = right.multiselect("Clusterers", ids, default=paper, format_func=clusterer_title)
+    wanted = combinations(benchmark, [m for m in models if m.name in chosen], clusterers)
+    label = f"Run {count(len(wanted), 'missing combination')}" if wanted else "Nothing is missing"
+    clicked = st.button(label, type="primary", icon=":material/play_arrow:", disabled=not wanted)
+    if clicked and _queue(benchmark, wanted):
+        st.rerun()
+
+
+def combinations(
+    benchmark: BenchmarkRecord, models: Sequence[ModelRecord], clusterers: Sequence[str]
+) -> list[tuple[ModelRecord | None, str]]:
+    """Model × clusterer without a run; a clusterer that needs no vectors is one row, whatever the models."""
+    done = {(run.model_id, run.clusterer) for run in queries.clusterings(benchmark.id)}
+    found: list[tuple[ModelRecord | None, str]] = []
+    for id in clusterers:
+        rows: Sequence[ModelRecord | None] = [None] if "no-vectors" in CLUSTERERS.get(id).tags else models
+        found += [(m, id) for m in rows if (m.id if m else None, id) not in done]
+    return found
+
+
+def _queue(benchmark: BenchmarkRecord, wanted: Sequence[tuple[ModelRecord | None, str]]) -> bool:
+    """One job for each combination; the first of a model computes its vectors, the others find them."""
+    asked = []
+    for model, clusterer in wanted:
+        name = model.name if model else ""
+        args = {"model": name, "clusterer": clusterer, "benchmark": benchmark.name}
+        title = f"{clusterer_title(clusterer)}{f' of {name}' if name else ''} on {benchmark.name}"
+        asked.append(submit("cluster", args, title))
+    return all(asked)
+
+
+def about(benchmark: BenchmarkRecord) -> None:
+    """What a benchmark holds, beside the published set where the builder laid it there."""
+    folded = st.expander(f"About {plain(benchmark.name)}", icon=":material/info:", key="about", on_change="rerun")
+    if folded.open:
+        with folded:
+            _about(benchmark)
+
+
+def _about(benchmark: BenchmarkRecord) -> None:
+    counts = {key: value for key, value in benchmark.counts.items() if key != "table"}
+    beside = benchmark.counts.get("table")
+    left, right = st.columns([3, 2], gap="medium")
+    with left:
+        if isinstance(beside, Mapping):
+            st.caption("What it holds, beside the set that was published")
+            st.dataframe(_beside(beside), hide_index=True, height="content")
+    with right:
+        st.caption("How articles were chosen")
+        facts.table({**counts, "rules": benchmark.config}, ("Rule or count", "Value"), height=420)
+
+
+def _beside(table: Mapping[str, Any]) -> pd.DataFrame:
+    """One row a count, one column a source."""
+    rows = list(dict.fromkeys(key for column in table.values() for key in column))
+    columns = {words(name): [facts.shown(row, column.get(row)) for row in rows] for name, column in table.items()}
+    return pd.DataFrame({"Count": [words(row) for row in rows], **columns})
+
+
+def build(corpora: Sequence[CorpusRecord]) -> None:
+    """The form for a new benchmark."""
+    if closed("Building a benchmark"):
+        return
+    by_name = {c.name: c for c in corpora}
+    corpus = by_name[pinned("Corpus", list(by_name), "of")]
+    with st.form(f"benchmark-{corpus.id}"):
+        left, middle, right = st.columns([2, 1, 2])
+        name = left.text_input("Name of the benchmark", value=f"{corpus.name} sections")
+        seed = middle.number_input("Seed", min_value=0, value=0, step=1)
+        splits = right.multiselect(
+            "Splits", ["test", "validation", "train"], default=["test"], help="Models learn from train; test on test."
+        )
+        values = config_fields(ScbRules, f"scb-{corpus.id}")
+        if not st.form_submit_button("Build the benchmark", type="primary", icon=":material/rule:"):
+            return
+    rules = checked(ScbRules, values)
+    if rules is None:
+        return
+    args = {
+        "corpus": corpus.name,
+        "name": name.strip(),
+        "rules_json": json.dumps(rules.to_dict()),
+        "seed": int(seed),
+        "splits": splits,
+    }
+    if submit("build-benchmark", args, f"Benchmark {name.strip()}"):
+        st.rerun()

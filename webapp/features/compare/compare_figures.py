@@ -1,0 +1,115 @@
+"""Charts of the Compare page that hold two methods against each other."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+import plotly.graph_objects as go
+
+from core.metrics.article_difficulty import ArticleSlice
+from core.types import Ids
+from webapp.shared.palette import Tones
+from webapp.shared.text import figure_text, interval, score
+
+_LABEL = 40
+_HOVER = 60
+
+
+def scatter_figure(
+    articles: Ids,
+    titles: Sequence[str],
+    values: npt.NDArray[np.float64],
+    names: tuple[str, str],
+    unit: str,
+    tones: Tones,
+    chosen: int | None = None,
+) -> go.Figure:
+    """One point an article: (n, 2) ``values`` of two methods, the first up; above the diagonal the first is ahead."""
+    ahead = values[:, 0] > values[:, 1]
+    behind = values[:, 0] < values[:, 1]
+    low, high = float(values.min(initial=0.0)), float(values.max(initial=1.0))
+    figure = go.Figure()
+    figure.add_shape(type="line", x0=low, y0=low, x1=high, y1=high, line={"color": tones.other, "dash": "dot"})
+    parts = ((ahead, f"{names[0]} ahead", 0), (behind, f"{names[1]} ahead", 1), (~(ahead | behind), "equal", -1))
+    for rows, name, colour in parts:
+        at = np.flatnonzero(rows)
+        if len(at):
+            figure.add_trace(_points(at, articles, titles, values, f"{name}: {len(at):,}", tones, colour))
+    at = np.flatnonzero(articles == chosen)
+    if len(at):
+        ring = {"color": "rgba(0,0,0,0)", "size": 15, "line": {"color": tones.ink, "width": 2}}
+        x, y = values[at, 1], values[at, 0]
+        figure.add_trace(go.Scatter(x=x, y=y, mode="markers", marker=ring, hoverinfo="skip", showlegend=False))
+    figure.update_layout(
+        height=430,
+        margin={"l": 8, "r": 8, "t": 8, "b": 8},
+        legend={"orientation": "h", "y": -0.2, "font": {"size": 12, "color": tones.ink}},
+        hoverlabel={"align": "left"},
+        clickmode="event+select",
+        dragmode="zoom",
+    )
+    figure.update_xaxes(title=figure_text(f"{unit} of {names[1]}", _LABEL), automargin=True, zeroline=False)
+    figure.update_yaxes(title=figure_text(f"{unit} of {names[0]}", _LABEL), automargin=True, zeroline=False)
+    return figure
+
+
+def _points(
+    at: npt.NDArray[np.intp],
+    articles: Ids,
+    titles: Sequence[str],
+    values: npt.NDArray[np.float64],
+    name: str,
+    tones: Tones,
+    colour: int,
+) -> go.Scatter:
+    hover = [f"{figure_text(titles[i], _HOVER)}<br>{score(values[i, 0])} against {score(values[i, 1])}" for i in at]
+    return go.Scatter(
+        x=values[at, 1],
+        y=values[at, 0],
+        mode="markers",
+        name=figure_text(name, _HOVER),
+        customdata=articles[at],
+        hovertext=hover,
+        hovertemplate="%{hovertext}<extra></extra>",
+        unselected={"marker": {"opacity": 0.7}},
+        marker={"color": tones.colour(colour), "symbol": tones.symbol(colour), "size": 7, "opacity": 0.7},
+    )
+
+
+def slices_figure(
+    slices: Sequence[ArticleSlice], labels: Sequence[str], names: Sequence[str], unit: str, tones: Tones
+) -> go.Figure:
+    """Mean and interval of each method (column of the slices) over each slice, side by side."""
+    figure = go.Figure()
+    for column, name in enumerate(names):
+        found = [part.estimates[column] for part in slices]
+        shift = (column - (len(names) - 1) / 2) * 0.14
+        figure.add_trace(
+            go.Scatter(
+                x=np.arange(len(slices)) + shift,
+                y=[e.value for e in found],
+                mode="markers",
+                name=figure_text(name, _LABEL),
+                marker={"color": tones.colour(column), "symbol": tones.symbol(column), "size": 9},
+                error_y={
+                    "type": "data",
+                    "symmetric": False,
+                    "array": [e.high - e.value for e in found],
+                    "arrayminus": [e.value - e.low for e in found],
+                    "thickness": 1.6,
+                    "width": 4,
+                },
+                hovertext=[interval(e.value, e.low, e.high) for e in found],
+                hovertemplate=f"{figure_text(name, _LABEL)}: %{{hovertext}}<extra></extra>",
+            )
+        )
+    figure.update_layout(
+        height=300,
+        margin={"l": 8, "r": 8, "t": 8, "b": 8},
+        legend={"orientation": "h", "y": -0.25, "font": {"size": 12, "color": tones.ink}},
+    )
+    figure.update_xaxes(tickmode="array", tickvals=np.arange(len(slices)), ticktext=list(labels), automargin=True)
+    figure.update_yaxes(title=unit, automargin=True)
+    return figure

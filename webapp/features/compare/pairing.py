@@ -1,0 +1,196 @@
+"""Two methods on the same articles: the difference with its interval, and the articles that it comes from."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+import streamlit as st
+
+from core.metrics.article_difficulty import TRAITS
+from core.types import Ids
+from jobs.services.table_files import csv_text
+from webapp.features.compare import partition_pair
+from webapp.features.compare.compare_figures import scatter_figure
+from webapp.shared import compare_queries, figure_export, queries
+from webapp.shared.choose import nothing
+from webapp.shared.compare_queries import Articles, Method
+from webapp.shared.comparing import Scope, p_text
+from webapp.shared.palette import tones
+from webapp.shared.partition_queries import partition_name
+from webapp.shared.pinning import pin, pinned, pinned_segment
+from webapp.shared.text import count, plain, score
+
+ARTICLE_VIEW = "One article"
+_ORDERS = {"first": "First ahead", "second": "Second ahead", "either": "Largest difference"}
+
+
+@dataclass(frozen=True, slots=True)
+class PairOfMethods:
+    """Two methods with their scores of the n articles that both have."""
+
+    scope: Scope
+    """What they were chosen from."""
+    first: Method
+    second: Method
+    articles: Ids
+    values: npt.NDArray[np.float64]
+    """(n, 2)."""
+
+    @property
+    def gaps(self) -> npt.NDArray[np.float64]:
+        """(n,) first minus second."""
+        return self.values[:, 0] - self.values[:, 1]
+
+
+def choose_pair(scope: Scope | None) -> PairOfMethods | None:
+    """Both methods, from the address or from boxes; None, and a word on it, where there are no two."""
+    if scope is None:
+        return None
+    found, scores = scope.comparison, scope.scores
+    tested = [m for m, column in zip(found.methods, found.columns, strict=True) if column >= 0]
+    if scores is None or len(tested) < 2:
+        nothing(
+            "There are no two methods to hold against each other.",
+            "Cluster the benchmark by a second method in the tab “Clustering”, or choose fewer filters above.",
+        )
+        return None
+    names = {m.name: i for i, m in enumerate(tested)}
+    left, right = st.columns(2)
+    with left:
+        a = names[pinned("First", list(names), "first")]
+    with right:
+        b = names[pinned("Second", list(names), "second", list(names)[1])]
+    if a == b:
+        st.info("A method does not differ from itself. Choose another one on either side.", icon=":material/info:")
+        return None
+    return PairOfMethods(scope, tested[a], tested[b], scores.articles, scores.values[:, [a, b]])
+
+
+def show(pair: PairOfMethods) -> None:
+    """The difference in words, every article as a point and as a row; a click opens both clusterings of an article."""
+    _in_words(pair)
+    articles = compare_queries.articles(pair.scope.comparison.benchmark)
+    rows = articles.rows(pair.articles)
+    titles = [articles.titles[i] for i in rows]
+    left, right = st.columns([2, 3], gap="medium")
+    with left:
+        _scatter(pair, titles)
+    with right:
+        _table(pair, articles, titles)
+
+
+def _in_words(pair: PairOfMethods) -> None:
+    found = pair.scope.comparison
+    assert found.family is not None  # there are scores of single articles
+    at = [found.columns[list(found.methods).index(m)] for m in (pair.first, pair.second)]
+    d, p, corrected = found.family.between(*at)
+    better = found.family.better()
+    ahead = "better" if better[at[0], at[1]] else "worse" if better[at[1], at[0]] else ""
+    verdict = f"**{ahead}** than" if ahead else "**not told apart** from"
+    gaps = pair.gaps
+    st.markdown(
+        f"**{plain(pair.first.name)}** is {verdict} **{plain(pair.second.name)}**: {found.metric.title} "
+        f"{_signed(d.value)} [{_signed(d.low)}, {_signed(d.high)}] over {count(d.n, 'article')} (95 % bootstrap "
+        f"interval); {found.test.title} p {_with_sign(p)}, corrected for {count(found.claims, 'comparison')} "
+        f"{_with_sign(corrected)}. It is ahead on {int((gaps > 0).sum()):,} articles, behind on "
+        f"{int((gaps < 0).sum()):,}, equal on {int((gaps == 0).sum()):,}."
+    )
+
+
+def _with_sign(p: float) -> str:
+    text = p_text(p)
+    return text if text.startswith("<") else f"= {text}"
+
+
+def _signed(value: float) -> str:
+    text = score(abs(value))
+    return text if text == ".000" else ("+" if value > 0 else "−") + text
+
+
+def _scatter(pair: PairOfMethods, titles: Sequence[str]) -> None:
+    """One point an article; a click opens it."""
+    theme = st.context.theme.type
+    names = pair.first.name, pair.second.name
+    key = f"pair-{pair.first.digest}-{pair.second.digest}-{pair.scope.comparison.metric.id}-{theme}"
+    by_id = {int(id): title for id, title in zip(pair.articles, titles, strict=True)}
+    chosen = next((id for id, title in by_id.items() if title == st.query_params.get(partition_pair.ARTICLE)), None)
+
+    def pick() -> None:
+        points = (st.session_state[key].get("selection") or {}).get("points") or []
+        if points:
+            place = points[0]["customdata"]
+            _open(pair, by_id[int(place[0] if isinstance(place, list) else place)])
+
+    figure = scatter_figure(
+        pair.articles, titles, pair.values, names, pair.scope.comparison.metric.title, tones(theme), chosen
+    )
+    figure_export.chart(figure, key, "themescope-two-methods", on_select=pick, selection_mode="points")
+
+
+def _table(pair: PairOfMethods, articles: Articles, titles: Sequence[str]) -> None:
+    """Every article with both scores and what is known of it; a click opens it."""
+    order_by = pinned_segment("Order of articles", _ORDERS, "sort")
+    gaps = pair.gaps
+    order = np.argsort({"first": -gaps, "second": gaps}.get(order_by, -np.abs(gaps)), kind="stable")
+    rows = articles.rows(pair.articles)[order]
+    frame = pd.DataFrame(
+        {
+            "Article": [titles[i] for i in order],
+            "Difference": gaps[order],
+            "First": pair.values[order, 0],
+            "Second": pair.values[order, 1],
+            **{trait.title: articles.traits[trait.id][rows] for trait in TRAITS},
+        }
+    )
+    key = f"articles-{pair.first.digest}-{pair.second.digest}-{pair.scope.comparison.metric.id}-{order_by}"
+
+    def choose() -> None:
+        cells = st.session_state[key]["selection"]["cells"]
+        if cells:
+            _open(pair, str(frame["Article"].iloc[cells[0][0]]))
+
+    number = st.column_config.NumberColumn
+    numbers = {name: number(format="%.3f", width=54) for name in ("First", "Second")}
+    whole = {t.title: number(format="%.0f", help=t.summary, width=70) for t in TRAITS}
+    st.dataframe(
+        frame,
+        hide_index=True,
+        key=key,
+        on_select=choose,
+        selection_mode="single-cell",
+        height=400,
+        column_config={
+            "Article": st.column_config.TextColumn(width=132),
+            "Difference": number(format="%+.3f", width=70),
+            **numbers,
+            **whole,
+            "Balance": number(format="%.2f", help=TRAITS[-1].summary, width=58),
+        },
+    )
+    with st.container(horizontal=True, vertical_alignment="center"):
+        st.caption("**Click an article**, here or in the chart, to read both clusterings of it.")
+        st.space("stretch")
+        st.download_button(
+            "CSV",
+            data=lambda: csv_text(list(frame.columns), frame.itertuples(index=False)),
+            file_name="themescope-two-methods.csv",
+            mime="text/csv",
+            icon=":material/download:",
+            on_click="ignore",
+        )
+
+
+def _open(pair: PairOfMethods, title: str) -> None:
+    """Show both clusterings of an article. For callbacks."""
+    benchmark = pair.scope.comparison.benchmark
+    corpus = next(c.name for c in queries.corpora() if c.id == benchmark.corpus_id)
+    models = {m.id: m for m in queries.models()}
+    left, right = (
+        partition_name(run, models.get(run.model_id or -1), benchmark)
+        for run in (pair.first.runs[0], pair.second.runs[0])
+    )
+    pin({"tab": ARTICLE_VIEW, **partition_pair.address(corpus, title, left, right)})

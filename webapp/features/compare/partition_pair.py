@@ -1,0 +1,263 @@
+"""Two partitions of one article side by side: clusters matched one-to-one, and the sentences that moved."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import streamlit as st
+
+from core.metrics import REGISTRY as METRICS
+from core.metrics.matching import UNASSIGNED, Matching, match_clusters
+from core.types import Labels, Sentence
+from db.records import ArticleRecord, BenchmarkRecord, CorpusRecord
+from jobs.services.table_files import csv_text
+from webapp.shared import queries
+from webapp.shared.choose import nothing
+from webapp.shared.palette import Tones, tones
+from webapp.shared.partition_queries import LEAD, Division, Partition, partitions
+from webapp.shared.pinning import pinned, pinned_segment
+from webapp.shared.text import count, plain, score, shorten
+
+_ASSETS = Path(__file__).parent / "assets"
+_LISTED = 500
+_TITLE = 28
+ALL, MOVED = "all", "moved"
+CORPUS, ARTICLE, LEFT, RIGHT = "of", "title", "left", "right"
+
+
+def address(corpus: str, article: str, left: str, right: str) -> dict[str, str]:
+    """What the address of the tab says to show two partitions (by their names) of an article (by its title)."""
+    return {CORPUS: corpus, ARTICLE: article, LEFT: left, RIGHT: right}
+
+
+@dataclass(frozen=True, slots=True)
+class Meeting:
+    """The n sentences that two partitions share, in page order, and how their clusters match."""
+
+    sentences: Sequence[Sentence]
+    sections: Sequence[str]
+    """(n,) title of the section of each."""
+    first: Labels
+    second: Labels
+    matching: Matching
+
+    def numbers(self, side: int) -> dict[int, int]:
+        """Cluster → its number from 1; matched clusters have the same number on both sides."""
+        pairs = [(pair.first, pair.second)[side] for pair in self.matching.pairs]
+        alone = (self.matching.only_first, self.matching.only_second)[side]
+        before = len(self.matching.pairs) + (len(self.matching.only_first) if side else 0)
+        return {c: i for i, c in enumerate(pairs, start=1)} | {c: before + i for i, c in enumerate(alone, start=1)}
+
+
+def meet(left: Division, right: Division, sentences: Sequence[Sentence], titles: dict[int, str]) -> Meeting | None:
+    """Lay two divisions over each other; None where they share no sentence."""
+    shared, at_left, at_right = np.intersect1d(left.sentence_ids, right.sentence_ids, return_indices=True)
+    if not len(shared):
+        return None
+    known = {s.id: s for s in sentences}
+    order = sorted(range(len(shared)), key=lambda i: known[int(shared[i])].position)
+    found = [known[int(shared[i])] for i in order]
+    first, second = left.labels[at_left][order], right.labels[at_right][order]
+    sections = [titles.get(s.section) or LEAD for s in found]
+    return Meeting(found, sections, first, second, match_clusters(first, second))
+
+
+def choose_and_show(corpora: Sequence[CorpusRecord]) -> None:
+    """Article and both partitions from the address or from boxes, and what they say about each other."""
+    left, right = st.columns(2)
+    benchmarks = queries.clustered_benchmarks()
+    with left:
+        clustered = {benchmark.corpus_id for benchmark in benchmarks}
+        by_name = {c.name: c for c in sorted(corpora, key=lambda c: c.id not in clustered)}
+        corpus = by_name[pinned("Corpus", list(by_name), CORPUS)]
+    with right:
+        article = _article(corpus, [b for b in benchmarks if b.corpus_id == corpus.id])
+    if article is None:
+        return
+    found = {p.name: p for p in partitions(article, corpus.created)}
+    if len(found) < 2:
+        nothing(
+            "This article is divided in one way only: its sections.",
+            "Choose an article of a benchmark that has been clustered, or cluster one in the tab “Clustering”.",
+        )
+        return
+    names = list(found)
+    with left:
+        one = found[pinned("Left", names, LEFT, names[1], "What is read from the left.")]
+    with right:
+        other = found[pinned("Right", names, RIGHT, names[0], "What it is held against.")]
+    _show(article, corpus, one, other)
+
+
+def _article(corpus: CorpusRecord, benchmarks: Sequence[BenchmarkRecord]) -> ArticleRecord | None:
+    """The article of the address, or one of the corpus; those of the newest of ``benchmarks`` stand first."""
+    asked = queries.article_titled(corpus.id, st.query_params.get(ARTICLE, ""))
+    listed = queries.articles(corpus.id, limit=_LISTED)
+    for benchmark in benchmarks[:1]:
+        ids = [*queries.benchmark_sentences(benchmark.id, benchmark.digest)][:_LISTED]
+        first = queries.articles_by_id(np.array(ids, np.int64))
+        listed = [*first.values(), *(a for a in listed if a.id not in first)][:_LISTED]
+    options = {a.title: a for a in ([asked] if asked else []) + listed}
+    if not options:
+        nothing("This corpus has no articles.", "Choose another one.")
+        return None
+    more = corpus.articles - len(listed)
+    help = f"The first {_LISTED} are listed; the others are found from the table of two methods." if more > 0 else ""
+    return options[pinned("Article", list(options), ARTICLE, help=help)]
+
+
+def _show(article: ArticleRecord, corpus: CorpusRecord, one: Partition, other: Partition) -> None:
+    titles, sentences = queries.article_text(article.id, corpus.created)
+    left, right = one.load(), other.load()
+    found = meet(left, right, sentences, {s.position: s.title for s in titles})
+    if found is None:
+        nothing("These two share no sentence.", "Choose partitions that were made of the same sentences.")
+        return
+    st.subheader(plain(article.title), anchor=False)
+    moved = len(found.matching.moved)
+    st.markdown(_in_words(found, one, other))
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        shown = pinned_segment(
+            "Show",
+            {ALL: "All sentences", MOVED: f"Only the {moved:,} that moved"},
+            "sentences",
+            MOVED if moved else ALL,
+        )
+        st.space("stretch")
+        st.download_button(
+            "CSV",
+            data=lambda: export(found, left, right, (one.name, other.name)),
+            file_name="themescope-two-partitions.csv",
+            mime="text/csv",
+            icon=":material/download:",
+            on_click="ignore",
+        )
+    draw = st.components.v2.component(
+        "themescope_partitions",
+        html='<div class="partitions"></div>',
+        css=_source("partitions.css"),
+        js=_source("partitions.js"),
+    )
+    data = pair_data(found, (left, right), (one.name, other.name), tones(st.context.theme.type), shown == ALL)
+    draw(data=data, key="partitions")
+    _table(found, left, right, one, other)
+
+
+def _in_words(found: Meeting, one: Partition, other: Partition) -> str:
+    n, moved = len(found.sentences), len(found.matching.moved)
+    ari = METRICS.build("ari").score(found.first, found.second)
+    pairs = found.matching.pairs
+    alone = len(found.matching.only_first), len(found.matching.only_second)
+    unmatched = f"; without a partner are {alone[0]} on the left and {alone[1]} on the right" if sum(alone) else ""
+    return (
+        f"**{plain(one.name)}** beside **{plain(other.name)}**: of {count(n, 'sentence')} {n - moved:,} stay and "
+        f"**{moved:,} moved**. {count(len(pairs), 'cluster')} matched one-to-one so that the most sentences stay"
+        f"{unmatched}. Agreement above chance (ARI): {score(ari)}."
+    )
+
+
+@cache
+def _source(name: str) -> str:
+    return (_ASSETS / name).read_text(encoding="utf-8")
+
+
+def pair_data(
+    found: Meeting, divisions: tuple[Division, Division], names: tuple[str, str], theme: Tones, everything: bool
+) -> dict[str, Any]:
+    """What the browser draws: matched clusters in rows, then those without a partner; ``everything``: who stays too."""
+    order = {title: i for i, title in enumerate(dict.fromkeys(found.sections))}
+    colours = [theme.colour(order[title]) for title in found.sections]
+    sides = [_side(found, side, divisions[side], colours, everything) for side in (0, 1)]
+    numbers = found.numbers(0), found.numbers(1)
+    rows: list[tuple[int | None, int | None]] = [(p.first, p.second) for p in found.matching.pairs]
+    rows += [(c, None) for c in found.matching.only_first] + [(None, c) for c in found.matching.only_second]
+    if UNASSIGNED in found.first or UNASSIGNED in found.second:
+        rows.append((UNASSIGNED, UNASSIGNED))
+    groups = []
+    for a, b in rows:
+        group = {"left": sides[0].get(a), "right": sides[1].get(b)}
+        number = numbers[0].get(a, 0) if a is not None else numbers[1].get(b or 0, 0)
+        if everything or any(part and part["sentences"] for part in group.values()):
+            groups.append(group | {"name": f"Cluster {number}" if number else "Not assigned"})
+    return {"left": names[0], "right": names[1], "groups": groups, "empty": "No partner on this side."}
+
+
+def _side(
+    found: Meeting, side: int, division: Division, colours: Sequence[str], everything: bool
+) -> dict[int | None, dict[str, Any]]:
+    """Cluster → what is drawn of it on one side."""
+    own, others = (found.first, found.second) if side == 0 else (found.second, found.first)
+    numbers, elsewhere = found.numbers(side), found.numbers(1 - side)
+    moved, arrow = set(found.matching.moved.tolist()), "→" if side == 0 else "←"
+    drawn: dict[int | None, dict[str, Any]] = {}
+    for cluster in (*numbers, *([UNASSIGNED] if UNASSIGNED in own else [])):
+        rows = np.flatnonzero(own == cluster).tolist()
+        title, n = Counter(found.sections[i] for i in rows).most_common(1)[0]
+        sentences = [
+            {
+                "text": found.sentences[i].text,
+                "section": shorten(found.sections[i], _TITLE),
+                "colour": colours[i],
+                "moved": f"{arrow} {elsewhere.get(int(others[i]), 'not assigned')}" if i in moved else "",
+            }
+            for i in rows
+            if everything or i in moved
+        ]
+        stay = len(rows) - len(moved.intersection(rows))
+        drawn[cluster] = {
+            "name": cluster_name(numbers.get(cluster), division.names.get(cluster)),
+            "about": f"{count(len(rows), 'sentence')}, {stay:,} stay; mainly “{shorten(title, _TITLE)}” ({n} of them)",
+            "quiet": "Nothing moved here.",
+            "sentences": sentences,
+        }
+    return drawn
+
+
+def cluster_name(number: int | None, name: str | None) -> str:
+    """``Cluster 3``, ``3 · History``, ``Not assigned``."""
+    if number is None:
+        return "Not assigned"
+    return f"{number} · {name}" if name else f"Cluster {number}"
+
+
+def _columns(found: Meeting, left: Division, right: Division) -> tuple[list[str], list[str]]:
+    """The name of the cluster of every sentence on both sides."""
+    sides = ((found.first, found.numbers(0), left), (found.second, found.numbers(1), right))
+    first, second = (
+        [cluster_name(numbers.get(int(label)), division.names.get(int(label))) for label in labels]
+        for labels, numbers, division in sides
+    )
+    return first, second
+
+
+def _table(found: Meeting, left: Division, right: Division, one: Partition, other: Partition) -> None:
+    """What moved, as a table."""
+    with st.expander(f"The {len(found.matching.moved):,} moved sentences as a table", icon=":material/table:"):
+        first, second = _columns(found, left, right)
+        rows = found.matching.moved.tolist()
+        frame = pd.DataFrame(
+            {
+                "Sentence": [found.sentences[i].text for i in rows],
+                "Section": [found.sections[i] for i in rows],
+                f"{one.name} (left)": [first[i] for i in rows],
+                f"{other.name} (right)": [second[i] for i in rows],
+            }
+        )
+        st.dataframe(frame, hide_index=True, column_config={"Sentence": st.column_config.TextColumn(width="large")})
+
+
+def export(found: Meeting, left: Division, right: Division, names: tuple[str, str]) -> str:
+    """Every shared sentence with its clusters under the matched numbers, safe for spreadsheets."""
+    moved = set(found.matching.moved.tolist())
+    header = ("sentence_id", "section", names[0], names[1], "moved", "sentence")
+    columns = zip(found.sentences, found.sections, *_columns(found, left, right), strict=True)
+    return csv_text(
+        header, ([s.id, title, a, b, int(i in moved), s.text] for i, (s, title, a, b) in enumerate(columns))
+    )

@@ -1,0 +1,146 @@
+"""A corpus as a table, as a list of articles, and as text."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import pandas as pd
+import streamlit as st
+
+from core.triplets.filtering import eligible, kept_sections
+from core.triplets.rules import ArticleSentences, TripletRules
+from core.types import PARTS
+from db.records import ArticleRecord, CorpusRecord
+from webapp.features.corpora import reader
+from webapp.shared import facts, queries
+from webapp.shared.choose import COUNTED, by_name, clickable, nothing
+from webapp.shared.text import ago, count, plain
+
+_LISTED = 500
+
+
+def table(corpora: Sequence[CorpusRecord]) -> CorpusRecord:
+    """Every corpus with its counts; the one that was chosen."""
+    kinds = ("Articles", "Sections", "Paragraphs", "Sentences")
+    return clickable(
+        corpora,
+        "corpus-details",
+        lambda c: c.name,
+        pd.DataFrame(
+            {
+                "Corpus": [c.name for c in corpora],
+                "Language": [c.language for c in corpora],
+                **{kind: [getattr(c, kind.lower()) for c in corpora] for kind in kinds},
+                "Imported": [ago(c.created) for c in corpora],
+            }
+        ),
+        {"Corpus": st.column_config.TextColumn(width="large"), **dict.fromkeys(kinds, COUNTED)},
+    )
+
+
+def report(corpus: CorpusRecord) -> None:
+    """How a corpus came in, and what was dropped on the way, by reason."""
+    dropped = _counts(corpus.report.get("skipped", {}))
+    rest = {key: value for key, value in corpus.report.items() if key != "skipped"}
+    left, right = st.columns(2, gap="medium")
+    with left:
+        st.markdown("**Passed over at import**")
+        if dropped:
+            facts.table(dropped, ("Reason", "Count"))
+        else:
+            st.caption("Nothing: every article of the files is here.")
+    if rest:
+        with right:
+            st.markdown("**How it was imported**")
+            facts.table(rest)
+    topics = queries.topic_counts(corpus.id, corpus.created)
+    if any(topic for topic, _ in topics):
+        st.markdown("**Topics of its articles**")
+        _topics(topics)
+
+
+def _topics(counts: Mapping[tuple[str, str], int]) -> None:
+    """A row for each topic, a column for each part that the source knows."""
+    names = {"train": "Train", "test": "Test", "": "No part"}
+    parts = [part for part in PARTS if any(p == part for _, p in counts)]
+    topics = sorted({topic for topic, _ in counts}, key=lambda t: (t == "", t))
+    columns = {names[part]: [counts.get((topic, part), 0) for topic in topics] for part in parts}
+    frame = pd.DataFrame({"Topic": [topic or "none" for topic in topics], **columns})
+    st.dataframe(frame, hide_index=True, column_config=dict.fromkeys(columns, COUNTED))
+
+
+def _counts(value: Any) -> dict[str, int]:
+    return {str(k): int(v) for k, v in value.items() if v} if isinstance(value, Mapping) else {}
+
+
+def browse(corpora: Sequence[CorpusRecord]) -> None:
+    """Corpus, search and titles on the left, the article on the right."""
+    side, main = st.columns([1, 3], gap="medium")
+    with side:
+        corpus = by_name("Corpus", corpora, "corpus", lambda c: c.name)
+        search = st.text_input(
+            "Find an article", key="find", bind="query-params", placeholder="part of a title", icon=":material/search:"
+        )
+        total = queries.count_articles(corpus.id, search)
+        found = queries.articles(corpus.id, search, limit=_LISTED)
+        more = f"The first {_LISTED} of " if total > _LISTED else ""
+        st.caption(f"{more}{count(total, 'article')}" + (" found" if search else ""))
+        chosen = _list(corpus, found)
+    with main:
+        if chosen is None:
+            nothing("No article has this in its title.", "Shorten the search on the left.")
+        else:
+            _show(corpus, chosen)
+
+
+def _list(corpus: CorpusRecord, found: Sequence[ArticleRecord]) -> ArticleRecord | None:
+    """The list with one article chosen: by a click, by the address, or the first."""
+    if not found:
+        return None
+    wanted = st.query_params.get("article", "")
+    event = st.dataframe(
+        pd.DataFrame({"Article": [a.title for a in found]}),
+        hide_index=True,
+        height=500,
+        on_select="rerun",
+        selection_mode="single-cell",
+        key=f"articles-{corpus.id}-{hash(tuple(a.id for a in found))}",
+    )
+    cells = event["selection"]["cells"]
+    if cells:
+        st.query_params["article"] = found[cells[0][0]].title
+        return found[cells[0][0]]
+    named = next((a for a in found if a.title == wanted), None)
+    return named or (queries.article_titled(corpus.id, wanted) if wanted else None) or found[0]
+
+
+def _show(corpus: CorpusRecord, article: ArticleRecord) -> None:
+    sections, sentences = queries.article_text(article.id, corpus.created)
+    rules = TripletRules()
+    text = ArticleSentences(article.id, article.title, article.bucket, tuple(sections), tuple(sentences))
+    kept = kept_sections(text, rules, Counter())
+    usable = {s.id for section in kept for s, _ in eligible(section, rules, Counter())}
+    st.header(plain(article.title), anchor=False)
+    with st.container(horizontal=True, vertical_alignment="center"):
+        st.badge(article.split.value, color="gray", help="Decided by the title alone, the same for everybody")
+        if article.topic:
+            said = f", in the {article.part} part of its source" if article.part else ""
+            st.badge(plain(article.topic), color="primary", help=f"Topic given by the source{said}")
+        st.caption(f"{count(article.sections, 'section')}, {count(article.sentences, 'sentence')}")
+        if article.url.startswith(("https://", "http://")):
+            st.link_button("Source", article.url, icon=":material/open_in_new:", type="tertiary")
+        st.space("stretch")
+        inside = st.text_input("Find in text", key="in", placeholder="find in text", label_visibility="collapsed")
+    if len(kept) < rules.min_sections:
+        usable = set()
+        st.caption(
+            f"Only {count(len(kept), 'section')} would be left after the triplet rules, which ask for "
+            f"{rules.min_sections}: this article gives no triplets."
+        )
+    else:
+        st.caption(
+            f":primary[▍] {count(len(usable), 'sentence')} that triplets may use · :gray[▍] other paragraph openings"
+        )
+    reader.article(sections, sentences, usable, inside or "")

@@ -1,0 +1,147 @@
+"""A corpus as one file: written by a job, fetched here, and taken in again."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from pathlib import Path
+
+import streamlit as st
+
+from core.errors import ThemescopeError
+from db.records import CorpusRecord, JobRecord, JobStatus, ModelRecord
+from db.roles import Right
+from jobs.bundles.archive import BundleReader
+from jobs.bundles.contents import Contents, contents
+from jobs.kinds.export_bundle import FOLDER
+from webapp.shared import queries, uploads
+from webapp.shared.job_status import submit
+from webapp.shared.people import UNNAMED, may
+from webapp.shared.text import ago, count, plain
+
+_MOST_MB = 500
+_LISTED = 500
+_HERE, _PATH = "Upload", "Path on this machine"
+
+
+def export(corpus: CorpusRecord) -> None:
+    """Ask for a bundle of a corpus, and fetch the last one; for admins only: it holds blind labellings, too."""
+    if not may(Right.MANAGE):
+        return
+    with st.expander("Bundle: everything in one file", icon=":material/inventory_2:"):
+        st.caption(
+            "A zip with the text, what people labelled with its whole history, and models with their vectors if you "
+            "like. Another Themescope takes it in as it is; nothing in it is ever run."
+        )
+        _ask(corpus)
+        made = _made(corpus)
+        if made is not None:
+            _fetch(corpus, made)
+
+
+def _ask(corpus: CorpusRecord) -> None:
+    able = _models(corpus)
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        chosen = st.multiselect(
+            "Models with their vectors",
+            [model.name for model in able],
+            placeholder="none" if able else "no model has vectors of this corpus",
+            disabled=not able,
+            key=f"bundle-models-{corpus.id}",
+            width=420,
+        )
+        labellings = st.toggle("Labellings, with people and history", value=True, key=f"bundle-labels-{corpus.id}")
+        st.space("stretch")
+        if st.button("Make the bundle", icon=":material/inventory_2:", key=f"bundle-{corpus.id}"):
+            args = {"corpus": corpus.name, "labellings": labellings, "models": chosen}
+            if submit("export-bundle", args, f"Bundle of “{corpus.name}”"):
+                st.rerun()
+
+
+def _models(corpus: CorpusRecord) -> list[ModelRecord]:
+    """Models that have vectors of every article."""
+    with queries.store().reading() as r:
+        return [m for m in r.models.list() if len(r.embeddings.have(m.id, corpus.id)) >= corpus.articles]
+
+
+def _made(corpus: CorpusRecord) -> JobRecord | None:
+    """The last export of this corpus whose file is still there."""
+    folder = queries.store().settings.home / FOLDER
+    with queries.store().reading() as r:
+        done = r.jobs.list(limit=_LISTED, status=JobStatus.DONE)
+    for job in done:
+        if job.kind == "export-bundle" and job.args.get("corpus") == corpus.name:
+            path = Path(str(job.result.get("file", "")))
+            if path.parent == folder and path.is_file() and (job.ended or datetime.now(UTC)) > corpus.created:
+                return job
+    return None
+
+
+def _fetch(corpus: CorpusRecord, made: JobRecord) -> None:
+    path = Path(str(made.result["file"]))
+    size = made.result.get("bytes", 0) / 1e6
+    with st.container(horizontal=True, vertical_alignment="center"):
+        st.download_button(
+            f"Download ({size:,.1f} MB)",
+            data=path.read_bytes,
+            file_name=f"{uploads.safe_name(corpus.name)}.zip",
+            mime="application/zip",
+            icon=":material/download:",
+            type="primary",
+            on_click="ignore",
+        )
+        labelled = count(int(made.result.get("labellings", 0)), "labelling")
+        st.caption(f"made {ago(made.ended)}, with {labelled}; kept for a week")
+
+
+def take_in() -> None:
+    """Choose a bundle, see what it holds, take it in."""
+    with st.expander("Take in a bundle", icon=":material/inventory_2:"):
+        path = _file()
+        if path is None:
+            return
+        try:
+            with BundleReader(path) as bundle:
+                about = contents(bundle.about, path)
+        except ThemescopeError as error:
+            st.error(plain(error), icon=":material/error:")
+            return
+        _said(about)
+        free = queries.usable_corpus_name(about.corpus.name)
+        name = st.text_input("Name of the corpus", value=free, key=f"bundle-name-{path}")
+        if st.button("Take in", type="primary", icon=":material/download:", disabled=not (name or "").strip()):
+            args = {"file": str(path), "corpus": (name or "").strip()}
+            if submit("import-bundle", args, f"Take in “{args['corpus']}”"):
+                st.session_state["bundle-round"] = st.session_state.get("bundle-round", 0) + 1
+                st.rerun()
+
+
+def _said(about: Contents) -> None:
+    """What is in it, in words."""
+    corpus = about.corpus
+    owners = sorted({owner or UNNAMED for _, owner in about.labellings})
+    by = f" by {plain(', '.join(owners))}" if owners else ""
+    models = ", ".join(model.name for model in about.models)
+    st.markdown(
+        f"**{plain(corpus.name)}** · {count(corpus.articles, 'article')}, {count(corpus.sentences, 'sentence')} · "
+        f"{count(len(about.labellings), 'labelling')}{by}" + (f" · vectors of {plain(models)}" if models else "")
+    )
+
+
+def _file() -> Path | None:
+    """An upload, or a file on the machine that runs Themescope."""
+    turn = st.session_state.get("bundle-round", 0)
+    how = st.segmented_control(
+        "Where is the bundle?", [_HERE, _PATH], default=_HERE, required=True, key=f"bundle-how-{turn}"
+    )
+    if how == _PATH:
+        text = (st.text_input("Path of the bundle", key=f"bundle-path-{turn}") or "").strip()
+        return uploads.typed(text) if text else None
+    file = st.file_uploader("Bundle", type=["zip"], max_upload_size=_MOST_MB, key=f"bundle-file-{turn}")
+    if file is None:
+        return None
+    kept = st.session_state.get("bundle-kept", ("", None))
+    if kept[0] != file.file_id:
+        kept = (file.file_id, uploads.keep([file], queries.store().settings.home)[0])
+        st.session_state["bundle-kept"] = kept
+    path: Path = kept[1]
+    return path

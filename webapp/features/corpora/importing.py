@@ -1,0 +1,193 @@
+"""Bringing text in: choose files, see what is in them, then import."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import streamlit as st
+
+from core.errors import ThemescopeError
+from core.readers import REGISTRY
+from core.readers.detect import detect
+from core.readers.preview import Preview, preview
+from core.text.splitting import LANGUAGES
+from core.types import Article
+from webapp.shared import queries, uploads
+from webapp.shared.forms import checked, config_fields
+from webapp.shared.job_status import submit
+from webapp.shared.text import count, plain, shorten, words
+
+_UPLOAD_MB = 500
+
+
+def form() -> None:
+    """The whole way from a file to a queued import."""
+    paths = _files()
+    if not paths:
+        return
+    name, language, reader_id = _about(paths)
+    card = REGISTRY.get(reader_id)
+    settings = config_fields(card.config_class(), f"reader-{reader_id}")
+    config = checked(card.config_class(), settings)
+    if config is None or not _show_preview(paths[0], reader_id, config.to_dict()):
+        return
+    args = {
+        "files": [str(path) for path in paths],
+        "corpus": name.strip(),
+        "language": language,
+        "reader": reader_id,
+        "settings_json": json.dumps(config.to_dict()),
+    }
+    # Asked for before the page is drawn again: who clicks elsewhere at once would otherwise interrupt it.
+    st.button(
+        "Import",
+        type="primary",
+        icon=":material/download:",
+        disabled=not name.strip(),
+        on_click=_ask,
+        args=(args, _key(paths), _round()),
+    )
+
+
+def _ask(args: dict[str, Any], key: int, turn: int) -> None:
+    """Queue the import and empty the form, once: the browser may send a click again.
+
+    Name and language are read where the browser has just put them: ``args`` are those of the page as last drawn, which
+    a quick hand may have left behind.
+    """
+    if turn != _round():
+        return
+    args |= {"corpus": st.session_state[f"import-name-{key}"].strip(), "language": st.session_state[f"language-{key}"]}
+    if submit("import-corpus", args, f"Import {args['corpus']}"):
+        st.session_state["import-round"] = turn + 1
+        st.session_state.pop("uploaded", None)
+
+
+def _round() -> int:
+    """How many imports were asked for in this session; each empties the form."""
+    turn: int = st.session_state.get("import-round", 0)
+    return turn
+
+
+def _files() -> tuple[Path, ...]:
+    """Paths of what the person chose: uploads kept in the data folder, or a path on this machine."""
+    turn = _round()
+    how = st.segmented_control(
+        "Where is the text?",
+        ["Upload", "Path on this machine"],
+        default="Upload",
+        required=True,
+        key=f"import-how-{turn}",
+    )
+    if how == "Upload":
+        files = st.file_uploader(
+            "Files",
+            type=list(uploads.SUFFIXES),
+            accept_multiple_files=True,
+            max_upload_size=_UPLOAD_MB,
+            key=f"import-files-{turn}",
+            help="Larger files: give their path on this machine instead.",
+        )
+        return _kept(files) if files else ()
+    path = st.text_input("Path of a file or folder", key=f"import-path-{turn}", placeholder="/data/wiki.xml.bz2")
+    return _on_machine(path.strip()) if path and path.strip() else ()
+
+
+def _kept(files: Sequence[Any]) -> tuple[Path, ...]:
+    """Write uploads once, not on every rerun."""
+    known = tuple(file.file_id for file in files)
+    if st.session_state.get("uploaded", ((), ()))[0] != known:
+        st.session_state["uploaded"] = (known, uploads.keep(files, queries.store().settings.home))
+    paths: tuple[Path, ...] = st.session_state["uploaded"][1]
+    return paths
+
+
+def _on_machine(text: str) -> tuple[Path, ...]:
+    path = uploads.typed(text)
+    if path.is_dir():
+        found = tuple(p for p in sorted(path.iterdir()) if p.suffix.lstrip(".").lower() in uploads.SUFFIXES)
+        if not found:
+            st.error(f"There is no readable file in {plain(path)}. Known endings: {', '.join(uploads.SUFFIXES)}.")
+        return found
+    if not path.is_file():
+        st.error(f"There is no file {plain(path)} on the machine that runs Themescope.")
+        return ()
+    return (path,)
+
+
+def _about(paths: Sequence[Path]) -> tuple[str, str, str]:
+    """Name, language and reader."""
+    whole_folder = len(paths) > 1 and not uploads.is_upload(paths[0], queries.store().settings.home)
+    source = paths[0].parent.name if whole_folder else paths[0].name.split(".")[0]
+    stem = source.replace("_", " ").replace("-", " ").strip() or "corpus"
+    key = _key(paths)
+    left, middle, right = st.columns([2, 1, 2])
+    name = left.text_input("Name of the corpus", value=queries.usable_corpus_name(stem), key=f"import-name-{key}")
+    language = middle.selectbox(
+        "Language",
+        LANGUAGES,
+        index=LANGUAGES.index("en"),
+        key=f"language-{key}",
+        help="Decides how sentences are split.",
+    )
+    ids = REGISTRY.ids()
+    try:
+        found = detect(paths[0])
+    except ThemescopeError as error:
+        st.error(plain(error), icon=":material/error:")
+        found = ids[-1]
+    reader_id = right.selectbox(
+        "Format (detected)",
+        ids,
+        index=ids.index(found),
+        format_func=lambda id: REGISTRY.get(id).title,
+        key=f"import-reader-{key}",
+    )
+    return name, language, reader_id
+
+
+def _key(paths: Sequence[Path]) -> int:
+    """New fields for other files."""
+    return hash(tuple(paths))
+
+
+def _show_preview(path: Path, reader_id: str, settings: dict[str, Any]) -> bool:
+    """The first articles as they would come in; False when the file cannot be read."""
+    try:
+        seen = preview(path, reader_id, settings, n=5)
+    except ThemescopeError as error:
+        st.error(plain(error), icon=":material/error:")
+        return False
+    if not seen.articles:
+        st.warning("No article was found at the beginning of this file in this format. Choose another format.")
+        return False
+    st.markdown(f"**Preview:** the first {count(len(seen.articles), 'article')} of `{_code(path.name)}`")
+    for article in seen.articles:
+        _article(article)
+    _skipped(seen)
+    return True
+
+
+def _code(text: str) -> str:
+    return text.replace("`", "'")
+
+
+def _article(article: Article) -> None:
+    filled = [s for s in article.sections if s.paragraphs]
+    headings = [s.title for s in article.sections if s.title]
+    with st.expander(plain(shorten(article.title or "(no title)", 90)), icon=":material/article:"):
+        st.caption(f"{count(len(headings), 'heading')}, {count(len(filled), 'section')} with text")
+        if headings:
+            st.text(" · ".join(shorten(h, 40) for h in headings[:12]) + (" · …" if len(headings) > 12 else ""))
+        first = next((p for s in filled for p in s.paragraphs), None)
+        if first is not None:
+            st.text(shorten(first.text or " ".join(first.sentences), 600))
+
+
+def _skipped(seen: Preview) -> None:
+    if seen.skipped:
+        parts = [f"{number:,} × {plain(words(reason)).lower()}" for reason, number in seen.skipped.items()]
+        st.caption("Passed over so far: " + ", ".join(parts))

@@ -1,0 +1,235 @@
+"""The parts of the home page."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import pandas as pd
+import streamlit as st
+
+from db.records import BenchmarkRecord, CorpusRecord, JobRecord, ModelRecord
+from jobs.services import demo
+from webapp.shared import compare_queries, queries
+from webapp.shared.choose import COUNTED
+from webapp.shared.comparing import HEADLINE, with_half_width
+from webapp.shared.job_status import badge
+from webapp.shared.model_choice import method_title
+from webapp.shared.text import ago, count, plain, shorten
+
+_NEWEST = 5
+
+
+def doors(corpora: Sequence[CorpusRecord], active: Sequence[JobRecord]) -> None:
+    """The three ways in."""
+    shown = next((c for c in corpora if c.name == demo.CORPUS), corpora[0] if corpora else None)
+    where = {"corpus": shown.name} if shown else {}
+    for column, door in zip(st.columns(3), (_first_door(shown, bool(active)), *_OTHERS), strict=True):
+        with column, st.container(border=True, height="stretch"):
+            st.subheader(f":primary[{door.icon}] {door.title}", anchor=False)
+            st.markdown(door.about)
+            with st.container(vertical_alignment="bottom", height="stretch", gap="xxsmall"):
+                if st.button(door.label, type="primary" if door.first else "secondary", width="stretch"):
+                    if door.build:
+                        demo.seed_demo(queries.store())
+                        st.rerun()
+                    st.switch_page(f"features/{door.page}/page.py", query_params={**where, **door.query})
+                st.page_link(f"features/{door.other}/page.py", label=door.other_label)
+
+
+@dataclass(frozen=True, slots=True)
+class _Door:
+    title: str
+    icon: str
+    about: str
+    label: str
+    page: str
+    other_label: str
+    other: str
+    first: bool = False
+    build: bool = False
+    """The button makes the demo instead of opening a page."""
+    query: dict[str, str] = field(default_factory=dict)
+
+
+def _first_door(shown: CorpusRecord | None, working: bool) -> _Door:
+    """Into what is there; where nothing is, the demo: being built, or to be built by a click."""
+    about = (
+        "A piece of Wikipedia, read, clustered and drawn by the same jobs as your own text. "
+        "Lasso a group of sentences and read it."
+    )
+    icon, compare = ":material/explore:", ("See which method clusters best", "compare")
+    if shown is not None:
+        is_demo = shown.name == demo.CORPUS
+        start = ("Open the map", "map") if queries.maps(shown.id) else ("Read the articles", "corpora")
+        title = "Explore the demo" if is_demo else f"Explore {plain(shorten(shown.name, 24))}"
+        what = f"{count(shown.articles, 'article')} with {count(shown.sentences, 'sentence')}: read them, see them "
+        return _Door(title, icon, about if is_demo else what + "on a map, lasso a group.", *start, *compare, first=True)
+    if working:
+        watch = ("Watch it being built", "jobs")
+        return _Door("The demo is being built", icon, about, *watch, *compare, first=True)
+    build = ("Build the demo", "jobs")
+    return _Door("Start with the demo", icon, about + " It takes a few minutes.", *build, *compare, True, True)
+
+
+_OTHERS = (
+    _Door(
+        "Import a corpus",
+        ":material/library_add:",
+        "With sections: Wikipedia dumps, Markdown, HTML, JSON lines. Headings become the training signal and the "
+        "truth.",
+        "Import files",
+        "corpora",
+        "What is a triplet?",
+        "triplets",
+        query={"view": "Import"},
+    ),
+    _Door(
+        "Cluster my sentences",
+        ":material/bubble_chart:",
+        "Paste or upload a list of sentences: how many themes are in it, what they are, and which sentence belongs "
+        "where.",
+        "Find the themes",
+        "themes",
+        "Import a plain text instead",
+        "corpora",
+    ),
+)
+
+
+def totals(
+    corpora: Sequence[CorpusRecord], models: Sequence[ModelRecord], benchmarks: Sequence[BenchmarkRecord]
+) -> None:
+    """What there is, in numbers."""
+    with st.container(horizontal=True):
+        st.metric("Corpora", len(corpora), border=True)
+        st.metric("Articles", f"{sum(c.articles for c in corpora):,}", border=True)
+        st.metric("Sentences", f"{sum(c.sentences for c in corpora):,}", border=True)
+        st.metric("Models", len(models), border=True)
+        st.metric("Benchmarks", len(benchmarks), border=True)
+
+
+def results(benchmarks: Sequence[BenchmarkRecord]) -> None:
+    """The best rows of the newest benchmark that has been run."""
+    for benchmark in sorted(benchmarks, key=lambda b: b.created, reverse=True):
+        methods = compare_queries.methods(benchmark)
+        scores = compare_queries.means(methods, [HEADLINE])
+        found = [(m, row[HEADLINE]) for m, row in zip(methods, scores, strict=True) if HEADLINE in row]
+        if found:
+            best = sorted(found, key=lambda row: row[1].value, reverse=True)[:_NEWEST]
+            st.markdown(f"**Best on {plain(benchmark.name)}**")
+            st.dataframe(
+                pd.DataFrame(
+                    {
+                        "Model": [method.model for method, _ in best],
+                        "Clusterer": [method.clusterer for method, _ in best],
+                        "AMI": [with_half_width(score) for _, score in best],
+                    }
+                ),
+                hide_index=True,
+                column_config={
+                    "Model": st.column_config.TextColumn(width=155),
+                    "Clusterer": st.column_config.TextColumn(width=170),
+                    "AMI": st.column_config.TextColumn(
+                        width=98, help="± is half the width of the 95 % bootstrap interval over articles."
+                    ),
+                },
+            )
+            st.page_link(
+                "features/compare/page.py",
+                label="All methods",
+                icon=":material/arrow_forward:",
+                query_params={"benchmark": benchmark.name},
+            )
+            return
+    st.markdown("**Results**")
+    st.caption("No clustering yet. They appear here as soon as one has been scored.")
+
+
+def models(found: Sequence[ModelRecord]) -> None:
+    """The newest models."""
+    st.markdown("**Models**")
+    if not found:
+        st.caption("No model yet. Train one on the page Train; mean vectors takes seconds.")
+        return
+    newest = sorted(found, key=lambda m: m.created, reverse=True)[:_NEWEST]
+    st.dataframe(
+        pd.DataFrame(
+            {
+                "Model": [m.name for m in newest],
+                "Method": [method_title(m.method) for m in newest],
+                "Made": [ago(m.created) for m in newest],
+            }
+        ),
+        hide_index=True,
+        column_config={
+            "Model": st.column_config.TextColumn(width=160),
+            "Method": st.column_config.TextColumn(width=230),
+            "Made": st.column_config.TextColumn(width=112),
+        },
+    )
+    st.page_link(
+        "features/train/page.py", label="All models", icon=":material/arrow_forward:", query_params={"view": "Models"}
+    )
+
+
+def corpora(found: Sequence[CorpusRecord]) -> None:
+    """The newest corpora."""
+    st.markdown("**Corpora**")
+    if not found:
+        st.caption("No corpus yet. Import one, or wait for the demo.")
+        return
+    newest = sorted(found, key=lambda c: c.created, reverse=True)[:_NEWEST]
+    st.dataframe(
+        pd.DataFrame(
+            {
+                "Corpus": [c.name for c in newest],
+                "Articles": [c.articles for c in newest],
+                "Sentences": [c.sentences for c in newest],
+                "Imported": [ago(c.created) for c in newest],
+            }
+        ),
+        hide_index=True,
+        column_config={
+            "Corpus": st.column_config.TextColumn(width=150),
+            "Articles": COUNTED,
+            "Sentences": COUNTED,
+            "Imported": st.column_config.TextColumn(width=112),
+        },
+    )
+    link = {"view": "All corpora"}
+    st.page_link("features/corpora/page.py", label="All corpora", icon=":material/arrow_forward:", query_params=link)
+
+
+def lately(ended: Sequence[JobRecord]) -> None:
+    """The work that ended last, and how."""
+    st.markdown("**Lately**")
+    if not ended:
+        st.caption("Nothing has been computed yet.")
+        return
+    newest = sorted(ended, key=lambda j: j.ended or j.created, reverse=True)[:_NEWEST]
+    st.dataframe(
+        pd.DataFrame(
+            {
+                "Job": [j.title for j in newest],
+                "Ended": [j.status.value for j in newest],
+                "When": [ago(j.ended or j.created) for j in newest],
+            }
+        ),
+        hide_index=True,
+        column_config={"Job": st.column_config.TextColumn(width=330)},
+    )
+    st.page_link("features/jobs/page.py", label="All jobs", icon=":material/arrow_forward:")
+
+
+def running(active: Sequence[JobRecord]) -> None:
+    """What is being computed, and what waits behind it."""
+    for job in active[:4]:
+        with st.container(horizontal=True, vertical_alignment="center"):
+            badge(job)
+            st.markdown(plain(job.title))
+            st.caption(plain(job.message))
+        if job.started is not None:
+            st.progress(min(max(job.progress, 0.0), 1.0))
+    if len(active) > 4:
+        st.caption(f"and {len(active) - 4} more waiting")

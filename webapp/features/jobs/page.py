@@ -1,0 +1,65 @@
+"""Jobs: trust the machine. The queue, what runs, what failed and why."""
+
+import streamlit as st
+
+from db.records import JobStatus
+from webapp.shared import job_status as jobs
+from webapp.shared import queries
+from webapp.shared.choose import nothing, title
+from webapp.shared.status import workers
+from webapp.shared.text import count
+
+_POLL_S = 2.0
+_SHOWN = 25
+
+title("Jobs", "Everything that takes long. A job survives a crash of its worker and goes on from where it was.")
+known = queries.job_states()
+
+
+@st.fragment(run_every=_POLL_S)
+def now() -> None:
+    """Worker and active jobs; the page is drawn anew when a job has begun or ended."""
+    if queries.job_states() != known:
+        st.rerun()
+    workers()
+    jobs.active(queries.active_jobs(), "curve")
+
+
+now()
+everything = queries.jobs(limit=500)
+if not everything:
+    nothing("No job has been asked for yet.", "Importing, training, clustering and drawing maps happen here.")
+ended = sorted((j for j in everything if j.status.ended), key=lambda j: j.ended or j.created, reverse=True)
+if ended:
+    st.subheader("Ended", anchor=False)
+    states = ["all", *(s.value for s in (JobStatus.DONE, JobStatus.FAILED, JobStatus.CANCELLED))]
+    left, right = st.columns([3, 2], vertical_alignment="bottom")
+    state = left.segmented_control(
+        "Show", states, default="all", required=True, key="state", bind="query-params", label_visibility="collapsed"
+    )
+    search = right.text_input(
+        "Find a job",
+        key="job",
+        bind="query-params",
+        placeholder="a word of its title or its error",
+        icon=":material/search:",
+        label_visibility="collapsed",
+    )
+    wanted = search.strip().casefold()
+    listed = [
+        job for job in ended if state in ("all", job.status.value) and wanted in f"{job.title} {job.error}".casefold()
+    ]
+    pages = max(1, -(-len(listed) // _SHOWN))
+    if st.session_state.get("page", 1) > pages:
+        st.session_state.pop("page")
+    lines = st.container(gap="xsmall")
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        page = (
+            st.number_input(f"Page (of {pages})", 1, pages, 1, key="page", bind="query-params", width=140)
+            if pages > 1
+            else 1
+        )
+        st.caption(count(len(listed), "job") if listed else "No job matches.")
+    with lines:
+        for job in listed[(page - 1) * _SHOWN : page * _SHOWN]:
+            jobs.ended(job)

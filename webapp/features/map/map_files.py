@@ -1,0 +1,152 @@
+"""A map as files: the sentences as CSV and JSON lines, the picture as SVG, and a page that works without any server."""
+
+from __future__ import annotations
+
+import html
+import json
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+
+from webapp.map_view import map_scene
+from webapp.map_view.atlas_large import POINTS_SOURCE, VIEW_SOURCE, Canvas, look, points_data, source
+from webapp.map_view.colourings import Colouring
+from webapp.map_view.map_scene import Scene
+from webapp.map_view.mapping import UNITS, Rows
+from webapp.shared.text import shorten
+
+HEADER = ("sentence_id", "article", "section", "position", "sentence", "group", "value", "x", "y")
+_SIDE, _LEGEND = 1_000, 300
+_HOVER_LETTERS = 240
+
+
+def table(scene: Scene, colouring: Colouring, rows: Rows) -> list[tuple[Any, ...]]:
+    """One tuple a sentence, as ``HEADER`` names them: values as they are, to be made safe by the format."""
+    return [
+        (
+            int(scene.ids[row]),
+            scene.article(row),
+            scene.titles[scene.sections[row]],
+            int(scene.positions[row]),
+            sentence.text,
+            colouring.name(row),
+            _value(colouring, row),
+            float(scene.points[row, 0]),
+            float(scene.points[row, 1]),
+        )
+        for row, sentence in zip(rows.tolist(), map_scene.texts(scene, rows), strict=True)
+    ]
+
+
+def _value(colouring: Colouring, row: int) -> float | None:
+    value = None if colouring.values is None else float(colouring.values[row])
+    return None if value is None or np.isnan(value) else round(value, 6)
+
+
+def svg(canvas: Canvas) -> str:
+    """The whole map as one picture with its legend; text stays text."""
+    classes, opacity = look(canvas)["classes"], canvas.opacity
+    radius = max(canvas.size / 2 * _SIDE / 700, 0.6)
+    places = canvas.units.astype(np.float64) * (_SIDE / UNITS)
+    groups = []
+    for kind, one in enumerate(classes):
+        category = -1 if one["other"] else kind
+        rows = np.flatnonzero(canvas.colouring.categories == category)
+        # A point is a line of no length with round ends: a fifth of the letters that a circle would take.
+        path = "".join(f"M{x:.1f} {_SIDE - y:.1f}h0" for x, y in places[rows].tolist())
+        if path:
+            alpha = opacity * (0.6 if one["other"] else 1)
+            groups.append(f'<path stroke="{one["colour"]}" stroke-opacity="{alpha:.3g}" d="{path}"/>')
+    size = f'width="{_SIDE + _LEGEND}" height="{_SIDE}" viewBox="0 0 {_SIDE + _LEGEND} {_SIDE}"'
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" {size} font-family="sans-serif" font-size="16">'
+        f'<rect width="100%" height="100%" fill="{canvas.paper}"/>'
+        f'<g fill="none" stroke-linecap="round" stroke-width="{2 * radius:.3g}">{"".join(groups)}</g>'
+        f"{''.join(_entries(classes, canvas.tones.ink))}</svg>\n"
+    )
+
+
+def _entries(classes: Sequence[dict[str, Any]], ink: str) -> Iterable[str]:
+    for place, one in enumerate(one for one in classes if one["count"]):
+        y = 30 + 26 * place
+        name = html.escape(f"{shorten(one['name'], 30)} ({one['count']:,})")
+        yield f'<rect x="{_SIDE + 12}" y="{y - 12}" width="13" height="13" fill="{one["colour"]}"/>'
+        yield f'<text x="{_SIDE + 33}" y="{y}" fill="{ink}">{name}</text>'
+
+
+def page(canvas: Canvas, about: str) -> str:
+    """A page of its own: the points, their sentences and the drawing, in one file that asks nobody for anything."""
+    scene = canvas.scene
+    sentences = map_scene.texts(scene, np.arange(len(scene.ids)))
+    data = {
+        "points": points_data(canvas),
+        "view": {
+            "digest": canvas.digest, "label": about, "height": 720, "fit": canvas.frame,
+            "size": canvas.size, "look": look(canvas), "hidden": [], "selected": "", "found": "", "focus": -1,
+            "shape": [], "camera": None, "link": "", "tip": None, "fixed": True,
+        },
+        "titles": [title or map_scene.LEAD for title in scene.titles],
+        "sections": scene.sections.tolist(),
+        "articles": [article.title for article in scene.known.values()],
+        "owners": _places(scene),
+        "sentences": [shorten(" ".join(s.text.split()), _HOVER_LETTERS) for s in sentences],
+    }  # fmt: skip
+    # "<" is written as an escape, so that no sentence can end the element that holds it.
+    written = json.dumps(data, ensure_ascii=False).replace("<", "\\u003c")
+    script = "\n".join((_as_function(POINTS_SOURCE, "takePoints"), _as_function(VIEW_SOURCE, "drawView"), _START))
+    tones = canvas.tones
+    return _PAGE.format(
+        title=html.escape(about),
+        css=source("atlas.css"),
+        data=written,
+        script=script,
+        paper=canvas.paper,
+        ink=tones.ink,
+    )
+
+
+def _places(scene: Scene) -> list[int]:
+    place = {article: i for i, article in enumerate(scene.known)}
+    return [place[int(article)] for article in scene.articles]
+
+
+def _as_function(files: Sequence[str], name: str) -> str:
+    """A module of the drawing as a plain function in a scope of its own."""
+    body = source(*files).replace("export default function", "return function")
+    return f"const {name} = (() => {{\n{body}\n}})();"
+
+
+_START = """
+const all = JSON.parse(document.getElementById("data").textContent);
+const told = (name, event) => {
+  if (name !== "hover") return;
+  const row = event.row, head = `${all.articles[all.owners[row]]} · ${all.titles[all.sections[row]]}`;
+  show({ ...all.view, tip: { row, head, text: all.sentences[row] } });
+};
+const show = (data) => drawView({ data, parentElement: document.body, setTriggerValue: told, setStateValue() {} });
+takePoints({ data: all.points });
+show(all.view);
+"""
+_PAGE = """<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width">
+<title>{title}</title>
+<style>
+body {{ margin: 1.5rem auto; max-width: 80rem; padding: 0 1rem; font-family: sans-serif; }}
+body {{ background: {paper}; color: {ink}; }}
+{css}
+</style>
+</head>
+<body>
+<h1>{title}</h1>
+<div class="atlas"></div>
+<script type="application/json" id="data">{data}</script>
+<script type="module">
+{script}
+</script>
+</body>
+</html>
+"""

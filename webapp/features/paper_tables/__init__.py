@@ -1,0 +1,1 @@
+"""The Paper tables page."""

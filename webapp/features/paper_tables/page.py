@@ -1,0 +1,31 @@
+"""Paper tables: check the science. Published numbers beside ours, with everything that differs said."""
+
+import streamlit as st
+
+from webapp.features.paper_tables import paper_queries, papers
+from webapp.shared.choose import by_name, nothing, title
+from webapp.shared.job_status import watch
+
+title("Paper tables", "The tables of the papers, measured here: published number, ours, the data used, what differs.")
+watch(["reproduce"])
+declared = by_name("Paper", paper_queries.papers(), "paper", lambda p: p.title)
+st.caption(declared.citation)
+results, again = st.tabs(["Tables", "Reproduce"], key="view", bind="query-params", on_change="rerun")
+if results.open:
+    with results:
+        found = paper_queries.tables(declared.id)
+        if found:
+            left, right = st.columns([3, 1])
+            with right:
+                profile = by_name("Profile", list(found), "profile", str)
+            with left:
+                record = by_name("Table", list(found[profile].values()), "table", papers.table_name)
+            papers.show(record)
+        else:
+            nothing(
+                "No table has been reproduced yet.",
+                f"Open the tab “Reproduce”, or run: themescope reproduce {declared.id} --corpus NAME",
+            )
+if again.open:
+    with again:
+        papers.ask(declared)

@@ -1,0 +1,216 @@
+"""Tables of papers: published numbers, ours with interval and spread, data, differences, tests; and asking for them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import pandas as pd
+import streamlit as st
+
+from core.papers.spec import Paper, Profile
+from db.records import CorpusRecord, PaperTableRecord
+from db.roles import Right
+from jobs.papers.document import number
+from jobs.services.table_files import csv_text
+from webapp.shared import uploads
+from webapp.shared.choose import by_name
+from webapp.shared.choose import corpus as choose_corpus
+from webapp.shared.guard import closed
+from webapp.shared.job_status import submit
+from webapp.shared.people import may
+from webapp.shared.text import ago, plain
+
+Json = Mapping[str, Any]
+_VERDICTS = {"holds": "✓ holds", "reversed": "✗ reversed", "not shown": "– not shown"}
+_AGAIN = "Computes only what is not in the store yet."
+_DATA = {
+    "data": ("Data folder", "Folder with the data sets of the paper, as the worker sees it."),
+    "words": ("Word vectors", "Table of word vectors for running text: its id, or a file."),
+}
+_OF_ARTICLES = {
+    "triplets": ("Published triplets", "Folder with your copy of the published triplet files."),
+    "scb": ("Published benchmark", "Your copy of the published clustering benchmark (CSV)."),
+    "sick": ("SICK", "Folder of your copy of SICK: pairs of sentences whose relatedness people have rated."),
+}
+"""What only a paper asks for that draws on articles with sections."""
+
+
+def table_name(record: PaperTableRecord) -> str:
+    """``4 · Clustering the sentences …`` for lists."""
+    return f"{record.name} · {record.content['title']}"
+
+
+def show(record: PaperTableRecord) -> None:
+    """One table with its data, tests and a button to do it again."""
+    content = record.content
+    st.caption(f"{plain(content['source'])}. {plain(content['about'])}")
+    if not content["complete"]:
+        st.info("Some rows are not measured yet. They follow row by row while the job runs.", icon=":material/info:")
+    column = _column(content["columns"], record.id)
+    frame, said = said_once(_frame(content, column))
+    st.dataframe(frame, hide_index=True, column_config=_WIDTHS)
+    if said:
+        st.caption(f"Every row: {plain(said)}")
+    profile = content["profile"]
+    seeds = ", ".join(map(str, profile["seeds"]))
+    st.caption(
+        f"Ours: means over seeds {seeds} with 95 % intervals over what was measured (articles, documents or pairs of "
+        f"sentences); ± is the standard deviation over seeds. Profile {plain(profile['title'])}: "
+        f"{plain(profile['about'])} Made {ago(record.created)}."
+    )
+    _buttons(record)
+    if content["claims"]:
+        _claims(content)
+
+
+def _column(columns: Sequence[Json], key: int) -> Json:
+    """The metric to look at; there is nothing to choose where there is one."""
+    if len(columns) == 1:
+        return columns[0]
+    titles = {column["metric"]: column["title"] for column in columns}
+    chosen = st.segmented_control(
+        "Metric",
+        list(titles),
+        default=columns[0]["metric"],
+        required=True,
+        format_func=titles.__getitem__,
+        key=f"metric-{key}",
+    )
+    return next(column for column in columns if column["metric"] == chosen)
+
+
+_WIDTHS = {
+    "Row": st.column_config.TextColumn(width=170, pinned=True),
+    "Deviation": st.column_config.TextColumn(width=330),
+    "Data": st.column_config.TextColumn(width=170),
+}
+
+
+def _frame(content: Json, column: Json) -> pd.DataFrame:
+    """One line a row: published, ours, difference, then data and deviation in words."""
+    return pd.DataFrame([_line(row, column) for row in content["rows"]])
+
+
+def _line(row: Json, column: Json) -> dict[str, str]:
+    metric, digits = column["metric"], column["digits"]
+    ours, published = row["ours"].get(metric), row["published"].get(metric)
+    difference = row["difference"].get(metric)
+    return {
+        "Row": row["title"],
+        "Published": "–" if published is None else number(published, digits),
+        "Ours": "not measured" if ours is None else _ours(ours, digits),
+        "± seeds": "–" if ours is None or "spread" not in ours else number(ours["spread"], digits),
+        "Difference": "–" if difference is None else number(difference, digits, sign=True),
+        "Deviation": row["deviation"],
+        "Data": row["missing"] or row["data"],
+    }
+
+
+def said_once(frame: pd.DataFrame) -> tuple[pd.DataFrame, str]:
+    """The table without its deviations where they are the same in every row of several, and what they are."""
+    told = set(frame["Deviation"])
+    if len(frame) < 2 or len(told) > 1:
+        return frame, ""
+    return frame.drop(columns="Deviation"), told.pop()
+
+
+def _ours(ours: Json, digits: int) -> str:
+    value = number(ours["value"], digits)
+    return f"{value} [{number(ours['low'], digits)}, {number(ours['high'], digits)}]" if "low" in ours else value
+
+
+def _claims(content: Json) -> None:
+    """What the paper says of the order of rows, and what our numbers say to it."""
+    titles = {column["metric"]: column["title"] for column in content["columns"]}
+    st.subheader("Does the order hold?", anchor=False)
+    lines = [
+        {
+            "Claim": f"{claim['first']} {'>' if claim['relation'] == 'better' else '≈'} {claim['second']}",
+            "Metric": titles[claim["metric"]],
+            "Difference": _difference(claim),
+            "p (Holm)": "–" if "p_holm" not in claim else number(claim["p_holm"], 3),
+            "Verdict": _VERDICTS.get(claim.get("verdict", ""), "not tested"),
+        }
+        for claim in content["claims"]
+    ]
+    st.dataframe(pd.DataFrame(lines), hide_index=True)
+    st.caption(
+        "Paired on what both rows were measured on: mean difference with its 95 % bootstrap interval, and p of "
+        "Wilcoxon's signed-rank test, corrected by Holm over the table."
+    )
+
+
+def _difference(claim: Json) -> str:
+    if "difference" not in claim:
+        return "–"
+    ends = ", ".join(number(claim[end], 3, sign=True) for end in ("low", "high"))
+    return f"{number(claim['difference'], 3, sign=True)} [{ends}]"
+
+
+def _buttons(record: PaperTableRecord) -> None:
+    with st.container(horizontal=True):
+        if may(Right.MANAGE) and st.button("Run again", icon=":material/replay:", help=_AGAIN):
+            again = {**record.arguments, "tables": [record.name]}
+            if submit("reproduce", again):
+                st.rerun()
+        st.download_button(
+            "CSV",
+            data=lambda: export(record.content),
+            file_name=f"{record.paper}-table-{record.name}-{record.profile}.csv",
+            mime="text/csv",
+            icon=":material/download:",
+            on_click="ignore",
+        )
+
+
+def export(content: Json) -> str:
+    """Every number of a table: one line a row and metric."""
+    header = ["row", "metric", "published", "ours", "low", "high", "spread", "difference", "data", "deviation"]
+    return csv_text(
+        header,
+        (
+            [
+                row["title"],
+                column["metric"],
+                row["published"].get(column["metric"]),
+                *(row["ours"].get(column["metric"], {}).get(part) for part in ("value", "low", "high", "spread")),
+                row["difference"].get(column["metric"]),
+                row["missing"] or row["data"],
+                row["deviation"],
+            ]
+            for row in content["rows"]
+            for column in content["columns"]
+        ),
+    )
+
+
+def ask(declared: Paper) -> None:
+    """A form to reproduce some tables, or all."""
+    if closed("Reproducing tables"):
+        return
+    source = None
+    if declared.needs_articles:
+        source = choose_corpus("Its articles become triplets and benchmark; the parts are decided by title.")
+        if source is None:
+            return
+    profile = by_name("Profile", declared.profiles, "profile-asked", lambda p: p.title)
+    st.caption(plain(profile.about))
+    titles = {table.id: f"{table.id} · {table.title}" for table in declared.tables}
+    with st.form("reproduce"):
+        tables = st.multiselect("Tables", list(titles), format_func=titles.__getitem__, placeholder="all")
+        with st.expander("Data at hand", icon=":material/folder_open:"):
+            asked = _DATA | (_OF_ARTICLES if declared.needs_articles else {})
+            given = {name: st.text_input(label, help=help) for name, (label, help) in asked.items()}
+        if st.form_submit_button("Reproduce", type="primary", icon=":material/science:"):
+            _enqueue(declared, profile, source, tables, given)
+
+
+def _enqueue(
+    declared: Paper, profile: Profile, source: CorpusRecord | None, tables: Sequence[str], given: Mapping[str, str]
+) -> None:
+    corpus = source.name if source is not None else ""
+    args = {"paper": declared.id, "profile": profile.id, "tables": list(tables), "corpus": corpus}
+    files = {name: str(uploads.typed(value)) if value.strip() else "" for name, value in given.items()}
+    if submit("reproduce", {**args, **files}):
+        st.rerun()

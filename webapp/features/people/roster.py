@@ -1,0 +1,129 @@
+"""Everybody with their role: look, change a role, take somebody out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pandas as pd
+import streamlit as st
+
+from core.errors import ThemescopeError
+from db.label_records import Role
+from jobs.services import people as members
+from webapp.shared import queries
+from webapp.shared import store as house
+from webapp.shared.choose import clickable, nothing
+from webapp.shared.people import UNNAMED, current_person
+from webapp.shared.text import ago, count, plain
+
+_MAY = {
+    Role.VIEWER: "Viewer: looks, changes nothing",
+    Role.LABELLER: "Labeller: labels and reviews",
+    Role.ADMIN: "Admin: everything, roles too",
+}
+_REFUSED = "roster-refused"
+_WAYS = {"password": "password", "organisation": "organisation", "": "–"}
+
+
+def show() -> None:
+    """The list, and what can be changed about the one that was chosen."""
+    found = members.members(queries.store())
+    if refused := st.session_state.pop(_REFUSED, ""):
+        st.error(plain(refused), icon=":material/error:")
+    _state(found)
+    if not found:
+        nothing("Nobody has worked here yet.", "Whoever labels or reviews something is listed here.")
+    else:
+        left, right = st.columns([3, 2], gap="large")
+        with left:
+            chosen = _table(found)
+        with right:
+            _change(chosen)
+    _add()
+
+
+def _state(found: list[members.Member]) -> None:
+    """In a sentence, what the roles mean at the moment."""
+    admins = [member.person.name for member in found if member.person.role is Role.ADMIN]
+    if not admins:
+        st.info(
+            "Nobody is an admin, so everybody but viewers may do everything. With the first admin, labellers label "
+            "and review only.",
+            icon=":material/lock_open:",
+        )
+    elif not house.shared():
+        st.caption("Only this machine can reach these pages, so names are taken on trust: nobody has to sign in.")
+
+
+def _table(found: list[members.Member]) -> members.Member:
+    frame = pd.DataFrame(
+        {
+            "Name": [member.person.name or UNNAMED for member in found],
+            "Role": [member.person.role.value.capitalize() for member in found],
+            "Last seen": [ago(member.person.seen) for member in found],
+            "Signs in by": [_WAYS[member.login] for member in found],
+            "Since": [member.person.created.date() for member in found],
+        }
+    )
+    st.caption(count(len(found), "person", "people"))
+    return clickable(found, "member", lambda member: member.person.name or UNNAMED, frame, {})
+
+
+def _change(member: members.Member) -> None:
+    name = member.person.name
+    st.subheader(plain(name or UNNAMED), anchor=False)
+    role = st.radio(
+        "What they may do",
+        list(Role),
+        index=list(Role).index(member.person.role),
+        format_func=_MAY.__getitem__,
+        key=f"role-{name}",
+    )
+    with st.container(horizontal=True):
+        if st.button("Save", type="primary", icon=":material/save:", disabled=role is member.person.role):
+            _try(lambda: members.set_role(queries.store(), name, role or member.person.role, current_person()))
+        if st.button("Remove …", icon=":material/person_remove:", type="tertiary"):
+            _remove(name)
+
+
+@st.dialog("Remove this person?")
+def _remove(name: str) -> None:
+    st.markdown(
+        f"**{plain(name or UNNAMED)}** can sign in no more, and the role is forgotten. Labels, verdicts and histories "
+        "stay under that name."
+    )
+    st.button("Remove", type="primary", icon=":material/person_remove:", on_click=_removed, args=(name,))
+
+
+def _removed(name: str) -> None:
+    try:
+        members.remove(queries.store(), name, current_person())
+    except ThemescopeError as error:
+        st.session_state[_REFUSED] = str(error)
+
+
+def _add() -> None:
+    """Somebody new, with a first password that the admin tells them."""
+    with st.expander("Add a person", icon=":material/person_add:"), st.form("add-person", border=False):
+        left, right = st.columns(2)
+        name = left.text_input("Name", max_chars=members.LONGEST_NAME)
+        role = right.selectbox("Role", list(Role), index=1, format_func=_MAY.__getitem__)
+        password = left.text_input(
+            "First password", type="password", help="Signing in is only asked for where others can reach the pages."
+        )
+        right.caption("Who signs in through an organisation is added by: themescope people add E-MAIL --oidc")
+        if st.form_submit_button("Add", icon=":material/person_add:"):
+            _try(
+                lambda: members.add(
+                    queries.store(), name or "", role or Role.LABELLER, password or "", current_person()
+                )
+            )
+
+
+def _try(change: Callable[[], object]) -> None:
+    try:
+        change()
+    except ThemescopeError as error:
+        st.error(plain(error), icon=":material/error:")
+        return
+    st.rerun()

@@ -1,0 +1,43 @@
+"""Relabel: correct clusters by hand, with nothing lost and everything undone as it was."""
+
+import streamlit as st
+
+from db.label_records import LabellingRecord
+from webapp.features.relabel import label_tables, relabel_begin, relabel_history, relabel_settings, relabel_work
+from webapp.features.relabel.relabelling import bench
+from webapp.shared import label_queries
+from webapp.shared.choose import by_name, nothing, title
+
+
+def opened(record: LabellingRecord) -> None:
+    """Show a labelling that was just begun."""
+    st.session_state["labelling-next"] = record.name
+    st.rerun()
+
+
+if "labelling-next" in st.session_state:
+    st.session_state["labelling"] = st.session_state.pop("labelling-next")
+    st.session_state["view"] = "Work"
+found = label_queries.labellings()
+with st.container(horizontal=True, vertical_alignment="bottom"):
+    title("Relabel", "Put sentences where they belong. All is saved at once and can be undone.")
+    with st.container(width=400):
+        chosen = by_name("Labelling", found, "labelling", lambda record: record.name) if found else None
+work, history, settings, begin = st.tabs(
+    ["Work", "History", "Files and sharing", "Begin"], key="view", bind="query-params", on_change="rerun"
+)
+for tab, part in ((work, relabel_work), (history, relabel_history), (settings, relabel_settings)):
+    if tab.open:
+        with tab:
+            if chosen is not None:
+                part.show(bench(chosen))
+            else:
+                nothing(
+                    "No labelling yet.", "Begin one in the tab “Begin”: from clusters, from sections, or from nothing."
+                )
+if begin.open:
+    with begin:
+        relabel_begin.form(opened)
+        relabel_settings.take_in(opened)
+        label_tables.take_in(opened)
+        relabel_settings.deleted()

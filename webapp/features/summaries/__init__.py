@@ -1,0 +1,1 @@
+"""The Summaries page."""

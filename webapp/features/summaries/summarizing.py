@@ -1,0 +1,216 @@
+"""The summary of an article by several methods side by side, and what was measured on collections with references."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+from itertools import groupby
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import streamlit as st
+
+from core.metrics.rouge import RougeSettings, rouge_1
+from core.tasks.lexrank import Scores
+from core.tasks.summaries import REGISTRY as SUMMARIZERS
+from core.tasks.summaries.scoring import Summary, extract
+from core.types import Sentence
+from db.records import ArticleRecord, CorpusRecord, ModelRecord
+from db.roles import Right
+from webapp.features.summaries import summary_queries
+from webapp.shared import queries
+from webapp.shared.choose import by_name, nothing
+from webapp.shared.job_status import submit
+from webapp.shared.model_choice import by_method, one_model
+from webapp.shared.people import may
+from webapp.shared.text import count, interval, plain, score
+
+_ASSETS = Path(__file__).parent / "assets"
+_LISTED = 500
+_STRONGEST = 50  # per cent of the accent colour behind the sentence that scores highest
+_BESIDE = 3  # summaries in a row
+
+
+@dataclass(frozen=True, slots=True)
+class Method:
+    """A way to rank the sentences of this article."""
+
+    name: str
+    summarizer: str
+    model: ModelRecord | None = None
+    """Whose vectors it compares; None for one that looks at no vectors."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ranked:
+    """What a method makes of the article."""
+
+    method: Method
+    scores: Scores
+    summary: Summary
+
+
+def article(corpora: Sequence[CorpusRecord]) -> None:
+    """Choose an article and methods; show the summaries, their ROUGE-1, and the scores in place."""
+    side, main = st.columns([1, 3], gap="medium")
+    with side:
+        corpus = by_name("Corpus", corpora, "corpus", lambda c: c.name)
+        search = st.text_input("Find an article", key="find", bind="query-params", placeholder="part of a title")
+        found = queries.articles(corpus.id, search, limit=_LISTED)
+    if not found:
+        with main:
+            nothing("No article has this in its title.", "Shorten the search on the left.")
+        return
+    with side:
+        chosen = by_name("Article", found, "article", lambda a: a.title)
+        words = st.number_input("Words of a summary", 10, 1_000, 100, 10, key="summary-words")
+        embedded = summary_queries.models_of(chosen)
+        references = _references()
+        _missing(corpus, embedded)
+    with main:
+        st.header(plain(chosen.title), anchor=False)
+        methods = _choose(embedded)
+        _show(corpus, chosen, methods, int(words), references)
+
+
+def _choose(embedded: Sequence[ModelRecord]) -> list[Method]:
+    """The methods to compare: those that need no vectors, and LexRank on every model that has embedded the article."""
+    known = [Method(card.title, card.id) for card in SUMMARIZERS if "vectors" not in card.tags]
+    by_vectors = [card for card in SUMMARIZERS if "vectors" in card.tags]
+    for model in by_method(embedded):
+        known += [Method(f"{card.title.split(' ')[0]} on {model.name}", card.id, model) for card in by_vectors]
+    names = [method.name for method in known]
+    baselines = [m.name for m in known if "baseline" in SUMMARIZERS.get(m.summarizer).tags]
+    first = [name for name in names if name not in baselines][: _BESIDE - 1] + baselines[:1]
+    wanted = st.multiselect("Methods", names, default=first, key=f"by-{len(names)}")
+    return [method for method in known if method.name in wanted]
+
+
+def _references() -> list[str]:
+    text = st.text_area(
+        "Summaries by people", key="references", placeholder="paste one, or several with a blank line between them",
+        help="ROUGE-1 compares with them: recall of the first 100 words, stemmed, without function words.",
+    )  # fmt: skip
+    return [part for block in (text or "").split("\n\n") if (part := " ".join(block.split()))]
+
+
+def _missing(corpus: CorpusRecord, embedded: Sequence[ModelRecord]) -> None:
+    """Offer to embed the corpus by a model that has not."""
+    if not may(Right.MANAGE):
+        return
+    have = {model.id for model in embedded}
+    absent = [model for model in queries.models() if model.id not in have]
+    if not absent:
+        return
+    with st.expander("Use another model", icon=":material/add:"):
+        model = one_model("Model", absent, "embed-by")
+        if st.button("Compute its vectors", help=f"For all of {plain(corpus.name)}; a worker does it."):
+            submit("embed", {"corpus": corpus.name, "model": model.name}, f"Embed “{corpus.name}” by “{model.name}”")
+            st.rerun()
+
+
+def _show(
+    corpus: CorpusRecord, article: ArticleRecord, methods: Sequence[Method], words: int, references: Sequence[str]
+) -> None:
+    _, sentences = queries.article_text(article.id, corpus.created)
+    if not methods:
+        nothing("No method is chosen.", "Choose one or more above.")
+        return
+    ranked = [_ranked(method, article, sentences, words) for method in methods]
+    if references:
+        _scores(ranked, references)
+    for start in range(0, len(ranked), _BESIDE):
+        part = ranked[start : start + _BESIDE]
+        for column, made in zip(st.columns(len(part), gap="medium"), part, strict=True):
+            with column, st.container(border=True):
+                st.markdown(f"**{plain(made.method.name)}**")
+                st.text(made.summary.text + (" …" if _cut(made.summary, sentences) else ""))
+                st.caption(count(len(made.summary.text.split()), "word"))
+    shown = by_name("Scores in the text by", ranked, "scores", lambda made: made.method.name)
+    st.caption("The stronger its colour, the higher a sentence scores; underlined ones are in the summary.")
+    _shaded(sentences, shown)
+
+
+def _ranked(method: Method, article: ArticleRecord, sentences: Sequence[Sentence], words: int) -> Ranked:
+    texts = [sentence.text for sentence in sentences]
+    vectors = summary_queries.vectors_of(article, method.model) if method.model else None
+    scores: Scores = SUMMARIZERS.build(method.summarizer).scores(texts, vectors, 0)
+    return Ranked(method, scores, extract(texts, scores, words))
+
+
+def _scores(ranked: Sequence[Ranked], references: Sequence[str]) -> None:
+    counts = [rouge_1(made.summary.text, references, RougeSettings()) for made in ranked]
+    rows = {
+        "Method": [made.method.name for made in ranked],
+        "ROUGE-1 recall": [score(c.recall) for c in counts],
+        "Precision": [score(c.precision) for c in counts],
+        "F1": [score(c.f1) for c in counts],
+    }
+    st.dataframe(pd.DataFrame(rows), hide_index=True, height="content")
+
+
+def _cut(summary: Summary, sentences: Sequence[Sentence]) -> bool:
+    """Whether the last sentence of a summary ends before its time, as its number of words asked for."""
+    last = " ".join(sentences[summary.positions[-1]].text.split()) if summary.positions else ""
+    return not summary.text.endswith(last)
+
+
+@cache
+def _source(name: str) -> str:
+    return (_ASSETS / name).read_text(encoding="utf-8")
+
+
+def shaded_data(sentences: Sequence[Sentence], made: Ranked) -> dict[str, Any]:
+    """What the browser draws: paragraphs of sentences with the strength of their shade in per cent."""
+    low, high = float(made.scores.min()), float(made.scores.max())
+    places = {position: place for place, position in enumerate(made.summary.positions, 1)}
+
+    def drawn(index: int, sentence: Sentence) -> dict[str, Any]:
+        value = float(made.scores[index])
+        share = (value - low) / (high - low) if high > low else 0.0
+        why = f"score {value:.4f}" + (f", number {places[index]} of the summary" if index in places else "")
+        return {"text": sentence.text, "strength": round(_STRONGEST * share), "chosen": index in places, "why": why}
+
+    numbered = groupby(enumerate(sentences), key=lambda pair: (pair[1].section, pair[1].paragraph))
+    return {"paragraphs": [[drawn(*pair) for pair in group] for _, group in numbered]}
+
+
+def _shaded(sentences: Sequence[Sentence], made: Ranked) -> None:
+    show = st.components.v2.component(
+        "themescope_shaded", html='<div class="shaded"></div>', css=_source("shaded.css"), js=_source("shaded.js")
+    )
+    show(data=shaded_data(sentences, made), key="shaded")
+
+
+def collections() -> None:
+    """ROUGE-1 of every method that was measured on documents with people's summaries."""
+    found = summary_queries.measured()
+    if not found:
+        nothing(
+            "Nothing has been measured on a collection yet.",
+            "On the command line: themescope evaluate summaries FILE --baseline lead --method MODEL",
+        )
+        return
+    by_file: dict[tuple[str, int], list[summary_queries.Measured]] = {}
+    for measured in found:
+        by_file.setdefault((measured.run.config["file"], measured.run.config["words"]), []).append(measured)
+    groups = list(by_file)
+    file = by_name("Documents", groups, "documents", lambda group: f"{group[0]}, {group[1]} words")
+    rows = by_file[file]
+    scores = queries.mean_scores([measured.run.id for measured in rows])
+    names = ("ROUGE-1 recall", "ROUGE-1 precision", "ROUGE-1 f1")
+    frame = {
+        "Method": [SUMMARIZERS.get(m.run.config["summarizer"]).title for m in rows],
+        "Model": [m.model for m in rows],
+        **{name: [_interval(scores[m.run.id].get(name)) for m in rows] for name in names},
+        "Stop words": ["left out" if m.run.config["rouge"]["remove_stop_words"] else "counted" for m in rows],
+    }
+    order = sorted(range(len(rows)), key=lambda i: -scores[rows[i].run.id][names[0]].value)
+    st.dataframe(pd.DataFrame(frame).iloc[order], hide_index=True, height="content", placeholder="–")
+    st.caption(f"Means over {count(scores[rows[0].run.id][names[0]].n, 'document')} with 95 % intervals.")
+
+
+def _interval(found: Any) -> str:
+    return "–" if found is None else interval(found.value, found.low, found.high)

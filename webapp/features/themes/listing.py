@@ -1,0 +1,211 @@
+"""From a person's own sentences to a queued search for themes: paste or upload, look, choose, ask."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import pandas as pd
+import streamlit as st
+
+from core.api import DEFAULT_MODEL, shipped
+from core.errors import ThemescopeError
+from core.readers.sentence_lists import KINDS, MOST_BYTES, MOST_ROWS, Sheet, likely_column, read_sheet
+from core.tasks.themes.find import FEWEST, MOST
+from webapp.shared import queries, uploads
+from webapp.shared.choose import nothing
+from webapp.shared.job_status import submit
+from webapp.shared.model_choice import by_method, told
+from webapp.shared.text import count, plain
+
+PASTED = "pasted.txt"
+SUGGESTED, GIVEN = "Suggested", "My own"
+PASTE, UPLOAD, STORED = "Paste", "Upload a file", "A corpus that is here"
+EXAMPLE = Path(__file__).parent / "assets" / "example-sentences.txt"
+_SHOWN = 200
+_NO_GROUP = "(none)"
+
+
+@dataclass(slots=True)
+class _Pasted:
+    """Pasted text as an upload, so that it is kept in the same way."""
+
+    text: str
+    name: str = PASTED
+
+    def getbuffer(self) -> memoryview:
+        """The whole content."""
+        return memoryview(self.text.encode("utf-8"))
+
+
+@dataclass(frozen=True, slots=True)
+class _Source:
+    """What themes shall be found in: a corpus that is here, or a file that becomes one."""
+
+    corpus: str
+    path: Path | None = None
+    column: str = ""
+    group: str = ""
+
+
+def form() -> None:
+    """The whole way."""
+    known = _known_models()
+    if not known:
+        nothing("Themes need a model.", "There is none yet. Train one; mean vectors takes seconds.", "train", "Train")
+        return
+    source = _source()
+    if source is None:
+        return
+    left, middle, right = st.columns([2, 1, 1], vertical_alignment="bottom")
+    names = list(known)
+    default = names.index(DEFAULT_MODEL) if DEFAULT_MODEL in known else 0
+    model = left.selectbox(
+        "Model",
+        names,
+        index=default,
+        format_func=known.__getitem__,
+        help="Whose idea of likeness the themes follow.",
+    )
+    way = middle.segmented_control("Number of themes", [SUGGESTED, GIVEN], default=SUGGESTED, required=True)
+    k = 0 if way == SUGGESTED else int(right.number_input("How many", 2, 100, 8, label_visibility="collapsed"))
+    shared = st.toggle(
+        "Shared words count too",
+        value=True,
+        help="Sentences are also alike when they share words that few others of the list have. Off: the model alone.",
+    )
+    if st.button("Find themes", type="primary", icon=":material/category:", disabled=not source.corpus):
+        settings = {"k": k} | ({} if shared else {"shared": 0})
+        ask(source.corpus, model, settings, source)
+
+
+def ask(corpus: str, model: str, settings: Mapping[str, float], source: _Source | None = None) -> None:
+    """Queue the list, the model where it is not in the store yet, the themes and the map, one after the other."""
+    after: int | None = None
+    if source is not None and source.path is not None:
+        args = {"file": str(source.path), "corpus": corpus, "column": source.column, "group": source.group}
+        job = submit("import-list", args, f"Take in {corpus}")
+        if job is None:
+            return
+        after = job.id
+    if all(known.name != model for known in queries.models()):
+        job = submit("add-model", {"folder": str(shipped()[model]), "name": model}, f"Add {model}", after=after)
+        after = job.id if job else after
+    what = {"corpus": corpus, "model": model}
+    job = submit("find-themes", what | {"settings_json": json.dumps(settings)}, f"Find themes in {corpus}", after=after)
+    if job is None:
+        return
+    submit("project", what | {"limit": 20_000, "name": f"{corpus} by {model}"}, f"Map of {corpus}", after=job.id)
+    st.session_state["themes-asked"] = f"{corpus} by {model}"
+    st.rerun()
+
+
+def _known_models() -> dict[str, str]:
+    """What each model is, by name: those of the store, and shipped ones that are not in it yet."""
+    stored = {model.name: told(model) for model in by_method(queries.models())}
+    return {name: f"{name} · comes with Themescope" for name in shipped()} | stored
+
+
+def _source() -> _Source | None:
+    ways = [PASTE, UPLOAD, *([STORED] if queries.corpora() else [])]
+    way = st.segmented_control(
+        "Where are the sentences?", ways, default=PASTE, required=True, key="source", bind="query-params"
+    )
+    if way == STORED:
+        return _stored()
+    path = _pasted() if way == PASTE else _uploaded()
+    return _of_file(path) if path is not None else None
+
+
+def _stored() -> _Source | None:
+    fitting = [c for c in queries.corpora() if FEWEST <= c.sentences <= MOST]
+    if not fitting:
+        nothing("No corpus fits.", f"Themes are found among {FEWEST} to {MOST:,} sentences.")
+        return None
+    chosen = st.selectbox(
+        "Corpus", fitting, format_func=lambda c: f"{c.name} ({count(c.sentences, 'sentence')})", key="themes-corpus"
+    )
+    return _Source(chosen.name)
+
+
+def _pasted() -> Path | None:
+    if st.button("Load an example", icon=":material/lightbulb:", type="tertiary"):
+        st.session_state["pasted"] = EXAMPLE.read_text(encoding="utf-8")
+    text = st.text_area(
+        "Sentences, one a line",
+        key="pasted",
+        height=220,
+        max_chars=2_000_000,
+        placeholder="Paste sentences here, one a line: claims, answers of a survey, comments, titles …",
+    )
+    if not text or not text.strip():
+        return None
+    return _kept(f"pasted {hash(text)}", _Pasted(text))
+
+
+def _uploaded() -> Path | None:
+    file = st.file_uploader(
+        "A file with one sentence a line, or a table with a column of sentences",
+        type=list(KINDS),
+        max_upload_size=MOST_BYTES // 1_000_000,
+        key="themes-file",
+        help=f"Text, CSV, TSV, JSON lines or Excel (.xlsx); at most {MOST_ROWS:,} rows.",
+    )
+    return _kept(file.file_id, file) if file is not None else None
+
+
+def _kept(mark: str, file: uploads.Upload) -> Path:
+    """Write a file once, not on every rerun."""
+    if st.session_state.get("listed", ("", None))[0] != mark:
+        st.session_state["listed"] = (mark, uploads.keep([file], queries.store().settings.home)[0])
+    path: Path = st.session_state["listed"][1]
+    return path
+
+
+@st.cache_data(show_spinner="Reading the file …", max_entries=4)
+def _sheet(path: str) -> Sheet:
+    return read_sheet(Path(path))
+
+
+def _of_file(path: Path) -> _Source | None:
+    try:
+        sheet = _sheet(str(path))
+    except ThemescopeError as error:
+        st.error(plain(error), icon=":material/error:")
+        return None
+    if not sheet.rows:
+        st.warning("This file has no rows.", icon=":material/warning:")
+        return None
+    column, group = _columns(sheet)
+    texts = [text for text in sheet.column(column) if text]
+    st.caption(f"{count(len(texts), 'sentence')}" + (f", the first {MOST_ROWS:,} of more" if sheet.cut else ""))
+    if path.name != PASTED:  # what was pasted is in sight
+        st.dataframe(pd.DataFrame(sheet.rows[:_SHOWN], columns=list(sheet.columns)), hide_index=True, height=200)
+    if len(texts) < FEWEST:
+        st.warning(f"Themes need at least {FEWEST} sentences.", icon=":material/warning:")
+        return None
+    stem = "My sentences" if path.name == PASTED else path.stem.replace("_", " ").strip()
+    name = st.text_input(
+        "Name of the list", value=queries.usable_corpus_name(stem), key=f"list-name-{path.parent.name}"
+    )
+    return _Source((name or "").strip(), path, column, group)
+
+
+def _columns(sheet: Sheet) -> tuple[str, str]:
+    """The column of the sentences, and one that groups them."""
+    if len(sheet.columns) == 1:
+        return sheet.columns[0], ""
+    left, right = st.columns(2)
+    names = list(sheet.columns)
+    column = left.selectbox(
+        "Column with the sentences", names, index=names.index(likely_column(sheet)), format_func=str
+    )
+    others = [_NO_GROUP, *(name for name in names if name != column)]
+    group = right.selectbox(
+        "Column with a group, if there is one",
+        others,
+        help="A source, a speaker, a topic: it is shown beside each sentence, and never used to find the themes.",
+    )
+    return column, "" if group == _NO_GROUP else group

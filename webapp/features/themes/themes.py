@@ -1,0 +1,173 @@
+"""Themes that were found: why so many, their names, their most central sentences, and everything as a table."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+import streamlit as st
+
+from jobs.services.table_files import csv_text, excel_bytes, json_lines
+from webapp.features.themes import listing, theme_map
+from webapp.features.themes.theme_figures import CURVES, curves_figure
+from webapp.shared import theme_queries
+from webapp.shared.palette import tones
+from webapp.shared.text import count, duration, plain, shorten
+from webapp.shared.theme_queries import Analysis, Listing
+
+_CARDS = 24
+_TABLE_ROWS = 2_000
+_LETTERS = 240
+
+
+def show(analysis: Analysis) -> None:
+    """Everything about one analysis."""
+    listed = theme_queries.listing(analysis.run.id, analysis.run.created)
+    _numbers(analysis, listed)
+    st.subheader("What they are about", anchor=False)
+    _cards(analysis)
+    _how_many(analysis)
+    st.subheader("Map and sentences", anchor=False)
+    chosen, theme = theme_map.show(analysis, listed)
+    _table(analysis, listed, chosen, theme)
+
+
+def _numbers(analysis: Analysis, listed: Listing) -> None:
+    doubtful = int((listed.margins < 0).sum())
+    with st.container(horizontal=True):
+        st.metric("Sentences", f"{len(listed.ids):,}", border=True)
+        st.metric("Themes", len(analysis.themes), border=True)
+        help = "Sentences that are on average more like another theme than their own."
+        st.metric("Doubtful", f"{doubtful / max(len(listed.ids), 1):.0%}", border=True, help=help)
+        st.metric("Time", duration(analysis.run.seconds), border=True)
+    words = " and by the words that sentences share" if _shared(analysis) else ""
+    st.caption(f"Put together by “{plain(analysis.model.name)}”{words}.")
+    compared = analysis.run.config["compared"]
+    if compared < len(listed.ids):
+        st.caption(
+            f"{compared:,} sentences, drawn with seed {analysis.run.seed}, were compared all with all; each of the "
+            "others joined the theme nearest to it."
+        )
+
+
+def _shared(analysis: Analysis) -> float:
+    """How much shared words counted; they did not before there was such a setting."""
+    return float(analysis.run.config["settings"].get("shared", 0))
+
+
+def _how_many(analysis: Analysis) -> None:
+    """The curves, what they suggest, and another try."""
+    curves, reason, k = analysis.run.config["curves"], analysis.run.config["reason"], len(analysis.themes)
+    with st.expander("Why so many themes, and not more or fewer?", icon=":material/show_chart:", expanded=True):
+        st.markdown(plain(reason or f"{k} themes were asked for. The curves show other numbers."))
+        if len(curves["ks"]) > 1:
+            figure = curves_figure(curves, k, tones(st.context.theme.type))
+            st.plotly_chart(figure, key=f"curves-{analysis.run.digest}", config={"displayModeBar": False})
+        st.caption(
+            ". ".join(f"{title}: {about}" for title, about in CURVES.values())
+            + f". Measured on {count(curves['sentences'], 'sentence')}."
+        )
+        left, middle, right = st.columns([1, 2, 3], vertical_alignment="bottom")
+        other = left.number_input("Another number", 2, 100, k, key=f"k-{analysis.run.digest}")
+        if middle.button("Find that many", icon=":material/replay:", disabled=int(other) == k):
+            listing.ask(analysis.corpus.name, analysis.model.name, {"k": int(other), "shared": _shared(analysis)})
+        if right.toggle("Show the numbers", key=f"numbers-{analysis.run.digest}"):
+            columns = {"Themes": curves["ks"], **{title: curves[name] for name, (title, _) in CURVES.items()}}
+            st.dataframe(pd.DataFrame(columns).round(3), hide_index=True, height=240)
+
+
+def _cards(analysis: Analysis) -> None:
+    """Name, size and most central sentences of each theme."""
+    shown = analysis.themes[:_CARDS]
+    texts = theme_queries.texts([i for theme in shown for i in theme["central"][:3]])
+    for start in range(0, len(shown), 2):
+        for column, (place, theme) in zip(st.columns(2), enumerate(shown[start : start + 2], start), strict=False):
+            with column, st.container(border=True, height="stretch"):
+                st.markdown(f"**{place + 1}. {plain(theme['name'])}** :gray[· {count(theme['size'], 'sentence')}]")
+                for i in theme["central"][:3]:
+                    st.text(shorten(texts[i], _LETTERS))
+    if len(analysis.themes) > len(shown):
+        st.caption(f"and {len(analysis.themes) - len(shown)} smaller themes, in the table below")
+
+
+def _table(analysis: Analysis, listed: Listing, chosen: npt.NDArray[np.int64], theme: int | None) -> None:
+    """The sentences in view, most central first within a theme; the same rows go out as files."""
+    rows = _rows(listed, chosen, theme)
+    with st.container(horizontal=True, vertical_alignment="center"):
+        st.markdown(f"**{count(len(rows), 'sentence')}**" + (" selected on the map" if len(chosen) else ""))
+        st.space("stretch")
+        for label, ending, mime, made in _FILES:
+            st.download_button(
+                label,
+                data=_maker(made, analysis, listed, rows),
+                file_name=f"themes.{ending}",
+                mime=mime,
+                icon=":material/download:",
+                on_click="ignore",
+            )
+    st.dataframe(_frame(analysis, listed, rows[:_TABLE_ROWS]), hide_index=True, height=420, column_config=_COLUMNS)
+    if len(rows) > _TABLE_ROWS:
+        st.caption(f"The first {_TABLE_ROWS:,} of {len(rows):,}; the files have all of them.")
+
+
+def _rows(listed: Listing, chosen: npt.NDArray[np.int64], theme: int | None) -> npt.NDArray[np.intp]:
+    keep = np.isin(listed.ids, chosen) if len(chosen) else np.ones(len(listed.ids), bool)
+    if theme is not None:
+        keep &= listed.labels == theme
+    rows = np.flatnonzero(keep)
+    return rows[np.lexsort((-listed.margins[rows], listed.labels[rows]))]
+
+
+_COLUMNS = {
+    "Sentence": st.column_config.TextColumn(width="large"),
+    "Theme": st.column_config.TextColumn(width="medium"),
+    "Margin": st.column_config.NumberColumn(
+        format="%.2f", help="How much more alike it is to its own theme than to the next one; below 0 it is doubtful."
+    ),
+}
+
+
+def _frame(analysis: Analysis, listed: Listing, rows: Sequence[int] | npt.NDArray[np.intp]) -> pd.DataFrame:
+    names = [f"{place}. {theme['name']}" for place, theme in enumerate(analysis.themes, 1)]
+    columns: dict[str, Any] = {
+        "Sentence": [listed.sentences[i].text for i in rows],
+        "Theme": [names[listed.labels[i]] for i in rows],
+        "Margin": [float(listed.margins[i]) for i in rows],
+    }
+    if any(listed.groups):
+        columns["Group"] = [listed.groups[i] for i in rows]
+    return pd.DataFrame(columns)
+
+
+HEADER = ("sentence_id", "sentence", "theme", "name", "margin", "group")
+
+
+def export(analysis: Analysis, listed: Listing, rows: Sequence[int] | npt.NDArray[np.intp]) -> list[tuple[Any, ...]]:
+    """Rows of a file: values as they are, to be made safe by the format."""
+    return [
+        (
+            int(listed.ids[i]),
+            listed.sentences[i].text,
+            int(listed.labels[i]) + 1,
+            analysis.themes[listed.labels[i]]["name"],
+            round(float(listed.margins[i]), 4),
+            listed.groups[i],
+        )
+        for i in rows
+    ]
+
+
+_Made = Callable[[Sequence[str], Sequence[Sequence[Any]]], str | bytes]
+_FILES: tuple[tuple[str, str, str, _Made], ...] = (
+    ("CSV", "csv", "text/csv", csv_text),
+    ("JSONL", "jsonl", "application/jsonl", json_lines),
+    ("XLSX", "xlsx", "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet", excel_bytes),
+)
+
+
+def _maker(made: _Made, analysis: Analysis, listed: Listing, rows: npt.NDArray[np.intp]) -> Callable[[], str | bytes]:
+    """What a download button calls when it is pressed, and not before."""
+    return lambda: made(HEADER, export(analysis, listed, rows))

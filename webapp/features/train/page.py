@@ -1,0 +1,25 @@
+"""Train: any method that has a card."""
+
+import streamlit as st
+
+from webapp.features.train import trained, training
+from webapp.shared import queries
+from webapp.shared.choose import nothing, title
+from webapp.shared.guard import closed
+from webapp.shared.job_status import watch
+
+title("Train", "Every method learns here, from its own form. Curves move while it learns; you may leave the page.")
+watch(["train", "add-model"])
+learn, have = st.tabs(["New model", "Models"], key="view", bind="query-params", on_change="rerun")
+if learn.open:
+    with learn:
+        if not closed("Training"):
+            training.form()
+            training.add_from_folder()
+if have.open:
+    with have:
+        models = queries.models()
+        if models:
+            trained.models(models)
+        else:
+            nothing("No model yet.", "Train one under “New model”. Mean vectors takes seconds and is a fair start.")

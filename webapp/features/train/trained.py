@@ -1,0 +1,139 @@
+"""The models that came of training: a table of all, and the card of one with what it learned from and its scores."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import pandas as pd
+import streamlit as st
+
+from core.metrics import REGISTRY as METRICS
+from core.models import REGISTRY
+from db.records import ModelRecord, RunRecord
+from webapp.shared import deleting, facts, queries
+from webapp.shared.choose import COUNTED, clickable
+from webapp.shared.comparing import HEADLINE, with_interval
+from webapp.shared.job_status import curves
+from webapp.shared.model_choice import method_title
+from webapp.shared.partition_queries import clusterer_title
+from webapp.shared.text import ago, count, plain, score, words
+
+
+def models(found: Sequence[ModelRecord]) -> None:
+    """Every model in a table, newest first, one of them in full."""
+    newest = sorted(found, key=lambda m: m.created, reverse=True)
+    model(clickable(newest, "model", lambda m: m.name, _frame(newest), _COLUMNS))
+
+
+_COLUMNS = {"Triplets": COUNTED, "Validation accuracy": st.column_config.NumberColumn(format="%.3f")}
+
+
+def _frame(found: Sequence[ModelRecord]) -> pd.DataFrame:
+    sets = {s.id: s.name for s in queries.triplet_sets()}
+    corpora = {c.id: c.name for c in queries.corpora()}
+    return pd.DataFrame(
+        {
+            "Model": [m.name for m in found],
+            "Method": [method_title(m.method) for m in found],
+            "Learned from": [_learned_from(m, sets, corpora) for m in found],
+            "Triplets": [m.metrics.get("training triplets") for m in found],
+            "Validation accuracy": [m.metrics.get("validation accuracy") for m in found],
+            "Made": [ago(m.created) for m in found],
+        }
+    )
+
+
+def _learned_from(model: ModelRecord, sets: Mapping[int, str], corpora: Mapping[int, str]) -> str:
+    return sets.get(model.triplet_set_id or -1) or corpora.get(model.corpus_id or -1, "–")
+
+
+def model(chosen: ModelRecord) -> None:
+    """A model's card: what it is, what it learned from, how good it is."""
+    with st.container(border=True):
+        with st.container(horizontal=True, vertical_alignment="center"):
+            st.subheader(plain(chosen.name), anchor=False)
+            st.space("stretch")
+            deleting.button(
+                "model", chosen.name, "its vectors, clusterings, scores and maps", lambda r: r.models.delete(chosen.id)
+            )
+        if chosen.method in REGISTRY:
+            card = REGISTRY.get(chosen.method)
+            st.caption(f"{plain(card.summary)}  \nSource: {plain(card.source)}")
+        _training_numbers(chosen)
+        _evaluations(chosen)
+        trained = queries.training_of(chosen.id)
+        if trained is not None:
+            curves(queries.metrics(trained.id), key=f"model-{chosen.id}")
+        left, right = st.columns(2, gap="medium")
+        with left.expander("Settings", icon=":material/tune:"):
+            facts.table({"seed": chosen.seed, **chosen.config})
+        with right.expander("Everything measured in training", icon=":material/monitoring:"):
+            facts.table(chosen.metrics, ("What", "Value"))
+
+
+_NUMBERS = ("validation accuracy", "training triplets", "training seconds", "triplets/s")
+
+
+def _training_numbers(chosen: ModelRecord) -> None:
+    """What a person asks first: how good, from how much, how long. Nothing where nothing was learned."""
+    if "validation accuracy" not in chosen.metrics:
+        return
+    with st.container(horizontal=True):
+        for name in _NUMBERS:
+            if name in chosen.metrics:
+                value = chosen.metrics[name]
+                shown = score(value) if "accuracy" in name else facts.shown(name, value)
+                st.metric(plain(words(name).replace("seconds", "time")), shown, width="content", border=True)
+
+
+def _evaluations(chosen: ModelRecord) -> None:
+    """Every score of a model beside what it was measured on."""
+    found = evaluations(chosen)
+    if not found:
+        st.caption("Not evaluated on a benchmark or a test set yet.")
+        st.page_link(
+            "features/compare/page.py", label="Evaluate it on the page Compare", icon=":material/arrow_forward:"
+        )
+        return
+    st.dataframe(
+        pd.DataFrame(found, columns=["Measured on", "How", "Score", "Value with 95 % interval", "Over"]),
+        hide_index=True,
+    )
+
+
+_UNITS = {"relatedness": "pair", "topics": "document", "summaries": "document"}
+_OVER_SENTENCES = {"V", "AMI", "AMI (arithmetic)"}
+"""What topics are clustered by has no interval over documents."""
+_WHOLE = {"mse": "Mean squared error"}
+
+
+def evaluations(chosen: ModelRecord) -> list[tuple[str, str, str, str, str]]:
+    """(data, how, metric, value, over how much): triplets, AMI of each clustering, SICK, topics, summaries."""
+    sets = {s.id: s.name for s in queries.triplet_sets()}
+    benchmarks = {b.id: b.name for b in queries.benchmarks()}
+    corpora = {c.id: c.name for c in queries.corpora()}
+    rows = []
+    runs = queries.runs_of(chosen.id)
+    scores = queries.mean_scores(run.id for run in runs)
+    for run in runs:
+        data = sets.get(run.triplet_set_id or -1) or benchmarks.get(run.benchmark_id or -1)
+        data = data or str(run.config.get("file", "")) or corpora.get(run.corpus_id or -1, "–")
+        for metric, record in scores.get(run.id, {}).items():
+            if not run.clusterer or metric == HEADLINE:
+                unit = "sentence" if metric in _OVER_SENTENCES else _UNITS.get(run.kind, "article")
+                rows.append((data, _how(run), _metric(metric), with_interval(record), count(record.n, unit)))
+    return rows
+
+
+def _metric(id: str) -> str:
+    return METRICS.get(id).title if id in METRICS else _WHOLE.get(id, id[:1].upper() + id[1:])
+
+
+def _how(run: RunRecord) -> str:
+    """What tells apart two measurements on the same data."""
+    if run.clusterer:
+        return clusterer_title(run.clusterer)
+    if "regressor" in run.config:
+        return "Regression" if run.config["regressor"] else "Cosine"
+    part = run.config.get("part") or run.config.get("split")
+    return words(f"{part} part") if part else "–"

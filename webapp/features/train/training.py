@@ -1,0 +1,195 @@
+"""Training: a form out of a method's card, and a model that was trained elsewhere."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import streamlit as st
+
+from core.models import REGISTRY
+from core.registry import Card
+from core.types import Split
+from db.records import TripletSetRecord
+from webapp.shared import lesson_effects, queries, uploads
+from webapp.shared.choose import by_name, nothing
+from webapp.shared.forms import checked, config_fields
+from webapp.shared.job_status import submit
+from webapp.shared.model_choice import by_method, with_tag
+from webapp.shared.text import count, duration, plain
+from webapp.shared.triplet_sets import split_count
+
+
+def form() -> None:
+    """Choose a method, what it learns from, and its settings; then queue it."""
+    cards = list(REGISTRY)
+    left, right = st.columns(2, gap="medium")
+    with left:
+        card = by_name("Method", cards, "method", lambda c: c.title)
+        st.caption(f"{plain(card.summary)}  \nSource: {plain(card.source)}")
+    with right:
+        data = _data(card)
+    if data is None:
+        return
+    with st.form(f"train-{card.id}"):
+        left, right = st.columns([3, 1])
+        given = _name(card, data)
+        free = queries.usable_model_name(given)
+        name = left.text_input("Name of the model", value=free, key=f"model-name-{given}", help=_NUMBERED)
+        seed = right.number_input("Seed", min_value=0, value=0, step=1)
+        values = config_fields(card.config_class(), f"method-{card.id}")
+        if not st.form_submit_button("Train", type="primary", icon=":material/model_training:"):
+            return
+    config = checked(card.config_class(), values)
+    if config is None:
+        return
+    settings = json.dumps(config.to_dict())
+    name = queries.usable_model_name(name)
+    args = {"method": card.id, "name": name, "settings_json": settings, "seed": int(seed), **data}
+    if submit("train", args, f"Train {name}"):
+        st.rerun()
+
+
+_NUMBERED = "If a model of that name exists already, the new one gets a number behind it."
+
+
+def _name(card: Card, data: Mapping[str, Any]) -> str:
+    source = next(iter(data.values()), "")
+    source = source if isinstance(source, str) else ""
+    return f"{card.id} on {source}" if source else card.id
+
+
+def _data(card: Card) -> dict[str, Any] | None:
+    """What the method learns from, as its tags say; None when there is nothing for it."""
+    if "needs-models" in card.tags:
+        return _bases(card) if "mixes-models" in card.tags else _networks()
+    if "needs-triplets" in card.tags:
+        sets = [s for s in queries.triplet_sets() if fits(card, s)]
+        if not sets:
+            kind, third = wanted(card)
+            more = f" whose third sentence is “{third.replace('_', ' ')}”" if third else ""
+            nothing(f"This method learns from triplets of {kind}{more}.", *_BUILD)
+            return None
+        chosen = by_name("Triplets to learn from", sets, "set", lambda s: s.name)
+        estimate(card, chosen)
+        validation = _validation(chosen, sets)
+        return None if validation is None else {"triplets": chosen.name, **validation, **_beginning()}
+    if "needs-sentences" in card.tags:
+        return _running_text(card)
+    st.caption("This method needs no text to learn from: word vectors are all it uses.")
+    return {}
+
+
+def _validation(chosen: TripletSetRecord, sets: Sequence[TripletSetRecord]) -> dict[str, Any] | None:
+    """Another set to stop by where the chosen one has nothing for that, as those that labels taught often have."""
+    if split_count(chosen, Split.VALIDATION):
+        return {}
+    able = [s for s in sets if split_count(s, Split.VALIDATION)]
+    if not able:
+        nothing("This method stops by validation triplets, and no set has any.", *_BUILD)
+        return None
+    able.sort(key=lambda s: s.corpus_id != chosen.corpus_id)
+    return {"validation": by_name("Validation triplets of", able, "validation-set", lambda s: s.name).name}
+
+
+def _beginning() -> dict[str, Any]:
+    """A trained network to go on from, if one is wanted."""
+    able = [m.name for m in lesson_effects.beginnings()]
+    chosen = st.selectbox(
+        "Go on from",
+        [None, *able],
+        format_func=lambda name: name or "Nothing: begin anew",
+        help="A network that is trained further keeps its words, its shape and its distance. A smaller learning rate "
+        "changes it gently.",
+    )
+    return {"models": [chosen]} if chosen else {}
+
+
+_BUILD = ("There is no such set yet; build one first.", "triplets", "Triplets")
+_THIRD = "third:"
+
+
+def wanted(card: Card) -> tuple[str, str]:
+    """Kind of triplets that a method learns from, and where their third sentence comes from ("" for anywhere)."""
+    third = next((tag.removeprefix(_THIRD) for tag in card.tags if tag.startswith(_THIRD)), "")
+    return "titles" if "titles" in card.tags else "sentences", third
+
+
+def fits(card: Card, record: TripletSetRecord) -> bool:
+    """Whether a method can learn from a set: it has training triplets of the kind its card asks for."""
+    kind, third = wanted(card)
+    right = record.kind == kind and (not third or record.config.get("third") == third)
+    return right and split_count(record, Split.TRAIN) > 0
+
+
+def _running_text(card: Card) -> dict[str, Any] | None:
+    """A corpus, and for a method that builds on another one the model of it, if one is wanted."""
+    corpora = queries.corpora()
+    if not corpora:
+        nothing("This method learns from a corpus, and there is none.", "Import one first.", "corpora", "Corpora")
+        return None
+    data: dict[str, Any] = {"corpus": by_name("Corpus to learn from", corpora, "corpus", lambda c: c.name).name}
+    if "takes-model" in card.tags:
+        own = with_tag(queries.models(), "content")
+        names = [None, *(m.name for m in own)]
+        chosen = st.selectbox("Content vectors", names, format_func=lambda name: name or "Learn them on the way")
+        data |= {"models": [chosen]} if chosen else {}
+    if "transductive" in card.tags:
+        st.caption("It learns a vector for every sentence of the corpus, those of articles kept for tests included.")
+    return data
+
+
+def _bases(card: Card) -> dict[str, Any] | None:
+    """The models that a method builds on, and where it needs text a corpus."""
+    found = [model.name for model in by_method(queries.models())]
+    if not found:
+        nothing("This method builds on trained models, and there is none.", "Train one first.")
+        return None
+    chosen = st.multiselect("Models that it builds on", found, found[:1], help="Several stand side by side.")
+    text = _running_text(card) if "needs-sentences" in card.tags else {}
+    return None if text is None or not chosen else {"models": chosen, **text}
+
+
+def _networks() -> dict[str, Any] | None:
+    """The two trained networks that are joined: one of sentences, one of titles."""
+    trained = with_tag(queries.models(), "needs-triplets")
+    titles = [m for m in trained if "titles" in REGISTRY.get(m.method).tags]
+    others = [m for m in trained if m not in titles]
+    if not titles or not others:
+        nothing(
+            "This method joins two trained networks.",
+            f"Train {'one on section titles' if others else 'one on sentences'} first.",
+        )
+        return None
+    first = by_name("Network on sentences", others, "network", lambda m: m.name)
+    second = by_name("Network on titles", titles, "titles-network", lambda m: m.name)
+    return {"models": [first.name, second.name]}
+
+
+def estimate(card: Card, chosen: TripletSetRecord) -> None:
+    """How much there is to learn from, and how long a pass takes where this machine has done it before."""
+    train = split_count(chosen, Split.TRAIN)
+    rates = [
+        float(rate)
+        for job in queries.jobs(limit=200)
+        if job.kind == "train" and job.args.get("method") == card.id
+        for rate in [job.result.get("metrics", {}).get("triplets/s")]
+        if rate
+    ]
+    text = f"{count(train, 'training triplet')}, {split_count(chosen, Split.VALIDATION):,} for validation."
+    if rates:
+        text += f" One pass takes about {duration(train / rates[0])}, as fast as the last training on this machine."
+    st.caption(text)
+
+
+def add_from_folder() -> None:
+    """Take in a model that was trained elsewhere and lies in a folder."""
+    with st.expander("Add a model from a folder", icon=":material/folder_open:"), st.form("add-model"):
+        folder = st.text_input("Folder of a saved model on this machine")
+        name = st.text_input("Name of the model", help=_NUMBERED)
+        if st.form_submit_button("Add"):
+            name = queries.usable_model_name(name)
+            path = str(uploads.typed(folder)) if folder.strip() else ""
+            if submit("add-model", {"folder": path, "name": name}, f"Add {name}"):
+                st.rerun()

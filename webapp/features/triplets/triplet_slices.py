@@ -1,0 +1,173 @@
+"""Where a model is weak: triplet accuracy by sentence length, by distance in paragraphs and by article."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+import pandas as pd
+import streamlit as st
+
+from core.metrics.slices import ArticleAccuracy, Slice, accuracy_by_article, accuracy_slices
+from core.types import Ids
+from db.records import TripletSetRecord
+from webapp.features.triplets import triplet_doors, triplet_margins
+from webapp.features.triplets.triplet_figures import articles_figure
+from webapp.shared import queries, triplet_queries, triplet_sets
+from webapp.shared.choose import COUNTED, by_name
+from webapp.shared.figures import IntervalRow, interval_figure
+from webapp.shared.model_choice import together
+from webapp.shared.palette import tones
+from webapp.shared.text import count, interval, plain, score
+from webapp.shared.triplet_queries import Evaluation, Margins
+
+_LENGTH, _DISTANCE, _ARTICLE = "Sentence length", "Distance in paragraphs", "Article"
+_LENGTHS = (0, 8, 10, 12, 15, 20, 25, 30)
+_DISTANCES = (0, 1, 2, 3, 4)
+_ABOUT = {
+    _LENGTH: "Words of the shortest of the three sentences (of a set of titles, of the pivot).",
+    _DISTANCE: "Paragraphs between the pivot and the sentence of its own section.",
+}
+
+
+def show(sets: Sequence[TripletSetRecord]) -> None:
+    """One model, or two, over the slices that are asked for."""
+    left, middle, right = st.columns(3)
+    with left:
+        chosen = triplet_sets.choose(sets)
+    found = triplet_queries.evaluations(chosen)
+    if not found:
+        triplet_margins.none_yet()
+        return
+    with middle:
+        first = by_name("Model", together(found, lambda e: e.model.method), "model", lambda e: e.name)
+    with right:
+        second = triplet_margins.second(first, found)
+    kinds = [_LENGTH, _DISTANCE, _ARTICLE] if chosen.kind == "sentences" else [_LENGTH, _ARTICLE]
+    if st.session_state.get("slices") not in kinds:
+        st.session_state.pop("slices", None)
+    by = st.segmented_control("By", kinds, default=kinds[0], required=True, key="slices", bind="query-params")
+    if by == _ARTICLE:
+        _articles(chosen, first)
+    else:
+        _sliced(chosen, [first] if second is None else [first, second], by or _LENGTH)
+
+
+def _sliced(chosen: TripletSetRecord, shown: Sequence[Evaluation], by: str) -> None:
+    """A dot with its interval for every slice and model, and the same as a table."""
+    starts, unit = (_LENGTHS, "words") if by == _LENGTH else (_DISTANCES, "paragraphs")
+    parts = {e.judge: _slices(chosen, e, by, starts) for e in shown}
+    lines = [
+        _line(part, unit, name if len(parts) > 1 else "", place)
+        for group in zip(*parts.values(), strict=True)  # all of the same triplets, so of the same slices
+        for place, (name, part) in enumerate(zip(parts, group, strict=True))
+    ]
+    figure = interval_figure(lines, "Triplet accuracy", tones(st.context.theme.type), chance=0.5, sort=False)
+    st.plotly_chart(figure, key=f"slices-{by}", config={"displayModeBar": False})
+    first = next(iter(parts.values()))
+    frame = pd.DataFrame(
+        {
+            unit.title(): [_label(part, unit).removesuffix(f" {unit}") for part in first],
+            "Triplets": [part.triplets for part in first],
+            "Articles": [part.accuracy.n for part in first],
+            **{
+                name: [interval(part.accuracy.value, *_ends(part)) for part in listed] for name, listed in parts.items()
+            },
+        }
+    )
+    st.dataframe(frame, hide_index=True, column_config={"Triplets": COUNTED, "Articles": COUNTED}, height="content")
+    st.caption(f"{_ABOUT[by]} 95 % bootstrap intervals over articles; they do not test the difference of two slices.")
+
+
+def _line(part: Slice, unit: str, name: str, place: int) -> IntervalRow:
+    label = f"{_label(part, unit)} · {name}" if name else _label(part, unit)
+    return IntervalRow(label, part.accuracy.value, *_ends(part), place)
+
+
+@st.cache_data(show_spinner="Measuring the slices …", max_entries=32)
+def _cached(
+    run_id: int, by: str, starts: tuple[int, ...], _values: Ids, _margins: Margins, _articles: Ids
+) -> list[Slice]:
+    return accuracy_slices(_values, _margins, _articles, starts)
+
+
+def _slices(chosen: TripletSetRecord, evaluation: Evaluation, by: str, starts: tuple[int, ...]) -> list[Slice]:
+    known = triplet_queries.measures(chosen, evaluation.split)
+    ids, margins = triplet_queries.margins(evaluation)
+    _, row, at = np.intersect1d(known.ids, ids, assume_unique=True, return_indices=True)
+    values = known.words if by == _LENGTH else known.distance
+    return _cached(evaluation.run.id, by, starts, values[row], margins[at], known.articles[row])
+
+
+def _label(part: Slice, unit: str) -> str:
+    if part.high is None:
+        return f"{part.low} {unit} or more"
+    if part.low == part.high:
+        return f"{count(part.low, unit.removesuffix('s'))}"
+    return f"{part.low} to {part.high} {unit}" if part.low else f"up to {part.high} {unit}"
+
+
+def _ends(part: Slice) -> tuple[float | None, float | None]:
+    """The interval; a single article has none."""
+    return (part.accuracy.low, part.accuracy.high) if part.accuracy.n > 1 else (None, None)
+
+
+def _articles(chosen: TripletSetRecord, evaluation: Evaluation) -> None:
+    """Every article as a dot and as a row; a click reads its triplets."""
+    ids, margins = triplet_queries.margins(evaluation)
+    known = triplet_queries.rows(chosen, evaluation.split)
+    _, row, at = np.intersect1d(known.ids, ids, assume_unique=True, return_indices=True)
+    found = accuracy_by_article(margins[at], known.articles[row])
+    records = queries.articles_by_id(found.articles)
+    titles = [records[i].title if i in records else "" for i in found.articles.tolist()]
+    order = np.argsort(found.accuracy, kind="stable")
+    theme = st.context.theme.type
+
+    def read(place: int) -> None:
+        triplet_doors.ask(article=f'"{titles[place]}"', split=evaluation.split.value, by=evaluation.judge, sort="wrong")
+
+    left, right = st.columns([3, 2], gap="medium")
+    with left:
+        _dots(found, titles, f"articles-{evaluation.run.id}-{theme}", read)
+        quarter, half, most = np.quantile(found.accuracy, [0.25, 0.5, 0.75])
+        st.caption(
+            f"{plain(evaluation.name)} on {count(len(titles), 'article')}: half of them lie between {score(quarter)} "
+            f"and {score(most)}, the median is {score(half)}. Articles with few triplets scatter most, by chance "
+            "alone. Click a dot or a row to read its triplets, the most wrong first."
+        )
+    with right:
+        _listed(found, titles, order, f"article-rows-{evaluation.run.id}", read)
+
+
+def _dots(found: ArticleAccuracy, titles: Sequence[str], key: str, read: Callable[[int], None]) -> None:
+    def pick() -> None:
+        points = (st.session_state[key].get("selection") or {}).get("points") or []
+        if points:
+            read(int(points[0]["customdata"]))
+
+    figure = articles_figure(found, titles, tones(st.context.theme.type))
+    st.plotly_chart(figure, key=key, on_select=pick, selection_mode="points", config={"displayModeBar": False})
+
+
+def _listed(found: ArticleAccuracy, titles: Sequence[str], order: Ids, key: str, read: Callable[[int], None]) -> None:
+    def pick() -> None:
+        cells = st.session_state[key]["selection"]["cells"]
+        if cells:
+            read(int(order[cells[0][0]]))
+
+    frame = pd.DataFrame(
+        {
+            "Article": [titles[place] for place in order.tolist()],
+            "Triplets": found.triplets[order],
+            "Accuracy": [score(value) for value in found.accuracy[order].tolist()],
+        }
+    )
+    st.dataframe(
+        frame,
+        hide_index=True,
+        height=420,
+        key=key,
+        on_select=pick,
+        selection_mode="single-cell",
+        column_config={"Triplets": COUNTED, "Accuracy": st.column_config.TextColumn(alignment="right")},
+    )

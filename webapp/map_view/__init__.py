@@ -1,0 +1,1 @@
+"""The map component shared by the pages Map, Themes and Relabel."""

@@ -1,0 +1,152 @@
+"""Searching the sentences of a map: by letters, by whole words, and by meaning."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import streamlit as st
+from scipy import sparse
+
+from core.errors import ThemescopeError
+from core.neighbours import cosines, most_alike
+from core.text.tokens import tokenize
+from core.types import Ids, Matrix
+from db.records import CorpusRecord, MapRecord, ModelRecord
+from webapp.map_view.map_scene import Scene
+from webapp.map_view.mapping import Rows, rows_of
+from webapp.shared import queries
+
+LETTERS, WORDS, MEANING = "letters", "whole words", "meaning"
+WAYS = (LETTERS, WORDS, MEANING)
+_KEPT_BYTES = 1_000_000_000
+"""Vectors of a map that need more memory than this are read anew for each search."""
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What a search found in view, the best first."""
+
+    rows: Rows
+    cosines: npt.NDArray[np.float32] | None
+    """(n,) likeness, where meaning was asked for."""
+
+
+def nothing() -> Found:
+    """No search, or no hit."""
+    return Found(np.empty(0, dtype=np.intp), None)
+
+
+# ---------------------------------------------------------------- by text
+
+
+def by_text(scene: Scene, corpus: CorpusRecord, text: str, way: str) -> Found:
+    """Sentences with these letters, or with all these words, whatever the case."""
+    wanted = " ".join(text.split())
+    if not wanted:
+        return nothing()
+    ids = (
+        _with_words(corpus.id, wanted, corpus.created)
+        if way == WORDS
+        else _with_letters(corpus.id, wanted, corpus.created)
+    )
+    return Found(np.flatnonzero(np.isin(scene.ids, ids)), None)
+
+
+@st.cache_data(show_spinner="Searching …", max_entries=32)
+def _with_letters(corpus_id: int, text: str, created: Any) -> Ids:
+    return queries.sentence_ids_with(corpus_id, text)
+
+
+@st.cache_data(show_spinner="Searching …", max_entries=32)
+def _with_words(corpus_id: int, text: str, created: Any) -> Ids:
+    """The longest word finds the candidates, whose texts are then read."""
+    words = set(_words(text))
+    if not words:
+        return np.empty(0, dtype=np.int64)
+    ids = _with_letters(corpus_id, max(words, key=lambda word: (len(word), word)), created)
+    known = queries.sentences(ids)
+    return np.array([i for i in ids.tolist() if words.issubset(_words(known[i].text))], dtype=np.int64)
+
+
+def _words(text: str) -> Sequence[str]:
+    return [token.lower() for token in tokenize(text) if any(letter.isalnum() for letter in token)]
+
+
+# ---------------------------------------------------------------- by meaning
+
+
+def by_meaning(record: MapRecord, whole: Scene, scene: Scene, query: str | int, most: int) -> Found:
+    """The ``most`` sentences in view most like typed words (str) or a sentence (its id), by exact cosines.
+
+    Raises ``ThemescopeError`` where the model cannot answer.
+    """
+    model = next((m for m in queries.models() if m.id == record.model_id), None)
+    if model is None:
+        raise ThemescopeError("The model of this map is gone, so nothing can be searched by meaning.")
+    if len(whole.ids) * _bytes_of(whole, model) > _KEPT_BYTES:
+        blocks = ((scene.ids[rows], vectors) for rows, vectors in _blocks(model, scene))
+        best = most_alike(_query(model, whole, query), blocks, most + 1)
+        found = Found(
+            rows_of(scene.ids, np.array([i for i, _ in best], np.int64)), np.array([c for _, c in best], np.float32)
+        )
+    else:
+        likeness = _all_cosines(record.digest, query, partial(_compared, record, model, whole, query))
+        here = likeness[rows_of(whole.ids, scene.ids)]
+        best_rows = np.argsort(-here, kind="stable")[: most + 1]
+        found = Found(best_rows, here[best_rows])
+    keep = scene.ids[found.rows] != query if isinstance(query, int) else np.ones(len(found.rows), bool)
+    return Found(found.rows[keep][:most], found.cosines[keep][:most] if found.cosines is not None else None)
+
+
+@st.cache_data(show_spinner="Comparing with every sentence …", max_entries=32)
+def _all_cosines(digest: str, query: str | int, _compare: Any) -> npt.NDArray[np.float32]:
+    found: npt.NDArray[np.float32] = _compare()
+    return found
+
+
+def _compared(record: MapRecord, model: ModelRecord, whole: Scene, query: str | int) -> npt.NDArray[np.float32]:
+    return cosines(_query(model, whole, query), _vectors(record.digest, model, whole))
+
+
+def _query(model: ModelRecord, whole: Scene, query: str | int) -> Matrix:
+    from jobs.services.search import vector_of
+
+    if isinstance(query, str):
+        return vector_of(embedder(model.artifact, model), query)
+    return next(vectors for _, vectors in _blocks(model, whole.only(whole.rows_of(np.array([query])))))
+
+
+def _blocks(model: ModelRecord, scene: Scene) -> Any:
+    from jobs.services.search import stored_blocks
+
+    return stored_blocks(queries.store(), model, scene.articles, scene.positions)
+
+
+def _bytes_of(whole: Scene, model: ModelRecord) -> int:
+    """Bytes that the vector of one sentence takes."""
+    first: Any = next(vectors for _, vectors in _blocks(model, whole.only(np.arange(1))))
+    return 8 * 40 if sparse.issparse(first) else 2 * int(first.shape[1])
+
+
+@st.cache_resource(show_spinner="Reading the vectors …", max_entries=2)
+def _vectors(digest: str, _model: ModelRecord, _whole: Scene) -> Matrix:
+    """The vectors of a map, row for row; dense ones as float16, which is how they are stored."""
+    parts = list(_blocks(_model, _whole))
+    rows = np.concatenate([rows for rows, _ in parts])
+    back = np.argsort(rows, kind="stable")
+    if sparse.issparse(parts[0][1]):
+        return sparse.vstack([vectors for _, vectors in parts], format="csr")[back]
+    return np.concatenate([vectors.astype(np.float16) for _, vectors in parts])[back]
+
+
+@st.cache_resource(show_spinner="Loading the model …", max_entries=2)
+def embedder(artifact: str, _model: ModelRecord) -> Any:
+    """The fitted method of a model; ``artifact`` is the key under which it is kept."""
+    from jobs.services.search import embedder_of
+
+    return embedder_of(queries.store(), _model)

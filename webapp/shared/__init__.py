@@ -1,0 +1,1 @@
+"""Parts that several features use: layout, forms, charts, queries, sign-in."""

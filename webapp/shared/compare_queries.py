@@ -1,0 +1,276 @@
+"""What the Compare page reads: methods with their scores article by article, and whole families of comparisons.
+
+A run never changes once it is there, so what is computed from runs is kept under their digests.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import reduce
+from itertools import takewhile
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import streamlit as st
+
+from core.clustering import REGISTRY as CLUSTERERS
+from core.metrics.article_difficulty import TRAITS, ArticleSlice, article_slices
+from core.metrics.statistics.intervals import bootstrap_mean
+from core.metrics.statistics.multiple_comparisons import Family, SignificanceTest, compare_all, mcnemar_card
+from core.metrics.triplets import correctness
+from core.types import Ids
+from db.records import BenchmarkRecord, ModelRecord, RunRecord, ScoreRecord
+from webapp.shared import queries, triplet_queries
+from webapp.shared.partition_queries import NO_VECTORS, clusterer_title
+from webapp.shared.text import words
+from webapp.shared.triplet_queries import Evaluation
+
+Floats = npt.NDArray[np.float64]
+ACCURACY = "triplet accuracy"
+
+
+@dataclass(frozen=True, slots=True)
+class Method:
+    """A row of a comparison: model × clusterer, with one run for each seed."""
+
+    name: str
+    """Unlike that of any other row."""
+    model: str
+    clusterer: str
+    runs: tuple[RunRecord, ...]
+    """At least one; the newest of each seed."""
+    floor: bool
+    """Looks at no vectors: random labels."""
+    colour: int
+    """Place in the palette: a clusterer has the same colour on every benchmark."""
+
+    @property
+    def seconds(self) -> float:
+        """Of the clustering alone, mean over seeds."""
+        return float(np.mean([run.seconds for run in self.runs]))
+
+    @property
+    def digest(self) -> tuple[str, ...]:
+        """Names what was measured."""
+        return tuple(run.digest for run in self.runs)
+
+
+@dataclass(frozen=True, slots=True)
+class ArticleScores:
+    """Scores of m methods on the n articles that all of them have, mean over seeds."""
+
+    articles: Ids
+    values: Floats
+    """(n, m)."""
+    sizes: Ids
+    """(n,) items behind each score: 1, or triplets."""
+    measured: tuple[bool, ...]
+    """Of every method that was asked for, whether it has scores of single articles; columns are those that have."""
+
+
+# ---------------------------------------------------------------- rows
+
+
+def methods(benchmark: BenchmarkRecord) -> list[Method]:
+    """Every method that has clustered a benchmark: models that differ in nothing but the seed are one."""
+    models = {m.id: m for m in queries.models()}
+    families = _seed_families(models.values())
+    found: dict[tuple[str, str, str], dict[tuple[int, int], RunRecord]] = {}
+    for run in queries.clusterings(benchmark.id):  # newest first
+        model = models.get(run.model_id or -1)
+        family = families[model.id] if model else NO_VECTORS
+        seeds = found.setdefault((family, run.clusterer, _settings(run)), {})
+        seeds.setdefault((model.seed if model else 0, run.seed), run)
+    places = {id: place for place, id in enumerate(CLUSTERERS.ids())}
+    rows: dict[str, Method] = {}
+    for (family, clusterer, _), seeds in found.items():
+        runs = tuple(seeds[seed] for seed in sorted(seeds))
+        title = clusterer_title(clusterer) + _apart(runs[0], [k for k in found if k[:2] == (family, clusterer)])
+        floor = runs[0].model_id is None
+        name, number = title if floor else f"{family} · {title}", 2
+        while name in rows:
+            name, number = f"{family} · {title} ({number})", number + 1
+        rows[name] = Method(name, family, title, runs, floor, places.get(clusterer, len(places)))
+    return list(rows.values())
+
+
+def _settings(run: RunRecord) -> str:
+    return json.dumps(run.config, sort_keys=True)
+
+
+def _apart(run: RunRecord, keys: Sequence[tuple[str, str, str]]) -> str:
+    """The settings that tell a run from others of the same model and clusterer; nothing where there are no others."""
+    others = [json.loads(settings) for _, _, settings in keys]
+    differing = sorted({key for other in others for key in other if any(o.get(key) != other[key] for o in others)})
+    told = ", ".join(f"{words(key).lower()} {run.config.get(key)}" for key in differing)
+    return f" ({told})" if told else ""
+
+
+def _seed_families(models: Iterable[ModelRecord]) -> dict[int, str]:
+    """Model id → the name of its family: models of one method, settings and data, each with a seed of its own."""
+    alike: dict[str, list[ModelRecord]] = {}
+    for model in models:
+        what = (model.method, model.config, model.corpus_id, model.triplet_set_id)
+        alike.setdefault(json.dumps(what, sort_keys=True), []).append(model)
+    names: dict[int, str] = {}
+    for family in alike.values():
+        known = family[0].corpus_id is not None or family[0].triplet_set_id is not None  # not what was deleted since
+        apart = known and len({model.seed for model in family}) == len(family)
+        shared = _shared_name([model.name for model in family]) if apart else ""
+        names |= {model.id: shared or model.name for model in family}
+    return names
+
+
+def _shared_name(names: Sequence[str]) -> str:
+    """What the names begin with, without a hanging "seed" or sign; "" where they have nothing in common."""
+    if len(names) == 1:
+        return names[0]
+    same = takewhile(lambda letters: len(set(letters)) == 1, zip(*names, strict=False))
+    shared = "".join(letters[0] for letters in same).rstrip(" -_·,(.0123456789").removesuffix("seed").rstrip(" -_·,(")
+    return shared if len(shared) > 1 else ""
+
+
+# ---------------------------------------------------------------- scores
+
+
+def means(found: Sequence[Method], metrics: Sequence[str]) -> list[dict[str, ScoreRecord]]:
+    """Of each method, metric → mean with its interval; seeds are averaged first, article by article."""
+    stored = queries.mean_scores(run.id for method in found for run in method.runs)
+    rows = []
+    for method in found:
+        row = {m: s for m, s in stored.get(method.runs[0].id, {}).items() if m in metrics}
+        if len(method.runs) > 1:
+            row |= {m: score for m in row if (score := _mean_over_seeds(method.digest, m, method)) is not None}
+        rows.append(row)
+    return rows
+
+
+@st.cache_resource(show_spinner=False, max_entries=512)
+def _mean_over_seeds(digest: tuple[str, ...], metric: str, _method: Method) -> ScoreRecord | None:
+    scores = article_scores([_method], metric)
+    if not scores.measured[0]:
+        return None
+    e = bootstrap_mean(scores.values[:, 0])
+    return ScoreRecord(_method.runs[0].id, None, metric, e.value, e.low, e.high, e.n)
+
+
+def seed_spread(method: Method, metric: str) -> tuple[list[float], float] | None:
+    """The mean score of each seed and their standard deviation; None for a single seed."""
+    stored = queries.mean_scores(run.id for run in method.runs)
+    values = [stored[run.id][metric].value for run in method.runs if metric in stored.get(run.id, {})]
+    return (values, float(np.std(values, ddof=1))) if len(values) > 1 else None
+
+
+def article_scores(found: Sequence[Method], metric: str) -> ArticleScores:
+    """Scores by article, kept under the digests of the runs."""
+    return _article_scores(tuple(method.digest for method in found), metric, found)
+
+
+@st.cache_resource(show_spinner=False, max_entries=64)
+def _article_scores(digests: tuple[tuple[str, ...], ...], metric: str, _methods: Sequence[Method]) -> ArticleScores:
+    ids = [run.id for method in _methods for run in method.runs]
+    with queries.store().reading() as r:
+        values = r.runs.article_values(ids, metric)
+    measured = tuple(all(run.id in values for run in method.runs) for method in _methods)
+    used = [method for method, has in zip(_methods, measured, strict=True) if has]
+    if not used:
+        return ArticleScores(np.empty(0, np.int64), np.empty((0, 0)), np.empty(0, np.int64), measured)
+    articles = reduce(np.intersect1d, (values[run.id][0] for method in used for run in method.runs))
+    columns = [np.mean([_at(articles, *values[run.id][:2]) for run in method.runs], axis=0) for method in used]
+    known, _, sizes = values[used[0].runs[0].id]
+    return ArticleScores(articles, np.stack(columns, axis=1), _at(articles, known, sizes), measured)
+
+
+def _at(articles: Ids, known: Ids, values: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """Values of ``articles``, all of which are among the ascending ``known``."""
+    return values[np.searchsorted(known, articles)]
+
+
+@st.cache_resource(show_spinner=False, max_entries=64)
+def _family(
+    digests: tuple[tuple[str, ...], ...], metric: str, test: str, _s: ArticleScores, _t: SignificanceTest
+) -> Family:
+    return compare_all(_s.values, _t, _s.sizes if (_s.sizes > 1).any() else None)
+
+
+def family(found: Sequence[Method], metric: str, test: SignificanceTest) -> tuple[ArticleScores, Family] | None:
+    """Every comparison of the methods that have scores of single articles; None where there are none."""
+    scores = article_scores(found, metric)
+    if not len(scores.articles):
+        return None
+    digests = tuple(method.digest for method in found)
+    return scores, _family(digests, metric, test.id, scores, test)
+
+
+# ---------------------------------------------------------------- triplets
+
+
+def accuracy_methods(found: Sequence[Evaluation]) -> list[Method]:
+    """Evaluations on one split of a triplet set as rows of a comparison."""
+    return [Method(e.name, e.model.name, "", (e.run,), False, 0) for e in found]
+
+
+def by_triplets(found: Sequence[Evaluation]) -> SignificanceTest:
+    """McNemar's test over the triplets that all evaluations have."""
+    margins = [triplet_queries.margins(e) for e in found]
+    shared = reduce(np.intersect1d, (ids for ids, _ in margins))
+    right = []
+    for ids, values in margins:
+        order = np.argsort(ids)
+        right.append(correctness(values[order[np.searchsorted(ids, shared, sorter=order)]]))
+    return mcnemar_card(np.stack(right, axis=1))
+
+
+# ---------------------------------------------------------------- articles
+
+
+@dataclass(frozen=True, slots=True)
+class Articles:
+    """The articles of a benchmark, in ascending order of their ids."""
+
+    ids: Ids
+    titles: tuple[str, ...]
+    traits: Mapping[str, Floats]
+    """Trait → (n,)."""
+
+    def rows(self, articles: Ids) -> Ids:
+        """Where ``articles`` stand."""
+        return np.searchsorted(self.ids, articles)
+
+
+def articles(benchmark: BenchmarkRecord) -> Articles:
+    """Titles and traits of the articles of a benchmark."""
+    return _articles(benchmark.id, benchmark.digest)
+
+
+@st.cache_resource(show_spinner=False, max_entries=8)
+def _articles(benchmark_id: int, digest: str) -> Articles:
+    with queries.store().reading() as r:
+        items = sorted(r.benchmarks.items(benchmark_id), key=lambda item: item.article_id)
+        records = r.corpora.articles_by_id([item.article_id for item in items])
+    traits = {t.id: np.array([t.of(item.truth) for item in items]) for t in TRAITS}
+    ids = np.array([item.article_id for item in items], dtype=np.int64)
+    return Articles(ids, tuple(records[int(i)].title for i in ids), traits)
+
+
+def slices(benchmark: BenchmarkRecord, first: Method, second: Method, metric: str) -> dict[str, list[ArticleSlice]]:
+    """Trait → slices with the means of the first method, of the second, and of their difference."""
+    return _slices(benchmark.digest, first.digest, second.digest, metric, benchmark, (first, second))
+
+
+@st.cache_resource(show_spinner="Slicing the articles …", max_entries=64)
+def _slices(
+    digest: str,
+    first: tuple[str, ...],
+    second: tuple[str, ...],
+    metric: str,
+    _benchmark: BenchmarkRecord,
+    _pair: tuple[Method, Method],
+) -> dict[str, list[ArticleSlice]]:
+    scores, about = article_scores(_pair, metric), articles(_benchmark)
+    values = np.column_stack([scores.values, scores.values[:, 0] - scores.values[:, 1]])
+    rows = about.rows(scores.articles)
+    return {trait: article_slices(values, found[rows]) for trait, found in about.traits.items()}

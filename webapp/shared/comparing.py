@@ -1,0 +1,370 @@
+"""Comparing methods: means over articles with their intervals, places that tests leave open, chance beside them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import pandas as pd
+import streamlit as st
+from pandas.io.formats.style import Styler
+
+from core.clustering import REGISTRY as CLUSTERERS
+from core.metrics import REGISTRY as METRICS
+from core.metrics.statistics.multiple_comparisons import TESTS, Family, SignificanceTest, corrected_together
+from core.registry import Card
+from db.records import BenchmarkRecord, ScoreRecord
+from webapp.shared import compare_queries, figure_export, queries
+from webapp.shared.compare_queries import Method
+from webapp.shared.comparison_text import Comparison, as_csv, comparisons_csv, latex, paragraph, place_text
+from webapp.shared.figures import IntervalRow, interval_figure
+from webapp.shared.palette import tones
+from webapp.shared.pinning import pin, pinned, pinned_segment, pinned_some
+from webapp.shared.text import count, duration, interval, plain, score
+
+HEADLINE = "ami"
+"""The score that stands for all where there is room for one: corrected for chance, and the paper's."""
+PAIR_VIEW = "Two methods"
+BEST = "background-color: rgba(31, 143, 136, 0.25)"
+FLOOR = "color: light-dark(#5b656d, #a3abb2)"
+_LISTED = 35 * 12
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """What is compared: some methods of a benchmark by one score, and other benchmarks beside it."""
+
+    comparison: Comparison
+    metrics: tuple[str, ...]
+    """Every score that any of the methods has, the paper's first."""
+    scores: compare_queries.ArticleScores | None
+    """Scores by article on the benchmark itself."""
+    beside: Mapping[str, Mapping[str, ScoreRecord]]
+    """Other benchmark → name of a method → its mean there."""
+
+
+def choose_scope() -> tuple[BenchmarkRecord, Scope | None]:
+    """The boxes above the tables, all of them in the address; None, and a word on it, where nothing was clustered.
+
+    There must be a benchmark.
+    """
+    benchmarks = {b.name: b for b in queries.benchmarks()}
+    row = st.columns(4 if len(benchmarks) > 1 else 3)
+    with row[0]:
+        benchmark = benchmarks[pinned("Benchmark", list(benchmarks), "benchmark", _newest())]
+    found = compare_queries.methods(benchmark)
+    with row[1]:
+        models = pinned_some("Models", list(dict.fromkeys(m.model for m in found if not m.floor)), "models")
+    with row[2]:
+        clusterers = pinned_some("Clusterers", list(dict.fromkeys(m.clusterer for m in found)), "clusterers")
+    others: list[str] = []
+    if len(benchmarks) > 1:
+        with row[3]:
+            rest = [name for name in benchmarks if name != benchmark.name]
+            others = pinned_some("Beside it", rest, "others", "Other benchmarks, tested as one family.", none="none")
+    kept = [m for m in found if (m.floor or m.model in models) and m.clusterer in clusterers]
+    means = compare_queries.means(kept, METRICS.ids())
+    present = sorted({m for row in means for m in row}, key=lambda m: ("paper" not in METRICS.get(m).tags, _order(m)))
+    if not present:
+        st.info("Nothing has been clustered on this benchmark yet. Ask for it below.", icon=":material/info:")
+        return benchmark, None
+    metric, test = _choose_test(present)
+    return benchmark, scope_of((benchmark, [benchmarks[name] for name in others]), kept, means, present, (metric, test))
+
+
+def _newest() -> str:
+    """Name of the newest benchmark on which something was clustered, as Home shows it; "" where there is none."""
+    return next((benchmark.name for benchmark in queries.clustered_benchmarks()), "")
+
+
+def _order(metric: str) -> int:
+    return METRICS.ids().index(metric)
+
+
+def _choose_test(present: Sequence[str]) -> tuple[Card, SignificanceTest]:
+    tests = {test.id: test for test in TESTS}
+    with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
+        metric = METRICS.get(pinned_segment("Score", {m: METRICS.get(m).title for m in present}, "metric", HEADLINE))
+        test = tests[
+            pinned_segment(
+                "Paired test",
+                {test.id: test.title for test in TESTS},
+                "test",
+                help="  \n".join(f"**{test.title}**: {test.summary}" for test in TESTS),
+            )
+        ]
+    return metric, test
+
+
+def scope_of(
+    benchmarks: tuple[BenchmarkRecord, Sequence[BenchmarkRecord]],
+    found: Sequence[Method],
+    means: Sequence[dict[str, ScoreRecord]],
+    present: Sequence[str],
+    by: tuple[Card, SignificanceTest],
+) -> Scope:
+    """Order the methods by the score, test them, and look up the same methods on the other benchmarks."""
+    (benchmark, others), (metric, test) = benchmarks, by
+    order = sorted(range(len(found)), key=lambda i: _value(means[i], metric.id), reverse=True)
+    rows, ordered = [found[i] for i in order], [means[i] for i in order]
+    families, beside, scores = {}, {}, None
+    tested = compare_queries.family(rows, metric.id, test)
+    if tested is not None:
+        scores, families[benchmark.name] = tested
+    names = {method.name for method in rows}
+    for other in others:
+        same = [m for m in compare_queries.methods(other) if m.name in names]
+        here = zip(same, compare_queries.means(same, [metric.id]), strict=True)
+        beside[other.name] = {m.name: row[metric.id] for m, row in here if metric.id in row}
+        tested = compare_queries.family(same, metric.id, test) if same else None
+        if tested is not None:
+            families[other.name] = tested[1]
+    together = dict(zip(families, corrected_together(list(families.values())), strict=True))
+    columns = _columns(scores.measured if scores else (False,) * len(rows))
+    names_of = [benchmark.name, *(other.name for other in others)]
+    comparison = Comparison(benchmark, rows, ordered, metric, test, together, columns, names_of)
+    return Scope(comparison, tuple(present), scores, beside)
+
+
+def _columns(measured: Sequence[bool]) -> list[int]:
+    """Where each method stands among those that have scores of single articles."""
+    return [sum(measured[:i]) if has else -1 for i, has in enumerate(measured)]
+
+
+def clustering(scope: Scope | None) -> None:
+    """Table, chart and export of one benchmark, where something was clustered."""
+    if scope is None:
+        return
+    found = scope.comparison
+    _table(scope)
+    _explained(scope)
+    scored = [
+        (m, row[found.metric.id]) for m, row in zip(found.methods, found.means, strict=True) if found.metric.id in row
+    ]
+    lines = [interval_row(m.name, s, -1 if m.floor else m.colour) for m, s in scored]
+    figure_export.chart(
+        interval_figure(lines, found.metric.title, tones(st.context.theme.type)),
+        f"intervals-{found.metric.id}",
+        "themescope-comparison",
+    )
+    _every_comparison(found)
+    _seeds(found)
+    _take_away(scope)
+
+
+def _value(row: Mapping[str, ScoreRecord], metric: str) -> float:
+    return row[metric].value if metric in row else float("-inf")
+
+
+def _table(scope: Scope) -> None:
+    """One row a method; a click on a row holds it against the best, or the best against the next."""
+    found = scope.comparison
+    frame, styled = _frame(scope)
+    key = f"methods-{found.benchmark.id}-{found.metric.id}-{len(frame)}"
+
+    def choose() -> None:
+        cells = st.session_state[key]["selection"]["cells"]
+        if cells and len(found.methods) > 1:
+            row = cells[0][0]
+            best, second = found.methods[0], found.methods[row or 1]
+            pin({"first": best.name, "second": second.name, "tab": PAIR_VIEW})
+
+    st.dataframe(
+        styled,
+        hide_index=True,
+        key=key,
+        on_select=choose,
+        selection_mode="single-cell",
+        column_config=_column_config(scope),
+        height="content" if len(frame) <= 25 else 35 * 26,
+    )
+
+
+def _frame(scope: Scope) -> tuple[pd.DataFrame, Styler]:
+    found = scope.comparison
+    titles = {m: METRICS.get(m).title for m in scope.metrics}
+    shown = _shown(scope)
+    several = any(len(method.runs) > 1 for method in found.methods)
+    frame = pd.DataFrame(
+        {
+            "Place": [place_text(place) for place in found.places()],
+            "Model": ["–" if m.floor else m.model for m in found.methods],
+            "Clusterer": [m.clusterer for m in found.methods],
+            **({"Seeds": [len(m.runs) for m in found.methods]} if several else {}),
+            **{titles[m]: [with_half_width(row.get(m)) for row in found.means] for m in shown},
+            **{
+                _beside(found.metric, name): [with_half_width(rows.get(m.name)) for m in found.methods]
+                for name, rows in scope.beside.items()
+            },
+            "Group": found.letters(),
+            "Time": [duration(m.seconds) for m in found.methods],
+        }
+    )
+    styles = pd.DataFrame("", index=frame.index, columns=frame.columns)
+    for metric in shown:
+        values = [_value(row, metric) for row in found.means]
+        styles.loc[values.index(max(values)), titles[metric]] = BEST
+    for place, method in enumerate(found.methods):
+        if method.floor:
+            styles.loc[place] = FLOOR
+    return frame, frame.style.apply(lambda _: styles, axis=None)
+
+
+def _shown(scope: Scope) -> list[str]:
+    """Scores that have a column: the chosen one alone beside other benchmarks; else all, variants if chosen."""
+    chosen = scope.comparison.metric.id
+    return [m for m in scope.metrics if m == chosen or not (scope.beside or "variant" in METRICS.get(m).tags)]
+
+
+def _beside(metric: Card, benchmark: str) -> str:
+    return f"{metric.title} on {benchmark}"
+
+
+def _column_config(scope: Scope) -> dict[str, Any]:
+    """Widths that let every column stand on a page of 1280 pixels."""
+    text = st.column_config.TextColumn
+    shown = _shown(scope)
+    numbers = {
+        METRICS.get(m).title: text(help=METRICS.get(m).summary, alignment="right", width=84 if len(shown) < 6 else 80)
+        for m in shown
+    }
+    beside = {_beside(scope.comparison.metric, name): text(alignment="right", width=150) for name in scope.beside}
+    return {
+        "Place": text(help="The places that the tests leave open; a click on a row shows the difference.", width=52),
+        "Model": text(width=150 if len(shown) < 6 else 126),
+        "Clusterer": text(width=176 if len(shown) < 6 else 146),
+        "Seeds": st.column_config.NumberColumn(help="Runs that differ in the seed; averaged first.", width=50),
+        **numbers,
+        **beside,
+        "Group": text(help="Methods that share a letter cannot be told apart.", width=54),
+        "Time": text(help="Clustering alone, without vectors", alignment="right", width=54),
+    }
+
+
+def _explained(scope: Scope) -> None:
+    found = scope.comparison
+    n = max((s.n for row in found.means for s in row.values()), default=0)
+    on = f" on {count(len(found.benchmarks), 'benchmark')}" if len(found.benchmarks) > 1 else ""
+    tested = (
+        f"Place and group: {found.test.title} over articles for {found.metric.title}, "
+        f"{count(found.claims, 'comparison')}{on} corrected together by Holm; methods that share a letter cannot be "
+        "told apart at the 5 % level. "
+        "**Click a row** to see where its difference to the best comes from."
+        if found.claims
+        else "No tests: scores of single articles were not kept, or there is one method only."
+    )
+    st.caption(
+        f"Means over {count(n, 'article')}; ± is half the width of the 95 % bootstrap interval over articles, whose "
+        f"ends stand in the chart and in the CSV. {tested}  \n"
+        + " ".join(f"**{plain(METRICS.get(m).title)}**: {plain(METRICS.get(m).summary)}" for m in _shown(scope))
+    )
+
+
+def _every_comparison(found: Comparison) -> None:
+    """All pairs of the benchmark itself, the surest first."""
+    family = found.family
+    if family is None or not len(family.ps):
+        return
+    label = f"Every comparison ({len(family.ps):,})"
+    # Drawn when somebody opens it: a long table costs the browser more than the rest of the page.
+    folded = st.expander(label, icon=":material/compare_arrows:", key="every-comparison", on_change="rerun")
+    if folded.open:
+        with folded:
+            _pairs(found, family)
+
+
+def _pairs(found: Comparison, family: Family) -> None:
+    names = {column: m.name for column, m in zip(found.columns, found.methods, strict=True)}
+    order = family.ps.argsort(kind="stable")
+    gaps = [family.differences[i] for i in order]
+    frame = pd.DataFrame(
+        {
+            "First": [names[int(family.first[i])] for i in order],
+            "Second": [names[int(family.second[i])] for i in order],
+            "Difference": [interval(d.value, d.low, d.high) for d in gaps],
+            "p": [p_text(float(family.ps[i])) for i in order],
+            "Corrected p": [p_text(float(family.corrected[i])) for i in order],
+        }
+    )
+    right = st.column_config.TextColumn(alignment="right")
+    st.dataframe(
+        frame,
+        hide_index=True,
+        height="content" if len(frame) <= 11 else _LISTED,
+        column_config={name: right for name in ("Difference", "p", "Corrected p")},
+    )
+    st.download_button(
+        "CSV of all comparisons",
+        data=lambda: comparisons_csv(found),
+        file_name="themescope-comparisons.csv",
+        mime="text/csv",
+        icon=":material/download:",
+        on_click="ignore",
+    )
+
+
+def p_text(p: float) -> str:
+    """Write ``.012``, ``< .001``."""
+    return "< .001" if p < 0.001 else score(p)
+
+
+def _seeds(found: Comparison) -> None:
+    """How much of a score is luck of the seed, for methods that have several."""
+    several = [method for method in found.methods if len(method.runs) > 1]
+    spreads = [(m, compare_queries.seed_spread(m, found.metric.id)) for m in several]
+    rows = [(m, *spread) for m, spread in spreads if spread is not None]
+    if not rows:
+        return
+    with st.expander(f"Spread over seeds ({len(rows)})", icon=":material/casino:"):
+        frame = pd.DataFrame(
+            {
+                "Method": [m.name for m, _, _ in rows],
+                "Seeds": [len(values) for _, values, _ in rows],
+                "Standard deviation": [score(spread) for _, _, spread in rows],
+                f"{found.metric.title} of each seed": [", ".join(score(v) for v in values) for _, values, _ in rows],
+            }
+        )
+        st.dataframe(frame, hide_index=True)
+        st.caption("Means in the table are over seeds first, then over articles; intervals are over articles alone.")
+
+
+def _take_away(scope: Scope) -> None:
+    """CSV, LaTeX, and a paragraph on methods."""
+    found = scope.comparison
+    with st.container(horizontal=True):
+        for label, text, file in (
+            ("CSV", lambda: as_csv(found, scope.metrics), "themescope-comparison.csv"),
+            ("LaTeX table", lambda: latex(found, scope.metrics), "themescope-comparison.tex"),
+        ):
+            st.download_button(
+                label, data=text, file_name=file, mime="text/plain", icon=":material/download:", on_click="ignore"
+            )
+        shut = st.popover("Methods paragraph", icon=":material/notes:", key="methods-paragraph", on_change="rerun")
+        if shut.open:
+            shut.code(paragraph(found, scope.metrics, _settings(found)), language=None, wrap_lines=True)
+
+
+def _settings(found: Comparison) -> dict[str, Mapping[str, object]]:
+    """Clusterer → its settings, where its card is known."""
+    settings = {m.clusterer: m.runs[0].config for m in found.methods if m.runs[0].clusterer in CLUSTERERS}
+    return {title: config for title, config in settings.items() if config}
+
+
+def interval_row(label: str, found: ScoreRecord, colour: int = 0) -> IntervalRow:
+    """A line of the interval chart."""
+    return IntervalRow(label, found.value, found.low, found.high, colour)
+
+
+def with_interval(score: ScoreRecord | None) -> str:
+    """Write ``.312 [.290, .334]``, or a dash."""
+    return "–" if score is None else interval(score.value, score.low, score.high)
+
+
+def with_half_width(record: ScoreRecord | None) -> str:
+    """Write ``.312 ±.022``, or a dash: short enough for a table of every score."""
+    if record is None:
+        return "–"
+    if record.low is None or record.high is None:
+        return score(record.value)
+    return f"{score(record.value)} ±{score((record.high - record.low) / 2)}"

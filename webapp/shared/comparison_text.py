@@ -1,0 +1,184 @@
+"""What leaves a comparison: CSV, a LaTeX table, and a paragraph on methods made of what is stored."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from core.config import Config
+from core.metrics import REGISTRY as METRICS
+from core.metrics.statistics.multiple_comparisons import ALPHA, RESAMPLES, Family, SignificanceTest
+from core.registry import Card
+from db.records import BenchmarkRecord, ScoreRecord
+from jobs.common.digests import code_version
+from jobs.services.table_files import csv_text
+from webapp.shared.compare_queries import Method
+from webapp.shared.text import count, score
+
+_SPECIAL = {
+    "\\": r"\textbackslash{}",
+    "~": r"\textasciitilde{}",
+    "^": r"\textasciicircum{}",
+    "×": r"$\times$",
+    "–": "--",
+    "±": r"$\pm$",
+    "≥": r"$\geq$",
+    **{letter: f"\\{letter}" for letter in "&%$#_{}"},
+}
+_ESCAPED = re.compile("|".join(re.escape(letter) for letter in _SPECIAL))
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """Methods on one benchmark as they stand in the table, best first."""
+
+    benchmark: BenchmarkRecord
+    methods: Sequence[Method]
+    means: Sequence[Mapping[str, ScoreRecord]]
+    """Of each method, metric → mean."""
+    metric: Card
+    test: SignificanceTest
+    families: Mapping[str, Family]
+    """Benchmark → the comparisons on it; corrected together. Empty where single articles have no scores."""
+    columns: Sequence[int]
+    """Column of each method in its family; -1 where it has none."""
+    benchmarks: Sequence[str]
+    """Every benchmark whose comparisons are corrected together."""
+
+    @property
+    def family(self) -> Family | None:
+        """The comparisons on the benchmark itself."""
+        return self.families.get(self.benchmark.name)
+
+    def places(self) -> list[tuple[int, int] | None]:
+        """First and last place that the tests leave open to each method; None where there are no tests."""
+        found = self.family.places() if self.family is not None else []
+        return [found[column] if found and column >= 0 else None for column in self.columns]
+
+    def letters(self) -> list[str]:
+        """Of each method, the letters that it shares with those it cannot be told apart from."""
+        found = self.family.letters() if self.family is not None else []
+        return [found[column] if found and column >= 0 else "" for column in self.columns]
+
+    @property
+    def claims(self) -> int:
+        """Comparisons that were corrected together."""
+        return sum(len(family.ps) for family in self.families.values())
+
+
+def place_text(place: tuple[int, int] | None) -> str:
+    """Write ``1``, ``2–4``, or a dash."""
+    if place is None:
+        return "–"
+    return str(place[0]) if place[0] == place[1] else f"{place[0]}–{place[1]}"
+
+
+def as_csv(found: Comparison, metrics: Sequence[str]) -> str:
+    """Every score as numbers: value, both ends of the interval, number of articles; place and letters by one metric."""
+    header = ["model", "clusterer", "seeds", "seconds"]
+    header += [f"{m}{part}" for m in metrics for part in ("", "_low", "_high", "_n")]
+    header += [f"first_place_{found.metric.id}", f"last_place_{found.metric.id}", f"group_{found.metric.id}"]
+    rows = []
+    listed = zip(found.methods, found.means, found.places(), found.letters(), strict=True)
+    for method, means, place, letters in listed:
+        cells: list[object] = [method.model, method.clusterer, len(method.runs), method.seconds]
+        for metric in metrics:
+            s = means.get(metric)
+            cells += [None] * 4 if s is None else [s.value, s.low, s.high, s.n]
+        rows.append([*cells, *(place or (None, None)), letters])
+    return csv_text(header, rows)
+
+
+def comparisons_csv(found: Comparison) -> str:
+    """Every comparison of the family of a benchmark: difference, interval, p, corrected p."""
+    family = found.family
+    if family is None:
+        return ""
+    names = {column: m.name for column, m in zip(found.columns, found.methods, strict=True) if column >= 0}
+    rows = []
+    parts = zip(family.first, family.second, family.differences, family.ps, family.corrected, strict=True)
+    for a, b, d, p, corrected in parts:
+        rows.append([names[int(a)], names[int(b)], found.metric.id, d.value, d.low, d.high, d.n, p, corrected])
+    header = ["first", "second", "metric", "difference", "low", "high", "articles", f"p_{found.test.id}", "p_holm"]
+    return csv_text(header, rows)
+
+
+def latex(found: Comparison, metrics: Sequence[str]) -> str:
+    """A table for booktabs; the best of each column is bold, letters stand at the metric that was tested."""
+    titles = [METRICS.get(m).title for m in metrics]
+    best = {m: max((row[m].value for row in found.means if m in row), default=None) for m in metrics}
+    lines = [
+        rf"\begin{{tabular}}{{ll{'r' * len(metrics)}}}",
+        r"\toprule",
+        " & ".join(["Model", "Clusterer", *(tex(title) for title in titles)]) + r" \\",
+        r"\midrule",
+    ]
+    for method, means, letters in zip(found.methods, found.means, found.letters(), strict=True):
+        cells = [tex(method.model), tex(method.clusterer)]
+        for metric in metrics:
+            cells.append(_cell(means.get(metric), best[metric], letters if metric == found.metric.id else ""))
+        lines.append(" & ".join(cells) + r" \\")
+    return "\n".join([*lines, r"\bottomrule", r"\end{tabular}", ""])
+
+
+def _cell(found: ScoreRecord | None, best: float | None, letters: str) -> str:
+    if found is None:
+        return "--"
+    value = score(found.value).replace("-", "$-$")
+    value = rf"\textbf{{{value}}}" if found.value == best else value
+    half = "" if found.low is None or found.high is None else rf" $\pm$ {score((found.high - found.low) / 2)}"
+    return value + half + (rf"$^{{\mathrm{{{letters}}}}}$" if letters else "")
+
+
+def tex(text: str) -> str:
+    """``text`` as LaTeX prints it."""
+    return _ESCAPED.sub(lambda match: _SPECIAL[match.group()], text)
+
+
+def paragraph(found: Comparison, metrics: Sequence[str], settings: Mapping[str, Config | Mapping[str, object]]) -> str:
+    """What was done, in sentences for a paper: data, scores, intervals, tests, correction, seeds, settings, version."""
+    n = max((s.n for row in found.means for s in row.values()), default=0)
+    said = [
+        f"We clustered the sentences of {count(n, 'article')} (benchmark “{found.benchmark.name}”"
+        f"{_rules(found.benchmark)}) by {count(len(found.methods), 'combination')} of sentence vectors and clustering "
+        "algorithm, each article into as many clusters as it has sections, and compared clusters with sections.",
+        "Scores are " + ", ".join(f"{METRICS.get(m).title} ({METRICS.get(m).source})" for m in metrics) + ", averaged "
+        f"over articles without weights, with 95 % percentile bootstrap intervals over articles ({RESAMPLES:,} "
+        "resamples).",
+    ]
+    seeds = {len(method.runs) for method in found.methods}
+    if seeds != {1}:
+        said.append(f"Of methods with several seeds (up to {max(seeds)}) the scores of an article were averaged first.")
+    if found.claims:
+        on = f" on {count(len(found.benchmarks), 'benchmark')}" if len(found.benchmarks) > 1 else ""
+        said.append(
+            f"Differences in {found.metric.title} were tested article by article with {found.test.source}, two-sided; "
+            f"the p-values of all {count(found.claims, 'comparison')}{on} were corrected together (Holm 1979). We call "
+            f"a method better where the corrected p is below {ALPHA:.2f} and the interval of the mean difference lies "
+            "above 0; methods that share a letter cannot be told apart (Piepho 2004)."
+        )
+    told = "; ".join(f"{name}: {_told(values)}" for name, values in settings.items())
+    said.append(f"Settings: {told}." if told else "")
+    days = sorted({f"{run.created:%Y-%m-%d}" for method in found.methods for run in method.runs})
+    when = (f"on {days[0]}" if len(days) == 1 else f"from {days[0]} to {days[-1]}") if days else ""
+    said.append(f"Computed with Themescope {code_version()} {when}.".replace(" .", "."))
+    return " ".join(part for part in said if part)
+
+
+def _rules(benchmark: BenchmarkRecord) -> str:
+    told = _told(benchmark.config)
+    return f": {told}" if benchmark.config else ""
+
+
+def _told(values: Config | Mapping[str, object]) -> str:
+    facts = values.to_dict() if isinstance(values, Config) else values
+    return ", ".join(f"{name.replace('_', ' ')} {_plain(value)}" for name, value in facts.items()) or "no settings"
+
+
+def _plain(value: object) -> str:
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, Sequence) and not isinstance(value, str):
+        return " and ".join(str(part) for part in value)
+    return str(value)

@@ -1,0 +1,67 @@
+"""Settings, counts and results as a table that a person reads, whatever the nesting they are stored in."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import pandas as pd
+import streamlit as st
+
+from webapp.shared.text import duration, words
+
+_JSON = "_json"
+_BETWEEN = " · "
+
+
+def table(facts: Mapping[str, Any], names: tuple[str, str] = ("Setting", "Value"), height: int = 320) -> None:
+    """Two columns, one row a fact; a long table scrolls within ``height`` pixels."""
+    rows = list(flat(facts))
+    if not rows:
+        st.caption("Nothing is noted here.")
+        return
+    frame = pd.DataFrame(rows, columns=list(names))
+    st.dataframe(frame, hide_index=True, height=height if len(rows) > height // 35 else "content")
+
+
+def flat(facts: Mapping[str, Any], above: str = "") -> Iterator[tuple[str, str]]:
+    """(name, value) of every fact in words; names of nested ones begin with the name of what holds them."""
+    for key, value in facts.items():
+        name = str(key)
+        if name.endswith(_JSON) and isinstance(value, str):
+            name, value = name.removesuffix(_JSON), _parsed(value)
+        label = f"{above}{_BETWEEN}{words(name).lower()}" if above else words(name)
+        if isinstance(value, Mapping):
+            yield from flat(value, label)
+        else:
+            yield label, shown(name, value)
+
+
+def _parsed(text: str) -> Any:
+    try:
+        return json.loads(text)
+    except ValueError:
+        return text
+
+
+def shown(name: str, value: Any) -> str:
+    """A value in words: numbers with separators and sensible digits, seconds as a duration, nothing as a dash."""
+    if value is None or value == "":
+        return "–"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, int | float) and name.split("_")[-1].split(" ")[-1] == "seconds":
+        return duration(value)
+    if isinstance(value, int | float):
+        return number(value)
+    if isinstance(value, Sequence) and not isinstance(value, str):
+        return ", ".join(shown(name, part) for part in value) or "–"
+    return str(value)
+
+
+def number(value: float) -> str:
+    """Write ``6,580``, ``447``, ``5.51``, ``0.0012``: separators above a thousand, three digits below."""
+    if float(value).is_integer():
+        return f"{int(value):,}"
+    return f"{value:,.0f}" if abs(value) >= 100 else f"{value:.3g}"

@@ -1,0 +1,250 @@
+"""Asking for work and watching it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from datetime import UTC, datetime
+from typing import Any
+
+import streamlit as st
+
+from core.errors import ThemescopeError
+from db.records import JobRecord, JobStatus, MetricPoint
+from jobs.services import background as commands
+from webapp.shared import facts, queries
+from webapp.shared.figures import curve_figure
+from webapp.shared.palette import tones
+from webapp.shared.status import no_worker
+from webapp.shared.text import ago, duration, plain, shorten, words
+
+_POLL_S = 1.5
+_LISTED = 20
+_BESIDE = 2  # waiting jobs named on pages that have something else to show
+# Where the result of a job is looked at: page, its view, and what else the address carries, each with what it is called
+# in what the job was asked or has answered.
+_RESULTS: dict[str, tuple[str, dict[str, str], dict[str, str]]] = {
+    "train": ("train", {"view": "Models"}, {"model": "model"}),
+    "build-triplets": ("triplets", {"view": "Look"}, {"set": "triplets"}),
+    "project": ("map", {}, {"corpus": "corpus", "map": "map"}),
+    "import-corpus": ("corpora", {"view": "Read"}, {"corpus": "corpus"}),
+    "import-bundle": ("corpora", {"view": "Read"}, {"corpus": "corpus"}),
+    "export-bundle": ("corpora", {"view": "All corpora"}, {"corpus-details": "corpus-details"}),
+}
+_ERROR = 110
+_BADGES = {
+    JobStatus.QUEUED: ("waiting", "gray", ":material/schedule:"),
+    JobStatus.RUNNING: ("running", "blue", ":material/autorenew:"),
+    JobStatus.DONE: ("done", "green", ":material/check:"),
+    JobStatus.FAILED: ("failed", "red", ":material/error:"),
+    JobStatus.CANCELLED: ("cancelled", "orange", ":material/cancel:"),
+}
+INTERRUPTED = "What worked on it has stopped. The next worker goes on where it was, or you cancel it."
+_INTERRUPTED = ("interrupted", "orange", ":material/pause_circle:")
+
+
+def submit(kind: str, args: Mapping[str, Any], title: str = "", after: int | None = None) -> JobRecord | None:
+    """Ask for a job; without a title its arguments name it.
+
+    What is wrong with the arguments is said here, at the form; nothing is queued then.
+    """
+    try:
+        job = commands.enqueue(queries.store(), kind, args, title=title, after=after)
+    except ThemescopeError as error:
+        st.error(plain(error), icon=":material/error:")
+        return None
+    st.session_state.setdefault("asked", []).append(job.id)
+    return job
+
+
+def badge(job: JobRecord) -> None:
+    """The status as a coloured word with a symbol, so that colour is not the only sign."""
+    name, colour, icon = _INTERRUPTED if commands.abandoned(job) else _BADGES[job.status]
+    st.badge(name, icon=icon, color=colour)  # type: ignore[arg-type]
+
+
+def watch(kinds: Collection[str]) -> None:
+    """Live progress of jobs of these kinds, and what became of those that this person asked for."""
+    outcomes(kinds)
+    found = queries.active_jobs(kinds)
+    if not found:
+        return
+    if not queries.worker_alive():
+        no_worker(sum(job.status is JobStatus.QUEUED for job in found))
+    st.fragment(_live, run_every=_POLL_S)(tuple(sorted(kinds)), tuple(job.id for job in found))
+
+
+def outcomes(kinds: Collection[str]) -> None:
+    """How the jobs of this session ended: why one failed, the last good one with its curves; until dismissed."""
+    asked: list[int] = st.session_state.get("asked", [])
+    done: list[JobRecord] = []
+    for job_id in list(asked):
+        job = queries.job(job_id)
+        if job is None or job.status is JobStatus.CANCELLED:
+            asked.remove(job_id)
+        elif job.status is JobStatus.FAILED and job.kind in kinds:
+            with st.container(border=True):
+                st.error(f"**{plain(job.title)}** failed. {plain(job.error)}", icon=":material/error:")
+                _dismiss(asked, [job_id])
+        elif job.status is JobStatus.DONE and job.kind in kinds:
+            done.append(job)
+    if done:
+        with st.container(border=True):
+            _good_end(done[-1], asked, [job.id for job in done])
+
+
+def _good_end(job: JobRecord, asked: list[int], told: list[int]) -> None:
+    more = f" So are {len(told) - 1} more." if len(told) > 1 else ""
+    with st.container(horizontal=True, vertical_alignment="center"):
+        badge(job)
+        st.markdown(f"**{plain(job.title)}** is done, after {duration(elapsed(job))}.{more}", width="content")
+        page, view, names = _RESULTS.get(job.kind, ("", {}, {}))
+        known = {**job.args, **job.result}
+        if page and all(key in known for key in names.values()):
+            where = {**view, **{param: str(known[key]) for param, key in names.items()}}
+            st.page_link(
+                f"features/{page}/page.py", label="Open it", icon=":material/arrow_forward:", query_params=where
+            )
+        st.space("stretch")
+        _dismiss(asked, told)
+    if renamed := job.result.get("renamed"):
+        st.caption(plain(renamed))
+    curves(queries.metrics(job.id), key=f"done-{job.id}")
+
+
+def _dismiss(asked: list[int], told: list[int]) -> None:
+    if st.button("Dismiss", key=f"dismiss-{told[-1]}", icon=":material/close:", type="tertiary"):
+        asked[:] = [job_id for job_id in asked if job_id not in told]
+        st.rerun()
+
+
+def _live(kinds: tuple[str, ...], known: tuple[int, ...]) -> None:
+    found = queries.active_jobs(kinds)
+    if {job.id for job in found} != set(known):
+        st.rerun()
+    active(found, "live", _BESIDE)
+
+
+def progress(job: JobRecord) -> None:
+    """Title, bar, message and a way to stop; a job that waits has no bar yet."""
+    with st.container(horizontal=True, vertical_alignment="center", wrap=False):
+        badge(job)
+        st.markdown(f"**{plain(job.title)}**" if job.started else plain(job.title), width="stretch")
+        st.caption(_since(job), width="content")
+        st.button(
+            "Cancel",
+            key=f"cancel-{job.id}",
+            icon=":material/stop_circle:",
+            type="tertiary",
+            disabled=job.cancel and not commands.abandoned(job),
+            on_click=_cancel,
+            args=(job.id,),
+        )
+    if job.started:
+        text = INTERRUPTED if commands.abandoned(job) else "stopping …" if job.cancel else plain(job.message) or None
+        st.progress(min(max(job.progress, 0.0), 1.0), text=text)
+
+
+def _since(job: JobRecord) -> str:
+    if commands.abandoned(job):
+        return ago(job.heartbeat)
+    return f"for {duration(elapsed(job))}" if job.started else f"asked {ago(job.created)}"
+
+
+def active(jobs: Sequence[JobRecord], key: str, listed: int = _LISTED) -> None:
+    """What runs, each with its curves, and below it what waits, in one short list."""
+    for job in jobs:
+        if job.status is JobStatus.RUNNING:
+            with st.container(border=True):
+                progress(job)
+                curves(queries.metrics(job.id), key=f"{key}-{job.id}")
+    waiting = [job for job in jobs if job.status is JobStatus.QUEUED]
+    if waiting:
+        with st.container(border=True, gap="xxsmall"):
+            for job in waiting[:listed]:
+                progress(job)
+            if waiting[listed:]:
+                st.caption(f"and {len(waiting) - listed:,} more waiting; the page Jobs has them all")
+
+
+def _cancel(job_id: int) -> None:
+    _told(lambda: commands.cancel(queries.store(), job_id))
+
+
+def _retry(job_id: int) -> None:
+    _told(lambda: commands.retry(queries.store(), job_id))
+
+
+def _told(change: Callable[[], object]) -> None:
+    """Do something in a callback; what is refused is said on the page that is drawn next."""
+    try:
+        change()
+    except ThemescopeError as error:
+        st.toast(plain(error), icon=":material/error:", duration="long")
+
+
+def elapsed(job: JobRecord) -> float:
+    """Seconds that a job has run, or ran."""
+    if job.started is None:
+        return 0.0
+    return max(0.0, ((job.ended or datetime.now(UTC)) - job.started).total_seconds())
+
+
+def curves(points: Sequence[MetricPoint], key: str) -> None:
+    """Every curve of a job, each with its own scale; losses and accuracies first, the rest folded away."""
+    by_name: dict[str, list[MetricPoint]] = {}
+    for point in points:
+        by_name.setdefault(point.name, []).append(point)
+    first = sorted(name for name in by_name if any(word in name for word in ("accuracy", "loss")))
+    _curve_rows(by_name, sorted(first, key=lambda name: "accuracy" not in name) or sorted(by_name), key)
+    rest = sorted(set(by_name) - set(first)) if first else []
+    if rest:
+        more = st.expander(
+            f"More curves ({len(rest)})", icon=":material/monitoring:", key=f"{key}-more", on_change="rerun"
+        )
+        if more.open:
+            with more:
+                _curve_rows(by_name, rest, key)
+
+
+def _curve_rows(by_name: Mapping[str, Sequence[MetricPoint]], names: Sequence[str], key: str) -> None:
+    shades = tones(st.context.theme.type)
+    for start in range(0, len(names), 3):
+        for column, name in zip(st.columns(3), names[start : start + 3], strict=False):
+            figure = curve_figure(words(name), by_name[name], shades)
+            column.plotly_chart(figure, key=f"{key}-{name}", config={"displayModeBar": False})
+
+
+def ended(job: JobRecord) -> None:
+    """One ended job: a line, and everything about it when opened. What is closed is neither read nor drawn."""
+    _, colour, icon = _BADGES[job.status]
+    took = f" · took {duration(elapsed(job))}" if job.started else ""
+    when = f" · {ago(job.ended)}" if job.ended else ""
+    why = f" :{colour}[· {plain(shorten(job.error, _ERROR))}]" if job.error else ""
+    label = f":{colour}[{icon}] {plain(job.title)} :gray[{when}{took}]{why}"
+    line = st.expander(label, key=f"job-{job.id}", on_change="rerun")
+    if line.open:
+        with line:
+            _everything(job)
+
+
+def _everything(job: JobRecord) -> None:
+    with st.container(horizontal=True, vertical_alignment="center"):
+        badge(job)
+        attempts = f", attempt {job.attempt}" if job.attempt > 1 else ""
+        st.caption(f"Job {job.id}, {plain(words(job.kind)).lower()}{attempts}")
+        st.space("stretch")
+        if job.status is not JobStatus.DONE:
+            st.button("Try again", key=f"retry-{job.id}", icon=":material/replay:", on_click=_retry, args=(job.id,))
+    if job.error:
+        st.error(plain(job.error), icon=":material/error:")
+    if job.traceback:
+        with st.popover("For the developers", icon=":material/bug_report:", type="tertiary"):
+            st.code(job.traceback, language=None)
+    curves(queries.metrics(job.id), key=f"ended-{job.id}")
+    left, right = st.columns(2, gap="medium")
+    with left:
+        st.caption("Asked for")
+        facts.table(job.args)
+    with right:
+        st.caption("Result")
+        facts.table(job.result, ("What", "Value"))

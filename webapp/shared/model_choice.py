@@ -1,0 +1,49 @@
+"""Choosing a model out of many: those of one method stand together, and each says what it is."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TypeVar
+
+import streamlit as st
+
+from core.models import REGISTRY
+from db.records import ModelRecord
+
+R = TypeVar("R")
+
+
+def method_title(method: str) -> str:
+    """The title on a method's card; its id where this version has no such card."""
+    return REGISTRY.get(method).title if method in REGISTRY else method
+
+
+def by_method(models: Sequence[ModelRecord]) -> list[ModelRecord]:
+    """Models of one method beside each other, the newest first; methods stand as their newest models do."""
+    newest = sorted(models, key=lambda model: (model.created, model.id), reverse=True)
+    return together(newest, lambda model: model.method)
+
+
+def together(found: Sequence[R], group: Callable[[R], str]) -> list[R]:
+    """What is of one group beside each other; groups stand as the first of each does, and each keeps its order."""
+    place = {name: number for number, name in enumerate(dict.fromkeys(map(group, found)))}
+    return sorted(found, key=lambda one: place[group(one)])
+
+
+def with_tag(models: Sequence[ModelRecord], tag: str) -> list[ModelRecord]:
+    """Those whose method's card has ``tag``, by method."""
+    return [m for m in by_method(models) if m.method in REGISTRY and tag in REGISTRY.get(m.method).tags]
+
+
+def told(model: ModelRecord) -> str:
+    """Its name, and the method that it is of."""
+    return f"{model.name} · {method_title(model.method)}"
+
+
+def one_model(label: str, models: Sequence[ModelRecord], key: str, help: str = "") -> ModelRecord:
+    """One of ``models`` (at least one) for a form; the choice is no part of the address."""
+    known = {model.name: model for model in by_method(models)}
+    if st.session_state.get(key) not in known:
+        st.session_state.pop(key, None)
+    chosen = st.selectbox(label, list(known), format_func=lambda name: told(known[name]), key=key, help=help or None)
+    return known[chosen if chosen in known else next(iter(known))]

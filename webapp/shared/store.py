@@ -1,0 +1,39 @@
+"""The store of this server process, before sign-in. Pages use :func:`webapp.shared.queries.store`."""
+
+from __future__ import annotations
+
+import ipaddress
+
+import streamlit as st
+
+from db.settings import Settings
+from db.store import Store
+
+
+def store() -> Store:
+    """The store, migrated; what is written through it is held to nobody's role."""
+    settings = Settings.from_environment()
+    return _store(str(settings.home), settings.database_url, settings.queue_url)
+
+
+@st.cache_resource(show_spinner=False)
+def _store(home: str, database_url: str, queue_url: str) -> Store:
+    opened = Store(Settings.from_environment())
+    opened.migrate()
+    return opened
+
+
+def shared() -> bool:
+    """Whether people must sign in: where others can reach the pages, or where it was asked for."""
+    address = str(st.get_option("server.address") or "0.0.0.0")
+    return Settings.from_environment().login == "always" or not is_loopback(address)
+
+
+def is_loopback(address: str) -> bool:
+    """True if only this machine can reach ``address``."""
+    if address == "localhost":
+        return True
+    try:
+        return ipaddress.ip_address(address).is_loopback
+    except ValueError:
+        return False
