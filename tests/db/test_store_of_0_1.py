@@ -15,14 +15,14 @@ from scipy import sparse
 from core.errors import AccessError
 from core.labelling.changes import apply
 from core.labelling.partition import Partition
-from core.records import JobStatus
 from core.types import Split
+from db.records import JobStatus
 from db.revision import up_to_date
 from db.settings import Settings
 from db.store import Store
-from jobs import people
-from jobs.labelling.desk import Desk
-from jobs.vectors import load_model
+from jobs.common.vectors import load_model
+from jobs.services import people
+from jobs.services.labelling.session import Desk
 from tests.db.stores import expected, unpack
 
 
