@@ -8,11 +8,11 @@ from typing import Any
 
 from core.errors import ReadError
 from core.protocols import Reader, Report
-from db.records import CorpusRecord
 from core.types import Article
-from jobs.queue.context import Part
+from db.records import CorpusRecord
 from jobs.common.digests import file_digest
 from jobs.kinds import REGISTRY as KINDS
+from jobs.queue.context import Part
 
 
 class Sources:

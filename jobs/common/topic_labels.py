@@ -11,13 +11,13 @@ from scipy import sparse
 
 from core.errors import DataError
 from core.protocols import Report, Share
-from db.records import ArticleRecord, CorpusRecord, ModelRecord, RunRecord
 from core.tasks.topic_data import TopicDocument, TopicSettings, TopicTask, assemble, central
 from core.types import Labels, Matrix, Sentence
-from jobs.queue.context import JobContext
+from db.records import ArticleRecord, CorpusRecord, ModelRecord, RunRecord
 from jobs.common.digests import work_digest
-from jobs.kinds import REGISTRY as KINDS
 from jobs.common.vectors import article_groups, load_model, method_of
+from jobs.kinds import REGISTRY as KINDS
+from jobs.queue.context import JobContext
 
 KIND = "topic-labels"
 

@@ -10,9 +10,9 @@ from scipy import sparse
 
 from core.errors import ArtifactError
 from core.protocols import Embedder, Report
-from db.records import ArticleRecord, ModelRecord, VectorBlock
 from core.registry import Card
 from core.types import Ids, Matrix, Sentence
+from db.records import ArticleRecord, ModelRecord, VectorBlock
 from db.store import Store
 from jobs.queue.context import JobContext
 

@@ -7,13 +7,12 @@ from typing import Any
 
 from core.config import option
 from core.errors import DataError, DuplicateNameError, UnknownNameError
+from core.types import Split, TripletRows
 from db.records import CorpusRecord, Json, TripletSetRecord
-from core.types import TripletRows
-from core.types import Split
 from jobs.common.articles import StoredArticles, ready_corpus, splits_of, titles_of
 from jobs.common.config import JobConfig, rules_of
-from jobs.queue.context import JobContext
 from jobs.kinds import REGISTRY as KINDS
+from jobs.queue.context import JobContext
 
 BATCH_ROWS = 20_000
 

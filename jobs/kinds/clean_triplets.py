@@ -10,14 +10,13 @@ import numpy as np
 
 from core.config import digest_of, option
 from core.errors import ConfigError, DataError
-from core.types import TripletRows
+from core.types import Ids, Split, TripletRows
 from db.records import TripletSetRecord, Verdict
-from core.types import Ids, Split
 from jobs.common.articles import splits_of
-from jobs.kinds.build_triplets import existing_set, store_triplets, told
 from jobs.common.config import JobConfig
-from jobs.queue.context import JobContext
 from jobs.kinds import REGISTRY as KINDS
+from jobs.kinds.build_triplets import existing_set, store_triplets, told
+from jobs.queue.context import JobContext
 
 ORIGIN = "cleaned"
 """Where the rules of a cleaned set say what it was made from, and what was left out."""

@@ -11,18 +11,18 @@ import numpy as np
 from scipy import sparse
 
 from core.config import option
-from db.records import CorpusRecord, ModelRecord, RunRecord, ScoreRecord
 from core.tasks.topic_data import TopicItems, TopicSettings, TopicTask, joined
 from core.types import Matrix
+from db.records import CorpusRecord, ModelRecord, RunRecord, ScoreRecord
 from db.store import Store
 from jobs.common.articles import ready_corpus
 from jobs.common.config import JobConfig, rules_of
-from jobs.queue.context import JobContext
 from jobs.common.digests import work_digest
-from jobs.kinds import REGISTRY as KINDS
 from jobs.common.scores import estimates, total
 from jobs.common.topic_labels import text_digest, topic_task_of, vectors_of_articles
 from jobs.common.vectors import find_model, method_of
+from jobs.kinds import REGISTRY as KINDS
+from jobs.queue.context import JobContext
 
 if TYPE_CHECKING:
     from core.tasks.topics import MaxEntSettings, TopicClusters, TopicScores

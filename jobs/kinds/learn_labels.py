@@ -12,15 +12,14 @@ from typing import Any
 from core.config import option
 from core.errors import ConfigError, DataError
 from core.labelling.learning import Contradiction, Placed, contradictions, placed_by_people, teaching_triplets
+from core.types import Split, TripletRows
 from db.label_records import LabellingRecord
-from core.types import TripletRows
-from core.types import Split
 from db.store import Store
-from jobs.kinds.build_triplets import existing_set, store_triplets, told
 from jobs.common.config import JobConfig
-from jobs.queue.context import JobContext
 from jobs.common.digests import work_digest
 from jobs.kinds import REGISTRY as KINDS
+from jobs.kinds.build_triplets import existing_set, store_triplets, told
+from jobs.queue.context import JobContext
 
 KIND = "sentences"
 

@@ -12,18 +12,18 @@ from typing import Any
 from core.config import Config, option
 from core.errors import ConfigError, DataError, ReadError
 from core.protocols import Embedder
-from db.records import CorpusRecord, ModelRecord, TripletSetRecord
 from core.registry import Card
 from core.types import Corpus, Split
+from db.records import CorpusRecord, ModelRecord, TripletSetRecord
 from db.store import Store
 from jobs.common.articles import TrainingSentences, ready_corpus
 from jobs.common.config import JobConfig, check_settings, settings_of
-from jobs.queue.context import JobContext
 from jobs.common.digests import code_version, file_digest, work_digest
 from jobs.common.import_sources import text_key
-from jobs.kinds import REGISTRY as KINDS
 from jobs.common.names import renamed
 from jobs.common.vectors import load_model, method_of
+from jobs.kinds import REGISTRY as KINDS
+from jobs.queue.context import JobContext
 
 
 @dataclass(frozen=True)

@@ -11,8 +11,8 @@ from typing import Any
 
 from core.errors import ConfigError, DataError, ReadError
 from core.papers.spec import PAIR_WORDS, TEXT_WORDS, CorpusData
-from db.records import CorpusRecord
 from core.types import Split
+from db.records import CorpusRecord
 from db.store import Store
 from jobs.common.articles import ready_corpus
 from jobs.common.digests import file_digest

@@ -10,22 +10,22 @@ from typing import Any
 
 import pytest
 
-from core.clusterers import REGISTRY as CLUSTERERS
-from core.embedders import REGISTRY as METHODS
-from core.embedders.artifact import read_info
-from core.evaluation import REGISTRY as METRICS
+from core.clustering import REGISTRY as CLUSTERERS
+from core.metrics import REGISTRY as METRICS
+from core.models import REGISTRY as METHODS
+from core.models.artifact import read_info
 from core.readers import REGISTRY as READERS
-from core.records import VectorBlock
 from core.registry import Registry
-from core.summaries import REGISTRY as SUMMARIZERS
+from core.tasks.summaries import REGISTRY as SUMMARIZERS
 from core.text.word_tables import REGISTRY as TABLES
 from core.types import Split
+from db.records import VectorBlock
 from db.store import Store
-from jobs.context import JobContext
-from jobs.experiments.sources import corpus_of
-from jobs.foreground import run_here
+from jobs.common.vectors import find_model
 from jobs.kinds import REGISTRY as KINDS
-from jobs.vectors import find_model
+from jobs.papers.sources import corpus_of
+from jobs.queue.context import JobContext
+from jobs.queue.foreground import run_here
 from tests.homes import CopyHome, MakeHome
 from tests.jobs.helpers import write_articles
 
@@ -185,7 +185,7 @@ def test_a_checkpoint_of_older_code_is_not_resumed(store: Store, revise: Revise)
         job = w.jobs.add("train", "t", {})
     config = KINDS.get("train").config_class()(method="tfidf", name="N", corpus="C")
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr("core.embedders.tfidf.Tfidf.fit", fit)
+        patched.setattr("core.models.bag_of_words.tfidf.Tfidf.fit", fit)
         for revised in (False, False, True):
             if revised:
                 revise(METHODS, "tfidf")
