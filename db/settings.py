@@ -1,11 +1,16 @@
-"""Where the store and the queue live. This is the only module that reads the environment.
+"""Settings of a process, from environment variables. This is the only module that reads the environment.
 
-=================  ==========================================================================
-``THEMESCOPE_HOME``  data folder: artifacts, checkpoints, and the SQLite files (default: the platform's data folder)
-``DATABASE_URL``     the store: ``sqlite:///file`` or ``postgresql://user:password@host/name``
-``QUEUE_URL``        the queue: ``sqlite:///file``, ``redis://host`` or ``postgresql://…``
-``THEMESCOPE_LOGIN``  ``always``: people sign in on the loopback address too, as behind a proxy (default: ``auto``)
-=================  ==========================================================================
+=============================  ========================================================================================
+``THEMESCOPE_HOME``            data folder: artifacts, checkpoints, SQLite files (default: the platform's data folder)
+``DATABASE_URL``               the store: ``sqlite:///file`` or ``postgresql://user:password@host/name``
+``QUEUE_URL``                  the queue: ``sqlite:///file``, ``redis://host`` or ``postgresql://…``
+``THEMESCOPE_LOGIN``           ``always``: people sign in on the loopback address too, as behind a proxy (default:
+                               ``auto``)
+``THEMESCOPE_ALLOWED_HOSTS``   further host names under which the pages may be opened, separated by commas (default:
+                               none)
+``THEMESCOPE_IMPORT_FOLDERS``  folders below which pages may read files by their path, separated as in ``PATH``
+                               (default: none)
+=============================  ========================================================================================
 """
 
 from __future__ import annotations
@@ -19,6 +24,7 @@ from urllib.parse import SplitResult, unquote, urlsplit, urlunsplit
 
 from core.errors import ConfigError
 from core.paths import at_home
+from db.hosts import canonical_host
 
 LOGINS = ("auto", "always")
 _STORES = ("sqlite", "postgres", "postgresql", "postgresql+psycopg")
@@ -27,13 +33,17 @@ _QUEUES = ("sqlite", "redis", "rediss", "postgres", "postgresql", "postgresql+ps
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """The data folder and the two addresses; passwords stay out of its ``repr``."""
+    """The data folder, the two addresses, and what the pages may do; passwords stay out of its ``repr``."""
 
     home: Path
     database_url: str = field(repr=False)
     queue_url: str = field(repr=False)
     login: str = "auto"
     """When pages ask people to sign in: "auto", where others can reach them, or "always"."""
+    allowed_hosts: tuple[str, ...] = ()
+    """Further host names under which the pages may be opened, beside this machine's own."""
+    import_folders: tuple[Path, ...] = ()
+    """Folders below which the pages may read files by their path. The command line may read everywhere."""
 
     def __post_init__(self) -> None:
         if self.login not in LOGINS:
@@ -53,13 +63,18 @@ class Settings:
         Raises
         ------
         ConfigError
-            If an address is of a kind that Themescope does not speak.
+            If a value is invalid.
         """
         given = os.environ if environ is None else environ
         wanted = given.get("THEMESCOPE_HOME", "").strip()
         home = _home(wanted) if wanted else _platform_home(given)
         found = cls.in_folder(home, given.get("DATABASE_URL", "").strip(), given.get("QUEUE_URL", "").strip())
-        return replace(found, login=given.get("THEMESCOPE_LOGIN", "").strip() or "auto")
+        return replace(
+            found,
+            login=given.get("THEMESCOPE_LOGIN", "").strip() or "auto",
+            allowed_hosts=_hosts(given.get("THEMESCOPE_ALLOWED_HOSTS", "")),
+            import_folders=_folders(given.get("THEMESCOPE_IMPORT_FOLDERS", "")),
+        )
 
     @classmethod
     def in_folder(cls, home: Path, database_url: str = "", queue_url: str = "") -> Settings:
@@ -125,6 +140,25 @@ def _check_scheme(variable: str, url: str, known: tuple[str, ...]) -> None:
 
 def _home(wanted: str) -> Path:
     return at_home(wanted, "Set THEMESCOPE_HOME to another folder.").absolute()
+
+
+def _hosts(text: str) -> tuple[str, ...]:
+    try:
+        return tuple(canonical_host(part) for part in text.replace(",", " ").split())
+    except ValueError as error:
+        raise ConfigError(
+            f"THEMESCOPE_ALLOWED_HOSTS: {error} Give names without http:// and port, separated by commas, "
+            "such as themes.example.org."
+        ) from None
+
+
+def _folders(text: str) -> tuple[Path, ...]:
+    advice = f"Correct THEMESCOPE_IMPORT_FOLDERS: absolute paths, separated by {os.pathsep!r}."
+    folders = tuple(at_home(part.strip(), advice) for part in text.split(os.pathsep) if part.strip())
+    for folder in folders:
+        if not folder.is_absolute():
+            raise ConfigError(f"{str(folder)!r} is not an absolute path. {advice}")
+    return folders
 
 
 def _platform_home(environ: Mapping[str, str]) -> Path:

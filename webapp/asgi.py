@@ -1,10 +1,14 @@
-"""What Streamlit serves: the pages, with a gate before uploads. Run by :mod:`webapp.server`."""
+"""The ASGI application: Streamlit's app with the middleware of :mod:`webapp.middleware`. Run by :mod:`webapp.server`."""
 
 from pathlib import Path
 
 from starlette.middleware import Middleware
 from streamlit.starlette import App
 
-from webapp.middleware import Gate
+from webapp.middleware import HostCheck, SecurityHeaders, UploadCheck, server_error
 
-app = App(Path(__file__).with_name("app.py"), middleware=[Middleware(Gate)])
+app = App(
+    Path(__file__).with_name("app.py"),
+    middleware=[Middleware(SecurityHeaders), Middleware(HostCheck), Middleware(UploadCheck)],
+    exception_handlers={Exception: server_error},
+)

@@ -1,21 +1,159 @@
-"""The gate before uploads: Streamlit would keep in memory what any open page sends, signed in or not."""
+"""HTTP middleware in front of Streamlit: which requests are answered, and the headers of every response.
+
+Streamlit's own checks cover the websocket only, and look up the public address of this machine at a foreign host
+before they refuse a foreign origin. Here every request is checked before Streamlit sees it, without any look-up.
+"""
 
 from __future__ import annotations
 
-from starlette.responses import PlainTextResponse
-from starlette.types import ASGIApp, Receive, Scope, Send
+import logging
+from collections.abc import Iterable
+from urllib.parse import urlsplit
 
+import streamlit as st
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.requests import Request
+from starlette.responses import PlainTextResponse
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from core.errors import ConfigError
+from db.hosts import canonical_host, split_host
+from db.settings import Settings
+
+logger = logging.getLogger(__name__)
+
+SECURITY_HEADERS = {
+    "Content-Security-Policy": "frame-ancestors 'self'",
+    "X-Frame-Options": "SAMEORIGIN",
+    "X-Content-Type-Options": "nosniff",
+    "Referrer-Policy": "same-origin",
+}
+LOOPBACK = ("localhost", "127.0.0.1", "::1")
+FOREIGN_HOST = (
+    "Themescope does not answer requests for this host name. Open it at http://localhost (with its port), or add the "
+    "host name to the setting THEMESCOPE_ALLOWED_HOSTS and restart Themescope."
+)
+FOREIGN_ORIGIN = (
+    "This request comes from another web site. If Themescope runs behind a proxy, add the host name that people open "
+    "to the setting THEMESCOPE_ALLOWED_HOSTS and restart Themescope."
+)
+_DEFAULT_PORTS = {"http": 80, "https": 443}
 _UPLOADS = "/_stcore/upload_file/"
 
 
-class Gate:
-    """Refuses an upload, before any of it is read, of a page where people must sign in and nobody has."""
+class SecurityHeaders:
+    """Sets :data:`SECURITY_HEADERS` on every response, refused requests and websocket handshakes included."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass on what is no upload, and uploads of those who are in."""
+        """Pass the request on and add the headers to its response."""
+
+        async def send_with_headers(message: Message) -> None:
+            if message["type"] in ("http.response.start", "websocket.http.response.start", "websocket.accept"):
+                message.setdefault("headers", [])
+                MutableHeaders(scope=message).update(SECURITY_HEADERS)
+            await send(message)
+
+        await self._app(scope, receive, send_with_headers)
+
+
+async def server_error(request: Request, error: Exception) -> PlainTextResponse:
+    """Answer a request that failed in the server. This answer bypasses middleware, so it brings its own headers."""
+    return PlainTextResponse("Internal server error.", status_code=500, headers=SECURITY_HEADERS)
+
+
+class HostCheck:
+    """Refuses requests and websocket handshakes whose ``Host`` or ``Origin`` header is not allowed.
+
+    A foreign web site whose name resolves to this machine (DNS rebinding) sends its own name as the host; a page of a
+    foreign web site that opens a websocket or sends a form sends its own address as the origin.
+    """
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+        self._named = frozenset(named_hosts())
+        self._hosts = frozenset(allowed_hosts(str(st.get_option("server.address") or "")))
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass on what is allowed; answer everything else with status 403."""
+        if scope["type"] in ("http", "websocket"):
+            refused = self._refusal(scope)
+            if refused:
+                await PlainTextResponse(refused, status_code=403)(scope, receive, send)
+                return
+        await self._app(scope, receive, send)
+
+    def _refusal(self, scope: Scope) -> str:
+        """Return why a request is refused; "" if it is not."""
+        headers = Headers(scope=scope)
+        try:
+            (host,) = headers.getlist("host")
+            name, port = split_host(host)
+        except ValueError:
+            return FOREIGN_HOST
+        if name not in self._hosts and name != _arrival_address(scope):
+            return FOREIGN_HOST
+        origins = headers.getlist("origin")
+        if len(origins) > 1 or not all(self._is_own(origin, name, port) for origin in origins):
+            logger.warning("Refused a request from the origin %.200r to the host %.200r.", ", ".join(origins), host)
+            return FOREIGN_ORIGIN
+        for origin in origins:
+            # As a proxy that passes the host on would send it. Streamlit compares the two as text, and looks the
+            # public address of this machine up where they differ.
+            MutableHeaders(scope=scope)["host"] = urlsplit(origin).netloc
+        return ""
+
+    def _is_own(self, origin: str, name: str, port: int | None) -> bool:
+        """Whether ``origin`` is the requested host, or a name of the owner's whose proxy requests another host."""
+        try:
+            parts = urlsplit(origin)
+            default = _DEFAULT_PORTS[parts.scheme]
+            origin_name, origin_port = split_host(parts.netloc)
+        except (ValueError, KeyError):
+            return False
+        if origin_name == name:
+            return (origin_port or default) == (port or default)
+        return origin_name in self._named
+
+
+def _arrival_address(scope: Scope) -> str:
+    """Return the address of this machine at which a request arrived; "" if it is not known."""
+    try:
+        return canonical_host(str((scope.get("server") or ("",))[0]))
+    except ValueError:
+        return ""
+
+
+def allowed_hosts(address: str) -> list[str]:
+    """Return the hosts that are answered for: this machine itself, the bind address, and those the owner named."""
+    try:
+        bound = [canonical_host(address)]
+    except ValueError:
+        bound = []
+    return list(dict.fromkeys([*LOOPBACK, *bound, *named_hosts()]))
+
+
+def named_hosts() -> Iterable[str]:
+    """Return the hosts in ``THEMESCOPE_ALLOWED_HOSTS``; none if the settings are invalid, which the pages report."""
+    try:
+        return Settings.from_environment().allowed_hosts
+    except ConfigError:
+        return ()
+
+
+class UploadCheck:
+    """Refuses uploads from pages where people must sign in and nobody has, before any of the body is read.
+
+    Streamlit would keep in memory what any open page sends, signed in or not.
+    """
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass on everything but uploads from pages without a session."""
         _, found, rest = str(scope.get("path", "")).partition(_UPLOADS)
         sends = scope["type"] == "http" and scope["method"] not in ("OPTIONS", "DELETE")
         if sends and found and not _may_send(rest.partition("/")[0]):
@@ -25,7 +163,7 @@ class Gate:
 
 
 def _may_send(session: str) -> bool:
-    # Imported with the first upload: the server begins to listen without the store.
+    # Imported with the first upload, so that the server begins to listen without the store.
     from webapp.shared import login
     from webapp.shared import store as house
 

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import gc
+import argparse
 import importlib
-import inspect
 import sys
 import threading
 import time
@@ -28,6 +27,7 @@ _PARTS = (
     "triplets.triplets",
 )
 _START_S = 30.0
+LOOPBACK_ADDRESS = "127.0.0.1"
 _LIBRARIES = ("PIL.Image", "jobs.queue.huey_queue", "pandas.io.formats.style", "scipy.optimize", "scipy.stats")
 
 
@@ -40,12 +40,6 @@ def warm() -> None:
         importlib.import_module(f"webapp.features.{name}")
     _open_store()
     _draw()
-    # Streamlit asks once, in the first page, for the source of every frame: Python then goes through all modules, and
-    # remembers what it found.
-    inspect.stack()
-    # Streamlit collects garbage after every run of a page. What is here by now stays: it need not be looked through.
-    gc.collect()
-    gc.freeze()
 
 
 def _wait_for_the_server() -> None:
@@ -80,16 +74,33 @@ def main() -> None:
     from streamlit.web import cli
 
     threading.Thread(target=warm, daemon=True).start()
-    sys.argv = ["streamlit", "run", str(Path(__file__).with_name("served.py")), *_secrets(), *sys.argv[1:]]
+    flags = sys.argv[1:]
+    script = str(Path(__file__).with_name("asgi.py"))
+    sys.argv = ["streamlit", "run", script, *_secrets_flags(), *_host_flags(flags), *flags]
     cli.main()
 
 
-def _secrets() -> list[str]:
-    """Flags that name the file of secrets; none where the settings make no sense, which the pages tell."""
+def _secrets_flags() -> list[str]:
+    """Flags that name the file of secrets; none if the settings are invalid, which the pages report."""
     try:
         return ["--secrets.files", str(Settings.from_environment().secrets_file)]
     except ConfigError:
         return []
+
+
+def _host_flags(flags: list[str]) -> list[str]:
+    """Flags with the host names that Streamlit itself accepts for its websocket.
+
+    Bound to every address of this machine, Streamlit cannot tell them from foreign names, and
+    :class:`webapp.middleware.HostCheck` decides alone.
+    """
+    from webapp.middleware import allowed_hosts
+
+    parser = argparse.ArgumentParser(add_help=False, allow_abbrev=False)
+    parser.add_argument("--server.address", dest="address", default=LOOPBACK_ADDRESS)
+    address = parser.parse_known_args(flags)[0].address
+    hosts = ["*"] if address in ("", "0.0.0.0", "::") else allowed_hosts(address)
+    return [part for host in hosts for part in ("--server.allowedHosts", host)]
 
 
 if __name__ == "__main__":

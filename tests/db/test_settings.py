@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import os
 import sys
 from pathlib import Path
 
@@ -73,3 +74,27 @@ class TestAddresses:
     def test_a_question_mark_in_the_folder_is_refused(self) -> None:
         with pytest.raises(ConfigError, match="question mark"):
             Settings.in_folder(Path("what?"))
+
+
+class TestWhatPagesMayDo:
+    def test_nothing_by_default(self) -> None:
+        settings = Settings.from_environment({})
+        assert settings.allowed_hosts == () and settings.import_folders == ()
+
+    def test_hosts_are_kept_as_browsers_send_them(self) -> None:
+        given = {"THEMESCOPE_ALLOWED_HOSTS": "Themes.Example.org., müller.example  [2001:DB8::1],10.0.0.1"}
+        wanted = ("themes.example.org", "xn--mller-kva.example", "2001:db8::1", "10.0.0.1")
+        assert Settings.from_environment(given).allowed_hosts == wanted
+
+    @pytest.mark.parametrize("text", ["*", "*.example.org", "http://a.example", "a.example:80", "a..b/c", "-"])
+    def test_what_is_no_host_is_refused(self, text: str) -> None:
+        with pytest.raises(ConfigError, match=r"THEMESCOPE_ALLOWED_HOSTS: .* is not a host name"):
+            Settings.from_environment({"THEMESCOPE_ALLOWED_HOSTS": text})
+
+    def test_folders_are_separated_as_in_path(self, tmp_path: Path) -> None:
+        given = {"THEMESCOPE_IMPORT_FOLDERS": os.pathsep.join([str(tmp_path), " ~/texts ", ""])}
+        assert Settings.from_environment(given).import_folders == (tmp_path, Path.home() / "texts")
+
+    def test_relative_folders_are_refused(self) -> None:
+        with pytest.raises(ConfigError, match=r"'texts' is not an absolute path\. Correct THEMESCOPE_IMPORT_FOLDERS"):
+            Settings.from_environment({"THEMESCOPE_IMPORT_FOLDERS": "texts"})

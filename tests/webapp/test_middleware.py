@@ -1,46 +1,259 @@
-"""Uploads: refused before a byte is read where people sign in and nobody has; else Streamlit takes them."""
+"""Which requests the server answers, and the headers of its responses."""
 
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Awaitable, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any
+from typing import Any, TypeVar
 
 import pytest
+from starlette.requests import Request
+from starlette.responses import PlainTextResponse
+from starlette.types import ASGIApp, Receive, Scope, Send
 
-from webapp.middleware import Gate
+from webapp.middleware import (
+    FOREIGN_HOST,
+    FOREIGN_ORIGIN,
+    SECURITY_HEADERS,
+    HostCheck,
+    SecurityHeaders,
+    UploadCheck,
+    server_error,
+)
 from webapp.shared import login
 
-PATH = "/_stcore/upload_file/{}/file-1"
+T = TypeVar("T")
+UPLOAD = "/_stcore/upload_file/{}/file-1"
+ANSWERED = "answered"
 
 
-def put(path: str, method: str = "PUT", kind: str = "http") -> list[Any]:
-    """What a request is answered; ["passed on"] where Streamlit hears of it."""
-    heard: list[Any] = []
+async def inner(scope: Scope, receive: Receive, send: Send) -> None:
+    """Answer a request with the host that it was sent to; accept a websocket."""
+    if scope["type"] == "websocket":
+        await send({"type": "websocket.accept"})
+        return
+    host = dict(scope["headers"]).get(b"host", b"").decode()
+    await PlainTextResponse(ANSWERED, headers={"x-host": host})(scope, receive, send)
 
-    async def inner(*_: Any) -> None:
-        heard.append("passed on")
+
+def run(awaitable: Awaitable[T]) -> T:
+    """Run in another thread: a loop of a browser test may run in this one."""
+
+    async def wait() -> T:
+        return await awaitable
+
+    with ThreadPoolExecutor(1) as aside:
+        return aside.submit(lambda: asyncio.run(wait())).result()
+
+
+def ask(
+    app: ASGIApp,
+    headers: Iterable[tuple[str, str]] = (),
+    *,
+    path: str = "/",
+    method: str = "GET",
+    kind: str = "http",
+    server: Any = ("127.0.0.1", 8501),
+) -> list[Any]:
+    """Return the messages that ``app`` sends for a request."""
+    sent: list[Any] = []
 
     async def receive() -> Any:
-        raise AssertionError("Nothing of the body is read.")
+        raise AssertionError("The body must not be read.")
 
     async def send(message: Any) -> None:
-        heard.append(message.get("status", message.get("body")))
+        sent.append(message)
 
-    scope = {"type": kind, "path": path, "method": method, "headers": []}
-    with ThreadPoolExecutor(1) as aside:  # where no other loop runs, such as that of a browser test before
-        aside.submit(lambda: asyncio.run(Gate(inner)(scope, receive, send))).result()
-    return heard
+    raw = [(name.encode(), value.encode("latin-1")) for name, value in headers]
+    scope = {"type": kind, "path": path, "method": method, "headers": raw, "server": server}
+    run(app(scope, receive, send))
+    return sent
 
 
-def test_uploads_are_for_those_who_are_in(monkeypatch: pytest.MonkeyPatch) -> None:
+def body(sent: list[Any]) -> str:
+    return b"".join(message.get("body", b"") for message in sent).decode()
+
+
+def headers_of(message: Mapping[str, Any]) -> dict[str, str]:
+    return {name.decode().lower(): value.decode() for name, value in message.get("headers", [])}
+
+
+def refusal(*headers: tuple[str, str], **more: Any) -> str:
+    """Return the sentence that a request is refused with; "" if it is answered."""
+    sent = ask(HostCheck(inner), headers, **more)
+    if body(sent) == ANSWERED or sent[0]["type"] == "websocket.accept":
+        return ""
+    assert sent[0]["status"] == 403
+    return body(sent)
+
+
+@pytest.fixture
+def bound(monkeypatch: pytest.MonkeyPatch) -> Any:
+    """Say which address the server is bound to."""
+
+    def bind(address: str) -> None:
+        monkeypatch.setattr("webapp.middleware.st.get_option", {"server.address": address}.get)
+
+    return bind
+
+
+@pytest.mark.parametrize("kind", ["http", "websocket"])
+@pytest.mark.parametrize(
+    "host",
+    ["localhost:8501", "LOCALHOST:8501", "localhost.:8501", "localhost", "127.0.0.1:8501", "[::1]:8501", "[0:0::1]"],
+)
+def test_this_machine_is_answered(host: str, kind: str) -> None:
+    assert refusal(("host", host), kind=kind) == ""
+    assert refusal(("host", host), ("origin", f"http://{host}"), kind=kind) == ""
+
+
+@pytest.mark.parametrize("kind", ["http", "websocket"])
+@pytest.mark.parametrize(
+    "host",
+    [
+        "evil.example:8501",
+        "evil.example",
+        "localhost.evil.example:8501",
+        "localhost@evil.example",
+        "evil.example/localhost",
+        "localhost:8501, evil.example",
+        "localhost:port",
+        "192.168.0.7:8501",
+        "2130706433",
+        "[::2]:8501",
+        "[localhost]",
+        "",
+        "ü:8501",
+    ],
+)
+def test_a_foreign_host_is_refused(host: str, kind: str) -> None:
+    assert refusal(("host", host), kind=kind) == FOREIGN_HOST
+    assert refusal(("host", host), ("origin", f"http://{host}"), kind=kind) == FOREIGN_HOST
+
+
+def test_exactly_one_host_is_needed() -> None:
+    assert refusal() == FOREIGN_HOST
+    assert refusal(("host", "localhost"), ("host", "evil.example")) == FOREIGN_HOST
+
+
+@pytest.mark.parametrize("kind", ["http", "websocket"])
+@pytest.mark.parametrize(
+    "origin",
+    [
+        "http://evil.example",
+        "http://evil.example:8501",
+        "http://localhost:9999",
+        "http://localhost",
+        "http://127.0.0.1:8501",
+        "http://localhost:8501.evil.example",
+        "http://user@localhost:8501",
+        "ftp://localhost:8501",
+        "file://",
+        "null",
+        "",
+    ],
+)
+def test_a_foreign_origin_is_refused(origin: str, kind: str) -> None:
+    assert refusal(("host", "localhost:8501"), ("origin", origin), kind=kind) == FOREIGN_ORIGIN
+
+
+def test_one_origin_at_most_is_accepted() -> None:
+    own = ("origin", "http://localhost:8501")
+    assert refusal(("host", "localhost:8501"), own, own) == FOREIGN_ORIGIN
+
+
+def test_the_configured_address_is_answered(bound: Any) -> None:
+    assert refusal(("host", "192.168.0.7:8501")) == FOREIGN_HOST
+    bound("192.168.0.7")
+    assert refusal(("host", "192.168.0.7:8501"), server=("192.168.0.7", 8501)) == ""
+    bound("Box.local")
+    assert refusal(("host", "box.local:8501"), server=("192.168.0.7", 8501)) == ""
+
+
+def test_bound_to_every_address_the_one_that_a_request_arrived_at_is_answered(bound: Any) -> None:
+    bound("0.0.0.0")
+    for server, own, other in [
+        (("192.168.0.7", 8501), "192.168.0.7:8501", "192.168.0.8:8501"),
+        (("::ffff:192.168.0.7", 8501), "192.168.0.7:8501", "192.168.0.8:8501"),
+        (("fe80::1%eth0", 8501), "[fe80::1]:8501", "[fe80::2]:8501"),
+    ]:
+        assert refusal(("host", own), server=server) == ""
+        assert refusal(("host", other), server=server) == FOREIGN_HOST
+        assert refusal(("host", "evil.example"), server=server) == FOREIGN_HOST
+    assert refusal(("host", "192.168.0.7"), server=None) == FOREIGN_HOST
+    assert refusal(("host", "192.168.0.7"), server=("/run/web.sock", None)) == FOREIGN_HOST
+
+
+def test_hosts_that_the_owner_names_are_answered(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("THEMESCOPE_ALLOWED_HOSTS", "Themes.example.org, müller.example 10.0.0.1")
+    for host in ("themes.example.org", "themes.example.org:8443", "xn--mller-kva.example", "10.0.0.1:8501"):
+        assert refusal(("host", host)) == ""
+    assert refusal(("host", "evil.themes.example.org")) == FOREIGN_HOST
+
+
+@pytest.mark.parametrize(
+    ("host", "origin", "allowed"),
+    [
+        ("themes.example.org", "https://themes.example.org", True),
+        ("themes.example.org:443", "https://themes.example.org", True),
+        ("127.0.0.1:8501", "https://themes.example.org", True),  # a proxy that does not pass the host on
+        ("themes.example.org", "https://themes.example.org:9999", False),
+        ("themes.example.org", "https://evil.example", False),
+        ("127.0.0.1:8501", "https://evil.example", False),
+    ],
+)
+def test_origins_behind_a_proxy(host: str, origin: str, allowed: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("THEMESCOPE_ALLOWED_HOSTS", "themes.example.org")
+    assert (refusal(("host", host), ("origin", origin)) == "") is allowed
+    if allowed:  # Streamlit compares the two as text, and looks up its public address where they differ
+        (start, _) = ask(HostCheck(inner), [("host", host), ("origin", origin)])
+        assert headers_of(start)["x-host"] == origin.removeprefix("https://")
+
+
+def test_invalid_settings_open_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("THEMESCOPE_ALLOWED_HOSTS", "*")
+    assert refusal(("host", "localhost")) == ""
+    assert refusal(("host", "evil.example")) == FOREIGN_HOST
+
+
+@pytest.mark.parametrize("host", ["localhost", "evil.example"])
+@pytest.mark.parametrize("kind", ["http", "websocket"])
+def test_every_response_has_the_security_headers(kind: str, host: str) -> None:
+    (start, *_) = ask(SecurityHeaders(HostCheck(inner)), [("host", host)], kind=kind)
+    found = headers_of(start)
+    assert {name: found[name.lower()] for name in SECURITY_HEADERS} == SECURITY_HEADERS
+    assert "frame-ancestors 'self'" in found["content-security-policy"]
+
+
+def test_an_internal_error_has_the_security_headers() -> None:
+    response = run(server_error(Request({"type": "http"}), ValueError("secret")))
+    assert response.status_code == 500
+    assert {name: response.headers[name] for name in SECURITY_HEADERS} == SECURITY_HEADERS
+    assert b"secret" not in response.body
+
+
+def test_other_events_pass() -> None:
+    heard: list[str] = []
+
+    async def listens(scope: Scope, receive: Receive, send: Send) -> None:
+        heard.append(scope["type"])
+
+    ask(SecurityHeaders(HostCheck(listens)), kind="lifespan")
+    assert heard == ["lifespan"]
+
+
+def test_uploads_need_a_session(monkeypatch: pytest.MonkeyPatch) -> None:
+    def answer(path: str, method: str = "PUT") -> str:
+        return body(ask(UploadCheck(inner), path=path, method=method))
+
     monkeypatch.setattr(login, "_IN", {"known"})
     monkeypatch.setenv("THEMESCOPE_LOGIN", "always")
-    for path in (PATH.format("unknown"), "/under/a/path" + PATH.format("unknown"), PATH.format("")):
+    for path in (UPLOAD.format("unknown"), "/under/a/path" + UPLOAD.format("unknown"), UPLOAD.format("")):
         for method in ("PUT", "POST"):
-            assert put(path, method) == [403, b"Sign in first."]
-    assert put(PATH.format("known")) == ["passed on"]
-    assert put("/_stcore/health", "GET") == ["passed on"]
-    assert put(PATH.format("unknown"), "DELETE") == ["passed on"]
+            assert answer(path, method) == "Sign in first."
+    assert answer(UPLOAD.format("known")) == ANSWERED
+    assert answer("/_stcore/health", "GET") == ANSWERED
+    assert answer(UPLOAD.format("unknown"), "DELETE") == ANSWERED
     monkeypatch.setattr("webapp.shared.store.shared", lambda: False)
-    assert put(PATH.format("unknown")) == ["passed on"]
+    assert answer(UPLOAD.format("unknown")) == ANSWERED

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import gc
-from collections.abc import Iterator
-
 import pytest
 
 from db.settings import Settings
@@ -12,26 +9,34 @@ from webapp import server as web
 from webapp.shared import store as house
 
 
-@pytest.fixture
-def thawed(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """What is set aside from collecting is this process's no longer than the test lasts; no server will come."""
+@pytest.fixture(autouse=True)
+def no_server(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No server starts in a test, so nothing is waited for."""
     monkeypatch.setattr(web, "_START_S", 0.0)
-    yield
-    gc.unfreeze()
-
-
-@pytest.mark.usefixtures("thawed")
-def test_the_first_page_finds_the_store_migrated(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(web, "_PARTS", ())
+
+
+def test_the_first_page_finds_the_store_migrated(settings: Settings) -> None:
     web.warm()
     assert list(settings.home.iterdir())
     with house.store().reading() as r:
         assert r.corpora.list() == []  # a table that is not there would be an error
-    assert gc.get_freeze_count() > 0
 
 
-@pytest.mark.usefixtures("thawed")
-def test_a_store_that_cannot_be_opened_is_the_pages_to_tell(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_store_that_cannot_be_opened_is_reported_by_the_pages(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("DATABASE_URL", "nonsense://nowhere")
-    monkeypatch.setattr(web, "_PARTS", ())
     web.warm()
+
+
+@pytest.mark.parametrize(
+    ("flags", "hosts"),
+    [
+        ([], ["localhost", "127.0.0.1", "::1", "themes.example.org"]),
+        (["--server.address", "10.0.0.7"], ["localhost", "127.0.0.1", "::1", "10.0.0.7", "themes.example.org"]),
+        (["--server.port", "80", "--server.address=0.0.0.0"], ["*"]),
+        (["--server.address", "::"], ["*"]),
+    ],
+)
+def test_streamlit_checks_the_same_hosts(flags: list[str], hosts: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("THEMESCOPE_ALLOWED_HOSTS", "themes.example.org")
+    assert web._host_flags(flags) == [part for host in hosts for part in ("--server.allowedHosts", host)]

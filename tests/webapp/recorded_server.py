@@ -1,0 +1,36 @@
+"""The web process with a record of its look-ups: ``python -m tests.webapp.recorded_server RECORD FLAG …``.
+
+Each line of the file RECORD is a host that the process resolved or an address that it connected to.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import Any
+
+EVENTS = ("socket.getaddrinfo", "socket.gethostbyname", "socket.gethostbyaddr", "socket.connect", "socket.sendto")
+
+
+def record_into(path: str) -> None:
+    """Append to ``path`` from now on. An audit hook hears of it before anything is resolved or sent."""
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
+
+    def hook(event: str, arguments: tuple[Any, ...]) -> None:
+        if event in EVENTS:
+            target = arguments[1] if event in ("socket.connect", "socket.sendto") else arguments[0]
+            os.write(descriptor, f"{event} {target!r}\n".encode())
+
+    sys.addaudithook(hook)
+
+
+def main() -> None:
+    """Record, and serve."""
+    record_into(sys.argv.pop(1))
+    from webapp import server as web
+
+    web.main()
+
+
+if __name__ == "__main__":
+    main()

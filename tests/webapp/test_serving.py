@@ -1,0 +1,129 @@
+"""The real server, bound to every address of this machine: whom it answers, its headers, and what it looks up."""
+
+from __future__ import annotations
+
+import http.client
+import os
+import re
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from tests.servers import free_port
+from webapp.middleware import FOREIGN_HOST, FOREIGN_ORIGIN, SECURITY_HEADERS
+
+ROOT = Path(__file__).parents[2]
+START_S = 120.0
+HANDSHAKE = {
+    "Connection": "Upgrade",
+    "Upgrade": "websocket",
+    "Sec-WebSocket-Version": "13",
+    "Sec-WebSocket-Key": "dGhlIHNhbXBsZSBub25jZQ==",
+}
+
+
+@dataclass(frozen=True)
+class Answer:
+    """A response as far as it is looked at."""
+
+    status: int
+    headers: dict[str, str]
+    body: str
+
+
+@dataclass(frozen=True)
+class Server:
+    """A running server, and the file with what it looked up."""
+
+    port: int
+    record: Path
+
+    def ask(self, path: str, **headers: str) -> Answer:
+        """Send a GET request, as of this machine unless ``headers`` say otherwise."""
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=30)
+        try:
+            connection.request("GET", path, headers={"Host": f"127.0.0.1:{self.port}", **headers})
+            got = connection.getresponse()
+            found = {name.lower(): value for name, value in got.getheaders()}
+            body = "" if got.status == 101 else got.read().decode(errors="replace")
+            return Answer(got.status, found, body)
+        finally:
+            connection.close()
+
+    def handshake(self, **headers: str) -> Answer:
+        """Open a websocket as Streamlit's page does."""
+        return self.ask("/_stcore/stream", **HANDSHAKE, **headers)
+
+    def looked_up(self) -> list[str]:
+        """Hosts that were resolved and addresses that were connected to, without those of this machine."""
+        lines = self.record.read_text(encoding="utf-8").splitlines()
+        return [line for line in lines if not re.search(r"'(localhost|127\.0\.0\.1|0\.0\.0\.0|::1?)'| None$", line)]
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    folder = tmp_path_factory.mktemp("serving")
+    found = Server(free_port(), folder / "record.txt")
+    flags = ["--server.address", "0.0.0.0", "--server.port", str(found.port)]
+    command = [sys.executable, "-m", "tests.webapp.recorded_server", str(found.record), *flags]
+    environment = {**os.environ, "THEMESCOPE_HOME": str(folder / "home")}
+    with (folder / "log.txt").open("wb") as log:
+        process = subprocess.Popen(command, cwd=ROOT, env=environment, stdout=log, stderr=log)
+    try:
+        wait_for(found)
+        yield found
+    finally:
+        process.kill()
+        process.wait()
+
+
+def wait_for(server: Server) -> None:
+    """Wait until the server answers."""
+    until = time.monotonic() + START_S
+    while time.monotonic() < until:
+        try:
+            server.ask("/_stcore/health")
+            return
+        except OSError:
+            time.sleep(0.1)
+    pytest.fail("The server did not start.")
+
+
+def test_every_response_has_the_security_headers(server: Server) -> None:
+    page = server.ask("/")
+    script = re.search(r'src="\.(/static/[^"]+\.js)"', page.body)
+    assert page.status == 200 and script
+    answers = {path: server.ask(path) for path in (script[1], "/_stcore/health", "/corpora", "/static/none.js")}
+    answers |= {path: server.ask(path) for path in ("/media/none.png", "/_stcore/upload_file/a/b", "/..%2f..%2fetc")}
+    answers |= {"foreign": server.ask("/", Host="evil.example"), "handshake": server.handshake(), "page": page}
+    assert answers[script[1]].status == 200 and answers["foreign"].status == 403
+    for name, answer in answers.items():
+        missing = {k: v for k, v in SECURITY_HEADERS.items() if answer.headers.get(k.lower()) != v}
+        assert not missing, (name, answer.status)
+
+
+def test_a_foreign_host_is_refused(server: Server) -> None:
+    for path in ("/", "/_stcore/health", "/_stcore/host-config", "/static/none.js"):
+        answer = server.ask(path, Host=f"evil.example:{server.port}")
+        assert (answer.status, answer.body) == (403, FOREIGN_HOST)
+    own = f"evil.example:{server.port}"
+    answer = server.handshake(Host=own, Origin=f"http://{own}")
+    assert (answer.status, answer.body) == (403, FOREIGN_HOST)
+
+
+def test_this_machine_opens_a_websocket(server: Server) -> None:
+    for host in (f"127.0.0.1:{server.port}", f"localhost:{server.port}"):
+        assert server.handshake(Host=host, Origin=f"http://{host}").status == 101
+
+
+def test_a_foreign_origin_is_refused_without_any_look_up(server: Server) -> None:
+    """Streamlit's own check asks a foreign host for the public address of this machine, for seconds."""
+    for origin in ("http://evil.example", f"http://evil.example:{server.port}", "null"):
+        answer = server.handshake(Origin=origin)
+        assert (answer.status, answer.body) == (403, FOREIGN_ORIGIN)
+    assert server.looked_up() == []
