@@ -1,4 +1,4 @@
-"""The ASGI application: Streamlit's app with the middleware of :mod:`webapp.middleware`. Run by :mod:`webapp.server`."""
+"""The ASGI application: Streamlit behind the middleware of :mod:`webapp.middleware`. Run by :mod:`webapp.server`."""
 
 from pathlib import Path
 
