@@ -1,7 +1,7 @@
-"""One tree of errors. Every error is a sentence that says what is wrong, where, and what to do.
+"""Exceptions. The message of each is a sentence that says what is wrong, where, and what to do.
 
-Nothing in the product raises a bare ``ValueError`` at a user: pages, jobs and the command line show
-``str(error)`` for any :class:`ThemescopeError` and treat every other exception as a defect of ours.
+Pages, jobs and the command line show ``str(error)`` of any :class:`ThemescopeError`; every other exception is treated
+as a defect of Themescope.
 """
 
 from __future__ import annotations
@@ -52,6 +52,14 @@ class MissingExtraError(ThemescopeError):
             f"{feature} needs the package {package!r}, which is not installed. "
             f"Install it with: pip install 'themescope[{extra}]'"
         )
+
+
+class PluginError(ThemescopeError):
+    """An installed package that extends Themescope by an entry point and does so incorrectly."""
+
+    def __init__(self, reference: str, problem: str) -> None:
+        self.reference = reference
+        super().__init__(f"The plug-in {reference!r} cannot be used: {problem} Correct or uninstall its package.")
 
 
 class ReadError(ThemescopeError):

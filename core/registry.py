@@ -1,7 +1,15 @@
-"""One way to plug anything in: a card says what a thing is, a registry finds and builds it.
+"""Cards and registries: how an implementation is declared, found and built.
 
-A family's ``__init__`` holds only cards. The strings ``factory`` and ``config`` are resolved when something is
+The ``__init__`` of a family (models, clusterers, readers, metrics, job kinds, pages) holds a :class:`Registry` with a
+:class:`Card` for each implementation. ``factory`` and ``config`` are strings that are resolved when something is
 built, so that a page can list every method without importing torch.
+
+Other packages add implementations through entry points. A package that declares ::
+
+    [project.entry-points."themescope.models"]
+    my-method = "my_package.model:CARD"
+
+adds its card to the registry whose ``plugin_group`` is ``themescope.models``.
 """
 
 from __future__ import annotations
@@ -9,15 +17,16 @@ from __future__ import annotations
 import importlib
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
+from importlib.metadata import EntryPoint, entry_points
+from typing import Any, Generic, TypeVar
 
 from core.config import Config, config_from_dict
-from core.errors import DuplicateNameError, UnknownNameError
+from core.errors import DuplicateNameError, PluginError, UnknownNameError
 
 
 @dataclass(frozen=True, slots=True)
 class Card:
-    """What the product knows about a method, clusterer, reader, metric, word-vector table or kind of job."""
+    """Declaration of an implementation: what it is, where it is defined and how it is built."""
 
     id: str
     title: str
@@ -25,11 +34,11 @@ class Card:
     source: str
     """Paper and section, or who defined it."""
     factory: str
-    """"module:Name" of what is built."""
+    """``"module:Name"`` of what is built."""
     config: str
-    """"module:Name" of its config dataclass."""
+    """``"module:Name"`` of its config dataclass."""
     tags: frozenset[str] = frozenset()
-    """Declared differences; code asks for tags, never for names."""
+    """Properties that other code asks for; behaviour never depends on an id."""
     revision: int = 1
     """Raised whenever the results of the implementation change for the same input, settings and seed.
 
@@ -38,11 +47,11 @@ class Card:
     """
 
     def resolve(self) -> Any:
-        """The class or function behind ``factory``."""
+        """Import and return the class or function that ``factory`` names."""
         return _resolve(self.factory)
 
     def config_class(self) -> type[Config]:
-        """The config dataclass."""
+        """Import and return the config dataclass."""
         found: type[Config] = _resolve(self.config)
         return found
 
@@ -52,18 +61,66 @@ def _resolve(reference: str) -> Any:
     return getattr(importlib.import_module(module), name)
 
 
-class Registry:
-    """Cards of one family, by id, in the order they were declared."""
+CardT = TypeVar("CardT", bound=Card)
 
-    def __init__(self, kind: str, cards: Iterable[Card]) -> None:
-        self.kind = kind
-        self._cards: dict[str, Card] = {}
+
+class Registry(Generic[CardT]):
+    """Cards of one family by id: the built-in ones in the order of declaration, then those of plug-in packages.
+
+    Parameters
+    ----------
+    kind
+        What the family is called in messages, such as ``"method"``.
+    cards
+        The built-in cards. Their class decides which cards a plug-in may add.
+    plugin_group
+        Group of entry points that add cards; empty for a family without plug-ins. Entry points are loaded when the
+        registry is first used.
+
+    Raises
+    ------
+    DuplicateNameError
+        If two built-in cards have the same id.
+    """
+
+    def __init__(self, kind: str, cards: Iterable[CardT], plugin_group: str = "") -> None:
+        self.kind, self.plugin_group = kind, plugin_group
+        self._plugins_loaded = not plugin_group
+        self._known: dict[str, CardT] = {}
         for card in cards:
-            if card.id in self._cards:
+            if card.id in self._known:
                 raise DuplicateNameError(kind, card.id)
-            self._cards[card.id] = card
+            self._known[card.id] = card
 
-    def __iter__(self) -> Iterator[Card]:
+    @property
+    def _cards(self) -> dict[str, CardT]:
+        if not self._plugins_loaded:
+            added = self._plugin_cards()
+            self._known |= added
+            self._plugins_loaded = True
+        return self._known
+
+    def _plugin_cards(self) -> dict[str, CardT]:
+        added: dict[str, CardT] = {}
+        for entry in sorted(entry_points(group=self.plugin_group), key=lambda entry: entry.name):
+            for card in self._loaded(entry):
+                if card.id in self._known or card.id in added:
+                    raise PluginError(entry.value, f"it adds a second {self.kind} called {card.id!r}.")
+                added[card.id] = card
+        return added
+
+    def _loaded(self, entry: EntryPoint) -> tuple[CardT, ...]:
+        try:
+            found = entry.load()
+        except Exception as error:
+            raise PluginError(entry.value, f"it cannot be imported ({error}).") from error
+        cards = found if isinstance(found, tuple) else (found,)
+        wanted = type(next(iter(self._known.values()), Card("", "", "", "", "", "")))
+        if not all(isinstance(card, wanted) for card in cards):
+            raise PluginError(entry.value, f"it is not a {wanted.__name__}.")
+        return cards
+
+    def __iter__(self) -> Iterator[CardT]:
         return iter(self._cards.values())
 
     def __len__(self) -> int:
@@ -73,21 +130,21 @@ class Registry:
         return id in self._cards
 
     def ids(self) -> list[str]:
-        """Every id, in declaration order."""
+        """Return every id in order."""
         return list(self._cards)
 
-    def get(self, id: str) -> Card:
-        """The card, or :class:`UnknownNameError` naming the nearest ids."""
+    def get(self, id: str) -> CardT:
+        """Return the card of ``id``, or raise :class:`UnknownNameError` with the nearest ids."""
         try:
             return self._cards[id]
         except KeyError:
             raise UnknownNameError(self.kind, id, self._cards) from None
 
     def configure(self, id: str, settings: Mapping[str, Any] | None = None) -> Config:
-        """The config of ``id`` with ``settings`` over its defaults; refuses unknown keys and nonsense."""
+        """Return the config of ``id`` with ``settings`` in place of its defaults; raises ``ConfigError``."""
         return config_from_dict(self.get(id).config_class(), settings or {})
 
     def build(self, id: str, settings: Mapping[str, Any] | Config | None = None, **arguments: Any) -> Any:
-        """Build ``id`` from settings (a mapping, or a ready config)."""
+        """Build ``id`` from settings (a mapping or a config) and further constructor arguments."""
         config = settings if isinstance(settings, Config) else self.configure(id, settings)
         return self.get(id).resolve()(config, **arguments)

@@ -128,4 +128,5 @@ REGISTRY = Registry(
             tags=_COMPILED | {"no-vectors"},
         ),
     ],
+    plugin_group="themescope.clusterers",
 )

@@ -56,4 +56,5 @@ REGISTRY = Registry(
             "VMeasure",
         ),
     ],
+    plugin_group="themescope.metrics",
 )

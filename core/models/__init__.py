@@ -129,4 +129,5 @@ REGISTRY = Registry(
         ),
         *_SENTENCE_VECTORS,
     ],
+    plugin_group="themescope.models",
 )

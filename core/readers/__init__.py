@@ -91,4 +91,5 @@ REGISTRY = Registry(
             config="core.readers.plain:PlainConfig",
         ),
     ],
+    plugin_group="themescope.readers",
 )

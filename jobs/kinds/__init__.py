@@ -165,4 +165,5 @@ REGISTRY = Registry(
             config="jobs.kinds.find_themes:FindThemesConfig",
         ),
     ],
+    plugin_group="themescope.job_kinds",
 )

@@ -3,8 +3,15 @@ import sys
 
 import pytest
 
-from core.errors import DuplicateNameError, UnknownNameError
+from core.errors import DuplicateNameError, PluginError, UnknownNameError
 from core.registry import Card, Registry
+
+PLUGIN = """
+from core.registry import Card
+CARD = Card("toy", "Toy", "A toy.", "here", "collections:Counter", "core.config:Config")
+OTHER = Card("tfidf", "Second", "Has the id of a built-in card.", "here", "collections:Counter", "core.config:Config")
+WRONG = "not a card"
+"""
 
 
 def card(id):
@@ -34,3 +41,39 @@ def test_listing_methods_does_not_import_torch():
     )
     out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert out.stdout.strip() == "[]"
+
+
+@pytest.fixture
+def install(tmp_path, monkeypatch):
+    """Put a package with one entry point on the path, as an installer would."""
+
+    def put(target):
+        (tmp_path / "toy_plugin.py").write_text(PLUGIN)
+        info = tmp_path / "toy_plugin-1.0.dist-info"
+        info.mkdir()
+        (info / "METADATA").write_text("Metadata-Version: 2.1\nName: toy-plugin\nVersion: 1.0\n")
+        (info / "entry_points.txt").write_text(f"[themescope.test]\ntoy = {target}\n")
+        monkeypatch.syspath_prepend(tmp_path)
+        monkeypatch.delitem(sys.modules, "toy_plugin", raising=False)
+        return Registry("method", [card("tfidf")], plugin_group="themescope.test")
+
+    return put
+
+
+def test_a_plugin_adds_its_card_after_the_built_in_ones(install):
+    registry = install("toy_plugin:CARD")
+    assert registry.ids() == ["tfidf", "toy"]
+    assert registry.get("toy").title == "Toy"
+
+
+@pytest.mark.parametrize(
+    ("target", "problem"),
+    [
+        ("toy_plugin:OTHER", "adds a second method called 'tfidf'"),
+        ("toy_plugin:WRONG", "is not a Card"),
+        ("toy_plugin:MISSING", "cannot be imported"),
+    ],
+)
+def test_a_faulty_plugin_is_named(install, target, problem):
+    with pytest.raises(PluginError, match=f"'{target}' cannot be used: it {problem}"):
+        install(target).ids()
