@@ -113,13 +113,13 @@ def main() -> None:
 
 def walk(chosen: TripletSetRecord) -> None:
     """Open the set, narrow it, and step through it."""
-    from webapp.features.triplets import triplet_choice
-    from webapp.features.triplets.triplet_choice import Judged, Wanted
+    from webapp.features.triplets import selection
+    from webapp.features.triplets.selection import Judged, Wanted
     from webapp.shared import queries, triplet_queries
 
     counted = Counted(queries.store())
     judges = triplet_queries.judges(triplet_queries.evaluations(chosen))
-    ids = counted("open the set", lambda: triplet_choice.ids(chosen, Wanted(), judges))
+    ids = counted("open the set", lambda: selection.ids(chosen, Wanted(), judges))
     print(f"{len(ids):,} triplets")
     for at in (0, len(ids) // 2, len(ids) - 1):
         for place in (at, at // 50 * 50):  # the second time its page is known
@@ -132,11 +132,11 @@ def walk(chosen: TripletSetRecord) -> None:
         "a word in a sentence": Wanted(words="word123"),
     }
     for what, wanted in asked.items():
-        found = counted(what, lambda wanted=wanted: triplet_choice.ids(chosen, wanted, judges))
+        found = counted(what, lambda wanted=wanted: selection.ids(chosen, wanted, judges))
         counted(f"   step in these {len(found):,}", lambda found=found: step(chosen, judges, found, len(found) // 2))
     counted("store a verdict", lambda: triplet_queries.review(chosen.id, int(ids[7]), "Ada", Verdict.GOOD, ""))
     reviews = counted("reviews after it", lambda: triplet_queries.reviews(chosen))
-    counted("not yet reviewed", lambda: triplet_choice.with_reviews(ids, reviews, Judged("unreviewed")))
+    counted("not yet reviewed", lambda: selection.with_reviews(ids, reviews, Judged("unreviewed")))
 
 
 def step(chosen: TripletSetRecord, judges: list, ids: np.ndarray, at: int) -> None:
@@ -152,7 +152,7 @@ def step(chosen: TripletSetRecord, judges: list, ids: np.ndarray, at: int) -> No
 
 def export(chosen: TripletSetRecord) -> None:
     """Write every triplet as a file."""
-    from webapp.features.triplets.triplet_export import Export
+    from webapp.features.triplets.export import Export
     from webapp.shared import triplet_queries
 
     judges = triplet_queries.judges(triplet_queries.evaluations(chosen))

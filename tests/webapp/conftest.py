@@ -12,6 +12,7 @@ import pytest
 import streamlit as st
 from streamlit.components.v2 import manifest_scanner
 from streamlit.testing.v1 import AppTest
+from streamlit.util import calc_hash
 
 from db.settings import Settings
 from db.store import Store
@@ -80,8 +81,8 @@ def open_page() -> Callable[..., AppTest]:
             at.session_state[f"job-{opened}"] = True
         for name, value in query.items():
             at.query_params[name] = value
-        if page != "home":
-            at.switch_page(f"features/{page}/page.py")
+        # Before the first run `switch_page` takes the name of a page's file for its address, and all are "page.py".
+        at._page_hash = calc_hash("" if page == "home" else page)
         return at.run()
 
     return run

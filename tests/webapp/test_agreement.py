@@ -14,8 +14,8 @@ from db.store import Store
 from jobs.services.labelling import starts
 from jobs.services.labelling.session import Desk
 from tests.webapp.filled import HOSTILE
-from webapp.features.agreement import agreeing
-from webapp.features.agreement.agreement_queries import Rater
+from webapp.features.agreement import results
+from webapp.features.agreement.queries import Rater
 
 Open = Callable[..., AppTest]
 
@@ -79,9 +79,9 @@ def test_blind_labellers_see_nothing_before_they_have_finished(labelled: Store, 
 def test_matched_clusters_stand_on_the_diagonal() -> None:
     first = Rater("a", np.array([1, 1, 1, 2, 2, -1], dtype=np.int32), {1: "x", 2: "x"})
     second = Rater("b", np.array([7, 7, 4, 4, 4, 4], dtype=np.int32), {7: "p", 4: "q"})
-    table = agreeing.confusion(first, second)
+    table = results.confusion(first, second)
     assert table.to_numpy().tolist() == [[2, 1], [0, 2]]
     assert list(table.index) == ["x", "x (2)"]
     nothing = Rater("c", np.full(6, -1, dtype=np.int32), {})
-    assert agreeing.confusion(first, nothing).empty
-    assert agreeing.pair_row(first, nothing, np.ones(6, dtype=np.int64))[-1].startswith("undefined because")
+    assert results.confusion(first, nothing).empty
+    assert results.pair_row(first, nothing, np.ones(6, dtype=np.int64))[-1].startswith("undefined because")

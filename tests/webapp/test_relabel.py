@@ -16,9 +16,9 @@ from db.store import Store
 from jobs.services.labelling import starts
 from jobs.services.labelling.session import Desk
 from tests.webapp.filled import HOSTILE, MODEL
-from webapp.features.relabel.relabel_bar import bar_data
-from webapp.features.relabel.relabel_deeds import DEEDS, hear
-from webapp.features.relabel.relabelling import Bench
+from webapp.features.relabel.actions import DEEDS, hear
+from webapp.features.relabel.state import Bench
+from webapp.features.relabel.toolbar import bar_data
 from webapp.shared.guard import BROKEN
 
 Open = Callable[..., AppTest]

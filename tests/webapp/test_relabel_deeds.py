@@ -16,12 +16,12 @@ from db.store import Store
 from jobs.services.labelling import starts
 from jobs.services.labelling.session import Desk
 from tests.webapp.filled import MODEL
-from webapp.features.relabel import label_view
-from webapp.features.relabel.relabel_bar import bar_data
-from webapp.features.relabel.relabel_board import board_data
-from webapp.features.relabel.relabel_deeds import ACTS, DEEDS, TURN, hear
-from webapp.features.relabel.relabel_map import canvas_of
-from webapp.features.relabel.relabelling import Bench, Plane
+from webapp.features.relabel import filters
+from webapp.features.relabel.actions import ACTS, DEEDS, TURN, hear
+from webapp.features.relabel.cluster_map import canvas_of
+from webapp.features.relabel.columns import board_data
+from webapp.features.relabel.state import Bench, Plane
+from webapp.features.relabel.toolbar import bar_data
 
 
 @pytest.fixture
@@ -138,7 +138,7 @@ def test_dialogs_and_names_are_asked_for(bench: Bench) -> None:
 
 
 def test_queues_and_searches_come_in_their_order(filled_store: Store, labelling: LabellingRecord, bench: Bench) -> None:
-    assert not len(label_view.in_view(bench, label_view.OTHER_PEOPLE))
+    assert not len(filters.in_view(bench, filters.OTHER_PEOPLE))
     other = starts.begin(
         filled_store,
         NewLabelling(labelling.corpus_id, "Ben's", "Ben", Sharing.OWN, False, labelling.article_id),
@@ -147,7 +147,7 @@ def test_queues_and_searches_come_in_their_order(filled_store: Store, labelling:
     desk = Desk(filled_store, other.id, "Ben")
     moved = desk.partition.members(2)[:1]
     desk.do(op.assign(desk.partition, moved, 3))
-    assert label_view.in_view(bench, label_view.OTHER_PEOPLE).tolist() == moved.tolist()
+    assert filters.in_view(bench, filters.OTHER_PEOPLE).tolist() == moved.tolist()
     tell(bench, {"kind": "next", "number": 1})
     assert bench.selected.tolist() == moved.tolist()
     assert bench.how == "queue “Not as other people say”"
@@ -156,10 +156,10 @@ def test_queues_and_searches_come_in_their_order(filled_store: Store, labelling:
     sentence = int(bench.partition.ids[3])
     tell(bench, {"kind": "pick", "on": [sentence], "off": bench.selected.tolist(), "number": 2})
     tell(bench, {"kind": "alike", "number": 3})
-    assert label_view.in_view(bench, label_view.EVERYTHING)[0] == sentence
+    assert filters.in_view(bench, filters.EVERYTHING)[0] == sentence
     bench.look_alike(None)
     words = bench.desk.texts[sentence][:12]
-    assert sentence in label_view.in_view(bench, label_view.EVERYTHING, words).tolist()
+    assert sentence in filters.in_view(bench, filters.EVERYTHING, words).tolist()
 
 
 def test_columns_that_a_search_leaves_empty_come_last(bench: Bench) -> None:
@@ -197,6 +197,6 @@ def test_the_legend_counts_the_clusters_that_share_a_colour(bench: Bench, monkey
     ids = bench.partition.ids
     points = np.zeros((len(ids), 2), dtype=np.float32)
     assert canvas_of(bench, ids, points).colouring.other == "unassigned"
-    monkeypatch.setattr("webapp.features.relabel.relabel_map.MOST", 2)
+    monkeypatch.setattr("webapp.features.relabel.cluster_map.MOST", 2)
     rest = len(bench.partition.clusters) - 2
     assert canvas_of(bench, ids, points).colouring.other == f"{rest} smaller clusters and unassigned"

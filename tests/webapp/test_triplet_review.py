@@ -20,9 +20,9 @@ from db.store import Store
 from tests.webapp.filled import MODEL, SET
 from tests.webapp.test_pages import words_of
 from tests.webapp.test_triplet_science import add_evaluation
-from webapp.features.triplets import triplet_choice, triplet_export
-from webapp.features.triplets.triplet_choice import Judged, Wanted
-from webapp.features.triplets.triplet_export import Export
+from webapp.features.triplets import selection
+from webapp.features.triplets.export import Export
+from webapp.features.triplets.selection import Judged, Wanted
 from webapp.shared import triplet_queries
 from webapp.shared.triplet_queries import Judge
 
@@ -69,7 +69,7 @@ def test_every_part_of_the_filter_is_what_the_cards_say(filled_store: Store) -> 
         Wanted(judge="gone", high=0.0): lambda c: True,
     }  # fmt: skip
     for wanted, holds in asked.items():
-        found = triplet_choice.ids(chosen, wanted, judges).tolist()
+        found = selection.ids(chosen, wanted, judges).tolist()
         assert found == [c.id for c in every if holds(c)], wanted
 
 
@@ -77,7 +77,7 @@ def test_every_part_of_the_filter_is_what_the_cards_say(filled_store: Store) -> 
                                                 ("close", [0, -0.25, 0.5, 1])])  # fmt: skip
 def test_orders_by_margin(filled_store: Store, order: str, margins: list[float]) -> None:
     chosen, judges = judged(filled_store)
-    found = triplet_choice.ids(chosen, Wanted(judge=MODEL, order=order), judges)
+    found = selection.ids(chosen, Wanted(judge=MODEL, order=order), judges)
     assert triplet_queries.margins_at(judges[0], found).tolist() == margins
 
 
@@ -127,11 +127,11 @@ def test_reviews_narrow_the_view(filled_store: Store, open_page: Open) -> None:
         w.reviews.add(chosen.id, ids[0], "Ada", Verdict.BAD)
         w.reviews.add(chosen.id, ids[1], "Bob", Verdict.GOOD)
     reviews, found = triplet_queries.reviews(chosen), np.array(ids)
-    assert triplet_choice.with_reviews(found, reviews, Judged()).tolist() == ids
-    assert triplet_choice.with_reviews(found, reviews, Judged("reviewed")).tolist() == ids[:2]
-    assert triplet_choice.with_reviews(found, reviews, Judged("unreviewed", "Ada")).tolist() == ids[1:]
-    assert triplet_choice.with_reviews(found, reviews, Judged("bad")).tolist() == ids[:1]
-    assert triplet_choice.with_reviews(found, reviews, Judged("bad", "Bob")).tolist() == []
+    assert selection.with_reviews(found, reviews, Judged()).tolist() == ids
+    assert selection.with_reviews(found, reviews, Judged("reviewed")).tolist() == ids[:2]
+    assert selection.with_reviews(found, reviews, Judged("unreviewed", "Ada")).tolist() == ids[1:]
+    assert selection.with_reviews(found, reviews, Judged("bad")).tolist() == ids[:1]
+    assert selection.with_reviews(found, reviews, Judged("bad", "Bob")).tolist() == []
     at = open_page("triplets", set=SET, split="test", reviewed="not yet")
     assert "Triplet 1 of 2" in words_of(at) and "Only not yet reviewed" in words_of(at)
     press(press(at, "Good"), "Good")
@@ -158,7 +158,7 @@ def test_the_address_names_the_triplet(filled_store: Store, open_page: Open) -> 
 
 @pytest.mark.parametrize("packed", [False, True])
 def test_what_is_in_view_leaves_as_a_file(filled_store: Store, packed: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(triplet_export, "PACKED_FROM", 3 if packed else 100)
+    monkeypatch.setattr("webapp.features.triplets.export.PACKED_FROM", 3 if packed else 100)
     chosen, judges = judged(filled_store)
     with filled_store.writing() as w:
         ids = [int(i) for i in w.triplets.ids(chosen.id)]

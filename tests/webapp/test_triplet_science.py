@@ -20,8 +20,8 @@ from db.store import Store
 from tests.core.models.networks.themes import theme_triplets
 from tests.webapp.filled import MODEL, SET
 from tests.webapp.test_pages import words_of
-from webapp.features.triplets import section_pairs, word_reading
-from webapp.features.triplets.triplets import roles
+from webapp.features.triplets import attention, section_pairs
+from webapp.features.triplets.browser import roles
 from webapp.shared import triplet_queries
 from webapp.shared.palette import tones
 
@@ -220,7 +220,7 @@ def test_both_halves_of_joined_networks_are_shown(filled_store: Store, nets: lis
 def test_what_the_browser_draws_is_within_its_scales(nets: list[object]) -> None:
     texts = ("<b>The city's</b> river.", "theme1word2 in the north", "")
     found = read_triplet(nets[1], texts)  # type: ignore[arg-type]
-    data = word_reading.words_data(found, roles("titles"), tones("dark"))
+    data = attention.words_data(found, roles("titles"), tones("dark"))
     names = [n["name"] for n in data["networks"]]
     assert names == [f"Attention of the network on {h}, darkest: 3.0 times an even share" for h in found.networks]
     for network in data["networks"]:

@@ -2,12 +2,12 @@
 
 import streamlit as st
 
-from webapp.features.agreement import agreeing, agreement_queries
+from webapp.features.agreement import queries, results
 from webapp.shared.choose import by_name, nothing, title
 from webapp.shared.people import current_person
 
 title("Agreement", "How far people agree with each other, with the sections, and with each model.")
-scopes = agreement_queries.scopes()
+scopes = queries.scopes()
 if not scopes:
     nothing(
         "Nobody has labelled anything yet.",
@@ -25,4 +25,4 @@ else:
     elif not chosen:
         nothing("No labelling chosen.", "Choose one or more above.")
     else:
-        agreeing.show(scope, agreement_queries.group(scope, [records[name] for name in chosen]))
+        results.show(scope, queries.group(scope, [records[name] for name in chosen]))

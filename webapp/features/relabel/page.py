@@ -3,8 +3,8 @@
 import streamlit as st
 
 from db.label_records import LabellingRecord
-from webapp.features.relabel import label_tables, relabel_begin, relabel_history, relabel_settings, relabel_work
-from webapp.features.relabel.relabelling import bench
+from webapp.features.relabel import history, imports, settings, start, workspace
+from webapp.features.relabel.state import bench
 from webapp.shared import label_queries
 from webapp.shared.choose import by_name, nothing, title
 
@@ -23,10 +23,10 @@ with st.container(horizontal=True, vertical_alignment="bottom"):
     title("Relabel", "Put sentences where they belong. All is saved at once and can be undone.")
     with st.container(width=400):
         chosen = by_name("Labelling", found, "labelling", lambda record: record.name) if found else None
-work, history, settings, begin = st.tabs(
+work_tab, history_tab, settings_tab, start_tab = st.tabs(
     ["Work", "History", "Files and sharing", "Begin"], key="view", bind="query-params", on_change="rerun"
 )
-for tab, part in ((work, relabel_work), (history, relabel_history), (settings, relabel_settings)):
+for tab, part in ((work_tab, workspace), (history_tab, history), (settings_tab, settings)):
     if tab.open:
         with tab:
             if chosen is not None:
@@ -35,9 +35,9 @@ for tab, part in ((work, relabel_work), (history, relabel_history), (settings, r
                 nothing(
                     "No labelling yet.", "Begin one in the tab “Begin”: from clusters, from sections, or from nothing."
                 )
-if begin.open:
-    with begin:
-        relabel_begin.form(opened)
-        relabel_settings.take_in(opened)
-        label_tables.take_in(opened)
-        relabel_settings.deleted()
+if start_tab.open:
+    with start_tab:
+        start.form(opened)
+        settings.take_in(opened)
+        imports.take_in(opened)
+        settings.deleted()

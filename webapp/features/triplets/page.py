@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from webapp.features.triplets import section_pairs, triplet_margins, triplet_reviews, triplet_slices, triplets
+from webapp.features.triplets import browser, margins, reviews, section_pairs, slices
 from webapp.shared import deleting, queries, triplet_sets
 from webapp.shared.choose import corpus, nothing, title
 from webapp.shared.guard import closed
@@ -17,7 +17,7 @@ title(
 )
 watch(["build-triplets", "clean-triplets", "evaluate-triplets", "train"])
 sets = queries.triplet_sets_to_read()
-look, margins, pairs, slices, reviews, listing, make = st.tabs(
+look_tab, margins_tab, pairs_tab, slices_tab, reviews_tab, sets_tab, new_tab = st.tabs(
     ["Look", "Margins", "Sections confused", "Slices", "Reviews", "All sets", "Build a set"],
     key="view",
     bind="query-params",
@@ -30,18 +30,13 @@ def no_sets() -> None:
     nothing("No triplets yet.", "Open the tab “Build a set”. Triplets need a corpus whose articles have sections.")
 
 
-if look.open:
-    with look:
+if look_tab.open:
+    with look_tab:
         if sets:
-            triplets.browse(sets)
+            browser.browse(sets)
         else:
             no_sets()
-SHOWN = (
-    (margins, triplet_margins),
-    (pairs, section_pairs),
-    (slices, triplet_slices),
-    (reviews, triplet_reviews),
-)
+SHOWN = ((margins_tab, margins), (pairs_tab, section_pairs), (slices_tab, slices), (reviews_tab, reviews))
 for tab, part in SHOWN:
     if tab.open:
         with tab:
@@ -49,8 +44,8 @@ for tab, part in SHOWN:
                 part.show(sets)
             else:
                 no_sets()
-if listing.open:
-    with listing:
+if sets_tab.open:
+    with sets_tab:
         if sets:
             chosen_set = triplet_sets.overview(sets, {c.id: c.name for c in queries.corpora()})
             st.subheader(plain(chosen_set.name), anchor=False)
@@ -63,8 +58,8 @@ if listing.open:
             )
         else:
             no_sets()
-if make.open:
-    with make:
+if new_tab.open:
+    with new_tab:
         if not closed("Building a set of triplets") and (chosen := corpus(newest=True)) is not None:
             triplet_sets.build(chosen)
 saved_views("triplets")

@@ -13,13 +13,11 @@ from core.metrics.section_pairs import SectionPairs
 from core.types import Estimate, Ids
 from db.records import TripletSetRecord
 from jobs.services.table_files import csv_text
-from webapp.features.triplets import triplet_doors, triplet_margins
-from webapp.features.triplets.triplet_doors import PAIR, heading
-from webapp.features.triplets.triplet_figures import WRONG, heat_figure
+from webapp.features.triplets import evaluation_choice, state
+from webapp.features.triplets.figures import WRONG, heat_figure
+from webapp.features.triplets.state import PAIR, heading
 from webapp.shared import triplet_queries, triplet_sets
-from webapp.shared.choose import by_name
 from webapp.shared.figures import IntervalRow, interval_figure
-from webapp.shared.model_choice import together
 from webapp.shared.palette import tones
 from webapp.shared.text import count, interval, plain, shorten
 from webapp.shared.triplet_queries import Evaluation, PairView
@@ -37,10 +35,10 @@ def show(sets: Sequence[TripletSetRecord]) -> None:
         chosen = triplet_sets.choose(sets)
     found = triplet_queries.evaluations(chosen)
     if not found:
-        triplet_margins.none_yet()
+        evaluation_choice.no_evaluations()
         return
     with right:
-        evaluation = by_name("Model", together(found, lambda e: e.model.method), "model", lambda e: e.name)
+        evaluation = evaluation_choice.choose(found)
     view = triplet_queries.pair_view(evaluation, chosen)
     pairs = view.pairs
     least, articles, order = _controls(pairs)
@@ -165,9 +163,9 @@ def _chosen_pair(evaluation: Evaluation, view: PairView) -> None:
         st.markdown(names)
         wanted = _asked(evaluation, (asked[0], asked[1]))
         all_of = f"Read the {count(len(margins), 'triplet')}"
-        triplet_doors.door(all_of, len(margins), key="pair", primary=True, **wanted)
+        state.door(all_of, len(margins), key="pair", primary=True, **wanted)
         wrong = int((margins < 0).sum())
-        triplet_doors.door(f"Read the {wrong:,} wrong", wrong, key="pair-wrong", to=0.0, **wanted)
+        state.door(f"Read the {wrong:,} wrong", wrong, key="pair-wrong", to=0.0, **wanted)
 
 
 def _asked(evaluation: Evaluation, pair: tuple[str, str]) -> dict[str, Any]:
@@ -209,7 +207,7 @@ def _grid(evaluation: Evaluation, pairs: SectionPairs, kept: Ids) -> None:
         points = (st.session_state[key].get("selection") or {}).get("points") or []
         if points:
             row, column = divmod(int(points[0]["customdata"]), len(titles))
-            triplet_doors.ask(**_asked(evaluation, (titles[row], titles[column])))
+            state.ask(**_asked(evaluation, (titles[row], titles[column])))
 
     figure = heat_figure([heading(title) for title in titles], accuracy, counts, tones(theme))
     st.plotly_chart(figure, key=key, on_select=read, selection_mode="points", config={"displayModeBar": False})

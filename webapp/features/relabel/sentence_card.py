@@ -10,7 +10,7 @@ import streamlit as st
 from core.labelling.partition import UNASSIGNED
 from core.labelling.suggestions import neighbours
 from jobs.services.labelling.session import place_of
-from webapp.features.relabel.relabelling import Bench, told
+from webapp.features.relabel.state import Bench, told
 from webapp.shared import label_queries, people
 from webapp.shared.text import ago, plain, shorten
 

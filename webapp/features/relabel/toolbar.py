@@ -10,8 +10,8 @@ import streamlit as st
 
 from core.errors import StoreError
 from core.labelling.partition import COLOURS
-from webapp.features.relabel.relabel_deeds import DEEDS, NINE, TURN, Deed, current, hear, window
-from webapp.features.relabel.relabelling import Bench
+from webapp.features.relabel.actions import DEEDS, NINE, TURN, Deed, current, hear, window
+from webapp.features.relabel.state import Bench
 from webapp.shared import label_queries, people, queries
 from webapp.shared.palette import Tones, tones
 from webapp.shared.text import ago, count, plain, shorten
@@ -43,8 +43,8 @@ def show(bench: Bench) -> None:
     draw = st.components.v2.component(
         "themescope_relabel_bar",
         html='<div class="bar"></div>',
-        css=source("bar.css"),
-        js=source("outbox.js", "naming.js", "bar.js"),
+        css=source("toolbar.css"),
+        js=source("action_queue.js", "cluster_editor.js", "toolbar.js"),
     )
     key = f"bar-{bench.record.id}"
     with st.container(border=True, key="label-bar"):

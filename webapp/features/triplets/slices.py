@@ -11,12 +11,11 @@ import streamlit as st
 from core.metrics.slices import ArticleAccuracy, Slice, accuracy_by_article, accuracy_slices
 from core.types import Ids
 from db.records import TripletSetRecord
-from webapp.features.triplets import triplet_doors, triplet_margins
-from webapp.features.triplets.triplet_figures import articles_figure
+from webapp.features.triplets import evaluation_choice, state
+from webapp.features.triplets.figures import articles_figure
 from webapp.shared import queries, triplet_queries, triplet_sets
-from webapp.shared.choose import COUNTED, by_name
+from webapp.shared.choose import COUNTED
 from webapp.shared.figures import IntervalRow, interval_figure
-from webapp.shared.model_choice import together
 from webapp.shared.palette import tones
 from webapp.shared.text import count, interval, plain, score
 from webapp.shared.triplet_queries import Evaluation, Margins
@@ -37,12 +36,12 @@ def show(sets: Sequence[TripletSetRecord]) -> None:
         chosen = triplet_sets.choose(sets)
     found = triplet_queries.evaluations(chosen)
     if not found:
-        triplet_margins.none_yet()
+        evaluation_choice.no_evaluations()
         return
     with middle:
-        first = by_name("Model", together(found, lambda e: e.model.method), "model", lambda e: e.name)
+        first = evaluation_choice.choose(found)
     with right:
-        second = triplet_margins.second(first, found)
+        second = evaluation_choice.choose_second(first, found)
     kinds = [_LENGTH, _DISTANCE, _ARTICLE] if chosen.kind == "sentences" else [_LENGTH, _ARTICLE]
     if st.session_state.get("slices") not in kinds:
         st.session_state.pop("slices", None)
@@ -124,7 +123,7 @@ def _articles(chosen: TripletSetRecord, evaluation: Evaluation) -> None:
     theme = st.context.theme.type
 
     def read(place: int) -> None:
-        triplet_doors.ask(article=f'"{titles[place]}"', split=evaluation.split.value, by=evaluation.judge, sort="wrong")
+        state.ask(article=f'"{titles[place]}"', split=evaluation.split.value, by=evaluation.judge, sort="wrong")
 
     left, right = st.columns([3, 2], gap="medium")
     with left:

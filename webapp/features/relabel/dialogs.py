@@ -15,7 +15,7 @@ from core.labelling.learning import placed_by_people
 from core.labelling.operations import NAME_LIMIT, NOTE_LIMIT
 from core.labelling.partition import UNASSIGNED, Cluster
 from core.labelling.splitting import Part, propose
-from webapp.features.relabel.relabelling import Bench
+from webapp.features.relabel.state import Bench
 from webapp.shared import label_queries
 from webapp.shared.text import count, plain, shorten
 

@@ -11,9 +11,9 @@ from db.label_records import LabellingRecord, Sharing
 from db.store import Unit
 from jobs.services.labelling import files
 from jobs.services.table_files import csv_text, excel_bytes
-from webapp.features.relabel.relabel_begin import SHARING
-from webapp.features.relabel.relabel_learning import learn
-from webapp.features.relabel.relabelling import Bench
+from webapp.features.relabel.learning import learn
+from webapp.features.relabel.start import SHARING
+from webapp.features.relabel.state import Bench
 from webapp.shared import label_queries, people, queries
 from webapp.shared.people import current_person
 from webapp.shared.text import ago, count, plain

@@ -11,28 +11,28 @@ from core.errors import ThemescopeError
 from core.types import Ids
 from jobs.services.labelling.vectors import MOST as MOST_VECTORS
 from webapp.features.relabel import (
-    label_view,
-    relabel_bar,
-    relabel_board,
-    relabel_dialogs,
-    relabel_focus,
-    relabel_map,
-    relabel_messages,
-    relabel_table,
+    cluster_map,
+    columns,
+    dialogs,
+    filters,
+    messages,
+    sentence_card,
+    table,
+    toolbar,
 )
-from webapp.features.relabel.relabelling import Bench
+from webapp.features.relabel.state import Bench
 from webapp.shared import label_queries
 from webapp.shared.choose import nothing
 from webapp.shared.model_choice import by_method
 from webapp.shared.text import count, plain, shorten
 
 VIEWS: dict[str, Callable[[Bench, Ids], None]] = {
-    "Columns": relabel_board.show,
-    "Table": relabel_table.show,
-    "Map": relabel_map.show,
+    "Columns": columns.show,
+    "Table": table.show,
+    "Map": cluster_map.show,
 }
 NO_MODEL = "no suggestions"
-_STYLE = Path(__file__).parent / "assets" / "relabel.css"
+_STYLE = Path(__file__).parent / "assets" / "layout.css"
 
 
 @st.fragment
@@ -42,11 +42,11 @@ def show(bench: Bench) -> None:
     st.html(_STYLE)
     with st.container(horizontal=True, vertical_alignment="bottom"):
         view = st.segmented_control("View", list(VIEWS), key="layout", bind="query-params", default="Columns")
-        show = st.selectbox("Show", label_view.filters(bench), key="show", bind="query-params", width=205)
+        show = st.selectbox("Show", filters.filters(bench), key="show", bind="query-params", width=205)
         search = st.text_input("Search", key="find", bind="query-params", icon=":material/search:", width=170)
         way = st.selectbox(
             "by",
-            [label_view.LETTERS, label_view.MEANING],
+            [filters.LETTERS, filters.MEANING],
             key="by",
             bind="query-params",
             width=115,
@@ -55,17 +55,17 @@ def show(bench: Bench) -> None:
         _model(bench)
     # A place of its own, so that what comes and goes here moves nothing below to another place in the page.
     with st.container(gap=None):
-        relabel_messages.show(bench)
+        messages.show(bench)
     left, right = st.columns([7, 3])
     with right:
-        relabel_bar.show(bench)
+        toolbar.show(bench)
     with left:
         with st.container():
-            _view(bench, VIEWS[view or "Columns"], (show or label_view.EVERYTHING, search or "", way or ""))
+            _view(bench, VIEWS[view or "Columns"], (show or filters.EVERYTHING, search or "", way or ""))
         # Below what is clicked: a card above would push the next sentence away from under the mouse.
         if len(bench.selected) == 1:
-            relabel_focus.show(bench)
-    relabel_dialogs.open_asked(bench)
+            sentence_card.show(bench)
+    dialogs.open_asked(bench)
 
 
 def _view(bench: Bench, draw: Callable[[Bench, Ids], None], wanted: tuple[str, str, str]) -> None:
@@ -75,7 +75,7 @@ def _view(bench: Bench, draw: Callable[[Bench, Ids], None], wanted: tuple[str, s
             st.caption(f"Most like “{plain(shorten(bench.desk.texts.get(bench.alike, ''), 90))}”")
             st.button("Show all again", icon=":material/close:", on_click=bench.look_alike, args=(None,))
     try:
-        ids = label_view.in_view(bench, *wanted)
+        ids = filters.in_view(bench, *wanted)
     except ThemescopeError as error:
         st.info(plain(error), icon=":material/info:")
         return

@@ -6,7 +6,7 @@ from typing import Any
 
 import streamlit as st
 
-from webapp.features.triplets.triplet_choice import NO_HEADING
+from webapp.features.triplets.selection import NO_HEADING
 
 LOOK = "Look"
 """The tab that shows what is chosen."""

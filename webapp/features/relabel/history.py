@@ -11,8 +11,8 @@ import streamlit as st
 from core.labelling.changes import Batch, ClusterChange, Field, SentenceChanges
 from core.labelling.history import Kind, Step
 from core.labelling.partition import UNASSIGNED
-from webapp.features.relabel.relabel_bar import status_words
-from webapp.features.relabel.relabelling import Bench, told
+from webapp.features.relabel.state import Bench, told
+from webapp.features.relabel.toolbar import status_words
 from webapp.shared import label_queries, people
 from webapp.shared.choose import nothing
 from webapp.shared.text import ago, count, plain, shorten

@@ -82,7 +82,7 @@ class Bench:
     generation: int = 0
     """Grows when the selection changes from elsewhere, so that no widget keeps an old one."""
     heard: int = 0
-    """The number of the last deed of the browser that is known; see :mod:`webapp.features.relabel.relabel_deeds`."""
+    """The number of the last deed of the browser that is known; see :mod:`webapp.features.relabel.actions`."""
     hearing: Lock = field(default_factory=Lock)
     asked: str = ""
     """The dialog that is to be opened."""

@@ -9,9 +9,9 @@ import streamlit as st
 
 from core.labelling.partition import UNASSIGNED
 from core.types import Ids
-from webapp.features.relabel.relabel_bar import WORDS, looks, palette, source
-from webapp.features.relabel.relabel_deeds import window
-from webapp.features.relabel.relabelling import Bench
+from webapp.features.relabel.actions import window
+from webapp.features.relabel.state import Bench
+from webapp.features.relabel.toolbar import WORDS, looks, palette, source
 from webapp.shared.palette import tones
 from webapp.shared.text import shorten
 
@@ -27,8 +27,8 @@ def show(bench: Bench, ids: Ids) -> None:
     draw = st.components.v2.component(
         "themescope_board",
         html='<div class="board"></div>',
-        css=source("board.css"),
-        js=source("outbox.js", "naming.js", "board.js"),
+        css=source("columns.css"),
+        js=source("action_queue.js", "cluster_editor.js", "columns.js"),
     )
     draw(data=board_data(bench, ids), key=f"board-{bench.record.id}")
 

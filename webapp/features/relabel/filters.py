@@ -12,7 +12,7 @@ from core.labelling.partition import UNASSIGNED
 from core.metrics.matching import match_clusters
 from core.types import Ids
 from jobs.services.labelling.starts import labels_on
-from webapp.features.relabel.relabelling import NOTHING, Bench
+from webapp.features.relabel.state import NOTHING, Bench
 from webapp.map_view import map_search
 from webapp.shared import label_queries
 

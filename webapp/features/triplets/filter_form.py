@@ -11,8 +11,8 @@ import streamlit as st
 from core.metrics.triplet_correctness import Who
 from core.types import Split
 from db.records import TripletReview, Verdict
-from webapp.features.triplets.triplet_choice import REVIEWED, UNREVIEWED, Judged, Wanted
-from webapp.features.triplets.triplet_doors import ANYBODY, PAIR, clear, heading
+from webapp.features.triplets.selection import REVIEWED, UNREVIEWED, Judged, Wanted
+from webapp.features.triplets.state import ANYBODY, PAIR, clear, heading
 from webapp.shared import people
 from webapp.shared.text import plain
 from webapp.shared.triplet_queries import Judge

@@ -15,29 +15,16 @@ from core.metrics.triplet_correctness import Who
 from core.metrics.triplets import correctness
 from core.types import Estimate
 from db.records import TripletSetRecord
-from webapp.features.triplets import triplet_doors
-from webapp.features.triplets.triplet_figures import Panel, margins_figure
-from webapp.features.triplets.triplet_filter import margin_range
+from webapp.features.triplets import evaluation_choice, state
+from webapp.features.triplets.figures import Panel, margins_figure
+from webapp.features.triplets.filter_form import margin_range
 from webapp.shared import triplet_queries, triplet_sets
-from webapp.shared.choose import COUNTED, by_name, nothing
-from webapp.shared.model_choice import together
+from webapp.shared.choose import COUNTED
 from webapp.shared.palette import tones
 from webapp.shared.text import count, plain, score, shorten, signed
 from webapp.shared.triplet_queries import Evaluation
 
-_NOBODY = "nobody"
 _RESAMPLES = 2_000
-
-
-def none_yet() -> None:
-    """What to do where no model has been evaluated on the set."""
-    nothing(
-        "No model has been evaluated on this set yet.",
-        "Open the page Compare, tab “Triplet accuracy”, choose the set and press “Evaluate”; this page then shows "
-        "where each model is right and by how much.",
-        "compare",
-        "Compare",
-    )
 
 
 def show(sets: Sequence[TripletSetRecord]) -> None:
@@ -47,12 +34,12 @@ def show(sets: Sequence[TripletSetRecord]) -> None:
         chosen = triplet_sets.choose(sets)
     found = triplet_queries.evaluations(chosen)
     if not found:
-        none_yet()
+        evaluation_choice.no_evaluations()
         return
     with middle:
-        first = by_name("Model", together(found, lambda e: e.model.method), "model", lambda e: e.name)
+        first = evaluation_choice.choose(found)
     with right:
-        beside = second(first, found)
+        beside = evaluation_choice.choose_second(first, found)
     shown = [first] if beside is None else [first, beside]
     panels = [Panel(e.name, e.unit, margin_histogram(triplet_queries.margins(e)[1])) for e in shown]
     _chart(panels, shown)
@@ -65,13 +52,6 @@ def show(sets: Sequence[TripletSetRecord]) -> None:
         for panel in panels:
             st.markdown(f"**{plain(panel.name)}**")
             st.dataframe(_bins(panel.histogram), hide_index=True, height=260, column_config={"Triplets": COUNTED})
-
-
-def second(first: Evaluation, found: Sequence[Evaluation]) -> Evaluation | None:
-    """Another model that was evaluated on the same triplets, if one is asked for."""
-    others = [e for e in found if e.split is first.split and e.run.id != first.run.id]
-    options: list[Evaluation | None] = [None, *others]
-    return by_name("Compare with", options, "against", lambda e: _NOBODY if e is None else e.name)
 
 
 def _chart(panels: Sequence[Panel], shown: Sequence[Evaluation]) -> None:
@@ -129,7 +109,7 @@ def _doors(shown: Sequence[Evaluation], found: MarginHistogram) -> None:
     """To the wrong triplets of the first model, and to those of the bar that was clicked."""
     with st.container(horizontal=True, vertical_alignment="center"):
         wrong = f"Read the {count(found.wrong, 'wrong one')}"
-        triplet_doors.door(wrong, found.wrong, key="wrong", to=0.0, **_asked(shown[0]))
+        state.door(wrong, found.wrong, key="wrong", to=0.0, **_asked(shown[0]))
         bar = _picked(shown)
         if bar is None:
             st.caption("Or click a bar to read the triplets in it.")
@@ -139,7 +119,7 @@ def _doors(shown: Sequence[Evaluation], found: MarginHistogram) -> None:
         n = int(((margins >= low) & (margins < high)).sum())
         whose = f" of {shorten(evaluation.name, 24)}" if len(shown) > 1 else ""
         label = f"Read the {n:,} {margin_range(low, high)}{plain(whose)}"
-        triplet_doors.door(label, n, key="bar", primary=True, **_asked(evaluation), **{"from": low, "to": high})
+        state.door(label, n, key="bar", primary=True, **_asked(evaluation), **{"from": low, "to": high})
 
 
 def _asked(evaluation: Evaluation) -> dict[str, Any]:
@@ -166,7 +146,7 @@ def _beside(first: Evaluation, second: Evaluation, chosen: TripletSetRecord) -> 
             n = int(((margins[0] > 0) & (margins[1] < 0)).sum())
             label = f"Read the {n:,} that only {plain(shorten(ahead.judge, 24))} gets right"
             asked: dict[str, Any] = {"split": first.split.value, "ahead": ahead.judge, "behind": behind.judge}
-            triplet_doors.door(label, n, key=f"only-{ahead.run.id}", who=Who.AGAINST.value, **asked)
+            state.door(label, n, key=f"only-{ahead.run.id}", who=Who.AGAINST.value, **asked)
     right.markdown(
         f"On {count(len(a), 'common triplet')} **{plain(of)}** is right in {score(float(right_a.mean()))}, "
         f"**{plain(other)}** in {score(float(right_b.mean()))}: a difference of {_signed(gap.value)} "

@@ -15,8 +15,8 @@ from core.metrics.matching import match_clusters
 from db.label_records import NewLabelling, Sharing
 from jobs.services.labelling import starts
 from jobs.services.table_files import csv_text
-from webapp.features.agreement.agreement_queries import Group, Rater, Scope
-from webapp.features.relabel.label_view import OTHER_PEOPLE
+from webapp.features.agreement.queries import Group, Rater, Scope
+from webapp.features.relabel.filters import OTHER_PEOPLE
 from webapp.shared import queries
 from webapp.shared.choose import nothing
 from webapp.shared.people import current_person

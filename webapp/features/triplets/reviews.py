@@ -12,7 +12,7 @@ import streamlit as st
 from core.types import Ids, Split
 from db.records import ModelRecord, TripletReview, TripletSetRecord, Verdict
 from jobs.kinds.clean_triplets import ORIGIN
-from webapp.features.triplets import triplet_choice, triplet_doors
+from webapp.features.triplets import selection, state
 from webapp.shared import people, queries, triplet_effects, triplet_queries, triplet_sets
 from webapp.shared.choose import COUNTED, nothing
 from webapp.shared.effect import difference
@@ -58,8 +58,8 @@ def _people(reviews: Mapping[int, Sequence[TripletReview]]) -> None:
     st.dataframe(pd.DataFrame(rows), hide_index=True, column_config=counted, width="content")
     with st.container(horizontal=True):
         for verdict in Verdict:
-            n = len(triplet_choice.reviewed(reviews, None, verdict))
-            triplet_doors.door(f"Read the {n:,} {verdict.value}", n, key=f"called-{verdict}", reviewed=verdict.value)
+            n = len(selection.reviewed(reviews, None, verdict))
+            state.door(f"Read the {n:,} {verdict.value}", n, key=f"called-{verdict}", reviewed=verdict.value)
 
 
 def _clean(source: TripletSetRecord, reviews: Mapping[int, Sequence[TripletReview]]) -> None:

@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
 import streamlit as st
 
 from core.errors import ThemescopeError
 from db.records import TripletReview, Verdict
-from webapp.features.triplets import triplet_choice
-from webapp.features.triplets.triplet_doors import PLACE
+from webapp.features.triplets import selection
+from webapp.features.triplets.state import PLACE
+from webapp.features.triplets.view import View
 from webapp.shared import people, triplet_queries
 from webapp.shared.text import ago, plain
-
-if TYPE_CHECKING:
-    from webapp.features.triplets.triplets import View
 
 KEYS = {Verdict.GOOD: "G", Verdict.BAD: "B", Verdict.AMBIGUOUS: "A"}
 _ABOUT = {
@@ -123,7 +120,7 @@ def _note(view: View, triplet: int, mine: TripletReview | None) -> None:
 
 
 def _progress(view: View) -> None:
-    done = int(np.isin(view.among, triplet_choice.reviewed(view.reviews, view.person)).sum())
+    done = int(np.isin(view.among, selection.reviewed(view.reviews, view.person)).sum())
     by = "" if view.person is None else f" by {people.shown(view.person)}"
     st.caption(
         f"**{done:,} of {len(view.among):,}** in this filter reviewed{by}. Keys: G good, B bad, A ambiguous, U undo, "

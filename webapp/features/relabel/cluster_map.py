@@ -12,7 +12,7 @@ import streamlit as st
 
 from core.labelling.partition import UNASSIGNED
 from core.types import Ids, Points
-from webapp.features.relabel.relabelling import Bench, Plane
+from webapp.features.relabel.state import Bench, Plane
 from webapp.map_view import atlas_large
 from webapp.map_view.atlas_large import Canvas
 from webapp.map_view.colourings import Colouring

@@ -4,53 +4,20 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
-import numpy as np
 import pandas as pd
 import streamlit as st
 
-from core.types import Ids
-from db.records import TripletCard, TripletReview, TripletSetRecord
-from webapp.features.triplets import triplet_choice, triplet_export, triplet_filter, triplet_verdicts, word_reading
-from webapp.features.triplets.triplet_doors import PLACE, heading
-from webapp.features.triplets.triplet_filter import Filter
+from db.records import TripletCard, TripletSetRecord
+from webapp.features.triplets import attention, export, filter_form, selection, verdicts
+from webapp.features.triplets.filter_form import Filter
+from webapp.features.triplets.state import heading
+from webapp.features.triplets.view import View
 from webapp.shared import triplet_queries, triplet_sets
 from webapp.shared.text import plain, shorten_middle, signed
 from webapp.shared.triplet_queries import Judge
 
 _PAGE = 50
-
-
-@dataclass(frozen=True, slots=True)
-class View:
-    """The triplets in view, in their order, and what is known about them."""
-
-    chosen: TripletSetRecord
-    judges: Sequence[Judge]
-    reviews: Mapping[int, Sequence[TripletReview]]
-    among: Ids
-    """(m,) those that the filter leaves, whatever people said of them."""
-    ids: Ids
-    """(n,) those in view."""
-    person: str | None
-    """Whose reviews count; None: anybody's."""
-
-    def place(self) -> int:
-        """Where the triplet that the address names stands; the first where it is not in view."""
-        asked = st.query_params.get(PLACE, "")
-        wanted = int(asked) if asked.isdecimal() and len(asked) < 19 else 0
-        found = np.flatnonzero(self.ids == wanted)
-        return int(found[0]) if len(found) else 0
-
-    def step(self, at: int, to: int) -> None:
-        """Go from one place to another, if that is where one still is. For callbacks."""
-        if self.place() == at:
-            self.go(to)
-
-    def go(self, to: int) -> None:
-        """Look at the triplet in that place. For callbacks."""
-        st.query_params[PLACE] = str(self.ids[min(max(to, 0), len(self.ids) - 1)])
 
 
 def browse(sets: Sequence[TripletSetRecord]) -> None:
@@ -59,20 +26,20 @@ def browse(sets: Sequence[TripletSetRecord]) -> None:
     with left:
         chosen = triplet_sets.choose(sets)
     with middle:
-        split = triplet_filter.split()
+        split = filter_form.split()
     with right:
-        words = triplet_filter.words()
+        words = filter_form.words()
     judges = triplet_queries.judges(triplet_queries.evaluations(chosen))
     people = [r for said in triplet_queries.reviews(chosen).values() for r in said]
-    asked = triplet_filter.panel(split, words, judges, people)
+    asked = filter_form.panel(split, words, judges, people)
     st.fragment(_one_by_one)(chosen, judges, asked)
 
 
 def look(chosen: TripletSetRecord, judges: Sequence[Judge], asked: Filter) -> View:
     """The triplets that are asked for, with the reviews of this moment."""
     reviews = triplet_queries.reviews(chosen)
-    among = triplet_choice.ids(chosen, asked.wanted, judges)
-    ids = triplet_choice.with_reviews(among, reviews, asked.judged)
+    among = selection.ids(chosen, asked.wanted, judges)
+    ids = selection.with_reviews(among, reviews, asked.judged)
     return View(chosen, judges, reviews, among, ids, asked.judged.person)
 
 
@@ -89,10 +56,10 @@ def _one_by_one(chosen: TripletSetRecord, judges: Sequence[Judge], asked: Filter
     margins = {judge.name: triplet_queries.margins_at(judge, page).tolist() for judge in judges}
     current = cards[at - first]
     _steps(view, at, asked)
-    triplet_verdicts.bar(view, at)
+    verdicts.bar(view, at)
     card(current, chosen.kind)
-    verdicts({name: listed[at - first] for name, listed in margins.items()})
-    word_reading.show(current, roles(chosen.kind))
+    model_badges({name: listed[at - first] for name, listed in margins.items()})
+    attention.show(current, roles(chosen.kind))
     _table(view, cards, margins, first)
 
 
@@ -111,7 +78,7 @@ def _steps(view: View, at: int, asked: Filter) -> None:
         st.button("Next", on, shortcut="J", on_click=view.step, args=(at, at + 1), disabled=at + 1 >= len(view.ids))
         st.caption(f"Triplet {at + 1:,} of {len(view.ids):,}", width="content")
         st.space("stretch")
-        triplet_export.buttons(view.chosen, view.judges, asked.wanted.split, view.ids)
+        export.buttons(view.chosen, view.judges, asked.wanted.split, view.ids)
 
 
 def card(triplet: TripletCard, kind: str) -> None:
@@ -138,7 +105,7 @@ def roles(kind: str) -> tuple[str, str, str]:
     return "Pivot", "Its section's title", "Another section's title"
 
 
-def verdicts(margins: Mapping[str, float]) -> None:
+def model_badges(margins: Mapping[str, float]) -> None:
     """Which model puts the same section nearer, and by how much of its own distance; not a number: not evaluated."""
     known = {name: margin for name, margin in margins.items() if math.isfinite(margin)}
     if not margins:
@@ -175,7 +142,7 @@ def _table(view: View, cards: Sequence[TripletCard], margins: Mapping[str, Seque
     frame = pd.DataFrame(
         {
             "Article": [c.article for c in cards],
-            "Verdict": [triplet_verdicts.in_short(view.reviews.get(c.id, ())) for c in cards],
+            "Verdict": [verdicts.in_short(view.reviews.get(c.id, ())) for c in cards],
             "Section": [c.pivot_section for c in cards],
             "Other section": [c.negative_section for c in cards],
             **columns,

@@ -48,7 +48,7 @@ def show(triplet: TripletCard, roles: tuple[str, str, str]) -> None:
         return
     theme = tones(st.context.theme.type)
     draw = st.components.v2.component(
-        "themescope_words", html='<div class="words"></div>', css=_source("words.css"), js=_source("words.js")
+        "themescope_words", html='<div class="words"></div>', css=_source("attention.css"), js=_source("attention.js")
     )
     draw(data=words_data(found, roles, theme), key="words-read")
     _explained(found, roles)

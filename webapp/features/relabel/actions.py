@@ -1,6 +1,6 @@
 """What a person can do with a button, a key or the mouse while they relabel; each deed is done once, in its order.
 
-The browser numbers deeds and sends all of them again until it is told that they were heard (``assets/outbox.js``). A
+The browser numbers deeds and sends all of them again until it is told that they were heard (``action_queue.js``). A
 button of Streamlit's own would not do here: a timer of the page sends a pending press along with its own message, so
 that one press counts twice; and two presses that meet while the page is being redrawn are folded into one.
 """
@@ -16,7 +16,7 @@ import numpy as np
 from core.labelling import operations as op
 from core.labelling.partition import UNASSIGNED, Cluster
 from core.types import Ids
-from webapp.features.relabel.relabelling import Bench
+from webapp.features.relabel.state import Bench
 from webapp.map_view import mapping
 
 NINE = 9

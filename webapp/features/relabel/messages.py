@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
-from webapp.features.relabel.relabelling import Bench
+from webapp.features.relabel.state import Bench
 from webapp.shared import people
 from webapp.shared.text import ago, count, plain, shorten
 

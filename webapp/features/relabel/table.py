@@ -10,7 +10,7 @@ import streamlit as st
 
 from core.labelling.partition import UNASSIGNED
 from core.types import Ids
-from webapp.features.relabel.relabelling import Bench
+from webapp.features.relabel.state import Bench
 from webapp.shared.text import count
 
 _ROWS = 2_000
