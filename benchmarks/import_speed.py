@@ -17,7 +17,7 @@ from pathlib import Path
 
 from sentence_splitter import SentenceSplitter as Package
 
-from core.protocols import Silent
+from core.protocols import SILENT
 from core.readers.mediawiki_dump import MediawikiDump, MediawikiDumpConfig, page_texts
 from core.readers.outline import Outline
 from core.readers.wikitext.links import Links
@@ -81,7 +81,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--megabytes", type=float, default=4.0, help="wikitext to clean")
     limit = parser.parse_args().megabytes * 1e6
-    articles = list(MediawikiDump(MediawikiDumpConfig()).read(dump(), Silent()))
+    articles = list(MediawikiDump(MediawikiDumpConfig()).read(dump(), SILENT))
     pages: list[str] = []
     for text in page_texts(dump()):
         if sum(map(len, pages)) < limit:

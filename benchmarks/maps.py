@@ -20,7 +20,7 @@ import benchmarks._runtime  # noqa: F401, before all of ours
 from core.neighbours import cosines
 from core.projection.geometry import inside
 from core.projection.maps import UmapConfig, faithfulness, project
-from core.protocols import Silent
+from core.protocols import SILENT
 from webapp.map_view.atlas_large import Canvas, frame_of, points_data, view_data
 from webapp.map_view.colourings import Colouring
 from webapp.map_view.map_choice import Choice
@@ -83,10 +83,10 @@ def layout(n: int) -> None:
     rng = np.random.default_rng(0)
     themes = rng.integers(20, size=n)
     vectors = (2 * rng.normal(size=(20, 60))[themes] + rng.normal(size=(n, 60))).astype(np.float32)
-    project(vectors[:500], UmapConfig(epochs=5), 0, Silent())  # compiled once
+    project(vectors[:500], UmapConfig(epochs=5), 0, SILENT)  # compiled once
     for name, landmarks in (("all laid out", n), ("a third laid out", max(n // 3, 1_000))):
         start = time.process_time()
-        points = project(vectors, UmapConfig(landmarks=landmarks), 0, Silent())
+        points = project(vectors, UmapConfig(landmarks=landmarks), 0, SILENT)
         spent = time.process_time() - start
         print(f"{n:>9,} {name}: {spent:.1f} CPU s, {faithfulness(vectors, points):.1%} of 15 neighbours kept")
 

@@ -26,7 +26,7 @@ from core.models.con_s2v.config import SentVecConfig
 from core.models.con_s2v.graphs import Graph, discourse_graph
 from core.models.con_s2v.learn import learn_sentences
 from core.models.con_s2v.text import EncodedText, Vocabulary, encode_text
-from core.protocols import Silent
+from core.protocols import SILENT, NullReport
 from core.types import Sentence
 
 DIM, NEGATIVES, SUBSAMPLING = 300, 5, 1e-4
@@ -70,7 +70,7 @@ def first(text: EncodedText, sentences: int) -> EncodedText:
     )  # fmt: skip
 
 
-class Memory(Silent):
+class Memory(NullReport):
     """Notes the largest memory of the process at the reports of a training."""
 
     def __init__(self) -> None:
@@ -89,14 +89,14 @@ def ours(
     threads: int,
     context: bool,
     batch: int = 0,
-    report: Silent | None = None,
+    report: NullReport | None = None,
 ) -> Trained:
     """Train with the compiled loop, or in batches on a GPU."""
     config = SentVecConfig(
         dim=DIM, epochs=epochs, negatives=NEGATIVES, subsampling=SUBSAMPLING, threads=threads,
         neighbours=context, proximity=context, batch=batch,
     )  # fmt: skip
-    return timed(lambda: learn_sentences(config, text, graph, 0, report or Silent()))
+    return timed(lambda: learn_sentences(config, text, graph, 0, report or SILENT))
 
 
 def gensim_trainer(text: EncodedText) -> Callable[[int, int], Trained]:

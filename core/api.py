@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from core import protocols
 from core.errors import ArtifactError, ConfigError, UnknownNameError
 from core.paths import at_home
-from core.protocols import Embedder
 from core.types import Sentence, Vectors
 
 DEFAULT_MODEL = "triplets-sen-titles-wikipedia"
@@ -21,7 +21,7 @@ DEFAULT_MODEL = "triplets-sen-titles-wikipedia"
 class Model:
     """A trained model that takes plain strings. Safe to share between threads that only embed."""
 
-    def __init__(self, name: str, embedder: Embedder, info: Mapping[str, Any]) -> None:
+    def __init__(self, name: str, embedder: protocols.Model, info: Mapping[str, Any]) -> None:
         self.name, self.embedder, self.info = name, embedder, info
 
     def __repr__(self) -> str:
@@ -100,10 +100,10 @@ def load(name: str | Path = "default", precision: str = "fp32") -> Model:
     least .999 to the exact vectors (``benchmarks/inference.py``). Raises what :func:`find` raises, ``ArtifactError``
     for a damaged folder, and ``ConfigError`` for a precision that the method does not have.
     """
-    from core.models.artifact import load_embedder
+    from core.models.artifact import load_model
 
     folder = find(name)
-    embedder, info = load_embedder(folder)
+    embedder, info = load_model(folder)
     if precision != "fp32":
         _set_precision(embedder, precision)
     return Model(DEFAULT_MODEL if str(name) == "default" else folder.name, embedder, info)

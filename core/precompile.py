@@ -15,7 +15,7 @@ from core.clustering import REGISTRY as CLUSTERERS
 from core.metrics.partition import Agreement
 from core.models import REGISTRY as METHODS
 from core.models.con_s2v.config import TrainingConfig
-from core.protocols import Silent
+from core.protocols import SILENT
 from core.registry import Card
 from core.types import Corpus, Sentence
 
@@ -43,14 +43,14 @@ def lay_out() -> None:
     """Draw the map of a few points."""
     from core.projection.maps import UmapConfig, project
 
-    project(np.random.default_rng(0).normal(size=(64, 8)).astype(np.float32), UmapConfig(), 0, Silent())
+    project(np.random.default_rng(0).normal(size=(64, 8)).astype(np.float32), UmapConfig(), 0, SILENT)
 
 
 def _learn(card: Card) -> None:
     names = {field.name for field in fields(card.config_class())}
     embedder = METHODS.build(card.id, {name: value for name, value in _SMALL.items() if name in names}, seed=0)
     sentences = [Sentence(text, id=i, article_id=i // 2, position=i % 2) for i, text in enumerate(_TEXT * 3)]
-    embedder.fit(Corpus("a few sentences", sentences=sentences), Silent())
+    embedder.fit(Corpus("a few sentences", sentences=sentences), SILENT)
     embedder.embed([Sentence("A king lost her song.", id=len(sentences))])  # a new one has its vector inferred
 
 

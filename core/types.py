@@ -1,7 +1,7 @@
-"""The nouns of Themescope, shared by every package.
+"""Data types shared by every package.
 
-Text travels as :class:`Article` → :class:`Section` → :class:`Paragraph` out of the readers, and as positioned
-:class:`Sentence` rows into embedders. Arrays are numpy; their shapes are written beside their aliases, once.
+Readers yield text as :class:`Article` → :class:`Section` → :class:`Paragraph`; models take positioned
+:class:`Sentence` rows. Arrays are numpy arrays; their shapes are given beside their aliases.
 """
 
 from __future__ import annotations
@@ -11,15 +11,14 @@ import unicodedata
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import TYPE_CHECKING, TypeAlias
+from pathlib import Path
+from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
 if TYPE_CHECKING:
     from scipy import sparse
-
-    from core.protocols import Embedder
 
 Vectors: TypeAlias = "npt.NDArray[np.float32] | sparse.csr_array"  # (n, dim); row i belongs to sentence i
 Matrix: TypeAlias = "npt.NDArray[np.floating] | sparse.csr_array"  # (n, dim) features
@@ -135,17 +134,33 @@ class TripletTexts:
         return len(self.pivots)
 
 
+class FittedModel(Protocol):
+    """A fitted model as other code uses it: it embeds, compares and saves. :class:`core.protocols.Model` extends it."""
+
+    def embed(self, sentences: Sequence[Sentence]) -> Vectors:
+        """Return (n, dim) float32 vectors, a CSR array for methods tagged ``sparse``; row i is sentence i, n ≥ 0."""
+        ...
+
+    def distances(self, a: Vectors, b: Vectors) -> npt.NDArray[np.float32]:
+        """Return (n,) distances of row i of ``a`` to row i of ``b``, by the distance the method is evaluated with."""
+        ...
+
+    def save(self, folder: Path) -> None:
+        """Write everything needed to embed elsewhere into ``folder``: safetensors and JSON, never pickle."""
+        ...
+
+
 @dataclass(frozen=True)
 class Corpus:
-    """What an embedder may learn from. Every part is optional; a method's card says which it needs."""
+    """Training data of a model. Every part is optional; the tags of a method's card say which parts it needs."""
 
     name: str = ""
     language: str = "en"
     sentences: Sequence[Sentence] = ()
     """Positioned sentences in store order, for methods that learn from running text."""
     triplets: dict[Split, TripletTexts] = field(default_factory=dict)
-    models: Sequence[Embedder] = ()
-    """Fitted models, in the order a method that joins them asks for."""
+    models: Sequence[FittedModel] = ()
+    """Fitted models, in the order in which a method that combines them expects them."""
 
     def __iter__(self) -> Iterator[Sentence]:
         return iter(self.sentences)

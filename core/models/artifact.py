@@ -16,14 +16,14 @@ from core.config import digest_of
 from core.errors import ArtifactError, UnknownNameError
 from core.models import REGISTRY
 from core.models.storage import read_json, write_json
-from core.protocols import Embedder
+from core.protocols import Model
 from core.types import fold_title
 
 FORMAT = 1
 MODEL_FILE = "model.json"
 
 
-def save_embedder(embedder: Embedder, method_id: str, folder: Path, record: Mapping[str, Any]) -> str:
+def save_model(embedder: Model, method_id: str, folder: Path, record: Mapping[str, Any]) -> str:
     """Write ``embedder`` into ``folder`` (made if needed) and return the digest of its content."""
     REGISTRY.get(method_id)
     folder.mkdir(parents=True, exist_ok=True)
@@ -42,7 +42,7 @@ def save_embedder(embedder: Embedder, method_id: str, folder: Path, record: Mapp
     return str(info["digest"])
 
 
-def load_embedder(folder: Path) -> tuple[Embedder, dict[str, Any]]:
+def load_model(folder: Path) -> tuple[Model, dict[str, Any]]:
     """The embedder in ``folder`` and its ``model.json``. Raises ``ArtifactError`` when missing, damaged or too new."""
     info = read_info(folder)
     for name, digest in _file_digests(folder).items():
@@ -51,7 +51,7 @@ def load_embedder(folder: Path) -> tuple[Embedder, dict[str, Any]]:
     missing = [name for name in info["files"] if not (folder / name).is_file()]
     if missing:
         raise ArtifactError(f"The saved model in {folder.name} is damaged: {missing[0]} is missing.")
-    embedder: Embedder = REGISTRY.get(info["method"]).resolve().load(folder)
+    embedder: Model = REGISTRY.get(info["method"]).resolve().load(folder)
     return embedder, info
 
 

@@ -9,7 +9,6 @@ with its square, and nothing is left out.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -19,7 +18,7 @@ from scipy import sparse
 from core.config import Config, option
 from core.errors import Cancelled, DataError
 from core.projection.umap_loader import load_umap
-from core.protocols import Report
+from core.protocols import Report, SubReport
 from core.types import Matrix, Points
 
 Floats = npt.NDArray[np.float32]
@@ -66,8 +65,8 @@ def project(vectors: Matrix, config: UmapConfig, seed: int, report: Report) -> P
     chosen = np.random.default_rng(seed).permutation(len(rows))
     marks, others = np.sort(chosen[: config.landmarks]), np.sort(chosen[config.landmarks :])
     points = np.empty((len(rows), 2), dtype=np.float32)
-    points[marks] = _laid_out(rows[marks], config, seed, _Share(report, 0.0, _PLACING))
-    points[others] = _placed(rows[others], rows[marks], points[marks], _Share(report, _PLACING, 1.0))
+    points[marks] = _laid_out(rows[marks], config, seed, SubReport(report, 0.0, _PLACING))
+    points[others] = _placed(rows[others], rows[marks], points[marks], SubReport(report, _PLACING, 1.0))
     return points
 
 
@@ -99,25 +98,6 @@ def _placed(rows: Floats, landmarks: Floats, at: Points, report: Report) -> Poin
         found.append(np.einsum("ij,ijk->ik", weights, at[near]))
         report.progress(min(start + _BLOCK, len(rows)), len(rows), "placing the others")
     return np.concatenate(found).astype(np.float32)
-
-
-class _Share:
-    """A stage as a report of its own: its 0…1 is ``low``…``high`` of the whole."""
-
-    def __init__(self, report: Report, low: float, high: float) -> None:
-        self._report, self._low, self._high = report, low, high
-
-    def progress(self, done: float, total: float, message: str = "") -> None:
-        """Scale the stage's share into the whole."""
-        self._report.progress(self._low + (self._high - self._low) * done / total, 1.0, message)
-
-    def metric(self, name: str, step: float, value: float) -> None:
-        """Pass a point on."""
-        self._report.metric(name, step, value)
-
-    def checkpoint_folder(self) -> Path | None:
-        """The folder of the whole."""
-        return self._report.checkpoint_folder()
 
 
 def faithfulness(

@@ -9,7 +9,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from core.protocols import Silent
+from core.protocols import SILENT
 from core.readers import REGISTRY
 from core.readers.detect import detect
 from core.types import Article
@@ -32,6 +32,6 @@ def preview(path: Path, reader_id: str | None = None, settings: Mapping[str, Any
     """
     id = reader_id or detect(path)
     reader = REGISTRY.build(id, settings)
-    with closing(reader.read(path, Silent())) as articles:
+    with closing(reader.read(path, SILENT)) as articles:
         first = tuple(islice(articles, n))
         return Preview(id, first, reader.skipped)

@@ -17,7 +17,7 @@ import numpy.typing as npt
 from core.errors import DataError, ReadError
 from core.metrics.relatedness import agreement_with_scores
 from core.models.distances import cosine_distances
-from core.protocols import Embedder, Report
+from core.protocols import Model, Report
 from core.types import Estimate, Sentence, Vectors
 
 if TYPE_CHECKING:
@@ -74,7 +74,7 @@ def read_sick(path: Path) -> SickPairs:
 
 
 def evaluate_sick(
-    embedder: Embedder, pairs: SickPairs, *, regressor: bool, seed: int, report: Report
+    embedder: Model, pairs: SickPairs, *, regressor: bool, seed: int, report: Report
 ) -> dict[str, Estimate]:
     """Pearson, Spearman ("pearson", "spearman") and mean squared error ("mse", scale 1 … 5) on the test pairs.
 
@@ -93,7 +93,7 @@ def evaluate_sick(
     return agreement_with_scores(cosines[test], fitted, pairs.test.scores, seed)
 
 
-def fit_relatedness(embedder: Embedder, pairs: SickPairs, *, seed: int, report: Report) -> Relatedness:
+def fit_relatedness(embedder: Model, pairs: SickPairs, *, seed: int, report: Report) -> Relatedness:
     """The regressor of Kiros et al. over the vectors of ``embedder``; its scores order triplets as well (B.7)."""
     return _trained(*_embedded(embedder, pairs, report), pairs, seed, report)
 
@@ -104,7 +104,7 @@ class RelatednessOrder:
     Give it to :func:`core.metrics.triplets.triplet_accuracy` in the place of its embedder.
     """
 
-    def __init__(self, embedder: Embedder, regressor: Relatedness) -> None:
+    def __init__(self, embedder: Model, regressor: Relatedness) -> None:
         self._embedder, self._regressor = embedder, regressor
 
     def embed(self, sentences: Sequence[Sentence]) -> Vectors:
@@ -125,7 +125,7 @@ def _trained(first: Any, second: Any, pairs: SickPairs, seed: int, report: Repor
     return train_relatedness(training, trial, seed, report)
 
 
-def _embedded(embedder: Embedder, pairs: SickPairs, report: Report) -> tuple[Any, Any]:
+def _embedded(embedder: Model, pairs: SickPairs, report: Report) -> tuple[Any, Any]:
     """Vectors of the first and of the second sentences of all parts, train first; every sentence embedded once."""
     places: dict[str, int] = {}
     columns = [
@@ -138,7 +138,7 @@ def _embedded(embedder: Embedder, pairs: SickPairs, report: Report) -> tuple[Any
     return vectors[columns[0]], vectors[columns[1]]
 
 
-def _stacked(embedder: Embedder, sentences: Sequence[Sentence], report: Report) -> Vectors:
+def _stacked(embedder: Model, sentences: Sequence[Sentence], report: Report) -> Vectors:
     from scipy import sparse
 
     parts: list[Any] = []

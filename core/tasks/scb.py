@@ -17,7 +17,7 @@ import numpy.typing as npt
 
 from core.config import option
 from core.errors import ConfigError
-from core.protocols import Report, Silent
+from core.protocols import SILENT, Report
 from core.triplets.draws import article_key
 from core.triplets.filtering import KeptSection, eligible, kept_sections, length_rule
 from core.triplets.rules import ArticleSentences, SectionRules, token_count
@@ -94,7 +94,7 @@ def build_scb(
     Articles are drawn by a hash of seed and title, so that file order does not matter. Only articles of ``splits``
     are taken; for the published file give all splits.
     """
-    report = report or Silent()
+    report = report or SILENT
     dropped: Counter[str] = Counter()
     found: list[_Candidate] = []
     seen, expected = 0, operator.length_hint(articles)

@@ -15,7 +15,7 @@ import numpy as np
 
 from core.config import Config, option
 from core.errors import DataError
-from core.protocols import Report, Silent
+from core.protocols import SILENT, Report
 from core.tasks.lexrank import lexrank, ranked
 from core.text.stems import content_words
 from core.types import Ids, Labels, Matrix, Sentence, fold_title
@@ -118,7 +118,7 @@ def topic_task(
     The vectors only decide which sentences are central; the paper takes those of Sen2Vec. Raises :class:`DataError`
     when there is no labelled sentence to learn from or to test on, or fewer than two topics.
     """
-    report = report or Silent()
+    report = report or SILENT
     labelled = []
     for number, (document, vectors) in enumerate(documents, 1):
         report.progress(number, number + 1, f"{number:,} documents labelled")

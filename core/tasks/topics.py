@@ -17,7 +17,7 @@ from core.config import Config, option
 from core.errors import DataError
 from core.metrics.partition import Agreement
 from core.metrics.statistics.intervals import LEVEL
-from core.protocols import Report, Silent
+from core.protocols import SILENT, Report
 from core.types import Estimate, Ids, Labels, Matrix
 
 Floats = npt.NDArray[np.float64]
@@ -83,7 +83,7 @@ def classify(
     Raises :class:`DataError` when there are fewer than two topics to learn, nothing to tell, or a vector that is not
     finite.
     """
-    settings, report = settings or MaxEntSettings(), report or Silent()
+    settings, report = settings or MaxEntSettings(), report or SILENT
     _check(x_train, y_train, x_test, y_test)
     train, test = _prepared(x_train, x_test, settings.scaling)
     found, converged = (_softmax if settings.multinomial else _one_against_rest)(train, y_train, test, settings, report)
@@ -101,7 +101,7 @@ def tuned(
     report: Report | None = None,
 ) -> MaxEntSettings:
     """The settings with the C of ``grid`` that has the largest weighted F1 on the validation part."""
-    report = report or Silent()
+    report = report or SILENT
     best, best_score = settings, -1.0
     for number, c in enumerate(sorted(grid)):
         report.progress(number, len(grid), f"C = {c:g}")

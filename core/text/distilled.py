@@ -13,7 +13,7 @@ from pathlib import Path
 
 import numpy as np
 
-from core.protocols import Report, Silent
+from core.protocols import SILENT, Report
 from core.text.encoders import Encoder, load_encoder
 from core.text.word_vectors import Float32, WordVectors
 
@@ -35,7 +35,7 @@ def distil_table(
 
         words = read_glove_package(DEFAULT_WORDS).words
     words = words[: limit or None]
-    states = _encode(encoder, words, report or Silent())
+    states = _encode(encoder, words, report or SILENT)
     if not dim or dim >= min(states.shape):
         return WordVectors(words, states)
     return WordVectors(words, _reduce(states, dim))

@@ -102,14 +102,14 @@ def add_model(shell: Shell, folder: Path, name: str) -> None:
 @pass_shell
 def export_model(shell: Shell, model: str, folder: Path) -> None:
     """Write MODEL into FOLDER, to be handed on: `add-model` takes it into another store."""
-    from core.models.artifact import load_embedder, save_embedder
+    from core.models.artifact import load_model, save_model
 
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise ArtifactError(f"{str(folder)!r} exists and is not an empty folder. Name a new one.")
     with shell.store.reading() as r:
         record = r.models.by_name(model)
-    embedder, info = load_embedder(shell.store.artifacts.path(record.artifact))
-    digest = save_embedder(embedder, info["method"], folder, info["record"])
+    embedder, info = load_model(shell.store.artifacts.path(record.artifact))
+    digest = save_model(embedder, info["method"], folder, info["record"])
     size = sum(file.stat().st_size for file in folder.iterdir())
     _done(shell, {"model": model, "folder": str(folder), "digest": digest, "megabytes": round(size / 1e6, 1)})
 

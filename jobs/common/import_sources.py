@@ -7,12 +7,11 @@ from pathlib import Path
 from typing import Any
 
 from core.errors import ReadError
-from core.protocols import Reader, Report
+from core.protocols import Reader, Report, SubReport
 from core.types import Article
 from db.records import CorpusRecord
 from jobs.common.digests import file_digest
 from jobs.kinds import REGISTRY as KINDS
-from jobs.queue.context import Part
 
 
 class Sources:
@@ -46,7 +45,7 @@ class Sources:
         """Every article of every file, in order."""
         before = 0
         for path, reader, size in zip(self._paths, self._readers, self._sizes, strict=True):
-            part = Part(report, before / self.size, (before + size) / self.size)
+            part = SubReport(report, before / self.size, (before + size) / self.size)
             yield from reader.read(path, part)
             before += size
 
@@ -90,7 +89,7 @@ def _later(found: Mapping[str, int]) -> list[list[Any]]:
     return [[id, revision] for id, revision in sorted(found.items()) if revision > 1]
 
 
-class Counter(Part):
+class Counter(SubReport):
     """A report that says how much is in, whatever the reader says it is doing."""
 
     def __init__(self, report: Report, articles: int) -> None:

@@ -10,7 +10,7 @@ import numpy as np
 from scipy import sparse
 
 from core.errors import DataError
-from core.protocols import Report, Share
+from core.protocols import Report, SubReport
 from core.tasks.topic_data import TopicDocument, TopicSettings, TopicTask, assemble, central
 from core.types import Labels, Matrix, Sentence
 from db.records import ArticleRecord, CorpusRecord, ModelRecord, RunRecord
@@ -104,7 +104,7 @@ def _label(
     labels: dict[int, Labels] = {}
     mean = None
     if settings.centred:
-        mean, report = _mean(context, corpus, model, Share(report, 0.0, 0.5)), Share(report, 0.5, 1.0)
+        mean, report = _mean(context, corpus, model, SubReport(report, 0.0, 0.5)), SubReport(report, 0.5, 1.0)
     for article, sentences, found in vectors_of_articles(context, corpus, model, report):
         vectors = found if mean is None else found - mean
         labels[article.id] = np.array(central(sentences, vectors, settings), np.int32)

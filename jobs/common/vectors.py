@@ -9,7 +9,7 @@ import numpy as np
 from scipy import sparse
 
 from core.errors import ArtifactError
-from core.protocols import Embedder, Report
+from core.protocols import Model, Report
 from core.registry import Card
 from core.types import Ids, Matrix, Sentence
 from db.records import ArticleRecord, ModelRecord, VectorBlock
@@ -26,11 +26,11 @@ def find_model(store: Store, name: str) -> ModelRecord:
         return r.models.by_name(name)
 
 
-def load_model(store: Store, model: ModelRecord) -> tuple[Embedder, dict[str, Any]]:
+def load_model(store: Store, model: ModelRecord) -> tuple[Model, dict[str, Any]]:
     """The fitted method of a model, and what its artifact says about it."""
-    from core.models.artifact import load_embedder
+    from core.models import artifact
 
-    return load_embedder(store.artifacts.path(model.artifact))
+    return artifact.load_model(store.artifacts.path(model.artifact))
 
 
 def method_of(model: ModelRecord) -> Card:
@@ -116,7 +116,7 @@ def _missing(store: Store, model: ModelRecord, articles: Sequence[ArticleRecord]
 
 
 def _blocks(
-    embedder: Embedder, group: Sequence[ArticleRecord], sentences: Mapping[int, list[Sentence]]
+    embedder: Model, group: Sequence[ArticleRecord], sentences: Mapping[int, list[Sentence]]
 ) -> list[VectorBlock]:
     """Whole articles together: a method may look at the other sentences of an article."""
     flat = [sentence for article in group for sentence in sentences.get(article.id, [])]

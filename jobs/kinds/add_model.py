@@ -33,13 +33,13 @@ class AddModelConfig(JobConfig):
 def run(args: AddModelConfig, context: JobContext) -> dict[str, Any]:
     """Load the folder to check it, copy it and add the model to the store, once for the same files."""
     from core.models import REGISTRY as METHODS
-    from core.models.artifact import load_embedder
+    from core.models.artifact import load_model
 
     store, source = context.store, Path(args.folder)
     if not source.is_dir():
         raise ArtifactError(f"There is no folder {args.folder!r}. Give the folder that holds the model's model.json.")
     context.progress(0, 1, "Checking the model")
-    _, info = load_embedder(source)
+    _, info = load_model(source)
     artifact = store.artifacts.put(lambda folder: _copy(source, folder))
     digest = added_digest(artifact)
     with store.reading() as r:

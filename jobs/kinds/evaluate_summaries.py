@@ -9,7 +9,7 @@ from typing import Any
 
 from core.config import option
 from core.errors import ConfigError, ReadError
-from core.protocols import Embedder
+from core.protocols import Model
 from core.tasks.summaries import REGISTRY as SUMMARIZERS
 from db.records import ModelRecord, RunRecord
 from db.store import Store
@@ -102,7 +102,7 @@ def run(args: EvaluateSummariesConfig, context: JobContext) -> dict[str, Any]:
     return _result(store, run, model, cached=False)
 
 
-def _embedder(store: Store, model: ModelRecord | None, context: JobContext) -> Embedder | None:
+def _embedder(store: Store, model: ModelRecord | None, context: JobContext) -> Model | None:
     if model is None:
         return None
     context.progress(0.1, 1, f"Loading {model.name}")

@@ -12,7 +12,7 @@ import numpy as np
 
 from core.config import option
 from core.errors import ConfigError, DataError
-from core.protocols import Embedder, Report
+from core.protocols import Model, Report
 from core.types import Ids, Split, TripletTexts
 from db.records import ModelRecord, RunRecord, ScoreRecord
 from db.store import Store
@@ -142,7 +142,7 @@ def _measured(
     return [total(METRIC, accuracy.estimate), *articles], accuracy.margins
 
 
-def _by_relatedness(embedder: Embedder, sick: Path, report: Report) -> Comparing:
+def _by_relatedness(embedder: Model, sick: Path, report: Report) -> Comparing:
     """The embedder with its distance replaced by what a regressor of sentence pairs predicts."""
     from core.tasks.relatedness import RelatednessOrder, fit_relatedness, read_sick
 

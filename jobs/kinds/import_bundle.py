@@ -211,7 +211,7 @@ def _model(
     bundle: BundleReader, args: ImportBundleConfig, context: JobContext, said: BundledModel, place: int
 ) -> ModelRecord:
     """The model itself: the one that is here already, or its files, loaded once to see that they are one."""
-    from core.models.artifact import load_embedder
+    from core.models.artifact import load_model
 
     with context.store.reading() as r:
         known = r.models.by_digest(said.digest)
@@ -222,7 +222,7 @@ def _model(
     def unpack(folder: Path) -> None:
         for name in bundle.named(prefix):
             bundle.copy(name, folder / name.removeprefix(prefix))
-        if load_embedder(folder)[1]["method"] != said.method:
+        if load_model(folder)[1]["method"] != said.method:
             raise ReadError(args.file, f"its model {said.name!r} is not by {said.method!r}.", advice="Export it again.")
 
     artifact = context.store.artifacts.put(unpack)

@@ -11,7 +11,7 @@ from typing import Any
 
 from core.config import Config, option
 from core.errors import ConfigError, DataError, ReadError
-from core.protocols import Embedder
+from core.protocols import Model
 from core.registry import Card
 from core.types import Corpus, Split
 from db.records import CorpusRecord, ModelRecord, TripletSetRecord
@@ -122,7 +122,7 @@ def run(args: TrainConfig, context: JobContext) -> dict[str, Any]:
         return _result(existing, cached=True)
     context.progress(0, 1, "Reading the data")
     corpus, record = _load_data(store, card, data)
-    embedder: Embedder = METHODS.build(args.method, config, seed=args.seed)
+    embedder: Model = METHODS.build(args.method, config, seed=args.seed)
     _drop_foreign_checkpoint(context, digest)
     begun = time.monotonic()
     embedder.fit(corpus, context.part(0.0, 0.98))
@@ -225,12 +225,12 @@ class _Made:
     record: dict[str, Any]
 
 
-def _keep(context: JobContext, embedder: Embedder, made: _Made) -> ModelRecord:
+def _keep(context: JobContext, embedder: Model, made: _Made) -> ModelRecord:
     from core.models import REGISTRY as METHODS
-    from core.models.artifact import save_embedder
+    from core.models.artifact import save_model
 
     def write(folder: Path) -> None:
-        save_embedder(embedder, made.args.method, folder, {**made.record, "metrics": dict(made.metrics)})
+        save_model(embedder, made.args.method, folder, {**made.record, "metrics": dict(made.metrics)})
 
     artifact = context.store.artifacts.put(write)
     with context.writing() as w:

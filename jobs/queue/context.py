@@ -14,7 +14,7 @@ from enum import Enum
 from pathlib import Path
 
 from core.errors import Cancelled
-from core.protocols import Report
+from core.protocols import SubReport
 from db.records import JobRecord, MetricPoint
 from db.store import Store, Unit
 
@@ -80,9 +80,9 @@ class JobContext:
         """The folder of this job that survives its worker."""
         return self.store.artifacts.checkpoint_folder(self.job_id)
 
-    def part(self, low: float, high: float, message: str = "") -> Part:
+    def part(self, low: float, high: float, message: str = "") -> SubReport:
         """A report for one stage: its 0…1 is ``low``…``high`` of the job."""
-        return Part(self, low, high, message)
+        return SubReport(self, low, high, message)
 
     def stop(self, why: Stop) -> None:
         """Ask the job to stop at its next report; the first reason given stays."""
@@ -133,24 +133,3 @@ class JobContext:
             self.stop(Stop.LOST)
         elif beat.cancel:
             self.stop(Stop.CANCEL)
-
-
-class Part:
-    """A stage of a job as a report of its own."""
-
-    def __init__(self, report: Report, low: float, high: float, message: str = "") -> None:
-        self._report, self._low, self._high, self._message = report, low, high, message
-
-    def progress(self, done: float, total: float, message: str = "") -> None:
-        """Scale the stage's share into the whole."""
-        share = min(max(done / total, 0.0), 1.0) if total > 0 else 0.0
-        said = f"{self._message}: {message}" if self._message and message else self._message or message
-        self._report.progress(self._low + (self._high - self._low) * share, 1.0, said)
-
-    def metric(self, name: str, step: float, value: float) -> None:
-        """Pass a point on."""
-        self._report.metric(name, step, value)
-
-    def checkpoint_folder(self) -> Path | None:
-        """The folder of the whole job."""
-        return self._report.checkpoint_folder()

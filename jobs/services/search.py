@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from core.errors import DataError
-from core.protocols import Embedder
+from core.protocols import Model
 from core.types import Ids, Matrix, Sentence
 from db.records import ModelRecord
 from db.store import Store
@@ -38,12 +38,12 @@ def stored_blocks(store: Store, model: ModelRecord, articles: Ids, positions: Id
             yield rows, blocks[owner][positions[rows]]
 
 
-def embedder_of(store: Store, model: ModelRecord) -> Embedder:
+def embedder_of(store: Store, model: ModelRecord) -> Model:
     """The fitted method of a model."""
     return load_model(store, model)[0]
 
 
-def vector_of(embedder: Embedder, text: str) -> Matrix:
+def vector_of(embedder: Model, text: str) -> Matrix:
     """(1, dim) vector of typed words, as a sentence of no text.
 
     Raises :class:`DataError` where the model knows none of the words, so that nothing could be near.

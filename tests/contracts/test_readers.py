@@ -7,7 +7,7 @@ import pytest
 
 from core.config import config_from_dict
 from core.errors import Cancelled, ReadError
-from core.protocols import Reader, Silent
+from core.protocols import SILENT, NullReport, Reader
 from core.readers import REGISTRY
 from core.readers.detect import detect
 from core.readers.preview import preview
@@ -42,7 +42,7 @@ def test_the_config_survives_json_and_explains_itself(id):
 def test_reads_and_is_detected_packed_or_not(id, packing, tmp_path):
     path = sample(tmp_path, id, packing)
     assert detect(path) == id
-    articles = list(REGISTRY.build(id).read(path, Silent()))
+    articles = list(REGISTRY.build(id).read(path, SILENT))
     assert articles and all(isinstance(article, Article) for article in articles)
     assert any("Ada" in article.title or article.title == "ada" for article in articles)
     text = " ".join(p.text for a in articles for s in a.sections for p in s.paragraphs)
@@ -51,7 +51,7 @@ def test_reads_and_is_detected_packed_or_not(id, packing, tmp_path):
 
 @READERS
 def test_articles_are_well_formed(id, tmp_path):
-    for article in REGISTRY.build(id).read(sample(tmp_path, id), Silent()):
+    for article in REGISTRY.build(id).read(sample(tmp_path, id), SILENT):
         assert article.title == article.title.strip() != ""
         assert any(section.paragraphs for section in article.sections)
         for index, section in enumerate(article.sections):
@@ -64,11 +64,11 @@ def test_articles_are_well_formed(id, tmp_path):
 @READERS
 def test_streams_restarts_and_keeps_order(id, tmp_path):
     path, reader = sample(tmp_path, id), REGISTRY.build(id)
-    first = reader.read(path, Silent())
+    first = reader.read(path, SILENT)
     assert isinstance(first, Iterator)
     next(first)  # begun and left: the next reading starts afresh
-    once, skipped = list(reader.read(path, Silent())), reader.skipped
-    assert list(reader.read(path, Silent())) == once
+    once, skipped = list(reader.read(path, SILENT)), reader.skipped
+    assert list(reader.read(path, SILENT)) == once
     assert reader.skipped == skipped
     assert all(isinstance(reason, str) and count > 0 for reason, count in skipped.items())
 
@@ -79,7 +79,7 @@ def test_a_truncated_file_is_named(id, packing, tmp_path):
     path = sample(tmp_path, id, packing)
     path.write_bytes(path.read_bytes()[:-12])
     with pytest.raises(ReadError, match=r"cut off|damaged") as caught:
-        list(REGISTRY.build(id).read(path, Silent()))
+        list(REGISTRY.build(id).read(path, SILENT))
     assert path.name in str(caught.value) and "again" in str(caught.value) and caught.value.position
 
 
@@ -90,13 +90,13 @@ def test_missing_empty_folder_wrong_encoding(id, packing, tmp_path):
     latin = write(tmp_path, "latin", SAMPLES[id].replace(b"founded", b"f\xfcnded"), packing)
     bad = {empty: "nothing|empty", tmp_path: "folder", tmp_path / "no": "no such"}
     if "latin-1" in REGISTRY.get(id).tags:
-        first = next(REGISTRY.build(id).read(latin, Silent()))
+        first = next(REGISTRY.build(id).read(latin, SILENT))
         assert "fünded" in first.sections[0].paragraphs[0].text
     else:
         bad[latin] = "byte [0-9]"
     for path, words in bad.items():
         with pytest.raises(ReadError, match=words) as caught:
-            list(REGISTRY.build(id).read(path, Silent()))
+            list(REGISTRY.build(id).read(path, SILENT))
         assert path.name in str(caught.value)
 
 
@@ -104,20 +104,20 @@ def test_missing_empty_folder_wrong_encoding(id, packing, tmp_path):
 def test_binary_garbage_is_refused(id, tmp_path):
     path = write(tmp_path, "noise.bin", bytes(range(256)) * 40)
     with pytest.raises(ReadError):
-        list(REGISTRY.build(id).read(path, Silent()))
+        list(REGISTRY.build(id).read(path, SILENT))
     with pytest.raises(ReadError, match="binary"):
         detect(path)
 
 
 @READERS
 def test_progress_reaches_the_end_and_can_cancel(id, tmp_path):
-    class Watching(Silent):
+    class Watching(NullReport):
         seen = (0.0, 1.0)
 
         def progress(self, done, total, message=""):
             self.seen = (done, total)
 
-    class Stopping(Silent):
+    class Stopping(NullReport):
         def progress(self, done, total, message=""):
             raise Cancelled
 
@@ -133,5 +133,5 @@ def test_a_preview_shows_the_first_articles(id, tmp_path):
     path = sample(tmp_path, id)
     shown = preview(path, n=1)
     assert shown.reader == id and len(shown.articles) == 1
-    assert shown.articles[0] == next(REGISTRY.build(id).read(path, Silent()))
+    assert shown.articles[0] == next(REGISTRY.build(id).read(path, SILENT))
     assert len(preview(path, id, {}, n=50).articles) <= 2

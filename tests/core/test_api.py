@@ -13,8 +13,8 @@ import core
 from core import api as serving
 from core.errors import ArtifactError, ConfigError, UnknownNameError
 from core.models import REGISTRY
-from core.models.artifact import save_embedder
-from core.protocols import Silent
+from core.models.artifact import save_model
+from core.protocols import SILENT
 from core.types import Corpus, Sentence
 
 TEXTS = ["The river runs to the sea.", "The stream flows into the ocean.", "Taxes rose again.", ""]
@@ -24,9 +24,9 @@ TEXTS = ["The river runs to the sea.", "The stream flows into the ocean.", "Taxe
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A saved model without training."""
     embedder = REGISTRY.build("mean-vectors", {"vocabulary_limit": 5_000}, seed=0)
-    embedder.fit(Corpus(), Silent())
+    embedder.fit(Corpus(), SILENT)
     folder = tmp_path_factory.mktemp("models") / "means"
-    save_embedder(embedder, "mean-vectors", folder, {})
+    save_model(embedder, "mean-vectors", folder, {})
     return folder
 
 

@@ -12,7 +12,7 @@ import pytest
 from core.errors import Cancelled
 from core.models import REGISTRY
 from core.models.con_s2v import training
-from core.protocols import Silent
+from core.protocols import NullReport
 from core.types import Corpus
 from db.store import Store
 from jobs.common.articles import TrainingSentences
@@ -100,7 +100,7 @@ def test_cancelled_and_taken_up_again_it_ends_as_if_nothing_had_happened(
     assert {point.name for point in curve} == {"content loss", "neighbour loss"}
 
 
-class Blocks(Silent):
+class Blocks(NullReport):
     """Counts the blocks of a training."""
 
     blocks = 0

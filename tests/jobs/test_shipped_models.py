@@ -9,8 +9,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from core.models.artifact import load_embedder, read_info, saw_title
-from core.protocols import Silent
+from core.models.artifact import load_model, read_info, saw_title
+from core.protocols import SILENT
 from core.readers import REGISTRY as READERS
 from core.types import Sentence, Split, split_of_title
 from jobs.services.demo import demo_dump, shipped_models
@@ -37,7 +37,7 @@ def test_it_is_small_and_has_a_card(folder: Path) -> None:
 
 
 def test_it_tells_themes_apart(folder: Path) -> None:
-    embedder, _ = load_embedder(folder)
+    embedder, _ = load_model(folder)
     war, music = TOPICS
     texts = [war, "Two regiments were sent to defend the town against the invasion.", music]
     vectors = embedder.embed([Sentence(text) for text in texts])
@@ -48,7 +48,7 @@ def test_it_tells_themes_apart(folder: Path) -> None:
 
 def test_no_article_of_the_demo_was_in_its_training(folder: Path) -> None:
     info, reader = read_info(folder), READERS.build("mediawiki-dump")
-    titles = [article.title for article in reader.read(demo_dump(), Silent())]
+    titles = [article.title for article in reader.read(demo_dump(), SILENT)]
     assert len(titles) > 90
     assert [title for title in titles if saw_title(info, title)] == []
 

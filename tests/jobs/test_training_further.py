@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from core.errors import DataError
-from core.models.artifact import load_embedder, title_digests
+from core.models.artifact import load_model, title_digests
 from core.types import Split
 from db.records import TripletSetRecord
 from db.store import Store
@@ -56,7 +56,7 @@ def test_another_set_says_when_to_stop(sets: tuple[Store, TripletSetRecord]) -> 
         ids = {int(i) for s in (Split.TRAIN, Split.VALIDATION) for i in r.triplets.rows(whole.id, s).articles}
         titles = [a.title for a in r.corpora.articles_by_id(ids).values()]
     assert model.triplet_set_id == few.id
-    _, info = load_embedder(store.artifacts.path(model.artifact))
+    _, info = load_model(store.artifacts.path(model.artifact))
     assert info["record"]["validation"] == "all"
     assert set(info["record"]["train_titles"]) == set(title_digests(titles))
 
@@ -71,7 +71,7 @@ def test_what_the_first_network_saw_stays_on_record(sets: tuple[Store, TripletSe
     assert again["cached"] and again["model"] == "second" and anew["digest"] != made["digest"]
     with store.reading() as r:
         first, second = r.models.by_name("first"), r.models.by_name("second")
-    (_, before), (_, after) = (load_embedder(store.artifacts.path(m.artifact)) for m in (first, second))
+    (_, before), (_, after) = (load_model(store.artifacts.path(m.artifact)) for m in (first, second))
     assert second.config["hidden"] == 4 and second.config["epochs"] == 1
     assert after["record"]["models"] == [first.digest]
     assert set(before["record"]["train_titles"]) <= set(after["record"]["train_titles"])

@@ -11,9 +11,9 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from core.models import REGISTRY
-from core.models.artifact import save_embedder
+from core.models.artifact import save_model
 from core.models.triplet_network.word_attention import read_triplet
-from core.protocols import Silent
+from core.protocols import SILENT
 from core.types import Corpus, Split, TripletRows
 from db.records import RunRecord, TripletSetRecord
 from db.store import Store
@@ -62,10 +62,10 @@ def small_nets() -> list[object]:
     for seed in (1, 2):
         net = REGISTRY.build("triplets-sen", SMALL, seed=seed)
         triplets = {Split.TRAIN: theme_triplets(3, seed), Split.VALIDATION: theme_triplets(1, seed=9)}
-        net.fit(Corpus(triplets=triplets), Silent())
+        net.fit(Corpus(triplets=triplets), SILENT)
         built.append(net)
     joined = REGISTRY.build("triplets-sen-titles", {}, seed=0)
-    joined.fit(Corpus(models=built), Silent())
+    joined.fit(Corpus(models=built), SILENT)
     return [built[0], joined]
 
 
@@ -77,7 +77,7 @@ def nets() -> list[object]:
 
 def add_net(store: Store, net: object, name: str, method: str) -> None:
     """Keep a network with its files."""
-    artifact = store.artifacts.put(lambda folder: save_embedder(net, method, folder, {}))  # type: ignore[arg-type]
+    artifact = store.artifacts.put(lambda folder: save_model(net, method, folder, {}))  # type: ignore[arg-type]
     with store.writing() as w:
         w.models.add(name=name, method=method, config={}, seed=0, digest=name, artifact=artifact, metrics={})
 

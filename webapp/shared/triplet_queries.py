@@ -289,9 +289,9 @@ def attending_models() -> list[ModelRecord]:
 
 @st.cache_resource(show_spinner="Loading the model …", max_entries=2)
 def _embedder(artifact: str) -> Attending:
-    from core.models.artifact import load_embedder
+    from core.models.artifact import load_model
 
-    embedder, _ = load_embedder(queries.store().artifacts.path(artifact))
+    embedder, _ = load_model(queries.store().artifacts.path(artifact))
     assert isinstance(embedder, Attending)  # its card is tagged so
     return embedder
 

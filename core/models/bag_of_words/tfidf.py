@@ -23,7 +23,7 @@ from core.config import Config, option
 from core.errors import DataError
 from core.models.distances import cosine_distances
 from core.models.storage import read_settings, read_tensors, write_settings, write_tensors
-from core.protocols import Report
+from core.protocols import SILENT, Report
 from core.types import Corpus, Sentence, Vectors
 
 COLUMNS = 1 << 20
@@ -55,10 +55,10 @@ class Tfidf:
         self._documents = 0
         self._frequencies: Counts | None = None  # (COLUMNS,) sentences that hold a word; scope "corpus" only
 
-    def fit(self, corpus: Corpus, report: Report) -> None:
+    def fit(self, corpus: Corpus, report: Report = SILENT) -> Self:
         """Count in how many of the corpus's sentences each word occurs; scope "article" has nothing to learn."""
         if self.config.scope == "article":
-            return
+            return self
         total = len(corpus.sentences)
         if not total:
             raise DataError("tfidf with scope 'corpus' needs the sentences of a corpus; this one has none.")
@@ -68,6 +68,7 @@ class Tfidf:
             frequencies += np.bincount(counts.indices, minlength=COLUMNS)
             report.progress(min(start + _FIT_BLOCK, total), total, "sentences counted")
         self._documents, self._frequencies = total, frequencies
+        return self
 
     def embed(self, sentences: Sequence[Sentence]) -> Vectors:
         """(n, 2²⁰) CSR rows of unit length; a sentence without words is an empty row."""

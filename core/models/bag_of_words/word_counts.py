@@ -14,7 +14,7 @@ from core.config import Config, option
 from core.models.bag_of_words.tfidf import count_words
 from core.models.distances import cosine_distances
 from core.models.storage import read_settings, write_settings
-from core.protocols import Report
+from core.protocols import SILENT, Report
 from core.types import Corpus, Sentence, Vectors
 
 
@@ -32,8 +32,9 @@ class WordCounts:
     def __init__(self, config: WordCountsConfig, seed: int) -> None:
         self.config, self.seed = config, seed
 
-    def fit(self, corpus: Corpus, report: Report) -> None:
+    def fit(self, corpus: Corpus, report: Report = SILENT) -> Self:
         """Nothing is learned."""
+        return self
 
     def embed(self, sentences: Sequence[Sentence]) -> Vectors:
         """(n, 2²⁰) CSR counts; a sentence without words is an empty row."""

@@ -14,7 +14,7 @@ from core.config import Config
 from core.errors import ArtifactError, DataError
 from core.models.distances import cosine_distances
 from core.models.storage import read_settings, read_word_vectors, write_settings, write_word_vectors
-from core.protocols import Report
+from core.protocols import SILENT, Report
 from core.text.word_vectors import Storage, WordVectors, load_word_vectors
 from core.types import Corpus, Sentence, Vectors
 
@@ -28,13 +28,14 @@ class WordTable(ABC):
         self.config, self.seed = config, seed
         self._vectors: WordVectors | None = None
 
-    def fit(self, corpus: Corpus, report: Report) -> None:
+    def fit(self, corpus: Corpus, report: Report = SILENT) -> Self:
         """Read the table of word vectors; ``corpus`` is not used."""
         report.progress(0, 1, "Reading word vectors")
         storage: Storage = self.config.storage
         loaded = load_word_vectors(self.config.word_vectors, self.config.vocabulary_limit or None)
         self._vectors = loaded.stored_as(storage)
         report.progress(1, 1, f"{len(loaded):,} words")
+        return self
 
     @abstractmethod
     def embed(self, sentences: Sequence[Sentence]) -> Vectors:

@@ -28,7 +28,7 @@ from core.models.storage import (
 )
 from core.models.triplet_network.model import DISTANCES, TripletNet
 from core.models.triplet_network.model_config import TripletNetConfig
-from core.protocols import Report
+from core.protocols import SILENT, Report
 from core.text.word_vectors import Float32, WordVectors
 from core.types import Corpus, Sentence, Vectors
 
@@ -72,7 +72,7 @@ class JoinedNets:
         named = zip(_HALVES, self._nets, strict=False)
         return {f"{half}: {name}": value for half, net in named for name, value in net.metrics.items()}
 
-    def fit(self, corpus: Corpus, report: Report) -> None:
+    def fit(self, corpus: Corpus, report: Report = SILENT) -> Self:
         """Take the two trained networks of ``corpus.models``: that of sentences, then that of titles."""
         nets = [model for model in corpus.models if isinstance(model, TripletNet)]
         if len(nets) != len(_HALVES) or len(corpus.models) != len(_HALVES):
@@ -82,6 +82,7 @@ class JoinedNets:
         for net in nets:
             report.progress(0, 1, f"Joining networks over {len(net.words):,} words")
         self._nets = tuple(nets)
+        return self
 
     def embed(self, sentences: Sequence[Sentence]) -> Vectors:
         """(n, width of both) vectors; a sentence without tokens is the zero vector."""

@@ -22,8 +22,8 @@ from core.models.bag_of_words.tfidf import Tfidf, TfidfConfig
 from core.models.composite.submodels import load_inside, save_inside
 from core.models.distances import cosine_distances, unit_length
 from core.models.storage import read_settings, write_settings
-from core.protocols import Embedder, Report
-from core.types import Corpus, Sentence, Vectors
+from core.protocols import SILENT, Report
+from core.types import Corpus, FittedModel, Sentence, Vectors
 
 WORDS = 2.0
 """How much shared words count, against 1 for a model's cosine."""
@@ -44,9 +44,9 @@ class Hybrid:
 
     def __init__(self, config: HybridConfig, seed: int) -> None:
         self.config, self.seed = config, seed
-        self._models: tuple[Embedder, ...] = ()
+        self._models: tuple[FittedModel, ...] = ()
 
-    def fit(self, corpus: Corpus, report: Report) -> None:
+    def fit(self, corpus: Corpus, report: Report = SILENT) -> Self:
         """Take the models in ``corpus.models``. A sparse one is refused: words are counted here already."""
         if not corpus.models:
             raise DataError("This method joins the vectors of fitted models with Tf-idf. Name one or more.")
@@ -54,6 +54,7 @@ class Hybrid:
             raise DataError("A hybrid counts words by itself: join it with models whose vectors are not words already.")
         report.progress(1, 1, "Nothing to learn")
         self._models = tuple(corpus.models)
+        return self
 
     def embed(self, sentences: Sequence[Sentence]) -> Vectors:
         """(n, dim of all models + 2²⁰) CSR rows of length 1 at most; a sentence without words is an empty row."""

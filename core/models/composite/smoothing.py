@@ -27,8 +27,8 @@ from core.models.composite.whitening import PrincipalAxes
 from core.models.con_s2v.graphs import discourse_graph
 from core.models.distances import cosine_distances, unit_length
 from core.models.storage import read_settings, read_tensors, write_settings, write_tensors
-from core.protocols import Embedder, Report, Share
-from core.types import Corpus, Matrix, Sentence, Vectors
+from core.protocols import SILENT, Report, SubReport
+from core.types import Corpus, FittedModel, Matrix, Sentence, Vectors
 
 _LSA, _AXES = "lsa.safetensors", "axes.safetensors"
 _BLOCK = 4_096
@@ -90,7 +90,7 @@ class _Directions:
 class _Base:
     """A model whose vectors are mixed."""
 
-    model: Embedder
+    model: FittedModel
     directions: _Directions | None
     """Of a sparse model, None of another."""
 
@@ -112,20 +112,21 @@ class _Control(ABC):
     def _mixed(self, x: npt.NDArray[np.float32], articles: Any, positions: Any) -> Matrix:
         """(n, dim) rows mixed within their articles, given as (n,) each."""
 
-    def fit(self, corpus: Corpus, report: Report) -> None:
+    def fit(self, corpus: Corpus, report: Report = SILENT) -> Self:
         """Take the models in ``corpus.models``; of a sparse one, find the directions on ``corpus.sentences``."""
         if not corpus.models:
             raise DataError("This method mixes the vectors of fitted models. Name one or more.")
         bases, steps = [], len(corpus.models) + 1
         for number, model in enumerate(corpus.models):
-            share = Share(report, number / steps, (number + 1) / steps)
+            share = SubReport(report, number / steps, (number + 1) / steps)
             bases.append(_Base(model, _directions(model, corpus, self.config.lsa, self.seed, share)))
         self._bases, self._axes = tuple(bases), None
         if self.config.axes:
             if not len(corpus.sentences):
                 raise DataError("Principal axes are those of a corpus's sentences; this corpus has none.")
-            blocks = map(self._beside, _whole_articles(corpus.sentences, Share(report, 1 - 1 / steps, 1)))
+            blocks = map(self._beside, _whole_articles(corpus.sentences, SubReport(report, 1 - 1 / steps, 1)))
             self._axes = PrincipalAxes.of(blocks, self.config.axes, self.config.evenness)
+        return self
 
     def embed(self, sentences: Sequence[Sentence]) -> Vectors:
         """(n, dim) mixed vectors, those of several models side by side; a loose sentence keeps its own."""
@@ -218,7 +219,7 @@ class Smoothed(_Control):
         return smoothed(x, discourse_graph(articles, positions), self.config.share)
 
 
-def _directions(model: Embedder, corpus: Corpus, count: int, seed: int, report: Report) -> _Directions | None:
+def _directions(model: FittedModel, corpus: Corpus, count: int, seed: int, report: Report) -> _Directions | None:
     """The first right singular vectors of a sparse model's vectors; fewer than ``count`` where there are fewer."""
     from sklearn.utils.extmath import randomized_svd
 

@@ -9,12 +9,12 @@ from pathlib import Path
 
 from core.errors import ArtifactError, UnknownNameError
 from core.models.storage import read_json, write_json
-from core.protocols import Embedder
+from core.types import FittedModel
 
 _FILE = "base.json"
 
 
-def save_inside(models: Sequence[Embedder], folder: Path) -> None:
+def save_inside(models: Sequence[FittedModel], folder: Path) -> None:
     """Write every model's files into ``folder``, and which method each is of."""
     write_json(folder / _FILE, {"methods": [_method_of(model) for model in models]})
     for number, model in enumerate(models):
@@ -24,13 +24,13 @@ def save_inside(models: Sequence[Embedder], folder: Path) -> None:
                 shutil.copyfile(path, folder / (_prefix(number) + path.name))
 
 
-def load_inside(folder: Path) -> list[Embedder]:
+def load_inside(folder: Path) -> list[FittedModel]:
     """The models that :func:`save_inside` wrote. Raises ``ArtifactError`` for a method that we do not know."""
     methods = read_json(folder / _FILE).get("methods") or [None]
     return [_loaded(folder, number, str(method)) for number, method in enumerate(methods)]
 
 
-def _method_of(model: Embedder) -> str:
+def _method_of(model: FittedModel) -> str:
     """The id of a method that ``model`` is a model of."""
     from core.models import REGISTRY
 
@@ -42,7 +42,7 @@ def _prefix(number: int) -> str:
     return f"base{number}-"
 
 
-def _loaded(folder: Path, number: int, method: str) -> Embedder:
+def _loaded(folder: Path, number: int, method: str) -> FittedModel:
     """A model whose files lie in ``folder`` under names that begin with ours."""
     from core.models import REGISTRY
 
@@ -53,5 +53,5 @@ def _loaded(folder: Path, number: int, method: str) -> Embedder:
     with tempfile.TemporaryDirectory() as inner:
         for path in folder.glob(_prefix(number) + "*"):
             shutil.copyfile(path, Path(inner) / path.name.removeprefix(_prefix(number)))
-        model: Embedder = card.resolve().load(Path(inner))
+        model: FittedModel = card.resolve().load(Path(inner))
     return model

@@ -9,7 +9,7 @@ from core.config import config_from_dict
 from core.models.con_s2v.config import SentVecConfig, TrainingConfig
 from core.models.con_s2v.sen2vec import Sen2VecConfig, content_of
 from core.models.con_s2v.text import EncodedText
-from core.protocols import Report, Share
+from core.protocols import Report, SubReport
 from core.types import Corpus
 
 if TYPE_CHECKING:
@@ -37,6 +37,6 @@ class Neighbours:
 
         if self.kind == "discourse":
             return discourse_graph(text.articles, text.positions), report
-        vectors = content_of(self.content, text, corpus, seed, Share(report, 0, _CONTENT)).vectors
-        graph = similarity_graph(vectors, text.articles, Share(report, _CONTENT, _COMPARED))
-        return graph, Share(report, _COMPARED, 1)
+        vectors = content_of(self.content, text, corpus, seed, SubReport(report, 0, _CONTENT)).vectors
+        graph = similarity_graph(vectors, text.articles, SubReport(report, _CONTENT, _COMPARED))
+        return graph, SubReport(report, _COMPARED, 1)

@@ -15,7 +15,7 @@ from core.models.con_s2v.sen2vec import Sen2VecConfig, content_of
 from core.models.con_s2v.sentence_vectors import Fitted, Float32, SentenceVectors
 from core.models.con_s2v.text import EncodedText
 from core.models.distances import unit_length
-from core.protocols import Report, Share
+from core.protocols import Report, SubReport
 from core.types import Corpus
 
 _CONTENT, _COMPARED = 0.8, 0.95  # shares of the work
@@ -49,12 +49,12 @@ class _Retrofitted(SentenceVectors):
         from core.models.con_s2v.kernels import retrofit
 
         config: RetDisConfig = self.config
-        content = content_of(config, text, corpus, self.seed, Share(report, 0, _CONTENT))
+        content = content_of(config, text, corpus, self.seed, SubReport(report, 0, _CONTENT))
         start = unit_length(content.vectors)
         if config.graph == "discourse":
             graph = discourse_graph(text.articles, text.positions)
         else:
-            graph = similarity_graph(start, text.articles, Share(report, _CONTENT, _COMPARED))
+            graph = similarity_graph(start, text.articles, SubReport(report, _CONTENT, _COMPARED))
         vectors = start.copy()
         for done in range(config.rounds):
             report.progress(_COMPARED + (1 - _COMPARED) * done / config.rounds, 1, "retrofitting")

@@ -12,7 +12,7 @@ from core.errors import DataError
 from core.models.con_s2v.config import MemoryConfig, SentVecConfig, TrainingConfig
 from core.models.con_s2v.sentence_vectors import Fitted, SentenceVectors
 from core.models.con_s2v.text import EncodedText
-from core.protocols import Report, Share
+from core.protocols import Report, SubReport
 from core.types import Corpus
 
 PARTS = ("dm+dbow", "dbow", "dm")
@@ -66,7 +66,7 @@ def learn_content(config: Sen2VecConfig, text: EncodedText, seed: int, report: R
     halves, models, metrics = [], [], dict[str, float]()
     names = config.parts.split("+")
     for place, name in enumerate(names):
-        part = Share(report, place / len(names), (place + 1) / len(names))
+        part = SubReport(report, place / len(names), (place + 1) / len(names))
         if name == "dm":
             memory = config_from_dict(MemoryConfig, shared | {"learning_rate": config.memory_rate})
             learned = learn_memory(memory, text, seed, part)

@@ -31,7 +31,7 @@ from core.models.storage import (
     write_tensors,
     write_words,
 )
-from core.protocols import Report
+from core.protocols import SILENT, Report
 from core.types import Corpus, Sentence, Vectors
 
 if TYPE_CHECKING:
@@ -73,7 +73,7 @@ class SentenceVectors(ABC):
     def _learn(self, text: EncodedText, corpus: Corpus, report: Report) -> Fitted:
         """Vectors of the sentences of ``text``, which are those of ``corpus`` that take part."""
 
-    def fit(self, corpus: Corpus, report: Report) -> None:
+    def fit(self, corpus: Corpus, report: Report = SILENT) -> Self:
         """Learn a vector for every sentence of ``corpus`` that has at least three words."""
         if not len(corpus.sentences):
             raise DataError("This method learns from the sentences of a corpus; this corpus has none.")
@@ -87,6 +87,7 @@ class SentenceVectors(ABC):
         self._vocabulary, self.metrics = fitted.vocabulary, fitted.metrics
         self._parts = tuple(part.stored_as(dtype) for part in fitted.parts)
         drop_checkpoints(report.checkpoint_folder())
+        return self
 
     def embed(self, sentences: Sequence[Sentence]) -> Vectors:
         """(n, dim) learned vectors, inferred ones for other sentences, zero for sentences of at most two words."""

@@ -28,7 +28,7 @@ from core.models.storage import (
     write_settings,
     write_word_vectors,
 )
-from core.protocols import Report
+from core.protocols import SILENT, Report
 from core.text.stems import content_words
 from core.text.word_vectors import Storage, WordVectors
 from core.types import Corpus, Sentence, Vectors
@@ -53,7 +53,7 @@ class _WordSums(ABC):
     def _learn(self, text: EncodedText, report: Report) -> tuple[Float32, dict[str, float]]:
         """(words, dim) vectors of the vocabulary of ``text``, and how training went."""
 
-    def fit(self, corpus: Corpus, report: Report) -> None:
+    def fit(self, corpus: Corpus, report: Report = SILENT) -> Self:
         """Learn word vectors from the running text of ``corpus``."""
         if not len(corpus.sentences):
             raise DataError("This method learns from the sentences of a corpus; this corpus has none.")
@@ -64,6 +64,7 @@ class _WordSums(ABC):
         storage: Storage = self.config.storage
         self._words = WordVectors(text.vocabulary.words, table).stored_as(storage)
         drop_checkpoints(report.checkpoint_folder())
+        return self
 
     def embed(self, sentences: Sequence[Sentence]) -> Vectors:
         """(n, dim) sums or means; a sentence without a known word is the zero vector."""

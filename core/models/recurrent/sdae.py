@@ -26,7 +26,7 @@ from core.models.storage import (
     write_tensors,
     write_word_vectors,
 )
-from core.protocols import Report
+from core.protocols import SILENT, Report
 from core.text.stems import content_words
 from core.text.word_vectors import Storage, WordVectors, word_ids
 from core.types import Corpus, Sentence, Vectors
@@ -50,7 +50,7 @@ class Sae:
         self._words: WordVectors | None = None
         self._net: GruEncoder | None = None
 
-    def fit(self, corpus: Corpus, report: Report) -> None:
+    def fit(self, corpus: Corpus, report: Report = SILENT) -> Self:
         """Train on ``corpus.sentences``, in any order and from any number of texts."""
         from core.models.recurrent.gru import gru_encoder
         from core.models.recurrent.sdae_network import train_autoencoder
@@ -69,6 +69,7 @@ class Sae:
         storage: Storage = self.config.storage  # type: ignore[assignment]
         self._words = WordVectors(data.words, trained.table).stored_as(storage)
         self._net = gru_encoder(trained.weights)
+        return self
 
     def embed(self, sentences: Sequence[Sentence]) -> Vectors:
         """(n, 2·hidden) last states; a sentence without a known word is the zero vector."""

@@ -28,7 +28,7 @@ from core.models.storage import (
     write_word_vectors,
 )
 from core.paths import at_home
-from core.protocols import Report
+from core.protocols import SILENT, Report
 from core.text.word_vectors import Storage, WordVectors, load_word_vectors, token_ids
 from core.types import Corpus, Sentence, Vectors
 
@@ -49,13 +49,13 @@ class SkipThought:
         self._words: ExpandedWords | None = None
         self._net: GruEncoder | None = None
 
-    def fit(self, corpus: Corpus, report: Report) -> None:
+    def fit(self, corpus: Corpus, report: Report = SILENT) -> Self:
         """Train on ``corpus.sentences``, or read the weights that the settings name."""
         report.progress(0, 1, "Reading word vectors")
         table = load_word_vectors(self.config.word_vectors, self.config.vocabulary_limit or None)
         if self.config.weights:
             self._read_weights(table)
-            return
+            return self
         from core.models.recurrent.gru import gru_encoder
         from core.models.recurrent.skip_data import skip_data
         from core.models.recurrent.skip_training import train_skip
@@ -73,6 +73,7 @@ class SkipThought:
         words = expanded(WordVectors(data.words, trained.table), table)
         self._words = ExpandedWords(self._kept(words.own), self._kept(words.table), words.map, words.shift)
         self._net = gru_encoder(trained.weights)
+        return self
 
     def embed(self, sentences: Sequence[Sentence]) -> Vectors:
         """(n, width) last states; a sentence without a known word is the zero vector."""

@@ -18,7 +18,7 @@ from core.errors import ArtifactError, ConfigError, DataError, ReadError
 from core.models.distances import cosine_distances, unit_length
 from core.models.storage import read_settings, write_settings
 from core.paths import at_home
-from core.protocols import Report
+from core.protocols import SILENT, Report
 from core.text.encoders import Encoder, load_encoder
 from core.types import Corpus, Sentence, Vectors
 
@@ -44,12 +44,13 @@ class SentenceEncoder:
         self.config, self.seed = config, seed
         self._encoder: Encoder | None = None
 
-    def fit(self, corpus: Corpus, report: Report) -> None:
+    def fit(self, corpus: Corpus, report: Report = SILENT) -> Self:
         """Read the encoder; ``corpus`` is not used."""
         report.progress(0, 1, "Reading the encoder")
         if not self.config.folder:
             raise ConfigError("Name the folder of a sentence encoder on this machine (setting folder).")
         self._encoder = load_encoder(at_home(self.config.folder), "This method")
+        return self
 
     def embed(self, sentences: Sequence[Sentence]) -> Vectors:
         """(n, dim) mean last states; a sentence without letters or digits is the zero vector."""

@@ -28,10 +28,10 @@ from core.models.storage import (
     write_word_vectors,
 )
 from core.models.triplet_network.model_config import TripletNetConfig
-from core.protocols import Embedder, Report
+from core.protocols import SILENT, Report
 from core.text.tokens import tokenize
 from core.text.word_vectors import Float32, Storage, TokenIds, WordVectors, load_word_vectors, word_ids
-from core.types import Corpus, Sentence, Split, TripletTexts, Vectors
+from core.types import Corpus, FittedModel, Sentence, Split, TripletTexts, Vectors
 
 if TYPE_CHECKING:
     from core.models.triplet_network.batching import TripletData
@@ -68,7 +68,7 @@ class TripletNet:
         self._vectors: WordVectors | None = None
         self._net: BiLstmAttention | None = None
 
-    def fit(self, corpus: Corpus, report: Report) -> None:
+    def fit(self, corpus: Corpus, report: Report = SILENT) -> Self:
         """Train on ``corpus.triplets`` of the splits train and validation.
 
         With a trained network in ``corpus.models``, go on from it: its word vectors, its shape and its distance are
@@ -93,6 +93,7 @@ class TripletNet:
         trained = train(self.config, self.seed, training, validation, report, start)
         self.metrics, self.history = trained.metrics, trained.history
         self._net = self._network(trained.weights)
+        return self
 
     def embed(self, sentences: Sequence[Sentence]) -> Vectors:
         """(n, 2·hidden) vectors; a sentence without tokens is the zero vector."""
@@ -196,7 +197,7 @@ class TripletNet:
         except RuntimeError as error:
             raise ArtifactError(f"The saved model in {file.parent.name} is damaged: {file.name}: {error}") from None
 
-    def _begin(self, models: Sequence[Embedder]) -> BiLstmAttention | None:
+    def _begin(self, models: Sequence[FittedModel]) -> BiLstmAttention | None:
         """Take word vectors as the settings say, or all that belongs to a network that is trained further."""
         if not models:
             storage: Storage = self.config.storage  # type: ignore[assignment]

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from core.errors import DataError, ReadError
-from core.protocols import Report, Silent
+from core.protocols import SILENT, Report
 from core.readers.streams import whole_text
 from core.readers.summaries import summary_records
 from core.text.splitting import SentenceSplitter, split_article
@@ -42,7 +42,7 @@ def read_summary_documents(path: Path, language: str = "en", report: Report | No
     A document without references is kept: it can be summarised, but not scored. Raises :class:`ReadError` for what
     cannot be read, :class:`DataError` when there is no document with a sentence.
     """
-    report, splitter = report or Silent(), SentenceSplitter(language)
+    report, splitter = report or SILENT, SentenceSplitter(language)
     found = list((_folder if path.is_dir() else _file)(path, splitter, report))
     if not found:
         raise DataError(f"There is no document with a sentence in {path.name!r}.")
@@ -67,7 +67,7 @@ def _folder(path: Path, splitter: SentenceSplitter, report: Report) -> Iterator[
     references = _references(path / "references", ids)
     for number, file in enumerate(files):
         report.progress(number, len(files), f"{number:,} documents read")
-        text = whole_text(file, Silent(), "latin-1")
+        text = whole_text(file, SILENT, "latin-1")
         inside = " \n\n ".join(_TEXT.findall(text)) or text
         blocks = (" ".join(_TAG.sub(" ", block).split()) for block in _BLANK.split(inside))
         sentences = tuple(sentence for block in blocks for sentence in splitter.split(block))
@@ -87,7 +87,7 @@ def _references(folder: Path, ids: set[str]) -> dict[str, list[str]]:
     """Document id → texts. Raises :class:`ReadError` for a file that belongs to no document."""
     found: dict[str, list[str]] = {}
     for file in _files(folder):
-        text = whole_text(file, Silent(), "latin-1")
+        text = whole_text(file, SILENT, "latin-1")
         elements = _SUM.findall(text)
         for attributes, inner in elements:
             named = _DOCREF.search(attributes)

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from core.protocols import Embedder, Report
+from core.protocols import Model, Report
 from core.tasks.lexrank import Scores
 from core.tasks.summaries.documents import SummaryDocument
 from core.tasks.summaries.scoring import Summary, extract
@@ -24,7 +24,7 @@ def placed(document: SummaryDocument, number: int) -> list[Sentence]:
 def summarize(
     documents: Sequence[SummaryDocument],
     ranker: Any,
-    embedder: Embedder | None,
+    embedder: Model | None,
     *,
     words: int,
     seed: int,
@@ -43,7 +43,7 @@ def summarize(
 
 
 def _with_vectors(
-    documents: Sequence[SummaryDocument], embedder: Embedder | None
+    documents: Sequence[SummaryDocument], embedder: Model | None
 ) -> Iterator[tuple[SummaryDocument, Matrix | None]]:
     if embedder is None:
         yield from ((document, None) for document in documents)
@@ -57,7 +57,7 @@ def _with_vectors(
 
 
 def _embedded(
-    group: Sequence[tuple[SummaryDocument, list[Sentence]]], embedder: Embedder
+    group: Sequence[tuple[SummaryDocument, list[Sentence]]], embedder: Model
 ) -> Iterator[tuple[SummaryDocument, Matrix]]:
     vectors: Any = embedder.embed([sentence for _, sentences in group for sentence in sentences])
     start = 0

@@ -15,7 +15,7 @@ from core.clustering.inputs import unit_rows
 from core.config import Config, option
 from core.errors import ConfigError, DataError
 from core.models.composite.hybrid import WORDS, beside_words
-from core.protocols import Report, Share
+from core.protocols import Report, SubReport
 from core.tasks.themes.counts import Curves, candidates, measure, suggest
 from core.tasks.themes.naming import theme_names, theme_words
 from core.tasks.themes.quality import fits
@@ -90,7 +90,7 @@ def find_themes(texts: list[str], vectors: Matrix, config: ThemesConfig, seed: i
     random = np.random.default_rng(seed)
     rows = np.sort(random.permutation(n)[: config.sample])
     ks = candidates(len(rows), config.most)
-    curves = measure(vectors[rows], ks, config.subsamples, seed, Share(report, 0.0, 0.7))
+    curves = measure(vectors[rows], ks, config.subsamples, seed, SubReport(report, 0.0, 0.7))
     suggestion = suggest(curves)
     k = config.k or suggestion.k
     if config.shared and not sparse.issparse(vectors):

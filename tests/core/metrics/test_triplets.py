@@ -9,7 +9,7 @@ import pytest
 
 from core.errors import Cancelled, DataError
 from core.metrics.triplets import accuracy_of_margins, triplet_accuracy
-from core.protocols import Report, Silent
+from core.protocols import SILENT, NullReport, Report
 from core.types import Corpus, Sentence, TripletTexts, Vectors
 
 
@@ -42,7 +42,7 @@ def triplets(rows: list[tuple[int, int, int, int]]) -> TripletTexts:
 
 
 def test_right_wrong_and_tie() -> None:
-    found = triplet_accuracy(Numbers(), triplets([(0, 1, 5, 0), (0, 5, 1, 0), (0, 2, -2, 1)]), Silent())
+    found = triplet_accuracy(Numbers(), triplets([(0, 1, 5, 0), (0, 5, 1, 0), (0, 2, -2, 1)]), SILENT)
     np.testing.assert_array_equal(found.correct, [1.0, 0.0, 0.5])
     np.testing.assert_array_equal(found.margins, [4.0, -4.0, 0.0])
     assert found.estimate.value == 0.5 and found.estimate.n == 2
@@ -51,8 +51,8 @@ def test_right_wrong_and_tie() -> None:
 def test_batches_end_between_articles_and_embed_a_sentence_once() -> None:
     rows = [(i % 7, i % 5, i % 3, [2, 0, 1][i % 3]) for i in range(60)]
     embedder = Numbers()
-    small = triplet_accuracy(embedder, triplets(rows), Silent(), batch=10)
-    whole = triplet_accuracy(Numbers(), triplets(rows), Silent())
+    small = triplet_accuracy(embedder, triplets(rows), SILENT, batch=10)
+    whole = triplet_accuracy(Numbers(), triplets(rows), SILENT)
     np.testing.assert_array_equal(small.margins, whole.margins)
     assert small.estimate == whole.estimate
     groups = [{s.article_id for s in call} for call in embedder.calls]
@@ -62,7 +62,7 @@ def test_batches_end_between_articles_and_embed_a_sentence_once() -> None:
 
 def test_triplets_without_articles_are_cut_anywhere() -> None:
     embedder = Numbers()
-    found = triplet_accuracy(embedder, triplets([(0, 1, 2, -1)] * 25), Silent(), batch=10)
+    found = triplet_accuracy(embedder, triplets([(0, 1, 2, -1)] * 25), SILENT, batch=10)
     assert len(embedder.calls) == 3 and found.estimate.n == 25
 
 
@@ -75,7 +75,7 @@ def test_context_is_embedded_with_its_article() -> None:
         return {group: [Sentence(str(100 + group)), Sentence("0")] for group in groups}
 
     rows = [(0, 1, 5, 3), (0, 5, 1, 4), (0, 1, 2, -1)]
-    found = triplet_accuracy(embedder, triplets(rows), Silent(), context=context)
+    found = triplet_accuracy(embedder, triplets(rows), SILENT, context=context)
     np.testing.assert_array_equal(found.correct, [1.0, 0.0, 1.0])
     assert asked == [[3, 4]]
     texts = {(s.article_id, s.text) for s in embedder.calls[0]}
@@ -83,7 +83,7 @@ def test_context_is_embedded_with_its_article() -> None:
 
 
 def test_cancel_between_batches() -> None:
-    class Stop(Silent):
+    class Stop(NullReport):
         def progress(self, done: float, total: float, message: str = "") -> None:
             if done:
                 raise Cancelled
@@ -94,6 +94,6 @@ def test_cancel_between_batches() -> None:
 
 def test_nothing_and_nonsense() -> None:
     with pytest.raises(DataError, match="no triplets"):
-        triplet_accuracy(Numbers(), TripletTexts([], [], [], np.empty(0, np.int64)), Silent())
+        triplet_accuracy(Numbers(), TripletTexts([], [], [], np.empty(0, np.int64)), SILENT)
     with pytest.raises(DataError, match="not a number"):
         accuracy_of_margins([0.1, float("nan")])

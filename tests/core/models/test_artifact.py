@@ -10,16 +10,16 @@ import pytest
 
 from core.errors import ArtifactError, UnknownNameError
 from core.models import REGISTRY
-from core.models.artifact import load_embedder, read_info, save_embedder, saw_title, title_digests
-from core.protocols import Silent
+from core.models.artifact import load_model, read_info, save_model, saw_title, title_digests
+from core.protocols import SILENT
 from core.types import Corpus, split_of_title
 
 
 @pytest.fixture
 def folder(tmp_path):
     embedder = REGISTRY.build("tfidf", {}, seed=1)
-    embedder.fit(Corpus(), Silent())
-    save_embedder(embedder, "tfidf", tmp_path / "model", {"train_titles": title_digests(["Adelaide", "São Paulo"])})
+    embedder.fit(Corpus(), SILENT)
+    save_model(embedder, "tfidf", tmp_path / "model", {"train_titles": title_digests(["Adelaide", "São Paulo"])})
     return tmp_path / "model"
 
 
@@ -29,7 +29,7 @@ def edit(folder, **changes):
 
 
 def test_it_knows_its_training_articles(folder):
-    _, info = load_embedder(folder)
+    _, info = load_model(folder)
     assert saw_title(info, "Adelaide") and saw_title(info, "São_Paulo")
     assert not saw_title(info, "Perth")
     assert not saw_title({"record": {}}, "Adelaide")
@@ -68,20 +68,20 @@ def test_records_of_version_0_1_are_recognised(learned):
 def test_what_cannot_be_read_is_explained(folder, changes, said):
     edit(folder, **changes)
     with pytest.raises(ArtifactError, match=said):
-        load_embedder(folder)
+        load_model(folder)
 
 
 def test_a_missing_file_and_a_missing_model(folder, tmp_path):
     (folder / "embedder.json").unlink()
     with pytest.raises(ArtifactError, match=r"embedder.json is missing"):
-        load_embedder(folder)
+        load_model(folder)
     with pytest.raises(ArtifactError, match="not a saved model"):
-        load_embedder(tmp_path)
+        load_model(tmp_path)
 
 
 def test_an_unknown_method_is_not_saved(tmp_path):
     with pytest.raises(UnknownNameError):
-        save_embedder(REGISTRY.build("tfidf", {}, seed=1), "tf-idf", tmp_path, {})
+        save_model(REGISTRY.build("tfidf", {}, seed=1), "tf-idf", tmp_path, {})
 
 
 def test_info_comes_without_the_weights(folder):
@@ -101,8 +101,8 @@ def test_a_full_size_model_stays_below_25_mb(tmp_path):
 
     config = {"word_vectors": str(shared_vectors() / "glove.6B.100d.top100k.fp16.safetensors")}
     embedder = REGISTRY.build("mean-vectors", config | {"storage": "int8"}, seed=1)
-    embedder.fit(Corpus(), Silent())
-    save_embedder(embedder, "mean-vectors", tmp_path, {})
+    embedder.fit(Corpus(), SILENT)
+    save_model(embedder, "mean-vectors", tmp_path, {})
     network = sum(p.numel() * 4 for p in BiLstmAttention(100).parameters())
     assert sum(p.stat().st_size for p in tmp_path.iterdir()) + network < 25e6
     assert torch.is_inference_mode_enabled() is False

@@ -14,7 +14,7 @@ from core.models.triplet_network.word_attention import (
     deletion_effects,
     read_triplet,
 )
-from core.protocols import Silent
+from core.protocols import SILENT
 from core.text.tokens import tokenize
 from core.types import Corpus, Sentence, Split
 from tests.core.models.networks.themes import theme_triplets
@@ -28,7 +28,7 @@ TEXTS = ("The city's river, cold.", "theme1word2 common4 in the north", "theme2w
 def net(seed, **changes):
     triplets = {Split.TRAIN: theme_triplets(4, seed), Split.VALIDATION: theme_triplets(2, seed=9)}
     built = REGISTRY.build("triplets-sen", SMALL | changes, seed=seed)
-    built.fit(Corpus(triplets=triplets), Silent())
+    built.fit(Corpus(triplets=triplets), SILENT)
     return built
 
 
@@ -38,7 +38,7 @@ def models():
     joined = {}
     for unit in (False, True):
         joined[unit] = REGISTRY.build("triplets-sen-titles", {"unit_halves": unit}, seed=0)
-        joined[unit].fit(Corpus(models=halves), Silent())
+        joined[unit].fit(Corpus(models=halves), SILENT)
     return {"net": halves[0], "bounded": net(3, norm_bound=0.1), "joined": joined[False], "unit": joined[True]}
 
 

@@ -5,8 +5,8 @@ import pytest
 
 from core.errors import DataError
 from core.models import REGISTRY
-from core.models.artifact import load_embedder, save_embedder
-from core.protocols import Silent
+from core.models.artifact import load_model, save_model
+from core.protocols import SILENT
 from core.types import Corpus, Sentence, Split
 from tests.core.models.networks.themes import theme_triplets
 
@@ -17,7 +17,7 @@ SMALL = {"vocabulary_limit": 50, "hidden": 6, "attention": 4, "threads": 1, "dev
 def net(seed, **changes):
     triplets = {Split.TRAIN: theme_triplets(4, seed), Split.VALIDATION: theme_triplets(2, seed=9)}
     built = REGISTRY.build("triplets-sen", SMALL | changes, seed=seed)
-    built.fit(Corpus(triplets=triplets), Silent())
+    built.fit(Corpus(triplets=triplets), SILENT)
     return built
 
 
@@ -28,7 +28,7 @@ def halves():
 
 def joined(models, **settings):
     built = REGISTRY.build("triplets-sen-titles", settings, seed=0)
-    built.fit(Corpus(models=models), Silent())
+    built.fit(Corpus(models=models), SILENT)
     return built
 
 
@@ -51,9 +51,9 @@ def test_unit_halves_have_length_1_each(halves):
 def test_one_word_table_is_saved_once_and_two_are_saved_both(halves, tmp_path):
     for name, models in (("one", halves), ("two", (halves[0], net(3, vocabulary_limit=20)))):
         both = joined(models)
-        save_embedder(both, "triplets-sen-titles", tmp_path / name, {})
+        save_model(both, "triplets-sen-titles", tmp_path / name, {})
         assert len(list((tmp_path / name).glob("*words.txt"))) == {"one": 1, "two": 2}[name]
-        loaded, _ = load_embedder(tmp_path / name)
+        loaded, _ = load_model(tmp_path / name)
         assert np.array_equal(loaded.embed(SENTENCES), both.embed(SENTENCES))
         assert loaded.metrics == both.metrics
 

@@ -5,7 +5,7 @@ import pytest
 
 from core.errors import Cancelled, DataError
 from core.models import REGISTRY
-from core.protocols import Silent
+from core.protocols import SILENT, NullReport
 from core.types import Corpus, Sentence, Split
 from tests.core.models.networks.test_training import Interrupting
 from tests.core.models.networks.themes import theme_triplets
@@ -23,7 +23,7 @@ def base():
 def further(*models, seed=5, **settings):
     built = REGISTRY.build("triplets-sen", GENTLE | settings, seed=seed)
     triplets = {Split.TRAIN: theme_triplets(4, seed), Split.VALIDATION: theme_triplets(2, seed=9)}
-    built.fit(Corpus(triplets=triplets, models=models), Silent())
+    built.fit(Corpus(triplets=triplets, models=models), SILENT)
     return built
 
 
@@ -70,4 +70,4 @@ def test_a_checkpoint_of_another_beginning_is_not_taken_up(base, tmp_path):
         trained(base, Interrupting(tmp_path, 10))
     assert list(tmp_path.iterdir())
     other = net(3, distance="cosine")
-    assert np.array_equal(trained(other, Silent(tmp_path)), trained(other, Silent()))
+    assert np.array_equal(trained(other, NullReport(tmp_path)), trained(other, SILENT))

@@ -11,10 +11,10 @@ from core.clustering.inputs import cosine_matrix
 from core.errors import DataError
 from core.models.bag_of_words.tfidf import Tfidf, TfidfConfig
 from core.models.composite.hybrid import Hybrid, HybridConfig
-from core.protocols import Silent
+from core.protocols import SILENT
 from core.types import Corpus, Sentence
-from tests.contracts.test_embedders import corpus, sentences
-from tests.contracts.test_embedders import trained_nets as net
+from tests.contracts.test_models import corpus, sentences
+from tests.contracts.test_models import trained_nets as net
 
 WITH_WORDS = [0, 1, 3, 4, 6]
 """Rows of sentences with words that the networks know: every part has a vector of length 1."""
@@ -22,7 +22,7 @@ WITH_WORDS = [0, 1, 3, 4, 6]
 
 def made(words: float, seeds: tuple[int, ...] = (3,)) -> Hybrid:
     hybrid = Hybrid(HybridConfig(words=words), 0)
-    hybrid.fit(dataclasses.replace(corpus(), models=tuple(net(seed) for seed in seeds)), Silent())
+    hybrid.fit(dataclasses.replace(corpus(), models=tuple(net(seed) for seed in seeds)), SILENT)
     return hybrid
 
 
@@ -48,11 +48,11 @@ def test_without_words_it_is_the_model() -> None:
 
 def test_words_are_not_counted_twice() -> None:
     with pytest.raises(DataError, match="counts words by itself"):
-        Hybrid(HybridConfig(), 0).fit(Corpus("none", models=(words(),)), Silent())
+        Hybrid(HybridConfig(), 0).fit(Corpus("none", models=(words(),)), SILENT)
 
 
 def test_it_says_what_is_missing() -> None:
     with pytest.raises(DataError, match="Name one or more"):
-        Hybrid(HybridConfig(), 0).fit(Corpus("none"), Silent())
+        Hybrid(HybridConfig(), 0).fit(Corpus("none"), SILENT)
     with pytest.raises(DataError, match="no model yet"):
         Hybrid(HybridConfig(), 0).embed([Sentence("A town.")])

@@ -6,7 +6,7 @@ from sklearn.feature_extraction.text import TfidfVectorizer
 
 from core.errors import DataError
 from core.models import REGISTRY
-from core.protocols import Silent
+from core.protocols import SILENT
 from core.text.word_vectors import load_word_vectors
 from core.types import Corpus, Sentence, Split
 from tests.core.models.networks.themes import theme_triplets
@@ -23,7 +23,7 @@ def article_sentences():
 
 def fitted(method, settings, corpus=None):
     embedder = REGISTRY.build(method, settings, seed=1)
-    embedder.fit(corpus or Corpus(), Silent())
+    embedder.fit(corpus or Corpus(), SILENT)
     return embedder
 
 

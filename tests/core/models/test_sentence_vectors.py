@@ -7,7 +7,7 @@ import pytest
 
 from core.errors import DataError
 from core.models import REGISTRY
-from core.protocols import Silent
+from core.protocols import SILENT
 from core.types import Corpus, Sentence
 from tests.core.models.con_s2v.topics import TOPICS, accuracy, topic_sentences
 
@@ -22,7 +22,7 @@ def corpus():
 
 def build(id, corpus, models=(), seed=0, **settings):
     model = REGISTRY.build(id, settings, seed=seed)
-    model.fit(dataclasses.replace(corpus[0], models=models), Silent())
+    model.fit(dataclasses.replace(corpus[0], models=models), SILENT)
     return model
 
 

@@ -10,7 +10,7 @@ from scipy import sparse
 from core.errors import Cancelled, DataError
 from core.projection.maps import UmapConfig, faithfulness, project
 from core.projection.umap_loader import load_umap
-from core.protocols import Silent
+from core.protocols import SILENT, NullReport
 
 FAST = UmapConfig(epochs=60)
 
@@ -24,21 +24,21 @@ def clusters(n: int, dim: int = 20, seed: int = 0) -> tuple[np.ndarray, np.ndarr
 @pytest.mark.parametrize("n", [0, 1, 3, 4, 5, 17, 63, 64, 200])
 def test_every_size_gives_finite_points(n: int) -> None:
     _, x = clusters(n)
-    points = project(x, FAST, 0, Silent())
+    points = project(x, FAST, 0, SILENT)
     assert points.shape == (n, 2) and points.dtype == np.float32 and np.isfinite(points).all()
     assert 0.0 <= faithfulness(x, points) <= 1.0
 
 
 def test_same_seed_same_map() -> None:
     _, x = clusters(150)
-    np.testing.assert_array_equal(project(x, FAST, 3, Silent()), project(x, FAST, 3, Silent()))
-    assert not np.array_equal(project(x, FAST, 3, Silent()), project(x, FAST, 4, Silent()))
+    np.testing.assert_array_equal(project(x, FAST, 3, SILENT), project(x, FAST, 3, SILENT))
+    assert not np.array_equal(project(x, FAST, 3, SILENT), project(x, FAST, 4, SILENT))
 
 
 @pytest.mark.parametrize("metric", ["cosine", "euclidean"])
 def test_clusters_stay_together(metric: str) -> None:
     truth, x = clusters(200)
-    points = project(x, UmapConfig(epochs=100, metric=metric), 0, Silent())
+    points = project(x, UmapConfig(epochs=100, metric=metric), 0, SILENT)
     distances = ((points[:, None] - points) ** 2).sum(axis=2)
     np.fill_diagonal(distances, np.inf)
     assert (truth[distances.argmin(axis=1)] == truth).mean() > 0.98
@@ -46,15 +46,15 @@ def test_clusters_stay_together(metric: str) -> None:
 
 def test_sparse_rows_and_components_first() -> None:
     _, x = clusters(120)
-    points = project(sparse.csr_array(x * (x > 0)), UmapConfig(epochs=30, reduce_to=10), 0, Silent())
+    points = project(sparse.csr_array(x * (x > 0)), UmapConfig(epochs=30, reduce_to=10), 0, SILENT)
     assert np.isfinite(points).all() and 0.3 < faithfulness(sparse.csr_array(x), points) < 1.0
-    reduced = project(x, UmapConfig(epochs=30, reduce_to=10, reduce_above=100), 0, Silent())
-    assert not np.array_equal(reduced, project(x, UmapConfig(epochs=30, reduce_to=10), 0, Silent()))
+    reduced = project(x, UmapConfig(epochs=30, reduce_to=10, reduce_above=100), 0, SILENT)
+    assert not np.array_equal(reduced, project(x, UmapConfig(epochs=30, reduce_to=10), 0, SILENT))
 
 
 def test_equal_and_zero_rows() -> None:
     for x in (np.ones((30, 5), np.float32), np.zeros((30, 5), np.float32)):
-        assert np.isfinite(project(x, FAST, 0, Silent())).all()
+        assert np.isfinite(project(x, FAST, 0, SILENT)).all()
 
 
 def test_faithfulness_of_the_plane_itself_and_of_noise() -> None:
@@ -67,7 +67,7 @@ def test_faithfulness_of_the_plane_itself_and_of_noise() -> None:
         faithfulness(plane, plane[1:])
 
 
-class StopAt(Silent):
+class StopAt(NullReport):
     def __init__(self, share: float) -> None:
         super().__init__()
         self.share, self.seen = share, []
@@ -85,7 +85,7 @@ def test_progress_rises_and_a_cancel_in_the_layout_leaves_everything_usable() ->
         project(x, UmapConfig(epochs=10_000), 0, stop)
     assert stop.seen == sorted(stop.seen)
     finished: list[int] = []
-    other = threading.Thread(target=lambda: finished.append(len(project(x[:100], FAST, 0, Silent()))), daemon=True)
+    other = threading.Thread(target=lambda: finished.append(len(project(x[:100], FAST, 0, SILENT))), daemon=True)
     other.start()
     other.join(180)
     assert finished == [100]
@@ -95,7 +95,7 @@ def test_values_must_be_finite() -> None:
     _, x = clusters(20)
     x[3, 3] = np.inf
     with pytest.raises(DataError, match="not finite"):
-        project(x, FAST, 0, Silent())
+        project(x, FAST, 0, SILENT)
 
 
 def test_of_many_a_part_is_laid_out_and_the_others_stand_among_their_like() -> None:
@@ -103,13 +103,13 @@ def test_of_many_a_part_is_laid_out_and_the_others_stand_among_their_like() -> N
     config = UmapConfig(epochs=60, landmarks=1_000)
     stop = StopAt(2.0)
     points = project(x, config, 0, stop)
-    np.testing.assert_array_equal(points, project(x, config, 0, Silent()))
+    np.testing.assert_array_equal(points, project(x, config, 0, SILENT))
     assert stop.seen == sorted(stop.seen) and stop.seen[-1] == 1.0
     placed = np.random.default_rng(0).permutation(1_400)[1_000:]
     distances = ((points[placed, None] - points[None]) ** 2).sum(axis=2)
     distances[np.arange(400), placed] = np.inf
     assert (truth[distances.argmin(axis=1)] == truth[placed]).mean() > 0.98
-    assert faithfulness(x, points) > 0.5 * faithfulness(x, project(x, FAST, 0, Silent()))
+    assert faithfulness(x, points) > 0.5 * faithfulness(x, project(x, FAST, 0, SILENT))
 
 
 def test_what_is_compiled_is_kept_and_nothing_is_compiled_for_nothing() -> None:

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from core.errors import ReadError
-from core.protocols import Silent
+from core.protocols import SILENT
 from core.readers import REGISTRY, streams
 from core.readers.detect import detect
 from core.readers.outline import title_of
@@ -14,7 +14,7 @@ from tests.core.readers.samples import SCB, WIKITEXT, dump, jsonl, page, texts, 
 
 def read(id, path, **settings):
     reader = REGISTRY.build(id, settings)
-    return list(reader.read(path, Silent())), reader.skipped
+    return list(reader.read(path, SILENT)), reader.skipped
 
 
 def fails(id, path):

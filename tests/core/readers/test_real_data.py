@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from sentence_splitter import SentenceSplitter as Package
 
-from core.protocols import Silent
+from core.protocols import SILENT
 from core.readers import REGISTRY
 from core.readers.detect import detect
 from core.text.splitting import SentenceSplitter
@@ -35,7 +35,7 @@ def test_the_dump_inside_gensim():
     path = gensim_dump()
     assert detect(path) == "mediawiki-dump"
     reader = REGISTRY.build("mediawiki-dump")
-    articles = list(reader.read(path, Silent()))
+    articles = list(reader.read(path, SILENT))
     skipped = reader.skipped
     assert skipped["redirect"] == 100
     # 106 pages are no redirects: 97 articles, 8 disambiguation pages, one list without running text.
@@ -50,14 +50,14 @@ def test_the_dump_inside_gensim():
 @pytest.mark.parametrize("name", ["2014-3-pages", "2017-5-pages-tables", "2021-27-pages"])
 def test_the_other_dumps(name):
     reader = REGISTRY.build("mediawiki-dump")
-    articles = list(reader.read(SHARED / "dumps" / f"enwiki-{name}.xml.bz2", Silent()))
+    articles = list(reader.read(SHARED / "dumps" / f"enwiki-{name}.xml.bz2", SILENT))
     assert len(articles) + sum(reader.skipped.values()) == int(name.split("-")[1])
     assert not [text for text in paragraphs(articles) if DEBRIS.search(text)]
 
 
 @shared
 def test_the_sample_and_its_sentences():
-    articles = list(REGISTRY.build("jsonl").read(SHARED / "sample.jsonl", Silent()))
+    articles = list(REGISTRY.build("jsonl").read(SHARED / "sample.jsonl", SILENT))
     assert len(articles) == 40
     ours, package = SentenceSplitter("en"), Package("en")
     for text in random.Random(0).sample(paragraphs(articles), 150):

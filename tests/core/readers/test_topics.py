@@ -7,7 +7,7 @@ from collections import Counter
 import pytest
 
 from core.errors import ReadError
-from core.protocols import Silent
+from core.protocols import SILENT
 from core.readers import REGISTRY
 from core.readers.detect import detect
 from core.readers.messages import header_and_text, paragraphs, without_quotations, without_signature
@@ -18,7 +18,7 @@ from tests.core.readers.samples import MESSAGE, STORY, message, messages, reuter
 
 def read(id, path, **settings):
     reader = REGISTRY.build(id, settings)
-    return list(reader.read(path, Silent())), reader.skipped
+    return list(reader.read(path, SILENT)), reader.skipped
 
 
 def topics(folder, listed, **settings):

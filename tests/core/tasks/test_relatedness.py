@@ -10,7 +10,7 @@ from core.errors import DataError, ReadError
 from core.metrics.relatedness import agreement_with_scores, pearson, spearman
 from core.metrics.triplets import triplet_accuracy
 from core.models import REGISTRY
-from core.protocols import Silent
+from core.protocols import SILENT
 from core.tasks.relatedness import PairSet, RelatednessOrder, SickPairs, evaluate_sick, fit_relatedness, read_sick
 from core.tasks.relatedness_regressor import soft_targets
 from core.types import Corpus, TripletTexts
@@ -40,7 +40,7 @@ def pairs():
 def embedder(method="mean-vectors"):
     settings = {"vocabulary_limit": 3_000} if method == "mean-vectors" else {}
     built = REGISTRY.build(method, settings, seed=0)
-    built.fit(Corpus(), Silent())
+    built.fit(Corpus(), SILENT)
     return built
 
 
@@ -98,12 +98,12 @@ def test_scores_that_are_not_numbers_are_refused():
 @pytest.mark.parametrize("method", ["mean-vectors", "tfidf"])
 def test_the_regressor_learns_what_the_cosine_shows(method, pairs):
     net = embedder(method)
-    by_cosine = evaluate_sick(net, pairs, regressor=False, seed=0, report=Silent())
-    learned = evaluate_sick(net, pairs, regressor=True, seed=0, report=Silent())
+    by_cosine = evaluate_sick(net, pairs, regressor=False, seed=0, report=SILENT)
+    learned = evaluate_sick(net, pairs, regressor=True, seed=0, report=SILENT)
     assert by_cosine.keys() == learned.keys() == {"pearson", "spearman", "mse"}
     assert by_cosine["pearson"].value > 0.6 and learned["pearson"].value > 0.6
     assert learned["mse"].value < pairs.test.scores.var()
-    again = evaluate_sick(embedder(method), pairs, regressor=True, seed=0, report=Silent())
+    again = evaluate_sick(embedder(method), pairs, regressor=True, seed=0, report=SILENT)
     assert again == learned
 
 
@@ -111,18 +111,16 @@ def test_every_sentence_is_a_document_of_its_own(pairs):
     """Tf-idf within the article must not see the captions beside a caption."""
     turned = SickPairs(pairs.train, pairs.trial, PairSet(*(x[::-1] for x in (pairs.test.first, pairs.test.second)),
                                                          pairs.test.scores[::-1]))  # fmt: skip
-    one, other = (
-        evaluate_sick(embedder("tfidf"), p, regressor=False, seed=0, report=Silent()) for p in (pairs, turned)
-    )
+    one, other = (evaluate_sick(embedder("tfidf"), p, regressor=False, seed=0, report=SILENT) for p in (pairs, turned))
     assert one["pearson"].value == pytest.approx(other["pearson"].value, abs=1e-9)
 
 
 def test_predicted_relatedness_orders_triplets(pairs):
     net = embedder()
-    order = RelatednessOrder(net, fit_relatedness(net, pairs, seed=0, report=Silent()))
+    order = RelatednessOrder(net, fit_relatedness(net, pairs, seed=0, report=SILENT))
     texts = TripletTexts(["river city team cup"] * 2, ["river city team king"] * 2, ["sea port council hall"] * 2,
                          np.array([0, 1]))  # fmt: skip
-    found = triplet_accuracy(order, texts, Silent())
+    found = triplet_accuracy(order, texts, SILENT)
     assert found.estimate.value == 1.0 and (np.abs(found.margins) <= 4).all()
 
 
@@ -169,7 +167,7 @@ def test_the_real_files_give_the_noted_figures(shared_data):
     assert [len(part) for part in pairs.sets()[:2]] == [4_500, 500]
     source = str(shared_data / "vectors" / "glove.840B.300d.sick.safetensors")
     net = REGISTRY.build("mean-vectors", {"word_vectors": source, "storage": "fp32"}, seed=0)
-    net.fit(Corpus(), Silent())
-    found = evaluate_sick(net, pairs, regressor=False, seed=0, report=Silent())
+    net.fit(Corpus(), SILENT)
+    found = evaluate_sick(net, pairs, regressor=False, seed=0, report=SILENT)
     assert found["pearson"].value == pytest.approx(0.644, abs=0.01)
     assert found["spearman"].value == pytest.approx(0.549, abs=0.01)

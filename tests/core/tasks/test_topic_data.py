@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core.errors import DataError
-from core.protocols import Silent
+from core.protocols import SILENT
 from core.readers import REGISTRY as READERS
 from core.tasks.topic_data import PUBLISHED, TopicDocument, TopicSettings, central, long_enough, topic_task
 from core.text.splitting import SentenceSplitter, split_article
@@ -119,7 +119,7 @@ def real(paths, reader):
     """Documents of a real collection; how many sentences get labels does not depend on the vectors."""
     splitter, number = SentenceSplitter("en"), 0
     for path in paths:
-        for article in READERS.build(reader).read(path, Silent()):
+        for article in READERS.build(reader).read(path, SILENT):
             number += 1
             split = split_article(article, splitter)
             texts = [text for s in split.sections for p in s.paragraphs for text in p.sentences]

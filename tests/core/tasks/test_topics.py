@@ -13,7 +13,7 @@ from sklearn.linear_model import LogisticRegression
 
 from core.errors import Cancelled, DataError
 from core.metrics.statistics.intervals import bootstrap_mean
-from core.protocols import Silent
+from core.protocols import NullReport
 from core.tasks.topics import SCORES, MaxEntSettings, _scores, classify, cluster_topics, scores_with_intervals, tuned
 
 
@@ -109,7 +109,7 @@ def test_what_cannot_be_learned_is_refused():
 
 
 def test_classifying_can_be_cancelled():
-    class Stopping(Silent):
+    class Stopping(NullReport):
         def progress(self, done, total, message=""):
             raise Cancelled
 

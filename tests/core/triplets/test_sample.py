@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from core.errors import ConfigError, DataError
-from core.protocols import Silent
+from core.protocols import SILENT
 from core.triplets.rules import ArticleSentences, TripletRules, positioned
 from core.triplets.sample import SampledTriplets, sample_triplets
 from core.types import Article, Paragraph, Section, Sentence, Split
@@ -23,7 +23,7 @@ THIRDS = ("adjacent", "same_article", "random_article")
 def draw(
     articles: list[ArticleSentences], rules: TripletRules = ALL, kind: str = "sentences", seed: int = 0
 ) -> SampledTriplets:
-    return sample_triplets(articles, kind, rules, seed, Silent())
+    return sample_triplets(articles, kind, rules, seed, SILENT)
 
 
 def texts(articles: list[ArticleSentences], sampled: SampledTriplets) -> list[tuple[Split, str, str, str]]:

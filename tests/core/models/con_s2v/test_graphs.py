@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 
 from core.models.con_s2v import graphs
 from core.models.con_s2v.graphs import discourse_graph, similarity_graph
-from core.protocols import Silent
+from core.protocols import SILENT
 
 
 def neighbours(graph):
@@ -51,12 +51,12 @@ def test_similar_neighbours_are_those_of_every_pair_compared(monkeypatch, block)
     vectors = (centres[random.integers(0, 4, 150)] + 0.45 * random.normal(size=(150, 6))).astype(np.float32)
     vectors[[3, 70]] = 0
     articles = np.where(random.random(150) < 0.1, -1, np.arange(150) // 12)
-    graph = similarity_graph(vectors, articles, Silent())
+    graph = similarity_graph(vectors, articles, SILENT)
     wanted = brute_force(vectors.astype(np.float64), articles)
     assert neighbours(graph) == wanted
     assert max(graph.degrees) > 20 and not wanted[3]
 
 
 def test_nothing_is_compared_with_nothing():
-    assert len(similarity_graph(np.zeros((0, 4), np.float32), np.zeros(0, np.int64), Silent())) == 0
+    assert len(similarity_graph(np.zeros((0, 4), np.float32), np.zeros(0, np.int64), SILENT)) == 0
     assert len(discourse_graph(np.zeros(0, np.int64), np.zeros(0, np.int64))) == 0

@@ -9,7 +9,7 @@ from core.models.con_s2v.config import BagsConfig, MemoryConfig, SentVecConfig
 from core.models.con_s2v.graphs import discourse_graph
 from core.models.con_s2v.learn import learn_bags, learn_memory, learn_sentences
 from core.models.con_s2v.text import encode_text
-from core.protocols import Silent
+from core.protocols import SILENT, NullReport
 from core.types import Sentence
 from tests.core.models.con_s2v.topics import accuracy, topic_sentences
 
@@ -30,10 +30,10 @@ def short_blocks(monkeypatch):
 
 def learned(corpus, report=None, seed=1, **settings):
     config = config_from_dict(SentVecConfig, SMALL | settings)
-    return learn_sentences(config, corpus[0], corpus[1], seed, report or Silent())
+    return learn_sentences(config, corpus[0], corpus[1], seed, report or SILENT)
 
 
-class Watched(Silent):
+class Watched(NullReport):
     """Keeps what is reported, and cancels once."""
 
     def __init__(self, folder=None, cancel_at=None):
@@ -78,10 +78,10 @@ def test_cut_off_and_resumed_it_ends_as_if_nothing_had_happened(corpus, tmp_path
 
 
 def test_a_damaged_checkpoint_is_not_used(corpus, tmp_path):
-    learned(corpus, Silent(tmp_path), epochs=1)
+    learned(corpus, NullReport(tmp_path), epochs=1)
     path = next(tmp_path.iterdir())
     path.write_bytes(path.read_bytes()[:200])
-    assert same(learned(corpus, Silent(tmp_path), epochs=1), learned(corpus, epochs=1))
+    assert same(learned(corpus, NullReport(tmp_path), epochs=1), learned(corpus, epochs=1))
 
 
 def test_curves_fall_and_reach_the_end(corpus):
@@ -121,9 +121,9 @@ def test_the_batched_form_repeats_and_resumes_on_a_processor(corpus, tmp_path):
 def test_distributed_memory_and_bags_learn_the_topics(corpus):
     text, graph, topics = corpus
     memory = config_from_dict(MemoryConfig, SMALL | {"epochs": 60, "window": 4})
-    assert accuracy(learn_memory(memory, text, 1, Silent()).sentences, topics) > 0.5
+    assert accuracy(learn_memory(memory, text, 1, SILENT).sentences, topics) > 0.5
     bags = config_from_dict(BagsConfig, SMALL | {"epochs": 20, "own_words": True})
-    words = learn_bags(bags, text, graph, 1, Silent()).inputs
+    words = learn_bags(bags, text, graph, 1, SILENT).inputs
     sums = np.add.reduceat(words[text.ids], text.starts[:-1])
     assert accuracy(sums, topics) > 0.5
 
@@ -131,7 +131,7 @@ def test_distributed_memory_and_bags_learn_the_topics(corpus):
 def test_nothing_to_learn_from_is_said():
     text = encode_text([Sentence("Too short."), Sentence("")])
     with pytest.raises(TrainingError, match="three known words"):
-        learn_sentences(SentVecConfig(dim=4), text, discourse_graph(text.articles, text.positions), 0, Silent())
+        learn_sentences(SentVecConfig(dim=4), text, discourse_graph(text.articles, text.positions), 0, SILENT)
 
 
 def test_settings_that_learn_nothing_are_refused():

@@ -11,7 +11,7 @@ from core.models import REGISTRY
 from core.models.recurrent.autoencoder_config import AutoencoderTrainingConfig, DenoisingTrainingConfig
 from core.models.recurrent.sdae_network import corrupted, train_autoencoder
 from core.models.recurrent.word_rows import END, SPECIAL, word_rows
-from core.protocols import Silent
+from core.protocols import SILENT, NullReport
 from core.types import Corpus, Sentence
 from tests.core.models.networks.test_skip_thought import running_text
 from tests.core.models.networks.test_training import Interrupting
@@ -112,7 +112,7 @@ def test_a_tiny_corpus_is_learned(method):
     assert cosines[same].mean() > cosines[~same].mean() + 0.4
 
 
-class Watching(Silent):
+class Watching(NullReport):
     """Keeps the live curve."""
 
     def __init__(self):
@@ -127,7 +127,7 @@ class Watching(Silent):
 @pytest.fixture(scope="module")
 def undisturbed():
     """A training that nothing interrupts."""
-    return train_autoencoder(DenoisingTrainingConfig(**SMALL), 5, rows_of(running_text(8)), Silent())
+    return train_autoencoder(DenoisingTrainingConfig(**SMALL), 5, rows_of(running_text(8)), SILENT)
 
 
 @pytest.mark.parametrize("interrupted_at", [4, 17, 31])
@@ -135,23 +135,23 @@ def test_a_resumed_training_ends_with_the_same_weights(tmp_path, undisturbed, in
     data, config = rows_of(running_text(8)), DenoisingTrainingConfig(**SMALL)
     with pytest.raises(Cancelled):
         train_autoencoder(config, 5, data, Interrupting(tmp_path, interrupted_at))
-    resumed = train_autoencoder(config, 5, data, Silent(tmp_path))
+    resumed = train_autoencoder(config, 5, data, NullReport(tmp_path))
     assert all(torch.equal(undisturbed.weights[name], resumed.weights[name]) for name in undisturbed.weights)
     assert np.array_equal(undisturbed.table, resumed.table) and not list(tmp_path.iterdir())
 
 
 def test_noise_changes_what_is_learned():
     data = rows_of(running_text(4))
-    quiet = train_autoencoder(AutoencoderTrainingConfig(**SMALL), 5, data, Silent())
+    quiet = train_autoencoder(AutoencoderTrainingConfig(**SMALL), 5, data, SILENT)
     without = DenoisingTrainingConfig(**SMALL, deleted=0.0, swapped=0.0)
-    loud = train_autoencoder(DenoisingTrainingConfig(**SMALL), 5, data, Silent())
-    assert np.array_equal(quiet.table, train_autoencoder(without, 5, data, Silent()).table)
+    loud = train_autoencoder(DenoisingTrainingConfig(**SMALL), 5, data, SILENT)
+    assert np.array_equal(quiet.table, train_autoencoder(without, 5, data, SILENT).table)
     assert not np.array_equal(quiet.table, loud.table)
 
 
 def test_words_are_read_without_punctuation_and_unknown_ones_are_passed_over():
     embedder = REGISTRY.build("sdae", SMALL | {"epochs": 1}, seed=1)
-    embedder.fit(Corpus(sentences=running_text(4)), Silent())
+    embedder.fit(Corpus(sentences=running_text(4)), SILENT)
     texts = ("theme1word2 common4 theme1word3", "Theme1word2, qqxx (common4) theme1word3!", "qqxx", "")
     plain, marked, unknown, empty = embedder.embed([Sentence(t) for t in texts])
     assert np.array_equal(plain, marked) and plain.any()
@@ -160,6 +160,6 @@ def test_words_are_read_without_punctuation_and_unknown_ones_are_passed_over():
 
 def test_without_sentences_it_says_so():
     with pytest.raises(DataError, match="has none"):
-        REGISTRY.build("sae", SMALL, seed=0).fit(Corpus(), Silent())
+        REGISTRY.build("sae", SMALL, seed=0).fit(Corpus(), SILENT)
     with pytest.raises(TrainingError, match="No sentence has 3 words"):
-        REGISTRY.build("sdae", SMALL, seed=0).fit(Corpus(sentences=[Sentence("two words")]), Silent())
+        REGISTRY.build("sdae", SMALL, seed=0).fit(Corpus(sentences=[Sentence("two words")]), SILENT)

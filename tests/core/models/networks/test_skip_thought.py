@@ -17,7 +17,7 @@ from core.models.recurrent.skip_training import train_skip
 from core.models.recurrent.skip_training_config import SkipTrainingConfig
 from core.models.recurrent.vocabulary_expansion import expanded
 from core.models.recurrent.word_rows import END, SPECIAL, UNKNOWN
-from core.protocols import Silent
+from core.protocols import SILENT, NullReport
 from core.text.word_vectors import WordVectors
 from core.types import Corpus, Sentence
 from tests.core.models.networks.test_training import Interrupting
@@ -110,7 +110,7 @@ def test_it_learns_what_follows_what():
     sentences = running_text(20)
     settings = SMALL.to_dict() | {"vocabulary_limit": 10, "epochs": 5, "batch_size": 32, "learning_rate": 0.06}
     embedder = REGISTRY.build("skip-thought", settings, seed=1)
-    embedder.fit(Corpus(sentences=sentences), Silent())
+    embedder.fit(Corpus(sentences=sentences), SILENT)
     vectors = embedder.embed(sentences)
     theme = np.array([s.article_id % 4 for s in sentences])
     unit = vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
@@ -123,7 +123,7 @@ def test_it_learns_what_follows_what():
 @pytest.fixture(scope="module")
 def undisturbed():
     """A training that nothing interrupts."""
-    return train_skip(SMALL, 5, tokenised(running_text(8)), Silent())
+    return train_skip(SMALL, 5, tokenised(running_text(8)), SILENT)
 
 
 @pytest.mark.parametrize("interrupted_at", [4, 23, 40])
@@ -131,16 +131,16 @@ def test_a_resumed_training_ends_with_the_same_weights(tmp_path, undisturbed, in
     data = tokenised(running_text(8))
     with pytest.raises(Cancelled):
         train_skip(SMALL, 5, data, Interrupting(tmp_path, interrupted_at))
-    resumed = train_skip(SMALL, 5, data, Silent(tmp_path))
+    resumed = train_skip(SMALL, 5, data, NullReport(tmp_path))
     assert all(torch.equal(undisturbed.weights[name], resumed.weights[name]) for name in undisturbed.weights)
     assert np.array_equal(undisturbed.table, resumed.table) and not list(tmp_path.iterdir())
 
 
 def test_without_running_text_it_says_so():
     with pytest.raises(TrainingError, match="follow each other"):
-        train_skip(SMALL, 1, tokenised([Sentence("a b"), Sentence("c d")]), Silent())
+        train_skip(SMALL, 1, tokenised([Sentence("a b"), Sentence("c d")]), SILENT)
     with pytest.raises(DataError, match="has none"):
-        REGISTRY.build("skip-thought", {"vocabulary_limit": 10}, seed=0).fit(Corpus(), Silent())
+        REGISTRY.build("skip-thought", {"vocabulary_limit": 10}, seed=0).fit(Corpus(), SILENT)
 
 
 def test_words_that_were_not_learned_come_through_the_map():
@@ -189,7 +189,7 @@ def test_published_weights_serve_as_a_model(tmp_path):
     save_file(released(hidden=6, dim=50, prefixes=("encoder_",)), path)
     settings = {"weights": str(path), "vocabulary_limit": 3_000, "threads": 1, "device": "cpu"}
     embedder = REGISTRY.build("skip-thought", settings, seed=0)
-    embedder.fit(Corpus(), Silent())
+    embedder.fit(Corpus(), SILENT)
     vectors = embedder.embed([Sentence("The city of the north"), Sentence("qqxx")])
     assert vectors.shape == (2, 6) and vectors[0].any() and not vectors[1].any()
     embedder.save(tmp_path)

@@ -10,7 +10,7 @@ import torch
 from core.errors import Cancelled, TrainingError
 from core.models.triplet_network.config import TrainingConfig
 from core.models.triplet_network.training import train
-from core.protocols import Silent
+from core.protocols import SILENT, NullReport
 from tests.core.models.networks.themes import theme_data
 
 SETTINGS = {
@@ -23,7 +23,7 @@ def config(**changes):
     return TrainingConfig(**(SETTINGS | changes))
 
 
-class Interrupting(Silent):
+class Interrupting(NullReport):
     """Asks to stop at the ``at``-th call, then lets everything pass."""
 
     def __init__(self, folder, at):
@@ -36,7 +36,7 @@ class Interrupting(Silent):
             raise Cancelled
 
 
-class Recording(Silent):
+class Recording(NullReport):
     def __init__(self):
         super().__init__()
         self.metrics, self.calls = [], []
@@ -66,7 +66,7 @@ def data():
 @cache
 def undisturbed(**settings):
     """A training that nothing interrupts; several tests compare with the same one."""
-    return train(config(**settings), 5, *few(), Silent())
+    return train(config(**settings), 5, *few(), SILENT)
 
 
 @pytest.mark.parametrize(
@@ -88,7 +88,7 @@ def test_it_learns_themes(batching, loss):
 
 
 def test_same_seed_same_weights_other_seed_other_weights(data):
-    one, again, other = (train(config(epochs=1), seed, *data, Silent()).weights for seed in (1, 1, 2))
+    one, again, other = (train(config(epochs=1), seed, *data, SILENT).weights for seed in (1, 1, 2))
     assert same(one, again) and not same(one, other)
 
 
@@ -106,7 +106,7 @@ def test_a_resumed_training_ends_with_the_weights_of_an_undisturbed_one(tmp_path
     chosen, whole = config(**settings), undisturbed(**settings)
     with pytest.raises(Cancelled):
         train(chosen, 5, *data, Interrupting(tmp_path, interrupted_at))
-    resumed = train(chosen, 5, *data, Silent(tmp_path))
+    resumed = train(chosen, 5, *data, NullReport(tmp_path))
     assert same(whole.weights, resumed.weights)
     timeless = [{n: v for n, v in row.items() if n != "triplets/s"} for row in whole.history]
     assert timeless == [{n: v for n, v in row.items() if n != "triplets/s"} for row in resumed.history]
@@ -114,7 +114,7 @@ def test_a_resumed_training_ends_with_the_weights_of_an_undisturbed_one(tmp_path
 
 
 def test_a_linear_schedule_ends_near_zero(data):
-    rates = [row["learning rate"] for row in train(config(schedule="linear"), 1, *data, Silent()).history]
+    rates = [row["learning rate"] for row in train(config(schedule="linear"), 1, *data, SILENT).history]
     assert rates[0] == 0.01 and rates[-1] < 0.001
     assert rates == sorted(rates, reverse=True)
 
@@ -150,10 +150,10 @@ def test_a_checkpoint_that_does_not_belong_is_ignored(tmp_path, data, damage):
     if damage == "nonsense":
         file.write_bytes(b"nonsense")
     if damage == "other seed":
-        anew = train(config(), 6, *data, Silent())
-        assert same(train(config(), 6, *data, Silent(tmp_path)).weights, anew.weights)
+        anew = train(config(), 6, *data, SILENT)
+        assert same(train(config(), 6, *data, NullReport(tmp_path)).weights, anew.weights)
     else:
-        assert same(train(config(), 5, *data, Silent(tmp_path)).weights, undisturbed().weights)
+        assert same(train(config(), 5, *data, NullReport(tmp_path)).weights, undisturbed().weights)
 
 
 def test_cancel_waits_for_less_than_two_seconds_of_work_at_full_size():
@@ -173,7 +173,7 @@ def test_cancel_waits_for_less_than_two_seconds_of_work_at_full_size():
 
 
 def test_early_stop_halves_the_rate_and_keeps_the_best(data):
-    trained = train(config(epochs=50, patience_stop=4, learning_rate=0.05), 1, *data, Silent())
+    trained = train(config(epochs=50, patience_stop=4, learning_rate=0.05), 1, *data, SILENT)
     rates = [row["learning rate"] for row in trained.history]
     best = max(row["validation accuracy"] for row in trained.history)
     assert rates[-1] < rates[0] and trained.history[-1]["epoch"] < 50
@@ -184,15 +184,15 @@ def test_early_stop_halves_the_rate_and_keeps_the_best(data):
 
 
 def test_the_automatic_temperature_is_the_spread_before_training(data):
-    trained = train(config(epochs=1), 1, *data, Silent())
+    trained = train(config(epochs=1), 1, *data, SILENT)
     assert trained.history[0]["spread"] == pytest.approx(1, rel=0.35)
-    fixed = train(config(epochs=1, temperature=3.0), 1, *data, Silent())
+    fixed = train(config(epochs=1, temperature=3.0), 1, *data, SILENT)
     assert fixed.history[0]["temperature"] == 3
 
 
 def test_without_triplets_it_says_so(data):
     empty = theme_data(0)
     with pytest.raises(TrainingError, match="no training triplets"):
-        train(config(), 1, empty, data[1], Silent())
+        train(config(), 1, empty, data[1], SILENT)
     with pytest.raises(TrainingError, match="no validation triplets"):
-        train(config(), 1, data[0], empty, Silent())
+        train(config(), 1, data[0], empty, SILENT)

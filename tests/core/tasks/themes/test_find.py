@@ -10,7 +10,7 @@ from scipy import sparse
 from sklearn.metrics import silhouette_score
 
 from core.errors import Cancelled, ConfigError, DataError
-from core.protocols import Silent
+from core.protocols import SILENT, NullReport
 from core.tasks.themes import find
 from core.tasks.themes.counts import Curves, candidates, measure, suggest
 from core.tasks.themes.find import Themes, ThemesConfig, find_themes
@@ -32,7 +32,7 @@ def planted(sizes: tuple[int, ...] = (30, 24, 18, 12), noise: float = 0.35) -> t
 def found(**settings: object) -> tuple[Themes, np.ndarray, list[str]]:
     texts, vectors, truth = planted()
     config = ThemesConfig(most=8, subsamples=2, **settings)  # type: ignore[arg-type]
-    return find_themes(texts, vectors, config, 0, Silent()), truth, texts
+    return find_themes(texts, vectors, config, 0, SILENT), truth, texts
 
 
 def test_planted_themes_are_counted_found_and_named() -> None:
@@ -59,7 +59,7 @@ def test_the_same_seed_gives_the_same_themes() -> None:
 
 def test_sparse_vectors_give_the_same_themes() -> None:
     texts, vectors, truth = planted()
-    themes = find_themes(texts, sparse.csr_array(vectors), ThemesConfig(most=6, subsamples=1), 0, Silent())
+    themes = find_themes(texts, sparse.csr_array(vectors), ThemesConfig(most=6, subsamples=1), 0, SILENT)
     assert (themes.labels == truth).all()
 
 
@@ -67,7 +67,7 @@ def test_words_that_sentences_share_tell_themes_apart_where_the_model_cannot() -
     texts, _, truth = planted()
     blind = np.random.default_rng(0).normal(size=(len(truth), 12)).astype(np.float32)
     with_words, without = (
-        find_themes(texts, blind, ThemesConfig(k=4, most=3, subsamples=1, shared=shared), 0, Silent()).labels
+        find_themes(texts, blind, ThemesConfig(k=4, most=3, subsamples=1, shared=shared), 0, SILENT).labels
         for shared in (50.0, 0.0)
     )
     assert (with_words == truth).all()
@@ -83,7 +83,7 @@ def test_what_is_not_compared_joins_the_nearest_theme(monkeypatch: pytest.Monkey
 @pytest.mark.parametrize(("n", "k"), [(3, 0), (5, 6)])
 def test_too_few_sentences(n: int, k: int) -> None:
     with pytest.raises(DataError, match="too few"):
-        find_themes(["a"] * n, np.ones((n, 2), np.float32), ThemesConfig(k=k), 0, Silent())
+        find_themes(["a"] * n, np.ones((n, 2), np.float32), ThemesConfig(k=k), 0, SILENT)
 
 
 def test_settings_that_make_no_sense() -> None:
@@ -93,7 +93,7 @@ def test_settings_that_make_no_sense() -> None:
 
 
 def test_it_can_be_cancelled() -> None:
-    class Stop(Silent):
+    class Stop(NullReport):
         def progress(self, done: float, total: float, message: str = "") -> None:
             raise Cancelled
 
@@ -108,7 +108,7 @@ def test_every_theme_is_filled_and_every_margin_is_bounded(n: int, k: int, seed:
     vectors = np.random.default_rng(seed).normal(size=(n, 3)).astype(np.float32)
     vectors[0] = 0
     config = ThemesConfig(k=k, most=3, subsamples=1)
-    themes = find_themes([f"word{i} here" for i in range(n)], vectors, config, seed, Silent())
+    themes = find_themes([f"word{i} here" for i in range(n)], vectors, config, seed, SILENT)
     assert np.bincount(themes.labels, minlength=k).tolist() == [t.size for t in themes.themes]
     assert min(t.size for t in themes.themes) >= 1
     assert len({t.name for t in themes.themes}) == k
@@ -136,7 +136,7 @@ def test_fits_are_means_over_pairs() -> None:
 def test_candidates_stay_below_the_number_of_sentences() -> None:
     assert candidates(4, 30) == (2,)
     assert candidates(1_000, 14) == (*range(2, 13), 14)
-    assert measure(np.eye(6), candidates(6, 30), 1, 0, Silent()).ks == (2,)
+    assert measure(np.eye(6), candidates(6, 30), 1, 0, SILENT).ks == (2,)
 
 
 def test_flat_curves_suggest_the_smallest_number() -> None:

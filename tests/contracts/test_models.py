@@ -14,10 +14,10 @@ from scipy import sparse
 from core.config import config_from_dict
 from core.errors import ArtifactError, ThemescopeError
 from core.models import REGISTRY
-from core.models.artifact import load_embedder, save_embedder
+from core.models.artifact import load_model, save_model
 from core.models.con_s2v.config import TrainingConfig
 from core.models.triplet_network.word_attention import Attending
-from core.protocols import Embedder, Silent
+from core.protocols import SILENT, Model
 from core.types import Corpus, Sentence, Split, TripletTexts
 
 CARDS = [card for card in REGISTRY if "encoder" not in card.tags or find_spec("transformers")]
@@ -61,7 +61,7 @@ def build(card, seed=3):
     small |= {"folder": tiny_encoder()} if "encoder" in card.tags else {}
     embedder = REGISTRY.build(card.id, {k: v for k, v in small.items() if k in fields}, seed=seed)
     models = (trained_nets(seed), trained_nets(seed + 1)) if "needs-models" in card.tags else ()
-    embedder.fit(dataclasses.replace(corpus(), models=models), Silent())
+    embedder.fit(dataclasses.replace(corpus(), models=models), SILENT)
     return embedder
 
 
@@ -97,7 +97,7 @@ def apart(a, b):
 
 @every
 def test_it_keeps_the_protocol_and_names_its_source(card, fitted):
-    assert isinstance(fitted[card.id], Embedder)
+    assert isinstance(fitted[card.id], Model)
     assert card.source and card.summary
 
 
@@ -180,25 +180,25 @@ def test_inputs_are_left_alone(card, fitted):
 @every
 def test_saved_and_loaded_it_gives_the_same_rows(card, fitted, tmp_path):
     record = {"corpus": "tiny", "train_titles": ["00ff"]}
-    digest = save_embedder(fitted[card.id], card.id, tmp_path / "model", record)
+    digest = save_model(fitted[card.id], card.id, tmp_path / "model", record)
     assert {p.suffix for p in (tmp_path / "model").iterdir()} <= {".json", ".safetensors", ".txt"}
-    loaded, info = load_embedder(tmp_path / "model")
+    loaded, info = load_model(tmp_path / "model")
     assert apart(loaded.embed(sentences()), fitted[card.id].embed(sentences())) == 0
     assert (info["method"], info["seed"], info["record"], info["digest"]) == (card.id, 3, record, digest)
     assert config_from_dict(card.config_class(), json.loads(json.dumps(info["config"]))) == loaded.config
-    assert save_embedder(loaded, card.id, tmp_path / "again", record) == digest
+    assert save_model(loaded, card.id, tmp_path / "again", record) == digest
 
 
 @every
 def test_a_damaged_file_is_noticed(card, fitted, tmp_path):
-    save_embedder(fitted[card.id], card.id, tmp_path, {})
+    save_model(fitted[card.id], card.id, tmp_path, {})
     for path in tmp_path.iterdir():
         whole = path.read_bytes()
         path.write_bytes(whole[: len(whole) // 2])
         with pytest.raises(ArtifactError, match="damaged"):
-            load_embedder(tmp_path)
+            load_model(tmp_path)
         path.write_bytes(whole)
-    load_embedder(tmp_path)
+    load_model(tmp_path)
 
 
 @every
@@ -216,4 +216,4 @@ def test_a_corpus_without_what_it_needs_is_refused(card):
     for tag, said in (("needs-triplets", "triplets"), ("needs-models", joins)):
         if tag in card.tags:
             with pytest.raises(ThemescopeError, match=said):
-                REGISTRY.build(card.id, {}, seed=1).fit(Corpus(sentences=sentences()), Silent())
+                REGISTRY.build(card.id, {}, seed=1).fit(Corpus(sentences=sentences()), SILENT)
