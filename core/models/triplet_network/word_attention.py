@@ -28,7 +28,7 @@ _FEWEST = 3  # words of a sentence from which a rank correlation says something
 
 @runtime_checkable
 class Attending(Protocol):
-    """What a method tagged ``attention`` offers beside :class:`core.protocols.Embedder`."""
+    """What a method tagged ``attention`` offers beside :class:`core.protocols.Model`."""
 
     def attention(self, sentences: Sequence[Sequence[str]]) -> dict[str, list[Float32]]:
         """Name of each of its networks → for every sentence (its words,) weights, which sum to 1."""
