@@ -3,10 +3,19 @@
 from __future__ import annotations
 
 import json
+import sqlite3
 import zipfile
+from collections.abc import Callable
+from datetime import UTC, datetime
 from functools import cache
 from pathlib import Path
 from typing import Any
+
+import sqlalchemy as sa
+
+from db.engine import open_engine
+from db.migrate import upgrade
+from db.settings import Settings
 
 V0_1 = Path(__file__).with_name("v0.1.zip")
 V0_1_REVISION = "0009"
@@ -29,3 +38,46 @@ def unpack(folder: Path) -> Path:
     # An archive does not carry permissions, and the file of password hashes is refused when others may read it.
     (home / "logins.json").chmod(0o600)
     return home
+
+
+def on_postgres(home: Path, url: str) -> Settings:
+    """Settings of the store in ``home`` with its rows copied into the empty PostgreSQL database at ``url``.
+
+    The tables are those of version 0.1; the store still has to be migrated.
+    """
+    settings = Settings.in_folder(home, url)
+    upgrade(settings, V0_1_REVISION)
+    rows, target = sqlite3.connect(home / "themescope.db"), open_engine(settings)
+    with target.begin() as connection:
+        tables = sa.MetaData()
+        tables.reflect(connection)
+        connection.exec_driver_sql("SET session_replication_role = replica")  # rows in any order
+        for table in tables.tables.values():
+            if table.name != "alembic_version":
+                _copy(rows, connection, table)
+    rows.close()
+    target.dispose()
+    return settings
+
+
+def _copy(rows: sqlite3.Connection, connection: sa.Connection, table: sa.Table) -> None:
+    """Copy the rows of a table, and continue its ids after the last one."""
+    names = [column.name for column in table.columns]
+    found = rows.execute(f"SELECT {', '.join(names)} FROM {table.name}").fetchall()
+    if not found:
+        return
+    convert = [_converted(column.type) for column in table.columns]
+    values = [{n: c(v) for n, c, v in zip(names, convert, row, strict=True)} for row in found]
+    connection.execute(table.insert(), values)
+    if "id" in names:
+        sequence = sa.func.pg_get_serial_sequence(table.name, "id")
+        connection.execute(sa.select(sa.func.setval(sequence, sa.select(sa.func.max(table.c.id)).scalar_subquery())))
+
+
+def _converted(type_: sa.types.TypeEngine[Any]) -> Callable[[Any], Any]:
+    """From SQLite's value of a column to PostgreSQL's."""
+    if isinstance(type_, sa.Boolean):
+        return bool
+    if isinstance(type_, sa.DateTime):
+        return lambda text: None if text is None else datetime.fromisoformat(text).replace(tzinfo=UTC)
+    return lambda value: value
