@@ -48,15 +48,16 @@ class Card:
 
     def resolve(self) -> Any:
         """Import and return the class or function that ``factory`` names."""
-        return _resolve(self.factory)
+        return resolve(self.factory)
 
     def config_class(self) -> type[Config]:
         """Import and return the config dataclass."""
-        found: type[Config] = _resolve(self.config)
+        found: type[Config] = resolve(self.config)
         return found
 
 
-def _resolve(reference: str) -> Any:
+def resolve(reference: str) -> Any:
+    """Import and return what ``"module:Name"`` names."""
     module, _, name = reference.partition(":")
     return getattr(importlib.import_module(module), name)
 

@@ -1,62 +1,43 @@
-"""Readers: files in, articles with sections and paragraphs out. This file holds only their cards."""
+"""Readers of files: articles with sections and paragraphs. Cards only; nothing heavy is imported.
+
+Tags: ``split`` the file holds sentences that are already split; ``topics`` documents carry a topic; ``latin-1`` the
+file is read as ISO 8859-1; ``text`` the reader is for running text, so its detector is asked last.
+"""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from core.registry import Card, Registry
+
+
+@dataclass(frozen=True, slots=True)
+class ReaderCard(Card):
+    """Declaration of a reader and of its file format."""
+
+    detector: str = ""
+    """``"module:function"`` that tells from a :class:`core.readers.streams.FileHead` whether a file is in this format."""
+    sample: str = ""
+    """``"module:NAME"`` of the bytes of a tiny file in this format."""
+    suffixes: tuple[str, ...] = ()
+    """Suffixes of its files, without dots; compressed files are accepted in addition."""
+
 
 REGISTRY = Registry(
     "reader",
     [
-        Card(
+        ReaderCard(
             id="mediawiki-dump",
             title="MediaWiki XML dump",
             summary="Articles of a wiki's export (.xml, also packed with bz2, gzip or xz), cleaned of markup.",
             source="mediawiki.org, Help:Export and Help:Formatting",
             factory="core.readers.mediawiki_dump:MediawikiDump",
             config="core.readers.mediawiki_dump:MediawikiDumpConfig",
+            detector="core.readers.mediawiki_dump:recognises",
+            sample="core.readers.mediawiki_dump:SAMPLE",
+            suffixes=("xml",),
         ),
-        Card(
-            id="headed-text",
-            title="Text with = Heading = lines",
-            summary="Plain text whose headings stand between equals signs; = Title = starts an article.",
-            source="The form of WikiText-103 (Merity et al. 2017) and of MediaWiki's plain-text extracts",
-            factory="core.readers.headed_text:HeadedText",
-            config="core.readers.headed_text:HeadedTextConfig",
-        ),
-        Card(
-            id="markdown",
-            title="Markdown",
-            summary="A Markdown document with its headings; code, tables and images are left out.",
-            source="CommonMark 0.31, parsed by markdown-it-py",
-            factory="core.readers.markdown:Markdown",
-            config="core.readers.markdown:MarkdownConfig",
-        ),
-        Card(
-            id="html",
-            title="HTML page",
-            summary="The running text of a web page under its headings; menus, tables and scripts are left out.",
-            source="HTML Living Standard, sections 4.3 and 4.4",
-            factory="core.readers.html:Html",
-            config="core.readers.html:HtmlConfig",
-        ),
-        Card(
-            id="jsonl",
-            title="JSON lines",
-            summary="One article a line: title, url, source, and a flat list of sections with level and paragraphs.",
-            source="This product's own exchange format (see docs)",
-            factory="core.readers.jsonl:Jsonl",
-            config="core.readers.jsonl:JsonlConfig",
-        ),
-        Card(
-            id="scb-csv",
-            title="Sentence Clustering Benchmark (CSV)",
-            summary="One sentence a row with Article Title, Sentence, SectionTitle and Article Link.",
-            source="Ein Dor et al. 2018, section 5: IBM Debater Thematic Clustering of Sentences 1.0.2",
-            factory="core.readers.scb_csv:ScbCsv",
-            config="core.readers.scb_csv:ScbCsvConfig",
-            tags=frozenset({"split"}),
-        ),
-        Card(
+        ReaderCard(
             id="reuters-sgml",
             title="Reuters-21578 (SGML)",
             summary="Newswire stories with a topic and the ModApte split: the 22 files of distribution 1.0.",
@@ -64,8 +45,45 @@ REGISTRY = Registry(
             factory="core.readers.reuters_sgml:ReutersSgml",
             config="core.readers.reuters_sgml:ReutersSgmlConfig",
             tags=frozenset({"topics", "latin-1"}),
+            detector="core.readers.reuters_sgml:recognises",
+            sample="core.readers.reuters_sgml:SAMPLE",
+            suffixes=("sgm",),
         ),
-        Card(
+        ReaderCard(
+            id="html",
+            title="HTML page",
+            summary="The running text of a web page under its headings; menus, tables and scripts are left out.",
+            source="HTML Living Standard, sections 4.3 and 4.4",
+            factory="core.readers.html:Html",
+            config="core.readers.html:HtmlConfig",
+            detector="core.readers.html:recognises",
+            sample="core.readers.html:SAMPLE",
+            suffixes=("html", "htm"),
+        ),
+        ReaderCard(
+            id="scb-csv",
+            title="Sentence Clustering Benchmark (CSV)",
+            summary="One sentence a row with Article Title, Sentence, SectionTitle and Article Link.",
+            source="Ein Dor et al. 2018, section 5: IBM Debater Thematic Clustering of Sentences 1.0.2",
+            factory="core.readers.scb_csv:ScbCsv",
+            config="core.readers.scb_csv:ScbCsvConfig",
+            tags=frozenset({"split"}),
+            detector="core.readers.scb_csv:recognises",
+            sample="core.readers.scb_csv:SAMPLE",
+            suffixes=("csv",),
+        ),
+        ReaderCard(
+            id="summaries",
+            title="Documents with summaries (JSON lines)",
+            summary="The documents of a summarisation collection; what people wrote as their summaries is left out.",
+            source="Saha et al. 2017, section 4.3; the form of scisummnet (Yasunaga et al. 2019) and BillSum",
+            factory="core.readers.summaries:Summaries",
+            config="core.readers.summaries:SummariesConfig",
+            detector="core.readers.summaries:recognises",
+            sample="core.readers.summaries:SAMPLE",
+            suffixes=("jsonl",),
+        ),
+        ReaderCard(
             id="newsgroups",
             title="20 Newsgroups",
             summary="Usenet messages whose group is their topic: message files, their tar archive, or JSON lines.",
@@ -73,22 +91,56 @@ REGISTRY = Registry(
             factory="core.readers.newsgroups:Newsgroups",
             config="core.readers.newsgroups:NewsgroupsConfig",
             tags=frozenset({"topics"}),
+            detector="core.readers.newsgroups:recognises",
+            sample="core.readers.newsgroups:SAMPLE",
+            suffixes=("tar", "jsonl", "txt"),
         ),
-        Card(
-            id="summaries",
-            title="Documents with summaries (JSON lines)",
-            summary="The documents of a summarisation collection; what people wrote as their summaries is left out.",
-            source="Saha et al. 2017, section 4.3; the form of scisummnet (Yasunaga et al. 2019) and BillSum",
-            factory="core.readers.summaries:Summaries",
-            config="core.readers.summaries:SummariesConfig",
+        ReaderCard(
+            id="jsonl",
+            title="JSON lines",
+            summary="One article a line: title, url, source, and a flat list of sections with level and paragraphs.",
+            source="This product's own exchange format (see docs)",
+            factory="core.readers.jsonl:Jsonl",
+            config="core.readers.jsonl:JsonlConfig",
+            detector="core.readers.jsonl:recognises",
+            sample="core.readers.jsonl:SAMPLE",
+            suffixes=("jsonl",),
         ),
-        Card(
+        ReaderCard(
+            id="headed-text",
+            title="Text with = Heading = lines",
+            summary="Plain text whose headings stand between equals signs; = Title = starts an article.",
+            source="The form of WikiText-103 (Merity et al. 2017) and of MediaWiki's plain-text extracts",
+            factory="core.readers.headed_text:HeadedText",
+            config="core.readers.headed_text:HeadedTextConfig",
+            tags=frozenset({"text"}),
+            detector="core.readers.headed_text:recognises",
+            sample="core.readers.headed_text:SAMPLE",
+            suffixes=("txt",),
+        ),
+        ReaderCard(
+            id="markdown",
+            title="Markdown",
+            summary="A Markdown document with its headings; code, tables and images are left out.",
+            source="CommonMark 0.31, parsed by markdown-it-py",
+            factory="core.readers.markdown:Markdown",
+            config="core.readers.markdown:MarkdownConfig",
+            tags=frozenset({"text"}),
+            detector="core.readers.markdown:recognises",
+            sample="core.readers.markdown:SAMPLE",
+            suffixes=("md", "markdown"),
+        ),
+        ReaderCard(
             id="plain",
             title="Plain text",
             summary="A text without headings: one article named after the file, paragraphs between blank lines.",
             source="Convention",
             factory="core.readers.plain:Plain",
             config="core.readers.plain:PlainConfig",
+            tags=frozenset({"text"}),
+            detector="core.readers.plain:recognises",
+            sample="core.readers.plain:SAMPLE",
+            suffixes=("txt",),
         ),
     ],
     plugin_group="themescope.readers",

@@ -15,10 +15,23 @@ from pathlib import Path
 from core.config import Config, option
 from core.protocols import Report
 from core.readers.outline import Outline, title_of
-from core.readers.streams import check_article, lines
+from core.readers.streams import FileHead, check_article, lines
 from core.types import Article
 
 _ITEM = re.compile(r"\s*(?:[*#•–-]|\d{1,3}[.)])\s+")
+
+SAMPLE = b"""\
+= Ada =
+Ada is a town. It is old.
+== History ==
+=== Early days ===
+It was founded in 1200.
+Then it grew.
+= Bea =
+Bea is a person.
+= Empty =
+"""
+"""A tiny file in this format."""
 
 
 @dataclass(frozen=True)
@@ -104,3 +117,8 @@ def heading_of(line: str) -> tuple[str, int] | None:
     if not title or level != stripped[len(stripped) - right :].count("=") or level > 10:
         return None
     return title, level
+
+
+def recognises(head: FileHead) -> bool:
+    """Return whether some line is a heading."""
+    return any(heading_of(line) for line in head.text.splitlines())

@@ -13,7 +13,7 @@ from pathlib import Path
 from core.config import Config, option
 from core.protocols import Report
 from core.readers.outline import Outline, title_of
-from core.readers.streams import head, whole_text
+from core.readers.streams import FileHead, head, whole_text
 from core.types import Article
 
 _CHARSET = re.compile(rb"<meta[^>]{0,200}?charset\s*=\s*[\"']?\s*([\w.:-]{2,40})", re.IGNORECASE)
@@ -93,6 +93,22 @@ _INLINE = frozenset(
         "img",
     ]
 )
+
+_HTML = re.compile(
+    r"(?:<\?xml[^>]*>\s*)?(?:<!--.*?-->\s*)*<(?:!doctype\s+html|html|head|body|title|h[1-6]|p|div|article)\b",
+    re.I | re.S,
+)
+
+SAMPLE = b"""\
+<!DOCTYPE html>
+<html><head><title>Ada - Site</title></head><body>
+<nav>Menu</nav>
+<h1>Ada</h1><p>Ada is a <b>town</b>.<br>It is old.</p>
+<h2>History</h2><h3>Early days</h3><p>It was founded in 1200.<p>Then it grew.
+<ul><li>item</ul>
+</body></html>
+"""
+"""A tiny file in this format."""
 
 
 @dataclass(frozen=True)
@@ -210,3 +226,8 @@ class _Page(HTMLParser):
             self.list_items += 1
         else:
             self.outline.paragraph(text)
+
+
+def recognises(head: FileHead) -> bool:
+    """Return whether a file begins with an HTML element."""
+    return bool(_HTML.match(head.text))

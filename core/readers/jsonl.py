@@ -8,6 +8,7 @@ label) and ``part`` ("train" or "test") may be given. Other keys are ignored.
 from __future__ import annotations
 
 import json
+import re
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -18,8 +19,17 @@ from core.config import Config
 from core.errors import ReadError
 from core.protocols import Report
 from core.readers.outline import Outline
-from core.readers.streams import lines
+from core.readers.streams import FileHead, lines
 from core.types import PARTS, Article
+
+_JSON = re.compile(r'\{\s*(?:"|\}|\n|$)')
+
+SAMPLE = b"".join(
+    b'{"title": "%s", "sections": [{"title": "", "level": 1, "paragraphs": ["It is a town. It is old."]}, '
+    b'{"title": "History", "level": 2, "paragraphs": ["It was founded in 1200.", "Then it grew."]}]}\n' % title
+    for title in (b"Ada", b"Bea")
+)
+"""A tiny file in this format."""
 
 
 @dataclass(frozen=True)
@@ -120,3 +130,8 @@ def _get(record: dict[str, Any], key: str, kind: type, default: Any = None) -> A
     if not isinstance(value, kind) or isinstance(value, bool):
         raise _Shape(f'"{key}" is not {_KINDS[kind]}')
     return value
+
+
+def recognises(head: FileHead) -> bool:
+    """Return whether a file begins with a JSON object."""
+    return bool(_JSON.match(head.text))

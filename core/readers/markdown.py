@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -13,8 +14,30 @@ from markdown_it.token import Token
 from core.config import Config, option
 from core.protocols import Report
 from core.readers.outline import Outline, title_of
-from core.readers.streams import whole_text
+from core.readers.streams import FileHead, whole_text
 from core.types import Article
+
+_MARKDOWN = re.compile(r"^ {0,3}(?:#{1,6}[ \t]+\S|\S.*\n {0,3}(?:={3,}|-{3,})[ \t]*$)", re.MULTILINE)
+
+SAMPLE = b"""\
+# Ada
+
+Ada is a *town*. It
+is old.
+
+## History
+
+### Early days
+
+It was founded.
+
+* item
+
+# Bea
+
+Bea is.
+"""
+"""A tiny file in this format."""
 
 
 @dataclass(frozen=True)
@@ -102,3 +125,8 @@ def _without_front_matter(text: str) -> str:
         if end:
             return rest
     return text
+
+
+def recognises(head: FileHead) -> bool:
+    """Return whether a text has a Markdown heading, or a file the suffix of Markdown."""
+    return bool(_MARKDOWN.search(head.text)) or head.suffix in (".md", ".markdown")

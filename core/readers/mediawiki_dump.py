@@ -17,7 +17,7 @@ from core.config import Config, option
 from core.errors import ReadError
 from core.protocols import Report
 from core.readers.outline import Outline
-from core.readers.streams import ByteStream, check_article, open_stream
+from core.readers.streams import ByteStream, FileHead, check_article, open_stream
 from core.readers.wikitext.links import CATEGORIES, FILES, Links
 from core.readers.wikitext.page import read_page
 from core.types import Article
@@ -53,6 +53,40 @@ _NAMESPACES = frozenset(
     ]
 )
 _WANTED = frozenset({"title", "ns", "id", "text", "model", "sitename", "dbname", "base", "namespace"})
+
+SAMPLE = b"""\
+<mediawiki xmlns="http://www.mediawiki.org/xml/export-0.10/">
+<siteinfo>
+<sitename>Wikipedia</sitename><dbname>testwiki</dbname>
+<base>https://en.wikipedia.org/wiki/Main_Page</base>
+</siteinfo>
+<page>
+<title>Ada</title><ns>0</ns><id>1</id>
+<revision><id>77</id><model>wikitext</model>
+<text xml:space="preserve">'''Ada''' is a [[town]]. It is old.
+
+== History ==
+=== Early days ===
+It was founded in 1200.
+
+Then it grew.</text></revision>
+</page>
+<page>
+<title>Bea</title><ns>0</ns><id>1</id>
+<revision><id>77</id><model>wikitext</model>
+<text xml:space="preserve">'''Bea''' is a [[village]].
+
+== History ==
+It was founded in 1300.</text></revision>
+</page>
+<page>
+<title>Old</title><ns>0</ns><id>1</id>
+<revision><id>77</id><model>wikitext</model>
+<text xml:space="preserve">#REDIRECT [[Ada]]</text></revision>
+</page>
+</mediawiki>
+"""
+"""A tiny file in this format."""
 
 
 @dataclass(frozen=True)
@@ -256,3 +290,8 @@ def _keep(page: _Page, parent: str, name: str, text: str) -> None:
         page.model = text.strip()
     elif parent == "revision" and name == "text":
         page.text = text
+
+
+def recognises(head: FileHead) -> bool:
+    """Return whether a file is XML with the root element ``mediawiki``."""
+    return head.text.startswith("<") and "<mediawiki" in head.text[:4096]

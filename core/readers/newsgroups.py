@@ -20,7 +20,7 @@ from core.errors import ReadError
 from core.protocols import Report
 from core.readers.messages import header_and_text, paragraphs, without_quotations, without_signature
 from core.readers.outline import Outline
-from core.readers.streams import check_article, head, lines, open_stream, whole_text
+from core.readers.streams import FileHead, check_article, head, lines, open_stream, whole_text
 from core.types import Article
 
 PAPER_GROUPS = (
@@ -41,6 +41,16 @@ _MESSAGE = re.compile(r"\A\s*[A-Za-z][\w-]*:[ \t]")
 _JSON_MESSAGE = re.compile(r'\A\s*\{[^\n]{0,400}?"group"\s*:\s*"')
 _TAR = b"ustar"
 _TAR_AT = 257
+
+SAMPLE = b"""\
+{"id": "sci.space/7", "group": "sci.space", "split": "train",\
+ "text": "From: bea@x.org (Bea)\\nSubject: Re: Ada\\n\\nIn article <1@x> Cid writes:\
+\\n> Old?\\n\\nIt was founded\\nin 1200.\\n\\nThen it grew.\\n\\n--\\nBea\\n"}
+{"id": "sci.med/8", "group": "sci.med", "split": "test",\
+ "text": "From: bea@x.org (Bea)\\nSubject: Re: Ada\\n\\nIn article <1@x> Cid writes:\
+\\n> Old?\\n\\nIt was founded\\nin 1200.\\n\\nThen it grew.\\n\\n--\\nBea\\n"}
+"""
+"""A tiny file in this format."""
 
 
 @dataclass(frozen=True)
@@ -112,7 +122,7 @@ def is_message(start: str) -> bool:
     return "from" in fields and "subject" in fields
 
 
-def is_json_message(start: str) -> bool:
+def _is_json_message(start: str) -> bool:
     """Whether JSON lines hold messages with their group."""
     first = start.partition("\n")[0]
     return bool(_JSON_MESSAGE.match(first)) and '"text"' in first and '"sections"' not in first
@@ -188,3 +198,8 @@ def _json_lines(path: Path, report: Report) -> Iterator[_Message]:
         part = split if split in ("train", "test") else ""
         number_in_group = record["id"].removeprefix(record["group"]).lstrip("/")
         yield _Message(record["group"], number_in_group, part, record["text"].replace("\r\n", "\n").replace("\0", " "))
+
+
+def recognises(head: FileHead) -> bool:
+    """Return whether a file is a tar archive, a message, or JSON lines with messages."""
+    return is_archive(head.data) or _is_json_message(head.text) or is_message(head.text)

@@ -10,8 +10,18 @@ from pathlib import Path
 from core.config import Config, option
 from core.protocols import Report
 from core.readers.outline import Outline, title_of
-from core.readers.streams import check_article, lines
+from core.readers.streams import FileHead, check_article, lines
 from core.types import Article
+
+SAMPLE = b"""\
+Ada is a town.
+It is old.
+
+It was founded in 1200.
+
+Then it grew.
+"""
+"""A tiny file in this format."""
 
 
 @dataclass(frozen=True)
@@ -58,3 +68,8 @@ class Plain:
             self._skipped["no text"] += 1
         else:
             yield article
+
+
+def recognises(head: FileHead) -> bool:
+    """Accept every text."""
+    return True

@@ -16,7 +16,7 @@ from core.config import Config, option
 from core.errors import ReadError
 from core.protocols import Report
 from core.readers.outline import Outline
-from core.readers.streams import whole_text
+from core.readers.streams import FileHead, whole_text
 from core.types import Article
 
 TOPICS = ("earn", "acq", "money-fx", "grain", "crude", "trade", "interest", "ship")
@@ -37,6 +37,35 @@ _ENTITIES = {"&lt;": "<", "&gt;": ">", "&quot;": '"', "&amp;": "&"}
 _FILLER = re.compile(r"\breuters?\s*\Z|\bblah blah blah\.|\*{4,}", re.I)
 _BLANK = re.compile(r"\n[ ]*\n")
 _INDENTED = re.compile(r"\n(?:[ ]*\n|[ ]{2,})")
+
+_REUTERS = re.compile(r"(?:<!doctype\s+lewis[^>]*>\s*)?<REUTERS\s", re.I)
+
+SAMPLE = b"""\
+<!DOCTYPE lewis SYSTEM "lewis.dtd">
+<REUTERS TOPICS="YES" LEWISSPLIT="TRAIN" CGISPLIT="TRAINING-SET" OLDID="1" NEWID="1">
+<DATE>26-FEB-1987</DATE>
+<TOPICS><D>grain</D><D>ship</D></TOPICS>
+<TEXT>&#2;
+<TITLE>Ada &lt;ADA> rises</TITLE>
+<DATELINE>    ADA, Feb 26 - </DATELINE><BODY>It was founded in 1200
+and is old.
+    Then it grew &#22;by 5 pct.
+ Reuter
+&#3;</BODY></TEXT>
+</REUTERS>
+<REUTERS TOPICS="YES" LEWISSPLIT="TRAIN" CGISPLIT="TRAINING-SET" OLDID="1" NEWID="2">
+<DATE>26-FEB-1987</DATE>
+<TOPICS><D>cocoa</D></TOPICS>
+<TEXT>&#2;
+<TITLE>Ada &lt;ADA> rises</TITLE>
+<DATELINE>    ADA, Feb 26 - </DATELINE><BODY>It was founded in 1200
+and is old.
+    Then it grew &#22;by 5 pct.
+ Reuter
+&#3;</BODY></TEXT>
+</REUTERS>
+"""
+"""A tiny file in this format."""
 
 
 @dataclass(frozen=True)
@@ -142,3 +171,8 @@ def _plain(text: str) -> str:
     for entity, character in _ENTITIES.items():
         text = text.replace(entity, character)
     return text
+
+
+def recognises(head: FileHead) -> bool:
+    """Return whether a file begins with a ``REUTERS`` element."""
+    return bool(_REUTERS.match(head.text))

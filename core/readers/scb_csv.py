@@ -16,13 +16,21 @@ from core.config import Config
 from core.errors import ReadError
 from core.protocols import Report
 from core.readers.outline import Outline
-from core.readers.streams import lines
+from core.readers.streams import FileHead, lines
 from core.types import Article
 
 COLUMNS = ("Article Title", "Sentence", "SectionTitle", "Article Link")
 _OPTIONAL = frozenset({"Article Link"})
 OPEN_LIMIT = 256_000_000
 """Most characters of articles whose rows are scattered over the file."""
+
+SAMPLE = b"""\
+Article Title,Sentence,SectionTitle,Article Link
+Ada,It was founded in 1200 .,History,https://x.org/Ada
+Ada,"Then, it grew .",History,https://x.org/Ada
+Bea,She was born .,Life,https://x.org/Bea
+"""
+"""A tiny file in this format."""
 
 
 @dataclass(frozen=True)
@@ -141,3 +149,10 @@ def _places(path: Path, header: list[str]) -> list[int]:
         what = f"the columns {names} are" if len(missing) > 1 else f"the column {names} is"
         raise ReadError(path, f"{what} missing; found {have}.", "line 1", "Name the columns in line 1.")
     return [found.get(fold(name), -1) for name in COLUMNS]
+
+
+def recognises(head: FileHead) -> bool:
+    """Return whether the first line names at least two of the columns, so that the reader can name the missing ones."""
+    first = head.text.partition("\n")[0]
+    cells = {fold(cell.strip().strip('"')) for cell in first.split(",")}
+    return len(cells & {fold(column) for column in COLUMNS}) >= 2

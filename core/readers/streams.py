@@ -1,6 +1,6 @@
-"""Files as streams of bytes or lines, packed or not, with every failure turned into a sentence with a position.
+"""Files as streams of bytes or lines, compressed or not. Every failure is a ``ReadError`` with a position.
 
-Nothing here holds more than one line (or one block) of a file, and nothing unpacks without bounds.
+Memory holds at most one line or one block of a file, and decompression is bounded.
 """
 
 from __future__ import annotations
@@ -12,6 +12,8 @@ import lzma
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import IO
 
@@ -31,6 +33,7 @@ Text packs to a quarter or a tenth; dumps of nothing but redirects to a fortieth
 """
 
 _MAGIC = {b"\x1f\x8b": "gzip", b"BZh": "bzip2", b"\xfd7zXZ\x00": "xz"}
+_CONTROL = frozenset(range(32)) - {9, 10, 12, 13, 27}
 _DAMAGE = (EOFError, OSError, zlib.error, lzma.LZMAError)
 _BOMS = {codecs.BOM_UTF8: "utf-8", codecs.BOM_UTF16_LE: "utf-16-le", codecs.BOM_UTF16_BE: "utf-16-be"}
 
@@ -221,3 +224,46 @@ def head(path: Path, size: int = BLOCK) -> bytes:
             pieces.append(block)
             have += len(block)
     return b"".join(pieces)
+
+
+@dataclass(frozen=True)
+class FileHead:
+    """The beginning of a file, decompressed: what a detector of a format looks at."""
+
+    path: Path
+    data: bytes
+
+    @classmethod
+    def of(cls, path: Path) -> FileHead:
+        """Read the head of a file. Raises :class:`ReadError` when the file cannot be read or is empty."""
+        return cls(path, head(path))
+
+    @property
+    def suffix(self) -> str:
+        """The lower-case ending of the file name with its dot, without that of a compression."""
+        packed = self.path.suffix.lower() in (".gz", ".bz2", ".xz")
+        return (Path(self.path.stem).suffix if packed else self.path.suffix).lower()
+
+    @property
+    def binary_at(self) -> int | None:
+        """Offset of the first byte that shows binary data, None for text."""
+        if self._bom:
+            return None
+        control = sum(self.data.count(byte) for byte in _CONTROL)
+        if b"\0" not in self.data and control <= len(self.data) // 20:
+            return None
+        return next(index for index, byte in enumerate(self.data) if byte in _CONTROL)
+
+    @cached_property
+    def text(self) -> str:
+        """The decoded text without leading white space, empty for binary data.
+
+        Bytes that are not UTF-8 are replaced: the readers report them with their position.
+        """
+        if self._bom:
+            return self.data[len(self._bom) :].decode(_BOMS[self._bom], errors="replace").lstrip()
+        return "" if self.binary_at is not None else self.data.decode("utf-8", errors="replace").lstrip()
+
+    @cached_property
+    def _bom(self) -> bytes:
+        return next((bom for bom in _BOMS if self.data.startswith(bom)), b"")

@@ -19,7 +19,7 @@ from core.config import Config
 from core.errors import ReadError
 from core.protocols import Report
 from core.readers.outline import Outline
-from core.readers.streams import lines
+from core.readers.streams import FileHead, lines
 from core.types import Article
 
 _DOCUMENT = re.compile(r'\A\s*\{[^\n]*?"(?:text|sections)"\s*:')
@@ -28,6 +28,14 @@ _SUMMARY = re.compile(r'"(?:summary|summaries)"\s*:')
 _BREAK = re.compile(r"\n\s*\n|\n\s+(?=\(?[0-9A-Za-z]{1,4}\)\s)")
 # The heading of a numbered part: its full stops end no sentence.
 _NUMBERED = re.compile(r"(?:SECTION|SEC\.|TITLE|CHAPTER) [0-9A-Z]{1,5}\.[ A-Z0-9,;:'`()-]*\.?\Z")
+
+SAMPLE = b"""\
+{"id": "Ada", "sections": [{"title": "1 Start", \
+"sentences": ["It was founded.", "Then it grew."]}], "summary": ["It grew."]}
+{"id": "b1", "title": "Bea", \
+"text": "SEC. 1. A NAME.\\n\\n    It is\\n  Bea.\\n   (1) One.\\n", "summaries": ["B", "C"]}
+"""
+"""A tiny file in this format."""
 
 
 @dataclass(frozen=True)
@@ -65,12 +73,6 @@ class Summaries:
                 self._skipped["no text"] += 1
             else:
                 yield record.article
-
-
-def has_summaries(start: str) -> bool:
-    """Whether JSON lines hold documents with summaries; ``start`` may end within the first line."""
-    first = start.partition("\n")[0]
-    return bool(_DOCUMENT.match(first)) and bool(_SUMMARY.search(first) or '"abstract"' in first)
 
 
 def summary_records(path: Path, report: Report) -> Iterator[SummaryRecord]:
@@ -136,3 +138,9 @@ def _list(record: dict[str, Any], key: str, kind: type) -> list[Any]:
     if not isinstance(value, list) or not all(isinstance(part, kind) for part in value):
         raise _Shape(f'"{key}" is not a list of {"texts" if kind is str else "objects"}')
     return [_text({key: part}, key) if kind is str else part for part in value]
+
+
+def recognises(head: FileHead) -> bool:
+    """Return whether a file holds JSON lines with documents and their summaries."""
+    first = head.text.partition("\n")[0]
+    return bool(_DOCUMENT.match(first)) and bool(_SUMMARY.search(first) or '"abstract"' in first)

@@ -138,7 +138,7 @@ def map_(shell: Shell, corpus: str, method: str, articles: tuple[str, ...], **op
 
 def _reader_settings(path: Path, reader: str, pairs: tuple[str, ...]) -> str:
     from core.readers import REGISTRY as READERS
-    from core.readers.detect import detect
+    from core.readers.formats import detect
 
     return settings_json(READERS.get(reader or detect(path)).config_class(), pairs)
 

@@ -19,7 +19,7 @@ class Sources:
 
     def __init__(self, paths: list[Path], reader: str, settings: dict[str, Any]) -> None:
         from core.readers import REGISTRY as READERS
-        from core.readers.detect import detect
+        from core.readers.formats import detect
 
         self._paths, self._settings = paths, settings
         for path in self._paths:

@@ -9,17 +9,20 @@ from core.config import config_from_dict
 from core.errors import Cancelled, ReadError
 from core.protocols import SILENT, NullReport, Reader
 from core.readers import REGISTRY
-from core.readers.detect import detect
-from core.readers.preview import preview
+from core.readers.formats import detect, preview, suffixes
+from core.readers.formats import sample as sample_of
 from core.types import Article
-from tests.core.readers.samples import PACKERS, SAMPLES, sample, write
+from tests.core.readers.samples import PACKERS, sample, write
 
 READERS = pytest.mark.parametrize("id", REGISTRY.ids())
 PACKINGS = pytest.mark.parametrize("packing", list(PACKERS))
 
 
-def test_every_reader_has_a_sample():
-    assert set(SAMPLES) == set(REGISTRY.ids())
+@READERS
+def test_the_card_names_suffixes_that_uploads_accept(id):
+    card = REGISTRY.get(id)
+    assert card.suffixes and set(card.suffixes) <= set(suffixes())
+    assert all(suffix == suffix.lower() and not suffix.startswith(".") for suffix in card.suffixes)
 
 
 @READERS
@@ -87,7 +90,7 @@ def test_a_truncated_file_is_named(id, packing, tmp_path):
 @pytest.mark.parametrize("packing", ["", ".gz"])
 def test_missing_empty_folder_wrong_encoding(id, packing, tmp_path):
     empty = write(tmp_path, "empty", b"", packing)
-    latin = write(tmp_path, "latin", SAMPLES[id].replace(b"founded", b"f\xfcnded"), packing)
+    latin = write(tmp_path, "latin", sample_of(id).replace(b"founded", b"f\xfcnded"), packing)
     bad = {empty: "nothing|empty", tmp_path: "folder", tmp_path / "no": "no such"}
     if "latin-1" in REGISTRY.get(id).tags:
         first = next(REGISTRY.build(id).read(latin, SILENT))

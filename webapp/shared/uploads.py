@@ -10,7 +10,6 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import IO, Protocol
 
-SUFFIXES = ("xml", "bz2", "gz", "xz", "jsonl", "txt", "md", "markdown", "html", "htm", "csv", "sgm", "tar")
 _KEPT_S = 7 * 86_400
 _RESERVED = re.compile(r"^(con|prn|aux|nul|com\d|lpt\d)(\.|$)", re.IGNORECASE)
 

@@ -5,6 +5,8 @@ import gzip
 import json
 import lzma
 
+from core.readers import REGISTRY, formats
+
 PACKERS = {"": bytes, ".gz": gzip.compress, ".bz2": bz2.compress, ".xz": lzma.compress}
 
 SECTIONS = [
@@ -86,30 +88,6 @@ SUMMARIES = [
     {"id": "b1", "title": "Bea", "text": "SEC. 1. A NAME.\n\n    It is\n  Bea.\n   (1) One.\n",
      "summaries": ["B", "C"]},
 ]  # fmt: skip
-SAMPLES = {
-    "summaries": messages(*SUMMARIES),
-    "reuters-sgml": reuters(story(1, ["grain", "ship"], STORY), story(2, ["cocoa"], STORY)),
-    "newsgroups": messages(message(7), message(8, "sci.med", "test")),
-    "mediawiki-dump": dump(page("Ada", WIKITEXT), page("Bea", WIKITEXT), page("Old", "#REDIRECT [[Ada]]")),
-    "headed-text": b"= Ada =\nAda is a town. It is old.\n== History ==\n=== Early days ===\n"
-    b"It was founded in 1200.\nThen it grew.\n= Bea =\nBea is a person.\n= Empty =\n",
-    "markdown": b"# Ada\n\nAda is a *town*. It\nis old.\n\n## History\n\n### Early days\n\n"
-    b"It was founded.\n\n* item\n\n# Bea\n\nBea is.\n",
-    "html": b"<!DOCTYPE html><html><head><title>Ada - Site</title></head><body><nav>Menu</nav>"
-    b"<h1>Ada</h1><p>Ada is a <b>town</b>.<br>It is old.</p><h2>History</h2><h3>Early days</h3>"
-    b"<p>It was founded in 1200.<p>Then it grew.<ul><li>item</ul></body></html>",
-    "jsonl": jsonl("Ada", "Bea"),
-    "scb-csv": SCB.encode(),
-    "plain": b"Ada is a town.\nIt is old.\n\nIt was founded in 1200.\n\nThen it grew.\n",
-}
-SUFFIXES = {
-    "mediawiki-dump": ".xml",
-    "markdown": ".md",
-    "html": ".html",
-    "jsonl": ".jsonl",
-    "scb-csv": ".csv",
-    "reuters-sgml": ".sgm",
-}
 
 
 def write(folder, name, data, packing=""):
@@ -119,7 +97,7 @@ def write(folder, name, data, packing=""):
 
 
 def sample(folder, reader, packing=""):
-    return write(folder, "ada" + SUFFIXES.get(reader, ".txt"), SAMPLES[reader], packing)
+    return write(folder, f"ada.{REGISTRY.get(reader).suffixes[-1]}", formats.sample(reader), packing)
 
 
 def texts(article):

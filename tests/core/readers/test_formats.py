@@ -7,7 +7,7 @@ import pytest
 from core.errors import ReadError
 from core.protocols import SILENT
 from core.readers import REGISTRY, streams
-from core.readers.detect import detect
+from core.readers.formats import detect
 from core.readers.outline import title_of
 from tests.core.readers.samples import SCB, WIKITEXT, dump, jsonl, page, texts, write
 

@@ -11,7 +11,7 @@ from sentence_splitter import SentenceSplitter as Package
 
 from core.protocols import SILENT
 from core.readers import REGISTRY
-from core.readers.detect import detect
+from core.readers.formats import detect
 from core.text.splitting import SentenceSplitter
 
 DEBRIS = re.compile(

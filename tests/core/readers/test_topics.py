@@ -9,7 +9,7 @@ import pytest
 from core.errors import ReadError
 from core.protocols import SILENT
 from core.readers import REGISTRY
-from core.readers.detect import detect
+from core.readers.formats import detect
 from core.readers.messages import header_and_text, paragraphs, without_quotations, without_signature
 from core.readers.newsgroups import PAPER_GROUPS
 from core.readers.reuters_sgml import TOPICS

@@ -11,8 +11,7 @@ import streamlit as st
 
 from core.errors import ThemescopeError
 from core.readers import REGISTRY
-from core.readers.detect import detect
-from core.readers.preview import Preview, preview
+from core.readers.formats import Preview, detect, preview, suffixes
 from core.text.splitting import LANGUAGES
 from core.types import Article
 from webapp.shared import queries, uploads
@@ -85,7 +84,7 @@ def _files() -> tuple[Path, ...]:
     if how == "Upload":
         files = st.file_uploader(
             "Files",
-            type=list(uploads.SUFFIXES),
+            type=list(suffixes()),
             accept_multiple_files=True,
             max_upload_size=_UPLOAD_MB,
             key=f"import-files-{turn}",
@@ -108,9 +107,9 @@ def _kept(files: Sequence[Any]) -> tuple[Path, ...]:
 def _on_machine(text: str) -> tuple[Path, ...]:
     path = uploads.typed(text)
     if path.is_dir():
-        found = tuple(p for p in sorted(path.iterdir()) if p.suffix.lstrip(".").lower() in uploads.SUFFIXES)
+        found = tuple(p for p in sorted(path.iterdir()) if p.suffix.lstrip(".").lower() in suffixes())
         if not found:
-            st.error(f"There is no readable file in {plain(path)}. Known endings: {', '.join(uploads.SUFFIXES)}.")
+            st.error(f"There is no readable file in {plain(path)}. Known endings: {', '.join(suffixes())}.")
         return found
     if not path.is_file():
         st.error(f"There is no file {plain(path)} on the machine that runs Themescope.")

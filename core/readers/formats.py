@@ -1,0 +1,107 @@
+"""Detection of file formats by content, the file names that readers accept, and previews of files."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from contextlib import closing
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+from core.errors import ReadError
+from core.protocols import SILENT
+from core.readers import REGISTRY
+from core.readers.streams import FileHead
+from core.registry import resolve
+from core.types import Article
+
+COMPRESSIONS = ("bz2", "gz", "xz")
+"""Suffixes of compressed files, which every reader accepts."""
+_BINARIES = {
+    b"PK\x03\x04": "a ZIP archive (or a document packed as one)",
+    b"%PDF": "a PDF document",
+    b"7z\xbc\xaf": "a 7-Zip archive",
+    b"\x28\xb5\x2f\xfd": "a Zstandard archive",
+    b"PAR1": "a Parquet table",
+    b"SQLite format 3": "an SQLite database",
+    b"\x89PNG": "an image",
+    b"\xff\xd8\xff": "an image",
+    b"Rar!": "a RAR archive",
+}
+_XML = re.compile(r"<(?:\?xml|[A-Za-z][\w:.-]*[\s>/])")
+_JSON_ARRAY = re.compile(r"\[\s*(?:[\[{\"]|\])")
+
+
+def detect(path: Path) -> str:
+    """Return the id of the reader for a file, found by content; compressed files are decompressed.
+
+    Readers from plug-ins are asked first, then the built-in ones in the order of their cards. Readers tagged ``text``
+    accept any text and are asked after formats without a reader have been refused.
+
+    Raises
+    ------
+    ReadError
+        If no reader knows the format.
+    """
+    head = FileHead.of(path)
+    cards = sorted(REGISTRY, key=lambda card: card.detector.startswith("core."))
+    structured = (card for card in cards if "text" not in card.tags)
+    running = (card for card in cards if "text" in card.tags)
+    for card in structured:
+        if resolve(card.detector)(head):
+            return card.id
+    _refuse(head)
+    return next(card.id for card in running if resolve(card.detector)(head))
+
+
+def _refuse(head: FileHead) -> None:
+    """Raise ``ReadError`` for binary data and for XML and JSON that no reader knows."""
+    known = "Known formats: " + ", ".join(card.title for card in REGISTRY) + "."
+    for magic, name in _BINARIES.items():
+        if head.data.startswith(magic):
+            raise ReadError(head.path, f"this is {name}, which no reader knows.", "byte 0", known)
+    if head.binary_at is not None:
+        raise ReadError(head.path, "this is binary data, which no reader knows.", f"byte {head.binary_at:,}", known)
+    if _XML.match(head.text):
+        raise ReadError(head.path, "this is XML, but not a MediaWiki dump.", "line 1", known)
+    if _JSON_ARRAY.match(head.text):
+        advice = "Write one object on each line, without the brackets around them."
+        raise ReadError(head.path, "this is a JSON array, not JSON lines.", "line 1", advice)
+
+
+def suffixes() -> tuple[str, ...]:
+    """Return the file name suffixes, without dots, that some reader accepts, those of compressions included."""
+    return tuple(dict.fromkeys([*(suffix for card in REGISTRY for suffix in card.suffixes), *COMPRESSIONS]))
+
+
+def sample(reader_id: str) -> bytes:
+    """Return a tiny file in the format of a reader, as an example for people and tests."""
+    content: bytes = resolve(REGISTRY.get(reader_id).sample)
+    return content
+
+
+@dataclass(frozen=True, slots=True)
+class Preview:
+    """The first articles of a file."""
+
+    reader: str
+    articles: tuple[Article, ...]
+    skipped: dict[str, int]
+    """Number of items skipped before and between these articles, by reason."""
+
+
+def preview(path: Path, reader_id: str | None = None, settings: Mapping[str, Any] | None = None, n: int = 5) -> Preview:
+    """Read the first ``n`` articles (paragraphs not yet split) by ``reader_id``, or by the detected reader.
+
+    Raises
+    ------
+    ReadError
+        If the file cannot be read up to there.
+    """
+    id = reader_id or detect(path)
+    reader = REGISTRY.build(id, settings)
+    with closing(reader.read(path, SILENT)) as articles:
+        first = tuple(islice(articles, n))
+        return Preview(id, first, reader.skipped)
