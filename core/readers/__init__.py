@@ -16,7 +16,7 @@ class ReaderCard(Card):
     """Declaration of a reader and of its file format."""
 
     detector: str = ""
-    """``"module:function"`` that tells from a :class:`core.readers.streams.FileHead` whether a file is in this format."""
+    """``"module:function"``: a function that recognises the format in a :class:`core.readers.streams.FileHead`."""
     sample: str = ""
     """``"module:NAME"`` of the bytes of a tiny file in this format."""
     suffixes: tuple[str, ...] = ()
