@@ -11,7 +11,7 @@ import numpy.typing as npt
 import pandas as pd
 import streamlit as st
 
-from core.tasks.themes.naming import theme_words
+from core.clustering.naming import theme_words
 from core.types import Ids
 from jobs.services.table_files import csv_text, json_lines
 from webapp.features.map import map_files
