@@ -8,7 +8,7 @@ from core.errors import ConfigError, UnknownNameError
 from core.types import Split
 from jobs.cli.shell import Shell
 from jobs.common.digests import file_digest
-from jobs.common.import_sources import up_to_date
+from jobs.kinds.import_sources import up_to_date
 
 
 def model_for(shell: Shell, wanted: str, corpus: str = "") -> str:

@@ -11,22 +11,25 @@ from scipy import sparse
 
 from core.errors import DataError
 from core.protocols import Report, SubReport
+from core.registry import Card
 from core.tasks.topic_data import TopicDocument, TopicSettings, TopicTask, assemble, central
 from core.types import Labels, Matrix, Sentence
 from db.records import ArticleRecord, CorpusRecord, ModelRecord, RunRecord
+from jobs.common.context import JobContext
 from jobs.common.digests import work_digest
 from jobs.common.vectors import article_groups, load_model, method_of
-from jobs.kinds import REGISTRY as KINDS
-from jobs.queue.context import JobContext
 
 KIND = "topic-labels"
 
 
 def topic_task_of(
-    context: JobContext, corpus: CorpusRecord, model: ModelRecord, settings: TopicSettings, report: Report
+    context: JobContext, card: Card, corpus: CorpusRecord, model: ModelRecord, settings: TopicSettings, report: Report
 ) -> TopicTask:
-    """The task of a corpus whose central sentences are found by the vectors of ``model``."""
-    chosen = _chosen(context, corpus, model, settings, report)
+    """Return the task of a corpus whose central sentences are found by the vectors of ``model``.
+
+    ``card`` is the job kind that asks; its revision is part of the digest of the labels.
+    """
+    chosen = _chosen(context, card, corpus, model, settings, report)
     documents = (
         (TopicDocument(article.title, article.topic, article.part, sentences), chosen[article.id])
         for group in _texts(context, corpus)
@@ -68,13 +71,12 @@ def _texts(context: JobContext, corpus: CorpusRecord) -> Iterator[list[tuple[Art
 
 
 def _chosen(
-    context: JobContext, corpus: CorpusRecord, model: ModelRecord, settings: TopicSettings, report: Report
+    context: JobContext, card: Card, corpus: CorpusRecord, model: ModelRecord, settings: TopicSettings, report: Report
 ) -> dict[int, list[int]]:
     """Article id → indices of its labelled sentences."""
     # Held-out documents are chosen afterwards, so neither their share nor the seed names the labels.
     labelling = {name: getattr(settings, name) for name in ("share", "min_words", "threshold", "centred")}
-    cards = KINDS.get("evaluate-topics"), method_of(model)
-    digest = work_digest(*cards, run=KIND, model=model.digest, corpus=text_digest(corpus), **labelling)
+    digest = work_digest(card, method_of(model), run=KIND, model=model.digest, corpus=text_digest(corpus), **labelling)
     store = context.store
     with store.reading() as r:
         existing = r.runs.by_digest(digest)

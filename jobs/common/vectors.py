@@ -14,7 +14,7 @@ from core.registry import Card
 from core.types import Ids, Matrix, Sentence
 from db.records import ArticleRecord, ModelRecord, VectorBlock
 from db.store import Store
-from jobs.queue.context import JobContext
+from jobs.common.context import JobContext
 
 BATCH_SENTENCES = 4_096
 """Sentences embedded at once: enough to fill buckets of equal length, few enough to cancel within seconds."""

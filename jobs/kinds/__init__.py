@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 from core.registry import Card, Registry
+from jobs.common.config import JobConfig
 
 _HOUSE = "Themescope"
 
@@ -119,8 +123,8 @@ REGISTRY = Registry(
             title="Reproduce the tables of a paper",
             summary="Samples, trains, clusters and tests whatever the tables of a paper need and the store lacks.",
             source=_HOUSE,
-            factory="jobs.kinds.reproduce:run",
-            config="jobs.kinds.reproduce:ReproduceConfig",
+            factory="jobs.papers.job:run",
+            config="jobs.papers.job:ReproduceConfig",
             tags=frozenset({"runs-others"}),
         ),
         Card(
@@ -167,3 +171,10 @@ REGISTRY = Registry(
     ],
     plugin_group="themescope.job_kinds",
 )
+
+
+def check_job(kind: str, args: Mapping[str, Any]) -> JobConfig:
+    """Return the config of a job; raises ``ConfigError`` or ``UnknownNameError`` where its arguments are invalid."""
+    config = REGISTRY.configure(kind, args)
+    assert isinstance(config, JobConfig)
+    return config

@@ -10,8 +10,8 @@ from typing import Any
 from core.config import digest_of, option
 from core.errors import ArtifactError
 from jobs.common.config import JobConfig
+from jobs.common.context import JobContext
 from jobs.common.names import renamed
-from jobs.queue.context import JobContext
 
 
 @dataclass(frozen=True)

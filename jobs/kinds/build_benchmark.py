@@ -10,9 +10,9 @@ from core.errors import DataError
 from db.records import BenchmarkRecord
 from jobs.common.articles import StoredArticles, ready_corpus, splits_of
 from jobs.common.config import JobConfig, rules_of
+from jobs.common.context import JobContext
 from jobs.common.digests import work_digest
 from jobs.kinds import REGISTRY as KINDS
-from jobs.queue.context import JobContext
 
 
 @dataclass(frozen=True)

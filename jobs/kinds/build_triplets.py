@@ -11,8 +11,8 @@ from core.types import Split, TripletRows
 from db.records import CorpusRecord, Json, TripletSetRecord
 from jobs.common.articles import StoredArticles, ready_corpus, splits_of, titles_of
 from jobs.common.config import JobConfig, rules_of
+from jobs.common.context import JobContext
 from jobs.kinds import REGISTRY as KINDS
-from jobs.queue.context import JobContext
 
 BATCH_ROWS = 20_000
 

@@ -14,9 +14,9 @@ from core.types import Ids, Split, TripletRows
 from db.records import TripletSetRecord, Verdict
 from jobs.common.articles import splits_of
 from jobs.common.config import JobConfig
+from jobs.common.context import JobContext
 from jobs.kinds import REGISTRY as KINDS
 from jobs.kinds.build_triplets import existing_set, store_triplets, told
-from jobs.queue.context import JobContext
 
 ORIGIN = "cleaned"
 """Where the rules of a cleaned set say what it was made from, and what was left out."""

@@ -8,8 +8,8 @@ from typing import Any
 from core.config import option
 from jobs.common.articles import ready_corpus
 from jobs.common.config import JobConfig
+from jobs.common.context import JobContext
 from jobs.common.vectors import embed_articles, find_model
-from jobs.queue.context import JobContext
 
 
 @dataclass(frozen=True)

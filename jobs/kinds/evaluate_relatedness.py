@@ -12,11 +12,11 @@ from core.errors import ReadError
 from db.records import ModelRecord, RunRecord
 from db.store import Store
 from jobs.common.config import JobConfig
+from jobs.common.context import JobContext
 from jobs.common.digests import folder_digest, work_digest
 from jobs.common.scores import estimates, total
 from jobs.common.vectors import find_model, load_model, method_of
 from jobs.kinds import REGISTRY as KINDS
-from jobs.queue.context import JobContext
 
 KIND = "relatedness"
 

@@ -17,12 +17,12 @@ from db.records import CorpusRecord, ModelRecord, RunRecord, ScoreRecord
 from db.store import Store
 from jobs.common.articles import ready_corpus
 from jobs.common.config import JobConfig, rules_of
+from jobs.common.context import JobContext
 from jobs.common.digests import work_digest
 from jobs.common.scores import estimates, total
 from jobs.common.topic_labels import text_digest, topic_task_of, vectors_of_articles
 from jobs.common.vectors import find_model, method_of
 from jobs.kinds import REGISTRY as KINDS
-from jobs.queue.context import JobContext
 
 if TYPE_CHECKING:
     from core.tasks.topics import MaxEntSettings, TopicClusters, TopicScores
@@ -87,14 +87,14 @@ def run(args: EvaluateTopicsConfig, context: JobContext) -> dict[str, Any]:
         "unit": args.unit,
     }
     names = {"model": model.digest, "labels": labels.digest, "corpus": text_digest(corpus)}
-    cards = KINDS.get("evaluate-topics"), method_of(model), method_of(labels)
-    digest = work_digest(*cards, run=KIND, **names, **settings, seed=args.seed)
+    card = KINDS.get("evaluate-topics")
+    digest = work_digest(card, method_of(model), method_of(labels), run=KIND, **names, **settings, seed=args.seed)
     with store.reading() as r:
         existing = r.runs.by_digest(digest)
     if existing is not None:
         return _result(store, existing, corpus, model, cached=True)
     begun = time.monotonic()
-    task = topic_task_of(context, corpus, labels, args.task(), context.part(0.0, 0.35, "Labelling"))
+    task = topic_task_of(context, card, corpus, labels, args.task(), context.part(0.0, 0.35, "Labelling"))
     measured = _measure(args, context, task, _Vectors(context, corpus, model, task))
     with context.writing() as w:
         made = w.runs.add(

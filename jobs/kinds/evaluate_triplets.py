@@ -17,11 +17,11 @@ from core.types import Ids, Split, TripletTexts
 from db.records import ModelRecord, RunRecord, ScoreRecord
 from db.store import Store
 from jobs.common.config import JobConfig
+from jobs.common.context import JobContext
 from jobs.common.digests import file_digest, folder_digest, work_digest
 from jobs.common.scores import estimates, total
 from jobs.common.vectors import find_model, load_model, method_of
 from jobs.kinds import REGISTRY as KINDS
-from jobs.queue.context import JobContext
 
 if TYPE_CHECKING:
     from core.metrics.triplets import Comparing

@@ -24,14 +24,13 @@ from db.records import CorpusRecord, ModelRecord
 from db.store import Store
 from jobs.bundles import articles, vectors
 from jobs.bundles.archive import ARTICLES, BundleReader, BundleWriter
+from jobs.bundles.labellings import export_document, moved, numbered, to_lines
 from jobs.common.articles import ready_corpus
 from jobs.common.config import JobConfig
+from jobs.common.context import JobContext
 from jobs.common.digests import TextDigest, code_version
 from jobs.common.output import check_target, whole
 from jobs.common.vectors import find_model
-from jobs.queue.context import JobContext
-from jobs.services.labelling.document import moved, numbered, to_lines
-from jobs.services.labelling.files import export_document
 
 FOLDER = "bundles"
 """Where bundles are kept, in the data folder, that somebody asked for in a page."""

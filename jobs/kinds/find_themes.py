@@ -19,10 +19,10 @@ from core.types import Sentence, Split
 from db.records import ArticleRecord, CorpusRecord, ModelRecord, RunRecord
 from jobs.common.articles import ready_corpus
 from jobs.common.config import JobConfig, rules_of
+from jobs.common.context import JobContext
 from jobs.common.digests import work_digest
 from jobs.common.vectors import embed_articles, find_model, method_of, rows_of
 from jobs.kinds import REGISTRY as KINDS
-from jobs.queue.context import JobContext
 
 KIND = "themes"
 

@@ -18,12 +18,12 @@ from db.records import CorpusRecord, ModelRecord, VectorBlock
 from jobs.bundles import articles, vectors
 from jobs.bundles.archive import ARTICLES, BundleReader
 from jobs.bundles.contents import BundledCorpus, BundledModel, Contents, check_parts, contents
+from jobs.bundles.labellings import Document, from_lines, moved
 from jobs.common.config import JobConfig
+from jobs.common.context import JobContext
 from jobs.common.digests import TextDigest
 from jobs.common.removal import remove_unfinished
 from jobs.kinds.import_corpus import CANCEL_S, batches
-from jobs.queue.context import JobContext
-from jobs.services.labelling.document import Document, from_lines, moved
 
 _MARKER, _ADDED = "corpus", "models"
 """Notes beside the checkpoint: the corpus that an attempt has begun, and the models that it has added."""

@@ -21,11 +21,11 @@ from core.errors import Cancelled, ConfigError, DataError, DuplicateNameError, U
 from core.types import Article
 from db.records import CorpusRecord, JobStatus
 from jobs.common.config import JobConfig, check_settings, settings_of
+from jobs.common.context import JobContext
 from jobs.common.digests import TextDigest
-from jobs.common.import_sources import Counter, Sources
 from jobs.common.removal import remove_unfinished
 from jobs.kinds import REGISTRY
-from jobs.queue.context import JobContext
+from jobs.kinds.import_sources import Counter, Sources
 
 logger = logging.getLogger(__name__)
 

@@ -12,8 +12,8 @@ from core.errors import DataError, UnknownNameError
 from core.readers.sentence_lists import Sheet, likely_column, read_sheet
 from core.types import Article, Paragraph, Section
 from jobs.common.config import JobConfig
+from jobs.common.context import JobContext
 from jobs.common.digests import TextDigest, file_digest
-from jobs.queue.context import JobContext
 
 READER = "list"
 """What the report of such a corpus says about how it was read."""

@@ -16,10 +16,10 @@ from core.types import Split, TripletRows
 from db.label_records import LabellingRecord
 from db.store import Store
 from jobs.common.config import JobConfig
+from jobs.common.context import JobContext
 from jobs.common.digests import work_digest
 from jobs.kinds import REGISTRY as KINDS
 from jobs.kinds.build_triplets import existing_set, store_triplets, told
-from jobs.queue.context import JobContext
 
 KIND = "sentences"
 

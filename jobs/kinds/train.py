@@ -18,12 +18,12 @@ from db.records import CorpusRecord, ModelRecord, TripletSetRecord
 from db.store import Store
 from jobs.common.articles import TrainingSentences, ready_corpus
 from jobs.common.config import JobConfig, check_settings, settings_of
+from jobs.common.context import JobContext
 from jobs.common.digests import code_version, file_digest, work_digest
-from jobs.common.import_sources import text_key
 from jobs.common.names import renamed
 from jobs.common.vectors import load_model, method_of
 from jobs.kinds import REGISTRY as KINDS
-from jobs.queue.context import JobContext
+from jobs.kinds.import_sources import text_key
 
 
 @dataclass(frozen=True)

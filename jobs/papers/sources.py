@@ -16,7 +16,7 @@ from db.records import CorpusRecord
 from db.store import Store
 from jobs.common.articles import ready_corpus
 from jobs.common.digests import file_digest
-from jobs.common.import_sources import up_to_date
+from jobs.kinds.import_sources import up_to_date
 
 Run = Callable[[str, Mapping[str, Any]], dict[str, Any]]
 

@@ -9,9 +9,8 @@ from typing import Any
 
 from core.config import digest_of
 from core.protocols import Report
-from jobs.kinds import REGISTRY
-from jobs.queue.context import JobContext
-from jobs.queue.control import check_job
+from jobs.common.context import JobContext
+from jobs.kinds import REGISTRY, check_job
 
 
 class StepContext(JobContext):

@@ -7,14 +7,13 @@ from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
 from core.config import digest_of
-from core.errors import Cancelled, DataError, StoreError, ThemescopeError
+from core.errors import Cancelled, StoreError, ThemescopeError
 from core.papers.spec import CorpusData, Model, Paper, Profile, TripletData
 from core.types import Split
 from db.records import BenchmarkRecord, CorpusRecord, ModelRecord, TripletSetRecord
 from jobs.common.articles import ready_corpus
 from jobs.papers.sources import Sources, corpus_of
 from jobs.papers.steps import Steps
-from jobs.services.demo import shipped_models
 
 T = TypeVar("T")
 
@@ -97,7 +96,7 @@ class Work:
             return r.benchmarks.get(result["benchmark_id"])
 
     def _model(self, model: Model, seed: int) -> ModelRecord:
-        result = self.steps.run(*(_shipped() if model.shipped else ("train", self._training(model, seed))))
+        result = self.steps.run(*(_pretrained() if model.shipped else ("train", self._training(model, seed))))
         with self.store.reading() as r:
             return r.models.get(result["model_id"])
 
@@ -128,9 +127,9 @@ class Work:
         return {"corpus": self.corpus(model.corpus).name} | ({"everything": True} if model.corpus else {})
 
 
-def _shipped() -> tuple[str, dict[str, Any]]:
-    """The job that takes the default model of this installation into the store."""
-    folders = shipped_models()
-    if not folders:
-        raise DataError("This installation comes without a trained model.")
-    return "add-model", {"folder": str(folders[0]), "name": folders[0].name}
+def _pretrained() -> tuple[str, dict[str, Any]]:
+    """The job that adds the default pretrained model to the store."""
+    from core.api import find
+
+    folder = find("default")
+    return "add-model", {"folder": str(folder), "name": folder.name}

@@ -6,22 +6,13 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any
 
-from core.config import config_from_dict
 from db.records import JobRecord, JobStatus
 from db.store import Store
-from jobs.common.config import JobConfig
-from jobs.kinds import REGISTRY
+from jobs.kinds import check_job
 
 STALE_S = 12.0
 """Seconds without a beat after which a running job counts as abandoned. Beats come every second, from a thread of
 their own, so only a dead or stopped process is silent for so long."""
-
-
-def check_job(kind: str, args: Mapping[str, Any]) -> JobConfig:
-    """The config of a job, or a sentence about what is wrong with its arguments."""
-    config = config_from_dict(REGISTRY.get(kind).config_class(), args)
-    assert isinstance(config, JobConfig)
-    return config
 
 
 def enqueue(

@@ -9,12 +9,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from core.config import config_from_dict
 from core.errors import Cancelled, ThemescopeError
 from db.records import JobRecord, JobStatus
 from db.store import Store
-from jobs.kinds import REGISTRY
-from jobs.queue.context import JobContext, LeaveJob
+from jobs.common.context import JobContext, LeaveJob
+from jobs.kinds import REGISTRY, check_job
 from jobs.queue.heartbeat import Heart
 
 logger = logging.getLogger(__name__)
@@ -53,9 +52,8 @@ def execute(store: Store, job: JobRecord, context: JobContext) -> Outcome | None
 
 def _run(job: JobRecord, context: JobContext) -> Outcome:
     try:
-        card = REGISTRY.get(job.kind)
-        config = config_from_dict(card.config_class(), job.args)
-        return Outcome(JobStatus.DONE, card.resolve()(config, context))
+        config = check_job(job.kind, job.args)
+        return Outcome(JobStatus.DONE, REGISTRY.get(job.kind).resolve()(config, context))
     except (Cancelled, KeyboardInterrupt):
         return Outcome(JobStatus.CANCELLED, error="Cancelled.")
     except ThemescopeError as error:

@@ -20,8 +20,9 @@ import click
 from core.errors import Cancelled, DataError, ThemescopeError
 from db.records import JobRecord, JobStatus
 from db.store import Store
-from jobs.queue.context import JobContext, Stop
-from jobs.queue.control import STALE_S, check_job
+from jobs.common.context import JobContext, Stop
+from jobs.kinds import check_job
+from jobs.queue.control import STALE_S
 from jobs.queue.execution import execute
 from jobs.queue.runner import new_owner
 

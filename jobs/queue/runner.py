@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING
 
 from db.records import JobRecord, JobStatus
 from db.store import Store
+from jobs.common.context import JobContext, Stop
 from jobs.queue.attempts import CAP, forgive, note_attempt
-from jobs.queue.context import JobContext, Stop
 from jobs.queue.control import STALE_S
 from jobs.queue.execution import execute
 

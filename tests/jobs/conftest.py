@@ -39,7 +39,7 @@ def queue_url(request: pytest.FixtureRequest, settings: Settings) -> str:
 @pytest.fixture
 def toys(monkeypatch: pytest.MonkeyPatch) -> None:
     """Replace the kinds of jobs by the toy."""
-    monkeypatch.setattr("jobs.queue.control.REGISTRY", toy.REGISTRY)
+    monkeypatch.setattr("jobs.kinds.REGISTRY", toy.REGISTRY)
     monkeypatch.setattr("jobs.queue.execution.REGISTRY", toy.REGISTRY)
     toy.RUNS.clear()
 

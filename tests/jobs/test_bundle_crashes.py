@@ -15,8 +15,8 @@ from db.repositories.corpora import Corpora
 from db.settings import Settings
 from db.store import Store
 from db.tables import metadata
+from jobs.common.context import JobContext, LeaveJob
 from jobs.kinds import export_bundle, import_bundle
-from jobs.queue.context import JobContext, LeaveJob
 from jobs.queue.foreground import run_here
 from jobs.queue.sweep import sweep
 from tests.homes import CopyHome, MakeHome

@@ -7,8 +7,8 @@ import pytest
 from core.errors import Cancelled
 from core.types import Article, Paragraph, Section
 from db.store import Store
-from jobs.common.import_sources import Counter
 from jobs.common.removal import remove_unfinished
+from jobs.kinds.import_sources import Counter
 from jobs.queue.foreground import run_here
 from jobs.queue.sweep import OLD, sweep
 from tests.jobs.helpers import write_articles

@@ -13,6 +13,7 @@ import pytest
 
 import jobs.papers.measuring as measuring
 from core.errors import Cancelled, ConfigError, ReadError, UnknownNameError
+from core.papers import PAPERS
 from core.papers.spec import Clustering
 from core.types import Split
 from db.records import JobStatus
@@ -59,7 +60,7 @@ def home(make_home: MakeHome, data: Path) -> Path:
 def corpus(copy_home: CopyHome, home: Path, monkeypatch: pytest.MonkeyPatch) -> Store:
     """A store with the corpus "C", the tiny paper among the papers, and regressors that learn for a moment only."""
     monkeypatch.setattr("core.tasks.relatedness_regressor._MOST_BLOCKS", 1)
-    monkeypatch.setitem(__import__("core.papers").experiments.PAPERS, "tiny", "tests.jobs.tiny_paper:TINY")
+    monkeypatch.setitem(PAPERS, "tiny", "tests.jobs.tiny_paper:TINY")
     return copy_home(home)
 
 

@@ -93,7 +93,7 @@ def _rows(store: Store, table: str) -> dict[str, dict[str, Any]]:
 
 
 def test_the_tables_of_sjh17(sqlite_store: Store, data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("jobs.kinds.reproduce.paper", lambda _: CUT)
+    monkeypatch.setattr("jobs.papers.job.paper", lambda _: CUT)
     args = {"paper": "sjh17", "data": str(data), "document": str(tmp_path / "results.md")}
     first = resume_here(sqlite_store, "reproduce", args, quiet=True)
     assert (first["rows"], first["rows_not_measured"]) == (11, 1)

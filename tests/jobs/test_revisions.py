@@ -21,10 +21,10 @@ from core.text.word_tables import REGISTRY as TABLES
 from core.types import Split
 from db.records import VectorBlock
 from db.store import Store
+from jobs.common.context import JobContext
 from jobs.common.vectors import find_model
 from jobs.kinds import REGISTRY as KINDS
 from jobs.papers.sources import corpus_of
-from jobs.queue.context import JobContext
 from jobs.queue.foreground import run_here
 from tests.homes import CopyHome, MakeHome
 from tests.jobs.helpers import write_articles

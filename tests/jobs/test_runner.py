@@ -11,8 +11,8 @@ import pytest
 from core.errors import ConfigError, StoreError, UnknownNameError
 from db.records import JobRecord, JobStatus, MetricPoint
 from db.store import Store
+from jobs.common.context import JobContext, OwnershipLost
 from jobs.queue.attempts import CAP, note_attempt
-from jobs.queue.context import JobContext, OwnershipLost
 from jobs.queue.control import STALE_S
 from jobs.queue.execution import BEAT_S
 from jobs.queue.huey_queue import JobQueue

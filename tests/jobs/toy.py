@@ -11,7 +11,7 @@ from core.config import option
 from core.errors import DataError
 from core.registry import Card, Registry
 from jobs.common.config import JobConfig
-from jobs.queue.context import JobContext
+from jobs.common.context import JobContext
 
 RUNS: Counter[int] = Counter()
 """How often each job's work was begun in this process."""

@@ -7,11 +7,11 @@ from pathlib import Path
 from typing import Any
 
 from core.errors import DataError
-from core.labelling.history import Step, rewind
+from core.labelling.history import Step
 from core.labelling.partition import UNASSIGNED
 from db.label_records import LabellingRecord, NewLabelling, Sharing
 from db.store import Store, Unit
-from jobs.services.labelling.document import Document, Place, from_lines, moved, to_lines
+from jobs.bundles.labellings import Document, Place, export_document, from_lines, moved, to_lines
 
 HEADER = (
     "sentence_id",
@@ -27,27 +27,6 @@ HEADER = (
     "changed",
 )
 LEAD = "Introduction"
-
-
-def export_document(store: Store, labelling_id: int) -> Document:
-    """Everything about a labelling, history and all."""
-    with store.reading() as r:
-        record, shown = r.labellings.get(labelling_id), r.labellings.shown(labelling_id)
-        log = tuple(r.label_steps.since(labelling_id, 0))
-        sentences = r.corpora.sentences_by_id(shown.partition.ids)
-        titles = r.corpora.articles_by_id({s.article_id for s in sentences.values()})
-        corpus = r.corpora.get(record.corpus_id).name
-    about = {
-        "name": record.name,
-        "owner": record.owner,
-        "kind": record.kind.value,
-        "blind": record.blind,
-        "origin": dict(record.origin),
-        "corpus": corpus,
-        "one_article": record.article_id is not None,
-    }
-    places = {i: Place(titles[s.article_id].title, s.position, s.text) for i, s in sentences.items()}
-    return Document(about, rewind(shown.partition, [batch for _, batch in log]), log, places)
 
 
 def export_lines(store: Store, labelling_id: int) -> str:

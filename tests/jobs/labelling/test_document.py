@@ -17,7 +17,7 @@ from core.labelling import operations as op
 from core.labelling.changes import Batch
 from core.labelling.history import Kind, Step
 from core.labelling.partition import Cluster, start
-from jobs.services.labelling.document import Document, Place, from_lines, to_lines
+from jobs.bundles.labellings import Document, Place, from_lines, to_lines
 
 NOW = datetime(2026, 1, 2, tzinfo=UTC)
 ABOUT = {"name": "a", "owner": "ada", "kind": "own", "blind": False, "origin": {"from": "nothing"}, "corpus": "c"}

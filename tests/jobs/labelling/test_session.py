@@ -18,9 +18,9 @@ from core.labelling.partition import UNASSIGNED
 from core.types import Split
 from db.label_records import LabellingRecord, NewLabelling, Sharing
 from db.store import Store
+from jobs.bundles.labellings import from_lines
 from jobs.queue.foreground import run_here
 from jobs.services.labelling import files, starts
-from jobs.services.labelling.document import from_lines
 from jobs.services.labelling.session import Desk
 from jobs.services.table_files import csv_text
 from tests.db.texts import add_corpus

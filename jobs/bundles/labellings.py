@@ -18,11 +18,12 @@ import numpy as np
 
 from core.errors import ReadError
 from core.labelling.changes import Batch, Change, ClusterChange, Field, SentenceChanges
-from core.labelling.history import Kind, Step, replay
+from core.labelling.history import Kind, Step, replay, rewind
 from core.labelling.partition import COLOURS, Cluster, Partition
 from core.labelling.partition import start as begun
 from core.types import Ids
 from db.label_records import Sharing
+from db.store import Store
 
 FORMAT, VERSION = "themescope labelling", 1
 
@@ -50,6 +51,27 @@ class Document:
     def end(self) -> Partition:
         """The state that the steps lead to."""
         return replay(self.start, (batch for _, batch in self.log))
+
+
+def export_document(store: Store, labelling_id: int) -> Document:
+    """Everything about a labelling, history and all."""
+    with store.reading() as r:
+        record, shown = r.labellings.get(labelling_id), r.labellings.shown(labelling_id)
+        log = tuple(r.label_steps.since(labelling_id, 0))
+        sentences = r.corpora.sentences_by_id(shown.partition.ids)
+        titles = r.corpora.articles_by_id({s.article_id for s in sentences.values()})
+        corpus = r.corpora.get(record.corpus_id).name
+    about = {
+        "name": record.name,
+        "owner": record.owner,
+        "kind": record.kind.value,
+        "blind": record.blind,
+        "origin": dict(record.origin),
+        "corpus": corpus,
+        "one_article": record.article_id is not None,
+    }
+    places = {i: Place(titles[s.article_id].title, s.position, s.text) for i, s in sentences.items()}
+    return Document(about, rewind(shown.partition, [batch for _, batch in log]), log, places)
 
 
 def to_lines(document: Document) -> Iterator[str]:

@@ -14,12 +14,12 @@ from core.config import option
 from core.papers import PAPERS, paper
 from core.papers.spec import Paper, Table
 from jobs.common.config import JobConfig
+from jobs.common.context import JobContext
 from jobs.papers.document import write_document
 from jobs.papers.sources import Wanted, find_sources
 from jobs.papers.steps import Steps
 from jobs.papers.tables import reproduce_table
 from jobs.papers.work import Work
-from jobs.queue.context import JobContext
 
 
 @dataclass(frozen=True)
