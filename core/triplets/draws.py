@@ -11,12 +11,11 @@ import hashlib
 import numpy as np
 import numpy.typing as npt
 
+from core.random_numbers import GOLDEN, mix
 from core.types import fold_title
 
 Keys = npt.NDArray[np.uint64]
 Indices = npt.NDArray[np.int64]
-
-_GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 
 
 def text_key(text: str) -> int:
@@ -34,7 +33,7 @@ def keys(base: int, purpose: str, *columns: Indices) -> Keys:
     start = np.uint64(base ^ text_key(purpose))
     mixed = np.full(columns[0].shape, start, dtype=np.uint64)
     for column in columns:
-        mixed = _finalise(mixed + _GOLDEN + column.astype(np.uint64))
+        mixed = mix(mixed + GOLDEN + column.astype(np.uint64))
     return mixed
 
 
@@ -58,10 +57,3 @@ def smallest_per_group(drawn: Keys, groups: Indices, most: int) -> Indices:
     sizes = np.diff(np.r_[starts, len(ordered)])
     rank = np.arange(len(ordered)) - np.repeat(starts, sizes)
     return np.sort(order[rank < most])
-
-
-def _finalise(x: Keys) -> Keys:
-    """Finalise as in SplitMix64 (Steele, Lea, Flood 2014); arithmetic is modulo 2**64."""
-    x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return x ^ (x >> np.uint64(31))

@@ -13,19 +13,16 @@ from typing import Any
 import numpy as np
 from numba import njit
 
-_GOLDEN = np.uint64(0x9E3779B97F4A7C15)
-_FIRST = np.uint64(0xBF58476D1CE4E5B9)
-_SECOND = np.uint64(0x94D049BB133111EB)
+from core.random_numbers import GOLDEN, mix
+
 _TINY = 1e-12
+_mix = njit(cache=True, inline="always")(mix)
 
 
 @njit(cache=True)
 def _next(state: Any) -> Any:
-    state[0] += _GOLDEN
-    x = state[0]
-    x = (x ^ (x >> np.uint64(30))) * _FIRST
-    x = (x ^ (x >> np.uint64(27))) * _SECOND
-    return x ^ (x >> np.uint64(31))
+    state[0] += GOLDEN
+    return _mix(state[0])
 
 
 @njit(cache=True)

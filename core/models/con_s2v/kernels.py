@@ -14,23 +14,19 @@ import numpy as np
 from numba import njit
 
 from core.models.con_s2v.arrays import LEAST_RATE, Context, Noise, Span, Steps, Tables, Text, Work
+from core.random_numbers import GOLDEN, mix
 
-_GOLDEN = np.uint64(0x9E3779B97F4A7C15)
-_FIRST = np.uint64(0xBF58476D1CE4E5B9)
-_SECOND = np.uint64(0x94D049BB133111EB)
 _HALF_WORD, _LOW = np.uint64(32), np.uint64(0xFFFFFFFF)
 _ZERO, _ONE = np.float32(0), np.float32(1)
 _EDGE = np.float32(6)
 """Logits are cut off here, as in the reference."""
+_mix = njit(cache=True, inline="always")(mix)
 
 
 @njit(cache=True, inline="always")
 def _next(state: Any) -> Any:
-    state[0] += _GOLDEN
-    x = state[0]
-    x = (x ^ (x >> np.uint64(30))) * _FIRST
-    x = (x ^ (x >> np.uint64(27))) * _SECOND
-    return x ^ (x >> np.uint64(31))
+    state[0] += GOLDEN
+    return _mix(state[0])
 
 
 @njit(cache=True, inline="always")
