@@ -82,6 +82,13 @@ class Config:
         files = [name for name, (_, _, info) in options(type(self)).items() if info.file]
         return dataclasses.replace(self, **{name: _last_part(getattr(self, name)) for name in files})
 
+    def file_names(self) -> list[str]:
+        """Return the values of all settings that may name a file of this machine, those of nested configs included."""
+        values = [(getattr(self, name), info) for name, (_, _, info) in options(type(self)).items()]
+        nested = [name for value, _ in values if isinstance(value, Config) for name in value.file_names()]
+        named = [value if isinstance(value, tuple) else (value,) for value, info in values if info.file]
+        return [name for names in (*named, nested) for name in names if name]
+
     def digest(self) -> str:
         """16 hex digits that name these settings."""
         return digest_of(self.to_dict())

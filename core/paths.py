@@ -6,6 +6,9 @@ from pathlib import Path
 
 from core.errors import ConfigError
 
+DATA = Path(__file__).parent / "data"
+"""Files that come with the package, such as pretrained models."""
+
 
 def at_home(text: str | Path, advice: str = "Write the path in full.") -> Path:
     """``text`` as a path, where ``~`` is the home folder of whoever runs this and ``~name`` that of somebody else.

@@ -105,6 +105,11 @@ class Store:
         return store
 
     @property
+    def for_people(self) -> bool:
+        """Whether this store acts for whoever operates the pages, rather than for the owner of the data folder."""
+        return self._writer is not None
+
+    @property
     def _engine(self) -> Engine:
         return self._link.engine()
 

@@ -6,15 +6,9 @@ from starlette.middleware import Middleware
 from streamlit.starlette import App
 
 from webapp.middleware import HostCheck, SecurityHeaders, UploadCheck, server_error
-from webapp.redirects import PermalinkRedirect
 
 app = App(
     Path(__file__).with_name("app.py"),
-    middleware=[
-        Middleware(SecurityHeaders),
-        Middleware(HostCheck),
-        Middleware(UploadCheck),
-        Middleware(PermalinkRedirect),
-    ],
+    middleware=[Middleware(SecurityHeaders), Middleware(HostCheck), Middleware(UploadCheck)],
     exception_handlers={Exception: server_error},
 )

@@ -18,7 +18,7 @@ from jobs.common.names import renamed
 class AddModelConfig(JobConfig):
     """Arguments of adding a model."""
 
-    folder: str = option("", "Folder of the saved model, as the worker sees it.")
+    folder: str = option("", "Folder of the saved model, as the worker sees it.", file=True)
     name: str = option("", "Name of the model in the store.")
 
     def validate(self) -> None:

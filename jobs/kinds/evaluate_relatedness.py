@@ -26,7 +26,7 @@ class EvaluateRelatednessConfig(JobConfig):
     """Arguments of an evaluation on sentence pairs."""
 
     model: str = option("", "Name of the model.")
-    sick: str = option("", "Folder with the three files of SICK, or the one file of its full release.")
+    sick: str = option("", "Folder with the three files of SICK, or the one file of its full release.", file=True)
     regressor: bool = option(True, "Learn from the training pairs how vectors tell relatedness; else plain cosine.")
     seed: int = option(0, "Seed of the regressor.", low=0)
 

@@ -27,7 +27,7 @@ KIND = "summaries"
 class EvaluateSummariesConfig(JobConfig):
     """Arguments of an evaluation on summaries."""
 
-    documents: str = option("", "File of JSON lines, or folder with documents/ and references/.")
+    documents: str = option("", "File of JSON lines, or folder with documents/ and references/.", file=True)
     summarizer: str = option("lexrank", "Id of the method that ranks sentences.")
     model: str = option("", "Name of the model whose vectors it looks at; empty for methods that look at none.")
     settings_json: str = option("{}", "Settings of the summarizer as JSON.")

@@ -36,9 +36,11 @@ class EvaluateTripletsConfig(JobConfig):
     model: str = option("", "Name of the model.")
     triplets: str = option("", "Name of the triplet set.")
     split: str = option("test", "Split of the set to evaluate on.", choices=("train", "validation", "test"))
-    file: str = option("", "Instead of a set: a CSV file with the columns Sentence1, Sentence2, Sentence3.")
+    file: str = option("", "Instead of a set: a CSV file with the columns Sentence1, Sentence2, Sentence3.", file=True)
     sick: str = option(
-        "", "Compare by predicted relatedness instead of distance: the copy of SICK that the regressor learns from."
+        "",
+        "Compare by predicted relatedness instead of distance: the copy of SICK that the regressor learns from.",
+        file=True,
     )
 
     def validate(self) -> None:

@@ -43,7 +43,9 @@ class ExportBundleConfig(JobConfig):
     """Arguments of an export."""
 
     corpus: str = option("", "Name of the corpus.")
-    file: str = option("", "Path of the file to write, as the worker sees it; empty: one in the data folder.")
+    file: str = option(
+        "", "Path of the file to write, as the worker sees it; empty: one in the data folder.", file=True
+    )
     labellings: bool = option(True, "Whether labellings come along, with people and history.")
     models: tuple[str, ...] = option((), "Names of models that come along, with their vectors of the corpus.")
 

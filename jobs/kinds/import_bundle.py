@@ -33,7 +33,7 @@ _MARKER, _ADDED = "corpus", "models"
 class ImportBundleConfig(JobConfig):
     """Arguments of taking in a bundle."""
 
-    file: str = option("", "Path of the bundle, as the worker sees it.")
+    file: str = option("", "Path of the bundle, as the worker sees it.", file=True)
     corpus: str = option("", "Name of the new corpus; empty: its own, numbered where that is taken.")
 
     def validate(self) -> None:

@@ -41,7 +41,7 @@ SMALL_FILE = 2_000_000
 class ImportConfig(JobConfig):
     """Arguments of an import."""
 
-    files: tuple[str, ...] = option((), "Paths of the files to read, as the worker sees them.")
+    files: tuple[str, ...] = option((), "Paths of the files to read, as the worker sees them.", file=True)
     corpus: str = option("", "Name of the new corpus.")
     language: str = option("en", "Language of the text, as a two-letter code; decides how sentences are split.")
     reader: str = option("", "Reader to use; empty means: detect the format from the content.")

@@ -23,7 +23,7 @@ READER = "list"
 class ImportListConfig(JobConfig):
     """Arguments of taking in a list."""
 
-    file: str = option("", "Path of the file, as the worker sees it.")
+    file: str = option("", "Path of the file, as the worker sees it.", file=True)
     corpus: str = option("", "Name of the new corpus.")
     column: str = option("", "Column that holds the sentences; empty: the one with the longest cells.")
     group: str = option("", "Column with a group of each sentence, such as its source; empty: none.")

@@ -36,7 +36,9 @@ class TrainConfig(JobConfig):
     corpus: str = option("", "Corpus to learn from, for methods that learn from running text.")
     settings_json: str = option("{}", "Settings of the method as JSON.")
     seed: int = option(0, "Seed of everything random.", low=0)
-    files: tuple[str, ...] = option((), "Instead of a triplet set: CSV files of triplets, training and validation.")
+    files: tuple[str, ...] = option(
+        (), "Instead of a triplet set: CSV files of triplets, training and validation.", file=True
+    )
     models: tuple[str, ...] = option((), "Names of the models that it joins or builds on, in order.")
     everything: bool = option(
         False, "Learn from the running text of all articles, those kept for tests included, as methods that learn a "
@@ -60,6 +62,12 @@ class TrainConfig(JobConfig):
             raise ConfigError("Validation triplets of another set go with a triplet set. Name the one to learn from.")
         if "needs-models" in METHODS.get(self.method).tags and not self.models:
             raise ConfigError(f"{self.method!r} joins fitted models. Name them.")
+
+    def file_names(self) -> list[str]:
+        """Return the files of triplets, and those that the settings of the method name."""
+        from core.models import REGISTRY as METHODS
+
+        return super().file_names() + METHODS.configure(self.method, settings_of(self.settings_json)).file_names()
 
     def title(self) -> str:
         """Names the method, the data and the model."""

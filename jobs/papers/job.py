@@ -30,13 +30,15 @@ class ReproduceConfig(JobConfig):
     profile: str = option("quick", "How much is spent: quick (minutes), full (a night) or as published (a GPU).")
     tables: tuple[str, ...] = option((), "Tables to reproduce; empty: all.")
     corpus: str = option("", "Name of a corpus in the store; empty: the Wikipedia articles of the data folder.")
-    data: str = option("", "Folder with data sets: wikipedia/articles, vectors, sick.")
-    words: str = option("", "Table of word vectors for running text, as an id or a file; empty: the data folder's.")
-    triplets: str = option("", "Folder with a copy of the published triplet files, or the test file alone.")
-    scb: str = option("", "A copy of the published clustering benchmark (CSV).")
-    sick: str = option("", "A copy of SICK; empty: the data folder's.")
+    data: str = option("", "Folder with data sets: wikipedia/articles, vectors, sick.", file=True)
+    words: str = option(
+        "", "Table of word vectors for running text, as an id or a file; empty: the data folder's.", file=True
+    )
+    triplets: str = option("", "Folder with a copy of the published triplet files, or the test file alone.", file=True)
+    scb: str = option("", "A copy of the published clustering benchmark (CSV).", file=True)
+    sick: str = option("", "A copy of SICK; empty: the data folder's.", file=True)
     seeds: int = option(0, "Runs of whatever is random, the profile's first seeds; 0: all of them.", low=0, high=100)
-    document: str = option("", "Markdown file to write the results to; empty: none.")
+    document: str = option("", "Markdown file to write the results to; empty: none.", file=True)
 
     def validate(self) -> None:
         """Paper, profile and tables must be declared."""

@@ -8,6 +8,7 @@ from typing import Any
 
 from db.records import JobRecord, JobStatus
 from db.store import Store
+from jobs.common.server_files import check_files
 from jobs.kinds import check_job
 
 STALE_S = 12.0
@@ -16,13 +17,23 @@ their own, so only a dead or stopped process is silent for so long."""
 
 
 def enqueue(
-    store: Store, kind: str, args: Mapping[str, Any], *, title: str = "", after: int | None = None
+    store: Store,
+    kind: str,
+    args: Mapping[str, Any],
+    *,
+    title: str = "",
+    after: int | None = None,
+    files_known: bool = False,
 ) -> JobRecord:
     """Put a job into the queue; with ``after``, it starts when that job is done, and fails if that one fails.
 
-    Raises ``ConfigError`` or ``UnknownNameError`` before anything is stored when the arguments make no sense.
+    Raises ``ConfigError`` or ``UnknownNameError`` before anything is stored if the arguments are invalid, and
+    ``AccessError`` if a store for people is given a path that pages may not read. ``files_known`` leaves that check
+    out: the paths are those of the installation or of an earlier job, and nobody typed them into a page.
     """
     config = check_job(kind, args)
+    if store.for_people and not files_known:
+        check_files(store.settings, config)
     with store.writing() as w:
         job = w.jobs.add(kind, title or config.title(), config.to_dict(), after=after)
     send(store, job.id)

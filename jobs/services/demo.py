@@ -78,7 +78,7 @@ class _Chain:
 
     def add(self, kind: str, args: Mapping[str, Any], after: int | None = None) -> int:
         """Queue one job; its id, for the next ones to wait for."""
-        self.jobs.append(enqueue(self._store, kind, args, after=after))
+        self.jobs.append(enqueue(self._store, kind, args, after=after, files_known=True))
         return self.jobs[-1].id
 
     def compare(self, model: str, after: int) -> None:

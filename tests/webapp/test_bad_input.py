@@ -11,6 +11,7 @@ from streamlit.testing.v1 import AppTest
 
 from db.store import Store
 from tests.bad_files import write_bad
+from webapp.shared.server_paths import SERVER_PATH
 
 Open = Callable[..., AppTest]
 
@@ -26,6 +27,12 @@ SENTENCES = {
 }
 
 
+@pytest.fixture(autouse=True)
+def folder_to_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Pages may read the files of the test by their path."""
+    monkeypatch.setenv("THEMESCOPE_IMPORT_FOLDERS", str(tmp_path))
+
+
 @pytest.mark.parametrize("name", SENTENCES)
 def test_a_file_that_cannot_be_imported(
     name: str, sqlite_store: Store, open_page: Open, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -33,7 +40,7 @@ def test_a_file_that_cannot_be_imported(
     monkeypatch.setattr("core.readers.streams.LINE_LIMIT", 50_000)
     path = tmp_path / name if name == "nowhere.txt" else write_bad(tmp_path, name)
     at = open_page("corpora", view="Import")
-    at.session_state["import-how-0"] = "Path on this machine"
+    at.session_state["import-how-0"] = SERVER_PATH
     at.session_state["import-path-0"] = str(path)
     at.run()
     assert not at.exception
@@ -56,7 +63,7 @@ def test_a_folder_is_imported_under_its_own_name(sqlite_store: Store, open_page:
     for name in ("a", "b"):
         (folder / f"{name}.md").write_text(f"# {name}\n\n## History\n\nIt was founded in 1204.\n", encoding="utf-8")
     at = open_page("corpora", view="Import")
-    at.session_state["import-how-0"] = "Path on this machine"
+    at.session_state["import-how-0"] = SERVER_PATH
     at.session_state["import-path-0"] = str(folder)
     at.run()
     assert not at.exception
@@ -75,7 +82,7 @@ def test_a_name_that_was_typed_just_before_the_click_counts(
     path = tmp_path / "towns.md"
     path.write_text("# Towns\n\n## History\n\nIt was founded in 1204.\n", encoding="utf-8")
     at = open_page("corpora", view="Import")
-    at.session_state["import-how-0"] = "Path on this machine"
+    at.session_state["import-how-0"] = SERVER_PATH
     at.session_state["import-path-0"] = str(path)
     at.run()
     # Both reach the server in one run: the button is still the one of the page as it was before the typing.

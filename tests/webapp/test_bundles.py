@@ -14,8 +14,16 @@ from db.store import Store
 from jobs.queue.foreground import run_here
 from jobs.services import people
 from tests.webapp.filled import CORPUS
+from webapp.shared.server_paths import SERVER_PATH
 
 Open = Callable[..., AppTest]
+
+
+@pytest.fixture(autouse=True)
+def folder_to_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Pages may read the files of the test by their path."""
+    monkeypatch.setenv("THEMESCOPE_IMPORT_FOLDERS", str(tmp_path))
+    monkeypatch.chdir(tmp_path)
 
 
 def words(at: AppTest) -> str:
@@ -44,7 +52,7 @@ def test_a_bundle_is_looked_into_and_taken_in(filled_store: Store, open_page: Op
     path = tmp_path / "a.zip"
     run_here(filled_store, "export-bundle", {"corpus": CORPUS, "file": str(path)}, quiet=True)
     at = open_page("corpora", view="Import")
-    at.session_state["bundle-how-0"] = "Path on this machine"
+    at.session_state["bundle-how-0"] = SERVER_PATH
     at.session_state["bundle-path-0"] = str(path)
     at.run()
     assert f"{CORPUS}" in words(at) and "labelling" in words(at)
@@ -64,13 +72,10 @@ def test_a_bundle_is_looked_into_and_taken_in(filled_store: Store, open_page: Op
         (".", "not a bundle"),
     ],
 )
-def test_what_is_no_bundle_is_said(
-    sqlite_store: Store, open_page: Open, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, typed: str, said: str
-) -> None:
-    monkeypatch.chdir(tmp_path)
+def test_what_is_no_bundle_is_said(sqlite_store: Store, open_page: Open, typed: str, said: str) -> None:
     Path("a.zip").write_text("text", encoding="utf-8")
     at = open_page("corpora", view="Import")
-    at.session_state["bundle-how-0"] = "Path on this machine"
+    at.session_state["bundle-how-0"] = SERVER_PATH
     at.session_state["bundle-path-0"] = typed
     at.run()
     assert said in words(at)
@@ -80,7 +85,7 @@ def test_what_is_no_bundle_is_said(
 @pytest.mark.parametrize("typed", ["nowhere.txt", "~nobody-of-that-name/a.txt", "a\0.txt"])
 def test_a_path_that_leads_nowhere_is_said(sqlite_store: Store, open_page: Open, typed: str) -> None:
     at = open_page("corpora", view="Import")
-    at.session_state["import-how-0"] = "Path on this machine"
+    at.session_state["import-how-0"] = SERVER_PATH
     at.session_state["import-path-0"] = typed
     assert "There is no file" in words(at.run())
 

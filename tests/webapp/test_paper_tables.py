@@ -120,16 +120,22 @@ def test_run_again_asks_for_the_same_table_with_the_same_data(reproduced: Store,
     assert (asked["tables"], asked["corpus"], asked["sick"], asked["profile"]) == (["4"], CORPUS, "pairs", "quick")
 
 
-def test_the_form_queues_what_was_chosen(reproduced: Store, open_page: Open) -> None:
+def test_the_form_queues_what_was_chosen(
+    reproduced: Store, open_page: Open, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("THEMESCOPE_IMPORT_FOLDERS", str(tmp_path))
     at = open_page("paper_tables", view="Reproduce")
     at.multiselect[0].set_value(["2", "5"])
-    next(i for i in at.text_input if i.label == "SICK").set_value(" somewhere/sick ")
+    next(i for i in at.text_input if i.label == "SICK").set_value(f" {tmp_path}/sick ")
     next(b for b in at.button if b.label == "Reproduce").click().run()
     (asked,) = jobs_of(reproduced)
-    assert (asked["paper"], asked["tables"], asked["sick"]) == ("ed18", ["2", "5"], "somewhere/sick")
+    assert (asked["paper"], asked["tables"], asked["sick"]) == ("ed18", ["2", "5"], f"{tmp_path}/sick")
 
 
-def test_a_paper_without_articles_asks_for_none(sqlite_store: Store, open_page: Open) -> None:
+def test_a_paper_without_articles_asks_for_none(
+    sqlite_store: Store, open_page: Open, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("THEMESCOPE_IMPORT_FOLDERS", "~/data")
     at = open_page("paper_tables", view="Reproduce", paper=paper("sjh17").title)
     assert [i.label for i in at.text_input if i.label != "Your name"] == ["Data folder", "Word vectors"]
     next(i for i in at.text_input if i.label == "Data folder").set_value("~/data")

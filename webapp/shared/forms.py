@@ -15,6 +15,7 @@ import streamlit as st
 
 from core.config import C, Config, OptionInfo, config_from_dict, label_of, options
 from core.errors import ConfigError
+from webapp.shared import server_paths
 from webapp.shared.text import plain
 
 _ACROSS = 3
@@ -39,6 +40,8 @@ def config_fields(
     if fields[shown:]:
         with st.expander(f"More settings ({len(fields) - shown})", icon=":material/tune:"):
             _grid(fields[shown:], key, defaults or {}, values)
+    if any(_is_closed(info) for *_, info in fields):
+        server_paths.explain()
     return values
 
 
@@ -97,8 +100,13 @@ def widget(key: str, name: str, of: set[Any], info: OptionInfo, default: Any) ->
         return st.selectbox(label, listed, index=index, format_func=_choice, **more)
     if of & {int, float}:
         return _number(label, of, info, default, more)
-    text = st.text_input(label, value="" if default is None else str(default), **more)
+    text = st.text_input(label, value="" if default is None else str(default), disabled=_is_closed(info), **more)
     return None if type(None) in of and not text else text
+
+
+def _is_closed(info: OptionInfo) -> bool:
+    """Whether a setting names a file of the server, and pages may read none."""
+    return info.file and not server_paths.offered()
 
 
 def labelled(name: str, info: OptionInfo) -> str:
@@ -114,7 +122,13 @@ def _choice(value: Any) -> str:
 def _several(label: str, info: OptionInfo, default: Any, more: dict[str, Any]) -> list[str]:
     if info.choices is not None:
         return list(st.multiselect(label, list(info.choices), list(default or ()), format_func=_choice, **more))
-    text = st.text_input(label, value=", ".join(map(str, default or ())), placeholder="separated by commas", **more)
+    text = st.text_input(
+        label,
+        value=", ".join(map(str, default or ())),
+        placeholder="separated by commas",
+        disabled=_is_closed(info),
+        **more,
+    )
     return [part.strip() for part in text.split(",") if part.strip()]
 
 

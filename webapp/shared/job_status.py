@@ -13,7 +13,6 @@ from db.records import JobRecord, JobStatus, MetricPoint
 from jobs.services import background as commands
 from webapp.shared import facts, queries
 from webapp.shared.figures import curve_figure
-from webapp.shared.navigation import page_link
 from webapp.shared.palette import tones
 from webapp.shared.status import no_worker
 from webapp.shared.text import ago, duration, plain, shorten, words
@@ -44,12 +43,14 @@ _INTERRUPTED = ("interrupted", "orange", ":material/pause_circle:")
 
 
 def submit(kind: str, args: Mapping[str, Any], title: str = "", after: int | None = None) -> JobRecord | None:
-    """Ask for a job; without a title its arguments name it.
+    """Queue a job; without a title its arguments name it. See :func:`asked`."""
+    return asked(lambda: commands.enqueue(queries.store(), kind, args, title=title, after=after))
 
-    What is wrong with the arguments is said here, at the form; nothing is queued then.
-    """
+
+def asked(queue: Callable[[], JobRecord]) -> JobRecord | None:
+    """Call ``queue`` and follow its job in this session; None, with the reason on the page, if it queues nothing."""
     try:
-        job = commands.enqueue(queries.store(), kind, args, title=title, after=after)
+        job = queue()
     except ThemescopeError as error:
         st.error(plain(error), icon=":material/error:")
         return None
@@ -102,7 +103,9 @@ def _good_end(job: JobRecord, asked: list[int], told: list[int]) -> None:
         known = {**job.args, **job.result}
         if page and all(key in known for key in names.values()):
             where = {**view, **{param: str(known[key]) for param, key in names.items()}}
-            page_link(page, "Open it", view=where, key=f"open-{job.id}")
+            st.page_link(
+                f"features/{page}/page.py", label="Open it", icon=":material/arrow_forward:", query_params=where
+            )
         st.space("stretch")
         _dismiss(asked, told)
     if renamed := job.result.get("renamed"):

@@ -10,6 +10,8 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import IO, Protocol
 
+from jobs.common.server_files import UPLOADS
+
 _KEPT_S = 7 * 86_400
 _RESERVED = re.compile(r"^(con|prn|aux|nul|com\d|lpt\d)(\.|$)", re.IGNORECASE)
 
@@ -36,7 +38,7 @@ def safe_name(name: str) -> str:
 
 def keep(files: Iterable[Upload], home: Path) -> tuple[Path, ...]:
     """Write uploads into a fresh folder under ``home`` and return their paths."""
-    root = home / "uploads"
+    root = home / UPLOADS
     root.mkdir(parents=True, exist_ok=True)
     sweep(root)
     folder = root / secrets.token_hex(8)
@@ -52,17 +54,9 @@ def keep(files: Iterable[Upload], home: Path) -> tuple[Path, ...]:
     return tuple(paths)
 
 
-def typed(text: str) -> Path:
-    """A path that a person typed; ``~`` is the home of whoever runs Themescope, ``~name`` of nobody is itself."""
-    try:
-        return Path(text.strip()).expanduser()
-    except RuntimeError:
-        return Path(text.strip())
-
-
 def is_upload(path: Path, home: Path) -> bool:
     """Whether ``path`` is one that :func:`keep` gave."""
-    return path.is_relative_to(home / "uploads")
+    return path.is_relative_to(home / UPLOADS)
 
 
 def _write(out: IO[bytes], file: Upload) -> None:

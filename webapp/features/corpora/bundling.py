@@ -13,14 +13,13 @@ from db.roles import Right
 from jobs.bundles.archive import BundleReader
 from jobs.bundles.contents import Contents, contents
 from jobs.kinds.export_bundle import FOLDER
-from webapp.shared import queries, uploads
+from webapp.shared import queries, server_paths, uploads
 from webapp.shared.job_status import submit
 from webapp.shared.people import UNNAMED, may
 from webapp.shared.text import ago, count, plain
 
 _MOST_MB = 500
 _LISTED = 500
-_HERE, _PATH = "Upload", "Path on this machine"
 
 
 def export(corpus: CorpusRecord) -> None:
@@ -128,14 +127,11 @@ def _said(about: Contents) -> None:
 
 
 def _file() -> Path | None:
-    """An upload, or a file on the machine that runs Themescope."""
+    """Return the path of the chosen bundle: an upload, or a file of the server."""
     turn = st.session_state.get("bundle-round", 0)
-    how = st.segmented_control(
-        "Where is the bundle?", [_HERE, _PATH], default=_HERE, required=True, key=f"bundle-how-{turn}"
-    )
-    if how == _PATH:
+    if server_paths.by_path("Where is the bundle?", f"bundle-how-{turn}"):
         text = (st.text_input("Path of the bundle", key=f"bundle-path-{turn}") or "").strip()
-        return uploads.typed(text) if text else None
+        return server_paths.typed(text) if text else None
     file = st.file_uploader("Bundle", type=["zip"], max_upload_size=_MOST_MB, key=f"bundle-file-{turn}")
     if file is None:
         return None

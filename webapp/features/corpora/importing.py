@@ -14,7 +14,7 @@ from core.readers import REGISTRY
 from core.readers.formats import Preview, detect, preview, suffixes
 from core.text.splitting import LANGUAGES
 from core.types import Article
-from webapp.shared import queries, uploads
+from webapp.shared import queries, server_paths, uploads
 from webapp.shared.forms import checked, config_fields
 from webapp.shared.job_status import submit
 from webapp.shared.text import count, plain, shorten, words
@@ -72,27 +72,20 @@ def _round() -> int:
 
 
 def _files() -> tuple[Path, ...]:
-    """Paths of what the person chose: uploads kept in the data folder, or a path on this machine."""
+    """Return the paths of the chosen files: uploads kept in the data folder, or files of the server."""
     turn = _round()
-    how = st.segmented_control(
-        "Where is the text?",
-        ["Upload", "Path on this machine"],
-        default="Upload",
-        required=True,
-        key=f"import-how-{turn}",
+    if server_paths.by_path("Where is the text?", f"import-how-{turn}"):
+        path = st.text_input("Path of a file or folder", key=f"import-path-{turn}", placeholder="/data/wiki.xml.bz2")
+        return _on_server(path) if path and path.strip() else ()
+    files = st.file_uploader(
+        "Files",
+        type=list(suffixes()),
+        accept_multiple_files=True,
+        max_upload_size=_UPLOAD_MB,
+        key=f"import-files-{turn}",
+        help="Import larger files by their path on the server, or with the themescope command.",
     )
-    if how == "Upload":
-        files = st.file_uploader(
-            "Files",
-            type=list(suffixes()),
-            accept_multiple_files=True,
-            max_upload_size=_UPLOAD_MB,
-            key=f"import-files-{turn}",
-            help="Larger files: give their path on this machine instead.",
-        )
-        return _kept(files) if files else ()
-    path = st.text_input("Path of a file or folder", key=f"import-path-{turn}", placeholder="/data/wiki.xml.bz2")
-    return _on_machine(path.strip()) if path and path.strip() else ()
+    return _kept(files) if files else ()
 
 
 def _kept(files: Sequence[Any]) -> tuple[Path, ...]:
@@ -104,17 +97,26 @@ def _kept(files: Sequence[Any]) -> tuple[Path, ...]:
     return paths
 
 
-def _on_machine(text: str) -> tuple[Path, ...]:
-    path = uploads.typed(text)
+def _on_server(text: str) -> tuple[Path, ...]:
+    """Return the file of the server that was typed, or those in the folder; () with the reason on the page."""
+    path = server_paths.typed(text)
+    if path is None:
+        return ()
     if path.is_dir():
-        found = tuple(p for p in sorted(path.iterdir()) if p.suffix.lstrip(".").lower() in suffixes())
-        if not found:
-            st.error(f"There is no readable file in {plain(path)}. Known endings: {', '.join(suffixes())}.")
-        return found
+        return _in_folder(path)
     if not path.is_file():
-        st.error(f"There is no file {plain(path)} on the machine that runs Themescope.")
+        st.error(f"There is no file {plain(path)} on the server.")
         return ()
     return (path,)
+
+
+def _in_folder(folder: Path) -> tuple[Path, ...]:
+    known = [path for path in sorted(folder.iterdir()) if path.suffix.lstrip(".").lower() in suffixes()]
+    if not known:
+        st.error(f"There is no readable file in {plain(folder)}. Known endings: {', '.join(suffixes())}.")
+    # A link in the folder may lead out of what pages may read.
+    found = [server_paths.typed(str(path)) for path in known]
+    return () if None in found else tuple(path for path in found if path is not None)
 
 
 def _about(paths: Sequence[Path]) -> tuple[str, str, str]:

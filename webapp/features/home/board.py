@@ -15,7 +15,6 @@ from webapp.shared.choose import COUNTED
 from webapp.shared.comparing import HEADLINE, with_half_width
 from webapp.shared.job_status import badge
 from webapp.shared.model_choice import method_title
-from webapp.shared.navigation import page_link, switch_page
 from webapp.shared.text import ago, count, plain, shorten
 
 _NEWEST = 5
@@ -34,8 +33,8 @@ def doors(corpora: Sequence[CorpusRecord], active: Sequence[JobRecord]) -> None:
                     if door.build:
                         demo.seed_demo(queries.store())
                         st.rerun()
-                    switch_page(door.page, {**where, **door.query})
-                page_link(door.other, door.other_label, icon="")
+                    st.switch_page(f"features/{door.page}/page.py", query_params={**where, **door.query})
+                st.page_link(f"features/{door.other}/page.py", label=door.other_label)
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,7 +135,12 @@ def results(benchmarks: Sequence[BenchmarkRecord]) -> None:
                     ),
                 },
             )
-            page_link("compare", "All methods", view={"benchmark": benchmark.name})
+            st.page_link(
+                "features/compare/page.py",
+                label="All methods",
+                icon=":material/arrow_forward:",
+                query_params={"benchmark": benchmark.name},
+            )
             return
     st.markdown("**Results**")
     st.caption("No clustering yet. They appear here as soon as one has been scored.")
@@ -164,7 +168,9 @@ def models(found: Sequence[ModelRecord]) -> None:
             "Made": st.column_config.TextColumn(width=112),
         },
     )
-    page_link("train", "All models", view={"view": "Models"})
+    st.page_link(
+        "features/train/page.py", label="All models", icon=":material/arrow_forward:", query_params={"view": "Models"}
+    )
 
 
 def corpora(found: Sequence[CorpusRecord]) -> None:
@@ -191,7 +197,8 @@ def corpora(found: Sequence[CorpusRecord]) -> None:
             "Imported": st.column_config.TextColumn(width=112),
         },
     )
-    page_link("corpora", "All corpora", view={"view": "All corpora"})
+    link = {"view": "All corpora"}
+    st.page_link("features/corpora/page.py", label="All corpora", icon=":material/arrow_forward:", query_params=link)
 
 
 def lately(ended: Sequence[JobRecord]) -> None:
@@ -212,7 +219,7 @@ def lately(ended: Sequence[JobRecord]) -> None:
         hide_index=True,
         column_config={"Job": st.column_config.TextColumn(width=330)},
     )
-    page_link("jobs", "All jobs")
+    st.page_link("features/jobs/page.py", label="All jobs", icon=":material/arrow_forward:")
 
 
 def running(active: Sequence[JobRecord]) -> None:

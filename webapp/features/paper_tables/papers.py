@@ -12,12 +12,13 @@ from core.papers.spec import Paper, Profile
 from db.records import CorpusRecord, PaperTableRecord
 from db.roles import Right
 from jobs.papers.document import number
+from jobs.services.paper_tables import reproduce_again
 from jobs.services.table_files import csv_text
-from webapp.shared import uploads
+from webapp.shared import queries, server_paths
 from webapp.shared.choose import by_name
 from webapp.shared.choose import corpus as choose_corpus
 from webapp.shared.guard import closed
-from webapp.shared.job_status import submit
+from webapp.shared.job_status import asked, submit
 from webapp.shared.people import may
 from webapp.shared.text import ago, plain
 
@@ -150,10 +151,9 @@ def _difference(claim: Json) -> str:
 
 def _buttons(record: PaperTableRecord) -> None:
     with st.container(horizontal=True):
-        if may(Right.MANAGE) and st.button("Run again", icon=":material/replay:", help=_AGAIN):
-            again = {**record.arguments, "tables": [record.name]}
-            if submit("reproduce", again):
-                st.rerun()
+        again = may(Right.MANAGE) and st.button("Run again", icon=":material/replay:", help=_AGAIN)
+        if again and asked(lambda: reproduce_again(queries.store(), record)):
+            st.rerun()
         st.download_button(
             "CSV",
             data=lambda: export(record.content),
@@ -200,10 +200,18 @@ def ask(declared: Paper) -> None:
     with st.form("reproduce"):
         tables = st.multiselect("Tables", list(titles), format_func=titles.__getitem__, placeholder="all")
         with st.expander("Data at hand", icon=":material/folder_open:"):
-            asked = _DATA | (_OF_ARTICLES if declared.needs_articles else {})
-            given = {name: st.text_input(label, help=help) for name, (label, help) in asked.items()}
+            given = _data(declared)
         if st.form_submit_button("Reproduce", type="primary", icon=":material/science:"):
             _enqueue(declared, profile, source, tables, given)
+
+
+def _data(declared: Paper) -> dict[str, str]:
+    """Ask for the folders and files of the server that hold data of a paper: argument of the job → path."""
+    if not server_paths.offered():
+        server_paths.explain()
+        return {}
+    asked = _DATA | (_OF_ARTICLES if declared.needs_articles else {})
+    return {name: st.text_input(label, help=help) for name, (label, help) in asked.items()}
 
 
 def _enqueue(
@@ -211,6 +219,6 @@ def _enqueue(
 ) -> None:
     corpus = source.name if source is not None else ""
     args = {"paper": declared.id, "profile": profile.id, "tables": list(tables), "corpus": corpus}
-    files = {name: str(uploads.typed(value)) if value.strip() else "" for name, value in given.items()}
+    files = {name: server_paths.expanded(value) for name, value in given.items()}
     if submit("reproduce", {**args, **files}):
         st.rerun()

@@ -12,7 +12,7 @@ from core.models import REGISTRY
 from core.registry import Card
 from core.types import Split
 from db.records import TripletSetRecord
-from webapp.shared import lesson_effects, queries, uploads
+from webapp.shared import lesson_effects, queries, server_paths
 from webapp.shared.choose import by_name, nothing
 from webapp.shared.forms import checked, config_fields
 from webapp.shared.job_status import submit
@@ -184,12 +184,15 @@ def estimate(card: Card, chosen: TripletSetRecord) -> None:
 
 
 def add_from_folder() -> None:
-    """Take in a model that was trained elsewhere and lies in a folder."""
-    with st.expander("Add a model from a folder", icon=":material/folder_open:"), st.form("add-model"):
-        folder = st.text_input("Folder of a saved model on this machine")
-        name = st.text_input("Name of the model", help=_NUMBERED)
-        if st.form_submit_button("Add"):
-            name = queries.usable_model_name(name)
-            path = str(uploads.typed(folder)) if folder.strip() else ""
-            if submit("add-model", {"folder": path, "name": name}, f"Add {name}"):
-                st.rerun()
+    """Add a model that was trained elsewhere from a folder of the server."""
+    with st.expander("Add a model from a folder", icon=":material/folder_open:"):
+        if not server_paths.offered():
+            server_paths.explain()
+            return
+        with st.form("add-model"):
+            folder = st.text_input("Folder of a saved model on the server")
+            name = st.text_input("Name of the model", help=_NUMBERED)
+            if st.form_submit_button("Add"):
+                name = queries.usable_model_name(name)
+                if submit("add-model", {"folder": server_paths.expanded(folder), "name": name}, f"Add {name}"):
+                    st.rerun()

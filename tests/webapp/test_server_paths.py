@@ -1,0 +1,140 @@
+"""Paths of the server in forms: not offered without a setting, and refused outside the folders that it names."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from db.store import Store
+from jobs.common.server_files import NO_FOLDERS
+from webapp.shared.server_paths import SERVER_PATH
+
+Open = Callable[..., AppTest]
+TEXT = "# Towns\n\n## History\n\nIt was founded in 1204.\n"
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """The folder that pages may read, beside one that they may not."""
+    for name in ("texts", "private"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "towns.md").write_text(TEXT, encoding="utf-8")
+    return tmp_path / "texts"
+
+
+@pytest.fixture
+def allowed(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("THEMESCOPE_IMPORT_FOLDERS", str(folder))
+
+
+def typed(open_page: Open, path: Path) -> AppTest:
+    """The import form after a path was typed."""
+    at = open_page("corpora", view="Import")
+    at.session_state["import-how-0"] = SERVER_PATH
+    at.session_state["import-path-0"] = str(path)
+    at.run()
+    assert not at.exception
+    return at
+
+
+def shown(at: AppTest) -> str:
+    kinds = (at.markdown, at.caption, at.error, at.text)
+    return "\n".join(str(element.value) for kind in kinds for element in kind).replace("\\", "")
+
+
+def has_import(at: AppTest) -> bool:
+    return any(button.label == "Import" for button in at.button)
+
+
+def queued(store: Store) -> list[str]:
+    with store.reading() as r:
+        return [job.kind for job in r.jobs.list()]
+
+
+def test_without_folders_no_path_is_offered(sqlite_store: Store, open_page: Open, folder: Path) -> None:
+    at = typed(open_page, folder / "towns.md")
+    assert not any("path" in field.label.lower() for field in at.text_input)
+    assert NO_FOLDERS in shown(at)
+    assert "founded" not in shown(at) and not has_import(at)
+
+
+@pytest.mark.usefixtures("allowed")
+def test_a_path_inside_is_previewed_and_imported(sqlite_store: Store, open_page: Open, folder: Path) -> None:
+    at = typed(open_page, folder / ".." / "texts" / "towns.md")
+    assert "founded" in shown(at) and NO_FOLDERS not in shown(at)
+    next(button for button in at.button if button.label == "Import").click().run()
+    with sqlite_store.reading() as r:
+        (job,) = r.jobs.list()
+    assert job.args["files"] == [str(folder.resolve() / "towns.md")]
+
+
+@pytest.mark.usefixtures("allowed")
+def test_a_path_outside_is_neither_previewed_nor_imported(sqlite_store: Store, open_page: Open, folder: Path) -> None:
+    (folder / "link.md").symlink_to(folder.parent / "private" / "towns.md")
+    for path in (folder.parent / "private" / "towns.md", folder / ".." / "private" / "towns.md", folder / "link.md"):
+        at = typed(open_page, path)
+        assert "is not below the folders that pages may read" in shown(at)
+        assert "founded" not in shown(at) and not has_import(at)
+
+
+@pytest.mark.usefixtures("allowed")
+def test_a_folder_with_a_link_that_leads_out_is_refused(sqlite_store: Store, open_page: Open, folder: Path) -> None:
+    (folder / "link.md").symlink_to(folder.parent / "private" / "towns.md")
+    at = typed(open_page, folder)
+    assert "link.md' is not below" in shown(at) and not has_import(at)
+
+
+@pytest.mark.usefixtures("filled_store")
+@pytest.mark.parametrize(
+    ("page", "query", "label"),
+    [
+        ("corpora", {"view": "Import"}, "Where is the bundle?"),
+        ("train", {"view": "New model"}, "Folder of a saved model on the server"),
+        ("paper_tables", {"view": "Reproduce"}, "Data folder"),
+    ],
+)
+def test_every_form_offers_paths_only_with_folders(
+    page: str, query: dict[str, str], label: str, open_page: Open, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def labels(at: AppTest) -> list[str]:
+        assert not at.exception
+        return [element.label for element in (*at.text_input, *at.get("button_group"))]
+
+    at = open_page(page, **query)
+    assert NO_FOLDERS in shown(at) and label not in labels(at)
+    monkeypatch.setenv("THEMESCOPE_IMPORT_FOLDERS", str(folder))
+    at = open_page(page, **query)
+    assert NO_FOLDERS not in shown(at) and label in labels(at)
+
+
+def words(open_page: Open) -> tuple[AppTest, Any]:
+    """The form of a method with word vectors, and their field."""
+    at = open_page("train", view="New model", method="Mean vectors")
+    return at, next(field for field in at.text_input if field.label == "Word vectors")
+
+
+@pytest.mark.usefixtures("sqlite_store")
+def test_settings_that_name_files_are_fixed_without_folders(open_page: Open) -> None:
+    _, field = words(open_page)
+    assert field.disabled and field.value == "glove-6b-50d"
+
+
+@pytest.mark.usefixtures("allowed")
+def test_settings_that_name_files_outside_are_refused(sqlite_store: Store, open_page: Open, folder: Path) -> None:
+    at, field = words(open_page)
+    field.set_value(str(folder.parent / "private" / "towns.md"))
+    next(button for button in at.button if button.label == "Train").click().run()
+    assert "is not below the folders that pages may read" in shown(at) and queued(sqlite_store) == []
+
+
+@pytest.mark.usefixtures("allowed")
+def test_a_model_outside_is_not_added(sqlite_store: Store, open_page: Open, folder: Path) -> None:
+    at = open_page("train", view="New model")
+    next(f for f in at.text_input if f.label.startswith("Folder of")).set_value(str(folder.parent / "private"))
+    [field for field in at.text_input if field.label == "Name of the model"][-1].set_value("m")
+    next(button for button in at.button if button.label == "Add").click().run()
+    assert "is not below the folders that pages may read" in shown(at) and queued(sqlite_store) == []
