@@ -108,10 +108,10 @@ def at_once(n: int, dim: int) -> None:
     truth = rng.integers(20, size=n).astype(np.int32)
     x = (0.18 * rng.normal(size=(20, dim))[truth] + rng.normal(size=(n, dim))).astype(np.float32)
     clusterer = REGISTRY.build("iclust-blocks", {"restarts": 1})
-    clusterer.cluster(x[:200], 2, 0)
+    clusterer.fit_predict(x[:200], 2, 0)
     tracemalloc.start()
     start = time.perf_counter()
-    labels = clusterer.cluster(x, 20, 0)
+    labels = clusterer.fit_predict(x, 20, 0)
     seconds, peak = time.perf_counter() - start, tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     unit = unit_rows(x.astype(np.float64))
@@ -123,7 +123,7 @@ def at_once(n: int, dim: int) -> None:
 
 def registered(id: str) -> Method:
     """A clusterer of ours with its default settings; similarities are part of the work."""
-    return lambda vectors, k: REGISTRY.build(id).cluster(vectors, k, 0)
+    return lambda vectors, k: REGISTRY.build(id).fit_predict(vectors, k, 0)
 
 
 def kmeans(vectors: Matrix, k: int) -> Labels:

@@ -28,7 +28,7 @@ def warm() -> None:
     vectors = np.random.default_rng(0).normal(size=(24, 8)).astype(np.float32)
     for card in CLUSTERERS:
         if not card.tags & {"no-vectors", "counts"}:
-            CLUSTERERS.build(card.id).cluster(vectors, 3, 0)
+            CLUSTERERS.build(card.id).fit_predict(vectors, 3, 0)
     for card in METHODS:
         if issubclass(card.config_class(), TrainingConfig):
             _learn(card)

@@ -98,7 +98,7 @@ class Clusterer(Protocol):
 
     def __init__(self, config: Any) -> None: ...
 
-    def cluster(self, x: Matrix, k: int | None, seed: int) -> Labels:
+    def fit_predict(self, x: Matrix, k: int | None = None, seed: int = 0) -> Labels:
         """Return (n,) labels 0…k-1 in order of first appearance, or -1 for unassigned.
 
         ``k`` None: the method chooses the number of clusters, or raises ``ConfigError``.

@@ -6,9 +6,15 @@ from starlette.middleware import Middleware
 from streamlit.starlette import App
 
 from webapp.middleware import HostCheck, SecurityHeaders, UploadCheck, server_error
+from webapp.redirects import PermalinkRedirect
 
 app = App(
     Path(__file__).with_name("app.py"),
-    middleware=[Middleware(SecurityHeaders), Middleware(HostCheck), Middleware(UploadCheck)],
+    middleware=[
+        Middleware(SecurityHeaders),
+        Middleware(HostCheck),
+        Middleware(UploadCheck),
+        Middleware(PermalinkRedirect),
+    ],
     exception_handlers={Exception: server_error},
 )

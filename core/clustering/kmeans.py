@@ -48,7 +48,7 @@ class _GramKMeans(ABC):
     def gram(self, x: Matrix) -> Square:
         """(n, n) inner products of what is clustered."""
 
-    def cluster(self, x: Matrix, k: int | None, seed: int) -> Labels:
+    def fit_predict(self, x: Matrix, k: int | None = None, seed: int = 0) -> Labels:
         """(n,) labels 0…k-1, every cluster non-empty."""
         from core.clustering.iclust import kernels
 

@@ -20,7 +20,7 @@ class KMedians:
     def __init__(self, config: KMeansConfig) -> None:
         self.config = config
 
-    def cluster(self, x: Matrix, k: int | None, seed: int) -> Labels:
+    def fit_predict(self, x: Matrix, k: int | None = None, seed: int = 0) -> Labels:
         """(n,) labels 0…k-1, every cluster non-empty."""
         from core.clustering.kmedians_kernel import kmedians
 

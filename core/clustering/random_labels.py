@@ -22,7 +22,7 @@ class RandomLabels:
     def __init__(self, config: RandomConfig) -> None:
         self.config = config
 
-    def cluster(self, x: Matrix, k: int | None, seed: int) -> Labels:
+    def fit_predict(self, x: Matrix, k: int | None = None, seed: int = 0) -> Labels:
         """(n,) labels 0…k-1, every cluster non-empty; only the number of rows of ``x`` matters."""
         n = x.shape[0]
         k = check_items(n, k)

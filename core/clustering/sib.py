@@ -32,7 +32,7 @@ class SequentialInformationBottleneck:
     def __init__(self, config: SibConfig) -> None:
         self.config = config
 
-    def cluster(self, x: Matrix, k: int | None, seed: int) -> Labels:
+    def fit_predict(self, x: Matrix, k: int | None = None, seed: int = 0) -> Labels:
         """(n,) labels 0…k-1, every cluster non-empty; sentences without words are spread at random.
 
         Raises :class:`DataError` for negative numbers, which are no counts, and :class:`MissingExtraError` where the

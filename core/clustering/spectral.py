@@ -29,7 +29,7 @@ class Spectral:
     def __init__(self, config: SpectralConfig) -> None:
         self.config = config
 
-    def cluster(self, x: Matrix, k: int | None, seed: int) -> Labels:
+    def fit_predict(self, x: Matrix, k: int | None = None, seed: int = 0) -> Labels:
         """(n,) labels 0…k-1, every cluster non-empty."""
         from core.clustering.iclust import kernels
 

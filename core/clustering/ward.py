@@ -24,7 +24,7 @@ class Ward:
     def __init__(self, config: WardConfig) -> None:
         self.config = config
 
-    def cluster(self, x: Matrix, k: int | None, seed: int) -> Labels:
+    def fit_predict(self, x: Matrix, k: int | None = None, seed: int = 0) -> Labels:
         """(n,) labels 0…k-1, every cluster non-empty; ``seed`` plays no part."""
         from scipy.cluster.hierarchy import cut_tree, linkage
         from scipy.spatial.distance import squareform

@@ -32,7 +32,7 @@ def propose(ids: Ids, texts: Sequence[str], x: Matrix, k: int, seed: int = 0) ->
     DataError
         If there are fewer sentences than parts.
     """
-    from core.tasks.themes.naming import theme_names, theme_words
+    from core.clustering.naming import theme_names, theme_words
 
     if len(ids) < k:
         raise DataError(f"{len(ids)} sentences cannot be split into {k} parts.")
@@ -52,7 +52,7 @@ def propose(ids: Ids, texts: Sequence[str], x: Matrix, k: int, seed: int = 0) ->
 def _labels(x: Matrix, k: int, seed: int) -> Labels:
     n = x.shape[0]
     compared = np.sort(np.random.default_rng(seed).permutation(n)[:MOST])
-    found = Iclust(IclustConfig(restarts=5)).cluster(x[compared], k, seed)
+    found = Iclust(IclustConfig(restarts=5)).fit_predict(x[compared], k, seed)
     if len(compared) == n:
         return found
     unit = unit_rows(x)

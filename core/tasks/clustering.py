@@ -88,7 +88,7 @@ def _cluster_chunk(clusterer: Clusterer, chunk: Sequence[_Task]) -> list[Labels]
     from threadpoolctl import threadpool_limits
 
     with threadpool_limits(limits=1, user_api="blas"):
-        return [clusterer.cluster(vectors, k, seed) for vectors, k, seed in chunk]
+        return [clusterer.fit_predict(vectors, k, seed) for vectors, k, seed in chunk]
 
 
 def _chunks(tasks: Iterator[_Task]) -> Iterator[list[_Task]]:

@@ -34,7 +34,7 @@ def build(card: Card) -> Clusterer:
 def test_labels(card: Card) -> None:
     x = vectors(card)
     before = x.copy()
-    labels = build(card).cluster(x, 4, 7)
+    labels = build(card).fit_predict(x, 4, 7)
     assert labels.dtype == np.int32 and labels.shape == (30,)
     assert set(labels) == {0, 1, 2, 3}
     np.testing.assert_array_equal(x, before)
@@ -43,9 +43,9 @@ def test_labels(card: Card) -> None:
 @every
 def test_same_seed_same_labels(card: Card) -> None:
     x = vectors(card)
-    np.testing.assert_array_equal(build(card).cluster(x, 5, 3), build(card).cluster(x, 5, 3))
+    np.testing.assert_array_equal(build(card).fit_predict(x, 5, 3), build(card).fit_predict(x, 5, 3))
     for seed in (0, 2**63 - 1, -1 % 2**32):
-        assert len(build(card).cluster(x, 5, seed)) == 30
+        assert len(build(card).fit_predict(x, 5, seed)) == 30
 
 
 @every
@@ -53,14 +53,14 @@ def test_same_seed_same_labels(card: Card) -> None:
 def test_sparse_rows_give_the_same_partition(card: Card, seed: int) -> None:
     x = vectors(card, seed=seed) * (vectors(card, seed=seed + 10) > 0.5)
     x[3] = 0.0
-    dense, csr = build(card).cluster(x, 4, 0), build(card).cluster(sparse.csr_array(x), 4, 0)
+    dense, csr = build(card).fit_predict(x, 4, 0), build(card).fit_predict(sparse.csr_array(x), 4, 0)
     assert same_partition(dense, csr)
 
 
 @every
 def test_labels_are_numbered_in_order_of_first_appearance(card: Card) -> None:
     for seed in range(5):
-        labels = build(card).cluster(vectors(card, seed=seed), 5, seed)
+        labels = build(card).fit_predict(vectors(card, seed=seed), 5, seed)
         assert list(dict.fromkeys(labels.tolist())) == [0, 1, 2, 3, 4]
 
 
@@ -72,37 +72,37 @@ def test_rounding_errors_do_not_change_the_labels(card: Card) -> None:
         x = vectors(card, seed=seed).astype(np.float64)
         x[3], x[4] = 0.0, x[5]
         rounded = x * (1 + 1e-14 * rng.normal(size=x.shape))
-        np.testing.assert_array_equal(build(card).cluster(x, 4, 0), build(card).cluster(rounded, 4, 0))
+        np.testing.assert_array_equal(build(card).fit_predict(x, 4, 0), build(card).fit_predict(rounded, 4, 0))
 
 
 @every
 @pytest.mark.parametrize("k", [1, 6])
 def test_smallest_and_largest_k(card: Card, k: int) -> None:
-    labels = build(card).cluster(vectors(card, 6), k, 0)
+    labels = build(card).fit_predict(vectors(card, 6), k, 0)
     assert sorted(set(labels)) == list(range(k))
 
 
 @every
 def test_equal_and_zero_rows(card: Card) -> None:
     for x in (np.ones((9, 3), np.float32), np.zeros((9, 3), np.float32)):
-        assert set(build(card).cluster(x, 3, 0)) == {0, 1, 2}
+        assert set(build(card).fit_predict(x, 3, 0)) == {0, 1, 2}
 
 
 @every
 def test_nonsense_is_refused(card: Card) -> None:
     clusterer = build(card)
     with pytest.raises(DataError, match="3 sentences cannot be divided into 5"):
-        clusterer.cluster(vectors(card, 3), 5, 0)
+        clusterer.fit_predict(vectors(card, 3), 5, 0)
     with pytest.raises(ConfigError, match="at least 1"):
-        clusterer.cluster(vectors(card, 3), 0, 0)
+        clusterer.fit_predict(vectors(card, 3), 0, 0)
     if "needs-k" in card.tags:
         with pytest.raises(ConfigError, match="give k"):
-            clusterer.cluster(vectors(card, 3), None, 0)
+            clusterer.fit_predict(vectors(card, 3), None, 0)
     if "no-vectors" not in card.tags:
         broken = vectors(card)
         broken[2, 1] = np.nan
         with pytest.raises(DataError, match="not finite"):
-            clusterer.cluster(broken, 3, 0)
+            clusterer.fit_predict(broken, 3, 0)
 
 
 @every

@@ -12,11 +12,12 @@ import pytest
 import streamlit as st
 from streamlit.components.v2 import manifest_scanner
 from streamlit.testing.v1 import AppTest
-from streamlit.util import calc_hash
 
 from db.settings import Settings
 from db.store import Store
 from tests.webapp.filled import fill
+from webapp.features import REGISTRY
+from webapp.shared.permalinks import translated
 
 APP = Path(__file__).parents[2] / "webapp" / "app.py"
 SETTINGS = tomllib.loads((APP.parent / ".streamlit" / "config.toml").read_text(encoding="utf-8"))
@@ -68,7 +69,7 @@ def filled_store(settings: Settings, filled_file: Path) -> Iterator[Store]:
 
 @pytest.fixture
 def open_page() -> Callable[..., AppTest]:
-    """Run the app on one page, with query parameters.
+    """Run the app on one page, with query parameters, which may be named as in version 0.1.
 
     ``opened`` is the id of a job whose line stands open, ``person`` the name that the user gave.
     """
@@ -79,10 +80,12 @@ def open_page() -> Callable[..., AppTest]:
             at.session_state["person"] = person
         if opened:
             at.session_state[f"job-{opened}"] = True
-        for name, value in query.items():
+        if page != "home":
+            # Streamlit knows the paths of the pages only after a first run, of Home.
+            at.run().switch_page(str(REGISTRY.get(page).script))
+        keys = REGISTRY.get(page).page_keys()
+        for name, value in translated(keys, query.items()):
             at.query_params[name] = value
-        # Before the first run `switch_page` takes the name of a page's file for its address, and all are "page.py".
-        at._page_hash = calc_hash("" if page == "home" else page)
         return at.run()
 
     return run

@@ -13,6 +13,7 @@ from db.label_records import Role
 from db.settings import Settings
 from db.store import Store
 from jobs.services import passwords, people
+from webapp.features import REGISTRY
 from webapp.shared import login
 from webapp.shared.login import has_organisation, vouched
 
@@ -137,12 +138,12 @@ def test_who_is_no_admin_imports_and_trains_nothing(shared: Store, open_page: Op
     at = sign_in(open_page("corpora", view="Import"), name)
     assert "Importing takes an admin" in words(at)
     assert not at.text_input
-    at.switch_page("features/train/page.py").run()
+    at.switch_page(str(REGISTRY.get("train").script)).run()
     assert "Training takes an admin" in words(at)
-    at.switch_page("features/themes/page.py").run()
+    at.switch_page(str(REGISTRY.get("themes").script)).run()
     assert "takes an admin" in words(at)
     with pytest.raises(ValueError, match="Could not find a navigation page"):
-        at.switch_page("features/people/page.py")
+        at.switch_page(str(REGISTRY.get("people").script))
 
 
 def test_a_button_that_is_left_is_refused_in_a_sentence(shared: Store, open_page: Open) -> None:

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from streamlit.testing.v1 import AppTest
 
 from db.store import Store
+from webapp.features import REGISTRY
 from webapp.shared import people
 
 
@@ -28,6 +29,6 @@ def test_without_a_name_a_person_is_me() -> None:
 def test_the_name_lives_through_a_change_of_page(sqlite_store: Store, open_page: Callable[..., AppTest]) -> None:
     at = open_page("home")
     at.sidebar.text_input(key="person").set_value(" Ada \u202e ").run()
-    at.switch_page("features/train/page.py").run()
+    at.switch_page(str(REGISTRY.get("train").script)).run()
     assert at.sidebar.text_input(key="person").value == " Ada \u202e "
     assert people.tidy(str(at.session_state["person"])) == "Ada"

@@ -10,6 +10,7 @@ import streamlit as st
 
 from db.records import CorpusRecord
 from webapp.shared import queries
+from webapp.shared.navigation import page_link
 from webapp.shared.text import plain
 
 R = TypeVar("R")
@@ -104,7 +105,7 @@ def nothing(what: str, advice: str, page: str = "", link: str = "") -> None:
         st.markdown(f"**{plain(what)}**", text_alignment="center")
         st.caption(plain(advice), text_alignment="center")
         if page:
-            st.page_link(f"features/{page}/page.py", label=link, icon=":material/arrow_forward:")
+            page_link(page, link)
         st.space("small")
 
 

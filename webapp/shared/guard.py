@@ -13,6 +13,7 @@ from db.roles import Right
 from webapp.shared import queries
 from webapp.shared import store as house
 from webapp.shared.choose import nothing
+from webapp.shared.navigation import page_link
 from webapp.shared.people import may
 from webapp.shared.text import plain
 
@@ -38,7 +39,7 @@ def guarded(draw: Callable[[], object]) -> None:
             f"{plain(type(error).__name__)}: {plain(error)}",
             icon=":material/error:",
         )
-        st.page_link("features/home/page.py", label="Back to the first page", icon=":material/arrow_back:")
+        page_link("home", "Back to Home", icon=":material/arrow_back:")
 
 
 def closed(what: str, right: Right = Right.MANAGE) -> bool:

@@ -13,6 +13,7 @@ from db.records import JobRecord, JobStatus, MetricPoint
 from jobs.services import background as commands
 from webapp.shared import facts, queries
 from webapp.shared.figures import curve_figure
+from webapp.shared.navigation import page_link
 from webapp.shared.palette import tones
 from webapp.shared.status import no_worker
 from webapp.shared.text import ago, duration, plain, shorten, words
@@ -103,9 +104,7 @@ def _good_end(job: JobRecord, asked: list[int], told: list[int]) -> None:
         known = {**job.args, **job.result}
         if page and all(key in known for key in names.values()):
             where = {**view, **{param: str(known[key]) for param, key in names.items()}}
-            st.page_link(
-                f"features/{page}/page.py", label="Open it", icon=":material/arrow_forward:", query_params=where
-            )
+            page_link(page, "Open it", view=where, key=f"open-{job.id}")
         st.space("stretch")
         _dismiss(asked, told)
     if renamed := job.result.get("renamed"):

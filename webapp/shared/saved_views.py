@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from urllib.parse import parse_qsl, urlencode
+from urllib.parse import urlencode
 
 import streamlit as st
 
@@ -10,6 +10,7 @@ from core.errors import ThemescopeError
 from db.records import SavedViewRecord
 from db.roles import only_its_maker
 from webapp.shared import queries
+from webapp.shared.navigation import open_address
 from webapp.shared.people import current_actor, current_person, shown
 from webapp.shared.text import ago, plain
 
@@ -63,8 +64,10 @@ def _line(page: str, view: SavedViewRecord, refused: str) -> None:
             st.session_state["view-refused"] = str(error)
 
     with st.container(horizontal=True, vertical_alignment="center"):
-        if st.button(plain(view.name), key=f"open-view-{view.id}", type="tertiary", icon=":material/bookmark:"):
-            st.switch_page(f"features/{page}/page.py", query_params=parse_qsl(view.query))
+        st.button(
+            plain(view.name), key=f"open-view-{view.id}", type="tertiary", icon=":material/bookmark:",
+            on_click=open_address, args=(view.query,),
+        )  # fmt: skip
         st.caption(f"{shown(view.person)}, {ago(view.created)}")
         st.space("stretch")
         st.button(

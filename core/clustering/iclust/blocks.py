@@ -47,7 +47,7 @@ class BlockIclust:
     def __init__(self, config: BlockConfig) -> None:
         self.config = config
 
-    def cluster(self, x: Matrix, k: int | None, seed: int) -> Labels:
+    def fit_predict(self, x: Matrix, k: int | None = None, seed: int = 0) -> Labels:
         """(n,) labels 0…k-1, every cluster non-empty. A zero row is similar to nothing."""
         matrix, k = checked(x, k, _MOST)
         unit = unit_rows(matrix)

@@ -12,12 +12,12 @@ from scipy import sparse
 
 from core.clustering import REGISTRY as CLUSTERERS
 from core.clustering.inputs import unit_rows
+from core.clustering.naming import theme_names, theme_words
 from core.config import Config, option
 from core.errors import ConfigError, DataError
 from core.models.composite.hybrid import WORDS, beside_words
 from core.protocols import Report, SubReport
 from core.tasks.themes.counts import Curves, candidates, measure, suggest
-from core.tasks.themes.naming import theme_names, theme_words
 from core.tasks.themes.quality import fits
 from core.types import Labels, Matrix, Sentence
 
@@ -127,7 +127,7 @@ def _with_words(texts: Sequence[str], vectors: Any, shared: float) -> Matrix:
 
 def _cluster(vectors: Any, compared: npt.NDArray[np.int64], k: int, config: ThemesConfig, seed: int) -> Labels:
     """Cluster the compared sentences; every other one joins the theme that is nearest to it on average."""
-    found: Labels = CLUSTERERS.build(config.clusterer).cluster(vectors[compared], k, seed)
+    found: Labels = CLUSTERERS.build(config.clusterer).fit_predict(vectors[compared], k, seed)
     n = vectors.shape[0]
     if len(compared) == n:
         return found

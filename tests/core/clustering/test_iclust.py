@@ -155,7 +155,7 @@ def test_annealed_finds_what_iclust_finds_on_clear_clusters() -> None:
     truth = np.repeat(np.arange(4), 12)
     x = np.eye(4)[truth] @ rng.normal(size=(4, 20)) * 3 + rng.normal(size=(48, 20))
     for id in ("iclust", "iclust-annealed", "kmeans"):
-        labels = REGISTRY.build(id).cluster(x, 4, 0)
+        labels = REGISTRY.build(id).fit_predict(x, 4, 0)
         assert len({(t, found) for t, found in zip(truth, labels, strict=True)}) == 4
 
 

@@ -31,7 +31,7 @@ def test_ten_starts_are_as_good_as_scikit_learns(id: str) -> None:
     for seed in range(10):
         x = data(seed=seed) + 5.0
         rows = unit_rows(x) if id == "kmeans" else x
-        labels = REGISTRY.build(id).cluster(x, 5, seed)
+        labels = REGISTRY.build(id).fit_predict(x, 5, seed)
         ours = sum(((rows[labels == c] - rows[labels == c].mean(axis=0)) ** 2).sum() for c in range(5))
         ratios.append(ours / KMeans(5, n_init=10, random_state=seed).fit(rows).inertia_)
     assert np.mean(ratios) < 1.01
@@ -39,7 +39,7 @@ def test_ten_starts_are_as_good_as_scikit_learns(id: str) -> None:
 
 def test_spherical_assigns_by_cosine_to_the_normalised_sum() -> None:
     x = unit_rows(data())
-    labels = REGISTRY.build("kmeans-spherical").cluster(x, 5, 0)
+    labels = REGISTRY.build("kmeans-spherical").fit_predict(x, 5, 0)
     centres = unit_rows(np.stack([x[labels == c].sum(axis=0) for c in range(5)]))
     np.testing.assert_array_equal((x @ centres.T).argmax(axis=1), labels)
 
@@ -47,18 +47,18 @@ def test_spherical_assigns_by_cosine_to_the_normalised_sum() -> None:
 def test_rows_is_raw_kmeans_of_the_cosine_matrix() -> None:
     x = data()
     np.testing.assert_array_equal(
-        REGISTRY.build("kmeans-rows").cluster(x, 4, 1),
-        REGISTRY.build("kmeans-rows").cluster(2 * x, 4, 1),
+        REGISTRY.build("kmeans-rows").fit_predict(x, 4, 1),
+        REGISTRY.build("kmeans-rows").fit_predict(2 * x, 4, 1),
     )
     rows = cosine_matrix(x)
-    labels = REGISTRY.build("kmeans-rows").cluster(x, 4, 1)
+    labels = REGISTRY.build("kmeans-rows").fit_predict(x, 4, 1)
     centres = np.stack([rows[labels == c].mean(axis=0) for c in range(4)])
     np.testing.assert_array_equal(((rows[:, None] - centres) ** 2).sum(axis=2).argmin(axis=1), labels)
 
 
 def test_kmedians_assigns_by_l1_to_medians() -> None:
     x = data()
-    labels = REGISTRY.build("kmedians-l1").cluster(x, 4, 0)
+    labels = REGISTRY.build("kmedians-l1").fit_predict(x, 4, 0)
     centres = np.stack([np.median(x[labels == c], axis=0) for c in range(4)])
     np.testing.assert_array_equal(np.abs(x[:, None] - centres).sum(axis=2).argmin(axis=1), labels)
 

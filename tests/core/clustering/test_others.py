@@ -29,12 +29,12 @@ def groups(n: int = 90, k: int = 4, dim: int = 12, noise: float = 0.6, seed: int
 def test_ward_is_scikit_learns(seed: int) -> None:
     x, _ = groups(noise=1.5, seed=seed)
     theirs = AgglomerativeClustering(5, linkage="ward").fit_predict(unit_rows(x))
-    assert adjusted_rand_score(theirs, REGISTRY.build("ward").cluster(x, 5, 0)) == pytest.approx(1.0)
+    assert adjusted_rand_score(theirs, REGISTRY.build("ward").fit_predict(x, 5, 0)) == pytest.approx(1.0)
 
 
 def test_spectral_is_scikit_learns() -> None:
     x, truth = groups(noise=1.0)
-    ours = REGISTRY.build("spectral", {"neighbours": 40}).cluster(x, 4, 0)
+    ours = REGISTRY.build("spectral", {"neighbours": 40}).fit_predict(x, 4, 0)
     cosines = np.maximum(cosine_matrix(x), 0)
     np.fill_diagonal(cosines, 0.0)
     kept = np.where(cosines >= np.sort(cosines, axis=1)[:, [-40]], cosines, 0.0)
@@ -51,7 +51,7 @@ def test_the_neighbourhood_graph_is_symmetric_with_leading_eigenvalue_1() -> Non
 
 def test_spectral_of_many_items_agrees_with_all_eigenvectors() -> None:
     x, truth = groups(1_600, noise=0.8)
-    assert adjusted_rand_score(truth, REGISTRY.build("spectral").cluster(x, 4, 0)) > 0.95
+    assert adjusted_rand_score(truth, REGISTRY.build("spectral").fit_predict(x, 4, 0)) > 0.95
 
 
 def counted(texts: list[str]) -> sparse.csr_array:
@@ -65,23 +65,23 @@ def test_sib_finds_the_words_that_go_together() -> None:
     truth = rng.integers(3, size=60)
     x = counted([" ".join(rng.choice(words[t], 8)) for t in truth])
     clusterer = REGISTRY.build("sib")
-    assert adjusted_rand_score(truth, clusterer.cluster(x, 3, 0)) == 1.0
-    assert adjusted_rand_score(truth, clusterer.cluster(x[:, np.unique(x.indices)].toarray(), 3, 0)) == 1.0
+    assert adjusted_rand_score(truth, clusterer.fit_predict(x, 3, 0)) == 1.0
+    assert adjusted_rand_score(truth, clusterer.fit_predict(x[:, np.unique(x.indices)].toarray(), 3, 0)) == 1.0
 
 
 def test_sib_gives_sentences_without_words_a_place() -> None:
     x = counted(["red blue", "", "red blue green", "sun moon", "...", "sun moon star"])
-    labels = REGISTRY.build("sib").cluster(x, 5, 0)
+    labels = REGISTRY.build("sib").fit_predict(x, 5, 0)
     assert set(labels) == set(range(5))
 
 
 def test_sib_refuses_negative_numbers_and_names_its_package(monkeypatch: pytest.MonkeyPatch) -> None:
     clusterer = REGISTRY.build("sib")
     with pytest.raises(DataError, match="word-counts"):
-        clusterer.cluster(groups()[0], 3, 0)
+        clusterer.fit_predict(groups()[0], 3, 0)
     monkeypatch.setitem(sys.modules, "sib", None)
     with pytest.raises(MissingExtraError, match=r"themescope\[sib\]"):
-        clusterer.cluster(np.abs(groups()[0]), 3, 0)
+        clusterer.fit_predict(np.abs(groups()[0]), 3, 0)
 
 
 @pytest.mark.parametrize("diagonal", [True, False])
@@ -95,23 +95,23 @@ def test_the_objective_without_a_matrix_is_that_of_iclust(diagonal: bool, as_mat
 def test_blocks_come_close_to_iclust_on_the_whole_matrix() -> None:
     x, truth = groups(900, k=6, noise=2.0)
     _, best = best_partition(cosine_matrix(x), 6, IclustConfig(), 0)
-    found = REGISTRY.build("iclust-blocks", {"block": 200}).cluster(x, 6, 0)
+    found = REGISTRY.build("iclust-blocks", {"block": 200}).fit_predict(x, 6, 0)
     assert objective(unit_rows(x), found, 6) > 0.97 * best
     assert adjusted_rand_score(truth, found) > 0.5
 
 
 def test_more_clusters_than_a_block_holds() -> None:
     x, _ = groups(300, k=40, dim=30, noise=0.2)
-    labels = REGISTRY.build("iclust-blocks", {"block": 30, "restarts": 1}).cluster(x, 40, 0)
+    labels = REGISTRY.build("iclust-blocks", {"block": 30, "restarts": 1}).fit_predict(x, 40, 0)
     assert set(labels) == set(range(40))
 
 
 def test_memory_of_many_sentences_is_that_of_their_vectors_and_a_block() -> None:
     x = groups(6_000, k=5, dim=20)[0]
     clusterer = REGISTRY.build("iclust-blocks", {"block": 500, "restarts": 1, "rounds": 2})
-    clusterer.cluster(x[:600], 5, 0)
+    clusterer.fit_predict(x[:600], 5, 0)
     tracemalloc.start()
-    labels = clusterer.cluster(x, 5, 0)
+    labels = clusterer.fit_predict(x, 5, 0)
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     assert len(labels) == 6_000 and peak < 12 * x.nbytes + 3 * 8 * 500**2 < 8 * 6_000**2 / 10
@@ -119,5 +119,5 @@ def test_memory_of_many_sentences_is_that_of_their_vectors_and_a_block() -> None
 
 def test_a_time_limit_ends_the_rounds() -> None:
     x, _ = groups(400)
-    hurried = REGISTRY.build("iclust-blocks", {"block": 50, "seconds": 1e-9}).cluster(x, 4, 0)
+    hurried = REGISTRY.build("iclust-blocks", {"block": 50, "seconds": 1e-9}).fit_predict(x, 4, 0)
     assert set(hurried) == {0, 1, 2, 3}

@@ -87,7 +87,7 @@ def test_random_labels_on_benchmark_sizes() -> None:
         k = int(rng.integers(5, 12))
         sizes = 3 + np.floor(rng.lognormal(1.1, 1.05, size=k)).astype(int)
         truth = np.repeat(np.arange(k), sizes).astype(np.int32)
-        labels = RANDOM.cluster(np.zeros((len(truth), 0)), k, int(rng.integers(2**31)))
+        labels = RANDOM.fit_predict(np.zeros((len(truth), 0)), k, int(rng.integers(2**31)))
         for id, values in found.items():
             values.append(score(id, truth, labels))
     assert np.mean(found["ri"]) == pytest.approx(0.735, abs=0.03)

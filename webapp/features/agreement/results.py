@@ -19,6 +19,7 @@ from webapp.features.agreement.queries import Group, Rater, Scope
 from webapp.features.relabel.filters import OTHER_PEOPLE
 from webapp.shared import queries
 from webapp.shared.choose import nothing
+from webapp.shared.navigation import page_link, switch_page
 from webapp.shared.people import current_person
 from webapp.shared.text import count, interval, plain, score, shorten
 
@@ -185,11 +186,11 @@ def _disputed(found: Group) -> None:
     st.dataframe(pd.DataFrame(columns), hide_index=True, height=360, column_config=widths)
     st.caption(f"{count(len(order), 'sentence')}, the most disputed first, after clusters were matched.")
     own = next((rater for rater in found.people if rater.labelling and rater.labelling.owner == current_person()), None)
-    st.page_link(
-        "features/relabel/page.py",
-        label="Go through them on the page Relabel",
+    page_link(
+        "relabel",
+        "Go through them on the page Relabel",
         icon=":material/edit_note:",
-        query_params={"labelling": (own or found.people[0]).name, "show": OTHER_PEOPLE},
+        view={"labelling": (own or found.people[0]).name, "show": OTHER_PEOPLE},
     )
 
 
@@ -207,7 +208,7 @@ def _adjudicate(scope: Scope, found: Group) -> None:
             st.error(plain(error), icon=":material/error:")
             return
         st.session_state["labelling-next"] = made.name
-        st.switch_page("features/relabel/page.py")
+        switch_page("relabel")
     st.caption(
         "It begins with what most of them say; ties are unassigned and marked uncertain. Everybody may then settle "
         "them on the page Relabel; it has a history of its own, and the labellings stay as they are."

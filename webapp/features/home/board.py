@@ -15,6 +15,7 @@ from webapp.shared.choose import COUNTED
 from webapp.shared.comparing import HEADLINE, with_half_width
 from webapp.shared.job_status import badge
 from webapp.shared.model_choice import method_title
+from webapp.shared.navigation import page_link, switch_page
 from webapp.shared.text import ago, count, plain, shorten
 
 _NEWEST = 5
@@ -33,8 +34,8 @@ def doors(corpora: Sequence[CorpusRecord], active: Sequence[JobRecord]) -> None:
                     if door.build:
                         demo.seed_demo(queries.store())
                         st.rerun()
-                    st.switch_page(f"features/{door.page}/page.py", query_params={**where, **door.query})
-                st.page_link(f"features/{door.other}/page.py", label=door.other_label)
+                    switch_page(door.page, {**where, **door.query})
+                page_link(door.other, door.other_label, icon="")
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,12 +136,7 @@ def results(benchmarks: Sequence[BenchmarkRecord]) -> None:
                     ),
                 },
             )
-            st.page_link(
-                "features/compare/page.py",
-                label="All methods",
-                icon=":material/arrow_forward:",
-                query_params={"benchmark": benchmark.name},
-            )
+            page_link("compare", "All methods", view={"benchmark": benchmark.name})
             return
     st.markdown("**Results**")
     st.caption("No clustering yet. They appear here as soon as one has been scored.")
@@ -168,9 +164,7 @@ def models(found: Sequence[ModelRecord]) -> None:
             "Made": st.column_config.TextColumn(width=112),
         },
     )
-    st.page_link(
-        "features/train/page.py", label="All models", icon=":material/arrow_forward:", query_params={"view": "Models"}
-    )
+    page_link("train", "All models", view={"view": "Models"})
 
 
 def corpora(found: Sequence[CorpusRecord]) -> None:
@@ -197,8 +191,7 @@ def corpora(found: Sequence[CorpusRecord]) -> None:
             "Imported": st.column_config.TextColumn(width=112),
         },
     )
-    link = {"view": "All corpora"}
-    st.page_link("features/corpora/page.py", label="All corpora", icon=":material/arrow_forward:", query_params=link)
+    page_link("corpora", "All corpora", view={"view": "All corpora"})
 
 
 def lately(ended: Sequence[JobRecord]) -> None:
@@ -219,7 +212,7 @@ def lately(ended: Sequence[JobRecord]) -> None:
         hide_index=True,
         column_config={"Job": st.column_config.TextColumn(width=330)},
     )
-    st.page_link("features/jobs/page.py", label="All jobs", icon=":material/arrow_forward:")
+    page_link("jobs", "All jobs")
 
 
 def running(active: Sequence[JobRecord]) -> None:

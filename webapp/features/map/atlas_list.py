@@ -11,7 +11,7 @@ import numpy.typing as npt
 import pandas as pd
 import streamlit as st
 
-from core.tasks.themes.naming import theme_words
+from core.clustering.naming import theme_words
 from core.types import Ids
 from jobs.services.table_files import csv_text, json_lines
 from webapp.features.map import map_files
@@ -21,6 +21,7 @@ from webapp.map_view.map_choice import Choice
 from webapp.map_view.map_scene import Scene
 from webapp.map_view.map_search import Found
 from webapp.map_view.mapping import Rows
+from webapp.shared.navigation import page_link
 from webapp.shared.text import count, plain
 
 SENTENCES, COMMON = "Sentences", "Sections and words"
@@ -254,9 +255,9 @@ def _details(panel: Panel) -> None:
                 "Find alike", icon=":material/join_inner:", on_click=panel.alike, args=(sentence.id,), shortcut="A",
                 help="The sentences whose vectors are nearest to this one's, listed and marked on the map.",
             )  # fmt: skip
-            st.page_link(
-                "features/corpora/page.py",
-                label="Read the article",
+            page_link(
+                "corpora",
+                "Read the article",
                 icon=":material/menu_book:",
-                query_params={"article": panel.scene.article(row)},
+                view={"article": panel.scene.article(row)},
             )

@@ -146,7 +146,7 @@ class Bench:
 
     def telling_name(self, ids: Ids) -> str:
         """A name for these sentences by the words that set them apart from the others."""
-        from core.tasks.themes.naming import theme_words
+        from core.clustering.naming import theme_words
 
         inside = set(ids.tolist())
         texts = self.desk.texts

@@ -15,6 +15,7 @@ from webapp.shared.choose import COUNTED, clickable
 from webapp.shared.comparing import HEADLINE, with_interval
 from webapp.shared.job_status import curves
 from webapp.shared.model_choice import method_title
+from webapp.shared.navigation import page_link
 from webapp.shared.partition_queries import clusterer_title
 from webapp.shared.text import ago, count, plain, score, words
 
@@ -91,9 +92,7 @@ def _evaluations(chosen: ModelRecord) -> None:
     found = evaluations(chosen)
     if not found:
         st.caption("Not evaluated on a benchmark or a test set yet.")
-        st.page_link(
-            "features/compare/page.py", label="Evaluate it on the page Compare", icon=":material/arrow_forward:"
-        )
+        page_link("compare", "Evaluate it on the page Compare")
         return
     st.dataframe(
         pd.DataFrame(found, columns=["Measured on", "How", "Score", "Value with 95 % interval", "Over"]),

@@ -9,12 +9,12 @@ from hypothesis import strategies as st
 from scipy import sparse
 from sklearn.metrics import silhouette_score
 
+from core.clustering.naming import theme_names, theme_words
 from core.errors import Cancelled, ConfigError, DataError
 from core.protocols import SILENT, NullReport
 from core.tasks.themes import find
 from core.tasks.themes.counts import Curves, candidates, measure, suggest
 from core.tasks.themes.find import Themes, ThemesConfig, find_themes
-from core.tasks.themes.naming import theme_names, theme_words
 from core.tasks.themes.quality import fits, silhouette
 
 WORDS = ("river stone water", "violin music opera", "market price tax", "cell protein gene")

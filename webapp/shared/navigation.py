@@ -1,0 +1,107 @@
+"""Links between pages. Pages are named by id, and the keys of their view state without the prefix."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from urllib.parse import parse_qsl, urlencode
+
+import streamlit as st
+from streamlit.errors import StreamlitAPIException
+from streamlit.navigation.page import StreamlitPage
+
+from core.errors import UnknownNameError
+from webapp.shared.pages import PageCard
+from webapp.shared.permalinks import translated
+from webapp.shared.state import PageKeys
+
+View = Mapping[str, str | Sequence[str]]
+ARROW = ":material/arrow_forward:"
+_PAGES, _CURRENT = "navigation_pages", "navigation_current"
+
+
+def offer(pages: Mapping[str, tuple[PageCard, StreamlitPage]], current: str) -> None:
+    """Set the pages that this person may open, and the one that is open; called by the app in every run."""
+    st.session_state[_PAGES], st.session_state[_CURRENT] = dict(pages), current
+
+
+def page_link(page: str, label: str, *, icon: str = ARROW, view: View | None = None, key: str = "") -> None:
+    """Draw a link to a view of a page; nothing where this person may not open the page.
+
+    A link to the page that is open changes its view. Streamlit would change the address only.
+    """
+    found = _offered().get(page)
+    if found is None:
+        return
+    card, target = found
+    query, keys = _address(card, view), card.page_keys()
+    if page == st.session_state[_CURRENT] and keys is not None:
+        key = key or f"navigation_{page}_{urlencode(query, doseq=True)}"
+        st.button(label, icon=icon or None, type="tertiary", key=key, on_click=_show, args=(keys, query))
+    else:
+        st.page_link(target, label=label, icon=icon or None, query_params=query)
+
+
+def switch_page(page: str, view: View | None = None) -> None:
+    """Open a view of another page.
+
+    Raises
+    ------
+    UnknownNameError
+        If there is no such page, or this person may not open it.
+    """
+    offered = _offered()
+    if page not in offered:
+        raise UnknownNameError("page", page, offered)
+    card, target = offered[page]
+    st.switch_page(target, query_params=_address(card, view))
+
+
+def open_address(query: str) -> None:
+    """Show the view that a query string of the open page describes, also one of version 0.1; for callbacks."""
+    card, _ = _offered()[st.session_state[_CURRENT]]
+    keys = card.page_keys()
+    _show(keys, _grouped(translated(keys, parse_qsl(query))), reset=True)
+
+
+def _offered() -> dict[str, tuple[PageCard, StreamlitPage]]:
+    found: dict[str, tuple[PageCard, StreamlitPage]] = st.session_state.get(_PAGES, {})
+    return found
+
+
+def _address(card: PageCard, view: View | None) -> dict[str, str | Sequence[str]]:
+    keys = card.page_keys()
+    return dict(view or {}) if keys is None else keys.address(view or {})
+
+
+def _grouped(query: Iterable[tuple[str, str]]) -> dict[str, str | Sequence[str]]:
+    found: dict[str, list[str]] = {}
+    for name, value in query:
+        found.setdefault(name, []).append(value)
+    return dict(found)
+
+
+def _show(keys: PageKeys | None, query: View, reset: bool = False) -> None:
+    """Write a view into the session and the address; with ``reset``, what it does not name returns to its default."""
+    for name in keys.urls if keys is not None and reset else ():
+        if name not in query:
+            st.session_state.pop(name, None)
+            _write(name, ())
+    for name, value in query.items():
+        values = [value] if isinstance(value, str) else list(value)
+        if keys is not None and name in keys.urls:
+            try:
+                st.session_state[name] = keys.urls[name].read(values)
+            except ValueError:
+                continue
+        _write(name, values)
+
+
+def _write(name: str, values: Sequence[str]) -> None:
+    """Write one parameter of the address. Streamlit itself writes those that are bound to a widget."""
+    try:
+        if values:
+            st.query_params[name] = list(values)
+        else:
+            st.query_params.pop(name, None)
+    except StreamlitAPIException:
+        return
