@@ -1,4 +1,4 @@
-"""`themescope jobs …`: look at background work, stop it, try it again."""
+"""`themescope jobs`: run, list, follow, cancel and retry jobs."""
 
 from __future__ import annotations
 
@@ -8,15 +8,29 @@ from typing import Any
 import click
 
 from db.records import JobRecord, JobStatus
-from jobs.cli.shell import CANCELLED, FAILED, Shell, common, pass_shell
-from jobs.cli.tables import pairs, table
+from jobs.cli.shell import CANCELLED, FAILED, Shell, background, common, pass_shell, settings_of, settings_option
+from jobs.cli.tables import pairs as fields
+from jobs.cli.tables import table
+from jobs.kinds import REGISTRY as KINDS
 from jobs.queue.control import cancel, forget, retry, worker_alive
 from jobs.queue.foreground import Bar, follow
 
 
 @click.group("jobs")
 def jobs_() -> None:
-    """Look at background work, stop it, try it again."""
+    """Run, list, follow, cancel and retry jobs."""
+
+
+@jobs_.command("run")
+@click.argument("kind")
+@settings_option("job")
+@background
+@common
+@pass_shell
+def run(shell: Shell, kind: str, pairs: tuple[str, ...]) -> None:
+    """Run a job of KIND. `list jobs --json` shows every kind with its settings."""
+    result = shell.run(kind, settings_of(KINDS.get(kind).config_class(), pairs))
+    shell.show(result, fields(result))
 
 
 @jobs_.command("list")
@@ -57,7 +71,7 @@ def show(shell: Shell, job_id: int) -> None:
         curves.setdefault(point.name, []).append((point.step, point.value))
     last = {f"last {name}": points[-1][1] for name, points in curves.items()}
     shown = {k: v for k, v in values.items() if v not in (None, "", {})}
-    shell.show({**values, "metrics": curves}, pairs(shown | last))
+    shell.show({**values, "metrics": curves}, fields(shown | last))
 
 
 @jobs_.command("cancel")

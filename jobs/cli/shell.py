@@ -95,6 +95,11 @@ def settings_option(what: str) -> Callable[[F], F]:
 
 def settings_json(cls: type[Config], pairs: Sequence[str]) -> str:
     """JSON of the settings in ``name=value`` pairs, checked against ``cls``."""
+    return json.dumps(settings_of(cls, pairs))
+
+
+def settings_of(cls: type[Config], pairs: Sequence[str]) -> dict[str, Any]:
+    """Return the settings in ``name=value`` pairs; raises ``ConfigError`` where ``cls`` does not accept them."""
     for pair in pairs:
         if "=" not in pair:
             raise ConfigError(f"--set takes NAME=VALUE, not {pair!r}.")
@@ -104,7 +109,7 @@ def settings_json(cls: type[Config], pairs: Sequence[str]) -> str:
         cls(**found)
     except ConfigError as error:
         raise ConfigError(f"--set: {error}") from None
-    return json.dumps(found)
+    return found
 
 
 class Commands(click.Group):

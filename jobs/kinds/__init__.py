@@ -1,172 +1,234 @@
-"""Every kind of job, as cards: what pages offer, what the queue carries, what the command line runs."""
+"""Job kinds, as cards. The queue, the pages and the command line know a kind by its card alone.
+
+A kind is a module with a config (a :class:`~jobs.common.config.JobConfig`) and a function ``run(config, context)``
+that returns the result as a mapping of JSON values. A job may be interrupted at any time and run again, so ``run``
+finds what is stored already. Other packages add kinds through entry points of the group ``themescope.job_kinds``.
+
+Tags: ``fills-a-corpus`` and ``fills-a-triplet-set`` the job writes, in several transactions, the corpus named by its
+argument ``corpus`` or the triplet set named by ``name``, so an unfinished one is not removed while the job waits or
+runs; ``runs-others`` the job runs jobs of other kinds as its steps, so nothing unfinished is removed meanwhile.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 from core.registry import Card, Registry
 from jobs.common.config import JobConfig
 
-_HOUSE = "Themescope"
+
+@dataclass(frozen=True, slots=True)
+class ResultLink:
+    """Link to the view of a page that shows the result of a job."""
+
+    page: str
+    """Id of the page."""
+    view: Mapping[str, str] = field(default_factory=dict)
+    """Parameters of the page with fixed values."""
+    names: Mapping[str, str] = field(default_factory=dict)
+    """Parameter of the page → argument or result of the job with its value."""
+
+    def view_of(self, known: Mapping[str, Any]) -> dict[str, str] | None:
+        """Return the parameters of the page, given a job's arguments and results; None where one is missing."""
+        if not known.keys() >= set(self.names.values()):
+            return None
+        return {**self.view, **{name: str(known[key]) for name, key in self.names.items()}}
+
+
+@dataclass(frozen=True, slots=True)
+class JobCard(Card):
+    """Declaration of a job kind.
+
+    ``factory`` names the function that does the work, ``config`` the class of its arguments.
+    """
+
+    source: str = "Themescope"
+    factory: str = ""
+    config: str = ""
+    pages: tuple[str, ...] = ()
+    """Ids of the pages that show the progress of such jobs; the page of all jobs shows every kind."""
+    link: ResultLink | None = None
+    """Where the result is looked at, if there is such a place."""
+
 
 REGISTRY = Registry(
-    "kind of job",
+    "job kind",
     [
-        Card(
+        JobCard(
             id="import-corpus",
             title="Import a corpus",
             summary="Reads files of articles with sections, splits them into sentences and stores them.",
-            source=_HOUSE,
             factory="jobs.kinds.import_corpus:run",
             config="jobs.kinds.import_corpus:ImportConfig",
             tags=frozenset({"fills-a-corpus"}),
+            pages=("corpora",),
+            link=ResultLink("corpora", {"view": "Read"}, {"corpus": "corpus"}),
         ),
-        Card(
+        JobCard(
             id="build-triplets",
             title="Sample triplets",
             summary="Samples weakly labelled triplets (pivot, same section, other section) from a corpus.",
             source="Ein Dor et al. 2018, section 3",
             factory="jobs.kinds.build_triplets:run",
             config="jobs.kinds.build_triplets:TripletsConfig",
+            tags=frozenset({"fills-a-triplet-set"}),
+            pages=("triplets",),
+            link=ResultLink("triplets", {"view": "Look"}, {"set": "triplets"}),
         ),
-        Card(
+        JobCard(
             id="clean-triplets",
-            title="Leave out bad triplets",
-            summary="Makes a triplet set without the triplets that people called bad.",
-            source=_HOUSE,
+            title="Remove bad triplets",
+            summary="Copies a triplet set without the triplets that reviewers judged bad.",
             factory="jobs.kinds.clean_triplets:run",
             config="jobs.kinds.clean_triplets:CleanTripletsConfig",
+            tags=frozenset({"fills-a-triplet-set"}),
+            pages=("triplets",),
+            link=ResultLink("triplets", {"view": "Look"}, {"set": "triplets"}),
         ),
-        Card(
+        JobCard(
             id="learn-labels",
-            title="Triplets from labels",
-            summary="Makes triplets of what people placed in labellings; test articles never teach.",
-            source=_HOUSE,
+            title="Sample triplets from labels",
+            summary="Samples triplets from the clusters of labellings; articles of the test split are left out.",
             factory="jobs.kinds.learn_labels:run",
             config="jobs.kinds.learn_labels:LearnConfig",
+            tags=frozenset({"fills-a-triplet-set"}),
+            link=ResultLink("triplets", {"view": "Look"}, {"set": "triplets"}),
         ),
-        Card(
+        JobCard(
             id="build-benchmark",
             title="Build a benchmark",
             summary="Chooses articles whose sections are the true clusters of their sentences.",
             source="Ein Dor et al. 2018, section 4.2 (Sentence Clustering Benchmark)",
             factory="jobs.kinds.build_benchmark:run",
             config="jobs.kinds.build_benchmark:BenchmarkConfig",
+            pages=("compare",),
         ),
-        Card(
+        JobCard(
             id="train",
-            title="Train a method",
-            summary="Fits a method to triplets or sentences and keeps it as a model.",
+            title="Train a model",
+            summary="Fits a method to triplets or sentences and stores it as a model.",
             source="Ein Dor et al. 2018, section 3",
             factory="jobs.kinds.train:run",
             config="jobs.kinds.train:TrainConfig",
+            pages=("triplets", "train"),
+            link=ResultLink("train", {"view": "Models"}, {"model": "model"}),
         ),
-        Card(
+        JobCard(
             id="add-model",
             title="Add a saved model",
-            summary="Takes a folder with a saved model into the store.",
-            source=_HOUSE,
+            summary="Copies a folder with a saved model into the store.",
             factory="jobs.kinds.add_model:run",
             config="jobs.kinds.add_model:AddModelConfig",
+            pages=("themes", "train"),
+            link=ResultLink("train", {"view": "Models"}, {"model": "model"}),
         ),
-        Card(
+        JobCard(
             id="embed",
             title="Embed a corpus",
-            summary="Computes the vector of every sentence of a corpus and stores one block an article.",
-            source=_HOUSE,
+            summary="Computes the vector of every sentence of a corpus and stores one block per article.",
             factory="jobs.kinds.embed:run",
             config="jobs.kinds.embed:EmbedConfig",
+            pages=("compare", "map", "summaries"),
         ),
-        Card(
+        JobCard(
             id="evaluate-triplets",
-            title="Triplet accuracy",
+            title="Measure triplet accuracy",
             summary="Measures how often a model puts the pivot closer to the sentence of its own section.",
             source="Ein Dor et al. 2018, section 4.1",
             factory="jobs.kinds.evaluate_triplets:run",
             config="jobs.kinds.evaluate_triplets:EvaluateTripletsConfig",
+            pages=("triplets", "compare"),
         ),
-        Card(
+        JobCard(
             id="cluster",
             title="Cluster a benchmark",
             summary="Clusters every article of a benchmark and scores the clusters against its sections.",
             source="Ein Dor et al. 2018, section 4.2",
             factory="jobs.kinds.cluster:run",
             config="jobs.kinds.cluster:ClusterConfig",
+            pages=("compare",),
         ),
-        Card(
+        JobCard(
             id="evaluate-relatedness",
-            title="Relatedness of sentence pairs",
-            summary="Measures how well a model's vectors tell the relatedness of the sentence pairs of SICK.",
+            title="Measure the relatedness of sentence pairs",
+            summary="Measures how well a model's vectors predict the relatedness of the sentence pairs of SICK.",
             source="Kiros et al. 2015, section 3.1; Ein Dor et al. 2018",
             factory="jobs.kinds.evaluate_relatedness:run",
             config="jobs.kinds.evaluate_relatedness:EvaluateRelatednessConfig",
         ),
-        Card(
+        JobCard(
             id="evaluate-topics",
-            title="Topics of sentences",
-            summary="Measures how well a model's vectors tell the topic of a document, by classifying and clustering.",
+            title="Classify and cluster topics",
+            summary="Measures how well a model's vectors predict the topic of a sentence's document.",
             source="Saha et al. 2017, section 4",
             factory="jobs.kinds.evaluate_topics:run",
             config="jobs.kinds.evaluate_topics:EvaluateTopicsConfig",
         ),
-        Card(
+        JobCard(
             id="evaluate-summaries",
-            title="Summaries",
-            summary="Summarises documents by the most central sentences and compares with people's summaries.",
+            title="Evaluate summaries",
+            summary="Summarises documents by their most central sentences and compares with reference summaries.",
             source="Saha et al. 2017, section 4.3; Lin 2004 (ROUGE)",
             factory="jobs.kinds.evaluate_summaries:run",
             config="jobs.kinds.evaluate_summaries:EvaluateSummariesConfig",
+            pages=("summaries",),
         ),
-        Card(
+        JobCard(
             id="reproduce",
             title="Reproduce the tables of a paper",
-            summary="Samples, trains, clusters and tests whatever the tables of a paper need and the store lacks.",
-            source=_HOUSE,
+            summary="Samples, trains, clusters and evaluates what the tables of a paper need and the store lacks.",
             factory="jobs.papers.job:run",
             config="jobs.papers.job:ReproduceConfig",
             tags=frozenset({"runs-others"}),
+            pages=("paper_tables",),
         ),
-        Card(
+        JobCard(
             id="project",
-            title="Draw a map",
+            title="Compute a map",
             summary="Projects sentences to two dimensions and measures how faithful the map is.",
             source="McInnes, Healy and Melville 2018 (UMAP)",
             factory="jobs.kinds.project:run",
             config="jobs.kinds.project:ProjectConfig",
+            pages=("themes", "map"),
+            link=ResultLink("map", {}, {"corpus": "corpus", "map": "map"}),
         ),
-        Card(
+        JobCard(
             id="import-list",
-            title="Take in a list of sentences",
+            title="Import a list of sentences",
             summary="Reads one column of a text, CSV, JSON lines or Excel file as a corpus of its own.",
-            source=_HOUSE,
             factory="jobs.kinds.import_list:run",
             config="jobs.kinds.import_list:ImportListConfig",
+            pages=("themes",),
         ),
-        Card(
+        JobCard(
             id="export-bundle",
             title="Export a bundle",
-            summary="Writes a corpus with its labellings, and models with their vectors, into one file.",
-            source=_HOUSE,
+            summary="Writes a corpus with its labellings, and models with their vectors, to one file.",
             factory="jobs.kinds.export_bundle:run",
             config="jobs.kinds.export_bundle:ExportBundleConfig",
+            pages=("corpora",),
+            link=ResultLink("corpora", {"view": "All corpora"}, {"corpus-details": "corpus-details"}),
         ),
-        Card(
+        JobCard(
             id="import-bundle",
-            title="Take in a bundle",
-            summary="Takes in a corpus with its labellings, history and vectors from one file; all of it or nothing.",
-            source=_HOUSE,
+            title="Import a bundle",
+            summary="Stores a corpus with its labellings, history and vectors from one file, or nothing if it fails.",
             factory="jobs.kinds.import_bundle:run",
             config="jobs.kinds.import_bundle:ImportBundleConfig",
             tags=frozenset({"fills-a-corpus"}),
+            pages=("corpora",),
+            link=ResultLink("corpora", {"view": "Read"}, {"corpus": "corpus"}),
         ),
-        Card(
+        JobCard(
             id="find-themes",
             title="Find themes",
-            summary="Clusters all sentences of a corpus, suggests how many clusters there are, and names them.",
+            summary="Clusters all sentences of a corpus, suggests a number of clusters, and names them.",
             source="Slonim et al. 2005 (Iclust); Grootendorst 2022 (class-based tf-idf)",
             factory="jobs.kinds.find_themes:run",
             config="jobs.kinds.find_themes:FindThemesConfig",
+            pages=("themes",),
         ),
     ],
     plugin_group="themescope.job_kinds",
@@ -178,3 +240,8 @@ def check_job(kind: str, args: Mapping[str, Any]) -> JobConfig:
     config = REGISTRY.configure(kind, args)
     assert isinstance(config, JobConfig)
     return config
+
+
+def shown_on(page: str) -> frozenset[str]:
+    """Return the ids of the kinds whose progress a page shows."""
+    return frozenset(card.id for card in REGISTRY if page in card.pages)

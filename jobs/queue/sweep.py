@@ -34,7 +34,7 @@ def sweep(store: Store) -> list[str]:
         return []  # its steps have no rows of their own, so nobody can tell what they are working on
     limit = datetime.now(UTC) - OLD
     wanted = {job.args.get("corpus") for job in live if "fills-a-corpus" in _tags(job)}
-    wanted_sets = {job.args.get("name") for job in live if job.kind == "build-triplets"}
+    wanted_sets = {job.args.get("name") for job in live if "fills-a-triplet-set" in _tags(job)}
     # A bundle may name its corpus itself, and nobody can tell from its job's arguments how.
     gone_corpora = [] if "" in wanted else [c for c in corpora if c.name not in wanted and c.created < limit]
     gone_sets = [s for s in sets if s.name not in wanted_sets and s.created < limit]

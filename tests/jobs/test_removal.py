@@ -70,3 +70,16 @@ def test_a_cancelled_import_frees_its_name_however_much_is_left(
         patched.setattr(Counter, "add", add)
         run_here(sqlite_store, "import-corpus", {"files": [str(path)], "corpus": "C"}, quiet=True)
     assert run_here(sqlite_store, "import-corpus", {"files": [str(path)], "corpus": "C"}, quiet=True)["articles"] == 500
+
+
+@pytest.mark.parametrize("kind", ["build-triplets", "clean-triplets", "learn-labels"])
+def test_the_set_of_a_waiting_job_is_not_removed(
+    kind: str, sqlite_store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with sqlite_store.writing() as w:
+        corpus = w.corpora.finish(w.corpora.create("C", "en").id, {})
+        for name in ("wanted", "abandoned"):
+            w.triplets.create(corpus.id, name, "sentences", {}, 0, name)
+        w.jobs.add(kind, "Some triplets", {"name": "wanted"})
+    monkeypatch.setattr("jobs.queue.sweep.OLD", OLD * 0)
+    assert sweep(sqlite_store) == ["abandoned"]

@@ -59,7 +59,7 @@ class TestEnd:
         with sqlite_store.writing() as w:
             job = w.jobs.add("relabel", "From a newer version", {})
         runner.run(job.id)
-        assert "no kind of job called 'relabel'" in get(sqlite_store, job.id).error
+        assert "no job kind called 'relabel'" in get(sqlite_store, job.id).error
 
     def test_a_job_that_is_gone_is_nothing_to_do(self, runner: Runner) -> None:
         runner.run(4711)
@@ -80,7 +80,7 @@ class TestEnqueue:
             add(steps="many")
         with pytest.raises(ConfigError, match="Did you mean 'steps'"):
             add(step=3)
-        with pytest.raises(UnknownNameError, match="no kind of job called 'toi'"):
+        with pytest.raises(UnknownNameError, match="no job kind called 'toi'"):
             enqueue(sqlite_store, "toi", {})
         with sqlite_store.reading() as r:
             assert r.jobs.list() == []

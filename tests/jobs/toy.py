@@ -9,9 +9,10 @@ from typing import Any
 
 from core.config import option
 from core.errors import DataError
-from core.registry import Card, Registry
+from core.registry import Registry
 from jobs.common.config import JobConfig
 from jobs.common.context import JobContext
+from jobs.kinds import JobCard
 
 RUNS: Counter[int] = Counter()
 """How often each job's work was begun in this process."""
@@ -71,9 +72,9 @@ def _checkpoint(args: ToyConfig, context: JobContext) -> dict[str, Any]:
 
 
 REGISTRY = Registry(
-    "kind of job",
+    "job kind",
     [
-        Card(
+        JobCard(
             id="toy",
             title="Toy",
             summary="Does what it is told.",

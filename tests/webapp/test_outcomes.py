@@ -31,11 +31,11 @@ def test_a_set_and_a_map_that_were_made_are_a_click_away(filled_store: Store, op
     made = ended(filled_store, "build-triplets", {"corpus": CORPUS}, {"triplets": SET})
     at = open_page("triplets")
     at.session_state["asked"] = [made]
-    assert links(at.run(), "Open it") == ["view=Look&set=river+triplets"]
+    assert links(at.run(), "Open result") == ["view=Look&set=river+triplets"]
     drawn = ended(filled_store, "project", {"corpus": CORPUS}, {"map": MAP})
     at = open_page("map")
     at.session_state["asked"] = [drawn]
-    assert links(at.run(), "Open it") == ["corpus=Rivers&map=Rivers+by+vectors"]
+    assert links(at.run(), "Open result") == ["corpus=Rivers&map=Rivers+by+vectors"]
 
 
 def test_a_model_that_got_another_name_says_so(filled_store: Store, open_page: Open) -> None:
@@ -44,7 +44,7 @@ def test_a_model_that_got_another_name_says_so(filled_store: Store, open_page: O
     at = open_page("train")
     at.session_state["asked"] = [made]
     assert any("the new one is called" in caption.value for caption in at.run().caption)
-    assert links(at, "Open it") == ["view=Models&model=net+2"]
+    assert links(at, "Open result") == ["view=Models&model=net+2"]
 
 
 def test_a_set_is_built_from_the_corpus_that_came_last(filled_store: Store, open_page: Open) -> None:

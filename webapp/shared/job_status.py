@@ -10,6 +10,8 @@ import streamlit as st
 
 from core.errors import ThemescopeError
 from db.records import JobRecord, JobStatus, MetricPoint
+from jobs.kinds import REGISTRY as KINDS
+from jobs.kinds import shown_on
 from jobs.services import background as commands
 from webapp.shared import facts, queries
 from webapp.shared.figures import curve_figure
@@ -21,16 +23,6 @@ from webapp.shared.text import ago, duration, plain, shorten, words
 _POLL_S = 1.5
 _LISTED = 20
 _BESIDE = 2  # waiting jobs named on pages that have something else to show
-# Where the result of a job is looked at: page, its view, and what else the address carries, each with what it is called
-# in what the job was asked or has answered.
-_RESULTS: dict[str, tuple[str, dict[str, str], dict[str, str]]] = {
-    "train": ("train", {"view": "Models"}, {"model": "model"}),
-    "build-triplets": ("triplets", {"view": "Look"}, {"set": "triplets"}),
-    "project": ("map", {}, {"corpus": "corpus", "map": "map"}),
-    "import-corpus": ("corpora", {"view": "Read"}, {"corpus": "corpus"}),
-    "import-bundle": ("corpora", {"view": "Read"}, {"corpus": "corpus"}),
-    "export-bundle": ("corpora", {"view": "All corpora"}, {"corpus-details": "corpus-details"}),
-}
 _ERROR = 110
 _BADGES = {
     JobStatus.QUEUED: ("waiting", "gray", ":material/schedule:"),
@@ -65,8 +57,9 @@ def badge(job: JobRecord) -> None:
     st.badge(name, icon=icon, color=colour)  # type: ignore[arg-type]
 
 
-def watch(kinds: Collection[str]) -> None:
-    """Live progress of jobs of these kinds, and what became of those that this person asked for."""
+def watch(page: str) -> None:
+    """Show the live progress of the jobs whose kinds name this page, and how those of this session ended."""
+    kinds = shown_on(page)
     outcomes(kinds)
     found = queries.active_jobs(kinds)
     if not found:
@@ -100,16 +93,19 @@ def _good_end(job: JobRecord, asked: list[int], told: list[int]) -> None:
     with st.container(horizontal=True, vertical_alignment="center"):
         badge(job)
         st.markdown(f"**{plain(job.title)}** is done, after {duration(elapsed(job))}.{more}", width="content")
-        page, view, names = _RESULTS.get(job.kind, ("", {}, {}))
-        known = {**job.args, **job.result}
-        if page and all(key in known for key in names.values()):
-            where = {**view, **{param: str(known[key]) for param, key in names.items()}}
-            page_link(page, "Open it", view=where, key=f"open-{job.id}")
+        _result_link(job)
         st.space("stretch")
         _dismiss(asked, told)
     if renamed := job.result.get("renamed"):
         st.caption(plain(renamed))
     curves(queries.metrics(job.id), key=f"done-{job.id}")
+
+
+def _result_link(job: JobRecord) -> None:
+    link = KINDS.get(job.kind).link if job.kind in KINDS else None
+    view = link.view_of({**job.args, **job.result}) if link else None
+    if link and view is not None:
+        page_link(link.page, "Open result", view=view, key=f"open-{job.id}")
 
 
 def _dismiss(asked: list[int], told: list[int]) -> None:

@@ -11,7 +11,7 @@ title(
     "Compare",
     "A good method puts the sentences of one section into one cluster, in articles it has never seen.",
 )
-watch(["build-benchmark", "embed", "cluster", "evaluate-triplets"])
+watch("compare")
 CLUSTERING, HARD, TRIPLETS, BUILD = "Clustering", "Hard articles", "Triplet accuracy", "Build a benchmark"
 PAIR, ARTICLE = comparing.PAIR_VIEW, pairing.ARTICLE_VIEW
 tabs = pinned_tabs([CLUSTERING, PAIR, HARD, ARTICLE, TRIPLETS, BUILD], "tab")

@@ -10,7 +10,7 @@ from webapp.shared.job_status import watch
 from webapp.shared.text import plain
 
 title("Corpora", "The texts that everything else is made of. Articles keep their sections and paragraphs.")
-watch(["import-corpus", "import-bundle", "export-bundle"])
+watch("corpora")
 corpora = queries.corpora()
 read, listing, bring = st.tabs(["Read", "All corpora", "Import"], key="view", bind="query-params", on_change="rerun")
 

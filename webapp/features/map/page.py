@@ -9,7 +9,7 @@ from webapp.shared.job_status import watch
 from webapp.shared.saved_views import saved_views
 
 title("Map", "Every point is a sentence; near points are alike in theme to the model. Draw around points to read them.")
-watch(["project", "embed"])
+watch("map")
 left, right = st.columns(2)
 with left:
     chosen = corpus(first={found.corpus_id for found in queries.maps()})

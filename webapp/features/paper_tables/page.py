@@ -7,7 +7,7 @@ from webapp.shared.choose import by_name, nothing, title
 from webapp.shared.job_status import watch
 
 title("Paper tables", "The tables of the papers, measured here: published number, ours, the data used, what differs.")
-watch(["reproduce"])
+watch("paper_tables")
 declared = by_name("Paper", paper_queries.papers(), "paper", lambda p: p.title)
 st.caption(declared.citation)
 results, again = st.tabs(["Tables", "Reproduce"], key="view", bind="query-params", on_change="rerun")

@@ -8,7 +8,7 @@ from webapp.shared.choose import nothing, title
 from webapp.shared.job_status import watch
 
 title("Summaries", "The most central sentences of a document, by any method; scores in place, methods side by side.")
-watch(["embed", "evaluate-summaries"])
+watch("summaries")
 document, collections = st.tabs(["One document", "Collections"], key="view", bind="query-params", on_change="rerun")
 if document.open:
     with document:

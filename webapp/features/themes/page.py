@@ -9,7 +9,7 @@ from webapp.shared.guard import closed
 from webapp.shared.job_status import watch
 
 title("Themes", "Any list of sentences: how many themes are in it, what they are, and which sentence belongs where.")
-watch(["import-list", "add-model", "find-themes", "project"])
+watch("themes")
 found = theme_queries.analyses()
 known = st.session_state.setdefault("themes-known", len(found))
 if len(found) > known:  # what was asked for is there: show it

@@ -9,7 +9,7 @@ from webapp.shared.guard import closed
 from webapp.shared.job_status import watch
 
 title("Train", "Every method learns here, from its own form. Curves move while it learns; you may leave the page.")
-watch(["train", "add-model"])
+watch("train")
 learn, have = st.tabs(["New model", "Models"], key="view", bind="query-params", on_change="rerun")
 if learn.open:
     with learn:

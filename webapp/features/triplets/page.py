@@ -15,7 +15,7 @@ title(
     "Two sentences from one section and a third from another: the first two should be nearer. "
     "Nobody labelled these; look before you trust them.",
 )
-watch(["build-triplets", "clean-triplets", "evaluate-triplets", "train"])
+watch("triplets")
 sets = queries.triplet_sets_to_read()
 look_tab, margins_tab, pairs_tab, slices_tab, reviews_tab, sets_tab, new_tab = st.tabs(
     ["Look", "Margins", "Sections confused", "Slices", "Reviews", "All sets", "Build a set"],
