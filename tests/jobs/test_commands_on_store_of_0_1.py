@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 
-from jobs.cli import main
+from jobs.cli.main import main
 from tests.db.stores import expected, unpack
 
 MEANS, NET = "island mean-vectors", "island triplets-sen"
