@@ -1,4 +1,4 @@
-"""Trained models for those who have sentences and want vectors: ``core.load("default").embed(sentences)``."""
+"""Trained models as Python objects: ``core.load("default").embed(sentences)``."""
 
 from __future__ import annotations
 
@@ -10,12 +10,9 @@ import numpy as np
 import numpy.typing as npt
 
 from core import protocols
-from core.errors import ArtifactError, ConfigError, UnknownNameError
-from core.paths import at_home
+from core.errors import ConfigError
+from core.pretrained import DEFAULT, DEFAULT_MODEL, model_folder
 from core.types import Sentence, Vectors
-
-DEFAULT_MODEL = "triplets-sen-titles-wikipedia"
-"""The shipped model that "default" means; the only place that says so."""
 
 
 class Model:
@@ -61,52 +58,21 @@ def nearest(query: Vectors, vectors: Vectors, top: int) -> list[tuple[int, float
     return [(int(row), float(cosines[row])) for row in order]
 
 
-def shipped() -> dict[str, Path]:
-    """The models that come with the product: name → folder."""
-    folder = Path(__file__).parent / "data" / "models"
-    return {path.parent.name: path.parent for path in sorted(folder.glob("*/model.json"))}
-
-
-def find(name: str | Path) -> Path:
-    """The folder of a shipped model ("default" or its name), or of any saved model by its path.
-
-    Raises
-    ------
-    UnknownNameError
-        If it is neither.
-    ArtifactError
-        If the default model is not among the files of this installation.
-    """
-    models, wanted = shipped(), str(name)
-    if wanted == "default":
-        if DEFAULT_MODEL not in models:
-            raise ArtifactError(
-                f"The default model {DEFAULT_MODEL!r} is missing from this installation. Install Themescope again, or "
-                "give the folder of a saved model."
-            )
-        return models[DEFAULT_MODEL]
-    if wanted in models:
-        return models[wanted]
-    folder = at_home(name)
-    if folder.is_dir():
-        return folder
-    raise UnknownNameError("shipped model or folder of a saved model", wanted, ["default", *models])
-
-
-def load(name: str | Path = "default", precision: str = "fp32") -> Model:
-    """Load a model by the name of a shipped one or the path of its folder.
+def load(name: str | Path = DEFAULT, precision: str = "fp32") -> Model:
+    """Load a pretrained model by its name, or a saved model by the path of its folder.
 
     ``precision`` "int8" lets a network compute with numbers of 8 bits on a processor: faster, at a cosine of at
-    least .999 to the exact vectors (``benchmarks/inference.py``). Raises what :func:`find` raises, ``ArtifactError``
-    for a damaged folder, and ``ConfigError`` for a precision that the method does not have.
+    least .999 to the exact vectors (``benchmarks/inference.py``). Raises what
+    :func:`core.pretrained.model_folder` raises, ``ArtifactError`` for a damaged folder, and ``ConfigError`` for a
+    precision that the method does not have.
     """
     from core.models.artifact import load_model
 
-    folder = find(name)
+    folder = model_folder(name)
     embedder, info = load_model(folder)
     if precision != "fp32":
         _set_precision(embedder, precision)
-    return Model(DEFAULT_MODEL if str(name) == "default" else folder.name, embedder, info)
+    return Model(DEFAULT_MODEL if str(name) == DEFAULT else folder.name, embedder, info)
 
 
 def _set_precision(embedder: Any, precision: str) -> None:

@@ -74,8 +74,8 @@ class Model:
     """Models that it joins."""
     random: bool = True
     """False: nothing about its fit is random, so that one serves all seeds."""
-    shipped: bool = False
-    """The default model that comes with Themescope; nothing is fitted."""
+    pretrained: bool = False
+    """The default pretrained model; nothing is fitted."""
     corpus: str = ""
     """Id of the corpus whose text it learns from; empty: the corpus of articles."""
 

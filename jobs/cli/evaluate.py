@@ -11,13 +11,11 @@ import click
 from core.clustering import REGISTRY as CLUSTERERS
 from core.errors import ReadError
 from core.metrics import REGISTRY as METRICS
-from jobs.cli.resolve import benchmark_for, looks_like_file, model_for
+from jobs.cli.resolve import MODEL_HELP, benchmark_for, looks_like_file, model_for
 from jobs.cli.shell import Shell, common, pass_shell, settings_json, settings_option
 from jobs.cli.tables import interval, table
 
-METHODS = click.option(
-    "--method", "methods", multiple=True, required=True, help="Name of a model or id of a method (repeat it)."
-)
+METHODS = click.option("--method", "methods", multiple=True, required=True, help=f"{MODEL_HELP} (Repeat it.)")
 
 
 @click.group()

@@ -10,7 +10,7 @@ import click
 
 from core.tasks.summaries import REGISTRY as SUMMARIZERS
 from jobs.cli.evaluate import METHODS
-from jobs.cli.resolve import model_for
+from jobs.cli.resolve import MODEL_HELP, model_for
 from jobs.cli.shell import Shell, common, pass_shell
 from jobs.cli.tables import interval, table
 
@@ -35,7 +35,7 @@ def topics(shell: Shell, corpus: str, methods: tuple[str, ...], labels: str | No
 
 @click.command()
 @click.argument("source", type=click.Path(path_type=Path))
-@click.option("--method", "methods", multiple=True, help="Name of a model or id of a method, for LexRank (repeat it).")
+@click.option("--method", "methods", multiple=True, help=f"For LexRank. {MODEL_HELP} (Repeat it.)")
 @click.option(
     "--baseline",
     "baselines",

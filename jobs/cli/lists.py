@@ -13,6 +13,7 @@ from core.registry import Card
 from db.store import Store
 from jobs.cli.shell import Shell, common, pass_shell
 from jobs.cli.tables import table
+from jobs.common.models import NOT_STORED, pretrained_models, selectable_models
 from jobs.common.scores import estimates
 
 Rows = list[dict[str, Any]]
@@ -103,11 +104,18 @@ def _triplets(store: Store) -> Rows:
 
 
 def _models(store: Store) -> Rows:
-    with store.reading() as r:
-        return [
-            {"name": m.name, "method": m.method, "seed": m.seed, "created": f"{m.created:%Y-%m-%d %H:%M}"}
-            for m in r.models.list()
-        ]
+    """Stored models and pretrained ones; those that are not stored yet have no time of creation."""
+    pretrained = {model.digest for model in pretrained_models()}
+    return [
+        {
+            "name": m.name,
+            "method": m.method,
+            "seed": m.seed,
+            "pretrained": m.digest in pretrained,
+            "created": "" if m.id == NOT_STORED else f"{m.created:%Y-%m-%d %H:%M}",
+        }
+        for m in selectable_models(store)
+    ]
 
 
 def _benchmarks(store: Store) -> Rows:

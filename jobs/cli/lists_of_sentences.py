@@ -12,18 +12,18 @@ import click
 import numpy as np
 
 from core.errors import ConfigError, DataError, UnknownNameError
+from core.pretrained import DEFAULT
 from core.readers.sentence_lists import KINDS, likely_column, read_sheet
 from core.types import Vectors
-from jobs.cli.resolve import model_for
+from jobs.cli.resolve import MODEL_HELP, model_for
 from jobs.cli.shell import Shell, background, common, pass_shell
 from jobs.cli.tables import pairs, table
+from jobs.common.models import find_model
 from jobs.common.output import check_target, whole
 from jobs.queue.foreground import Bar
 from jobs.services.table_files import csv_text, excel_bytes, json_lines
 
-METHOD = click.option(
-    "--method", default="default", show_default=True, help="A shipped model, a folder of a saved one, or one by name."
-)
+METHOD = click.option("--method", default=DEFAULT, help=MODEL_HELP)
 COLUMN = click.option("--column", default="", help="Column of the sentences; else the one with the longest cells.")
 PRECISION = click.option(
     "--precision", type=click.Choice(("fp32", "int8")), default="fp32", show_default=True, help="int8 is faster."
@@ -49,7 +49,7 @@ def embed(shell: Shell, source: str, method: str, **options: Any) -> None:
     corpus: kept in the store, where every later step finds them.
     """
     if not is_file(source):
-        args = {"corpus": source, "model": stored_model(shell, method, source)}
+        args = {"corpus": source, "model": model_for(shell, method, source)}
         shell.show(result := shell.run("embed", args), pairs(result))
         return
     out = options["out"] or Path(source).with_suffix(".npy")
@@ -109,7 +109,7 @@ def cluster(shell: Shell, source: str, wanted: str, seed: int, method: str, **op
 
     config = ThemesConfig(k=_number(wanted), shared=0.0 if options["model_only"] else WORDS)
     if not is_file(source):
-        model = stored_model(shell, method, source)
+        model = model_for(shell, method, source)
         args = {"corpus": source, "model": model, "settings_json": json.dumps(config.to_dict()), "seed": seed}
         result = shell.run("find-themes", args)
         shell.show(result, "\n".join(filter(None, [result["reason"], "", table(result["themes"])])))
@@ -158,34 +158,17 @@ def is_file(source: str) -> bool:
     return Path(source).is_file() or Path(source).suffix.lower().lstrip(".") in KINDS
 
 
-def stored_model(shell: Shell, wanted: str, corpus: str) -> str:
-    """The stored model that ``wanted`` means for ``corpus``; a shipped model or a folder is taken into the store."""
-    from core.api import find, shipped
-
-    if wanted != "default" and wanted not in shipped() and not Path(wanted).is_dir():
-        return model_for(shell, wanted, corpus)
-    folder, background_, shell.background = find(wanted), shell.background, False
-    try:
-        return str(shell.run("add-model", {"folder": str(folder.absolute()), "name": folder.name})["model"])
-    finally:
-        shell.background = background_
-
-
 def _model(shell: Shell, wanted: str, precision: str) -> Embed:
-    """What turns strings into vectors: a shipped model or a folder, else a model of the store."""
+    """Return what turns strings into vectors: a pretrained model or a folder, else a stored model or a method."""
     from core import load
     from core.api import Model
+    from jobs.common.vectors import load_model
 
     try:
         return load(wanted, precision).embed
-    except UnknownNameError as error:
-        from jobs.common.vectors import load_model
-
-        with shell.store.reading() as r:
-            models = {model.name: model for model in r.models.list()}
-        if wanted not in models:
-            raise UnknownNameError("model", wanted, [*error.known, *models]) from None
-        return Model(wanted, *load_model(shell.store, models[wanted])).embed
+    except UnknownNameError:
+        record = find_model(shell.store, model_for(shell, wanted))
+        return Model(record.name, *load_model(shell.store, record)).embed
 
 
 def _texts(path: Path, column: str) -> list[str]:

@@ -1,44 +1,59 @@
-"""From what a person types to what is in the store: models by name or method, benchmarks and sets by name or file."""
+"""Stored models, benchmarks and corpora that the arguments of a command mean."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
 from core.errors import ConfigError, UnknownNameError
+from core.registry import Card
 from core.types import Split
 from jobs.cli.shell import Shell
 from jobs.common.digests import file_digest
+from jobs.common.models import find_model, pretrained_models
 from jobs.kinds.import_sources import up_to_date
+
+MODEL_HELP = "Name or folder of a model, or id of a method; “default” is the pretrained model."
 
 
 def model_for(shell: Shell, wanted: str, corpus: str = "") -> str:
-    """The name of the model that ``wanted`` means: a model's name, or a method.
+    """Return the name of the stored model that ``wanted`` means.
 
-    A method that needs no triplets and no other models is fitted on the spot with its default settings (the store
-    remembers it). For one that does, its newest model is taken.
+    It is looked for among the models (the stored ones by name; a pretrained one by name or as "default", which is then
+    stored), the methods, and the folders of saved models, which are then stored. See :func:`_model_of_method`.
     """
     from core.models import REGISTRY as METHODS
 
+    try:
+        return find_model(shell.store, wanted).name
+    except UnknownNameError as error:
+        if wanted in METHODS:
+            return _model_of_method(shell, METHODS.get(wanted), corpus)
+        if Path(wanted).is_dir():
+            folder = Path(wanted).absolute()
+            return str(_here(shell, "add-model", {"folder": str(folder), "name": folder.name})["model"])
+        raise UnknownNameError("model, method or folder", wanted, [*METHODS.ids(), *error.known]) from None
+
+
+def _model_of_method(shell: Shell, card: Card, corpus: str) -> str:
+    """Return the name of a model of a method.
+
+    A method that needs no triplets and no other models is fitted at once with its default settings, unless that was
+    done before. Of the others the newest stored model is taken, else a pretrained one.
+    """
+    if not card.tags & {"needs-triplets", "needs-models"}:
+        data = {"corpus": corpus} if "needs-sentences" in card.tags else {}
+        return str(_here(shell, "train", {"method": card.id, "name": card.id, **data})["model"])
     with shell.store.reading() as r:
-        models = r.models.list()
-    if any(model.name == wanted for model in models):
-        return wanted
-    if wanted not in METHODS:
-        raise UnknownNameError("model or method", wanted, [*METHODS.ids(), *(model.name for model in models)])
-    tags = METHODS.get(wanted).tags
-    if not tags & {"needs-triplets", "needs-models"}:
-        data = {"corpus": corpus} if "needs-sentences" in tags else {}
-        return str(_here(shell, "train", {"method": wanted, "name": wanted, **data})["model"])
-    own = [model for model in models if model.method == wanted]
+        own = r.models.list(card.id)[-1:] or [model for model in pretrained_models() if model.method == card.id]
     if not own:
         from_what, how = (
-            ("triplets", "--triplets SET") if "needs-triplets" in tags else ("other models", "--model A --model B")
+            ("triplets", "--triplets SET") if "needs-triplets" in card.tags else ("other models", "--model A --model B")
         )
         raise ConfigError(
-            f"{wanted!r} has no model yet, because it is made from {from_what}. Train one first: "
-            f"themescope train {wanted} {how}"
+            f"{card.id!r} has no model yet, because it is made from {from_what}. Train one first: "
+            f"themescope train {card.id} {how}"
         )
-    return own[-1].name
+    return find_model(shell.store, own[0].name).name
 
 
 def benchmark_for(shell: Shell, source: str, splits: tuple[str, ...], rules_json: str, seed: int) -> tuple[str, str]:

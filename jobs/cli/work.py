@@ -9,9 +9,10 @@ from typing import Any
 import click
 
 from core.errors import ArtifactError
-from jobs.cli.resolve import model_for
+from jobs.cli.resolve import MODEL_HELP, model_for
 from jobs.cli.shell import Shell, background, common, pass_shell, settings_json, settings_option
 from jobs.cli.tables import pairs
+from jobs.common.models import find_model
 from jobs.common.names import announcement
 
 KINDS = click.Choice(("sentences", "titles"))
@@ -106,17 +107,16 @@ def export_model(shell: Shell, model: str, folder: Path) -> None:
 
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise ArtifactError(f"{str(folder)!r} exists and is not an empty folder. Name a new one.")
-    with shell.store.reading() as r:
-        record = r.models.by_name(model)
+    record = find_model(shell.store, model)
     embedder, info = load_model(shell.store.artifacts.path(record.artifact))
     digest = save_model(embedder, info["method"], folder, info["record"])
     size = sum(file.stat().st_size for file in folder.iterdir())
-    _done(shell, {"model": model, "folder": str(folder), "digest": digest, "megabytes": round(size / 1e6, 1)})
+    _done(shell, {"model": record.name, "folder": str(folder), "digest": digest, "megabytes": round(size / 1e6, 1)})
 
 
 @click.command("map")
 @click.argument("corpus")
-@click.option("--method", required=True, help="Name of a model, or id of a method that needs no training.")
+@click.option("--method", required=True, help=MODEL_HELP)
 @click.option("--article", "articles", multiple=True, help="Title or id of an article to draw (repeat it).")
 @click.option("--limit", type=click.IntRange(min=5), default=20_000, show_default=True, help="Most sentences drawn.")
 @click.option("--name", default="", help="Name of the map.")

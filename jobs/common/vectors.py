@@ -20,12 +20,6 @@ BATCH_SENTENCES = 4_096
 """Sentences embedded at once: enough to fill buckets of equal length, few enough to cancel within seconds."""
 
 
-def find_model(store: Store, name: str) -> ModelRecord:
-    """The model of that name."""
-    with store.reading() as r:
-        return r.models.by_name(name)
-
-
 def load_model(store: Store, model: ModelRecord) -> tuple[Model, dict[str, Any]]:
     """The fitted method of a model, and what its artifact says about it."""
     from core.models import artifact

@@ -18,8 +18,9 @@ from db.store import Store
 from jobs.common.config import JobConfig, check_settings, settings_of
 from jobs.common.context import JobContext
 from jobs.common.digests import work_digest
+from jobs.common.models import find_model
 from jobs.common.scores import estimates, total
-from jobs.common.vectors import embed_articles, find_model, method_of, seen_in_training
+from jobs.common.vectors import embed_articles, method_of, seen_in_training
 from jobs.kinds import REGISTRY as KINDS
 
 

@@ -9,7 +9,8 @@ from core.config import option
 from jobs.common.articles import ready_corpus
 from jobs.common.config import JobConfig
 from jobs.common.context import JobContext
-from jobs.common.vectors import embed_articles, find_model
+from jobs.common.models import find_model
+from jobs.common.vectors import embed_articles
 
 
 @dataclass(frozen=True)

@@ -16,8 +16,9 @@ from db.store import Store
 from jobs.common.config import JobConfig, check_settings, rules_of, settings_of
 from jobs.common.context import JobContext
 from jobs.common.digests import tree_digest, work_digest
+from jobs.common.models import find_model
 from jobs.common.scores import estimates, total
-from jobs.common.vectors import find_model, load_model, method_of
+from jobs.common.vectors import load_model, method_of
 from jobs.kinds import REGISTRY as KINDS
 
 KIND = "summaries"

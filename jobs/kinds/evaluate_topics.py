@@ -19,9 +19,10 @@ from jobs.common.articles import ready_corpus
 from jobs.common.config import JobConfig, rules_of
 from jobs.common.context import JobContext
 from jobs.common.digests import work_digest
+from jobs.common.models import find_model
 from jobs.common.scores import estimates, total
 from jobs.common.topic_labels import text_digest, topic_task_of, vectors_of_articles
-from jobs.common.vectors import find_model, method_of
+from jobs.common.vectors import method_of
 from jobs.kinds import REGISTRY as KINDS
 
 if TYPE_CHECKING:

@@ -29,8 +29,8 @@ from jobs.common.articles import ready_corpus
 from jobs.common.config import JobConfig
 from jobs.common.context import JobContext
 from jobs.common.digests import TextDigest, code_version
+from jobs.common.models import find_model
 from jobs.common.output import check_target, whole
-from jobs.common.vectors import find_model
 
 FOLDER = "bundles"
 """Where bundles are kept, in the data folder, that somebody asked for in a page."""

@@ -21,7 +21,8 @@ from jobs.common.articles import ready_corpus
 from jobs.common.config import JobConfig, rules_of
 from jobs.common.context import JobContext
 from jobs.common.digests import work_digest
-from jobs.common.vectors import embed_articles, find_model, method_of, rows_of
+from jobs.common.models import find_model
+from jobs.common.vectors import embed_articles, method_of, rows_of
 from jobs.kinds import REGISTRY as KINDS
 
 KIND = "themes"

@@ -20,6 +20,7 @@ from jobs.common.articles import TrainingSentences, ready_corpus
 from jobs.common.config import JobConfig, check_settings, settings_of
 from jobs.common.context import JobContext
 from jobs.common.digests import code_version, file_digest, work_digest
+from jobs.common.models import find_model
 from jobs.common.names import renamed
 from jobs.common.vectors import load_model, method_of
 from jobs.kinds import REGISTRY as KINDS
@@ -172,7 +173,7 @@ def _find_data(store: Store, args: TrainConfig, everything: bool) -> _Data:
             corpus = ready_corpus(store, args.corpus) if args.corpus else None
         else:
             corpus = r.corpora.get(triplets.corpus_id)
-        models = tuple(r.models.by_name(name) for name in args.models)
+    models = tuple(find_model(store, name) for name in args.models)
     for file in args.files:
         if not Path(file).is_file():
             raise ReadError(file, "this file does not exist.")

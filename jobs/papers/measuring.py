@@ -166,7 +166,7 @@ def _model_words(work: Work, id: str) -> str:
     if declared.parts:
         return "made of: " + "; ".join(_model_words(work, part) for part in declared.parts)
     found = work.model(id, work.profile.seeds[0])
-    if declared.shipped:
+    if declared.pretrained:
         return f"model {found.name}"
     parts = [*_learned_from(work, declared, found)]
     if declared.words:

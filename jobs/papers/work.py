@@ -9,9 +9,11 @@ from typing import Any, TypeVar
 from core.config import digest_of
 from core.errors import Cancelled, StoreError, ThemescopeError
 from core.papers.spec import CorpusData, Model, Paper, Profile, TripletData
+from core.pretrained import DEFAULT
 from core.types import Split
 from db.records import BenchmarkRecord, CorpusRecord, ModelRecord, TripletSetRecord
 from jobs.common.articles import ready_corpus
+from jobs.common.models import find_model
 from jobs.papers.sources import Sources, corpus_of
 from jobs.papers.steps import Steps
 
@@ -96,7 +98,9 @@ class Work:
             return r.benchmarks.get(result["benchmark_id"])
 
     def _model(self, model: Model, seed: int) -> ModelRecord:
-        result = self.steps.run(*(_pretrained() if model.shipped else ("train", self._training(model, seed))))
+        if model.pretrained:
+            return find_model(self.store, DEFAULT)
+        result = self.steps.run("train", self._training(model, seed))
         with self.store.reading() as r:
             return r.models.get(result["model_id"])
 
@@ -125,11 +129,3 @@ class Work:
             return {}
         # Vectors of a declared corpus are learned from all of its text, as its paper does: labels are never seen.
         return {"corpus": self.corpus(model.corpus).name} | ({"everything": True} if model.corpus else {})
-
-
-def _pretrained() -> tuple[str, dict[str, Any]]:
-    """The job that adds the default pretrained model to the store."""
-    from core.api import find
-
-    folder = find("default")
-    return "add-model", {"folder": str(folder), "name": folder.name}

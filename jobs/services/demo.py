@@ -12,10 +12,10 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from core.api import DEFAULT_MODEL, shipped
 from core.errors import MissingExtraError
 from db.records import JobRecord
 from db.store import Store
+from jobs.common.models import pretrained_models
 from jobs.queue.control import enqueue
 
 CORPUS = "Wikipedia sample"
@@ -63,12 +63,6 @@ def demo_dump() -> Path:
     raise MissingExtraError("The demo", "gensim", "test")
 
 
-def shipped_models() -> list[Path]:
-    """Folders of the trained models that come with Themescope, the default one first."""
-    found = shipped()
-    return [found[name] for name in sorted(found, key=lambda name: (name != DEFAULT_MODEL, name))]
-
-
 class _Chain:
     """Queues jobs one after the other."""
 
@@ -89,10 +83,8 @@ class _Chain:
 
 
 def _models(chain: _Chain, after: int) -> dict[str, int]:
-    """Jobs that make a model without training, by the model's name; the best first."""
-    made: dict[str, int] = {}
-    for folder in shipped_models():
-        made[folder.name] = chain.add("add-model", {"folder": str(folder), "name": folder.name}, after)
+    """Models that need no training, the best first: name → the job that its use waits for."""
+    made = dict.fromkeys((model.name for model in pretrained_models()), after)
     made["mean-vectors"] = chain.add("train", {"method": "mean-vectors", "name": "mean-vectors"}, after)
     made["tfidf"] = chain.add("train", {"method": "tfidf", "name": "tfidf", "corpus": CORPUS}, after)
     return made

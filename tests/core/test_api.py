@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import core
-from core import api as serving
+from core import pretrained
 from core.errors import ArtifactError, ConfigError, UnknownNameError
 from core.models import REGISTRY
 from core.models.artifact import save_model
@@ -49,7 +49,7 @@ def test_the_nearest_sentence(folder: Path) -> None:
 def test_mistakes_are_told(folder: Path) -> None:
     with pytest.raises(ConfigError, match="list of sentences"):
         core.load(folder).embed("one string")
-    with pytest.raises(UnknownNameError, match="no shipped model"):
+    with pytest.raises(UnknownNameError, match="no pretrained model"):
         core.load("no-such-model")
     for precision, said in (("int8", "no network"), ("int4", "fp32 or int8")):
         with pytest.raises(ConfigError, match=said):
@@ -57,13 +57,13 @@ def test_mistakes_are_told(folder: Path) -> None:
 
 
 def test_a_missing_default_says_what_to_do(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(serving, "DEFAULT_MODEL", "gone")
+    monkeypatch.setattr("core.pretrained.DEFAULT_MODEL", "gone")
     with pytest.raises(ArtifactError, match="folder of a saved model"):
         core.load()
 
 
-def test_the_default_model_is_shipped() -> None:
-    assert serving.find("default").name == serving.DEFAULT_MODEL
+def test_the_default_model_is_part_of_the_installation() -> None:
+    assert pretrained.model_folder("default").name == pretrained.DEFAULT_MODEL
     exact, rounded = (core.load("default", precision).embed(TEXTS[:3]) for precision in ("fp32", "int8"))
     cosines = (exact * rounded).sum(1) / np.linalg.norm(exact, axis=1) / np.linalg.norm(rounded, axis=1)
     assert cosines.min() > 0.999

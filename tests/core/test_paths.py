@@ -2,9 +2,9 @@ from pathlib import Path
 
 import pytest
 
-from core.api import find
 from core.errors import ConfigError
 from core.paths import at_home
+from core.pretrained import model_folder
 from core.text.word_vectors import load_word_vectors
 
 NOBODY = "~nobody-of-that-name/vectors.txt"
@@ -17,7 +17,7 @@ def test_a_tilde_is_the_home_folder(monkeypatch, tmp_path):
     assert at_home("a/~b") == Path("a/~b") and at_home(Path("/c")) == Path("/c")
 
 
-@pytest.mark.parametrize("read", [at_home, load_word_vectors, find])
+@pytest.mark.parametrize("read", [at_home, load_word_vectors, model_folder])
 def test_the_home_of_nobody_is_told_with_the_path(read):
     said = f"There is no home folder '~nobody-of-that-name', so {str(Path(NOBODY))!r} names nothing. Write the path in"
     with pytest.raises(ConfigError) as refused:

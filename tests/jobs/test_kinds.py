@@ -162,12 +162,12 @@ class TestModels:
     def test_a_saved_model_comes_in_once(self, modelled: Store) -> None:
         with modelled.reading() as r:
             folder = modelled.artifacts.path(r.models.by_name("M").artifact)
-        first = do(modelled, "add-model", folder=str(folder), name="shipped")
-        again = do(modelled, "add-model", folder=str(folder), name="shipped")
-        assert (first["cached"], again["cached"], again["model"]) == (False, True, "shipped")
+        first = do(modelled, "add-model", folder=str(folder), name="saved")
+        again = do(modelled, "add-model", folder=str(folder), name="saved")
+        assert (first["cached"], again["cached"], again["model"]) == (False, True, "saved")
         assert "renamed" not in first
         with modelled.reading() as r:
-            assert r.models.by_name("shipped").method == "mean-vectors"
+            assert r.models.by_name("saved").method == "mean-vectors"
 
     def test_no_model_in_the_folder(self, sqlite_store: Store, tmp_path: Path) -> None:
         with pytest.raises(ArtifactError, match=r"has no model\.json"):

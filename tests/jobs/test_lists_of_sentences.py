@@ -169,7 +169,7 @@ def test_the_store_is_used_by_name(listed: Store) -> None:
         (("cluster", "none.csv"), "does not exist"),
         (("embed", "FILE", "--out", "x.pkl"), "not as '.pkl'"),
         (("cluster", "FILE", "--k", "many"), "number or auto"),
-        (("embed", "FILE", "--method", "nope"), "no model called 'nope'"),
+        (("embed", "FILE", "--method", "nope"), "no model, method or folder called 'nope'"),
         (("embed", "FILE", "--column", "clam"), "Did you mean 'claim'"),
     ],
 )

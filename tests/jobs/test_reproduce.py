@@ -19,13 +19,13 @@ from core.types import Split
 from db.records import JobStatus
 from db.store import Store
 from jobs.cli.main import main
+from jobs.common.models import pretrained_models
 from jobs.papers.document import number
 from jobs.papers.sources import triplet_files
 from jobs.papers.tables import PENDING, summary
 from jobs.queue.foreground import resume_here, run_here
 from jobs.queue.sweep import OLD, sweep
 from jobs.services.background import check_job
-from jobs.services.demo import shipped_models
 from tests.homes import CopyHome, MakeHome
 from tests.jobs.helpers import SICK_HEADER, WORDS, write_articles
 
@@ -93,7 +93,7 @@ def test_an_interrupted_run_goes_on_where_it_was_and_a_second_one_computes_nothi
     assert first["job"] == job
     path = tmp_path / "docs" / "results.md"
     written = path.read_bytes()
-    assert (first["cached"], first["rows"], first["rows_not_measured"]) == (False, 11, 0 if shipped_models() else 1)
+    assert (first["cached"], first["rows"], first["rows_not_measured"]) == (False, 11, 0 if pretrained_models() else 1)
     assert first["tables"] == ["1", "2", "3", "4", "5"]
     assert first["reused"] > 5
     assert not any(row["missing"] for row in rows(corpus, "4").values())

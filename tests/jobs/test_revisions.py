@@ -22,7 +22,7 @@ from core.types import Split
 from db.records import VectorBlock
 from db.store import Store
 from jobs.common.context import JobContext
-from jobs.common.vectors import find_model
+from jobs.common.models import find_model
 from jobs.kinds import REGISTRY as KINDS
 from jobs.papers.sources import corpus_of
 from jobs.queue.foreground import run_here

@@ -43,7 +43,7 @@ TINY = Paper(
         Model("titles", "triplets-titles", "titles", "text", budget="net"),
         Model("both", "triplets-sen-titles", settings={"unit_halves": True}, parts=("net", "titles")),
         Model("tfidf", "tfidf", random=False),
-        Model("default", "triplets-sen", random=False, shipped=True),
+        Model("default", "triplets-sen", random=False, pretrained=True),
     ),
     tables=(
         _counts("1", Row("t", "triplets", CountTriplets("sentences"), SAME, {"train": 100.0}), "train", "articles"),

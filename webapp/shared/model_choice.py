@@ -9,6 +9,7 @@ import streamlit as st
 
 from core.models import REGISTRY
 from db.records import ModelRecord
+from jobs.common.models import NOT_STORED
 
 R = TypeVar("R")
 
@@ -36,8 +37,15 @@ def with_tag(models: Sequence[ModelRecord], tag: str) -> list[ModelRecord]:
 
 
 def told(model: ModelRecord) -> str:
-    """Its name, and the method that it is of."""
-    return f"{model.name} · {method_title(model.method)}"
+    """Return the label of a model: its name and its method, and whether it is a pretrained one not stored yet."""
+    label = f"{model.name} · {method_title(model.method)}"
+    return f"{label} · pretrained" if model.id == NOT_STORED else label
+
+
+def preselected(models: Sequence[ModelRecord]) -> list[str]:
+    """Return the names of the models that a form suggests: up to four stored ones; without any, pretrained ones."""
+    stored = [model.name for model in models if model.id != NOT_STORED]
+    return stored[:4] or [model.name for model in models][:4]
 
 
 def one_model(label: str, models: Sequence[ModelRecord], key: str, help: str = "") -> ModelRecord:

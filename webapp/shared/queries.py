@@ -32,6 +32,7 @@ from db.records import (
     WorkerRecord,
 )
 from db.store import Store
+from jobs.common import models as stored
 from webapp.shared import login, people
 from webapp.shared import store as house
 
@@ -129,8 +130,13 @@ def triplet_runs(set_id: int) -> list[RunRecord]:
 
 
 def models() -> list[ModelRecord]:
-    """Every model."""
+    """Return every stored model."""
     return _read(lambda r: r.models.list())
+
+
+def selectable_models() -> list[ModelRecord]:
+    """Return the models that a job can use by name: the stored ones, and pretrained ones that are not stored yet."""
+    return stored.selectable_models(store())
 
 
 def benchmarks(corpus_id: int | None = None) -> list[BenchmarkRecord]:

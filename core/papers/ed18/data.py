@@ -86,12 +86,12 @@ CURVE = tuple(
     )
     for size in CURVE_SIZES
 )
-SHIPPED = (Model("default", "triplets-sen-titles", random=False, shipped=True),)
+PRETRAINED = (Model("default", "triplets-sen-titles", random=False, pretrained=True),)
 HYBRIDS = (
     Model("hybrid-section", "hybrid", parts=("triplets-sen-section",)),
     Model("hybrid-default", "hybrid", parts=("default",), random=False),
 )
-MODELS = BASELINES + PUBLISHED_NETS + OWN_NETS + ABLATIONS + CURVE + SHIPPED + HYBRIDS
+MODELS = BASELINES + PUBLISHED_NETS + OWN_NETS + ABLATIONS + CURVE + PRETRAINED + HYBRIDS
 
 _STEPS: Settings = {
     "hidden": 128,

@@ -28,7 +28,7 @@ SMALL_SKIP_THOUGHT = (
 )
 JOINED_RAW = "Both halves as they are, so that the longer one weighs more; smaller data as for its halves."
 JOINED_UNIT = "Our variant: each half is scaled to length 1 before they are joined."
-SHIPPED = (
+PRETRAINED = (
     "Not in the paper: the default model that comes with Themescope, trained on all admissible triplets; one model, "
     "not one a seed."
 )
@@ -124,7 +124,7 @@ TABLE_2 = Table(
             f"{OWN_LOSS} Each half has length 1.",
         ),
         _accuracy("triplets-sen-rand-art", "triplets-sen-rand-art", "Not in the paper's table."),
-        _accuracy("default", "the model that comes with Themescope", SHIPPED),
+        _accuracy("default", "the model that comes with Themescope", PRETRAINED),
         _accuracy("tfidf", "Tf-idf within the article", "Not in the paper: a floor that needs no training."),
         _accuracy("hybrid-section", "triplets-sen, section loss, beside Tf-idf", HYBRID),
         _accuracy("hybrid-default", "the model that comes with Themescope, beside Tf-idf", HYBRID),
@@ -229,7 +229,7 @@ TABLE_5 = Table(
                 Relatedness("triplets-sen-titles-unit"), JOINED_UNIT),
         related("triplets-sen-titles-section", "triplets-sen-titles, section loss, unit halves",
                 Relatedness("triplets-sen-titles-section"), OWN_LOSS),
-        related("default", "the model that comes with Themescope", Relatedness("default"), SHIPPED),
+        related("default", "the model that comes with Themescope", Relatedness("default"), PRETRAINED),
         related("cosine-mean-vectors", "mean-vectors, cosine alone",
                 Relatedness("mean-vectors-840b", regressor=False), "Not in the paper: nothing is learned from SICK."),
         related("cosine-triplets-sen-titles", "triplets-sen-titles, cosine alone",
@@ -312,7 +312,7 @@ CURVE_TABLE = Table(
             Accuracy("triplets-sen-section", SENTENCES),
             f"{OWN_LOSS} The row of Table 2.",
         ),
-        Row("default", "the model that comes with Themescope", Accuracy("default", SENTENCES), SHIPPED),
+        Row("default", "the model that comes with Themescope", Accuracy("default", SENTENCES), PRETRAINED),
         Row("mean-vectors", "mean-vectors", Accuracy("mean-vectors", SENTENCES), "The row of Table 2: no triplets."),
     ),
     (

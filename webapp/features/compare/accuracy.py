@@ -18,7 +18,7 @@ from webapp.shared.comparing import interval_row, p_text, with_interval
 from webapp.shared.comparison_text import place_text
 from webapp.shared.figures import interval_figure
 from webapp.shared.job_status import submit
-from webapp.shared.model_choice import by_method
+from webapp.shared.model_choice import by_method, preselected
 from webapp.shared.palette import tones
 from webapp.shared.people import may
 from webapp.shared.pinning import pinned_segment
@@ -144,11 +144,11 @@ def _ask(chosen: TripletSetRecord, done: set[str]) -> None:
     """A way to evaluate the models that have not been."""
     if not may(Right.MANAGE):
         return
-    rest = [m.name for m in by_method(queries.models()) if m.name not in done]
+    rest = [m for m in by_method(queries.selectable_models()) if m.name not in done]
     if not rest:
         return
     st.subheader("Evaluate more models", anchor=False)
-    names = st.multiselect("Models", rest, default=rest[:4], key="evaluate")
+    names = st.multiselect("Models", [m.name for m in rest], default=preselected(rest), key="evaluate")
     if st.button("Evaluate", type="primary", icon=":material/play_arrow:", disabled=not names):
         asked = [
             submit("evaluate-triplets", {"model": n, "triplets": chosen.name}, f"Triplet accuracy of {n}")

@@ -17,7 +17,7 @@ from webapp.shared import facts, queries
 from webapp.shared.forms import checked, config_fields
 from webapp.shared.guard import closed
 from webapp.shared.job_status import submit
-from webapp.shared.model_choice import by_method
+from webapp.shared.model_choice import by_method, preselected
 from webapp.shared.partition_queries import clusterer_title
 from webapp.shared.people import may
 from webapp.shared.pinning import pinned
@@ -29,9 +29,9 @@ def missing(benchmark: BenchmarkRecord) -> None:
     if not may(Right.MANAGE):
         return
     st.subheader("Add to this comparison", anchor=False)
-    models = by_method(queries.models())
+    models = by_method(queries.selectable_models())
     left, right = st.columns(2)
-    chosen = left.multiselect("Models", [m.name for m in models], default=[m.name for m in models][:4])
+    chosen = left.multiselect("Models", [m.name for m in models], default=preselected(models))
     ids = CLUSTERERS.ids()
     paper = [c.id for c in CLUSTERERS if "paper" in c.tags or "no-vectors" in c.tags]
     clusterers = right.multiselect("Clusterers", ids, default=paper, format_func=clusterer_title)

@@ -26,7 +26,7 @@ def form(corpus: CorpusRecord) -> None:
     """Ask for a map: the vectors are computed first where they are missing, then laid out in two dimensions."""
     if closed("Drawing a map"):
         return
-    models = queries.models()
+    models = queries.selectable_models()
     if not models:
         nothing("A map needs a model.", "There is none yet. Train one; mean vectors takes seconds.", "train", "Train")
         return

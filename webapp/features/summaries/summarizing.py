@@ -101,7 +101,7 @@ def _missing(corpus: CorpusRecord, embedded: Sequence[ModelRecord]) -> None:
     if not may(Right.MANAGE):
         return
     have = {model.id for model in embedded}
-    absent = [model for model in queries.models() if model.id not in have]
+    absent = [model for model in queries.selectable_models() if model.id not in have]
     if not absent:
         return
     with st.expander("Use another model", icon=":material/add:"):

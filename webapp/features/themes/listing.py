@@ -10,8 +10,8 @@ from pathlib import Path
 import pandas as pd
 import streamlit as st
 
-from core.api import DEFAULT_MODEL, shipped
 from core.errors import ThemescopeError
+from core.pretrained import DEFAULT_MODEL
 from core.readers.sentence_lists import KINDS, MOST_BYTES, MOST_ROWS, Sheet, likely_column, read_sheet
 from core.tasks.themes.find import FEWEST, MOST
 from webapp.shared import queries, uploads
@@ -52,7 +52,7 @@ class _Source:
 
 def form() -> None:
     """The whole way."""
-    known = _known_models()
+    known = {model.name: told(model) for model in by_method(queries.selectable_models())}
     if not known:
         nothing("Themes need a model.", "There is none yet. Train one; mean vectors takes seconds.", "train", "Train")
         return
@@ -82,7 +82,7 @@ def form() -> None:
 
 
 def ask(corpus: str, model: str, settings: Mapping[str, float], source: _Source | None = None) -> None:
-    """Queue the list, the model where it is not in the store yet, the themes and the map, one after the other."""
+    """Queue jobs that import the list, find its themes and draw its map, one after the other."""
     after: int | None = None
     if source is not None and source.path is not None:
         args = {"file": str(source.path), "corpus": corpus, "column": source.column, "group": source.group}
@@ -90,9 +90,6 @@ def ask(corpus: str, model: str, settings: Mapping[str, float], source: _Source 
         if job is None:
             return
         after = job.id
-    if all(known.name != model for known in queries.models()):
-        job = submit("add-model", {"folder": str(shipped()[model]), "name": model}, f"Add {model}", after=after)
-        after = job.id if job else after
     what = {"corpus": corpus, "model": model}
     job = submit("find-themes", what | {"settings_json": json.dumps(settings)}, f"Find themes in {corpus}", after=after)
     if job is None:
@@ -100,12 +97,6 @@ def ask(corpus: str, model: str, settings: Mapping[str, float], source: _Source 
     submit("project", what | {"limit": 20_000, "name": f"{corpus} by {model}"}, f"Map of {corpus}", after=job.id)
     st.session_state["themes-asked"] = f"{corpus} by {model}"
     st.rerun()
-
-
-def _known_models() -> dict[str, str]:
-    """What each model is, by name: those of the store, and shipped ones that are not in it yet."""
-    stored = {model.name: told(model) for model in by_method(queries.models())}
-    return {name: f"{name} · comes with Themescope" for name in shipped()} | stored
 
 
 def _source() -> _Source | None:

@@ -18,7 +18,7 @@ if learn.open:
             training.add_from_folder()
 if have.open:
     with have:
-        models = queries.models()
+        models = queries.selectable_models()
         if models:
             trained.models(models)
         else:

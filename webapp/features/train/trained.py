@@ -1,4 +1,4 @@
-"""The models that came of training: a table of all, and the card of one with what it learned from and its scores."""
+"""Stored and pretrained models: a table of all, and one of them with what it learned from and its scores."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import streamlit as st
 from core.metrics import REGISTRY as METRICS
 from core.models import REGISTRY
 from db.records import ModelRecord, RunRecord
+from jobs.common.models import NOT_STORED
 from webapp.shared import deleting, facts, queries
 from webapp.shared.choose import COUNTED, clickable
 from webapp.shared.comparing import HEADLINE, with_interval
@@ -39,7 +40,7 @@ def _frame(found: Sequence[ModelRecord]) -> pd.DataFrame:
             "Learned from": [_learned_from(m, sets, corpora) for m in found],
             "Triplets": [m.metrics.get("training triplets") for m in found],
             "Validation accuracy": [m.metrics.get("validation accuracy") for m in found],
-            "Made": [ago(m.created) for m in found],
+            "Made": ["pretrained" if m.id == NOT_STORED else ago(m.created) for m in found],
         }
     )
 
@@ -54,9 +55,13 @@ def model(chosen: ModelRecord) -> None:
         with st.container(horizontal=True, vertical_alignment="center"):
             st.subheader(plain(chosen.name), anchor=False)
             st.space("stretch")
-            deleting.button(
-                "model", chosen.name, "its vectors, clusterings, scores and maps", lambda r: r.models.delete(chosen.id)
-            )
+            if chosen.id != NOT_STORED:
+                deleting.button(
+                    "model",
+                    chosen.name,
+                    "its vectors, clusterings, scores and maps",
+                    lambda r: r.models.delete(chosen.id),
+                )
         if chosen.method in REGISTRY:
             card = REGISTRY.get(chosen.method)
             st.caption(f"{plain(card.summary)}  \nSource: {plain(card.source)}")

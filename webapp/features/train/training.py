@@ -142,7 +142,7 @@ def _running_text(card: Card) -> dict[str, Any] | None:
 
 def _bases(card: Card) -> dict[str, Any] | None:
     """The models that a method builds on, and where it needs text a corpus."""
-    found = [model.name for model in by_method(queries.models())]
+    found = [model.name for model in by_method(queries.selectable_models())]
     if not found:
         nothing("This method builds on trained models, and there is none.", "Train one first.")
         return None

@@ -1,4 +1,4 @@
-"""The trained models that come with Themescope: small, whole, documented, and untouched by what they are shown on."""
+"""Pretrained models: size, model card, vectors and training articles."""
 
 from __future__ import annotations
 
@@ -10,12 +10,13 @@ import numpy as np
 import pytest
 
 from core.models.artifact import load_model, read_info, saw_title
+from core.pretrained import pretrained_folders
 from core.protocols import SILENT
 from core.readers import REGISTRY as READERS
 from core.types import Sentence, Split, split_of_title
-from jobs.services.demo import demo_dump, shipped_models
+from jobs.services.demo import demo_dump
 
-MODELS = shipped_models()
+MODELS = list(pretrained_folders().values())
 TOPICS = ("The army lost the battle near the river.", "Her second album reached the top of the charts.")
 
 

@@ -1,0 +1,130 @@
+"""Models of the store: found by name, added from a folder. Pretrained models are added when they are first used."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager
+from datetime import UTC, datetime
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from core.config import digest_of
+from core.errors import UnknownNameError
+from core.pretrained import DEFAULT, DEFAULT_MODEL, model_folder, pretrained_folders
+from db.artifacts import digest_of_folder
+from db.records import ModelRecord
+from db.store import Store, Unit
+
+Writing = Callable[[], AbstractContextManager[Unit]]
+NOT_STORED = 0
+"""Id of the record of a pretrained model that the store does not hold yet."""
+
+
+def find_model(store: Store, name: str) -> ModelRecord:
+    """Return the stored model called ``name``; a pretrained model, by its name or as "default", is added if needed.
+
+    Raises
+    ------
+    UnknownNameError
+        If there is neither.
+    """
+    with store.reading() as r:
+        try:
+            return r.models.by_name(name)
+        except UnknownNameError as error:
+            if not is_pretrained(name):
+                raise UnknownNameError("model", name, [*error.known, DEFAULT, *pretrained_folders()]) from None
+    folder = model_folder(name)
+    with store.reading() as r:
+        stored = r.models.by_digest(_record(folder.name, folder).digest)
+    if stored is not None:
+        return stored
+    return add_model(store, folder, folder.name, _info(folder), store.writing)[0]
+
+
+def is_pretrained(name: str) -> bool:
+    """Return whether ``name`` is that of a pretrained model, or "default"."""
+    return name == DEFAULT or name in pretrained_folders()
+
+
+def selectable_models(store: Store) -> list[ModelRecord]:
+    """Return every stored model, and the pretrained ones that are not stored yet with the id ``NOT_STORED``.
+
+    Jobs find both by name, see :func:`find_model`.
+    """
+    with store.reading() as r:
+        stored = r.models.list()
+    taken = {model.digest for model in stored} | {model.name for model in stored}
+    return stored + [model for model in pretrained_models() if not {model.digest, model.name} & taken]
+
+
+def pretrained_models() -> list[ModelRecord]:
+    """Return the pretrained models of this installation as records, the default one first."""
+    folders = sorted(pretrained_folders().items(), key=lambda item: (item[0] != DEFAULT_MODEL, item[0]))
+    return [_record(name, folder) for name, folder in folders]
+
+
+def add_model(
+    store: Store, source: Path, name: str, info: Mapping[str, Any], writing: Writing
+) -> tuple[ModelRecord, bool]:
+    """Copy the saved model in ``source`` into the store, once for the same files.
+
+    ``info`` is its ``model.json``. Returns the record and whether the model was stored before.
+    """
+    from core.models import REGISTRY as METHODS
+
+    artifact = store.artifacts.put(lambda folder: _copy(source, folder))
+    digest = _digest(artifact)
+    with writing() as w:
+        existing = w.models.by_digest(digest)
+        if existing is not None:
+            return existing, True
+        made = w.models.add(
+            name=w.models.usable_name(name),
+            method=info["method"],
+            config=info["config"],
+            seed=info["seed"],
+            digest=digest,
+            metrics=info["record"].get("metrics", {}),
+            artifact=artifact,
+            revision=METHODS.get(info["method"]).revision,
+        )
+    return made, False
+
+
+def _digest(artifact: str) -> str:
+    """The digest that identifies a model by its files, in the form that version 0.1 stored."""
+    return digest_of({"what": "add-model", "code": "0.1.0", "artifact": artifact})
+
+
+@cache
+def _record(name: str, folder: Path) -> ModelRecord:
+    info, artifact = _info(folder), digest_of_folder(folder)
+    return ModelRecord(
+        id=NOT_STORED,
+        name=name,
+        method=info["method"],
+        config=info["config"],
+        seed=info["seed"],
+        digest=_digest(artifact),
+        corpus_id=None,
+        triplet_set_id=None,
+        metrics=info["record"].get("metrics", {}),
+        artifact=artifact,
+        created=datetime.min.replace(tzinfo=UTC),
+    )
+
+
+def _info(folder: Path) -> dict[str, Any]:
+    from core.models.artifact import read_info
+
+    return read_info(folder)
+
+
+def _copy(source: Path, target: Path) -> None:
+    """Plain files only, one level deep: what a saved model consists of."""
+    for file in sorted(source.iterdir()):
+        if file.is_file() and not file.is_symlink():
+            shutil.copyfile(file, target / file.name)

@@ -1,0 +1,182 @@
+"""Pretrained models by name on a fresh store: every command that takes a model, and the jobs behind the pages."""
+
+from __future__ import annotations
+
+import csv
+import json
+import shutil
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+
+import core
+from core.errors import ArtifactError, UnknownNameError
+from core.pretrained import DEFAULT, DEFAULT_MODEL, pretrained_folders
+from core.types import Split
+from db.store import Store
+from jobs.cli.main import main
+from jobs.common.models import NOT_STORED, find_model, selectable_models
+from jobs.queue.foreground import run_here
+from tests.homes import CopyHome, MakeHome
+from tests.jobs.helpers import SICK_HEADER, WORDS, write_articles
+
+METHOD = "triplets-sen-titles"
+NAMES = (DEFAULT, DEFAULT_MODEL, METHOD)
+names = pytest.mark.parametrize("name", NAMES)
+
+
+def call(*args: str | Path) -> dict[str, Any]:
+    result = CliRunner().invoke(main, [*map(str, args), "--json"])
+    assert result.exit_code == 0, result.output
+    value: dict[str, Any] = json.loads(result.stdout)
+    return value
+
+
+@pytest.fixture(scope="module")
+def home(make_home: MakeHome, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = write_articles(tmp_path_factory.mktemp("files"), 8, sections=5, paragraphs=2)
+
+    def fill(store: Store) -> None:
+        for kind, args in (
+            ("import-corpus", {"files": [str(path)], "corpus": "C"}),
+            ("build-triplets", {"corpus": "C", "name": "T", "rules_json": '{"min_tokens": 3}'}),
+            ("build-benchmark", {"corpus": "C", "name": "B", "splits": [split.value for split in Split]}),
+        ):
+            run_here(store, kind, args, quiet=True)
+
+    return make_home(fill)
+
+
+@pytest.fixture
+def store(copy_home: CopyHome, home: Path) -> Store:
+    """A store with a corpus "C", triplets "T" and a benchmark "B", but without any model."""
+    return copy_home(home)
+
+
+@pytest.fixture
+def lines(tmp_path: Path) -> Path:
+    path = tmp_path / "lines.txt"
+    path.write_text("\n".join(f"The {word} was seen near the river." for word in WORDS), encoding="utf-8")
+    return path
+
+
+@pytest.fixture
+def stored_once(store: Store) -> Iterator[None]:
+    """After the test, the store holds the pretrained model once, whatever it was called."""
+    yield
+    with store.reading() as r:
+        assert [(m.name, m.method) for m in r.models.list()] == [(DEFAULT_MODEL, METHOD)]
+
+
+def test_pretrained_models_are_listed_before_and_after_their_first_use(sqlite_store: Store) -> None:
+    (row,) = call("list", "models")["models"]
+    assert (row["name"], row["method"], row["pretrained"], row["created"]) == (DEFAULT_MODEL, METHOD, True, "")
+    find_model(sqlite_store, DEFAULT)
+    (row,) = call("list", "models")["models"]
+    assert (row["name"], row["pretrained"]) == (DEFAULT_MODEL, True) and row["created"]
+
+
+@names
+@pytest.mark.usefixtures("stored_once")
+def test_a_corpus_is_embedded_and_clustered(name: str) -> None:
+    assert call("embed", "C", "--method", name)["model"] == DEFAULT_MODEL
+    assert call("embed", "C", "--method", DEFAULT_MODEL)["cached"]
+    assert call("cluster", "C", "--method", name, "--k", "2")["k"] == 2
+
+
+@names
+@pytest.mark.usefixtures("stored_once")
+def test_a_map_is_drawn(name: str) -> None:
+    assert call("map", "C", "--method", name, "--limit", "20", "--set", "epochs=2")["points"] == 20
+
+
+@names
+@pytest.mark.usefixtures("stored_once")
+def test_it_is_evaluated(name: str, tmp_path: Path) -> None:
+    for done in (False, True):
+        (row,) = call("evaluate", "triplets", "T", "--method", name)["rows"]
+        assert (row["model"], row["cached"]) == (DEFAULT_MODEL, done)
+    (row,) = call("evaluate", "scb", "B", "--method", name, "--clusterer", "kmeans")["rows"]
+    assert row["model"] == DEFAULT_MODEL and row["scores"]["ami"]
+    documents = tmp_path / "d.jsonl"
+    documents.write_text('{"id": "a", "text": "Ada is old. Bees fly.", "summary": "Ada is old."}\n', encoding="utf-8")
+    assert call("evaluate", "summaries", documents, "--method", name)["rows"][0]["model"] == DEFAULT_MODEL
+
+
+@pytest.mark.usefixtures("stored_once")
+def test_it_is_evaluated_on_sentence_pairs(tmp_path: Path) -> None:
+    for part in ("train", "trial", "test_annotated"):
+        rows = [f"{i}\tA river was seen.\tA {word} was seen.\t{1 + i % 5}\tNEUTRAL\n" for i, word in enumerate(WORDS)]
+        (tmp_path / f"SICK_{part}.txt").write_text(SICK_HEADER + "".join(rows), encoding="utf-8")
+    assert call("evaluate", "sick", tmp_path, "--method", DEFAULT, "--cosine")["rows"][0]["model"] == DEFAULT_MODEL
+
+
+def test_it_is_exported_and_built_upon(store: Store, tmp_path: Path) -> None:
+    assert call("export-model", DEFAULT, tmp_path / "out")["model"] == DEFAULT_MODEL
+    call("train", "hybrid", "--model", DEFAULT, "--corpus", "C", "--name", "H")
+    with store.reading() as r:
+        assert {m.name for m in r.models.list()} == {DEFAULT_MODEL, "H"}
+
+
+@names
+def test_files_are_embedded_searched_and_clustered(name: str, lines: Path) -> None:
+    call("embed", lines, "--method", name, "--out", lines.with_suffix(".npy"))
+    vectors = np.load(lines.with_suffix(".npy"))
+    expected = core.load(name if name != METHOD else DEFAULT).embed(lines.read_text("utf-8").splitlines())
+    np.testing.assert_allclose(vectors, expected, atol=1e-5)
+    near = call("similar", "A stone by the river.", "--in", lines, "--method", name, "--top", "1")["nearest"]
+    assert "river" in near[0]["sentence"]
+    found = call("cluster", lines, "--method", name, "--k", "2")
+    with Path(found["file"]).open(encoding="utf-8", newline="") as stream:
+        assert len(list(csv.DictReader(stream))) == len(WORDS)
+
+
+def test_jobs_find_it_by_name(store: Store) -> None:
+    """Pages queue jobs with the name that they show."""
+    (shown,) = selectable_models(store)
+    assert (shown.name, shown.id) == (DEFAULT_MODEL, NOT_STORED)
+    assert run_here(store, "embed", {"corpus": "C", "model": shown.name}, quiet=True)["embedded"] == 8
+    (shown,) = selectable_models(store)
+    assert shown == find_model(store, DEFAULT) and shown.id != NOT_STORED
+
+
+def test_several_at_once_store_it_once(store: Store) -> None:
+    with ThreadPoolExecutor(4) as pool:
+        found = list(pool.map(lambda name: find_model(store, name), [DEFAULT, DEFAULT_MODEL] * 2))
+    assert len({model.id for model in found}) == 1
+
+
+def test_one_that_was_added_under_another_name_is_found(store: Store) -> None:
+    run_here(store, "add-model", {"folder": str(pretrained_folders()[DEFAULT_MODEL]), "name": "ours"}, quiet=True)
+    assert find_model(store, DEFAULT).name == "ours"
+    assert [m.name for m in selectable_models(store)] == ["ours"]
+    assert find_model(store, DEFAULT_MODEL).name == "ours"
+
+
+def test_a_model_of_the_store_is_not_hidden_by_a_pretrained_one(store: Store) -> None:
+    run_here(store, "train", {"method": "word-counts", "name": DEFAULT_MODEL}, quiet=True)
+    assert find_model(store, DEFAULT_MODEL).method == "word-counts"
+    assert find_model(store, DEFAULT).method == METHOD
+
+
+def test_an_unknown_name_offers_the_pretrained_models(store: Store) -> None:
+    with pytest.raises(UnknownNameError, match="Did you mean 'default'"):
+        find_model(store, "defualt")
+    refused = CliRunner().invoke(main, ["embed", "C", "--method", "triplets-sen-title"])
+    assert refused.exit_code == 2 and "'triplets-sen-titles'" in refused.output
+
+
+def test_an_installation_without_models_says_what_to_do(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("core.pretrained.DEFAULT_MODEL", "gone")
+    with pytest.raises(ArtifactError, match="Install Themescope again"):
+        find_model(store, DEFAULT)
+
+
+def test_a_folder_is_used_by_its_path(store: Store, tmp_path: Path) -> None:
+    shutil.copytree(pretrained_folders()[DEFAULT_MODEL], tmp_path / "copy")
+    assert call("evaluate", "triplets", "T", "--method", tmp_path / "copy")["rows"][0]["model"] == "copy"

@@ -1,0 +1,87 @@
+"""Pretrained models on pages before they are stored: they can be chosen wherever a job takes a model."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from core.pretrained import DEFAULT, DEFAULT_MODEL
+from db.records import JobStatus
+from db.store import Store
+from jobs.common.models import find_model
+from tests.webapp.filled import BENCHMARK, CORPUS, MODEL, SET
+
+Open = Callable[..., AppTest]
+
+
+@pytest.fixture
+def untrained(filled_store: Store) -> Store:
+    """The filled store without its model."""
+    with filled_store.writing() as w:
+        w.models.delete(w.models.by_name(MODEL).id)
+    return filled_store
+
+
+def queued(store: Store, kind: str) -> list[Mapping[str, Any]]:
+    with store.reading() as r:
+        return [job.args for job in r.jobs.list(status=JobStatus.QUEUED) if job.kind == kind]
+
+
+def press(at: AppTest, label: str) -> AppTest:
+    pressed = next(b for b in at.button if label in b.label).click().run()
+    assert not pressed.exception and not pressed.error
+    return pressed
+
+
+def test_a_map_is_asked_for(untrained: Store, open_page: Open) -> None:
+    with untrained.reading() as r:
+        assert r.maps.list() == []  # the form stands open
+    press(open_page("map", corpus=CORPUS), "Draw the map")
+    assert [args["model"] for args in queued(untrained, "project")] == [DEFAULT_MODEL]
+
+
+def test_themes_are_asked_for_without_adding_it_first(untrained: Store, open_page: Open) -> None:
+    press(open_page("themes", source="A corpus that is here"), "Find themes")
+    assert [args["model"] for args in queued(untrained, "find-themes")] == [DEFAULT_MODEL]
+    assert queued(untrained, "add-model") == []
+
+
+def test_clusterings_are_asked_for(untrained: Store, open_page: Open) -> None:
+    press(open_page("compare", benchmark=BENCHMARK), "missing")
+    assert {args["model"] for args in queued(untrained, "cluster")} == {DEFAULT_MODEL}
+
+
+def test_triplet_accuracy_is_asked_for(untrained: Store, open_page: Open) -> None:
+    press(open_page("compare", tab="Triplet accuracy", set=SET), "Evaluate")
+    assert [args["model"] for args in queued(untrained, "evaluate-triplets")] == [DEFAULT_MODEL]
+
+
+def test_vectors_for_summaries_are_asked_for(untrained: Store, open_page: Open) -> None:
+    press(open_page("summaries", corpus=CORPUS), "Compute its vectors")
+    assert [args["model"] for args in queued(untrained, "embed")] == [DEFAULT_MODEL]
+
+
+def test_another_method_builds_on_it(untrained: Store, open_page: Open) -> None:
+    press(open_page("train", method="Hybrid of models and Tf-idf"), "Train")
+    assert [args["models"] for args in queued(untrained, "train")] == [[DEFAULT_MODEL]]
+
+
+def test_it_is_listed_before_and_after_it_is_stored(untrained: Store, open_page: Open) -> None:
+    at = open_page("train", view="Models")
+    table = at.dataframe[0].value
+    assert (list(table["Model"]), list(table["Made"])) == ([DEFAULT_MODEL], ["pretrained"])
+    assert not [b for b in at.button if "Delete" in b.label]
+    find_model(untrained, DEFAULT)
+    at = open_page("train", view="Models")
+    table = at.dataframe[0].value
+    assert list(table["Model"]) == [DEFAULT_MODEL] and "pretrained" not in set(table["Made"])
+    assert [b for b in at.button if "Delete" in b.label]
+
+
+def test_forms_suggest_stored_models_first(filled_store: Store, open_page: Open) -> None:
+    at = open_page("compare", benchmark=BENCHMARK)
+    (models,) = [m for m in at.multiselect if m.label == "Models" and DEFAULT_MODEL in m.options]
+    assert models.value == [MODEL] and set(models.options) == {MODEL, DEFAULT_MODEL}
