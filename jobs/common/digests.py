@@ -23,7 +23,7 @@ def code_version() -> str:
         return "source"
 
 
-def work_digest(kind: Card, *parts: Card, **inputs: Any) -> str:
+def work_digest(kind: Card, /, *parts: Card, **inputs: Any) -> str:
     """Return the digest of a piece of work.
 
     ``kind`` is the card of the job kind and ``parts`` are those of the implementations that compute in it (models,

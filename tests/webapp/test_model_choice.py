@@ -42,7 +42,8 @@ def test_a_map_is_drawn_by_the_model_that_was_chosen(filled_store: Store, open_p
     at.session_state["draw-False"] = at.session_state["draw-True"] = True
     at.run()
     box = at.selectbox(key="draw-by")
-    assert box.options == ["words · Tf-idf", f"{MODEL} · Mean of word vectors"]
+    assert box.options[:2] == ["words · Tf-idf", f"{MODEL} · Mean of word vectors"]
+    assert [option.endswith(" · pretrained") for option in box.options] == [False, False, True]
     box.set_value(MODEL).run()
     at.button(key=next(b.key for b in at.button if b.label == "Draw the map")).click().run()
     assert not at.exception
