@@ -1,26 +1,43 @@
-"""The library: text in; vectors, clusters and scores out.
+"""Themescope as a library: sentences in; vectors, clusters, themes and scores out.
 
-Three lines are enough for vectors::
+Everything here works in a notebook, without a store, a queue or a browser::
 
-    import core
+    import core as themescope
 
-    vectors = core.load("default").embed(["One sentence.", "Another one."])
+    model = themescope.load("default")
+    vectors = model.encode(["One sentence.", "Another one."])
+    labels = themescope.SentenceClusterer(model, k="auto").fit_predict(sentences)
+
+Names are imported when they are first used, so that ``import core`` stays light.
 """
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import TYPE_CHECKING
+import importlib
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from core.api import Model
+    from core.api import SentenceModel, encode, find_themes, load, reproduce
+    from core.estimators import SentenceClusterer, SentenceVectorizer
+
+__all__ = [
+    "SentenceClusterer",
+    "SentenceModel",
+    "SentenceVectorizer",
+    "encode",
+    "find_themes",
+    "load",
+    "reproduce",
+]
+
+_ESTIMATORS = ("SentenceClusterer", "SentenceVectorizer")
 
 
-def load(name: str | Path = "default", precision: str = "fp32") -> Model:
-    """Load a trained model, see :func:`core.api.load`; nothing heavy is imported before it is called."""
-    from core.api import load as load_model
+def __getattr__(name: str) -> Any:
+    if name not in __all__:
+        raise AttributeError(f"module 'core' has no attribute {name!r}")
+    return getattr(importlib.import_module("core.estimators" if name in _ESTIMATORS else "core.api"), name)
 
-    return load_model(name, precision)
 
-
-__all__ = ["load"]
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

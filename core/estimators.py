@@ -1,0 +1,195 @@
+"""Estimators with the interface of scikit-learn: sentence vectors and clusters of sentences.
+
+They work in a ``sklearn.pipeline.Pipeline``, with ``sklearn.base.clone`` and wherever a library takes an estimator,
+such as the clustering step of a BERTopic model. In turn they take any object with an ``encode`` method as their model,
+such as a sentence-transformers model.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, Literal, Protocol, Self, TypeAlias, runtime_checkable
+
+import numpy as np
+import numpy.typing as npt
+from scipy import sparse
+from sklearn.base import BaseEstimator, ClusterMixin, TransformerMixin
+from sklearn.utils.validation import check_is_fitted
+
+from core.api import load
+from core.clustering import REGISTRY as CLUSTERERS
+from core.clustering.inputs import unit_rows
+from core.errors import ConfigError
+from core.protocols import SILENT
+from core.tasks.themes.counts import candidates, measure, suggest
+from core.types import Labels, Matrix
+
+_CURVE_SENTENCES = 1_000
+"""Sentences at most that the number of clusters is chosen on; the time grows with the square."""
+_MOST_CLUSTERS = 30
+_SUBSAMPLES = 5
+
+
+@runtime_checkable
+class Encoder(Protocol):
+    """An object that turns sentences into vectors, such as a model of Themescope or of sentence-transformers."""
+
+    def encode(self, sentences: Sequence[str]) -> Any:
+        """Return (n, dim) vectors."""
+        ...
+
+
+ModelLike: TypeAlias = "str | Path | Encoder"
+
+
+class SentenceVectorizer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
+    """Turn sentences into vectors by a trained model.
+
+    Parameters
+    ----------
+    model
+        Name of a pretrained model, folder of a saved model, or an object with an ``encode`` method.
+
+    Attributes
+    ----------
+    model_
+        The loaded model, after :meth:`fit`.
+
+    Examples
+    --------
+    >>> from core import SentenceVectorizer
+    >>> SentenceVectorizer().fit_transform(["One sentence.", "Another one."]).shape
+    (2, 1200)
+    """
+
+    def __init__(self, model: ModelLike = "default") -> None:
+        self.model = model
+
+    def fit(self, sentences: Any = None, y: Any = None) -> Self:
+        """Load the model; nothing is learned. ``sentences`` and ``y`` are ignored."""
+        self.model_ = _encoder(self.model)
+        return self
+
+    def transform(self, sentences: Sequence[str]) -> Matrix:
+        """Return (n, dim) vectors, dense or CSR; row i belongs to sentence i."""
+        check_is_fitted(self)
+        vectors: Matrix = self.model_.encode(list(sentences))
+        return vectors
+
+
+class SentenceClusterer(ClusterMixin, BaseEstimator):  # type: ignore[misc]
+    """Cluster sentences by theme.
+
+    Parameters
+    ----------
+    model
+        Name of a pretrained model, folder of a saved model, or an object with an ``encode`` method. Unused when
+        vectors are given in place of sentences.
+    k
+        Number of clusters, or ``"auto"``: between 2 and 30, chosen by silhouette, gain and stability
+        (:mod:`core.tasks.themes.counts`).
+    clusterer
+        Id of a registered clusterer, see ``themescope list clusterers``.
+    settings
+        Settings of the clusterer in place of its defaults.
+    seed
+        Seed of everything random. The same seed and input give the same labels.
+
+    Attributes
+    ----------
+    labels_
+        (n,) int32 label of each sentence in order of first appearance, -1 for unassigned.
+    n_clusters_
+        Number of clusters found.
+    cluster_centers_
+        (n_clusters_, dim) mean unit vector of each cluster.
+    reason_
+        Why this number of clusters was chosen; empty for a given number.
+
+    Examples
+    --------
+    >>> from core import SentenceClusterer
+    >>> sentences = [
+    ...     "The river floods every spring.", "The stream runs into the river.",
+    ...     "The orchestra played a symphony.", "She plays the violin in an orchestra.",
+    ... ]
+    >>> SentenceClusterer(k=2).fit_predict(sentences).tolist()
+    [0, 0, 1, 1]
+    """
+
+    def __init__(
+        self,
+        model: ModelLike = "default",
+        k: int | Literal["auto"] = "auto",
+        clusterer: str = "iclust",
+        settings: Mapping[str, Any] | None = None,
+        seed: int = 0,
+    ) -> None:
+        self.model, self.k, self.clusterer, self.settings, self.seed = model, k, clusterer, settings, seed
+
+    def fit(self, x: Sequence[str] | Matrix, y: Any = None) -> Self:
+        """Cluster (n,) sentences, or the rows of (n, dim) vectors. ``y`` is ignored.
+
+        Raises
+        ------
+        ConfigError
+            If ``k`` is neither a number nor ``"auto"``, or a setting of the clusterer is invalid.
+        DataError
+            If there are fewer sentences than clusters, or a vector is not finite.
+        """
+        if not (self.k == "auto" or (isinstance(self.k, int | np.integer) and not isinstance(self.k, bool))):
+            raise ConfigError(f"k must be a whole number or 'auto', not {self.k!r}.")
+        vectors = self._vectors(x)
+        k, self.reason_ = self._number(vectors)
+        self.labels_: Labels = CLUSTERERS.build(self.clusterer, self.settings).fit_predict(vectors, k, self.seed)
+        self.n_clusters_ = int(self.labels_.max(initial=-1)) + 1
+        self.cluster_centers_ = _centres(vectors, self.labels_, self.n_clusters_)
+        return self
+
+    def predict(self, x: Sequence[str] | Matrix) -> Labels:
+        """Return the (n,) label of the cluster with the highest mean cosine to each sentence or vector."""
+        check_is_fitted(self)
+        products: Any = unit_rows(self._vectors(x)) @ self.cluster_centers_.T
+        labels: Labels = np.asarray(products).argmax(axis=1).astype(np.int32)
+        return labels
+
+    def _vectors(self, x: Sequence[str] | Matrix) -> Matrix:
+        if sparse.issparse(x):
+            return sparse.csr_array(x)
+        if isinstance(x, np.ndarray) and x.ndim == 2:
+            return x
+        if not hasattr(self, "model_") or self._loaded is not self.model:
+            self.model_, self._loaded = _encoder(self.model), self.model
+        vectors: Matrix = self.model_.encode(list(x))
+        return vectors
+
+    def _number(self, vectors: Matrix) -> tuple[int, str]:
+        if self.k != "auto":
+            return int(self.k), ""
+        rows = np.random.default_rng(self.seed).permutation(vectors.shape[0])[:_CURVE_SENTENCES]
+        rows.sort()
+        ks = candidates(len(rows), _MOST_CLUSTERS)
+        if not ks:
+            return 1, "There are too few sentences for more than one cluster."
+        found = suggest(measure(vectors[rows], ks, _SUBSAMPLES, self.seed, SILENT))
+        return found.k, found.reason
+
+
+def _encoder(model: ModelLike) -> Encoder:
+    if isinstance(model, str | Path):
+        return load(model)
+    if isinstance(model, Encoder):
+        return model
+    raise ConfigError("A model is a name, the folder of a saved model, or an object with an encode method.")
+
+
+def _centres(vectors: Matrix, labels: Labels, k: int) -> npt.NDArray[np.float64]:
+    unit, assigned = unit_rows(vectors), np.flatnonzero(labels >= 0)
+    membership = sparse.csr_array(
+        (np.ones(len(assigned)), (labels[assigned], assigned)), shape=(k, len(labels)), dtype=np.float64
+    )
+    sums: Any = membership @ unit
+    dense = sums.toarray() if sparse.issparse(sums) else np.asarray(sums)
+    centres: npt.NDArray[np.float64] = dense / np.bincount(labels[assigned], minlength=k)[:, None]
+    return centres
