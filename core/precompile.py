@@ -12,7 +12,7 @@ import numpy as np
 
 from core.api import load
 from core.clustering import REGISTRY as CLUSTERERS
-from core.metrics.partition import Agreement
+from core.metrics.partition import ContingencyTable
 from core.models import REGISTRY as METHODS
 from core.models.con_s2v.config import TrainingConfig
 from core.protocols import SILENT
@@ -35,7 +35,7 @@ def warm() -> None:
     for precision in ("fp32", "int8"):
         load("default", precision).embed(_TEXT)
     labels = np.arange(24, dtype=np.int32) % 3
-    Agreement.of(labels, labels[::-1].copy()).expected_mutual_information()
+    ContingencyTable.of(labels, labels[::-1].copy()).expected_mutual_information()
     lay_out()
 
 

@@ -1,7 +1,7 @@
-"""How well two partitions of the same items agree.
+"""Metrics that compare two partitions of the same items.
 
-MI is in nats and AMI is divided by the larger entropy: the variants that the tables of Ein Dor et al. 2018 fit (see
-the specification, section D). Items labelled -1 (unassigned) count as one more cluster.
+MI is in nats and AMI is normalised by the larger entropy: the variants that the tables of Ein Dor et al. 2018 fit.
+Items labelled -1 (unassigned) count as one more cluster.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from core.config import Config
 from core.errors import DataError
 from core.types import Labels
 
-Table = npt.NDArray[np.int64]  # (u, v): items in class u of the first and class v of the second partition
+Counts = npt.NDArray[np.int64]  # (u, v): items in class u of the first and class v of the second partition
 _TINY = 1e-12
 
 
@@ -26,14 +26,14 @@ class MetricConfig(Config):
 
 
 @dataclass(frozen=True, slots=True)
-class Agreement:
-    """Two partitions of n items, counted once for every metric."""
+class ContingencyTable:
+    """Contingency table of two partitions of n items."""
 
-    table: Table
+    counts: Counts
 
     @classmethod
-    def of(cls, truth: Labels, labels: Labels) -> Agreement:
-        """Count which labels meet. Raises :class:`DataError` on different lengths or nothing at all."""
+    def of(cls, truth: Labels, labels: Labels) -> ContingencyTable:
+        """Count the items of every pair of labels. Raises :class:`DataError` on different lengths or no items."""
         truth, labels = np.asarray(truth), np.asarray(labels)
         if truth.ndim != 1 or truth.shape != labels.shape:
             raise DataError(f"Two partitions of the same items need one label an item: {truth.shape}, {labels.shape}.")
@@ -47,24 +47,24 @@ class Agreement:
     @property
     def n(self) -> int:
         """Number of items."""
-        return int(self.table.sum())
+        return int(self.counts.sum())
 
     @property
-    def margins(self) -> tuple[Table, Table]:
+    def margins(self) -> tuple[Counts, Counts]:
         """Class sizes of both partitions."""
-        return self.table.sum(axis=1), self.table.sum(axis=0)
+        return self.counts.sum(axis=1), self.counts.sum(axis=0)
 
     @property
     def identical(self) -> bool:
         """True when the partitions differ in nothing but names."""
-        rows, columns = self.table.shape
-        return bool(rows == columns == np.count_nonzero(self.table))
+        rows, columns = self.counts.shape
+        return bool(rows == columns == np.count_nonzero(self.counts))
 
     def mutual_information(self) -> float:
         """Σ (n_uv/N) ln(N n_uv/(a_u b_v)), nats."""
         a, b = self.margins
-        u, v = np.nonzero(self.table)
-        joint = self.table[u, v]
+        u, v = np.nonzero(self.counts)
+        joint = self.counts[u, v]
         # As a difference of logarithms: the product of two margins need not fit an integer.
         terms = joint / self.n * (np.log(joint) + np.log(self.n) - np.log(a[u]) - np.log(b[v]))
         return max(float(terms.sum()), 0.0)
@@ -92,75 +92,75 @@ class Agreement:
     def pairs(self) -> tuple[float, float, float, float]:
         """Pairs of items: together in both, in the first, in the second, and all there are."""
         a, b = self.margins
-        together, first, second = (float((m * (m - 1)).sum()) / 2 for m in (self.table, a, b))
+        together, first, second = (float((m * (m - 1)).sum()) / 2 for m in (self.counts, a, b))
         return together, first, second, self.n * (self.n - 1) / 2
 
 
-class _PartitionMetric(ABC):
-    """A metric is a function of the contingency table."""
+class PartitionMetric(ABC):
+    """Base of metrics that are functions of the contingency table."""
 
     def __init__(self, config: MetricConfig) -> None:
         self.config = config
 
     def score(self, truth: Labels, labels: Labels) -> float:
-        """One number for (n,) ``truth`` and (n,) ``labels``."""
-        return self.of(Agreement.of(truth, labels))
+        """Return the metric of (n,) ``labels`` against (n,) ``truth``."""
+        return self.of(ContingencyTable.of(truth, labels))
 
     @abstractmethod
-    def of(self, agreement: Agreement) -> float:
-        """Compute the metric from a counted table."""
+    def of(self, table: ContingencyTable) -> float:
+        """Compute the metric from a contingency table."""
 
 
-class MutualInformation(_PartitionMetric):
+class MutualInformation(PartitionMetric):
     """MI in nats."""
 
-    def of(self, agreement: Agreement) -> float:
+    def of(self, table: ContingencyTable) -> float:
         """0 … min(H(truth), H(labels))."""
-        return agreement.mutual_information()
+        return table.mutual_information()
 
 
-class AdjustedMutualInformation(_PartitionMetric):
+class AdjustedMutualInformation(PartitionMetric):
     """AMI divided by the larger entropy (Vinh, Epps, Bailey 2010)."""
 
-    def of(self, agreement: Agreement) -> float:
+    def of(self, table: ContingencyTable) -> float:
         """At most 1; 0 on average over random labels."""
-        return agreement.adjusted(max(agreement.entropies()))
+        return table.adjusted(max(table.entropies()))
 
 
-class ArithmeticAdjustedMutualInformation(_PartitionMetric):
+class ArithmeticAdjustedMutualInformation(PartitionMetric):
     """AMI divided by the mean of the entropies: scikit-learn's default since 0.22."""
 
-    def of(self, agreement: Agreement) -> float:
+    def of(self, table: ContingencyTable) -> float:
         """At most 1; 0 on average over random labels; never below the variant with the larger entropy if positive."""
-        return agreement.adjusted(sum(agreement.entropies()) / 2)
+        return table.adjusted(sum(table.entropies()) / 2)
 
 
-class RandIndex(_PartitionMetric):
+class RandIndex(PartitionMetric):
     """Share of pairs on which the partitions agree (Rand 1971)."""
 
-    def of(self, agreement: Agreement) -> float:
+    def of(self, table: ContingencyTable) -> float:
         """0 … 1; 1 for a single item."""
-        together, first, second, pairs = agreement.pairs()
+        together, first, second, pairs = table.pairs()
         return (pairs + 2 * together - first - second) / pairs if pairs else 1.0
 
 
-class AdjustedRandIndex(_PartitionMetric):
+class AdjustedRandIndex(PartitionMetric):
     """Rand index above chance (Hubert and Arabie 1985)."""
 
-    def of(self, agreement: Agreement) -> float:
+    def of(self, table: ContingencyTable) -> float:
         """At most 1; 0 on average over random labels."""
-        together, first, second, pairs = agreement.pairs()
-        if agreement.identical:
+        together, first, second, pairs = table.pairs()
+        if table.identical:
             return 1.0
         expected = first * second / pairs
         span = (first + second) / 2 - expected
         return (together - expected) / span if abs(span) > _TINY else 0.0
 
 
-class VMeasure(_PartitionMetric):
+class VMeasure(PartitionMetric):
     """Harmonic mean of homogeneity and completeness = MI over the mean of the entropies."""
 
-    def of(self, agreement: Agreement) -> float:
+    def of(self, table: ContingencyTable) -> float:
         """0 … 1; 1 when both partitions have a single cluster."""
-        total = sum(agreement.entropies())
-        return min(2 * agreement.mutual_information() / total, 1.0) if total > _TINY else 1.0
+        total = sum(table.entropies())
+        return min(2 * table.mutual_information() / total, 1.0) if total > _TINY else 1.0

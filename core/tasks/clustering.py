@@ -14,7 +14,6 @@ from core.clustering import REGISTRY as CLUSTERERS
 from core.config import Config
 from core.errors import DataError
 from core.metrics import REGISTRY as METRICS
-from core.metrics.partition import Agreement
 from core.metrics.statistics.intervals import bootstrap_mean
 from core.protocols import Clusterer, Report
 from core.types import Estimate, Labels, Matrix
@@ -57,11 +56,10 @@ def score_labels(truths: Sequence[Labels], labels: Sequence[Labels], seed: int =
     """Every registered metric: (value of each article (m,), unweighted mean with its interval over articles)."""
     if len(truths) != len(labels):
         raise DataError(f"There are {len(truths)} true partitions but {len(labels)} found ones.")
-    agreements = [Agreement.of(truth, found) for truth, found in zip(truths, labels, strict=True)]
     scores: Scores = {}
     for card in METRICS:
         metric = METRICS.build(card.id)
-        values = np.array([metric.of(agreement) for agreement in agreements], dtype=np.float64)
+        values = np.array([metric.score(*pair) for pair in zip(truths, labels, strict=True)], dtype=np.float64)
         scores[card.id] = (values, bootstrap_mean(values, seed=seed))
     return scores
 

@@ -15,7 +15,7 @@ from scipy import sparse
 from core.clustering.inputs import unit_rows
 from core.config import Config, option
 from core.errors import DataError
-from core.metrics.partition import Agreement
+from core.metrics.partition import ContingencyTable
 from core.metrics.statistics.intervals import LEVEL
 from core.protocols import SILENT, Report
 from core.types import Estimate, Ids, Labels, Matrix
@@ -130,10 +130,10 @@ def cluster_topics(x: Matrix, y: Labels, k: int, seed: int, unit: bool = False) 
         # Fewer different vectors than clusters, or a BLAS that leaks on Windows: neither changes the labels.
         warnings.simplefilter("ignore")
         labels = KMeans(k, init="k-means++", n_init=_STARTS, random_state=seed % 2**32).fit_predict(rows)
-    agreement = Agreement.of(y, np.asarray(labels, np.int32))
-    first, second = agreement.entropies()
-    v = 2 * agreement.mutual_information() / (first + second) if first + second > 0 else 1.0
-    return TopicClusters(v, agreement.adjusted(max(first, second)), agreement.adjusted((first + second) / 2))
+    table = ContingencyTable.of(y, np.asarray(labels, np.int32))
+    first, second = table.entropies()
+    v = 2 * table.mutual_information() / (first + second) if first + second > 0 else 1.0
+    return TopicClusters(v, table.adjusted(max(first, second)), table.adjusted((first + second) / 2))
 
 
 def _check(x_train: Matrix, y_train: Labels, x_test: Matrix, y_test: Labels) -> None:

@@ -8,7 +8,7 @@ from sklearn import metrics
 
 from core.clustering import REGISTRY as CLUSTERERS
 from core.metrics import REGISTRY
-from core.metrics.partition import Agreement
+from core.metrics.partition import ContingencyTable
 
 THEIRS = {
     "mi": metrics.mutual_info_score,
@@ -58,7 +58,7 @@ def test_expected_information_is_the_mean_over_all_arrangements() -> None:
     joint = tables / 12
     margins = np.array([3, 4, 5])[:, None, None] * np.array(sizes)[None, :, None] / 144
     information = np.where(joint > 0, joint * np.log(np.where(joint > 0, joint, 1) / margins), 0).sum(axis=(0, 1))
-    expected = Agreement.of(truth, every[0]).expected_mutual_information()
+    expected = ContingencyTable.of(truth, every[0]).expected_mutual_information()
     assert expected == pytest.approx(information.mean(), abs=1e-10)
 
 
