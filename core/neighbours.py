@@ -1,4 +1,4 @@
-"""Search by meaning: which of many stored vectors are most like one; exact, block by block."""
+"""Nearest neighbours by cosine: exact, block by block, for dense and sparse vectors."""
 
 from __future__ import annotations
 
@@ -18,10 +18,14 @@ BLOCK = 8_192
 
 
 def cosines(query: Matrix, vectors: Matrix) -> Floats:
-    """(n,) cosine of the (1, dim) ``query`` to each row of (n, dim) ``vectors``, dense or CSR; 0 for empty rows.
+    """Return the (n,) cosine of the (1, dim) ``query`` to each row of (n, dim) ``vectors``; 0 for zero rows.
 
-    Taken in blocks, so that beside the vectors, which may be kept as float16, only a few megabytes are needed. Raises
-    :class:`DataError` when the dimensions differ.
+    The rows, dense or CSR, may be float16: they are converted block by block, which takes a few megabytes.
+
+    Raises
+    ------
+    DataError
+        If the dimensions differ.
     """
     if query.shape[1] != vectors.shape[1]:
         raise DataError(f"The vectors have {vectors.shape[1]} dimensions, the query has {query.shape[1]}.")
@@ -35,18 +39,18 @@ def cosines(query: Matrix, vectors: Matrix) -> Floats:
     return found
 
 
-def most_alike(query: Matrix, blocks: Iterable[tuple[Ids, Matrix]], top: int) -> list[tuple[int, float]]:
-    """(id, cosine) of the ``top`` rows most like the (1, dim) ``query``, the nearest first, equal ones by id.
+def nearest_neighbours(query: Matrix, blocks: Iterable[tuple[Ids, Matrix]], top_k: int) -> list[tuple[int, float]]:
+    """Return (id, cosine) of the ``top_k`` rows nearest to the (1, dim) ``query``, by falling cosine, then by id.
 
     ``blocks`` are (n,) ids with their (n, dim) rows; only one block is in memory at a time.
     """
     best: list[tuple[float, int]] = []
     for ids, rows in blocks:
         found = cosines(query, rows)
-        near = np.argpartition(-found, top - 1)[:top] if len(found) > top else np.arange(len(found))
+        near = np.argpartition(-found, top_k - 1)[:top_k] if len(found) > top_k else np.arange(len(found))
         if len(near):
             near = np.flatnonzero(found >= found[near].min())  # every tie, so that the id decides
-        best = heapq.nlargest(top, [*best, *((float(found[i]), -int(ids[i])) for i in near)])
+        best = heapq.nlargest(top_k, [*best, *((float(found[i]), -int(ids[i])) for i in near)])
     return [(-negative, cosine) for cosine, negative in best]
 
 

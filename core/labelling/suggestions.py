@@ -15,6 +15,7 @@ import numpy.typing as npt
 
 from core.clustering.inputs import unit_rows
 from core.labelling.partition import UNASSIGNED, Partition
+from core.neighbours import nearest_neighbours
 from core.types import Ids, Matrix
 
 Floats = npt.NDArray[np.float64]
@@ -82,10 +83,7 @@ def affinities(partition: Partition, x: Matrix) -> Floats:
     return np.where(others > 0.5, sums / np.maximum(others, 1.0), -np.inf)
 
 
-def neighbours(x: Matrix, row: int, most: int) -> npt.NDArray[np.intp]:
-    """Rows of the ``most`` sentences nearest to one by cosine, the nearest first; itself left out."""
-    unit: Any = unit_rows(x)
-    one = unit[[row]]
-    likeness = np.asarray((unit @ one.T).todense() if hasattr(unit, "todense") else unit @ one.T).ravel()
-    likeness[row] = -np.inf
-    return np.argsort(-likeness, kind="stable")[: min(most, len(likeness) - 1)]
+def neighbours(x: Matrix, row: int, top_k: int) -> Ids:
+    """Return the rows of the ``top_k`` sentences nearest to one by cosine, the nearest first, itself left out."""
+    found = nearest_neighbours(x[[row]], [(np.arange(x.shape[0]), x)], top_k + 1)
+    return np.array([other for other, _ in found if other != row][:top_k], dtype=np.int64)

@@ -32,11 +32,11 @@ def test_cosines_in_blocks_are_the_cosines(kind: object, monkeypatch: pytest.Mon
 
 
 @given(st.integers(0, 60), st.integers(1, 12), st.integers(1, 9), st.integers(0, 99))
-def test_the_most_alike_of_any_blocks_are_those_of_all(n: int, top: int, size: int, seed: int) -> None:
+def test_the_nearest_neighbours_of_any_blocks_are_those_of_all(n: int, top: int, size: int, seed: int) -> None:
     vectors, ids = rows(n, seed), np.random.default_rng(seed).permutation(1_000)[:n]
     query = np.array([[1, 2, 0, 0, -1, 1]], dtype=np.float32)
     blocks = [(ids[i : i + size], vectors[i : i + size]) for i in range(0, n, size)]
-    found = likeness.most_alike(query, blocks, top)
+    found = likeness.nearest_neighbours(query, blocks, top)
     all_ = likeness.cosines(query, vectors) if n else np.empty(0)
     assert (
         found == sorted(((int(i), float(c)) for i, c in zip(ids, all_, strict=True)), key=lambda e: (-e[1], e[0]))[:top]

@@ -13,7 +13,7 @@ import streamlit as st
 from scipy import sparse
 
 from core.errors import ThemescopeError
-from core.neighbours import cosines, most_alike
+from core.neighbours import cosines, nearest_neighbours
 from core.text.tokens import tokenize
 from core.types import Ids, Matrix
 from db.records import CorpusRecord, MapRecord, ModelRecord
@@ -90,7 +90,7 @@ def by_meaning(record: MapRecord, whole: Scene, scene: Scene, query: str | int, 
         raise ThemescopeError("The model of this map is gone, so nothing can be searched by meaning.")
     if len(whole.ids) * _bytes_of(whole, model) > _KEPT_BYTES:
         blocks = ((scene.ids[rows], vectors) for rows, vectors in _blocks(model, scene))
-        best = most_alike(_query(model, whole, query), blocks, most + 1)
+        best = nearest_neighbours(_query(model, whole, query), blocks, most + 1)
         found = Found(
             rows_of(scene.ids, np.array([i for i, _ in best], np.int64)), np.array([c for _, c in best], np.float32)
         )
