@@ -92,7 +92,7 @@ def main() -> None:
     options = parser.parse_args()
     torch.set_num_threads(options.threads)
     model = load(options.model)
-    embedder = model.embedder.nets[0] if isinstance(model.embedder, JoinedNets) else model.embedder
+    embedder = model.fitted.nets[0] if isinstance(model.fitted, JoinedNets) else model.fitted
     if not isinstance(embedder, TripletNet):
         raise ConfigError(f"{model!r} is no triplet network.")
     net, tokens = embedder.network, made_up(embedder)

@@ -1,83 +1,225 @@
-"""Trained models as Python objects: ``core.load("default").embed(sentences)``."""
+"""Functions of the public API: load a trained model, encode sentences, find themes, reproduce a paper.
+
+The module imports numpy and everything heavier inside its functions, so that ``import core`` stays light.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias, runtime_checkable
 
-import numpy as np
-import numpy.typing as npt
-
-from core import protocols
-from core.errors import ConfigError
+from core.errors import ConfigError, DataError
 from core.pretrained import DEFAULT, DEFAULT_MODEL, model_folder
-from core.types import Sentence, Vectors
+
+if TYPE_CHECKING:
+    from core.protocols import Model, Report
+    from core.tasks.themes.find import Themes
+    from core.types import Matrix, Sentence
 
 
-class Model:
-    """A trained model that takes plain strings. Safe to share between threads that only embed."""
+@runtime_checkable
+class Encoder(Protocol):
+    """An object that turns sentences into vectors, such as a model of Themescope or of sentence-transformers."""
 
-    def __init__(self, name: str, embedder: protocols.Model, info: Mapping[str, Any]) -> None:
-        self.name, self.embedder, self.info = name, embedder, info
+    def encode(self, sentences: Any) -> Any:
+        """Return the (n, dim) vectors of a sequence of sentences."""
+        ...
+
+
+ModelLike: TypeAlias = "str | Path | Encoder"
+
+
+class SentenceModel:
+    """A trained model that encodes plain sentences. Threads may share it.
+
+    Attributes
+    ----------
+    name
+        Name of a pretrained model, or of the folder it was loaded from.
+    fitted
+        The model itself, which keeps :class:`core.protocols.Model`.
+    info
+        What the model was trained on and with: method, settings, seed, data, scores.
+    """
+
+    def __init__(self, name: str, model: Model, info: Mapping[str, Any]) -> None:
+        self.name, self.fitted, self.info = name, model, info
 
     def __repr__(self) -> str:
-        return f"<Model {self.name!r}: {self.info['method']}>"
+        return f"<SentenceModel {self.name!r}: {self.info['method']}>"
 
-    def embed(self, sentences: Sequence[str | Sentence]) -> Vectors:
-        """(n, dim) float32 vectors, or a CSR array for sparse methods; row i is sentence i, n = 0 is allowed.
+    def encode(self, sentences: str | Sequence[str | Sentence]) -> Matrix:
+        """Return the vectors of sentences.
 
-        Positioned sentences and strings may be mixed; strings count as sentences of one and the same text.
+        Parameters
+        ----------
+        sentences
+            One sentence, or a sequence of n ≥ 0 sentences: strings, which count as consecutive sentences of one text,
+            or :class:`core.types.Sentence` objects with their positions.
+
+        Returns
+        -------
+        (dim,) float32 for one sentence; (n, dim) float32, or a CSR array for sparse methods, for a sequence.
         """
+        from core.types import Sentence
+
         if isinstance(sentences, str):
-            raise ConfigError("embed() takes a list of sentences, not one string: embed([sentence]).")
+            row: Any = self.encode([sentences])[[0]]
+            vector: Matrix = (row.toarray() if hasattr(row, "toarray") else row)[0]
+            return vector
         placed = [Sentence(s, position=i) if isinstance(s, str) else s for i, s in enumerate(sentences)]
-        return self.embedder.embed(placed)
+        return self.fitted.embed(placed)
 
-    def similar(self, sentence: str, among: Sequence[str], top: int = 10) -> list[tuple[int, float]]:
-        """Rows of ``among`` that are most like ``sentence``, with their cosines, the nearest first.
+    def similar(self, sentence: str, among: Sequence[str], top_k: int = 10) -> list[tuple[int, float]]:
+        """Return (row, cosine) of the ``top_k`` sentences of ``among`` nearest to ``sentence``, the nearest first.
 
-        All are embedded together; for many questions about the same sentences embed those once and use
-        :func:`nearest`.
+        All sentences are encoded at every call. For many queries encode them once and call
+        :func:`core.neighbours.nearest_neighbours`.
         """
+        import numpy as np
+
+        from core.neighbours import nearest_neighbours
+
         if not among:
             return []
-        vectors = self.embed([sentence, *among])
-        return nearest(vectors[:1], vectors[1:], top)
+        vectors = self.encode([sentence, *among])
+        return nearest_neighbours(vectors[:1], [(np.arange(len(among)), vectors[1:])], top_k)
 
 
-def nearest(query: Vectors, vectors: Vectors, top: int) -> list[tuple[int, float]]:
-    """Rows of (n, dim) ``vectors`` by falling cosine to the (1, dim) ``query``, at most ``top``, with the cosines."""
-    from core.clustering.inputs import unit_rows
+def load(name: str | Path = DEFAULT, precision: Literal["fp32", "int8"] = "fp32") -> SentenceModel:
+    """Load a trained model.
 
-    products: Any = unit_rows(vectors) @ unit_rows(query).T
-    cosines: npt.NDArray[np.float64] = np.asarray(
-        products.toarray() if hasattr(products, "toarray") else products, dtype=np.float64
-    ).ravel()
-    order = np.argsort(-cosines, kind="stable")[:top]
-    return [(int(row), float(cosines[row])) for row in order]
+    Parameters
+    ----------
+    name
+        Name of a pretrained model, ``"default"``, or the folder of a saved model.
+    precision
+        ``"int8"`` makes a network compute with 8-bit integers on a CPU: faster, with a cosine of at least .999 to the
+        exact vectors (``benchmarks/inference.py``).
 
-
-def load(name: str | Path = DEFAULT, precision: str = "fp32") -> Model:
-    """Load a pretrained model by its name, or a saved model by the path of its folder.
-
-    ``precision`` "int8" lets a network compute with numbers of 8 bits on a processor: faster, at a cosine of at
-    least .999 to the exact vectors (``benchmarks/inference.py``). Raises what
-    :func:`core.pretrained.model_folder` raises, ``ArtifactError`` for a damaged folder, and ``ConfigError`` for a
-    precision that the method does not have.
+    Raises
+    ------
+    UnknownNameError
+        If there is neither a pretrained model nor a folder of that name.
+    ArtifactError
+        If the saved model is damaged.
+    ConfigError
+        If the method does not support the precision.
     """
     from core.models.artifact import load_model
 
     folder = model_folder(name)
-    embedder, info = load_model(folder)
+    model, info = load_model(folder)
     if precision != "fp32":
-        _set_precision(embedder, precision)
-    return Model(DEFAULT_MODEL if str(name) == DEFAULT else folder.name, embedder, info)
+        _set_precision(model, precision)
+    return SentenceModel(DEFAULT_MODEL if str(name) == DEFAULT else folder.name, model, info)
 
 
-def _set_precision(embedder: Any, precision: str) -> None:
+def encoder(model: ModelLike) -> Encoder:
+    """Return the encoder that ``model`` is or names. Raises what :func:`load` raises, or ``ConfigError``."""
+    if isinstance(model, str | Path):
+        return load(model)
+    if isinstance(model, Encoder):
+        return model
+    raise ConfigError("A model is a name, the folder of a saved model, or an object with an encode method.")
+
+
+def encode(sentences: str | Sequence[str], model: ModelLike = DEFAULT) -> Matrix:
+    """Return the vectors of sentences by a model, see :meth:`SentenceModel.encode`.
+
+    The model is loaded at every call; keep the result of :func:`load` for repeated use.
+    """
+    vectors: Matrix = encoder(model).encode(sentences)
+    return vectors
+
+
+def find_themes(
+    sentences: Sequence[str],
+    model: ModelLike = DEFAULT,
+    k: int | Literal["auto"] = "auto",
+    *,
+    settings: Mapping[str, Any] | None = None,
+    seed: int = 0,
+    report: Report | None = None,
+) -> Themes:
+    """Cluster sentences into themes and name the themes.
+
+    Parameters
+    ----------
+    sentences
+        At least 4 sentences.
+    model
+        Name of a pretrained model, folder of a saved model, or an object with an ``encode`` method.
+    k
+        Number of themes, or ``"auto"``.
+    settings
+        Other settings, see :class:`core.tasks.themes.find.ThemesConfig`.
+    seed
+        Seed of everything random.
+    report
+        Receives progress and may cancel.
+
+    Returns
+    -------
+    Themes
+        Labels, named themes by falling size, margins, and the curves behind the number of themes.
+
+    Raises
+    ------
+    ConfigError
+        If a setting is invalid.
+    DataError
+        If there are too few or too many sentences.
+    """
+    from core.config import config_from_dict
+    from core.protocols import SILENT
+    from core.tasks.themes.find import ThemesConfig
+    from core.tasks.themes.find import find_themes as find
+
+    config = config_from_dict(ThemesConfig, {**(settings or {}), "k": 0 if k == "auto" else k})
+    texts = list(sentences)
+    return find(texts, encoder(model).encode(texts), config, seed, report or SILENT)
+
+
+def reproduce(
+    paper: str, profile: str = "quick", folder: str | Path | None = None, **options: Any
+) -> dict[str, dict[str, Any]]:
+    """Reproduce the tables of a paper and return them by id.
+
+    Experiments are jobs, which belong to the installed application, so that an interrupted reproduction resumes and
+    nothing is computed twice.
+
+    Parameters
+    ----------
+    paper
+        ``"ed18"`` or ``"sjh17"``.
+    profile
+        ``"quick"`` (minutes), ``"full"`` (hours) or ``"published"`` (the papers' sizes).
+    folder
+        Data folder that keeps data, models and results; None for the application's own.
+    options
+        Further options of ``themescope reproduce``: ``tables``, ``data``, ``corpus``, ``seeds``, …
+
+    Raises
+    ------
+    UnknownNameError
+        If there is no such paper or profile.
+    DataError
+        If the data for it are missing, or only ``core`` is installed.
+    """
+    from importlib.metadata import entry_points
+
+    runner = next(iter(entry_points(group="themescope.paper_runner")), None)
+    if runner is None:
+        raise DataError("No installed package runs experiments. Install Themescope with its jobs: pip install -e .")
+    tables: dict[str, dict[str, Any]] = runner.load()(paper, profile, Path(folder) if folder else None, options)
+    return tables
+
+
+def _set_precision(model: Any, precision: str) -> None:
     if precision != "int8":
         raise ConfigError(f"A precision is fp32 or int8, not {precision!r}.")
-    if not hasattr(embedder, "inference"):
-        raise ConfigError("This model has no network to compute with 8 bits. Use precision fp32.")
-    embedder.inference = precision
+    if not hasattr(model, "inference"):
+        raise ConfigError("This model has no network that could compute with 8 bits. Use precision fp32.")
+    model.inference = precision

@@ -8,8 +8,7 @@ such as a sentence-transformers model.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from pathlib import Path
-from typing import Any, Literal, Protocol, Self, TypeAlias, runtime_checkable
+from typing import Any, Literal, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -17,7 +16,7 @@ from scipy import sparse
 from sklearn.base import BaseEstimator, ClusterMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from core.api import load
+from core.api import ModelLike, encoder
 from core.clustering import REGISTRY as CLUSTERERS
 from core.clustering.inputs import unit_rows
 from core.errors import ConfigError
@@ -29,18 +28,6 @@ _CURVE_SENTENCES = 1_000
 """Sentences at most that the number of clusters is chosen on; the time grows with the square."""
 _MOST_CLUSTERS = 30
 _SUBSAMPLES = 5
-
-
-@runtime_checkable
-class Encoder(Protocol):
-    """An object that turns sentences into vectors, such as a model of Themescope or of sentence-transformers."""
-
-    def encode(self, sentences: Sequence[str]) -> Any:
-        """Return (n, dim) vectors."""
-        ...
-
-
-ModelLike: TypeAlias = "str | Path | Encoder"
 
 
 class SentenceVectorizer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
@@ -68,7 +55,7 @@ class SentenceVectorizer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
 
     def fit(self, sentences: Any = None, y: Any = None) -> Self:
         """Load the model; nothing is learned. ``sentences`` and ``y`` are ignored."""
-        self.model_ = _encoder(self.model)
+        self.model_ = encoder(self.model)
         return self
 
     def transform(self, sentences: Sequence[str]) -> Matrix:
@@ -160,7 +147,7 @@ class SentenceClusterer(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         if isinstance(x, np.ndarray) and x.ndim == 2:
             return x
         if not hasattr(self, "model_") or self._loaded is not self.model:
-            self.model_, self._loaded = _encoder(self.model), self.model
+            self.model_, self._loaded = encoder(self.model), self.model
         vectors: Matrix = self.model_.encode(list(x))
         return vectors
 
@@ -174,14 +161,6 @@ class SentenceClusterer(ClusterMixin, BaseEstimator):  # type: ignore[misc]
             return 1, "There are too few sentences for more than one cluster."
         found = suggest(measure(vectors[rows], ks, _SUBSAMPLES, self.seed, SILENT))
         return found.k, found.reason
-
-
-def _encoder(model: ModelLike) -> Encoder:
-    if isinstance(model, str | Path):
-        return load(model)
-    if isinstance(model, Encoder):
-        return model
-    raise ConfigError("A model is a name, the folder of a saved model, or an object with an encode method.")
 
 
 def _centres(vectors: Matrix, labels: Labels, k: int) -> npt.NDArray[np.float64]:

@@ -1,7 +1,7 @@
-"""Compiles the inner loops of every method once, so that nobody waits for them: ``python -m core.precompile``.
+"""Precompilation of the inner loops of every method: ``python -m core.precompile``.
 
-numba keeps on disk what it has compiled. The installation does this, since the first clusters, vectors or map would
-else stand still for ten seconds each.
+numba caches compiled functions on disk. The installation fills this cache, because otherwise the first clustering,
+training and map of a machine would each take about ten seconds longer.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ _TEXT = ("The king lost the war.", "Rain fell all summer.", "The market closed."
 _SMALL = {"dim": 8, "epochs": 1, "threads": 1, "min_count": 0}
 
 
-def warm() -> None:
-    """Cluster, learn sentence vectors, embed, score and lay out a handful of sentences by everything there is."""
+def precompile() -> None:
+    """Run every compiled method on a handful of sentences."""
     vectors = np.random.default_rng(0).normal(size=(24, 8)).astype(np.float32)
     for card in CLUSTERERS:
         if not card.tags & {"no-vectors", "counts"}:
@@ -33,14 +33,14 @@ def warm() -> None:
         if issubclass(card.config_class(), TrainingConfig):
             _learn(card)
     for precision in ("fp32", "int8"):
-        load("default", precision).embed(_TEXT)
+        load("default", precision).encode(_TEXT)
     labels = np.arange(24, dtype=np.int32) % 3
     ContingencyTable.of(labels, labels[::-1].copy()).expected_mutual_information()
-    lay_out()
+    project_points()
 
 
-def lay_out() -> None:
-    """Draw the map of a few points."""
+def project_points() -> None:
+    """Project a few points to two dimensions."""
     from core.projection.maps import UmapConfig, project
 
     project(np.random.default_rng(0).normal(size=(64, 8)).astype(np.float32), UmapConfig(), 0, SILENT)
@@ -55,4 +55,4 @@ def _learn(card: Card) -> None:
 
 
 if __name__ == "__main__":
-    warm()
+    precompile()

@@ -75,16 +75,15 @@ def embed(shell: Shell, source: str, method: str, **options: Any) -> None:
 @pass_shell
 def similar(shell: Shell, sentence: str, source: str, top: int, method: str, column: str) -> None:
     """Find the sentences of a corpus or a file that are most like SENTENCE to a model."""
-    from core.api import nearest
+    from core.neighbours import nearest_neighbours
 
     if not sentence.strip():
         raise DataError("Give a sentence to look for.")
     embed_texts = _model(shell, method, "fp32")
     texts = _texts(Path(source), column) if is_file(source) else _corpus_texts(shell, source)
     vectors = embed_texts([sentence, *texts])
-    rows = [
-        {"cosine": round(cosine, 4), "sentence": texts[row]} for row, cosine in nearest(vectors[:1], vectors[1:], top)
-    ]
+    found = nearest_neighbours(vectors[:1], [(np.arange(len(texts)), vectors[1:])], top)
+    rows = [{"cosine": round(cosine, 4), "sentence": texts[row]} for row, cosine in found]
     shell.show({"sentence": sentence, "among": len(texts), "nearest": rows}, table(rows))
 
 
@@ -161,14 +160,14 @@ def is_file(source: str) -> bool:
 def _model(shell: Shell, wanted: str, precision: str) -> Embed:
     """Return what turns strings into vectors: a pretrained model or a folder, else a stored model or a method."""
     from core import load
-    from core.api import Model
+    from core.api import SentenceModel
     from jobs.common.vectors import load_model
 
     try:
-        return load(wanted, precision).embed
+        return load(wanted, precision).encode
     except UnknownNameError:
         record = find_model(shell.store, model_for(shell, wanted))
-        return Model(record.name, *load_model(shell.store, record)).embed
+        return SentenceModel(record.name, *load_model(shell.store, record)).encode
 
 
 def _texts(path: Path, column: str) -> list[str]:

@@ -114,6 +114,6 @@ def run_worker(store: Store, workers: int = 1, queue_name: str = "default", warm
 
 def _lay_out() -> None:
     """Draw a tiny map: umap-learn is imported, and its loops are compiled where they never were."""
-    from core.precompile import lay_out
+    from core.precompile import project_points
 
-    lay_out()
+    project_points()

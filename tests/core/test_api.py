@@ -1,4 +1,4 @@
-"""Serving: three lines from sentences to vectors."""
+"""Functions of the public API: loading, encoding, themes, reproduction."""
 
 from __future__ import annotations
 
@@ -32,23 +32,48 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_strings_and_sentences_give_the_same_vectors(folder: Path) -> None:
     model = core.load(folder)
-    vectors = model.embed(TEXTS)
+    vectors = model.encode(TEXTS)
     assert vectors.shape == (4, 50) and vectors.dtype == np.float32
-    assert (vectors == model.embed([Sentence(text) for text in TEXTS])).all()
-    assert model.embed([]).shape == (0, 50)
+    assert (vectors == model.encode([Sentence(text) for text in TEXTS])).all()
+    assert model.encode([]).shape == (0, 50)
     assert model.name == "means" and "mean-vectors" in repr(model)
 
 
 def test_the_nearest_sentence(folder: Path) -> None:
     model = core.load(str(folder))
-    found = model.similar(TEXTS[0], TEXTS[1:], top=2)
+    found = model.similar(TEXTS[0], TEXTS[1:], top_k=2)
     assert [row for row, _ in found] == [0, 1] and found[0][1] > found[1][1]
     assert model.similar(TEXTS[0], []) == []
 
 
+def test_one_string_gives_one_vector(folder: Path) -> None:
+    model = core.load(folder)
+    assert model.encode(TEXTS[0]).shape == (50,)
+    assert (core.encode(TEXTS[:2], folder) == model.encode(TEXTS[:2])).all()
+
+
+def test_themes_of_a_list_of_sentences(folder: Path) -> None:
+    sentences = [f"The river {word} the sea." for word in ("meets", "joins", "feeds")]
+    sentences += [f"The opera {word} a violin." for word in ("needs", "plays", "has")]
+    found = core.find_themes(sentences, folder, k=2, settings={"words": 1})
+    assert len({*found.labels[:3]}) == len({*found.labels[3:]}) == 1 and found.labels[0] != found.labels[3]
+    assert {theme.size for theme in found.themes} == {3}
+    with pytest.raises(ConfigError, match="no setting called 'word'"):
+        core.find_themes(sentences, folder, settings={"word": 1})
+
+
+def test_reproduction_needs_a_known_paper(tmp_path: Path) -> None:
+    with pytest.raises(UnknownNameError, match="Did you mean 'ed18'"):
+        core.reproduce("ed19", folder=tmp_path)
+
+
+def test_unknown_names_of_the_package_are_attribute_errors() -> None:
+    with pytest.raises(AttributeError, match="no attribute 'lod'"):
+        core.lod  # noqa: B018
+    assert set(core.__all__) <= set(dir(core))
+
+
 def test_mistakes_are_told(folder: Path) -> None:
-    with pytest.raises(ConfigError, match="list of sentences"):
-        core.load(folder).embed("one string")
     with pytest.raises(UnknownNameError, match="no pretrained model"):
         core.load("no-such-model")
     for precision, said in (("int8", "no network"), ("int4", "fp32 or int8")):
@@ -64,7 +89,7 @@ def test_a_missing_default_says_what_to_do(monkeypatch: pytest.MonkeyPatch) -> N
 
 def test_the_default_model_is_part_of_the_installation() -> None:
     assert pretrained.model_folder("default").name == pretrained.DEFAULT_MODEL
-    exact, rounded = (core.load("default", precision).embed(TEXTS[:3]) for precision in ("fp32", "int8"))
+    exact, rounded = (core.load("default", precision).encode(TEXTS[:3]) for precision in ("fp32", "int8"))
     cosines = (exact * rounded).sum(1) / np.linalg.norm(exact, axis=1) / np.linalg.norm(rounded, axis=1)
     assert cosines.min() > 0.999
 

@@ -127,7 +127,7 @@ def test_it_is_exported_and_built_upon(store: Store, tmp_path: Path) -> None:
 def test_files_are_embedded_searched_and_clustered(name: str, lines: Path) -> None:
     call("embed", lines, "--method", name, "--out", lines.with_suffix(".npy"))
     vectors = np.load(lines.with_suffix(".npy"))
-    expected = core.load(name if name != METHOD else DEFAULT).embed(lines.read_text("utf-8").splitlines())
+    expected = core.load(name if name != METHOD else DEFAULT).encode(lines.read_text("utf-8").splitlines())
     np.testing.assert_allclose(vectors, expected, atol=1e-5)
     near = call("similar", "A stone by the river.", "--in", lines, "--method", name, "--top", "1")["nearest"]
     assert "river" in near[0]["sentence"]
