@@ -81,19 +81,19 @@ def name_is(page: Page, person: str) -> None:
 
 def enter(page: Page, app: App, person: str) -> None:
     """Open the labelling in a new session; the tab is turned after the name, so what it shows is that person's."""
-    open_page(page, f"{app.url}/relabel?view=History&labelling={quote(NAME)}", "Relabel")
+    open_page(page, f"{app.url}/relabel?relabel_view=History&relabel_labelling={quote(NAME)}", "Relabel")
     name_is(page, person)
-    page.get_by_role("tab", name="Work").click()
-    expect(page.locator(".board li").first).to_be_visible()
+    page.get_by_role("tab", name="Edit").click()
+    expect(page.locator(".columns li").first).to_be_visible()
 
 
 def said(page: Page, words: str | re.Pattern[str]) -> None:
-    expect(page.locator(".bar .status")).to_contain_text(words)
+    expect(page.locator(".toolbar .status")).to_contain_text(words)
 
 
 def pick(page: Page, *texts: str) -> None:
     for text in texts:
-        page.locator(".board li", has_text=text).first.click()
+        page.locator(".columns li", has_text=text).first.click()
 
 
 def lasso(page: Page, rows: list[int]) -> None:
@@ -114,9 +114,9 @@ def begin(page: Page, app: App) -> None:
     open_page(page, f"{app.url}/relabel?{urlencode({'view': 'Begin', 'corpus': CORPUS})}", "Relabel")
     name_is(page, "Ada")
     page.get_by_role("textbox", name="Name", exact=True).fill(NAME)
-    page.get_by_role("radio", name="Everybody here").click()
-    page.get_by_role("button", name="Begin", exact=True).click()
-    expect(page.locator(".board section")).to_have_count(3)
+    page.get_by_role("radio", name="Everyone").click()
+    page.get_by_role("button", name="Create labelling", exact=True).click()
+    expect(page.locator(".columns section")).to_have_count(3)
 
 
 def test_two_people_correct_one_article(page: Page, other_page: Page, app: App, sentences: Ids) -> None:
@@ -137,26 +137,26 @@ def test_two_people_correct_one_article(page: Page, other_page: Page, app: App, 
     expect(split).to_be_visible()
     split.click()
     said(page, "into 2 clusters")
-    expect(page.locator(".board section")).to_have_count(4)
+    expect(page.locator(".columns section")).to_have_count(4)
     pick(page, "kings and wars number 0", "banks and trade number 0")
     page.keyboard.press("m")
-    page.get_by_test_id("stDialog").get_by_role("button", name="Merge").click()
-    expect(page.locator(".board section")).to_have_count(3)
-    page.locator(".board header button.name").first.click()
-    page.locator(".board input.name").fill("Weather :smile:")
-    page.locator(".board input.name").press("Enter")
+    page.get_by_test_id("stDialog").get_by_role("button", name="Merge clusters").click()
+    expect(page.locator(".columns section")).to_have_count(3)
+    page.locator(".columns header button.name").first.click()
+    page.locator(".columns input.name").fill("Weather :smile:")
+    page.locator(".columns input.name").press("Enter")
     said(page, "is now Weather")
     busy(page)
     done = state(app)
     assert len(steps(app)) == 5
     for _ in range(5):
         page.keyboard.press("u")
-    expect(page.locator(".bar [data-deed=undo]")).to_have_attribute("aria-disabled", "true")
+    expect(page.locator(".toolbar [data-action=undo]")).to_have_attribute("aria-disabled", "true")
     assert state(app).to_bytes() == start.to_bytes()
     enter(page, app, "Ada")  # a reload: a new session
     for _ in range(5):
         page.keyboard.press("y")
-    expect(page.locator(".bar [data-deed=redo]")).to_have_attribute("aria-disabled", "true")
+    expect(page.locator(".toolbar [data-action=redo]")).to_have_attribute("aria-disabled", "true")
     said(page, "redo: 1 sentence marked uncertain")
     assert state(app).to_bytes() == done.to_bytes()
     assert [kind for _, kind, _ in steps(app)] == ["do"] * 5 + ["undo"] * 5 + ["redo"] * 5
@@ -170,7 +170,7 @@ def test_two_people_correct_one_article(page: Page, other_page: Page, app: App, 
 def busy(page: Page) -> None:
     """A key that is pressed while the browser is busy counts once, although its timers have fallen due meanwhile."""
     pick(page, "rain and snow number 0")
-    expect(page.locator(".bar .heading")).to_have_text("1 sentence → put into")
+    expect(page.locator(".toolbar .heading")).to_have_text("Assign 1 sentence to")
     wait = f"const start = performance.now(); while (performance.now() - start < {BUSY_MS});"
     page.evaluate(f"() => {{ setTimeout(() => {{ {wait} }}, 20); }}")
     page.keyboard.press("x")
@@ -180,14 +180,14 @@ def busy(page: Page) -> None:
 
 def typed_on(page: Page) -> None:
     """A name stays while it is typed, though the page is drawn anew meanwhile; none of its letters is a shortcut."""
-    pressed = page.locator(".bar [data-deed=twins]")
+    pressed = page.locator(".toolbar [data-action=duplicates]")
     page.keyboard.press("d")
     page.keyboard.press("f")
     page.keyboard.type("nexus", delay=30)
     expect(pressed).to_have_attribute("aria-pressed", "false")  # what stands there is the page before
-    page.wait_for_function("() => window.themescopeOutbox.deeds.length === 0")
+    page.wait_for_function("() => window.themescopeActions.actions.length === 0")
     page.keyboard.type(" e", delay=30)
-    expect(page.locator(".bar .editor input")).to_have_value("nexus e")
+    expect(page.locator(".toolbar .editor input")).to_have_value("nexus e")
     page.keyboard.press("Escape")
     expect(pressed).to_have_attribute("aria-pressed", "true")
     page.keyboard.press("d")
@@ -198,17 +198,17 @@ def conflict(page: Page, second: Page, app: App) -> None:
     """Both choose one sentence; the second to write is shown both versions."""
     sentence = "banks and trade number 7"
     pick(page, sentence)
-    expect(page.locator(".bar .heading")).to_have_text("1 sentence → put into")
+    expect(page.locator(".toolbar .heading")).to_have_text("Assign 1 sentence to")
     enter(second, app, "Ben")
     pick(second, sentence)
     second.keyboard.press("0")
     said(second, "→ unassigned")
     before = state(app)
-    page.locator(".bar .cluster").nth(1).click()
-    expect(page.get_by_text("Somebody was first.")).to_be_visible()
-    expect(page.get_by_text("Ben made it unassigned")).to_be_visible()
+    page.locator(".toolbar .cluster").nth(1).click()
+    expect(page.get_by_text("Edit conflict.")).to_be_visible()
+    expect(page.get_by_text("Ben chose unassigned")).to_be_visible()
     assert state(app).to_bytes() == before.to_bytes()
-    page.get_by_role("button", name="Use mine").click()
+    page.get_by_role("button", name="Use my change").click()
     said(page, "1 sentence → climate rain")
     assert state(app).to_bytes() != before.to_bytes()
     expect(second.get_by_text("Show 1 new change")).to_be_visible()
@@ -223,33 +223,33 @@ def beside(app: App) -> None:
 
 
 def out_and_in(page: Page, app: App) -> None:
-    """History, agreement; export, delete, take in: the same labelling with the same steps."""
+    """History, agreement; export, delete and import: the same labelling with the same steps."""
     page.get_by_role("tab", name="History").click()
-    expect(page.get_by_text("17 steps shown of 17")).to_be_visible()
-    page.get_by_role("tab", name="Files and sharing").click()
+    expect(page.get_by_text("Showing 17 of 17 steps")).to_be_visible()
+    page.get_by_role("tab", name="Files and settings").click()
     with page.expect_download() as download:
         page.get_by_test_id("stDownloadButton").filter(has_text="Whole labelling").get_by_role("button").click()
     text = Path(download.value.path()).read_text(encoding="utf-8")
     before, log = state(app), steps(app)
     beside(app)
     turn_to(page, "Agreement")
-    expect(page.get_by_text("Pair by pair")).to_be_visible()
-    expect(page.get_by_text("stand on the diagonal")).to_be_visible()
-    expect(page.get_by_text("the most disputed first")).to_be_visible()
+    expect(page.get_by_text("Pairwise agreement")).to_be_visible()
+    expect(page.get_by_text("on the diagonal")).to_be_visible()
+    expect(page.get_by_text("most disputed first")).to_be_visible()
     with app.store.writing() as w:
         w.labellings.purge(w.labellings.by_name(NAME).id, "Ada")
     turn_to(page, "Relabel")
-    page.get_by_role("tab", name="Begin").click()
-    page.get_by_text("Take in an exported labelling").click()
-    part = page.get_by_test_id("stExpander").filter(has_text="Take in an exported labelling")
+    page.get_by_role("tab", name="New labelling").click()
+    page.get_by_text("Import labelling", exact=True).click()
+    part = page.get_by_test_id("stExpander").filter(has_text="Import labelling")
     at_rest(page)  # what asks for an upload just as the script begins is not answered
     part.locator("input[type=file]").set_input_files(
         {"name": "../labelling.jsonl", "mimeType": "application/jsonl", "buffer": text.encode("utf-8")}
     )
-    take_in = part.get_by_role("button", name="Take in", exact=True)
-    expect(take_in).to_be_visible()
-    choose(page, "Corpus that its sentences are of", CORPUS)
-    take_in.click()
-    expect(page.locator(".board li").first).to_be_visible()
+    import_button = part.get_by_role("button", name="Import", exact=True)
+    expect(import_button).to_be_visible()
+    choose(page, "Corpus that contains its sentences", CORPUS)
+    import_button.click()
+    expect(page.locator(".columns li").first).to_be_visible()
     assert state(app).to_bytes() == before.to_bytes()
     assert steps(app) == log

@@ -44,7 +44,7 @@ def labelled(filled_store: Store) -> Store:
 def test_an_empty_store(sqlite_store: Store, open_page: Open) -> None:
     at = open_page("agreement")
     assert not at.exception
-    assert "Nobody has labelled" in words(at)
+    assert "No labellings yet" in words(at)
 
 
 def test_people_sections_and_models_side_by_side(labelled: Store, open_page: Open) -> None:
@@ -55,10 +55,10 @@ def test_people_sections_and_models_side_by_side(labelled: Store, open_page: Ope
     assert pairs["First"].tolist()[0] in ("Ada's", HOSTILE)
     row = pairs[(pairs["First"] == "Ada's") & (pairs["Second"] == "Sections")].iloc[0]
     assert row["ARI"] == "1.000"
-    assert "Remark" not in pairs and "Of one article, so without an interval." in words(at)
+    assert "Remark" not in pairs and "One article, so no intervals." in words(at)
     disputed = at.dataframe[2].value
     assert len(disputed) == 2
-    next(b for b in at.button if b.label == "Adjudicate").click().run()
+    next(b for b in at.button if b.label == "Create gold labelling").click().run()
     with labelled.reading() as r:
         gold = [x for x in r.labellings.list() if x.kind is Sharing.GOLD]
         state = r.labellings.shown(gold[0].id).partition
@@ -72,16 +72,16 @@ def test_blind_labellers_see_nothing_before_they_have_finished(labelled: Store, 
         w.labellings.share(record.id, Sharing.OWN, True, "ada")
     at = open_page("agreement")
     at.sidebar.text_input(key="person").set_value("ada").run()
-    assert "hidden until you have finished" in words(at)
+    assert "hidden until yours is finished" in words(at)
     assert not at.dataframe
 
 
 def test_matched_clusters_stand_on_the_diagonal() -> None:
     first = Rater("a", np.array([1, 1, 1, 2, 2, -1], dtype=np.int32), {1: "x", 2: "x"})
     second = Rater("b", np.array([7, 7, 4, 4, 4, 4], dtype=np.int32), {7: "p", 4: "q"})
-    table = results.confusion(first, second)
+    table = results.contingency(first, second)
     assert table.to_numpy().tolist() == [[2, 1], [0, 2]]
     assert list(table.index) == ["x", "x (2)"]
     nothing = Rater("c", np.full(6, -1, dtype=np.int32), {})
-    assert results.confusion(first, nothing).empty
+    assert results.contingency(first, nothing).empty
     assert results.pair_row(first, nothing, np.ones(6, dtype=np.int64))[-1].startswith("undefined because")

@@ -16,13 +16,15 @@ from db.store import Store
 from jobs.services.labelling import starts
 from jobs.services.labelling.session import Desk
 from tests.webapp.filled import HOSTILE, MODEL
-from webapp.features.relabel.actions import DEEDS, hear
-from webapp.features.relabel.state import Bench
-from webapp.features.relabel.toolbar import bar_data
+from webapp.features.relabel.actions import ACTIONS, dispatch
+from webapp.features.relabel.filters import FILTERS, MATCHES
+from webapp.features.relabel.state import FILTER, KEYS, MATCH, NEW, SETTINGS, VIEW, RelabelState
+from webapp.features.relabel.toolbar import toolbar_data
 from webapp.shared.guard import BROKEN
+from webapp.shared.label_queries import EDIT
 
 Open = Callable[..., AppTest]
-KINDS = {deed.key: deed.name for deed in DEEDS if not deed.stays}
+KINDS = {action.key: action.name for action in ACTIONS if not action.in_browser}
 
 
 def words(at: AppTest) -> str:
@@ -45,19 +47,25 @@ def labelling(filled_store: Store) -> LabellingRecord:
 
 
 def select(at: AppTest, labelling: LabellingRecord, ids: list[int]) -> None:
-    at.session_state[f"bench-{labelling.id}"].select(ids, "in the table")
+    at.session_state[f"relabel_state_{labelling.id}"].select(ids, "in the table")
 
 
 def press(at: AppTest, labelling: LabellingRecord, key: str) -> AppTest:
-    """Press a key: the browser tells the deed that its button stands for, with the next number."""
-    bench: Bench = at.session_state[f"bench-{labelling.id}"]
+    """Press a key: the browser sends the action of its button with the next number."""
+    state: RelabelState = at.session_state[f"relabel_state_{labelling.id}"]
     told = {"kind": "assign", "cluster": int(key)} if key in "123456789" else {"kind": KINDS[key]}
-    hear(bench, {"session": bench.session, "deeds": [{**told, "number": bench.heard + 1}]})
+    dispatch(state, {"session": state.browser_session, "actions": [{**told, "number": state.acknowledged + 1}]})
     return at.run()
 
 
+def test_links_of_version_0_1_name_filters_and_tabs_that_exist() -> None:
+    assert set(KEYS.urls[FILTER].values.values()) <= set(FILTERS)
+    assert set(KEYS.urls[MATCH].values.values()) <= set(MATCHES)
+    assert set(KEYS.urls[VIEW].values.values()) == {EDIT, SETTINGS, NEW}
+
+
 def test_every_tab_says_what_to_do_in_an_empty_store(sqlite_store: Store, open_page: Open) -> None:
-    for view in ("Work", "Begin"):
+    for view in ("Edit", "Begin"):
         at = open_page("relabel", view=view)
         assert not at.exception
         assert not at.error
@@ -65,9 +73,9 @@ def test_every_tab_says_what_to_do_in_an_empty_store(sqlite_store: Store, open_p
 
 
 def test_a_labelling_is_begun_from_a_clustering(filled_store: Store, open_page: Open) -> None:
-    at = open_page("relabel", view="Begin")
+    at = open_page("relabel", view="New labelling")
     assert not at.exception
-    next(b for b in at.button if b.label == "Begin").click().run()
+    next(b for b in at.button if b.label == "Create labelling").click().run()
     assert not at.exception
     with filled_store.reading() as r:
         (record,) = r.labellings.list()
@@ -82,10 +90,10 @@ def test_where_there_is_no_cluster_yet_the_bar_says_how_one_comes(filled_store: 
     new = NewLabelling(corpus.id, "Empty", "", Sharing.OWN, False, article.id)
     record = starts.begin(filled_store, new, starts.from_nothing)
     at = open_page("relabel")
-    bench = at.session_state[f"bench-{record.id}"]
-    assert bar_data(bench)["heading"].startswith("No cluster yet")
-    select(at, record, bench.partition.ids[:2].tolist())
-    assert bar_data(bench)["heading"] == "2 sentences: N makes a cluster of it"
+    state = at.session_state[f"relabel_state_{record.id}"]
+    assert toolbar_data(state)["heading"].startswith("No clusters yet")
+    select(at, record, state.partition.ids[:2].tolist())
+    assert toolbar_data(state)["heading"] == "2 sentences selected: press N to create a cluster"
 
 
 def test_maps_are_called_as_they_are_called(filled_store: Store, labelling: LabellingRecord, open_page: Open) -> None:
@@ -97,26 +105,26 @@ def test_maps_are_called_as_they_are_called(filled_store: Store, labelling: Labe
             seed=0, digest="p2", faithfulness=0.5, sampled_from=len(ids), points=points,
         )  # fmt: skip
     at = open_page("relabel")
-    next(b for b in at.button_group if b.label == "View").set_value("Map").run()
-    assert not at.exception and "by *stars* · a-b" in at.selectbox(key=f"label-map-{labelling.id}").options
+    next(b for b in at.button_group if b.label == "Layout").set_value("Map").run()
+    assert not at.exception and "by *stars* · a-b" in at.selectbox(key=f"relabel_map_{labelling.id}").options
 
 
 def test_keys_assign_undo_and_redo(filled_store: Store, labelling: LabellingRecord, open_page: Open) -> None:
     at = open_page("relabel")
     assert BROKEN not in words(at)
-    bench = at.session_state[f"bench-{labelling.id}"]
-    first = bench.partition
+    state = at.session_state[f"relabel_state_{labelling.id}"]
+    first = state.partition
     ids = first.members(2)[:2].tolist()
     select(at, labelling, ids)
     at.run()
-    assert bar_data(bench)["heading"] == "2 sentences → put into"
+    assert toolbar_data(state)["heading"] == "Assign 2 sentences to"
     press(at, labelling, "1")
     with filled_store.reading() as r:
         now = r.labellings.shown(labelling.id).partition
         (step,) = r.label_steps.list(labelling.id)
     assert now.numbers[now.rows(ids)].tolist() == [1, 1]
     assert (step.how, step.said) == ("in the table", "2 sentences → Introduction")
-    assert bar_data(bench)["status"] == {"words": "saved · 2 sentences → Introduction", "state": "saved"}
+    assert toolbar_data(state)["status"] == {"text": "Saved · 2 sentences → Introduction", "state": "saved"}
     press(at, labelling, "U")
     with filled_store.reading() as r:
         assert r.labellings.shown(labelling.id).partition.to_bytes() == first.to_bytes()
@@ -133,35 +141,35 @@ def test_keys_assign_undo_and_redo(filled_store: Store, labelling: LabellingReco
 
 def test_a_conflict_shows_both_versions(filled_store: Store, labelling: LabellingRecord, open_page: Open) -> None:
     at = open_page("relabel")
-    bench = at.session_state[f"bench-{labelling.id}"]
-    sentence = int(bench.partition.members(2)[0])
+    state = at.session_state[f"relabel_state_{labelling.id}"]
+    sentence = int(state.partition.members(2)[0])
     ben = Desk(filled_store, labelling.id, "Ben")
     ben.do(op.assign(ben.partition, np.array([sentence]), 3))
     select(at, labelling, [sentence])
     press(at, labelling, "1")
     shown = words(at)
-    assert "Somebody was first" in shown
-    assert "You saw **Course** and wanted **Introduction** · Ben made it **History**" in shown
+    assert "Edit conflict" in shown
+    assert "It was **Course**; you chose **Introduction** · Ben chose **History**" in shown
     with filled_store.reading() as r:
         now = r.labellings.shown(labelling.id).partition
     assert now.numbers[now.rows([sentence])].tolist() == [3]
-    next(b for b in at.button if b.label == "Use mine").click().run()
+    next(b for b in at.button if b.label == "Use my change").click().run()
     with filled_store.reading() as r:
         now = r.labellings.shown(labelling.id).partition
         assert [s.person for s in r.label_steps.list(labelling.id)] == ["Ben", ""]
     assert now.numbers[now.rows([sentence])].tolist() == [1]
-    assert "Somebody was first" not in words(at)
+    assert "Edit conflict" not in words(at)
 
 
 def test_keeping_theirs_writes_nothing(filled_store: Store, labelling: LabellingRecord, open_page: Open) -> None:
     at = open_page("relabel")
-    bench = at.session_state[f"bench-{labelling.id}"]
+    state = at.session_state[f"relabel_state_{labelling.id}"]
     ben = Desk(filled_store, labelling.id, "Ben")
     ben.do(op.rename(ben.partition, 1, HOSTILE))
-    bench.act(lambda p: op.rename(p, 1, "Mine"))
+    state.apply(lambda p: op.rename(p, 1, "Mine"))
     at.run()
-    assert "Somebody was first" in words(at)
-    next(b for b in at.button if b.label == "Keep theirs").click().run()
+    assert "Edit conflict" in words(at)
+    next(b for b in at.button if b.label == "Keep their change").click().run()
     with filled_store.reading() as r:
         assert r.labellings.shown(labelling.id).partition.clusters[1].name == HOSTILE
     assert not at.exception
@@ -173,10 +181,10 @@ def test_hostile_names_and_notes_are_words(filled_store: Store, labelling: Label
     desk.do(op.rename(desk.partition, 2, HOSTILE), HOSTILE, HOSTILE)
     desk.do(op.note(desk.partition, ids, HOSTILE))
     for view, layout in (
-        ("Work", "Columns"),
-        ("Work", "Map"),
+        ("Edit", "Columns"),
+        ("Edit", "Map"),
         ("History", "Columns"),
-        ("Files and sharing", "Columns"),
+        ("Files and settings", "Columns"),
     ):
         at = open_page("relabel", view=view, layout=layout)
         select(at, labelling, ids[:1].tolist())
@@ -189,8 +197,8 @@ def test_a_viewer_is_told_and_nothing_is_lost(filled_store: Store, labelling: La
     with filled_store.writing() as w:
         w.people.set_role("", Role.VIEWER, "")
     at = open_page("relabel")
-    bench = at.session_state[f"bench-{labelling.id}"]
-    select(at, labelling, bench.partition.members(2)[:1].tolist())
+    state = at.session_state[f"relabel_state_{labelling.id}"]
+    select(at, labelling, state.partition.members(2)[:1].tolist())
     press(at, labelling, "1")
     assert "Not saved" in words(at)
     assert "may look" in words(at)
@@ -205,8 +213,8 @@ def test_what_is_not_saved_is_done_to_what_was_selected_and_before_anything_else
     filled_store: Store, labelling: LabellingRecord, open_page: Open
 ) -> None:
     at = open_page("relabel")
-    bench: Bench = at.session_state[f"bench-{labelling.id}"]
-    first, second = bench.partition.members(2)[:2].tolist()
+    state: RelabelState = at.session_state[f"relabel_state_{labelling.id}"]
+    first, second = state.partition.members(2)[:2].tolist()
 
     def role(of: Role) -> None:
         with filled_store.writing() as w:
@@ -216,7 +224,7 @@ def test_what_is_not_saved_is_done_to_what_was_selected_and_before_anything_else
     for one in (first, second):
         select(at, labelling, [one])
         press(at, labelling, "X")
-    assert bench.unsaved is not None and "Not saved" in words(at)
+    assert state.unsaved is not None and "Not saved" in words(at)
     role(Role.LABELLER)
     press(at, labelling, "X")
     with filled_store.reading() as r:
@@ -227,10 +235,10 @@ def test_what_is_not_saved_is_done_to_what_was_selected_and_before_anything_else
     select(at, labelling, [first])
     press(at, labelling, "V")
     press(at, labelling, "U")
-    assert bench.unsaved is None and "Not saved" not in words(at)
+    assert state.unsaved is None and "Not saved" not in words(at)
     press(at, labelling, "V")
-    next(b for b in at.button if b.label == "Leave it").click().run()
-    assert bench.unsaved is None and "Not saved" not in words(at)
+    next(b for b in at.button if b.label == "Discard change").click().run()
+    assert state.unsaved is None and "Not saved" not in words(at)
 
 
 def test_going_back_from_the_history(filled_store: Store, labelling: LabellingRecord, open_page: Open) -> None:
@@ -240,8 +248,8 @@ def test_going_back_from_the_history(filled_store: Store, labelling: LabellingRe
     desk.do(op.unassign(desk.partition, desk.partition.ids))
     at = open_page("relabel", view="History")
     frame = at.dataframe[0].value
-    assert frame["Why"].tolist() == ["", "too fine"]
-    next(b for b in at.button if b.label == "Back to the start").click().run()
+    assert frame["Reason"].tolist() == ["", "too fine"]
+    next(b for b in at.button if b.label == "Restore the start").click().run()
     with filled_store.reading() as r:
         assert r.labellings.shown(labelling.id).partition.to_bytes() == first
     press(open_page("relabel"), labelling, "U")
@@ -259,8 +267,10 @@ def test_blind_work_shows_no_sections_and_no_opinions(
     assert "Section" not in at.dataframe[0].value.columns
     assert "Suggested" not in at.dataframe[0].value.columns
     offered = {
-        deed["name"] for g in bar_data(at.session_state[f"bench-{labelling.id}"])["groups"] for deed in g["deeds"]
+        action["name"]
+        for g in toolbar_data(at.session_state[f"relabel_state_{labelling.id}"])["groups"]
+        for action in g["actions"]
     }
     assert {"uncertain", "merge"} <= offered
-    assert not offered & {"accept", "recluster", "alike"}
-    assert "Not as the model says" not in at.selectbox(key="show").options
+    assert not offered & {"accept", "recluster", "similar"}
+    assert "Differs from model" not in at.selectbox(key="relabel_filter").options

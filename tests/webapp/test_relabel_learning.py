@@ -56,7 +56,7 @@ def words(at: AppTest) -> str:
 
 
 def settings(open_page: Open, record: LabellingRecord) -> AppTest:
-    at = open_page("relabel", view="Files and sharing", labelling=record.name)
+    at = open_page("relabel", view="Files and settings", labelling=record.name)
     assert not at.exception
     return at
 
@@ -64,27 +64,27 @@ def settings(open_page: Open, record: LabellingRecord) -> AppTest:
 def test_a_network_is_taught_and_measured(placed: tuple[Store, LabellingRecord], open_page: Open) -> None:
     store, record = placed
     at = settings(open_page, record)
-    network = next(s for s in at.selectbox if s.label == "Network that goes on with them")
-    assert network.options == ["None: only make the triplets", "net"]
+    network = next(s for s in at.selectbox if s.label == "Fine-tune")
+    assert network.options == ["No model: only make triplets", "net"]
     network.set_value("net").run()
-    next(b for b in at.button if b.label == "Teach").click().run()
-    assert not at.exception and "Asked for" in words(at)
+    next(b for b in at.button if b.label == "Fine-tune").click().run()
+    assert not at.exception and "Job queued" in words(at)
     with store.reading() as r:
         asked = [j for j in reversed(r.jobs.list(status=JobStatus.QUEUED))]
     assert [j.kind for j in asked] == ["learn-labels", "train", "evaluate-triplets", "evaluate-triplets",
                                        "embed", "embed"]  # fmt: skip
     assert [j.after for j in asked] == [None, asked[0].id, *[asked[1].id] * 4]
     train = asked[1].args
-    assert (train["models"], train["triplets"], train["validation"]) == (["net"], "mine taught", "all")
+    assert (train["models"], train["triplets"], train["validation"]) == (["net"], "mine labels", "all")
     results = [do(store, job.kind, **job.args) for job in asked]
     with store.reading() as r:
-        assert r.models.by_name(train["name"]).triplet_set_id == r.triplets.by_name("mine taught").id
+        assert r.models.by_name(train["name"]).triplet_set_id == r.triplets.by_name("mine labels").id
         values = {run: r.runs.scores([run])[0].value for run in (results[2]["run_id"], results[3]["run_id"])}
     at = settings(open_page, record)
-    assert "95 % interval of the paired bootstrap" in words(at)
-    assert "that nobody placed here, a sentence of the same section is nearer" in words(at)
+    assert "95 % interval (paired bootstrap" in words(at)
+    assert "that nobody placed, a sentence of the same section is nearer" in words(at)
     shown = next(d.value for d in at.dataframe if "Triplet accuracy" in d.value.columns)
-    assert list(shown[""]) == ["Before", "With the labels", "Difference"]
+    assert list(shown[""]) == ["Before", "After", "Difference"]
     assert not any(b.label == "See both side by side" for b in at.button)  # it leads to a tab of the page Triplets
     assert list(shown["Model"]) == ["net", train["name"], ""]
     assert [float(v) for v in shown["Triplet accuracy"][:2]] == pytest.approx(list(values.values()), abs=6e-4)
@@ -104,12 +104,12 @@ def test_contradictions_are_shown_and_several_labellings_teach(
     desk.do(op.assign(desk.partition, together[:1], first))
     desk.do(op.assign(desk.partition, together[1:], second))
     at = settings(open_page, record)
-    next(m for m in at.multiselect if m.label == "Together with").set_value(["hers"]).run()
+    next(m for m in at.multiselect if m.label == "Also use").set_value(["hers"]).run()
     assert not at.exception
     assert "**1 contradiction**" in words(at)
     shown = next(d.value for d in at.dataframe if "Together in" in d.value.columns)
     assert shown[["Together in", "Apart in"]].values.tolist() == [["mine", "hers"]]
-    assert {shown["One sentence"][0], shown["Another"][0]} == {mine.texts[int(i)] for i in together}
+    assert {shown["First sentence"][0], shown["Second sentence"][0]} == {mine.texts[int(i)] for i in together}
     next(b for b in at.button if b.label == "Make triplets").click().run()
     with store.reading() as r:
         (job,) = r.jobs.list(status=JobStatus.QUEUED)

@@ -36,6 +36,11 @@ def with_tag(models: Sequence[ModelRecord], tag: str) -> list[ModelRecord]:
     return [m for m in by_method(models) if m.method in REGISTRY and tag in REGISTRY.get(m.method).tags]
 
 
+def fine_tunable(models: Sequence[ModelRecord]) -> list[ModelRecord]:
+    """Return the models that another training can start from, newest first."""
+    return [m for m in models if m.method in REGISTRY and "goes-on" in REGISTRY.get(m.method).tags][::-1]
+
+
 def told(model: ModelRecord) -> str:
     """Return the label of a model: its name and its method, and whether it is a pretrained one not stored yet."""
     label = f"{model.name} · {method_title(model.method)}"

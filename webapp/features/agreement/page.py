@@ -1,28 +1,32 @@
-"""Agreement: how far labels may be trusted."""
+"""Agreement page: agreement between labellings, and of each with sections and clusterings."""
 
 import streamlit as st
 
 from webapp.features.agreement import queries, results
+from webapp.features.agreement.state import LABELLINGS, REVEAL, SCOPE
 from webapp.shared.choose import by_name, nothing, title
 from webapp.shared.people import current_person
 
-title("Agreement", "How far people agree with each other, with the sections, and with each model.")
+title("Agreement", "Agreement between people, and of each person with sections and models.")
 scopes = queries.scopes()
 if not scopes:
     nothing(
-        "Nobody has labelled anything yet.",
-        "Begin a labelling; a second one of the same text can be compared.",
+        "No labellings yet.",
+        "Create a labelling on the Relabel page. Agreement compares two or more labellings of the same text.",
         "relabel",
-        "Relabel",
+        "Open Relabel",
     )
 else:
-    scope = by_name("Labels of", scopes, "scope", lambda found: found.name)
+    scope = by_name("Labelled text", scopes, SCOPE, lambda found: found.name)
     records = {record.name: record for record in scope.labellings}
-    chosen = st.multiselect("Labellings", list(records), default=list(records), help="Those that are compared.")
+    chosen = st.multiselect(
+        "Labellings", list(records), default=list(records), help="The labellings to compare.",
+        key=f"{LABELLINGS}_{scope.name}",
+    )  # fmt: skip
     own = [r for r in scope.labellings if r.blind and r.owner == current_person()]
-    if own and not st.toggle("I have finished my blind labelling; show me what others did", key=f"seen-{scope.name}"):
-        st.info("You label these sentences blind. What others did is hidden until you have finished.")
+    if own and not st.toggle("My blind labelling is finished; show the others", key=f"{REVEAL}_{scope.name}"):
+        st.info("You label this text blind. The other labellings are hidden until yours is finished.")
     elif not chosen:
-        nothing("No labelling chosen.", "Choose one or more above.")
+        nothing("No labelling selected.", "Select at least one above.")
     else:
         results.show(scope, queries.group(scope, [records[name] for name in chosen]))

@@ -1,4 +1,4 @@
-"""What the Agreement page reads: labellings of the same sentences, side by side."""
+"""What the Agreement page reads from the store: labellings and clusterings of the same sentences."""
 
 from __future__ import annotations
 
@@ -16,23 +16,23 @@ from webapp.shared import label_queries, partition_queries, queries
 
 @dataclass(frozen=True, slots=True)
 class Rater:
-    """A labelling, the sections, or a clustering: labels of the sentences of a group."""
+    """A labelling, the sections or a clustering, as labels of the sentences of a group."""
 
     name: str
     labels: Labels
     """(n,) -1 is unassigned."""
     names: dict[int, str]
-    """What its clusters are called."""
+    """Label → cluster name."""
     labelling: LabellingRecord | None = None
 
     def called(self, label: int) -> str:
-        """The name of a cluster."""
+        """Return the name of a cluster."""
         return "–" if label < 0 else self.names.get(label, f"cluster {label + 1}")
 
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """Everything that labels the same sentences; row i of every array is sentence ``ids[i]``."""
+    """Labellings and clusterings of the same sentences; row i of every array is sentence ``ids[i]``."""
 
     ids: Ids
     articles: Ids
@@ -44,7 +44,7 @@ class Group:
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """A corpus or one of its articles that people have labelled."""
+    """A corpus or an article that has labellings."""
 
     corpus_id: int
     article_id: int | None
@@ -53,7 +53,7 @@ class Scope:
 
 
 def scopes() -> list[Scope]:
-    """What has been labelled, that with the most labellings first."""
+    """Return the labelled corpora and articles, those with the most labellings first."""
     grouped: dict[tuple[int, int | None], list[LabellingRecord]] = {}
     for record in label_queries.labellings():
         grouped.setdefault((record.corpus_id, record.article_id), []).append(record)
@@ -68,7 +68,7 @@ def scopes() -> list[Scope]:
 
 
 def group(scope: Scope, chosen: Sequence[LabellingRecord]) -> Group:
-    """The chosen labellings of a scope, and what else divides its sentences."""
+    """Return the chosen labellings of a scope, with the sections and clusterings of its article."""
     with queries.store().reading() as r:
         states: list[Partition] = [r.labellings.shown(record.id).partition for record in chosen]
         ids = np.unique(np.concatenate([state.ids for state in states]))

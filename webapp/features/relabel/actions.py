@@ -1,8 +1,8 @@
-"""What a person can do with a button, a key or the mouse while they relabel; each deed is done once, in its order.
+"""Actions that a user dispatches with a button, a key or the mouse; each takes effect once, in its order.
 
-The browser numbers deeds and sends all of them again until it is told that they were heard (``action_queue.js``). A
-button of Streamlit's own would not do here: a timer of the page sends a pending press along with its own message, so
-that one press counts twice; and two presses that meet while the page is being redrawn are folded into one.
+The browser numbers actions and sends them again until they are acknowledged (``action_queue.js``). Buttons of
+Streamlit would not do here: a timer of the page sends a pending press along with its own message, so that one press
+counts twice; and two presses that arrive while the page is being drawn are merged into one.
 """
 
 from __future__ import annotations
@@ -16,223 +16,224 @@ import numpy as np
 from core.labelling import operations as op
 from core.labelling.partition import UNASSIGNED, Cluster
 from core.types import Ids
-from webapp.features.relabel.state import Bench
+from webapp.features.relabel.state import RelabelState
 from webapp.map_view import mapping
 
-NINE = 9
-SELECT_FIRST = "Select sentences first: click them, draw around them on the map, or press J."
-COLUMNS, DRAGGED, LASSO, POINTED = "in the columns", "dragged", "by lasso on the map", "on the map"
-Act = Callable[[Bench, Mapping[str, Any]], None]
+CLUSTERS_PER_KEY_PAGE = 9
+SELECT_FIRST = "Select sentences first: click them, lasso them on the map, or press J."
+IN_COLUMNS, DRAGGED, LASSO, CLICKED_ON_MAP = "in the columns", "dragged", "by lasso on the map", "on the map"
+Handler = Callable[[RelabelState, Mapping[str, Any]], None]
 
 
 @dataclass(frozen=True, slots=True)
-class Deed:
-    """Something that has a button and a key."""
+class Action:
+    """An action with a button and a key."""
 
     name: str
     key: str
     label: str
-    told: str
-    """What the key map says of it."""
+    help: str
+    """Description in the list of shortcuts and the tooltip."""
     group: str
-    seeing: bool = False
-    """Not in blind work: it tells what others think."""
-    stays: bool = False
-    """It happens in the browser; nothing is told to the server."""
+    hidden_when_blind: bool = False
+    """Whether it reveals what a model or other people say."""
+    in_browser: bool = False
+    """Whether it takes effect in the browser alone."""
 
 
-DEEDS = (
-    Deed("undo", "U", "Undo", "undo your last step, also after a reload", "steps"),
-    Deed("redo", "Y", "Redo", "do it again", "steps"),
-    Deed("keys", "?", "Keys", "this list", "steps", stays=True),
-    Deed("unassign", "0", "Unassigned", "take the selection out of its cluster", "selection"),
-    Deed("create", "N", "New cluster", "new cluster from the selection, named by its words", "selection"),
-    Deed("uncertain", "X", "Uncertain", "mark the selection uncertain", "selection"),
-    Deed("certain", "V", "Certain", "mark it certain again", "selection"),
-    Deed("note", "T", "Note", "write a note on the selection", "selection"),
-    Deed("accept", "A", "Accept", "put the selection where the model suggests", "selection", seeing=True),
-    Deed("twins", "D", "Identical too", "label identical sentences together, or no longer", "selection"),
-    Deed("none", "L", "Select none", "select nothing", "selection"),
-    Deed("name", "F", "Rename", "name and colour of the cluster of the selection", "clusters"),
-    Deed("merge", "M", "Merge", "merge clusters", "clusters"),
-    Deed("split", "S", "Split", "split a cluster, with a preview", "clusters"),
-    Deed("delete", "E", "Delete", "delete a cluster", "clusters"),
-    Deed("recluster", "G", "Re-cluster", "cluster again around what people placed", "clusters", seeing=True),
-    Deed("next", "J", "Next", "next sentence of the queue in view, or the least certain one", "queue"),
-    Deed("previous", "K", "Previous", "back to the one before", "queue"),
-    Deed("alike", "W", "Alike", "see the sentences most like the selected one", "queue", seeing=True),
+ACTIONS = (
+    Action("undo", "U", "Undo", "undo your last change, also after a reload", "history"),
+    Action("redo", "Y", "Redo", "redo the change that you undid last", "history"),
+    Action("shortcuts", "?", "Shortcuts", "show this list", "history", in_browser=True),
+    Action("unassign", "0", "Unassign", "remove the selection from its cluster", "selection"),
+    Action("create", "N", "New cluster", "create a cluster from the selection, named by its words", "selection"),
+    Action("uncertain", "X", "Uncertain", "mark the selection as uncertain", "selection"),
+    Action("certain", "V", "Certain", "remove the uncertain mark", "selection"),
+    Action("note", "T", "Note", "add a note to the selection", "selection"),
+    Action("accept", "A", "Accept", "accept the model's suggestion for the selection", "selection", True),
+    Action("duplicates", "D", "Include duplicates", "label sentences with identical text together", "selection"),
+    Action("clear", "L", "Clear selection", "clear the selection", "selection"),
+    Action("next", "J", "Next", "next sentence of the queue, or the least certain one", "queue"),
+    Action("previous", "K", "Previous", "previous sentence of the queue", "queue"),
+    Action("similar", "W", "Find similar", "find the sentences most similar to the selected one", "queue", True),
+    Action("name", "F", "Rename", "rename or recolour the cluster of the selection", "clusters"),
+    Action("merge", "M", "Merge", "merge clusters", "clusters"),
+    Action("split", "S", "Split", "split a cluster, with a preview", "clusters"),
+    Action("delete", "E", "Delete", "delete a cluster", "clusters"),
+    Action("recluster", "G", "Re-cluster", "re-cluster around the sentences that people placed", "clusters", True),
 )
-TURN = Deed("turn", "B", "Next nine", "the number keys stand for the next nine clusters", "clusters")
+NEXT_KEY_PAGE = Action("key_page", "B", "Next nine", "let the number keys stand for the next nine clusters", "clusters")
 
 
-def hear(bench: Bench, told: Any) -> None:
-    """Do what the browser tells, each deed once and in its order; what was heard already is passed over."""
-    if not isinstance(told, Mapping) or told.get("session") != bench.session:
+def dispatch(state: RelabelState, message: Any) -> None:
+    """Handle the actions of a message from the browser in their order; those handled before are skipped."""
+    if not isinstance(message, Mapping) or message.get("session") != state.browser_session:
         return
-    deeds = [deed for deed in told.get("deeds") or () if isinstance(deed, Mapping) and _number(deed.get("number"))]
-    with bench.hearing:
-        for deed in sorted(deeds, key=lambda one: int(one["number"])):
-            act = ACTS.get(str(deed.get("kind")))
-            if deed["number"] > bench.heard:
-                bench.heard = int(deed["number"])
-                if act is not None:
-                    act(bench, deed)
+    sent = [one for one in message.get("actions") or () if isinstance(one, Mapping) and _is_int(one.get("number"))]
+    with state.lock:
+        for action in sorted(sent, key=lambda one: int(one["number"])):
+            handler = HANDLERS.get(str(action.get("kind")))
+            if action["number"] > state.acknowledged:
+                state.acknowledged = int(action["number"])
+                if handler is not None:
+                    handler(state, action)
 
 
-def _number(value: Any) -> TypeGuard[int]:
+def _is_int(value: Any) -> TypeGuard[int]:
     return isinstance(value, int) and not isinstance(value, bool)
 
 
 def ids_of(values: Any) -> Ids:
-    """The whole numbers among what the browser sent."""
+    """Return the integers among the values that the browser sent."""
     listed = values if isinstance(values, list) else []
-    return np.array([v for v in listed if _number(v) and abs(v) < 2**62], dtype=np.int64)
+    return np.array([v for v in listed if _is_int(v) and abs(v) < 2**62], dtype=np.int64)
 
 
-def window(bench: Bench) -> list[Cluster]:
-    """The clusters that the number keys stand for now."""
-    clusters = [bench.partition.clusters[n] for n in sorted(bench.partition.clusters)]
-    start = bench.digits * NINE if bench.digits * NINE < len(clusters) else 0
-    return clusters[start : start + NINE]
+def clusters_with_keys(state: RelabelState) -> list[Cluster]:
+    """Return the clusters that the number keys stand for now."""
+    clusters = [state.partition.clusters[n] for n in sorted(state.partition.clusters)]
+    start = state.key_page * CLUSTERS_PER_KEY_PAGE
+    start = start if start < len(clusters) else 0
+    return clusters[start : start + CLUSTERS_PER_KEY_PAGE]
 
 
-def current(bench: Bench) -> Cluster | None:
-    """The cluster of the first selected sentence that has one."""
-    numbers = bench.partition.numbers[bench.partition.rows(bench.selected)]
-    return next((bench.partition.clusters[int(n)] for n in numbers if n != UNASSIGNED), None)
+def current_cluster(state: RelabelState) -> Cluster | None:
+    """Return the cluster of the first selected sentence that has one."""
+    numbers = state.partition.numbers[state.partition.rows(state.selected)]
+    return next((state.partition.clusters[int(n)] for n in numbers if n != UNASSIGNED), None)
 
 
-# ---------------------------------------------------------------- what each of them does
+# ---------------------------------------------------------------- handlers
 
 
-def _selected(go: Callable[[Bench], object]) -> Act:
-    """Something that is done to a selection, and refused without one."""
+def _on_selection(act: Callable[[RelabelState], object]) -> Handler:
+    """Return a handler that needs a selection."""
 
-    def act(bench: Bench, deed: Mapping[str, Any]) -> None:
-        if len(bench.selected):
-            go(bench)
+    def handle(state: RelabelState, action: Mapping[str, Any]) -> None:
+        if len(state.selected):
+            act(state)
         else:
-            bench.notice = SELECT_FIRST
+            state.notice = SELECT_FIRST
 
-    return act
-
-
-def _asked(dialog: str) -> Act:
-    """Something that needs a second look: a dialog is opened when the page is drawn."""
-
-    def act(bench: Bench, deed: Mapping[str, Any]) -> None:
-        bench.ask(dialog)
-
-    return act
+    return handle
 
 
-def _of_clusters(dialog: str, least: int) -> Act:
-    def act(bench: Bench, deed: Mapping[str, Any]) -> None:
-        if len(bench.partition.clusters) < least:
-            bench.notice = f"This needs {'a cluster' if least == 1 else 'two clusters'}: make one from sentences first."
+def _opens(dialog: str, clusters: int = 0) -> Handler:
+    """Return a handler that opens a dialog, provided that there are so many clusters."""
+
+    def handle(state: RelabelState, action: Mapping[str, Any]) -> None:
+        if len(state.partition.clusters) < clusters:
+            needed = "a cluster" if clusters == 1 else "two clusters"
+            state.notice = f"This needs {needed}. Create one from selected sentences first (N)."
         else:
-            bench.ask(dialog)
+            state.dialog = dialog
 
-    return act
-
-
-def _assign(bench: Bench, deed: Mapping[str, Any]) -> None:
-    number = deed.get("cluster")
-    if _number(number):
-        _selected(lambda b: b.act_on_chosen(lambda p, ids: op.assign(p, ids, number)))(bench, deed)
+    return handle
 
 
-def _create(bench: Bench, deed: Mapping[str, Any]) -> None:
-    """Make a cluster of the selection at once, named by its words; its name can be changed where it stands."""
-    wanted = bench.telling_name(bench.chosen) if len(bench.selected) else "New cluster"
-    bench.act_on_chosen(lambda p, ids: op.create(p, bench.desk.next_number, op.free_name(p, wanted), ids))
+def _assign(state: RelabelState, action: Mapping[str, Any]) -> None:
+    number = action.get("cluster")
+    if _is_int(number):
+        _on_selection(lambda s: s.apply_to_selection(lambda p, ids: op.assign(p, ids, number)))(state, action)
 
 
-def _pick(bench: Bench, deed: Mapping[str, Any]) -> None:
-    kept = np.setdiff1d(bench.selected, ids_of(deed.get("off")))
-    bench.select(np.union1d(kept, ids_of(deed.get("on"))), COLUMNS)
+def _create(state: RelabelState, action: Mapping[str, Any]) -> None:
+    name = state.suggested_name(state.targets) if len(state.selected) else "New cluster"
+    number = state.session.next_number
+    state.apply_to_selection(lambda p, ids: op.create(p, number, op.free_name(p, name), ids))
 
 
-def _area(bench: Bench, deed: Mapping[str, Any]) -> None:
-    """Select what lies inside a shape that was drawn on the map."""
-    plane, shape = bench.planes.get(str(deed.get("digest"))), mapping.shape_of(deed.get("corners"))
-    if plane is None or not len(shape):
+def _pick(state: RelabelState, action: Mapping[str, Any]) -> None:
+    kept = np.setdiff1d(state.selected, ids_of(action.get("off")))
+    state.select(np.union1d(kept, ids_of(action.get("on"))), IN_COLUMNS)
+
+
+def _area(state: RelabelState, action: Mapping[str, Any]) -> None:
+    """Select the visible points inside a lasso."""
+    plotted, polygon = state.plotted.get(str(action.get("digest"))), mapping.shape_of(action.get("corners"))
+    if plotted is None or not len(polygon):
         return
-    hidden = [-1 if kind == plane.kinds else int(kind) for kind in ids_of(deed.get("hidden"))]
-    bench.select(plane.ids[mapping.inside_rows(plane.units, plane.categories, shape, hidden)], LASSO)
+    hidden = [-1 if kind == plotted.n_categories else int(kind) for kind in ids_of(action.get("hidden"))]
+    rows = mapping.inside_rows(plotted.units, plotted.categories, polygon, hidden)
+    state.select(plotted.ids[rows], LASSO)
 
 
-def _point(bench: Bench, deed: Mapping[str, Any]) -> None:
-    """Select the point that was clicked, or no longer."""
-    plane, row = bench.planes.get(str(deed.get("digest"))), deed.get("row")
-    if plane is None or not _number(row) or not 0 <= row < len(plane.ids):
+def _point(state: RelabelState, action: Mapping[str, Any]) -> None:
+    """Toggle the selection of the point that was clicked."""
+    plotted, row = state.plotted.get(str(action.get("digest"))), action.get("row")
+    if plotted is None or not _is_int(row) or not 0 <= row < len(plotted.ids):
         return
-    one = plane.ids[[row]]
-    on = not np.isin(one, bench.selected).all()
-    bench.select(np.union1d(bench.selected, one) if on else np.setdiff1d(bench.selected, one), POINTED)
+    one = plotted.ids[[row]]
+    selected = np.isin(one, state.selected).all()
+    state.select(np.setdiff1d(state.selected, one) if selected else np.union1d(state.selected, one), CLICKED_ON_MAP)
 
 
-def _move(bench: Bench, deed: Mapping[str, Any]) -> None:
-    number = deed.get("cluster")
-    if not _number(number):
+def _move(state: RelabelState, action: Mapping[str, Any]) -> None:
+    number = action.get("cluster")
+    if not _is_int(number):
         return
-    bench.select(ids_of(deed.get("ids")), DRAGGED)
+    state.select(ids_of(action.get("ids")), DRAGGED)
     if number == UNASSIGNED:
-        bench.act_on_chosen(op.unassign)
+        state.apply_to_selection(op.unassign)
     else:
-        bench.act_on_chosen(lambda p, ids: op.assign(p, ids, number))
+        state.apply_to_selection(lambda p, ids: op.assign(p, ids, number))
 
 
-def _rename(bench: Bench, deed: Mapping[str, Any]) -> None:
-    number, name = deed.get("cluster"), deed.get("name")
-    if _number(number) and isinstance(name, str):
-        bench.act(lambda p: op.rename(p, number, name), keep=True)
+def _rename(state: RelabelState, action: Mapping[str, Any]) -> None:
+    number, name = action.get("cluster"), action.get("name")
+    if _is_int(number) and isinstance(name, str):
+        state.apply(lambda p: op.rename(p, number, name), keep_selection=True)
 
 
-def _recolour(bench: Bench, deed: Mapping[str, Any]) -> None:
-    number, colour = deed.get("cluster"), deed.get("colour")
-    if _number(number) and _number(colour):
-        bench.act(lambda p: op.recolour(p, number, colour), keep=True)
+def _recolour(state: RelabelState, action: Mapping[str, Any]) -> None:
+    number, colour = action.get("cluster"), action.get("colour")
+    if _is_int(number) and _is_int(colour):
+        state.apply(lambda p: op.recolour(p, number, colour), keep_selection=True)
 
 
-def _turn(bench: Bench, deed: Mapping[str, Any]) -> None:
-    pages = max(-(-len(bench.partition.clusters) // NINE), 1)
-    bench.digits = (bench.digits + 1) % pages
+def _mark(uncertain: bool) -> Handler:
+    return _on_selection(
+        lambda state: state.apply_to_selection(lambda p, ids: op.mark(p, ids, uncertain), keep_selection=True)
+    )
 
 
-def _toggle_twins(bench: Bench, deed: Mapping[str, Any]) -> None:
-    bench.twins = not bench.twins
+def _next_key_page(state: RelabelState, action: Mapping[str, Any]) -> None:
+    pages = max(-(-len(state.partition.clusters) // CLUSTERS_PER_KEY_PAGE), 1)
+    state.key_page = (state.key_page + 1) % pages
 
 
-def _refuse_name(bench: Bench, deed: Mapping[str, Any]) -> None:
-    bench.notice = "Select a sentence of the cluster first; then its name and colour can be changed."
+def _toggle_duplicates(state: RelabelState, action: Mapping[str, Any]) -> None:
+    state.include_duplicates = not state.include_duplicates
 
 
-ACTS: dict[str, Act] = {
-    "undo": lambda bench, _: bench.travel(lambda desk: desk.undo(), "There is nothing of yours to undo."),
-    "redo": lambda bench, _: bench.travel(lambda desk: desk.redo(), "There is nothing to redo."),
+def _refuse_name(state: RelabelState, action: Mapping[str, Any]) -> None:
+    state.notice = "Select a sentence of the cluster that you want to rename first."
+
+
+HANDLERS: dict[str, Handler] = {
+    "undo": lambda state, _: state.travel(lambda session: session.undo(), "You have nothing to undo."),
+    "redo": lambda state, _: state.travel(lambda session: session.redo(), "You have nothing to redo."),
     "assign": _assign,
-    "unassign": _selected(lambda bench: bench.act_on_chosen(op.unassign)),
+    "unassign": _on_selection(lambda state: state.apply_to_selection(op.unassign)),
     "create": _create,
-    "uncertain": _selected(lambda bench: bench.act_on_chosen(lambda p, ids: op.mark(p, ids, True), keep=True)),
-    "certain": _selected(lambda bench: bench.act_on_chosen(lambda p, ids: op.mark(p, ids, False), keep=True)),
-    "note": _selected(lambda bench: bench.ask("note")),
-    "accept": _selected(lambda bench: bench.accept()),
-    "twins": _toggle_twins,
-    "none": lambda bench, _: bench.clear(),
+    "uncertain": _mark(True),
+    "certain": _mark(False),
+    "note": _on_selection(lambda state: setattr(state, "dialog", "note")),
+    "accept": _on_selection(lambda state: state.accept_suggestions()),
+    "duplicates": _toggle_duplicates,
+    "clear": lambda state, _: state.clear_selection(),
     "name": _refuse_name,
-    "merge": _of_clusters("merge", 2),
-    "split": _of_clusters("split", 1),
-    "delete": _of_clusters("delete", 1),
-    "recluster": _asked("recluster"),
-    "next": lambda bench, _: bench.go_on(),
-    "previous": lambda bench, _: bench.go_on(back=True),
-    "alike": _selected(lambda bench: bench.look_alike(int(bench.selected[0]))),
-    "turn": _turn,
+    "merge": _opens("merge", clusters=2),
+    "split": _opens("split", clusters=1),
+    "delete": _opens("delete", clusters=1),
+    "recluster": _opens("recluster"),
+    "next": lambda state, _: state.select_next(),
+    "previous": lambda state, _: state.select_previous(),
+    "similar": _on_selection(lambda state: state.show_similar(int(state.selected[0]))),
+    "key_page": _next_key_page,
     "pick": _pick,
     "area": _area,
     "point": _point,
-    "clear": lambda bench, _: bench.clear(),
     "move": _move,
     "rename": _rename,
     "recolour": _recolour,

@@ -1,6 +1,6 @@
-"""The sentences in view as points, coloured by cluster, in the drawing of the page Map; a shape around them selects.
+"""Map layout of the Relabel page: the sentences in view as points in the colours of their clusters; a lasso selects.
 
-A shape comes through the outbox of the bar, so that a key that is pressed right after it finds the selection made.
+A lasso is one of the toolbar's actions, so that a key that is pressed right after it applies to the new selection.
 """
 
 from __future__ import annotations
@@ -12,75 +12,86 @@ import streamlit as st
 
 from core.labelling.partition import UNASSIGNED
 from core.types import Ids, Points
-from webapp.features.relabel.state import Bench, Plane
+from webapp.features.relabel import queries as relabel_queries
+from webapp.features.relabel.state import MAP, MAP_CHOICE, PlottedMap, RelabelState
 from webapp.map_view import atlas_large
 from webapp.map_view.atlas_large import Canvas
 from webapp.map_view.colourings import Colouring
 from webapp.map_view.map_choice import Choice
 from webapp.map_view.map_scene import Scene
 from webapp.map_view.mapping import MOST, Grid
-from webapp.shared import label_queries, queries
+from webapp.shared import queries
 from webapp.shared.choose import nothing
 from webapp.shared.palette import ground, tones
 from webapp.shared.text import count, shorten
 
 _HEIGHT = 350
-_SMALL = 1_000
+_KEPT_MAPS = 4
 QUICK = "Quick map (principal components)"
 
 
-def show(bench: Bench, ids: Ids) -> None:
-    """Draw; what a lasso holds becomes the selection."""
-    placed = _places(bench)
+def show(state: RelabelState, ids: Ids) -> None:
+    """Draw the sentences ``ids``; the points inside a lasso become the selection."""
+    placed = _coordinates(state)
     if placed is None:
         nothing(
-            "There is nothing to draw a map from.",
-            "Choose a model for suggestions, or embed this corpus by one on the page Map.",
+            "No map yet.",
+            "Choose a model under “Suggestions from”, or draw a map of this corpus on the Map page.",
             "map",
-            "Map",
+            "Open Map",
         )
         return
     known, points = placed
     rows = np.flatnonzero(np.isin(known, ids))
-    canvas = canvas_of(bench, known[rows], points[rows])
-    kinds = len(canvas.colouring.names)
-    bench.planes[canvas.digest] = Plane(canvas.scene.ids, canvas.units, canvas.colouring.categories, kinds)
-    while len(bench.planes) > 4:
-        del bench.planes[next(iter(bench.planes))]
+    canvas = canvas_of(state, known[rows], points[rows])
+    _remember(state, canvas)
     atlas_large.points(canvas)
-    _view(bench, canvas)
+    _view(state, canvas)
+
+
+def _remember(state: RelabelState, canvas: Canvas) -> None:
+    """Keep the points under their digest, because a lasso may arrive after the map was redrawn."""
+    colouring = canvas.colouring
+    state.plotted[canvas.digest] = PlottedMap(
+        canvas.scene.ids, canvas.units, colouring.categories, len(colouring.names)
+    )
+    while len(state.plotted) > _KEPT_MAPS:
+        del state.plotted[next(iter(state.plotted))]
 
 
 @st.fragment
-def _view(bench: Bench, canvas: Canvas) -> None:
-    """Pointing at something redraws only this."""
-    choice: Choice = st.session_state.setdefault(f"label-choice-{bench.record.id}-{bench.session}", Choice())
-    choice.ids = bench.selected
+def _view(state: RelabelState, canvas: Canvas) -> None:
+    """Draw the map; hovering reruns this fragment only."""
+    choice: Choice = st.session_state.setdefault(f"{MAP_CHOICE}_{state.record.id}_{state.browser_session}", Choice())
+    choice.ids = state.selected
     atlas_large.view(canvas, choice)
 
 
-def _places(bench: Bench) -> tuple[Ids, Points] | None:
-    """Where the sentences stand: on a map of the corpus that shows them all, else on a quick one."""
-    record = bench.record
-    maps = {m.name: m for m in label_queries.maps_with(record.corpus_id, bench.partition.ids)}
-    model = bench.model_record
+def _coordinates(state: RelabelState) -> tuple[Ids, Points] | None:
+    """Return ids and (n, 2) coordinates from a stored map that has all sentences, else from a quick map."""
+    record = state.record
+    maps = {m.name: m for m in relabel_queries.maps_with(record.corpus_id, state.partition.ids)}
+    model = state.model
     options = [*maps, *([QUICK] if model else [])]
     if not options:
         return None
-    chosen = st.selectbox("Map", options, key=f"label-map-{record.id}", label_visibility="collapsed")
+    chosen = st.selectbox("Map", options, key=f"{MAP}_{record.id}", label_visibility="collapsed")
     if chosen in maps:
         found = queries.map_points(maps[chosen].id)
         return found.sentence_ids, found.points
     assert model is not None
-    points = label_queries.quick_map(model.id, model.digest, record.id, record.created)
-    return bench.partition.ids, points
+    points = relabel_queries.quick_map(model.id, model.digest, record.id, record.created)
+    return state.partition.ids, points
 
 
-def canvas_of(bench: Bench, ids: Ids, points: Points) -> Canvas:
-    """(n,) sentences at (n, 2) places in the colours of their clusters; the smallest of very many share one."""
+def canvas_of(state: RelabelState, ids: Ids, points: Points) -> Canvas:
+    """Return the drawing of (n,) sentences at (n, 2) coordinates, coloured by cluster.
+
+    Where there are more clusters than colours, the smallest share one.
+    """
     theme = st.context.theme.type or "light"
-    colouring = _colouring(bench, ids)
-    scene = _scene(bench, ids, points, colouring)
+    colouring = _colouring(state, ids)
+    scene = _scene(state, ids, points, colouring)
     return Canvas(
         scene=scene,
         colouring=colouring,
@@ -88,33 +99,38 @@ def canvas_of(bench: Bench, ids: Ids, points: Points) -> Canvas:
         found=np.empty(0, dtype=np.intp),
         tones=tones(theme),
         paper=ground(theme),
-        size=8.0 if len(ids) <= _SMALL else 4.0 if len(ids) <= 50_000 else 2.5,
+        size=_point_size(len(ids)),
         opacity=0.85,
         height=_HEIGHT,
-        name=f"labels-{bench.record.id}",
+        name=f"relabel-{state.record.id}",
         frame=atlas_large.frame_of(scene.units),
         outbox=True,
     )
 
 
-def _colouring(bench: Bench, ids: Ids) -> Colouring:
-    """Colours and symbols as in the columns."""
-    p, sizes = bench.partition, bench.partition.sizes()
+def _point_size(points: int) -> float:
+    """Return the diameter of a point in pixels."""
+    return 8.0 if points <= 1_000 else 4.0 if points <= 50_000 else 2.5
+
+
+def _colouring(state: RelabelState, ids: Ids) -> Colouring:
+    """Return the colours and symbols that the columns show too."""
+    p, sizes = state.partition, state.partition.sizes()
     kept = sorted(sorted(p.clusters, key=lambda n: -sizes[n])[:MOST])
-    place = {number: category for category, number in enumerate(kept)}
+    category_of = {number: category for category, number in enumerate(kept)}
     numbers = p.numbers[p.rows(ids)]
-    categories = np.array([place.get(int(n), -1) for n in numbers], dtype=np.int64)
+    categories = np.array([category_of.get(int(n), -1) for n in numbers], dtype=np.int64)
     rest = len(p.clusters) - len(kept)
     other = f"{count(rest, 'smaller cluster')} and unassigned" if rest else "unassigned"
     return Colouring(categories, [p.clusters[n].name for n in kept], other, [p.clusters[n].colour for n in kept])
 
 
-def _scene(bench: Bench, ids: Ids, points: Points, colouring: Colouring) -> Scene:
-    """What is told of a point is its article and its cluster: the section would say too much in blind work."""
-    texts, p, grid = bench.texts, bench.partition, Grid.around(points)
+def _scene(state: RelabelState, ids: Ids, points: Points, colouring: Colouring) -> Scene:
+    """Return the points with article and cluster as hover text; sections would bias blind work."""
+    texts, p, grid = state.texts, state.partition, Grid.around(points)
     sentences = [texts.sentences[texts.row[int(i)]] for i in ids]
     titles = [c.name for c in p.clusters.values()] + ["unassigned"]
-    spot: dict[int, int] = {number: row for row, number in enumerate(p.clusters)} | {UNASSIGNED: len(titles) - 1}
+    row_of: dict[int, int] = {number: row for row, number in enumerate(p.clusters)} | {UNASSIGNED: len(titles) - 1}
     owners: Any = [s.article_id for s in sentences]
     return Scene(
         ids,
@@ -122,7 +138,7 @@ def _scene(bench: Bench, ids: Ids, points: Points, colouring: Colouring) -> Scen
         grid.units(points),
         np.array(owners, dtype=np.int64),
         np.array([s.position for s in sentences], dtype=np.int64),
-        np.array([spot[int(n)] for n in p.numbers[p.rows(ids)]], dtype=np.int32),
+        np.array([row_of[int(n)] for n in p.numbers[p.rows(ids)]], dtype=np.int32),
         [shorten(title, 60) for title in titles],
         queries.articles_by_id(np.unique(owners)),
         grid,

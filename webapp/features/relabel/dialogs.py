@@ -1,180 +1,184 @@
-"""What needs a second look before it is done: notes, merging, splitting with a preview, deleting."""
+"""Dialogs of the Relabel page: add a note, merge, split with a preview, delete, re-cluster."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Literal
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Literal
 
-import numpy as np
 import streamlit as st
 
 from core.errors import ThemescopeError
 from core.labelling import operations as op
-from core.labelling import reclustering
-from core.labelling.learning import placed_by_people
 from core.labelling.operations import NAME_LIMIT, NOTE_LIMIT
 from core.labelling.partition import UNASSIGNED, Cluster
-from core.labelling.splitting import Part, propose
-from webapp.features.relabel.state import Bench
-from webapp.shared import label_queries
+from jobs.services.labelling import assistance
+from webapp.features.relabel import queries
+from webapp.features.relabel.state import DIALOG_CLUSTER, DIALOG_REASON, SPLIT_NAME, SPLIT_PARTS, RelabelState
 from webapp.shared.text import count, plain, shorten
 
-_SHOWN, _LETTERS = 4, 160
+if TYPE_CHECKING:
+    from core.labelling.splitting import Part
+
+_EXAMPLES, _MAX_TEXT = 4, 160
+_MAX_PARTS = 8
+_MAX_REASON = 500
 
 
-def _cluster(bench: Bench, label: str, key: str) -> Cluster:
-    """One of the clusters; that of the selection, where there is one, stands first."""
-    numbers = sorted(bench.partition.clusters)
-    own = [int(n) for n in bench.partition.numbers[bench.partition.rows(bench.selected)] if n != UNASSIGNED]
-    sizes = bench.partition.sizes()
+def _choose_cluster(state: RelabelState, dialog: str) -> Cluster:
+    """Return one of the clusters, by default that of the selection."""
+    numbers, clusters, sizes = sorted(state.partition.clusters), state.partition.clusters, state.partition.sizes()
+    own = _clusters_of_selection(state)
     number = st.selectbox(
-        label,
+        "Cluster",
         numbers,
         index=numbers.index(own[0]) if own else 0,
-        format_func=lambda n: f"{bench.partition.clusters[n].name} ({count(sizes[n], 'sentence')})",
-        key=key,
+        format_func=lambda n: f"{clusters[n].name} ({count(sizes[n], 'sentence')})",
+        key=f"{DIALOG_CLUSTER}_{dialog}",
     )
-    return bench.partition.clusters[number]
+    return clusters[number]
 
 
-def _note(bench: Bench) -> None:
-    """Write one on the selection."""
-    rows = bench.partition.rows(bench.selected)
-    old = {bench.partition.notes.get(int(i), "") for i in bench.partition.ids[rows]}
+def _clusters_of_selection(state: RelabelState) -> list[int]:
+    """Return the clusters of the selected sentences, each once."""
+    numbers = state.partition.numbers[state.partition.rows(state.selected)]
+    return list(dict.fromkeys(int(n) for n in numbers if n != UNASSIGNED))
+
+
+def _note(state: RelabelState) -> None:
+    known = {state.partition.notes.get(int(i), "") for i in state.selected}
     text = st.text_area(
-        f"On {count(len(bench.selected), 'sentence')}",
-        value=old.pop() if len(old) == 1 else "",
+        f"Note on {count(len(state.selected), 'sentence')}",
+        value=known.pop() if len(known) == 1 else "",
         max_chars=NOTE_LIMIT,
-        placeholder="Why it belongs there, or why that is hard to say. Leave empty to remove the note.",
+        placeholder="Why it belongs there, or why that is hard to decide. Leave empty to remove the note.",
     )
-    if st.button("Save the note", type="primary", icon=":material/save:"):
-        bench.act_on_chosen(lambda p, ids: op.note(p, ids, text or ""), keep=True)
-        _done(bench)
+    if st.button("Save note", type="primary", icon=":material/save:"):
+        state.apply_to_selection(lambda p, ids: op.note(p, ids, text or ""), keep_selection=True)
+        _close(state)
 
 
-def _merge(bench: Bench) -> None:
-    """Choose which, and into which; nothing else is touched."""
-    numbers, sizes = sorted(bench.partition.clusters), bench.partition.sizes()
+def _merge(state: RelabelState) -> None:
+    clusters, sizes = state.partition.clusters, state.partition.sizes()
 
-    def named(number: int) -> str:
-        return f"{bench.partition.clusters[number].name} ({sizes[number]:,})"
+    def label(number: int) -> str:
+        return f"{clusters[number].name} ({sizes[number]:,})"
 
-    own = {int(n) for n in bench.partition.numbers[bench.partition.rows(bench.selected)]} - {UNASSIGNED}
-    chosen = st.multiselect("Clusters to merge", numbers, default=sorted(own), format_func=named, key="merge-which")
+    chosen = st.multiselect(
+        "Clusters to merge",
+        sorted(clusters),
+        default=sorted(_clusters_of_selection(state)),
+        format_func=label,
+        key=f"{DIALOG_CLUSTER}_merge",
+    )
     if len(chosen) < 2:
-        st.caption("Choose two or more. The others, their names and their colours stay as they are.")
+        st.caption("Choose two or more. All other clusters keep their names and colours.")
         return
     largest = max(chosen, key=lambda n: sizes[n])
-    into = st.selectbox("Keep name and colour of", chosen, index=chosen.index(largest), format_func=named)
-    why = st.text_input("Why (optional)", max_chars=500, key="merge-why")
-    if st.button("Merge", type="primary", icon=":material/merge:"):
-        bench.act(lambda p: op.merge(p, chosen, into), why or "")
-        _done(bench)
+    target = st.selectbox("Keep name and colour of", chosen, index=chosen.index(largest), format_func=label)
+    reason = st.text_input("Reason (optional)", max_chars=_MAX_REASON, key=DIALOG_REASON)
+    if st.button("Merge clusters", type="primary", icon=":material/merge:"):
+        state.apply(lambda p: op.merge(p, chosen, target), reason or "")
+        _close(state)
 
 
-def _delete(bench: Bench) -> None:
-    """Ask first; its sentences become unassigned, and undo brings all of it back."""
-    cluster = _cluster(bench, "Cluster", "delete-which")
-    size = bench.partition.sizes()[cluster.number]
-    st.markdown(f"{count(size, 'sentence')} will be unassigned. Undo (`U`) brings everything back.")
-    if st.button("Delete", type="primary", icon=":material/delete:"):
-        bench.act(lambda p: op.delete(p, cluster.number))
-        _done(bench)
+def _delete(state: RelabelState) -> None:
+    cluster = _choose_cluster(state, "delete")
+    size = state.partition.sizes()[cluster.number]
+    st.markdown(f"{count(size, 'sentence')} will be unassigned. Undo (`U`) restores the cluster.")
+    if st.button("Delete cluster", type="primary", icon=":material/delete:"):
+        state.apply(lambda p: op.delete(p, cluster.number))
+        _close(state)
 
 
-def _recluster(bench: Bench) -> None:
-    """Everything that somebody placed stays; the rest is put where the model says, and seen before it is done."""
-    x = bench.vectors
+def _recluster(state: RelabelState) -> None:
+    """Preview which sentences would move, and apply it."""
+    x = state.vectors
     if x is None:
-        st.info("This needs vectors: choose a model for suggestions first.", icon=":material/info:")
+        st.info("Re-clustering needs vectors. Choose a model under “Suggestions from” first.", icon=":material/info:")
         return
-    placed = placed_by_people(bench.partition, label_queries.log(bench.record.id)).ids
-    sure = bench.partition.ids[bench.partition.uncertain]
-    fixed = np.union1d(placed, sure)
-    if not len(placed):
-        st.info("Nobody has placed a sentence yet. Correct a few first: the rest then follows them.")
+    preview = assistance.preview_reclustering(state.partition, x, queries.log(state.record.id))
+    if not preview.placed:
+        st.info("Nobody has placed a sentence yet. Assign a few sentences first; the others then follow them.")
         return
-    after = reclustering.recluster(bench.partition, x, fixed)
-    operation = op.around(bench.partition, after, len(placed))
-    moved = operation.batch.sentences()
+    moved = preview.operation.batch.sentences()
     st.markdown(
-        f"{count(len(placed), 'sentence')} placed by people (and those marked uncertain) stay where they are; "
+        f"{count(preview.placed, 'sentence')} placed by people, and those marked as uncertain, stay where they are. "
         f"**{count(len(moved), 'other')}** would move."
     )
-    names = {number: cluster.name for number, cluster in bench.partition.clusters.items()} | {UNASSIGNED: "unassigned"}
-    for i in moved[:_SHOWN].tolist():
-        row = int(after.rows([i])[0])
-        old, new = names[int(bench.partition.numbers[row])], names[int(after.numbers[row])]
-        st.text(f"{old} → {new}:  {shorten(bench.desk.texts[i], _LETTERS)}")
-    if st.button("Move them", type="primary", icon=":material/auto_fix_high:", disabled=not len(moved)):
-        bench.act(lambda p: operation)
-        _done(bench)
+    names = {number: cluster.name for number, cluster in state.partition.clusters.items()} | {UNASSIGNED: "unassigned"}
+    for i in moved[:_EXAMPLES].tolist():
+        row = int(preview.after.rows([i])[0])
+        old, new = names[int(state.partition.numbers[row])], names[int(preview.after.numbers[row])]
+        st.text(f"{old} → {new}:  {shorten(state.session.texts[i], _MAX_TEXT)}")
+    if st.button("Move sentences", type="primary", icon=":material/auto_fix_high:", disabled=not len(moved)):
+        state.apply(lambda p: preview.operation)
+        _close(state)
 
 
-def _split(bench: Bench) -> None:
-    """Cluster again inside it: see the parts, name them, and only then do it."""
-    cluster = _cluster(bench, "Cluster", "split-which")
-    ids = bench.partition.members(cluster.number)
-    if len(ids) < 2:
+def _split(state: RelabelState) -> None:
+    """Preview the parts, let the user name them, and split the cluster."""
+    cluster = _choose_cluster(state, "split")
+    size = state.partition.sizes()[cluster.number]
+    if size < 2:
         st.caption("A cluster of one sentence cannot be split.")
         return
-    x = bench.vectors
+    x = state.vectors
     if x is None:
         st.info(
-            "A preview needs vectors: choose a model for suggestions beside the view. Without one, select sentences "
-            "and make a new cluster of them (N).",
+            "The preview needs vectors. Choose a model under “Suggestions from”, or select sentences and create a new "
+            "cluster from them (N).",
             icon=":material/info:",
         )
         return
-    k = int(st.slider("Parts", 2, min(8, len(ids)), 2, key="split-k")) if len(ids) > 2 else 2
+    k = int(st.slider("Parts", 2, min(_MAX_PARTS, size), 2, key=SPLIT_PARTS)) if size > 2 else 2
     try:
-        with st.spinner("Dividing the cluster …"):
-            parts = propose(ids, [bench.desk.texts[int(i)] for i in ids], x[bench.partition.rows(ids)], k)
+        with st.spinner("Splitting …"):
+            parts = assistance.preview_split(state.partition, state.session.texts, x, cluster.number, k)
     except ThemescopeError as error:
         st.error(plain(error))
         return
-    names = _preview(bench, cluster, parts)
+    names = _part_names(state, cluster, parts)
     if st.button(f"Split into {k}", type="primary", icon=":material/call_split:"):
-        given = [(name, part.ids) for name, part in zip(names, parts, strict=True)]
-        bench.act(lambda p: op.split(p, cluster.number, given, bench.desk.next_number))
-        _done(bench)
+        named = [(name, part.ids) for name, part in zip(names, parts, strict=True)]
+        state.apply(lambda p: op.split(p, cluster.number, named, state.session.next_number))
+        _close(state)
 
 
-def _preview(bench: Bench, cluster: Cluster, parts: list[Part]) -> list[str]:
-    """The parts with their most central sentences; their names can be changed."""
+def _part_names(state: RelabelState, cluster: Cluster, parts: Sequence[Part]) -> list[str]:
+    """Draw each part with its most central sentences; return the names, which the user may edit."""
     names = []
     for place, part in enumerate(parts):
         with st.container(border=True):
-            wanted = cluster.name if place == 0 else op.free_name(bench.partition, part.name)
-            field = st.text_input(
+            default = cluster.name if place == 0 else op.free_name(state.partition, part.name)
+            name = st.text_input(
                 f"Part {place + 1} · {count(len(part.ids), 'sentence')} · {part.name}",
-                value=wanted,
+                value=default,
                 max_chars=NAME_LIMIT,
-                key=f"split-{cluster.number}-{len(parts)}-{place}-{bench.desk.shown.step}",
+                key=f"{SPLIT_NAME}_{cluster.number}_{len(parts)}_{place}_{state.session.shown.step}",
             )
-            names.append(field or wanted)
+            names.append(name or default)
             with st.container(gap="xxsmall"):
-                for i in part.ids[:_SHOWN]:
-                    st.text(f"· {shorten(bench.desk.texts[int(i)], _LETTERS)}")
+                for i in part.ids[:_EXAMPLES]:
+                    st.text(f"· {shorten(state.session.texts[int(i)], _MAX_TEXT)}")
     return names
 
 
-_DIALOGS: dict[str, tuple[str, Literal["small", "large"], Callable[[Bench], None]]] = {
+_DIALOGS: dict[str, tuple[str, Literal["small", "large"], Callable[[RelabelState], None]]] = {
     "note": ("Note", "small", _note),
     "merge": ("Merge clusters", "small", _merge),
     "split": ("Split a cluster", "large", _split),
     "delete": ("Delete a cluster", "small", _delete),
-    "recluster": ("Cluster again around what people placed", "small", _recluster),
+    "recluster": ("Re-cluster around placed sentences", "small", _recluster),
 }
 
 
-def open_asked(bench: Bench) -> None:
-    """Open the dialog that was asked for by a key or a button; it stays open when the page is drawn anew behind it."""
-    if bench.asked:
-        title, width, body = _DIALOGS[bench.asked]
-        st.dialog(title, width=width, on_dismiss=lambda: bench.ask(""))(body)(bench)
+def show_open(state: RelabelState) -> None:
+    """Draw the open dialog, if there is one; it stays open when the page behind it is redrawn."""
+    if state.dialog:
+        title, width, body = _DIALOGS[state.dialog]
+        st.dialog(title, width=width, on_dismiss=lambda: setattr(state, "dialog", ""))(body)(state)
 
 
-def _done(bench: Bench) -> None:
-    bench.ask("")
+def _close(state: RelabelState) -> None:
+    state.dialog = ""
     st.rerun()

@@ -1,4 +1,4 @@
-"""Which sentences of a labelling are in view, and in which order: filters, queues, search."""
+"""Which sentences of a labelling are in view, and in which order: filters, queues and search."""
 
 from __future__ import annotations
 
@@ -12,125 +12,129 @@ from core.labelling.partition import UNASSIGNED
 from core.metrics.matching import match_clusters
 from core.types import Ids
 from jobs.services.labelling.starts import labels_on
-from webapp.features.relabel.state import NOTHING, Bench
-from webapp.map_view import map_search
-from webapp.shared import label_queries
+from webapp.features.relabel import queries
+from webapp.features.relabel.state import NEEDS_MODEL, NONE_SELECTED, Queue, RelabelState
+from webapp.shared.label_queries import DIFFERS_FROM_PEOPLE
 
-EVERYTHING = "All sentences"
-OTHER_MODEL = "Not as the model says"
-OTHER_SECTION = "Not as the sections say"
-OTHER_PEOPLE = "Not as other people say"
-LETTERS, MEANING = map_search.LETTERS, map_search.MEANING
-NEAREST = 50
+ALL = "All sentences"
+DIFFERS_FROM_MODEL = "Differs from model"
+DIFFERS_FROM_SECTIONS = "Differs from sections"
+SUBSTRING, MEANING = "substring", "meaning"
+MATCHES = (SUBSTRING, MEANING)
+TOP_K = 50
 """Sentences that a search by meaning shows."""
 
 
-def _all(bench: Bench) -> Ids:
-    return bench.texts.ids
+def _all(state: RelabelState) -> Ids:
+    return state.texts.ids
 
 
-def _in_order(bench: Bench, ids: Ids) -> Ids:
-    found: Ids = bench.texts.ids[np.isin(bench.texts.ids, ids)]
+def _in_reading_order(state: RelabelState, ids: Ids) -> Ids:
+    found: Ids = state.texts.ids[np.isin(state.texts.ids, ids)]
     return found
 
 
-def _unassigned(bench: Bench) -> Ids:
-    return _in_order(bench, bench.partition.members(UNASSIGNED))
+def _unassigned(state: RelabelState) -> Ids:
+    return _in_reading_order(state, state.partition.members(UNASSIGNED))
 
 
-def _uncertain(bench: Bench) -> Ids:
-    return _in_order(bench, bench.partition.ids[bench.partition.uncertain])
+def _uncertain(state: RelabelState) -> Ids:
+    return _in_reading_order(state, state.partition.ids[state.partition.uncertain])
 
 
-def _noted(bench: Bench) -> Ids:
-    return _in_order(bench, np.array(sorted(bench.partition.notes), dtype=np.int64))
+def _with_note(state: RelabelState) -> Ids:
+    return _in_reading_order(state, np.array(sorted(state.partition.notes), dtype=np.int64))
 
 
-def _unlike_model(bench: Bench) -> Ids:
-    """The model's clearest disagreements first."""
-    found = bench.suggestions
-    return np.empty(0, dtype=np.int64) if found is None else found.against(bench.partition)
+def _differs_from_model(state: RelabelState) -> Ids:
+    """Return the sentences that the model would assign elsewhere, the most confident suggestions first."""
+    found = state.suggestions
+    return NONE_SELECTED if found is None else found.against(state.partition)
 
 
-def _unlike_sections(bench: Bench) -> Ids:
-    """Sentences outside the section that their cluster matches; with a model, its clearest disagreements first."""
-    texts = bench.texts
-    keys = [f"{s.article_id} {s.section}" for s in texts.sentences] if not texts.several else texts.sections
+def _differs_from_sections(state: RelabelState) -> Ids:
+    """Return sentences outside the section that matches their cluster; with a model, its confident cases first."""
+    texts = state.texts
+    keys = texts.sections if texts.several_articles else [f"{s.article_id} {s.section}" for s in texts.sentences]
     sections = np.unique(keys, return_inverse=True)[1].astype(np.int32)
-    labels = bench.partition.numbers[bench.partition.rows(texts.ids)].astype(np.int32)
+    labels = state.partition.numbers[state.partition.rows(texts.ids)].astype(np.int32)
     assigned = np.flatnonzero(labels != UNASSIGNED)
     moved = texts.ids[assigned[match_clusters(sections[assigned], labels[assigned]).moved]]
-    found = bench.suggestions
+    found = state.suggestions
     if found is None:
         return moved
-    pull = found.pull[bench.partition.rows(moved)]
+    pull = found.pull[state.partition.rows(moved)]
     ordered: Ids = moved[np.argsort(-pull, kind="stable")]
     return ordered
 
 
-def _disputed(bench: Bench) -> Ids:
-    """Sentences that other labellings of the same text put elsewhere, the most disputed first.
+def _differs_from_people(state: RelabelState) -> Ids:
+    """Return sentences that other labellings of the same text assign elsewhere, the most disputed first.
 
-    Clusters are matched before they are compared; of equally disputed ones the model's clearest disagreement is first.
+    Clusters are matched before they are compared; ties are in the order of the model's confidence.
     """
-    ids = bench.partition.ids
+    ids = state.partition.ids
     votes = [
-        labels_on(bench.partition, ids),
-        *(labels_on(state, ids) for _, state in label_queries.others(bench.record)),
+        labels_on(state.partition, ids),
+        *(labels_on(partition, ids) for _, partition in queries.other_labellings(state.record)),
     ]
     if len(votes) < 2:
-        return NOTHING
+        return NONE_SELECTED
     dispute = adjudicate(votes).dispute
-    found = bench.suggestions
+    found = state.suggestions
     pull = found.pull if found is not None else np.zeros(len(ids))
     order = np.lexsort((ids, -pull, -dispute))
     kept: Ids = ids[order[dispute[order] > 0]]
     return kept
 
 
-FILTERS: dict[str, Callable[[Bench], Ids]] = {
-    EVERYTHING: _all,
+FILTERS: dict[str, Callable[[RelabelState], Ids]] = {
+    ALL: _all,
     "Unassigned": _unassigned,
-    "Marked uncertain": _uncertain,
-    "With a note": _noted,
-    OTHER_MODEL: _unlike_model,
-    OTHER_SECTION: _unlike_sections,
-    OTHER_PEOPLE: _disputed,
+    "Uncertain": _uncertain,
+    "With a note": _with_note,
+    DIFFERS_FROM_MODEL: _differs_from_model,
+    DIFFERS_FROM_SECTIONS: _differs_from_sections,
+    DIFFERS_FROM_PEOPLE: _differs_from_people,
 }
-_SEEING = {OTHER_MODEL, OTHER_SECTION, OTHER_PEOPLE}
-"""These tell what others think; in blind work they are not offered."""
+_HIDDEN_WHEN_BLIND = {DIFFERS_FROM_MODEL, DIFFERS_FROM_SECTIONS, DIFFERS_FROM_PEOPLE}
 
 
-def filters(bench: Bench) -> list[str]:
-    """What can be shown; in blind work nothing that tells what others think."""
-    return [name for name in FILTERS if not (bench.record.blind and name in _SEEING)]
+def filters(state: RelabelState) -> list[str]:
+    """Return the names of the filters; in blind mode only those that reveal nobody else's opinion."""
+    return [name for name in FILTERS if not (state.record.blind and name in _HIDDEN_WHEN_BLIND)]
 
 
-def in_view(bench: Bench, show: str, search: str = "", way: str = LETTERS) -> Ids:
-    """Ids of the sentences in view, in their order; what is found by meaning and what is alike comes nearest first.
+def in_view(state: RelabelState, name: str, search: str = "", match: str = SUBSTRING) -> Ids:
+    """Return the ids of the sentences in view, in order; search by meaning and neighbours come nearest first.
 
-    Raises ``ThemescopeError`` where the model cannot search.
+    Also sets the queue that the keys for next and previous step through.
+
+    Raises
+    ------
+    ThemescopeError
+        If the model cannot search.
     """
-    found = FILTERS[show](bench)
-    bench.line = None if show == EVERYTHING else (f"queue “{show}”", found)
+    found = FILTERS[name](state)
+    state.queue = None if name == ALL else Queue(f"queue “{name}”", found)
     if search.strip():
-        found = _nearest(bench, found, search.strip()) if way == MEANING else _with_letters(bench, found, search)
-    if bench.alike is not None:
-        found = _nearest(bench, found, bench.alike)
+        found = _nearest(state, found, search.strip()) if match == MEANING else _with_substring(state, found, search)
+    if state.similar_to is not None:
+        found = _nearest(state, found, state.similar_to)
     return found
 
 
-def _with_letters(bench: Bench, ids: Ids, search: str) -> Ids:
-    texts, wanted = bench.texts, search.strip().casefold()
+def _with_substring(state: RelabelState, ids: Ids, search: str) -> Ids:
+    texts, wanted = state.texts, search.strip().casefold()
     hits = [wanted in texts.sentences[texts.row[int(i)]].text.casefold() for i in ids]
     kept: Ids = ids[np.array(hits, dtype=bool)]
     return kept
 
 
-def _nearest(bench: Bench, ids: Ids, query: str | int) -> Ids:
-    likeness = bench.likeness(query)
-    if likeness is None:
-        raise DataError("Choose a model for suggestions first: it says what is alike in meaning.")
-    here = likeness[bench.partition.rows(ids)]
-    kept: Ids = ids[np.argsort(-here, kind="stable")[:NEAREST]]
+def _nearest(state: RelabelState, ids: Ids, query: str | int) -> Ids:
+    cosines = state.similarities(query)
+    if cosines is None:
+        raise DataError(NEEDS_MODEL)
+    here = cosines[state.partition.rows(ids)]
+    kept: Ids = ids[np.argsort(-here, kind="stable")[:TOP_K]]
     return kept

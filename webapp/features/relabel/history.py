@@ -1,4 +1,4 @@
-"""What was done in a labelling, by whom, why and how; and the way back to any point."""
+"""History tab of the Relabel page: every step of a labelling, and the ways back."""
 
 from __future__ import annotations
 
@@ -11,66 +11,66 @@ import streamlit as st
 from core.labelling.changes import Batch, ClusterChange, Field, SentenceChanges
 from core.labelling.history import Kind, Step
 from core.labelling.partition import UNASSIGNED
-from webapp.features.relabel.state import Bench, told
-from webapp.features.relabel.toolbar import status_words
-from webapp.shared import label_queries, people
+from webapp.features.relabel import queries
+from webapp.features.relabel.state import HISTORY_SEARCH, HISTORY_TABLE, RelabelState, step_summary
+from webapp.features.relabel.toolbar import status_text
+from webapp.shared import people
 from webapp.shared.choose import nothing
 from webapp.shared.text import ago, count, plain, shorten
 
-_ROWS = 1_000
-_ANY = "anything"
-_EVERYBODY = "everybody"
+_MAX_ROWS = 1_000
+_ALL_OPERATIONS, _EVERYONE = "all", "everyone"
 _EXAMPLES = 8
-_WIDTHS = {"When": 120, "Who": 75, "What": 385, "Sentences": 85, "Chosen": 145, "Why": 125}
+_MAX_NOTE, _MAX_TEXT = 60, 110
+_WIDTHS = {"When": 120, "Who": 75, "Change": 385, "Sentences": 85, "Selected": 145, "Reason": 125}
 
 
-def show(bench: Bench) -> None:
-    """Filters, the steps, and what can be done with the one that is chosen."""
-    bench.desk.sync()
-    steps = bench.desk.steps
+def show(state: RelabelState) -> None:
+    """Draw filters, the steps, and the details of the chosen one."""
+    state.session.sync()
+    steps = state.session.steps
     if not steps:
-        nothing("Nothing has been done yet.", "Every change will stand here, with who made it and when.")
+        nothing("No changes yet.", "Every change is listed here with its author and time.")
         return
-    st.caption(plain(status_words(bench)))
-    if bench.notice:
-        st.info(plain(bench.notice), icon=":material/info:")
-        bench.notice = ""
-    listed = _filtered(bench, steps)[::-1][:_ROWS]
-    key = f"history-{bench.record.id}-{len(steps)}-{len(listed)}"
+    st.caption(plain(status_text(state)))
+    if state.notice:
+        st.info(plain(state.notice), icon=":material/info:")
+        state.notice = ""
+    listed = _filtered(steps)[::-1][:_MAX_ROWS]
     event = st.dataframe(
         _frame(listed),
         hide_index=True,
         height="content" if len(listed) < 10 else 380,
-        key=key,
+        key=f"{HISTORY_TABLE}_{state.record.id}_{len(steps)}_{len(listed)}",
         on_select="rerun",
         selection_mode="single-row",
         column_config={name: st.column_config.Column(width=width) for name, width in _WIDTHS.items()},
         placeholder="",
     )
     rows = event["selection"]["rows"]
-    st.caption(f"{count(len(listed), 'step')} shown of {len(steps):,}; click one to see it, and to go back.")
+    st.caption(f"Showing {len(listed):,} of {count(len(steps), 'step')}. Click a step to inspect or restore it.")
     if rows:
-        _details(bench, listed[rows[0]])
+        _details(state, listed[rows[0]])
     st.button(
-        "Back to the start",
+        "Restore the start",
         icon=":material/first_page:",
-        on_click=bench.travel,
-        args=(lambda desk: desk.back_to(0), "It is as it was at the start."),
-        help="One more step, which can be undone like any other.",
+        on_click=state.travel,
+        args=(lambda session: session.back_to(0), "The labelling is already as it was at the start."),
+        help="Adds a step, which can be undone like any other.",
     )
 
 
-def _filtered(bench: Bench, steps: Sequence[Step]) -> list[Step]:
+def _filtered(steps: Sequence[Step]) -> list[Step]:
     left, middle, right = st.columns(3)
     names = sorted({step.person for step in steps})
-    person = left.selectbox("By", [_EVERYBODY, *(name or people.UNNAMED for name in names)])
-    what = middle.selectbox("Kind", [_ANY, *sorted({step.what for step in steps})])
-    search = (right.text_input("Containing", key="history-find", icon=":material/search:") or "").casefold()
+    person = left.selectbox("Who", [_EVERYONE, *(name or people.UNNAMED for name in names)])
+    operation = middle.selectbox("Operation", [_ALL_OPERATIONS, *sorted({step.what for step in steps})])
+    search = (right.text_input("Search", key=HISTORY_SEARCH, icon=":material/search:") or "").casefold()
     return [
         step
         for step in steps
-        if person in (_EVERYBODY, step.person or people.UNNAMED)
-        and what in (_ANY, step.what)
+        if person in (_EVERYONE, step.person or people.UNNAMED)
+        and operation in (_ALL_OPERATIONS, step.what)
         and search in f"{step.said} {step.why} {step.how}".casefold()
     ]
 
@@ -80,75 +80,82 @@ def _frame(steps: Sequence[Step]) -> pd.DataFrame:
         {
             "When": [ago(step.when) for step in steps],
             "Who": [step.person or people.UNNAMED for step in steps],
-            "What": [told(step) for step in steps],
+            "Change": [step_summary(step) for step in steps],
             "Sentences": [step.size for step in steps],
-            "Chosen": [step.how for step in steps],
-            "Why": [step.why for step in steps],
+            "Selected": [step.how for step in steps],
+            "Reason": [step.why for step in steps],
         }
     )
 
 
-def _details(bench: Bench, step: Step) -> None:
-    """What one step changed, and the ways back."""
-    batch = label_queries.batch(step.id)
+def _details(state: RelabelState, step: Step) -> None:
+    """Draw what one step changed, with the buttons to undo it or to restore the state after it."""
     with st.container(border=True):
-        st.markdown(f"**{plain(told(step))}** · {people.shown(step.person)} · {step.when:%d %b %Y, %H:%M:%S} UTC")
-        for line in _lines(bench, batch):
+        st.markdown(
+            f"**{plain(step_summary(step))}** · {people.shown(step.person)} · {step.when:%d %b %Y, %H:%M:%S} UTC"
+        )
+        for line in _lines(state, queries.changes_of(step.id)):
             st.text(line)
         with st.container(horizontal=True):
-            mine = step.kind is Kind.DO and step.id in bench.desk.standing.undoable
+            mine = step.kind is Kind.DO and step.id in state.session.standing.undoable
             st.button(
                 "Undo this step",
                 icon=":material/undo:",
                 disabled=not mine,
-                help="Takes back this one only, where nobody has built on it." if mine else "Only your own steps.",
-                on_click=bench.travel,
-                args=(lambda desk: desk.undo(step.id), "That step does not stand any more."),
+                help="Undoes only this step, unless later changes build on it." if mine else "Only your own steps.",
+                on_click=state.travel,
+                args=(lambda session: session.undo(step.id), "This step has been undone already."),
             )
             st.button(
-                "Back to here",
+                "Restore this state",
                 icon=":material/history:",
-                on_click=bench.travel,
-                args=(lambda desk: desk.back_to(step.id), "It is as it was then."),
-                help="Everything becomes as it was right after this step. One more step, which can be undone.",
+                on_click=state.travel,
+                args=(lambda session: session.back_to(step.id), "The labelling is already in this state."),
+                help="Restores the labelling as it was right after this step. Adds a step, which can be undone.",
             )
 
 
-def _lines(bench: Bench, batch: Batch) -> list[str]:
-    names = {number: cluster.name for number, cluster in bench.partition.clusters.items()} | {UNASSIGNED: "unassigned"}
+def _lines(state: RelabelState, changes: Batch) -> list[str]:
+    names = {number: cluster.name for number, cluster in state.partition.clusters.items()} | {UNASSIGNED: "unassigned"}
     lines: list[str] = []
-    for change in batch:
+    for change in changes:
         if isinstance(change, ClusterChange):
             known = change.old or change.new
             assert known is not None
             names.setdefault(known.number, known.name)
-    for change in batch:
+    for change in changes:
         if isinstance(change, ClusterChange):
             lines.append(_cluster_line(change))
         else:
-            lines += _sentence_lines(bench, change, names)
+            lines += _sentence_lines(state, change, names)
     return lines
 
 
 def _cluster_line(change: ClusterChange) -> str:
     if change.old is None or change.new is None:
-        known, done = (change.new, "new") if change.old is None else (change.old, "deleted")
+        known, verb = (change.new, "created") if change.old is None else (change.old, "deleted")
         assert known is not None
-        return f"{done}: {known.name}"
+        return f"{verb}: {known.name}"
     if change.old.name != change.new.name:
         return f"renamed: {change.old.name} → {change.new.name}"
     return f"recoloured: {change.new.name}"
 
 
-def _sentence_lines(bench: Bench, change: SentenceChanges, names: dict[int, str]) -> list[str]:
-    def told(value: object) -> str:
-        if change.field is Field.CLUSTER:
-            return names.get(int(value), "a cluster that is gone")  # type: ignore[call-overload]
-        if change.field is Field.UNCERTAIN:
-            return "uncertain" if value else "certain"
-        return f"“{shorten(str(value), 60)}”" if value else "no note"
-
-    shown = zip(change.ids[:_EXAMPLES], np.asarray(change.old), np.asarray(change.new), strict=False)
-    lines = [f"{told(old)} → {told(new)}   {shorten(bench.desk.texts[int(i)], 110)}" for i, old, new in shown]
+def _sentence_lines(state: RelabelState, change: SentenceChanges, names: dict[int, str]) -> list[str]:
+    pairs = zip(change.ids[:_EXAMPLES], np.asarray(change.old), np.asarray(change.new), strict=False)
+    lines = [
+        f"{_value(change.field, old, names)} → {_value(change.field, new, names)}   "
+        f"{shorten(state.session.texts[int(i)], _MAX_TEXT)}"
+        for i, old, new in pairs
+    ]
     more = len(change.ids) - _EXAMPLES
     return [*lines, f"and {count(more, 'more sentence')}"] if more > 0 else lines
+
+
+def _value(field: Field, value: object, names: dict[int, str]) -> str:
+    """Return a value of a changed field in words."""
+    if field is Field.CLUSTER:
+        return names.get(int(value), "a deleted cluster")  # type: ignore[call-overload]
+    if field is Field.UNCERTAIN:
+        return "uncertain" if value else "certain"
+    return f"“{shorten(str(value), _MAX_NOTE)}”" if value else "no note"

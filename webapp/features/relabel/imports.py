@@ -1,4 +1,4 @@
-"""Labels from a table that somebody made elsewhere: choose columns, see what fits, begin a labelling with it."""
+"""Import of labellings: a labelling that was exported whole, or labels in a table made elsewhere."""
 
 from __future__ import annotations
 
@@ -7,77 +7,104 @@ from pathlib import Path
 
 import pandas as pd
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from core.errors import ThemescopeError
 from core.readers.sentence_lists import MOST_BYTES, Sheet, read_sheet
 from db.label_records import LabellingRecord, NewLabelling
 from db.records import CorpusRecord
 from db.roles import Right
-from jobs.services.labelling import starts, tables
+from jobs.services.labelling import files, starts, tables
+from webapp.features.relabel.start import WHOLE_CORPUS, create
+from webapp.features.relabel.state import (
+    IMPORT_ARTICLE,
+    IMPORT_COLUMN,
+    IMPORT_CORPUS,
+    IMPORT_FILE,
+    IMPORT_SHEET,
+    LABELLING_FILE_CORPUS,
+)
 from webapp.shared import queries, uploads
 from webapp.shared.guard import closed
 from webapp.shared.people import current_person
 from webapp.shared.text import count, plain
 
-_KINDS = ("csv", "tsv", "xlsx", "jsonl")
-_NONE = "(none)"
-_WHOLE = "the whole corpus"
-_LISTED = 300
-_SHORT = 8
+_FILE_TYPES = ("csv", "tsv", "xlsx", "jsonl")
+_MAX_MB = 200
+_NO_COLUMN = "(none)"
+_MAX_ARTICLES = 300
+_SHORT_TABLE = 8
+_MAX_NAME = 180
 
 
-def take_in(opened: Callable[[LabellingRecord], None]) -> None:
-    """The whole way; ``opened`` is called with the labelling that was made."""
-    with st.expander("Take in labels from a table", icon=":material/table:"):
+def whole_labelling(on_created: Callable[[LabellingRecord], None]) -> None:
+    """Draw the import of an exported labelling with its history."""
+    with st.expander("Import labelling", icon=":material/upload:"):
+        corpora = {c.name: c for c in queries.corpora()}
+        if not corpora:
+            return
+        st.caption("A labelling exported as JSON lines, with its history.")
+        file = st.file_uploader("JSON lines file", type=["jsonl"], max_upload_size=_MAX_MB)
+        name = st.selectbox("Corpus that contains its sentences", list(corpora), key=LABELLING_FILE_CORPUS)
+        if file is None or not st.button("Import", icon=":material/upload:"):
+            return
+        try:
+            text = file.getvalue().decode("utf-8", errors="replace")
+            record = files.import_lines(queries.store(), corpora[name].id, text.split("\n"), file.name)
+        except ThemescopeError as error:
+            st.error(plain(error), icon=":material/error:")
+            return
+        on_created(record)
+
+
+def labels(on_created: Callable[[LabellingRecord], None]) -> None:
+    """Draw the import of labels from a table, with a preview of the rows that match."""
+    with st.expander("Import labels", icon=":material/table:"):
         corpora = {c.name: c for c in queries.corpora()}
         if not corpora or closed("Labelling", Right.LABEL):
             return
-        st.caption("A sentence in each row, word for word or by its id, with the cluster that it belongs to.")
+        st.caption("A table with one sentence per row, given by its exact text or its id, and its cluster.")
         file = st.file_uploader(
-            "CSV, TSV, Excel or JSON lines",
-            type=list(_KINDS),
+            "CSV, TSV, Excel or JSON lines file",
+            type=list(_FILE_TYPES),
             max_upload_size=MOST_BYTES // 1_000_000,
-            key="table-file",
+            key=IMPORT_FILE,
         )
         left, right = st.columns(2)
-        corpus = corpora[left.selectbox("Corpus of its sentences", list(corpora), key="table-corpus")]
+        corpus = corpora[left.selectbox("Corpus", list(corpora), key=IMPORT_CORPUS)]
         article = _article(corpus, right)
         sheet = None if file is None else _sheet(file)
         if file is None or sheet is None:
             return
         columns = _columns(sheet)
-        together = st.toggle(
-            "Label identical sentences together",
-            help="A text that several sentences say, word for word, stands for all of them.",
-        )
+        together = st.toggle("Include duplicates", help="A text that several sentences share stands for all of them.")
         try:
             found = tables.plan(queries.store(), corpus.id, article, sheet, columns, together)
         except ThemescopeError as error:
             st.error(plain(error), icon=":material/error:")
             return
-        _told(found)
-        new = NewLabelling(corpus.id, Path(file.name).stem[:180] or corpus.name, current_person(), article_id=article)
-        _begin(found, new, file.name, opened)
+        _preview(found)
+        name = Path(file.name).stem[:_MAX_NAME] or corpus.name
+        _create(found, NewLabelling(corpus.id, name, current_person(), article_id=article), file.name, on_created)
 
 
-def _article(corpus: CorpusRecord, column: st.delta_generator.DeltaGenerator) -> int | None:
-    articles = {a.title: a.id for a in queries.articles(corpus.id, limit=_LISTED)}
-    options = [_WHOLE, *articles] if corpus.sentences <= starts.MOST_SENTENCES else [*articles]
-    chosen = column.selectbox("They are of", options, key="table-article")
-    return articles.get(chosen)
+def _article(corpus: CorpusRecord, column: DeltaGenerator) -> int | None:
+    articles = {a.title: a.id for a in queries.articles(corpus.id, limit=_MAX_ARTICLES)}
+    options = [WHOLE_CORPUS, *articles] if corpus.sentences <= starts.MOST_SENTENCES else [*articles]
+    return articles.get(column.selectbox("Article", options, key=IMPORT_ARTICLE))
 
 
 def _sheet(file: uploads.Upload) -> Sheet | None:
-    """The table of an upload, kept while the session looks at the same file."""
+    """Return the table of an upload, which the session keeps for further runs."""
     mark = getattr(file, "file_id", file.name)
-    held = st.session_state.get("table-sheet")
+    held = st.session_state.get(IMPORT_SHEET)
     if held is None or held[0] != mark:
         path = uploads.keep([file], queries.store().settings.home)[0]
         try:
             held = (mark, read_sheet(path, starts.MOST_SENTENCES), "")
         except ThemescopeError as error:
             held = (mark, None, str(error))
-        st.session_state["table-sheet"] = held
+        st.session_state[IMPORT_SHEET] = held
     if held[1] is None:
         st.error(plain(held[2]), icon=":material/error:")
     sheet: Sheet | None = held[1]
@@ -85,54 +112,50 @@ def _sheet(file: uploads.Upload) -> Sheet | None:
 
 
 def _columns(sheet: Sheet) -> tables.Columns:
-    likely, names = tables.likely_columns(sheet), [_NONE, *sheet.columns]
+    likely, names = tables.likely_columns(sheet), [_NO_COLUMN, *sheet.columns]
 
-    def choose(place: int, label: str, found: str) -> str:
-        index = names.index(found) if found in names else 0
-        chosen = columns[place].selectbox(label, names, index=index, format_func=str, key=f"table-column-{place}")
-        return "" if chosen == _NONE else chosen
+    def choose(place: int, label: str, default: str) -> str:
+        index = names.index(default) if default in names else 0
+        chosen = columns[place].selectbox(label, names, index=index, format_func=str, key=f"{IMPORT_COLUMN}_{place}")
+        return "" if chosen == _NO_COLUMN else chosen
 
     columns = st.columns(4)
     return tables.Columns(
-        choose(0, "Column of the cluster", likely.cluster),
-        choose(1, "Column of the id", likely.id),
-        choose(2, "Column of the sentence", likely.text),
-        choose(3, "Column of a note", likely.note),
+        choose(0, "Cluster column", likely.cluster),
+        choose(1, "Id column", likely.id),
+        choose(2, "Sentence column", likely.text),
+        choose(3, "Note column", likely.note),
     )
 
 
-def _told(found: tables.Plan) -> None:
-    """What fits and what does not, by row."""
+def _preview(found: tables.Plan) -> None:
+    """Draw how many rows match a sentence, and the rows that do not."""
     st.markdown(
-        f"**{_place(found.rows)}** {count(len(found.placed), 'sentence')} of {found.sentences:,} in "
+        f"**{_matching(found.rows)}** {count(len(found.placed), 'sentence')} of {found.sentences:,} in "
         f"{count(len(found.names), 'cluster')} · {len(found.missing):,} not found · "
-        f"{len(found.ambiguous):,} ambiguous · {len(found.contradicting):,} contradicting"
+        f"{len(found.ambiguous):,} ambiguous · {len(found.contradicting):,} contradictory"
     )
     troubles = found.troubles
     if not troubles:
         return
-    st.warning(f"{_place(len(troubles))} no sentence. Rows are numbered as a spreadsheet does.")
+    st.warning(f"{_matching(len(troubles))} no sentence. Row numbers are those of a spreadsheet.")
     frame = pd.DataFrame(
         {
             "Row": [t.row for t in troubles],
-            "Why": [t.why for t in troubles],
+            "Problem": [t.why for t in troubles],
             "Sentence": [t.text for t in troubles],
         }
     )
-    st.dataframe(frame, hide_index=True, height="content" if len(troubles) <= _SHORT else 300)
+    st.dataframe(frame, hide_index=True, height="content" if len(troubles) <= _SHORT_TABLE else 300)
 
 
-def _place(rows: int) -> str:
-    return f"{count(rows, 'row')} {'places' if rows == 1 else 'place'}"
+def _matching(rows: int) -> str:
+    return f"{count(rows, 'row')} {'matches' if rows == 1 else 'match'}"
 
 
-def _begin(found: tables.Plan, new: NewLabelling, origin: str, opened: Callable[[LabellingRecord], None]) -> None:
+def _create(found: tables.Plan, new: NewLabelling, file: str, on_created: Callable[[LabellingRecord], None]) -> None:
     troubles = len(found.troubles)
-    skip = troubles == 0 or st.checkbox(f"Leave {'that row' if troubles == 1 else f'these {troubles:,} rows'} out")
-    if st.button("Begin with these labels", icon=":material/edit:", disabled=not skip, type="primary"):
-        try:
-            record = starts.begin(queries.store(), new, tables.from_plan(found, origin))
-        except ThemescopeError as error:
-            st.error(plain(error), icon=":material/error:")
-            return
-        opened(record)
+    rows = "this row" if troubles == 1 else f"these {troubles:,} rows"
+    skip = troubles == 0 or st.checkbox(f"Skip {rows}")
+    if st.button("Import labels", icon=":material/edit:", disabled=not skip, type="primary"):
+        create(new, tables.from_plan(found, file), on_created)

@@ -1,4 +1,4 @@
-"""Learning from a labelling: triplets of what people placed, a network that goes on with them, what that changes."""
+"""Training on a labelling: triplets of the sentences that people placed, fine-tuning, and the measured effect."""
 
 from __future__ import annotations
 
@@ -14,115 +14,129 @@ from core.types import Split
 from db.label_records import LabellingRecord
 from db.records import ModelRecord, TripletSetRecord
 from jobs.kinds import learn_labels
-from webapp.shared import label_queries, lesson_effects, queries, triplet_effects
+from webapp.features.relabel.learning_effects import (
+    effect_on_unplaced,
+    evaluation_sets,
+    fine_tuned_models,
+    sets_from_labels,
+)
+from webapp.features.relabel.state import TRAIN
+from webapp.shared import label_queries, model_effects, queries
 from webapp.shared.choose import nothing
-from webapp.shared.effect import difference
 from webapp.shared.job_status import submit
+from webapp.shared.model_choice import fine_tunable
 from webapp.shared.text import ago, count, interval, plain, score
 
 _METHOD = "triplets-sen"
+_MAX_CONTRADICTIONS = 200
+_MAX_NAME = 180
 
 
-def learn(record: LabellingRecord) -> None:
-    """From corrections to a network that has learned from them, and what that changed on articles of the test split."""
-    with st.expander("Learn from what people placed here", icon=":material/school:"):
-        names = (record.name, *_together_with(record))
+def show(record: LabellingRecord) -> None:
+    """Draw the form that trains on a labelling, and the results of earlier trainings."""
+    with st.expander("Train on these labels", icon=":material/school:"):
+        names = (record.name, *_other_labellings(record))
         found = learn_labels.lessons(queries.store(), names)
         placed = sum(len(part.ids) for part in found.placed)
         st.markdown(
-            f"{count(placed, 'sentence')} placed by people. Each becomes triplets: the sentence, another of its "
-            "cluster, one of another cluster. What a labelling merely began with teaches nothing, and neither does "
-            "anything in articles of the test split."
+            f"{count(placed, 'sentence')} placed by people. Each is the pivot of triplets with a sentence of its "
+            "cluster and one of another cluster. Assignments that nobody changed are not used, nor is any article of "
+            "the test split."
         )
         if found.contradictions:
             _contradictions(found)
         sets = queries.triplet_sets()
-        _teach(record, names, placed, lesson_effects.measuring(record.corpus_id, sets))
-        for taught in lesson_effects.taught_by(record, sets):
-            _taught(record, taught, lesson_effects.measuring(record.corpus_id, sets))
+        held_out = evaluation_sets(record.corpus_id, sets)
+        _form(record, names, placed, held_out)
+        for made in sets_from_labels(record, sets):
+            _results(record, made, held_out)
 
 
-def _together_with(record: LabellingRecord) -> list[str]:
-    """Other labellings of the corpus that teach as well, if there are any and somebody chooses them."""
+def _other_labellings(record: LabellingRecord) -> list[str]:
+    """Return the names of the other labellings of the corpus that are to be used as well."""
     if record.blind:
         return []
-    able = [x.name for x in label_queries.labellings(record.corpus_id) if x.id != record.id and not x.blind]
-    return st.multiselect("Together with", able, key=f"together-{record.id}", help=_TOGETHER) if able else []
-
-
-_TOGETHER = "Labellings of the same corpus. Pairs of sentences on which people contradict each other teach nothing."
+    names = [x.name for x in label_queries.labellings(record.corpus_id) if x.id != record.id and not x.blind]
+    if not names:
+        return []
+    return st.multiselect(
+        "Also use",
+        names,
+        key=f"{TRAIN}_others_{record.id}",
+        help="Labellings of the same corpus. Pairs of sentences on which people contradict each other are not used.",
+    )
 
 
 def _contradictions(found: learn_labels.Lessons) -> None:
-    """Pairs of sentences that some put together and others apart, with who says what."""
-    shown = found.contradictions[:_LISTED]
+    """Draw the pairs of sentences that one labelling puts together and another apart."""
+    shown = found.contradictions[:_MAX_CONTRADICTIONS]
     with queries.store().reading() as r:
         texts = r.corpora.sentences_by_id(np.unique([i for c in shown for i in (c.first, c.second)]))
     names = [record.name for record in found.records]
     frame = pd.DataFrame(
         {
-            "One sentence": [texts[c.first].text for c in shown],
-            "Another": [texts[c.second].text for c in shown],
+            "First sentence": [texts[c.first].text for c in shown],
+            "Second sentence": [texts[c.second].text for c in shown],
             "Together in": [", ".join(names[n] for n in c.together) for c in shown],
             "Apart in": [", ".join(names[n] for n in c.apart) for c in shown],
         }
     )
-    listed = f"; the first {len(shown):,}" if len(found.contradictions) > len(shown) else ""
-    st.markdown(f"**{count(len(found.contradictions), 'contradiction')}**, used neither way{listed}:")
+    listed = f"; showing {len(shown):,}" if len(found.contradictions) > len(shown) else ""
+    st.markdown(f"**{count(len(found.contradictions), 'contradiction')}** excluded from training{listed}:")
     st.dataframe(frame, hide_index=True, height=min(40 + 35 * len(shown), 260))
 
 
-_LISTED = 200
-
-
-def _teach(record: LabellingRecord, names: Sequence[str], placed: int, held_out: Sequence[TripletSetRecord]) -> None:
-    """Triplets alone, or at once with a network that goes on with them."""
-    first = record.name
-    name = st.text_input("Name of the triplet set", value=f"{first} taught"[:180], key=f"learn-{first}")
-    networks, measures = {m.name: m for m in lesson_effects.beginnings()}, {s.name: s for s in held_out}
+def _form(
+    record: LabellingRecord, labellings: Sequence[str], placed: int, held_out: Sequence[TripletSetRecord]
+) -> None:
+    """Draw the form that makes triplets, and optionally fine-tunes a model on them."""
+    key = f"{TRAIN}_{record.id}"
+    name = st.text_input("Name of the triplet set", value=f"{record.name} labels"[:_MAX_NAME], key=f"{key}_name")
+    models, sets = {m.name: m for m in fine_tunable(queries.models())}, {s.name: s for s in held_out}
     left, right = st.columns(2)
-    going_on = left.selectbox(
-        "Network that goes on with them",
-        [None, *networks],
-        format_func=lambda n: n or "None: only make the triplets",
-        key=f"going-on-{first}",
-        disabled=not measures,
-        help="Its words, shape and distance stay; it changes gently, at a tenth of the usual rate.",
+    base = left.selectbox(
+        "Fine-tune",
+        [None, *models],
+        format_func=lambda n: n or "No model: only make triplets",
+        key=f"{key}_model",
+        disabled=not sets,
+        help="Vocabulary, architecture and distance stay the same; the learning rate is a tenth of the usual one.",
     )
-    measure = right.selectbox(
-        "Measured on the test triplets of",
-        list(measures),
-        key=f"measure-{first}",
-        help="Their validation triplets say when training stops. Nobody's labels are among them.",
+    evaluated_on = right.selectbox(
+        "Evaluate on",
+        list(sets),
+        key=f"{key}_evaluate",
+        help="Early stopping uses the validation triplets of this set, and the result is measured on its test "
+        "triplets. Neither contains any labels.",
         placeholder="No triplet set has test triplets",
     )
-    asked = st.button(
-        "Teach" if going_on else "Make triplets",
-        icon=":material/school:" if going_on else ":material/change_history:",
+    start = st.button(
+        "Fine-tune" if base else "Make triplets",
+        icon=":material/school:" if base else ":material/change_history:",
         disabled=not placed,
     )
-    if not asked:
+    if not start:
         return
     wanted = (name or "").strip()
-    job = submit("learn-labels", {"labellings": list(names), "name": wanted}, f"Triplets from “{first}”")
-    if job is not None and (not going_on or _go_on(record, networks[going_on], wanted, measures[str(measure)], job.id)):
-        st.success("Asked for. The triplets are on the page Triplets when they are made; what changes is told here.")
+    job = submit("learn-labels", {"labellings": list(labellings), "name": wanted}, f"Triplets from “{record.name}”")
+    if job is not None and (not base or _fine_tune(record, models[base], wanted, sets[str(evaluated_on)], job.id)):
+        st.success("Job queued. The triplets will appear on the Triplets page, and results here.")
 
 
-def _go_on(record: LabellingRecord, network: ModelRecord, on: str, measure: TripletSetRecord, after: int) -> bool:
-    """Queue the training, and after it what tells its effect: both evaluations, both models' vectors of the corpus."""
-    name = _free(f"{network.name} + {on}", {m.name for m in queries.models()})
+def _fine_tune(record: LabellingRecord, base: ModelRecord, on: str, measure: TripletSetRecord, after: int) -> bool:
+    """Queue the training, and after it the evaluation of both models and their vectors of the corpus."""
+    name = _unused_name(f"{base.name} + {on}", {m.name for m in queries.models()})
     args = {
-        "method": _METHOD, "name": name, "triplets": on, "validation": measure.name, "models": [network.name],
+        "method": _METHOD, "name": name, "triplets": on, "validation": measure.name, "models": [base.name],
         "settings_json": json.dumps(dict(GENTLE)),
     }  # fmt: skip
     training = submit("train", args, f"Train {name}", after=after)
-    both = (network.name, name)
+    both = (base.name, name)
     return training is not None and _evaluate(measure, both, training.id) and _embed(record, both, training.id)
 
 
 def _embed(record: LabellingRecord, models: Sequence[str], after: int | None = None) -> bool:
-    """Vectors for the sentences that nobody placed; the taught network then makes suggestions as well."""
+    """Queue the vectors of the whole corpus, by which the models are compared and make suggestions."""
     with queries.store().reading() as r:
         corpus = r.corpora.get(record.corpus_id).name
     return all(
@@ -139,60 +153,61 @@ def _evaluate(measure: TripletSetRecord, models: Sequence[str], after: int | Non
     )
 
 
-def _free(wanted: str, taken: set[str]) -> str:
-    """``wanted``, cut to what a name may be, or with the first free number behind it."""
-    name, number = wanted[:180], 1
+def _unused_name(wanted: str, taken: set[str]) -> str:
+    """Return ``wanted``, cut to the permitted length, with a number appended where it is taken."""
+    name, number = wanted[:_MAX_NAME], 1
     while name in taken:
         number += 1
-        name = f"{wanted[:180]} {number}"
+        name = f"{wanted[:_MAX_NAME]} {number}"
     return name
 
 
-def _taught(record: LabellingRecord, taught: TripletSetRecord, held_out: Sequence[TripletSetRecord]) -> None:
-    """One set that this labelling taught, and what became of the networks that went on with it."""
+def _results(record: LabellingRecord, made: TripletSetRecord, held_out: Sequence[TripletSetRecord]) -> None:
+    """Draw one triplet set made from this labelling, and the models that were fine-tuned on it."""
     with st.container(border=True):
-        st.markdown(f"**{plain(taught.name)}**")
-        counts = taught.counts
+        st.markdown(f"**{plain(made.name)}**")
+        counts = made.counts
         st.caption(
             f"{count(counts['triplets']['train'], 'training triplet')} from "
-            f"{count(counts['placed'], 'placed sentence')} of {count(len(taught.config['labellings']), 'labelling')}; "
-            f"{count(counts['contradictions'], 'contradiction')} left out. Made {ago(taught.created)}."
+            f"{count(counts['placed'], 'placed sentence')} of {count(len(made.config['labellings']), 'labelling')}; "
+            f"{count(counts['contradictions'], 'contradiction')} excluded. Created {ago(made.created)}."
         )
-        pairs = lesson_effects.learners(taught)
+        pairs = fine_tuned_models(made)
         if not pairs:
-            st.caption("No network has gone on with it yet.")
+            st.caption("No model has been fine-tuned on this set yet.")
         elif not held_out:
-            nothing("There is nothing to measure it on.", "Sample triplets of a corpus.", "triplets", "Triplets")
+            nothing("No test triplets to evaluate on.", "Build a triplet set first.", "triplets", "Open Triplets")
         for before, after in pairs:
-            _changed(before, after, held_out)
-            _rest(record, before, after)
+            _effect(before, after, held_out)
+            _unplaced_effect(record, before, after)
 
 
-def _changed(before: ModelRecord, after: ModelRecord, held_out: Sequence[TripletSetRecord]) -> None:
-    """The effect on every set on which both were measured, or the offer to measure it."""
-    effects = [triplet_effects.effect(source, before, after) for source in held_out]
+def _effect(before: ModelRecord, after: ModelRecord, held_out: Sequence[TripletSetRecord]) -> None:
+    """Draw the effect on every set that both models are evaluated on, or the button that evaluates them."""
+    effects = [model_effects.effect(source, before, after) for source in held_out]
     known = [(source, e, e.measured) for source, e in zip(held_out, effects, strict=True) if e.measured is not None]
     for source, effect, measured in known:
         st.caption(f"On the test triplets of {plain(source.name)}:")
-        difference(effect, measured, ("Before", "With the labels"))
+        model_effects.show_difference(effect, measured, ("Before", "After"))
     if not known and held_out:
-        st.markdown(f"**{plain(after.name)}** is trained; not yet measured beside {plain(before.name)}.")
-        if st.button("Evaluate both", key=f"evaluate-{after.id}", icon=":material/play_arrow:"):
+        st.markdown(f"**{plain(after.name)}** is trained, but not yet compared with {plain(before.name)}.")
+        if st.button("Evaluate both", key=f"{TRAIN}_evaluate_{after.id}", icon=":material/play_arrow:"):
             _evaluate(held_out[0], (before.name, after.name))
 
 
-def _rest(record: LabellingRecord, before: ModelRecord, after: ModelRecord) -> None:
-    """What changed for the sentences of this labelling that nobody placed."""
+def _unplaced_effect(record: LabellingRecord, before: ModelRecord, after: ModelRecord) -> None:
+    """Draw the effect on the sentences of this labelling that nobody placed."""
     try:
-        found = lesson_effects.on_the_rest(record, before, after)
+        found = effect_on_unplaced(record, before, after)
     except LookupError:
-        if st.button("Measure the sentences that nobody placed", key=f"rest-{after.id}", icon=":material/play_arrow:"):
+        if st.button("Compare on unplaced sentences", key=f"{TRAIN}_rest_{after.id}", icon=":material/play_arrow:"):
             _embed(record, (before.name, after.name))
         return
     if found is not None:
         gap = found.test.difference
         st.caption(
-            f"On {count(gap.n, 'sentence')} that nobody placed here, a sentence of the same section is nearer than one "
-            f"of another section in {score(found.before)} of all pairs before, {score(found.after)} with the labels, "
-            f"by cosine: {interval(gap.value, gap.low, gap.high)}, over sentences; Wilcoxon p = {found.test.p:.2g}."
+            f"On {count(gap.n, 'sentence')} that nobody placed, a sentence of the same section is nearer than one of "
+            f"another section in {score(found.before)} of all pairs before and {score(found.after)} after "
+            f"fine-tuning (cosine): difference {interval(gap.value, gap.low, gap.high)}, 95 % interval over sentences; "
+            f"Wilcoxon p = {found.test.p:.2g}."
         )

@@ -1,43 +1,53 @@
-"""Relabel: correct clusters by hand, with nothing lost and everything undone as it was."""
+"""Relabel page: correct the clusters of sentences, with undo, history and conflict handling."""
 
 import streamlit as st
 
 from db.label_records import LabellingRecord
 from webapp.features.relabel import history, imports, settings, start, workspace
-from webapp.features.relabel.state import bench
+from webapp.features.relabel.state import (
+    HISTORY,
+    LABELLING,
+    NEW,
+    OPEN_NEXT,
+    SETTINGS,
+    VIEW,
+    relabel_state,
+)
 from webapp.shared import label_queries
 from webapp.shared.choose import by_name, nothing, title
+from webapp.shared.label_queries import EDIT
 
 
-def opened(record: LabellingRecord) -> None:
-    """Show a labelling that was just begun."""
-    st.session_state["labelling-next"] = record.name
+def open_labelling(record: LabellingRecord) -> None:
+    """Show a labelling that was just created."""
+    st.session_state[OPEN_NEXT] = record.name
     st.rerun()
 
 
-if "labelling-next" in st.session_state:
-    st.session_state["labelling"] = st.session_state.pop("labelling-next")
-    st.session_state["view"] = "Work"
-found = label_queries.labellings()
+if OPEN_NEXT in st.session_state:
+    st.session_state[LABELLING] = st.session_state.pop(OPEN_NEXT)
+    st.session_state[VIEW] = EDIT
+labellings = label_queries.labellings()
 with st.container(horizontal=True, vertical_alignment="bottom"):
-    title("Relabel", "Put sentences where they belong. All is saved at once and can be undone.")
+    title("Relabel", "Correct cluster assignments. Changes are saved automatically and can be undone.")
     with st.container(width=400):
-        chosen = by_name("Labelling", found, "labelling", lambda record: record.name) if found else None
-work_tab, history_tab, settings_tab, start_tab = st.tabs(
-    ["Work", "History", "Files and sharing", "Begin"], key="view", bind="query-params", on_change="rerun"
+        chosen = by_name("Labelling", labellings, LABELLING, lambda record: record.name) if labellings else None
+edit_tab, history_tab, settings_tab, new_tab = st.tabs(
+    [EDIT, HISTORY, SETTINGS, NEW], key=VIEW, bind="query-params", on_change="rerun"
 )
-for tab, part in ((work_tab, workspace), (history_tab, history), (settings_tab, settings)):
+for tab, view in ((edit_tab, workspace), (history_tab, history), (settings_tab, settings)):
     if tab.open:
         with tab:
             if chosen is not None:
-                part.show(bench(chosen))
+                view.show(relabel_state(chosen))
             else:
                 nothing(
-                    "No labelling yet.", "Begin one in the tab “Begin”: from clusters, from sections, or from nothing."
+                    "No labellings yet.",
+                    f"Open the tab “{NEW}” and start from a clustering, from sections or from unassigned sentences.",
                 )
-if start_tab.open:
-    with start_tab:
-        start.form(opened)
-        settings.take_in(opened)
-        imports.take_in(opened)
-        settings.deleted()
+if new_tab.open:
+    with new_tab:
+        start.form(open_labelling)
+        imports.whole_labelling(open_labelling)
+        imports.labels(open_labelling)
+        settings.deleted_labellings()

@@ -1,4 +1,4 @@
-"""One sentence in full: what stands around it, where the model and its neighbours would put it, what was done to it."""
+"""Card of the selected sentence: context, the model's suggestion, other labellings and history."""
 
 from __future__ import annotations
 
@@ -8,59 +8,62 @@ import numpy as np
 import streamlit as st
 
 from core.labelling.partition import UNASSIGNED
-from core.labelling.suggestions import neighbours
+from jobs.services.labelling.assistance import nearest_sentences
 from jobs.services.labelling.session import place_of
-from webapp.features.relabel.state import Bench, told
-from webapp.shared import label_queries, people
-from webapp.shared.text import ago, plain, shorten
+from webapp.features.relabel import queries
+from webapp.features.relabel.state import SENTENCE_CARD, RelabelState, step_summary
+from webapp.shared import people
+from webapp.shared.text import ago, count, plain, shorten
 
-_NEIGHBOURS = 5
-_LETTERS = 180
-_OTHERS = 4
+_TOP_K = 5
+_MAX_CONTEXT, _MAX_TEXT, _MAX_NAME = 180, 5_400, 40
+_MAX_LABELLINGS = 4
+_CLEAR_MARGIN = 0.1
 
 
-def show(bench: Bench) -> None:
-    """The card of the selected sentence."""
-    sentence = int(bench.selected[0])
-    texts = bench.texts
-    row = texts.row[sentence]
-    with st.container(border=True, gap="xxsmall", key="label-focus"):
-        _around(texts, row, -1)
-        st.markdown(f"**{plain(shorten(texts.sentences[row].text, 30 * _LETTERS))}**")
-        _around(texts, row, 1)
-        st.caption(_place(bench, row))
-        if not bench.record.blind:
-            _suggestion(bench, sentence)
-            _others(bench, sentence)
-        note = bench.partition.notes.get(sentence)
+def show(state: RelabelState) -> None:
+    """Draw the card of the one selected sentence."""
+    sentence = int(state.selected[0])
+    texts = state.texts
+    place = texts.row[sentence]
+    with st.container(border=True, gap="xxsmall", key=SENTENCE_CARD):
+        _neighbour(texts, place, -1)
+        st.markdown(f"**{plain(shorten(texts.sentences[place].text, _MAX_TEXT))}**")
+        _neighbour(texts, place, 1)
+        st.caption(_status(state, place))
+        if not state.record.blind:
+            _suggestion(state, sentence)
+            _other_labellings(state, sentence)
+        note = state.partition.notes.get(sentence)
         if note:
             st.markdown(":material/sticky_note_2: " + plain(note))
-        _history(bench, sentence)
+        _history(state, sentence)
 
 
-def _around(texts: label_queries.Texts, row: int, step: int) -> None:
-    other = row + step
-    if 0 <= other < len(texts.sentences) and texts.sentences[other].article_id == texts.sentences[row].article_id:
-        st.caption(plain(shorten(texts.sentences[other].text, _LETTERS)))
+def _neighbour(texts: queries.Texts, place: int, offset: int) -> None:
+    """Draw the sentence before or after, if it is of the same article."""
+    other = place + offset
+    if 0 <= other < len(texts.sentences) and texts.sentences[other].article_id == texts.sentences[place].article_id:
+        st.caption(plain(shorten(texts.sentences[other].text, _MAX_CONTEXT)))
 
 
-def _place(bench: Bench, row: int) -> str:
-    texts, p = bench.texts, bench.partition
-    place = int(p.rows([int(texts.ids[row])])[0])
-    number = int(p.numbers[place])
+def _status(state: RelabelState, place: int) -> str:
+    texts, p = state.texts, state.partition
+    row = int(p.rows([int(texts.ids[place])])[0])
+    number = int(p.numbers[row])
     parts = ["unassigned" if number == UNASSIGNED else f"in {p.clusters[number].name}"]
-    if p.uncertain[place]:
-        parts.append("marked uncertain")
-    if not bench.record.blind:
-        parts.append(f"section: {texts.sections[row]}")
-    if texts.several:
-        parts.append(texts.articles[row])
+    if p.uncertain[row]:
+        parts.append("marked as uncertain")
+    if not state.record.blind:
+        parts.append(f"section: {texts.sections[place]}")
+    if texts.several_articles:
+        parts.append(texts.articles[place])
     return " · ".join(plain(part) for part in parts)
 
 
-def _suggestion(bench: Bench, sentence: int) -> None:
-    """The model's opinion and the labels of the nearest sentences; the key A accepts."""
-    found, x, p = bench.suggestions, bench.vectors, bench.partition
+def _suggestion(state: RelabelState, sentence: int) -> None:
+    """Draw the model's suggestion and the clusters of the nearest sentences."""
+    found, x, p = state.suggestions, state.vectors, state.partition
     if found is None or x is None:
         return
     row = int(p.rows([sentence])[0])
@@ -68,34 +71,34 @@ def _suggestion(bench: Bench, sentence: int) -> None:
     if best not in p.clusters:
         return
     name, margin = plain(p.clusters[best].name), found.margin[row]
-    clear = "clearly" if margin > 0.1 else "hardly more than the next"
-    verdict = f"agrees with **{name}**" if best == p.numbers[row] else f"would say **{name}** (key `A` accepts)"
-    st.caption(f":material/smart_toy: The model {verdict}, {clear} (margin {margin:.2f}).")
-    near = Counter(int(p.numbers[i]) for i in neighbours(x, row, _NEIGHBOURS))
+    confidence = "high confidence" if margin > _CLEAR_MARGIN else "low confidence"
+    verdict = f"agrees with **{name}**" if best == p.numbers[row] else f"suggests **{name}** (press `A` to accept)"
+    st.caption(f":material/smart_toy: The model {verdict}, {confidence} (margin {margin:.2f}).")
+    nearest = Counter(int(p.numbers[i]) for i in nearest_sentences(x, row, _TOP_K))
     names = [
-        f"{n} in {plain(shorten(p.clusters[c].name, 40)) if c != UNASSIGNED else 'no cluster'}"
-        for c, n in near.most_common()
+        f"{n} in {plain(shorten(p.clusters[c].name, _MAX_NAME)) if c != UNASSIGNED else 'no cluster'}"
+        for c, n in nearest.most_common()
     ]
     if names:
-        st.caption(f"Of its {near.total()} nearest sentences {', '.join(names)}.")
+        st.caption(f"Its {count(nearest.total(), 'nearest neighbour')}: {', '.join(names)}.")
 
 
-def _others(bench: Bench, sentence: int) -> None:
-    """Where other labellings of the same text have it."""
-    said = [
-        f"{plain(shorten(other.name, 40))}: {plain(shorten(place_of(state, sentence), 40))}"
-        for other, state in label_queries.others(bench.record)
-        if np.isin(sentence, state.ids)
+def _other_labellings(state: RelabelState, sentence: int) -> None:
+    """Draw the cluster of the sentence in other labellings of the same text."""
+    names = [
+        f"{plain(shorten(other.name, _MAX_NAME))}: {plain(shorten(place_of(partition, sentence), _MAX_NAME))}"
+        for other, partition in queries.other_labellings(state.record)
+        if np.isin(sentence, partition.ids)
     ]
-    if said:
-        st.caption(f":material/group: Other labellings · {' · '.join(said[:_OTHERS])}")
+    if names:
+        st.caption(f":material/group: Other labellings: {' · '.join(names[:_MAX_LABELLINGS])}")
 
 
-def _history(bench: Bench, sentence: int) -> None:
-    steps = label_queries.steps_of(bench.record.id, sentence)
+def _history(state: RelabelState, sentence: int) -> None:
+    steps = queries.steps_of_sentence(state.record.id, sentence)
     if steps:
         last = steps[-1]
         st.caption(
-            f":material/history: {len(steps)} change{'s' if len(steps) > 1 else ''}, the last by "
-            f"{people.shown(last.person)} {ago(last.when)}: {plain(told(last))}"
+            f":material/history: {count(len(steps), 'change')}, the last by {people.shown(last.person)} "
+            f"{ago(last.when)}: {plain(step_summary(last))}"
         )

@@ -1,4 +1,4 @@
-"""Beginning a labelling: where, from what, and for whom."""
+"""Form that creates a labelling: for which sentences, starting from what, and with access for whom."""
 
 from __future__ import annotations
 
@@ -13,111 +13,114 @@ from db.label_records import LabellingRecord, NewLabelling, Sharing
 from db.records import ArticleRecord, CorpusRecord
 from db.store import Unit
 from jobs.services.labelling import starts
+from webapp.features.relabel.state import NEW_ARTICLE_SEARCH, NEW_NAME
 from webapp.shared import label_queries, partition_queries, queries, theme_queries
 from webapp.shared.choose import corpus
 from webapp.shared.people import current_person
 from webapp.shared.text import count, plain
 
-WHOLE = "the whole corpus"
-NOTHING = "Nothing: every sentence unassigned"
-_LISTED = 300
-_FIELD = "begin-name"
-SHARING = {Sharing.OWN: "Only me", Sharing.SHARED: "Everybody here"}
+WHOLE_CORPUS = "Whole corpus"
+UNASSIGNED = "No clusters: every sentence unassigned"
+SECTIONS = "Sections"
+_MAX_ARTICLES = 300
+_MAX_NAME = 180
+ACCESS = {Sharing.OWN: "Only me", Sharing.SHARED: "Everyone"}
 
 
-def form(opened: Callable[[LabellingRecord], None]) -> None:
-    """Choose and begin; ``opened`` is called with the labelling that was made."""
+def form(on_created: Callable[[LabellingRecord], None]) -> None:
+    """Draw the form; ``on_created`` is called with the labelling that was created."""
     left, right = st.columns(2)
     with left:
-        chosen = corpus("Where the sentences come from.")
+        chosen = corpus("The corpus to label.")
     if chosen is None:
         return
     with right:
         article = _article(chosen)
-    ways = _ways(chosen, article)
+    options = _starting_points(chosen, article)
     with left:
-        way = st.selectbox(
-            "Begin with", list(ways), help="Nothing of what you begin with is changed: you work in a copy."
-        )
+        start = st.selectbox("Start from", list(options), help="You edit a copy; the original does not change.")
     with right:
-        where = article.title if article else chosen.name
-        key = f"{_FIELD}-{chosen.id}-{article.id if article else 0}"
-        name = st.text_input("Name", value=where[:120], key=key, max_chars=180)
+        title = article.title if article else chosen.name
+        key = f"{NEW_NAME}_{chosen.id}_{article.id if article else 0}"
+        name = st.text_input("Name", value=title[:120], key=key, max_chars=_MAX_NAME)
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        sharing = st.segmented_control(
-            "Who works in it",
-            list(SHARING),
-            format_func=SHARING.__getitem__,
-            default=Sharing.OWN,
-            required=True,
-            help="In a shared labelling everybody sees and changes the same clusters; conflicts are shown, never lost.",
-        )
-        blind = st.toggle(
-            "Blind",
-            help="Hides section titles, suggestions and what others did, so that agreement measures judgement.",
-        )
+        sharing, blind = _access()
         st.space("stretch")
-        if st.button("Begin", type="primary", icon=":material/edit:", disabled=not (name or "").strip()):
-            new = NewLabelling(
-                chosen.id,
-                name or where,
-                current_person(),
-                Sharing(sharing or Sharing.OWN),
-                blind,
-                article.id if article else None,
-            )
-            _begin(new, ways[way], opened)
+        if st.button("Create labelling", type="primary", icon=":material/edit:", disabled=not (name or "").strip()):
+            owner, article_id = current_person(), article.id if article else None
+            new = NewLabelling(chosen.id, name or title, owner, sharing, blind, article_id)
+            create(new, options[start], on_created)
     if not article and chosen.sentences > starts.MOST_SENTENCES:
         st.caption(
-            f"This corpus has {count(chosen.sentences, 'sentence')}; a labelling takes {starts.MOST_SENTENCES:,}. "
-            "Choose an article."
+            f"This corpus has {count(chosen.sentences, 'sentence')}, but a labelling holds at most "
+            f"{starts.MOST_SENTENCES:,}. Choose an article."
         )
 
 
-def _begin(new: NewLabelling, how: starts.Begin, opened: Callable[[LabellingRecord], None]) -> None:
+def create(new: NewLabelling, start: starts.Begin, on_created: Callable[[LabellingRecord], None]) -> None:
+    """Create a labelling and call ``on_created``, or show why that failed."""
     try:
-        with st.spinner("Opening the sentences …"):
-            record = starts.begin(queries.store(), new, how)
+        with st.spinner("Reading sentences …"):
+            record = starts.begin(queries.store(), new, start)
     except ThemescopeError as error:
         st.error(plain(error), icon=":material/error:")
         return
-    opened(record)
+    on_created(record)
+
+
+def _access() -> tuple[Sharing, bool]:
+    """Return who has access, and whether the work is blind."""
+    sharing = st.segmented_control(
+        "Access",
+        list(ACCESS),
+        format_func=ACCESS.__getitem__,
+        default=Sharing.OWN,
+        required=True,
+        help="In a shared labelling everyone edits the same clusters; conflicting edits are shown, never lost.",
+    )
+    blind = st.toggle(
+        "Blind",
+        help="Hides section titles, suggestions and other people's labels, so that agreement measures independent "
+        "judgement.",
+    )
+    return Sharing(sharing or Sharing.OWN), blind
 
 
 def _article(chosen: CorpusRecord) -> ArticleRecord | None:
-    search = st.session_state.get("begin-search", "")
-    found = queries.articles(chosen.id, search=search, limit=_LISTED)
+    """Return the chosen article; None for the whole corpus."""
+    search = st.session_state.get(NEW_ARTICLE_SEARCH, "")
+    found = queries.articles(chosen.id, search=search, limit=_MAX_ARTICLES)
     options = {a.title: a for a in found}
-    box, field = st.columns([3, 2], vertical_alignment="bottom")
-    title = box.selectbox("Sentences of", [*options, WHOLE])
-    field.text_input("Find an article", key="begin-search", placeholder="part of a title", icon=":material/search:")
+    left, right = st.columns([3, 2], vertical_alignment="bottom")
+    title = left.selectbox("Article", [*options, WHOLE_CORPUS])
+    right.text_input("Find article", key=NEW_ARTICLE_SEARCH, placeholder="part of a title", icon=":material/search:")
     return options.get(title)
 
 
-def _ways(chosen: CorpusRecord, article: ArticleRecord | None) -> dict[str, starts.Begin]:
-    """What there is to begin with, by a readable name."""
-    ways: dict[str, starts.Begin] = {}
+def _starting_points(chosen: CorpusRecord, article: ArticleRecord | None) -> dict[str, starts.Begin]:
+    """Return what a labelling can start from, by name; a clustering comes first where there is one."""
+    options: dict[str, starts.Begin] = {}
     if article is not None:
         for partition in partition_queries.partitions(article, chosen.created):
             if partition.kind != "labelling":
-                ways[partition.name] = _of(partition)
+                options[partition.name] = _from_partition(partition)
     else:
-        ways["Sections"] = starts.from_sections
+        options[SECTIONS] = starts.from_sections
         for analysis in theme_queries.analyses():
             if analysis.corpus.id == chosen.id:
-                ways[f"Themes: {analysis.name}"] = starts.from_themes(analysis.run.id)
+                options[f"Themes: {analysis.name}"] = starts.from_themes(analysis.run.id)
     for record in label_queries.labellings(chosen.id):
         if record.article_id == (article.id if article else None):
-            ways[f"Labelling: {record.name}"] = starts.from_labelling(record.id)
-    ways[NOTHING] = starts.from_nothing
-    first = next((name for name in ways if name != "Sections"), NOTHING)
-    return {first: ways[first], **ways}
+            options[f"Labelling: {record.name}"] = starts.from_labelling(record.id)
+    options[UNASSIGNED] = starts.from_nothing
+    first = next((name for name in options if name != SECTIONS), UNASSIGNED)
+    return {first: options[first], **options}
 
 
-def _of(partition: partition_queries.Partition) -> starts.Begin:
-    def how(r: Unit, new: NewLabelling) -> tuple[Partition, Mapping[str, Any]]:
+def _from_partition(partition: partition_queries.Partition) -> starts.Begin:
+    def start(r: Unit, new: NewLabelling) -> tuple[Partition, Mapping[str, Any]]:
         division = partition.load()
         origin = {"from": partition.kind, "name": partition.name}
         return starts.from_labels(division.sentence_ids, division.labels, division.names, origin)(r, new)
 
-    return how
+    return start

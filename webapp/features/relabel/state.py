@@ -1,7 +1,7 @@
-"""What a browser session holds of a labelling: the desk, what is selected, and what became of the last change.
+"""Session and URL keys of the Relabel page, and the state of one browser session that edits a labelling.
 
-Every change is written in a callback, against what the page showed when the person acted. The page says "saved" only
-after the store has said so; what could not be written is kept here, so that it can be tried again.
+Every change is written in a callback, against the snapshot that the page showed when the user acted. The page reports
+a change as saved only after the store has committed it; a change that could not be written is kept for another try.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import cached_property
 from threading import Lock
+from typing import TYPE_CHECKING
 from uuid import uuid4
 
 import numpy as np
@@ -22,167 +23,229 @@ from core.labelling import operations as op
 from core.labelling.changes import StaleChangeError
 from core.labelling.history import Kind, Step
 from core.labelling.partition import Partition
-from core.labelling.suggestions import Suggestions, suggest
 from core.types import Ids, Matrix
 from db.label_records import LabellingRecord
 from db.records import ModelRecord
+from jobs.services.labelling import assistance
 from jobs.services.labelling.session import Conflict, Desk
-from webapp.map_view.mapping import Units
-from webapp.shared import label_queries, queries
+from webapp.features.relabel import queries as relabel_queries
+from webapp.shared import queries
+from webapp.shared.label_queries import DIFFERS_FROM_PEOPLE, EDIT
 from webapp.shared.people import current_person
+from webapp.shared.state import PageKeys
 from webapp.shared.text import count
 
-NOTHING: Ids = np.empty(0, dtype=np.int64)
-QUEUE = "next most uncertain"
-_NAMED_FROM = 20_000
-"""Sentences whose words are looked at to name a new cluster."""
+if TYPE_CHECKING:
+    from core.labelling.suggestions import Suggestions
+    from webapp.map_view.mapping import Units
+
+HISTORY, SETTINGS, NEW = "History", "Files and settings", "New labelling"
+"""Tabs beside :data:`EDIT`."""
+
+KEYS = PageKeys("relabel")
+VIEW = KEYS.url("view", values={"Work": EDIT, "Files and sharing": SETTINGS, "Begin": NEW})
+LABELLING = KEYS.url("labelling")
+LAYOUT = KEYS.url("layout")
+FILTER = KEYS.url(
+    "filter",
+    old="show",
+    values={
+        "Marked uncertain": "Uncertain",
+        "Not as the model says": "Differs from model",
+        "Not as the sections say": "Differs from sections",
+        "Not as other people say": DIFFERS_FROM_PEOPLE,
+    },
+)
+SEARCH = KEYS.url("search", old="find")
+MATCH = KEYS.url("match", old="by", values={"letters": "substring"})
+STATE = KEYS.session("state")
+VISITED = KEYS.session("visited")
+OPEN_NEXT = KEYS.session("open_next")
+"""Name of the labelling to open in the next run."""
+MODEL = KEYS.session("model")
+MAP = KEYS.session("map")
+MAP_CHOICE = KEYS.session("map_choice")
+DIALOG_CLUSTER, DIALOG_REASON = KEYS.session("dialog_cluster"), KEYS.session("dialog_reason")
+SPLIT_PARTS, SPLIT_NAME = KEYS.session("split_parts"), KEYS.session("split_name")
+HISTORY_TABLE, HISTORY_SEARCH = KEYS.session("history_table"), KEYS.session("history_search")
+NEW_NAME, NEW_ARTICLE_SEARCH = KEYS.session("new_name"), KEYS.session("new_article_search")
+IMPORT_FILE, IMPORT_SHEET = KEYS.session("import_file"), KEYS.session("import_sheet")
+IMPORT_CORPUS, IMPORT_ARTICLE = KEYS.session("import_corpus"), KEYS.session("import_article")
+IMPORT_COLUMN = KEYS.session("import_column")
+LABELLING_FILE_CORPUS = KEYS.session("labelling_file_corpus")
+TRAIN = KEYS.session("train")
+TOOLBAR, COLUMNS, TABLE = KEYS.session("toolbar"), KEYS.session("columns"), KEYS.session("table")
+SENTENCE_CARD, CONFLICT = KEYS.session("sentence_card"), KEYS.session("conflict")
+SETTINGS_FORM, RESTORE = KEYS.session("settings"), KEYS.session("restore")
+
+NONE_SELECTED: Ids = np.empty(0, dtype=np.int64)
+LEAST_CERTAIN = "next least certain"
+NEEDS_MODEL = "This needs vectors. Choose a model under “Suggestions from”."
 Make = Callable[[Partition], op.Operation]
 
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """Something to be done to the labelling, whatever is selected by then."""
+    """A change of the labelling that does not depend on the selection at the time it is saved."""
 
     make: Make
-    why: str = ""
-    how: str = ""
-    """How what it is done to was selected."""
-    keep: bool = False
-    """Whether the selection stays."""
+    reason: str = ""
+    selection_method: str = ""
+    keep_selection: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Unsaved:
-    """A change that the store did not take, and why."""
+    """A change that the store refused, and the error message."""
 
     change: Change
-    told: str
+    error: str
 
 
 @dataclass(frozen=True, slots=True)
-class Plane:
-    """Points that a person sees and can draw around; row i of every array is one sentence."""
+class PlottedMap:
+    """The points of a map that was sent to the browser; row i of every array is one sentence."""
 
     ids: Ids
     units: Units
     categories: npt.NDArray[np.int64]
-    """-1 is "other"."""
-    kinds: int
-    """How many categories there are; the browser gives "other" this number."""
+    """Colour category; -1 is "other"."""
+    n_categories: int
+    """Number of categories, which the browser uses as the number of "other"."""
+
+
+@dataclass(frozen=True, slots=True)
+class Queue:
+    """The sentences of a filter in their order, which the keys for next and previous step through."""
+
+    name: str
+    ids: Ids
 
 
 @dataclass
-class Bench:
-    """One labelling as this session works on it."""
+class RelabelState:
+    """One labelling as one browser session edits it."""
 
-    desk: Desk
-    selected: Ids = field(default_factory=lambda: NOTHING)
-    how: str = ""
-    """How the selection was made; it goes into the history."""
+    session: Desk
+    selected: Ids = field(default_factory=lambda: NONE_SELECTED)
+    selection_method: str = ""
+    """How the selection was made; recorded in the history."""
     generation: int = 0
-    """Grows when the selection changes from elsewhere, so that no widget keeps an old one."""
-    heard: int = 0
-    """The number of the last deed of the browser that is known; see :mod:`webapp.features.relabel.actions`."""
-    hearing: Lock = field(default_factory=Lock)
-    asked: str = ""
-    """The dialog that is to be opened."""
-    saved: datetime | None = None
-    said: str = ""
-    """The last thing that was done here."""
+    """Raised when the selection changes outside a widget, so that the widget is drawn with the new selection."""
+    acknowledged: int = 0
+    """Number of the browser's last action that was dispatched; see :mod:`webapp.features.relabel.actions`."""
+    lock: Lock = field(default_factory=Lock)
+    dialog: str = ""
+    """Name of the open dialog."""
+    saved_at: datetime | None = None
+    last_summary: str = ""
+    """Summary of the last change of this session."""
     unsaved: Unsaved | None = None
     conflict: Conflict | None = None
     notice: str = ""
-    """Something that was refused, in a sentence."""
-    digits: int = 0
+    """Why the last action was refused."""
+    key_page: int = 0
     """Which nine clusters the number keys stand for, from 0."""
-    twins: bool = False
-    """Whether sentences that say the same, word for word, are labelled together."""
-    model: int | None = None
+    include_duplicates: bool = False
+    """Whether sentences with identical text are labelled together."""
+    model_id: int | None = None
     """The model that makes suggestions."""
-    alike: int | None = None
-    """The sentence whose likes are looked at."""
-    line: tuple[str, Ids] | None = None
-    """A queue that is in view, by name, and its sentences in their order."""
-    planes: dict[str, Plane] = field(default_factory=dict)
-    """The last maps that were drawn, by digest: a shape may come when the page has been drawn anew."""
-    session: str = field(default_factory=lambda: uuid4().hex)
+    similar_to: int | None = None
+    """Id of the sentence whose nearest neighbours are shown."""
+    queue: Queue | None = None
+    plotted: dict[str, PlottedMap] = field(default_factory=dict)
+    """The last maps by digest: a lasso may refer to a map that has been redrawn since."""
+    browser_session: str = field(default_factory=lambda: uuid4().hex)
     _suggested: tuple[object, Suggestions] | None = None
 
     @property
     def record(self) -> LabellingRecord:
         """The labelling."""
-        return self.desk.record
+        return self.session.record
 
     @property
     def partition(self) -> Partition:
-        """Its state as the page shows it."""
-        return self.desk.partition
+        """The partition as the page shows it."""
+        return self.session.partition
 
     @cached_property
-    def texts(self) -> label_queries.Texts:
-        """Its sentences; which they are never changes."""
-        return label_queries.texts(self.record.id, self.record.created)
+    def texts(self) -> relabel_queries.Texts:
+        """The sentences of the labelling, which never change."""
+        return relabel_queries.texts(self.record.id, self.record.created)
 
-    # --- selecting --------------------------------------------------------------------------------------------------
+    # --- selection --------------------------------------------------------------------------------------------------
 
-    def select(self, ids: Iterable[int] | Ids, how: str) -> None:
-        """Make a selection from elsewhere than the widget that shows it."""
+    def select(self, ids: Iterable[int] | Ids, method: str) -> None:
+        """Replace the selection."""
         found = np.unique(np.asarray(ids if isinstance(ids, np.ndarray) else list(ids), dtype=np.int64))
         known: Ids = found[np.isin(found, self.partition.ids)]
         if not np.array_equal(known, self.selected):
             self.generation += 1
-        self.selected, self.how = known, how
+        self.selected, self.selection_method = known, method
 
-    def clear(self) -> None:
+    def clear_selection(self) -> None:
         """Select nothing."""
-        self.select(NOTHING, "")
+        self.select(NONE_SELECTED, "")
 
     @property
-    def chosen(self) -> Ids:
-        """The selection, with sentences that say the same where that is asked for."""
-        if not self.twins or not len(self.selected):
+    def targets(self) -> Ids:
+        """The selection, with identical sentences where :attr:`include_duplicates` is on."""
+        if not self.include_duplicates or not len(self.selected):
             return self.selected
-        return op.with_duplicates(self.selected, self.desk.texts)
+        return op.with_duplicates(self.selected, self.session.texts)
 
-    def telling_name(self, ids: Ids) -> str:
-        """A name for these sentences by the words that set them apart from the others."""
-        from core.clustering.naming import theme_words
+    def suggested_name(self, ids: Ids) -> str:
+        """Return a name for a new cluster made of the distinctive words of these sentences."""
+        return assistance.cluster_name(self.session.texts, ids) or "New cluster"
 
-        inside = set(ids.tolist())
-        texts = self.desk.texts
-        others = [i for i in texts if i not in inside]
-        kept = [*ids.tolist(), *others[: max(_NAMED_FROM - len(inside), 0)]]
-        labels = np.array([0 if i in inside else 1 for i in kept], dtype=np.int32)
-        words = theme_words([texts[i] for i in kept], labels, 2)[0]
-        return " · ".join(words) or "New cluster"
+    def describe_selection(self) -> str:
+        """Return the size of the selection in words."""
+        more = len(self.targets) - len(self.selected)
+        return count(len(self.selected), "sentence") + (f" and {count(more, 'duplicate')}" if more else "")
 
-    # --- changing ---------------------------------------------------------------------------------------------------
+    # --- changes ----------------------------------------------------------------------------------------------------
 
-    def act(self, make: Make, why: str = "", *, keep: bool = False) -> Step | None:
-        """Do something and save it; with ``keep`` the selection stays. For callbacks: nothing is raised.
+    def apply(self, make: Make, reason: str = "", *, keep_selection: bool = False) -> Step | None:
+        """Make a change and save it; for callbacks, nothing is raised.
 
-        What could not be saved before goes first; as long as it cannot, nothing else is done.
+        An unsaved change is saved first; as long as that fails, nothing else is done.
         """
-        how = f"{self.how}, with identical sentences" if self.twins and self.how else self.how
+        method = self.selection_method
+        if self.include_duplicates and method:
+            method = f"{method}, with duplicates"
         if self.unsaved is not None:
-            self.again()
+            self.retry()
             if self.unsaved is not None or self.conflict is not None:
-                self.notice = "This was not done, because what you did before is not saved yet."
+                self.notice = "Not done: your previous change is not saved yet."
                 return None
-        return self._save(Change(make, why, how, keep))
+        return self._save(Change(make, reason, method, keep_selection))
 
-    def act_on_chosen(self, make: Callable[[Partition, Ids], op.Operation], *, keep: bool = False) -> Step | None:
-        """The same to what is selected now, also when it is saved only later."""
-        chosen = self.chosen
-        return self.act(lambda p: make(p, chosen), keep=keep)
+    def apply_to_selection(
+        self, make: Callable[[Partition, Ids], op.Operation], *, keep_selection: bool = False
+    ) -> Step | None:
+        """Make a change to the present selection, also when it is saved only later."""
+        targets = self.targets
+        return self.apply(lambda p: make(p, targets), keep_selection=keep_selection)
 
-    def again(self) -> None:
-        """Try to save what could not be saved."""
+    def accept_suggestions(self) -> None:
+        """Put every selected sentence into the cluster that the model suggests, where that is another one."""
+        wanted: dict[int, list[int]] = {}
+        for sentence, row in zip(self.selected.tolist(), self.partition.rows(self.selected).tolist(), strict=True):
+            number = self.suggestion_for(row)
+            if number is not None:
+                wanted.setdefault(number, []).append(sentence)
+        if not wanted:
+            self.notice = "The model suggests no other cluster for the selection."
+            return
+        self.apply(lambda p: op.accept(p, {n: np.array(ids, dtype=np.int64) for n, ids in wanted.items()}))
+
+    def retry(self) -> None:
+        """Try again to save the change that was refused."""
         if self.unsaved is not None:
             self._save(self.unsaved.change)
 
-    def leave(self) -> None:
-        """Give up what could not be saved."""
+    def discard(self) -> None:
+        """Give up the change that was refused."""
         self.unsaved = None
 
     def _save(self, change: Change) -> Step | None:
@@ -193,188 +256,171 @@ class Bench:
             self.notice = str(error)
             return None
         try:
-            step = self.desk.do(operation, change.why, change.how)
+            step = self.session.do(operation, change.reason, change.selection_method)
         except StaleChangeError as error:
-            self.conflict = self.desk.conflict(operation, error, change.why, change.how)
+            self.conflict = self.session.conflict(operation, error, change.reason, change.selection_method)
             return None
         except ThemescopeError as error:
             self.unsaved = Unsaved(change, str(error))
             return None
-        self._done(step, change.keep)
+        self._saved(step, change.keep_selection)
         return step
 
-    def travel(self, go: Callable[[Desk], Step | None], nothing: str) -> None:
-        """Undo, redo, or go back; a step that others have built on is refused and says so."""
-        if self.unsaved is not None:
-            self.leave()
-            self.notice = "What could not be saved was left. Nothing else was undone."
-            return
-        self.notice = ""
-        try:
-            step = go(self.desk)
-        except StaleChangeError as error:
-            self.desk.sync()
-            self.notice = f"{error} Undo only takes back what is still as you left it; see the history."
-            return
-        except ThemescopeError as error:
-            self.notice = str(error)
-            return
+    def _saved(self, step: Step | None, keep_selection: bool) -> None:
+        from_queue = self.selection_method == (self.queue.name if self.queue is not None else LEAST_CERTAIN)
         if step is None:
-            self.notice = nothing
+            self.notice = "No change needed."
             return
-        self.saved, self.said = datetime.now(UTC), told(step)
-        self.generation += 1
-
-    def settle(self, mine: bool) -> None:
-        """End a conflict: write what was wanted over what is there, or leave that."""
-        conflict, self.conflict = self.conflict, None
-        if conflict is None or not mine:
-            self.clear()
-            return
-        try:
-            step = self.desk.insist(conflict)
-        except StaleChangeError as error:
-            self.conflict = self.desk.conflict(conflict.operation, error, conflict.why, conflict.how)
-            return
-        except ThemescopeError as error:
-            self.notice = str(error)
-            return
-        self._done(step, keep=False)
-
-    def _done(self, step: Step | None, keep: bool) -> None:
-        queued = self.how == (self.line[0] if self.line is not None else QUEUE)
-        if step is None:
-            self.notice = "Nothing changed: it was so already."
-            return
-        self.saved, self.said = datetime.now(UTC), step.said
-        if keep:
+        self.saved_at, self.last_summary = datetime.now(UTC), step.said
+        if keep_selection:
             self.generation += 1
             return
         last = self.selected
-        self.clear()
-        if queued and len(last) == 1:
-            self.go_on(after=int(last[0]))
+        self.clear_selection()
+        if from_queue and len(last) == 1:
+            self.select_next(after=int(last[0]))
 
-    # --- suggestions ------------------------------------------------------------------------------------------------
+    def travel(self, move: Callable[[Desk], Step | None], if_none: str) -> None:
+        """Undo, redo or restore; a step that later changes build on is refused with a notice."""
+        if self.unsaved is not None:
+            self.discard()
+            self.notice = "The unsaved change was discarded. Nothing else was undone."
+            return
+        self.notice = ""
+        try:
+            step = move(self.session)
+        except StaleChangeError as error:
+            self.session.sync()
+            self.notice = f"{error} Undo takes back only what is still as you left it; see the history."
+            return
+        except ThemescopeError as error:
+            self.notice = str(error)
+            return
+        if step is None:
+            self.notice = if_none
+            return
+        self.saved_at, self.last_summary = datetime.now(UTC), step_summary(step)
+        self.generation += 1
+
+    def resolve_conflict(self, overwrite: bool) -> None:
+        """End a conflict: write the refused change over the present state, or keep that."""
+        conflict, self.conflict = self.conflict, None
+        if conflict is None or not overwrite:
+            self.clear_selection()
+            return
+        try:
+            step = self.session.insist(conflict)
+        except StaleChangeError as error:
+            self.conflict = self.session.conflict(conflict.operation, error, conflict.why, conflict.how)
+            return
+        except ThemescopeError as error:
+            self.notice = str(error)
+            return
+        self._saved(step, keep_selection=False)
+
+    # --- suggestions and queues -------------------------------------------------------------------------------------
 
     @property
-    def model_record(self) -> ModelRecord | None:
+    def model(self) -> ModelRecord | None:
         """The chosen model; None without one."""
-        return next((m for m in queries.models() if m.id == self.model), None) if self.model is not None else None
+        return next((m for m in queries.models() if m.id == self.model_id), None) if self.model_id is not None else None
 
     @property
     def vectors(self) -> Matrix | None:
-        """(n, dim) vectors by the chosen model; None without one."""
-        model = self.model_record
-        return label_queries.matrix(model.id, model.digest, self.record.id, self.record.created) if model else None
+        """(n, dim) vectors of the chosen model, in the order of the partition's ids; None without a model."""
+        model = self.model
+        return relabel_queries.matrix(model.id, model.digest, self.record.id, self.record.created) if model else None
 
-    def likeness(self, query: str | int) -> label_queries.Likeness | None:
-        """(n,) cosines, by the chosen model, to typed words or to a sentence; None without a model."""
-        model = self.model_record
+    def similarities(self, query: str | int) -> npt.NDArray[np.float32] | None:
+        """Return (n,) cosines to typed words or to a sentence by its id; None without a model."""
+        model = self.model
         if model is None:
             return None
-        return label_queries.likeness(model, model.digest, self.record.id, self.record.created, query)
+        return relabel_queries.similarities(model, model.digest, self.record.id, self.record.created, query)
 
-    def look_alike(self, sentence: int | None) -> None:
-        """Show the sentences most like one, or no longer."""
-        if sentence is not None and self.model is None:
-            self.notice = "Choose a model for suggestions first: it says which sentences are alike."
+    def show_similar(self, sentence: int | None) -> None:
+        """Show the nearest neighbours of a sentence, or with None all sentences again."""
+        if sentence is not None and self.model_id is None:
+            self.notice = NEEDS_MODEL
         else:
-            self.alike = sentence
+            self.similar_to = sentence
 
     @property
     def suggestions(self) -> Suggestions | None:
-        """What the chosen model makes of the state that is shown; None without a model."""
-        key = (self.model, self.desk.shown.step)
+        """Suggestions of the chosen model for the present partition; None without a model."""
+        key = (self.model_id, self.session.shown.step)
         if self._suggested is None or self._suggested[0] != key:
             x = self.vectors
             if x is None:
                 return None
-            self._suggested = (key, suggest(self.partition, x))
+            self._suggested = (key, assistance.suggest_clusters(self.partition, x))
         return self._suggested[1]
 
-    def go_on(self, after: int | None = None, back: bool = False) -> None:
-        """Select the next sentence of the queue in view, else the one whose place is least clear; or the one before."""
-        queue = self._queue()
-        if queue is None:
-            self.notice = "Choose a model for suggestions first: it says which sentences are the least clear."
-            return
-        at = int(after if after is not None else self.selected[0]) if after is not None or len(self.selected) else None
-        name, ids = queue
-        seen = self._seen(name)
-        if at is not None and at not in seen:
-            seen.append(at)
-        if back:
-            earlier = [i for i in seen if i != at]
-            if earlier:
-                seen[:] = earlier
-                self.select([earlier[-1]], name)
-            return
-        coming = next((i for i in ids.tolist() if i not in seen), None)
-        if coming is None and len(ids):
-            seen.clear()
-            self.notice = "You have seen every sentence of this queue; it begins again."
-            coming = int(ids[0])
-        if coming is None:
-            self.notice = "This queue is empty."
-            return
-        self.select([coming], name)
-
-    def _queue(self) -> tuple[str, Ids] | None:
-        if self.line is not None:
-            return self.line
-        found = self.suggestions
-        return None if found is None else (QUEUE, found.queue(self.partition))
-
-    def _seen(self, queue: str) -> list[int]:
-        seen: list[int] = st.session_state.setdefault(f"seen-{self.record.id}-{self.session}-{queue}", [])
-        return seen
-
-    def suggestion(self, sentence: int) -> int | None:
-        """The cluster that the model would put a sentence in, where that is another than its own."""
-        return self.suggested(int(self.partition.rows([sentence])[0]))
-
-    def suggested(self, place: int) -> int | None:
-        """The same for the sentence at a place of the partition."""
+    def suggestion_for(self, row: int) -> int | None:
+        """Return the number of the cluster that is suggested for a row of the partition, if it is another one."""
         found = self.suggestions
         if found is None:
             return None
-        best = int(found.best[place])
-        return best if best in self.partition.clusters and best != self.partition.numbers[place] else None
+        best = int(found.best[row])
+        return best if best != int(self.partition.numbers[row]) and best in self.partition.clusters else None
 
-    def accept(self) -> None:
-        """Put every selected sentence where the model would."""
-        wanted: dict[int, list[int]] = {}
-        for sentence in self.selected.tolist():
-            number = self.suggestion(sentence)
-            if number is not None:
-                wanted.setdefault(number, []).append(sentence)
-        if not wanted:
-            self.notice = "There is no suggestion for what is selected."
+    def select_next(self, after: int | None = None) -> None:
+        """Select the next sentence of the queue; without a queue, the one with the smallest margin."""
+        queue = self._current_queue()
+        if queue is None:
+            self.notice = NEEDS_MODEL
             return
-        self.act(lambda p: op.accept(p, {n: np.array(ids, dtype=np.int64) for n, ids in wanted.items()}))
+        visited = self._visit(queue, after)
+        following = next((i for i in queue.ids.tolist() if i not in visited), None)
+        if following is None and len(queue.ids):
+            visited.clear()
+            self.notice = "End of the queue; starting again."
+            following = int(queue.ids[0])
+        if following is None:
+            self.notice = "This queue is empty."
+            return
+        self.select([following], queue.name)
 
-    def ask(self, dialog: str) -> None:
-        """Have a dialog opened when the page is drawn."""
-        self.asked = dialog
+    def select_previous(self) -> None:
+        """Select the sentence of the queue that was visited before the present one."""
+        queue = self._current_queue()
+        if queue is None:
+            self.notice = NEEDS_MODEL
+            return
+        visited = self._visit(queue, None)
+        current = int(self.selected[0]) if len(self.selected) else None
+        earlier = [i for i in visited if i != current]
+        if earlier:
+            visited[:] = earlier
+            self.select([earlier[-1]], queue.name)
 
-    def describe(self) -> str:
-        """What is selected, in words."""
-        chosen = self.chosen
-        more = len(chosen) - len(self.selected)
-        return count(len(self.selected), "sentence") + (f" and {count(more, 'identical one')}" if more else "")
+    def _current_queue(self) -> Queue | None:
+        if self.queue is not None:
+            return self.queue
+        found = self.suggestions
+        return None if found is None else Queue(LEAST_CERTAIN, found.queue(self.partition))
+
+    def _visit(self, queue: Queue, sentence: int | None) -> list[int]:
+        """Record a sentence, by default the selected one, as visited; return the visited ones in order."""
+        key = f"{VISITED}_{self.record.id}_{self.browser_session}_{queue.name}"
+        visited: list[int] = st.session_state.setdefault(key, [])
+        if sentence is None and len(self.selected):
+            sentence = int(self.selected[0])
+        if sentence is not None and sentence not in visited:
+            visited.append(sentence)
+        return visited
 
 
-def told(step: Step) -> str:
-    """What a step did, in words."""
+def step_summary(step: Step) -> str:
+    """Return what a step did, in one line."""
     return step.said if step.kind is Kind.DO else f"{step.kind.value}: {step.said}"
 
 
-def bench(record: LabellingRecord) -> Bench:
-    """The bench of this session for a labelling, and for whoever is at the keyboard now."""
-    key, person = f"bench-{record.id}", current_person()
+def relabel_state(record: LabellingRecord) -> RelabelState:
+    """Return the state of this browser session for a labelling and the person who is present now."""
+    key, person = f"{STATE}_{record.id}", current_person()
     held = st.session_state.get(key)
-    if not isinstance(held, Bench) or held.desk.person != person:
-        held = Bench(Desk(queries.store(), record.id, person))
+    if not isinstance(held, RelabelState) or held.session.person != person:
+        held = RelabelState(Desk(queries.store(), record.id, person))
         st.session_state[key] = held
     return held

@@ -1,4 +1,4 @@
-"""The sentences in view as a table; ticking rows selects them, as everywhere else."""
+"""Table layout of the Relabel page; ticked rows are the selection."""
 
 from __future__ import annotations
 
@@ -10,70 +10,70 @@ import streamlit as st
 
 from core.labelling.partition import UNASSIGNED
 from core.types import Ids
-from webapp.features.relabel.state import Bench
-from webapp.shared.text import count
+from webapp.features.relabel.state import TABLE, RelabelState
 
-_ROWS = 2_000
+_MAX_ROWS = 2_000
 _HEIGHT = 400
-HOW = "in the table"
+IN_TABLE = "in the table"
 _COLUMNS = {
     "Sentence": st.column_config.TextColumn(width=300),
     "Cluster": st.column_config.TextColumn(width=120),
-    "Suggested": st.column_config.TextColumn(width=120, help="Where the model would put it, if elsewhere."),
+    "Suggested": st.column_config.TextColumn(width=120, help="Cluster that the model suggests, if it is another one."),
     "Margin": st.column_config.NumberColumn(
-        format="%.2f", help="How much more alike it is to the best cluster than to the second best; small is unclear."
+        format="%.2f", help="Similarity to the best cluster minus that to the second best. Small values are uncertain."
     ),
-    "?": st.column_config.TextColumn(width=30, help="Marked uncertain."),
+    "?": st.column_config.TextColumn(width=30, help="Marked as uncertain."),
     "Section": st.column_config.TextColumn(width=130),
     "Article": st.column_config.TextColumn(width=130),
 }
 
 
-def show(bench: Bench, ids: Ids) -> None:
+def show(state: RelabelState, ids: Ids) -> None:
     """Draw the first rows of ``ids``."""
-    listed = ids[:_ROWS]
-    key = f"labels-{bench.record.id}-{bench.generation}-{bench.desk.shown.step}-{len(listed)}"
+    listed = ids[:_MAX_ROWS]
+    key = f"{TABLE}_{state.record.id}_{state.generation}_{state.session.shown.step}_{len(listed)}"
     st.dataframe(
-        frame(bench, listed),
+        frame(state, listed),
         hide_index=True,
         height=_HEIGHT,
         key=key,
-        on_select=lambda: _ticked(bench, listed, key),
+        on_select=lambda: _ticked(state, listed, key),
         selection_mode="multi-row",
-        selection_default={"selection": {"rows": np.flatnonzero(np.isin(listed, bench.selected)).tolist()}},
+        selection_default={"selection": {"rows": np.flatnonzero(np.isin(listed, state.selected)).tolist()}},
         column_config=_COLUMNS,
         placeholder="",
     )
     if len(ids) > len(listed):
-        st.caption(f"The first {len(listed):,} of {count(len(ids), 'sentence')}; search or filter to see others.")
+        st.caption(f"Showing {len(listed):,} of {len(ids):,} sentences; search or filter to see others.")
 
 
-def _ticked(bench: Bench, listed: Ids, key: str) -> None:
+def _ticked(state: RelabelState, listed: Ids, key: str) -> None:
     rows = st.session_state[key]["selection"]["rows"]
-    elsewhere = bench.selected[~np.isin(bench.selected, listed)]
-    # Set directly: this table shows it already, and a new generation would draw another table.
-    bench.selected, bench.how = np.unique(np.concatenate([elsewhere, listed[rows]])), HOW
+    elsewhere = state.selected[~np.isin(state.selected, listed)]
+    # Set directly: this table shows the selection already, and a new generation would draw another table.
+    state.selected = np.unique(np.concatenate([elsewhere, listed[rows]]))
+    state.selection_method = IN_TABLE
 
 
-def frame(bench: Bench, ids: Ids) -> pd.DataFrame:
-    """One row a sentence; sections and the model's opinion only where the work is not blind."""
-    texts, p = bench.texts, bench.partition
-    rows, places = [texts.row[int(i)] for i in ids], p.rows(ids)
+def frame(state: RelabelState, ids: Ids) -> pd.DataFrame:
+    """Return one row per sentence; sections and the model's suggestions only where the work is not blind."""
+    texts, p = state.texts, state.partition
+    places, rows = [texts.row[int(i)] for i in ids], p.rows(ids)
     names = {n: c.name for n, c in p.clusters.items()} | {UNASSIGNED: ""}
     columns: dict[str, Any] = {
-        "Cluster": [names[int(n)] for n in p.numbers[places]],
-        "Sentence": [texts.sentences[r].text for r in rows],
-        "?": ["?" if mark else "" for mark in p.uncertain[places]],
+        "Cluster": [names[int(n)] for n in p.numbers[rows]],
+        "Sentence": [texts.sentences[place].text for place in places],
+        "?": ["?" if mark else "" for mark in p.uncertain[rows]],
     }
-    found = bench.suggestions
-    if found is not None and not bench.record.blind:
-        best, own = found.best[places], p.numbers[places]
+    found = state.suggestions
+    if found is not None and not state.record.blind:
+        best, own = found.best[rows], p.numbers[rows]
         columns["Suggested"] = [names.get(int(b), "") if b != o else "" for b, o in zip(best, own, strict=True)]
-        columns["Margin"] = np.where(np.isfinite(found.margin[places]), found.margin[places], np.nan)
+        columns["Margin"] = np.where(np.isfinite(found.margin[rows]), found.margin[rows], np.nan)
     if p.notes:
         columns["Note"] = [p.notes.get(int(i), "") for i in ids]
-    if not bench.record.blind:
-        columns["Section"] = [texts.sections[r] for r in rows]
-    if texts.several:
-        columns["Article"] = [texts.articles[r] for r in rows]
+    if not state.record.blind:
+        columns["Section"] = [texts.sections[place] for place in places]
+    if texts.several_articles:
+        columns["Article"] = [texts.articles[place] for place in places]
     return pd.DataFrame(columns)

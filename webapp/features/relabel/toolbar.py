@@ -1,4 +1,4 @@
-"""The bar: what one can do to the selection, a key for each thing; whether all is saved; who else is here."""
+"""Toolbar of the Relabel page: actions on the selection with their keys, the save status and who else is present."""
 
 from __future__ import annotations
 
@@ -10,151 +10,162 @@ import streamlit as st
 
 from core.errors import StoreError
 from core.labelling.partition import COLOURS
-from webapp.features.relabel.actions import DEEDS, NINE, TURN, Deed, current, hear, window
-from webapp.features.relabel.state import Bench
-from webapp.shared import label_queries, people, queries
+from webapp.features.relabel import queries
+from webapp.features.relabel.actions import (
+    ACTIONS,
+    CLUSTERS_PER_KEY_PAGE,
+    NEXT_KEY_PAGE,
+    Action,
+    clusters_with_keys,
+    current_cluster,
+    dispatch,
+)
+from webapp.features.relabel.state import TOOLBAR, RelabelState
+from webapp.shared import people
 from webapp.shared.palette import Tones, tones
+from webapp.shared.queries import store
 from webapp.shared.text import ago, count, plain, shorten
 
 _ASSETS = Path(__file__).parent / "assets"
 _POLL_S = 5.0
-_GROUPS = {"steps": "Steps", "selection": "The selection", "queue": "What to look at next", "clusters": "Clusters"}
+_GROUPS = {"history": "History", "selection": "Selection", "queue": "Queue", "clusters": "Clusters"}
+_NEEDS_SELECTION = ("unassign", "uncertain", "certain", "note", "accept", "clear", "similar")
 WORDS = {
-    "saving": "saving …",
-    "late": "not saved yet: the server does not answer. It is kept here and sent again.",
-    "lost": "The connection was away. Look whether what you did last is here, and do it again if not.",
-    "keys": "Keys",
-    "hint": "Keys do nothing while you type in a field. In the columns: click to select, Shift-click for a range, drag "
-    "to another column, click a name or a colour to change it. Esc or a click closes this list.",
-    "editing": "Enter keeps the name, Esc leaves it. A click on a colour takes it at once.",
+    "saving": "Saving …",
+    "late": "Not saved yet: the server does not answer. Your changes are kept here and sent again.",
+    "lost": "The connection was lost. Check your last change, and repeat it if it is missing.",
+    "shortcuts": "Keyboard shortcuts",
+    "hint": "Shortcuts are off while you type in a field. In the columns, click to select, Shift-click to select a "
+    "range, drag to move sentences, and click a name or a colour to change it. Press Esc or click to close this list.",
+    "editing": "Enter saves the name, Esc cancels. Click a colour to apply it.",
     "rename": "Rename",
-    "recolour": "Another colour",
+    "recolour": "Change colour",
 }
 
 
 @cache
 def source(*names: str) -> str:
-    """Files of the browser's side, one after the other."""
+    """Return the concatenated text of assets."""
     return "\n".join((_ASSETS / name).read_text(encoding="utf-8") for name in names)
 
 
-def show(bench: Bench) -> None:
-    """Status, the selection and what to do with it, and who else is here."""
+def show(state: RelabelState) -> None:
+    """Draw the toolbar and who else is present."""
     draw = st.components.v2.component(
-        "themescope_relabel_bar",
-        html='<div class="bar"></div>',
+        "themescope_relabel_toolbar",
+        html='<div class="toolbar"></div>',
         css=source("toolbar.css"),
         js=source("action_queue.js", "cluster_editor.js", "toolbar.js"),
     )
-    key = f"bar-{bench.record.id}"
-    with st.container(border=True, key="label-bar"):
+    key = f"{TOOLBAR}_{state.record.id}"
+    with st.container(border=True, key=TOOLBAR):
         draw(
-            data=bar_data(bench),
+            data=toolbar_data(state),
             key=key,
-            on_deeds_change=lambda: hear(bench, (st.session_state.get(key) or {}).get("deeds")),
+            on_actions_change=lambda: dispatch(state, (st.session_state.get(key) or {}).get("actions")),
         )
-    bench.notice = ""
-    _people(bench)
+    state.notice = ""
+    _presence(state)
 
 
-def bar_data(bench: Bench) -> dict[str, Any]:
-    """What goes down."""
-    shades, chosen = tones(st.context.theme.type), window(bench)
-    total = len(bench.partition.clusters)
-    deeds = [deed for deed in DEEDS if not (deed.seeing and bench.record.blind)]
-    if total > NINE:
-        deeds.append(TURN)
-    sizes, named = bench.partition.sizes(), current(bench)
+def toolbar_data(state: RelabelState) -> dict[str, Any]:
+    """Return what the browser needs to draw the toolbar."""
+    shades = tones(st.context.theme.type)
+    actions = [action for action in ACTIONS if not (action.hidden_when_blind and state.record.blind)]
+    if len(state.partition.clusters) > CLUSTERS_PER_KEY_PAGE:
+        actions.append(NEXT_KEY_PAGE)
+    sizes, current = state.partition.sizes(), current_cluster(state)
     return {
-        "session": bench.session,
-        "heard": bench.heard,
-        "status": {"words": status_words(bench), "state": "failed" if bench.unsaved or bench.conflict else "saved"},
-        "notice": bench.notice,
+        "session": state.browser_session,
+        "acknowledged": state.acknowledged,
+        "status": {"text": status_text(state), "state": "failed" if state.unsaved or state.conflict else "saved"},
+        "notice": state.notice,
         "words": WORDS,
-        "heading": heading(bench),
+        "heading": heading(state),
         "clusters": [
             {"number": c.number, "name": c.name, "count": f"{sizes[c.number]:,}", "digit": str(digit)}
-            | looks(shades, c.colour)
-            for digit, c in enumerate(chosen, 1)
+            | appearance(shades, c.colour)
+            for digit, c in enumerate(clusters_with_keys(state), 1)
         ],
         "groups": [
-            {"title": title, "deeds": [_button(bench, deed) for deed in deeds if deed.group == group]}
+            {"title": title, "actions": [_button(state, action) for action in actions if action.group == group]}
             for group, title in _GROUPS.items()
-            if any(deed.group == group for deed in deeds)
+            if any(action.group == group for action in actions)
         ],
-        "keys": [("1 … 9", "put the selection into that cluster"), *((deed.key, deed.told) for deed in deeds)],
-        "current": {"number": named.number, "name": named.name} if named else None,
+        "keys": [("1 … 9", "assign the selection to that cluster"), *((a.key, a.help) for a in actions)],
+        "current": {"number": current.number, "name": current.name} if current else None,
         "palette": palette(shades),
     }
 
 
-def heading(bench: Bench) -> str:
-    """What is selected; where there is no cluster to put it into, how one comes about."""
-    if bench.partition.clusters:
-        return f"{bench.describe()} → put into" if len(bench.selected) else "Nothing selected"
-    if len(bench.selected):
-        return f"{bench.describe()}: N makes a cluster of it"
-    return "No cluster yet. Select sentences and press N, or let G find clusters."
+def heading(state: RelabelState) -> str:
+    """Return what is selected and what can be done with it."""
+    if state.partition.clusters:
+        return f"Assign {state.describe_selection()} to" if len(state.selected) else "Nothing selected"
+    if len(state.selected):
+        return f"{state.describe_selection()} selected: press N to create a cluster"
+    return "No clusters yet. Select sentences and press N, or press G to cluster them."
 
 
-def looks(shades: Tones, colour: int) -> dict[str, str]:
-    """Colour and shape of a place in the palette."""
+def appearance(shades: Tones, colour: int) -> dict[str, str]:
+    """Return colour and shape of a place in the palette."""
     return {"colour": shades.colour(colour), "shape": shades.symbol(colour)}
 
 
 def palette(shades: Tones) -> list[dict[str, str]]:
-    """Every place of it."""
-    return [looks(shades, colour) for colour in range(COLOURS)]
+    """Return every colour that a cluster can have."""
+    return [appearance(shades, colour) for colour in range(COLOURS)]
 
 
-def _button(bench: Bench, deed: Deed) -> dict[str, Any]:
-    clusters, selected = len(bench.partition.clusters), bool(len(bench.selected))
-    standing = bench.desk.standing
-    able = {
+def _button(state: RelabelState, action: Action) -> dict[str, Any]:
+    clusters, standing = len(state.partition.clusters), state.session.standing
+    enabled = {
         "undo": bool(standing.undoable),
         "redo": bool(standing.redoable),
         "merge": clusters > 1,
         "split": clusters > 0,
         "delete": clusters > 0,
-        "name": current(bench) is not None,
-        **dict.fromkeys(("unassign", "uncertain", "certain", "note", "accept", "none", "alike"), selected),
+        "name": current_cluster(state) is not None,
+        **dict.fromkeys(_NEEDS_SELECTION, bool(len(state.selected))),
     }
+    is_switch = action.name == "duplicates"
     return {
-        "name": deed.name,
-        "key": deed.key,
-        "label": deed.label,
-        "told": deed.told[:1].upper() + deed.told[1:],
-        "idle": not able.get(deed.name, True),
-        "switch": deed.name == "twins",
-        "on": deed.name == "twins" and bench.twins,
+        "name": action.name,
+        "key": action.key,
+        "label": action.label,
+        "help": action.help[:1].upper() + action.help[1:],
+        "disabled": not enabled.get(action.name, True),
+        "switch": is_switch,
+        "on": is_switch and state.include_duplicates,
     }
 
 
-def status_words(bench: Bench) -> str:
-    """Whether everything that was done is in the store."""
-    if bench.conflict is not None:
-        return "not saved: somebody was first"
-    if bench.unsaved is not None:
-        return "not saved"
-    if bench.saved is None:
-        steps = bench.desk.steps
-        return f"all saved · last change {ago(steps[-1].when)}" if steps else "all saved"
-    return f"saved · {shorten(bench.said, 80)}"
+def status_text(state: RelabelState) -> str:
+    """Return whether everything is saved, and what was saved last."""
+    if state.conflict is not None:
+        return "Not saved: edit conflict"
+    if state.unsaved is not None:
+        return "Not saved"
+    if state.saved_at is None:
+        steps = state.session.steps
+        return f"All changes saved · last change {ago(steps[-1].when)}" if steps else "All changes saved"
+    return f"Saved · {shorten(state.last_summary, 80)}"
 
 
 @st.fragment(run_every=_POLL_S)
-def _people(bench: Bench) -> None:
-    """Says every few seconds that this person is here, and who else is; offers what others did."""
+def _presence(state: RelabelState) -> None:
+    """Report this person's presence every few seconds, show who else is present, and offer their changes."""
     try:
-        with queries.store().writing() as w:
-            w.people.beat(bench.record.id, bench.desk.person, bench.session)
+        with store().writing() as w:
+            w.people.beat(state.record.id, state.session.person, state.browser_session)
     except StoreError as error:
         st.warning(plain(error), icon=":material/delete:")
         return
-    others = [p.person for p in label_queries.here(bench.record.id) if p.person != bench.desk.person]
+    others = [p.person for p in queries.presence(state.record.id) if p.person != state.session.person]
     with st.container(horizontal=True, vertical_alignment="center", width="content"):
-        if others and not bench.record.blind:
-            st.markdown(f":material/group: {' · '.join(people.shown(name) for name in others)} also here")
-        waiting = label_queries.steps_after(bench.record.id, bench.desk.shown.step)
-        if waiting and st.button(f"Show {count(waiting, 'new change')}", icon=":material/refresh:", type="tertiary"):
+        if others and not state.record.blind:
+            st.markdown(f":material/group: Also here: {' · '.join(people.shown(name) for name in others)}")
+        waiting = queries.steps_after(state.record.id, state.session.shown.step)
+        label = f"Show {count(waiting, 'new change')}"
+        if waiting and st.button(label, icon=":material/refresh:", type="tertiary"):
             st.rerun()

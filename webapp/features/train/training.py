@@ -12,11 +12,11 @@ from core.models import REGISTRY
 from core.registry import Card
 from core.types import Split
 from db.records import TripletSetRecord
-from webapp.shared import lesson_effects, queries, server_paths
+from webapp.shared import queries, server_paths
 from webapp.shared.choose import by_name, nothing
 from webapp.shared.forms import checked, config_fields
 from webapp.shared.job_status import submit
-from webapp.shared.model_choice import by_method, with_tag
+from webapp.shared.model_choice import by_method, fine_tunable, with_tag
 from webapp.shared.text import count, duration, plain
 from webapp.shared.triplet_sets import split_count
 
@@ -95,7 +95,7 @@ def _validation(chosen: TripletSetRecord, sets: Sequence[TripletSetRecord]) -> d
 
 def _beginning() -> dict[str, Any]:
     """A trained network to go on from, if one is wanted."""
-    able = [m.name for m in lesson_effects.beginnings()]
+    able = [m.name for m in fine_tunable(queries.models())]
     chosen = st.selectbox(
         "Go on from",
         [None, *able],

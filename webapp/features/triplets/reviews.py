@@ -12,13 +12,12 @@ import streamlit as st
 from core.types import Ids, Split
 from db.records import ModelRecord, TripletReview, TripletSetRecord, Verdict
 from jobs.kinds.clean_triplets import ORIGIN
-from webapp.features.triplets import selection, state
-from webapp.shared import people, queries, triplet_effects, triplet_queries, triplet_sets
+from webapp.features.triplets import cleaning, selection, state
+from webapp.shared import people, queries, triplet_queries, triplet_sets
 from webapp.shared.choose import COUNTED, nothing
-from webapp.shared.effect import difference
 from webapp.shared.job_status import submit
+from webapp.shared.model_effects import Effect, show_difference
 from webapp.shared.text import ago, count, plain
-from webapp.shared.triplet_effects import Effect
 
 _NO_MODEL = "no model"
 _OUT = {"bad": (Verdict.BAD,), "bad and ambiguous": (Verdict.BAD, Verdict.AMBIGUOUS)}
@@ -31,7 +30,7 @@ def show(sets: Sequence[TripletSetRecord]) -> None:
     with left:
         source = triplet_sets.choose(sets)
     reviews = triplet_queries.reviews(source)
-    made = triplet_effects.cleaned(source, sets)
+    made = cleaning.cleaned_sets(source, sets)
     if reviews:
         _people(reviews)
         _clean(source, reviews)
@@ -90,7 +89,7 @@ def _called(reviews: Mapping[int, Sequence[TripletReview]], whose: Sequence[str]
 
 def _told(source: TripletSetRecord, gone: Ids, splits: Sequence[str]) -> int:
     """Say what would be left out of every split; how many that is."""
-    by_split = triplet_effects.of_split(source, gone)
+    by_split = cleaning.split_counts(source, gone)
     out = {split: n for split, n in by_split.items() if split.value in splits}
     stay = [f"{n:,} of the {split.value} split" for split, n in by_split.items() if n and split not in out]
     parts = [f"**{n:,}** of the {split.value} split" for split, n in out.items()]
@@ -104,7 +103,7 @@ def _told(source: TripletSetRecord, gone: Ids, splits: Sequence[str]) -> int:
 
 
 def _form(source: TripletSetRecord, rules: Mapping[str, Sequence[str]], removed: int) -> None:
-    models = triplet_effects.repeatable(source)
+    models = cleaning.models_trained_on(source)
     taken = {s.name for s in queries.triplet_sets()}
     with st.form(f"clean-{source.id}"):
         left, right = st.columns(2)
@@ -165,7 +164,7 @@ def _made(source: TripletSetRecord, made: TripletSetRecord) -> None:
             f"Made {ago(made.created)}. The models below are compared on the test triplets of {plain(source.name)}, "
             "which nobody touched."
         )
-        found = triplet_effects.effects(source, made)
+        found = cleaning.cleaning_effects(source, made)
         for effect in found:
             _effect(source, effect, f"{made.id}-{effect.after.id}")
         if not found:
@@ -174,7 +173,7 @@ def _made(source: TripletSetRecord, made: TripletSetRecord) -> None:
 
 def _offer(source: TripletSetRecord, made: TripletSetRecord) -> None:
     """Train a model again, where none was yet."""
-    models = {m.name: m for m in triplet_effects.repeatable(source)}
+    models = {m.name: m for m in cleaning.models_trained_on(source)}
     if not models:
         st.caption(f"No model has learned from {plain(source.name)} yet, so there is nothing to compare with.")
         return
@@ -198,7 +197,7 @@ def _effect(source: TripletSetRecord, effect: Effect, key: str) -> None:
                 st.rerun()
         return
     found = effect.measured
-    difference(effect, found, ("All triplets", "Without the bad ones"))
+    show_difference(effect, found, ("All triplets", "Without the bad ones"))
 
     def beside() -> None:
         st.session_state.update(view="Margins", model=found.after.name, against=found.before.name)

@@ -73,7 +73,7 @@ class View {
   // On a page whose keys go through an outbox, what is chosen here goes the same way and stays in its order.
   post(name, value, tell) {
     if (name === "hover") tell(name, value);
-    else window.themescopeOutbox?.push({ kind: name, ...value });
+    else window.themescopeActions?.push({ kind: name, ...value });
   }
 
   later() {

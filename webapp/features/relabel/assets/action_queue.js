@@ -1,60 +1,61 @@
-// What a person does on a page, in its order. Every deed has a number and stays here until the server says that it has
-// heard it, so that none is lost while the page is being redrawn and none counts twice when it is sent again: the
-// browser's timers send what is pending along with their own messages, and the server folds messages that wait.
-class Outbox {
+// Queue of the actions of a page, in order. Every action has a number and is kept until the server acknowledges it, so
+// that none is lost while the page is redrawn and none is repeated when it is sent again: timers in the browser send
+// pending state along with their own messages, and the server merges messages that wait.
+const RETRY_MS = 6000;
+
+class ActionQueue {
   constructor() {
-    this.deeds = [];
+    this.actions = [];
     this.number = 0;
-    this.watchers = new Set();
-    this.before = new Set();
+    this.listeners = new Set();
+    this.beforePush = new Set();
     window.addEventListener("beforeunload", (event) => {
-      if (this.deeds.length) event.preventDefault();
+      if (this.actions.length) event.preventDefault();
     });
   }
 
-  // The page has been drawn: this session, and everything up to this number, is known to the server.
-  heard(session, number) {
+  // The page was drawn by this session, which has handled every action up to this number.
+  acknowledge(session, number) {
     if (session !== this.session) {
-      // A new session after a while without answers: what waited in the old one has gone with it, perhaps unheard.
-      this.lost = Boolean(this.late && this.deeds.length);
+      // A new session after a time without answers: actions that waited in the old one may not have been handled.
+      this.lost = Boolean(this.late && this.actions.length);
       this.session = session;
-      this.deeds = [];
+      this.actions = [];
       this.number = 0;
     }
     this.number = Math.max(this.number, number);
-    this.deeds = this.deeds.filter((deed) => deed.number > number);
-    if (!this.deeds.length) this.rest();
-    this.changed();
+    this.actions = this.actions.filter((action) => action.number > number);
+    if (!this.actions.length) this.stopRetrying();
+    this.notify();
   }
 
-  rest() {
-    window.clearTimeout(this.patience);
+  stopRetrying() {
+    window.clearTimeout(this.timer);
     this.late = false;
   }
 
-  push(deed) {
+  push(action) {
     this.lost = false;
-    for (const flush of this.before) flush();
+    for (const flush of this.beforePush) flush();
     this.number += 1;
-    this.deeds.push({ ...deed, number: this.number });
+    this.actions.push({ ...action, number: this.number });
     this.send();
-    this.changed();
+    this.notify();
   }
 
-  // Sent again with another try where no answer comes: the connection may have been away.
-  send(again = 0) {
-    const late = this.late || again > 0;
-    this.rest();
-    this.deliver?.({ session: this.session, deeds: this.deeds, again });
-    this.patience = window.setTimeout(() => this.send(again + 1), PATIENCE_MS);
+  // `attempt` makes every message different; the connection may have been lost.
+  send(attempt = 0) {
+    const late = this.late || attempt > 0;
+    this.stopRetrying();
+    this.deliver?.({ session: this.session, actions: this.actions, attempt });
+    this.timer = window.setTimeout(() => this.send(attempt + 1), RETRY_MS);
     this.late = late;
-    this.changed();
+    this.notify();
   }
 
-  changed() {
-    for (const watcher of this.watchers) watcher();
+  notify() {
+    for (const listener of this.listeners) listener();
   }
 }
 
-const PATIENCE_MS = 6000;
-const outbox = (window.themescopeOutbox ??= new Outbox());
+const actionQueue = (window.themescopeActions ??= new ActionQueue());

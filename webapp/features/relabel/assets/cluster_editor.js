@@ -1,57 +1,57 @@
-// Elements, and the name and colour of a cluster changed where they stand. Every text goes in through textContent.
-function make(kind, name, text) {
-  const made = document.createElement(kind);
-  if (name) made.className = name;
-  if (text) made.textContent = text;
-  return made;
+// Name field and colour palette that edit a cluster in place. Texts are set through textContent only.
+function make(tag, className, text) {
+  const element = document.createElement(tag);
+  if (className) element.className = className;
+  if (text) element.textContent = text;
+  return element;
 }
 
-function swatch(kind, { colour, shape }) {
-  const made = make(kind, `swatch ${shape}`);
-  made.style.setProperty("--colour", colour);
-  return made;
+function swatch(tag, { colour, shape }) {
+  const element = make(tag, `swatch ${shape}`);
+  element.style.setProperty("--colour", colour);
+  return element;
 }
 
-// A field with the name of a cluster; Enter and leaving it keep what was typed, Escape does not.
-function nameField(cluster, words, ended) {
+// Enter and leaving the field save the name, Escape cancels.
+function nameField(cluster, words, onClose) {
   const input = make("input", "name");
   input.value = cluster.name;
   input.maxLength = 200;
   input.setAttribute("aria-label", words.rename);
-  let done = false;
-  const end = (keep) => {
-    if (done) return;
-    done = true;
-    const wanted = input.value.trim();
-    ended();
-    if (keep && wanted && wanted !== cluster.name) outbox.push({ kind: "rename", cluster: cluster.number, name: wanted });
+  let closed = false;
+  const close = (save) => {
+    if (closed) return;
+    closed = true;
+    const name = input.value.trim();
+    onClose();
+    if (save && name && name !== cluster.name) actionQueue.push({ kind: "rename", cluster: cluster.number, name });
   };
-  // Single keys are shortcuts of the page; what is typed here is a name.
-  for (const kind of ["keydown", "keypress", "keyup"]) input.addEventListener(kind, (event) => event.stopPropagation());
+  // Single keys are shortcuts of the page; keys typed here are text.
+  for (const type of ["keydown", "keypress", "keyup"]) input.addEventListener(type, (event) => event.stopPropagation());
   input.addEventListener("keydown", (event) => {
     if (event.key === "Enter") {
-      event.preventDefault(); // or it would press what has the focus next
-      end(true);
+      event.preventDefault(); // or it would press the element that has the focus next
+      close(true);
     }
-    if (event.key === "Escape") end(false);
+    if (event.key === "Escape") close(false);
   });
   input.addEventListener("blur", (event) => {
-    // From the field to the colours beside it is not away from it.
-    if (!(event.relatedTarget instanceof Element && event.relatedTarget.closest(".editor")?.contains(input))) end(true);
+    // Moving to the palette beside the field does not leave the editor.
+    if (!(event.relatedTarget instanceof Element && event.relatedTarget.closest(".editor")?.contains(input))) close(true);
   });
-  input.finish = end;
+  input.close = close;
   return input;
 }
 
 function paletteOf(cluster, palette, words) {
   const box = make("div", "palette");
-  palette.forEach((look, place) => {
-    const choice = swatch("button", look);
-    choice.setAttribute("aria-label", `${words.recolour} ${place + 1}`);
-    // Taking the colour must not first end the name that is being typed.
-    choice.addEventListener("pointerdown", (event) => event.preventDefault());
-    choice.addEventListener("click", () => outbox.push({ kind: "recolour", cluster: cluster.number, colour: place }));
-    box.append(choice);
+  palette.forEach((appearance, colour) => {
+    const button = swatch("button", appearance);
+    button.setAttribute("aria-label", `${words.recolour} ${colour + 1}`);
+    // Without this, taking a colour would first close the name field.
+    button.addEventListener("pointerdown", (event) => event.preventDefault());
+    button.addEventListener("click", () => actionQueue.push({ kind: "recolour", cluster: cluster.number, colour }));
+    box.append(button);
   });
   return box;
 }

@@ -1,40 +1,40 @@
-// A labelling as columns of sentences, one a cluster. Up go ids only: what is selected, what was dragged where, a
-// cluster's new name or colour; all of it through the outbox.
-class Board {
+// Columns of sentences, one per cluster. Only ids are sent back: selections, moves, and the new name or colour of a
+// cluster, all of them through the action queue.
+class Columns {
   constructor(root) {
     this.root = root;
     this.selected = new Set();
     this.picked = { on: new Set(), off: new Set() };
     this.last = null;
-    this.flush = () => this.tellPicked();
-    outbox.before.add(this.flush);
+    this.flush = () => this.pushPicked();
+    actionQueue.beforePush.add(this.flush);
   }
 
   show(data) {
     this.data = data;
-    outbox.heard(data.session, data.heard);
+    actionQueue.acknowledge(data.session, data.acknowledged);
     this.selected = new Set(data.selected);
-    // What was clicked while the answer was on its way comes on top of the answer.
-    for (const deed of [...outbox.deeds.filter((one) => one.kind === "pick"), this.picked]) {
-      for (const id of deed.on) this.selected.add(id);
-      for (const id of deed.off) this.selected.delete(id);
+    // Clicks that the server has not handled yet are applied on top of its selection.
+    for (const action of [...actionQueue.actions.filter((one) => one.kind === "pick"), this.picked]) {
+      for (const id of action.on) this.selected.add(id);
+      for (const id of action.off) this.selected.delete(id);
     }
     this.draw();
   }
 
   draw() {
-    // A name that is being typed is not redrawn away.
+    // While a name is being typed nothing is redrawn.
     this.stale = Boolean(this.root.querySelector("input.name"));
     if (this.stale) return;
-    const at = this.places();
+    const position = this.position();
     const columns = this.data.columns.map((column) => this.column(column));
     this.root.replaceChildren(...columns);
-    this.root.style.setProperty("--board-height", `${this.data.height}px`);
-    this.restore(at);
+    this.root.style.setProperty("--columns-height", `${this.data.height}px`);
+    this.restore(position);
     this.reveal();
   }
 
-  // A single sentence that was selected elsewhere is brought into view.
+  // Scrolls to a single sentence that was selected elsewhere.
   reveal() {
     const only = this.selected.size === 1 ? [...this.selected][0] : null;
     if (only === this.shown) return;
@@ -43,7 +43,7 @@ class Board {
     this.root.querySelector(`li[data-id="${only}"]`)?.scrollIntoView({ block: "nearest", inline: "nearest" });
   }
 
-  places() {
+  position() {
     const focused = this.root.getRootNode().activeElement;
     const lists = [...this.root.querySelectorAll("ol")];
     return {
@@ -53,10 +53,11 @@ class Board {
     };
   }
 
-  restore(at) {
-    this.root.scrollLeft = at.left;
-    for (const list of this.root.querySelectorAll("ol")) list.scrollTop = at.tops.get(list.dataset.number) || 0;
-    if (at.focus && this.selected.has(Number(at.focus))) this.root.querySelector(`li[data-id="${CSS.escape(at.focus)}"]`)?.focus({ preventScroll: true });
+  restore(position) {
+    this.root.scrollLeft = position.left;
+    for (const list of this.root.querySelectorAll("ol")) list.scrollTop = position.tops.get(list.dataset.number) || 0;
+    if (!position.focus || !this.selected.has(Number(position.focus))) return;
+    this.root.querySelector(`li[data-id="${CSS.escape(position.focus)}"]`)?.focus({ preventScroll: true });
   }
 
   column(column) {
@@ -68,9 +69,9 @@ class Board {
     list.setAttribute("role", "listbox");
     list.setAttribute("aria-multiselectable", "true");
     list.setAttribute("aria-label", column.name);
-    column.sentences.forEach((sentence) => list.append(this.line(sentence, column)));
-    if (!column.sentences.length) list.append(make("p", "none", column.empty));
-    if (column.more) list.append(make("p", "none", column.more));
+    column.sentences.forEach((sentence) => list.append(this.item(sentence, column)));
+    if (!column.sentences.length) list.append(make("p", "placeholder", column.empty));
+    if (column.more) list.append(make("p", "placeholder", column.more));
     box.append(list);
     box.addEventListener("dragover", (event) => {
       event.preventDefault();
@@ -80,7 +81,7 @@ class Board {
     box.addEventListener("drop", (event) => {
       event.preventDefault();
       box.classList.remove("target");
-      if (this.dragged) outbox.push({ kind: "move", ids: this.dragged, cluster: column.number });
+      if (this.dragged) actionQueue.push({ kind: "move", ids: this.dragged, cluster: column.number });
       this.dragged = null;
     });
     return box;
@@ -100,7 +101,7 @@ class Board {
     head.append(colour);
     if (column.digit) head.append(make("kbd", "", column.digit));
     head.append(name, make("small", "", column.count));
-    colour.addEventListener("click", () => this.colours(head, column));
+    colour.addEventListener("click", () => this.togglePalette(head, column));
     name.addEventListener("click", () => this.rename(name, column));
     return head;
   }
@@ -115,21 +116,21 @@ class Board {
     input.select();
   }
 
-  colours(head, column) {
-    const known = head.querySelector(".palette");
-    if (known) return known.remove();
+  togglePalette(head, column) {
+    const open = head.querySelector(".palette");
+    if (open) return open.remove();
     head.append(paletteOf(column, this.data.palette, this.data.words));
   }
 
-  line(sentence, column) {
+  item(sentence, column) {
     const item = make("li");
     item.dataset.id = sentence.id;
     item.tabIndex = 0;
     item.setAttribute("role", "option");
     if (sentence.mark) item.append(make("b", "mark", sentence.mark));
-    item.append(make("span", "said", sentence.text));
-    if (sentence.about) item.append(make("small", "about", sentence.about));
-    if (sentence.hint) item.append(make("small", "hint", sentence.hint));
+    item.append(make("span", "text", sentence.text));
+    if (sentence.article) item.append(make("small", "article", sentence.article));
+    if (sentence.suggestion) item.append(make("small", "suggestion", sentence.suggestion));
     if (sentence.note) item.append(make("small", "note", sentence.note));
     this.paint(item);
     item.addEventListener("click", (event) => this.pick(sentence.id, column, event.shiftKey));
@@ -139,11 +140,11 @@ class Board {
       event.stopPropagation();
       this.pick(sentence.id, column, event.shiftKey);
     });
-    this.drag(item, sentence.id);
+    this.makeDraggable(item, sentence.id);
     return item;
   }
 
-  drag(item, id) {
+  makeDraggable(item, id) {
     item.draggable = true;
     item.addEventListener("dragstart", (event) => {
       this.dragged = this.selected.has(id) ? [...this.selected] : [id];
@@ -153,9 +154,9 @@ class Board {
   }
 
   paint(item) {
-    const on = this.selected.has(Number(item.dataset.id));
-    item.classList.toggle("on", on);
-    item.setAttribute("aria-selected", String(on));
+    const selected = this.selected.has(Number(item.dataset.id));
+    item.classList.toggle("on", selected);
+    item.setAttribute("aria-selected", String(selected));
   }
 
   pick(id, column, range) {
@@ -163,16 +164,16 @@ class Board {
     const from = ids.indexOf(this.last);
     if (range && from >= 0) {
       const to = ids.indexOf(id);
-      for (const other of ids.slice(Math.min(from, to), Math.max(from, to) + 1)) this.put(other, true);
-    } else this.put(id, !this.selected.has(id));
+      for (const other of ids.slice(Math.min(from, to), Math.max(from, to) + 1)) this.set(other, true);
+    } else this.set(id, !this.selected.has(id));
     this.last = id;
     this.shown = this.selected.size === 1 ? [...this.selected][0] : null;
     this.root.querySelectorAll("li").forEach((item) => this.paint(item));
-    window.clearTimeout(this.waiting);
-    this.waiting = window.setTimeout(this.flush, 120);
+    window.clearTimeout(this.timer);
+    this.timer = window.setTimeout(this.flush, 120);
   }
 
-  put(id, on) {
+  set(id, on) {
     if (on) this.selected.add(id);
     else this.selected.delete(id);
     this.picked.on.delete(id);
@@ -180,18 +181,18 @@ class Board {
     this.picked[on ? "on" : "off"].add(id);
   }
 
-  // Several quick clicks are one deed; whatever else is done comes after them.
-  tellPicked() {
+  // Several quick clicks are one action; it is pushed before any other action.
+  pushPicked() {
     const { on, off } = this.picked;
-    if (!this.root.isConnected) return outbox.before.delete(this.flush);
+    if (!this.root.isConnected) return actionQueue.beforePush.delete(this.flush);
     if (!on.size && !off.size) return;
     this.picked = { on: new Set(), off: new Set() };
-    outbox.push({ kind: "pick", on: [...on], off: [...off] });
+    actionQueue.push({ kind: "pick", on: [...on], off: [...off] });
   }
 }
 
 export default function ({ data, parentElement }) {
-  const root = parentElement.querySelector(".board");
-  root.board ??= new Board(root);
-  root.board.show(data);
+  const root = parentElement.querySelector(".columns");
+  root.columns ??= new Columns(root);
+  root.columns.show(data);
 }

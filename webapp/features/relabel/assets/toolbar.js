@@ -1,5 +1,5 @@
-// What can be done to the selection: a button and a key for each. Buttons and keys go the same way, through the outbox.
-class Bar {
+// Toolbar: a button and a key for every action. Buttons and keys push the same actions to the queue.
+class Toolbar {
   constructor(root) {
     this.root = root;
     this.status = make("p", "status");
@@ -9,38 +9,38 @@ class Bar {
     this.body = make("div", "body");
     this.editor = make("div", "editor");
     this.editor.addEventListener("focusout", (event) => {
-      if (!this.editor.contains(event.relatedTarget)) this.input?.finish(true);
+      if (!this.editor.contains(event.relatedTarget)) this.input?.close(true);
     });
     this.editor.addEventListener("keydown", (event) => {
-      if (event.key === "Escape") this.input?.finish(false);
+      if (event.key === "Escape") this.input?.close(false);
     });
-    this.map = make("dialog", "map");
-    this.map.addEventListener("click", () => this.map.close());
-    root.append(this.status, this.notice, this.body, this.map);
-    this.press = (event) => this.pressed(event);
-    this.watch = () => this.said();
-    document.addEventListener("keydown", this.press);
-    outbox.watchers.add(this.watch);
+    this.shortcuts = make("dialog", "shortcuts");
+    this.shortcuts.addEventListener("click", () => this.shortcuts.close());
+    root.append(this.status, this.notice, this.body, this.shortcuts);
+    this.onKey = (event) => this.handleKey(event);
+    this.onQueue = () => this.drawStatus();
+    document.addEventListener("keydown", this.onKey);
+    actionQueue.listeners.add(this.onQueue);
   }
 
-  end() {
-    document.removeEventListener("keydown", this.press);
-    outbox.watchers.delete(this.watch);
+  remove() {
+    document.removeEventListener("keydown", this.onKey);
+    actionQueue.listeners.delete(this.onQueue);
   }
 
-  show(data, keep) {
+  show(data, setState) {
     this.data = data;
-    outbox.deliver = (value) => keep("deeds", value);
-    outbox.heard(data.session, data.heard);
+    actionQueue.deliver = (message) => setState("actions", message);
+    actionQueue.acknowledge(data.session, data.acknowledged);
     this.draw();
-    this.said();
+    this.drawStatus();
   }
 
-  said() {
+  drawStatus() {
     if (!this.data) return;
-    const { words, status } = this.data, waiting = outbox.deeds.length;
-    const text = waiting ? (outbox.late ? words.late : words.saving) : outbox.lost ? words.lost : status.words;
-    this.status.className = `status ${waiting ? "waiting" : outbox.lost ? "failed" : status.state}`;
+    const { words, status } = this.data, pending = actionQueue.actions.length;
+    const text = pending ? (actionQueue.late ? words.late : words.saving) : actionQueue.lost ? words.lost : status.text;
+    this.status.className = `status ${pending ? "pending" : actionQueue.lost ? "failed" : status.state}`;
     if (this.status.textContent !== text) this.status.textContent = text;
     this.status.title = text;
   }
@@ -48,123 +48,123 @@ class Bar {
   draw() {
     this.notice.textContent = this.data.notice;
     this.notice.hidden = !this.data.notice;
-    // A name that is being typed is not redrawn away: what is typed next would be taken for shortcuts.
+    // While a name is being typed nothing is redrawn: the next keys would be taken for shortcuts.
     this.stale = Boolean(this.input);
     if (this.stale) return;
-    const focus = this.root.getRootNode().activeElement?.dataset?.deed;
-    const { data } = this, rows = data.groups.map((group) => this.group(group));
+    const focus = this.root.getRootNode().activeElement?.dataset?.action;
+    const { data } = this, groups = data.groups.map((group) => this.group(group));
     const heading = make("p", "heading", data.heading);
-    this.body.replaceChildren(rows[0], heading, this.clusters(), ...rows.slice(1));
-    if (focus) this.body.querySelector(`[data-deed="${CSS.escape(focus)}"]`)?.focus({ preventScroll: true });
-    this.map.setAttribute("aria-label", data.words.keys);
-    this.map.replaceChildren(...this.keys());
+    this.body.replaceChildren(groups[0], heading, this.clusters(), ...groups.slice(1));
+    if (focus) this.body.querySelector(`[data-action="${CSS.escape(focus)}"]`)?.focus({ preventScroll: true });
+    this.shortcuts.setAttribute("aria-label", data.words.shortcuts);
+    this.shortcuts.replaceChildren(...this.shortcutList());
   }
 
   clusters() {
     const list = make("div", "clusters");
     for (const cluster of this.data.clusters) {
       const button = make("button", "cluster");
-      button.dataset.deed = `assign ${cluster.number}`;
+      button.dataset.action = `assign ${cluster.number}`;
       button.title = cluster.name;
       button.append(swatch("span", cluster), make("span", "name", cluster.name), make("small", "", cluster.count));
       button.append(make("kbd", "", cluster.digit));
-      button.addEventListener("click", () => outbox.push({ kind: "assign", cluster: cluster.number }));
+      button.addEventListener("click", () => actionQueue.push({ kind: "assign", cluster: cluster.number }));
       list.append(button);
     }
     return list;
   }
 
-  group({ title, deeds }) {
+  group({ title, actions }) {
     const box = make("div", "group");
     box.setAttribute("role", "group");
     box.setAttribute("aria-label", title);
-    for (const deed of deeds) {
-      const button = make("button", "deed");
-      button.dataset.deed = deed.name;
-      button.title = deed.told;
-      button.append(make("span", "", deed.label), make("kbd", "", deed.key));
-      button.classList.toggle("on", deed.on);
-      button.setAttribute("aria-disabled", String(deed.idle));
-      if (deed.switch) button.setAttribute("aria-pressed", String(deed.on));
-      // Pressed once more it ends the name that is being typed; the press alone must not end it before.
-      if (deed.name === "name") button.addEventListener("pointerdown", (event) => event.preventDefault());
-      button.addEventListener("click", () => this.act(deed.name));
+    for (const action of actions) {
+      const button = make("button", "action");
+      button.dataset.action = action.name;
+      button.title = action.help;
+      button.append(make("span", "", action.label), make("kbd", "", action.key));
+      button.classList.toggle("on", action.on);
+      button.setAttribute("aria-disabled", String(action.disabled));
+      if (action.switch) button.setAttribute("aria-pressed", String(action.on));
+      // A second press of Rename closes the name field; the focus must not close it first.
+      if (action.name === "name") button.addEventListener("pointerdown", (event) => event.preventDefault());
+      button.addEventListener("click", () => this.act(action.name));
       box.append(button);
     }
     return box;
   }
 
-  // What only looks happens here; everything else is told to the server.
   act(name) {
-    if (name === "keys") return this.map.open ? this.map.close() : this.map.showModal();
+    if (name === "shortcuts") return this.shortcuts.open ? this.shortcuts.close() : this.shortcuts.showModal();
     if (name === "name") return this.edit();
-    outbox.push({ kind: name });
+    actionQueue.push({ kind: name });
   }
 
   edit() {
     const { current, palette, words } = this.data;
-    if (this.input) return this.input.finish(true);
-    if (!current) return outbox.push({ kind: "name" });
-    this.input = nameField(current, words, () => this.close());
+    if (this.input) return this.input.close(true);
+    if (!current) return actionQueue.push({ kind: "name" });
+    this.input = nameField(current, words, () => this.closeEditor());
     this.editor.append(this.input, paletteOf(current, palette, words), make("small", "", words.editing));
     this.body.querySelector(".heading").after(this.editor);
     this.input.focus();
     this.input.select();
   }
 
-  close() {
-    const inside = this.editor.contains(this.root.getRootNode().activeElement);
+  closeEditor() {
+    const hadFocus = this.editor.contains(this.root.getRootNode().activeElement);
     this.input = null;
     this.editor.remove();
     this.editor.replaceChildren();
     if (this.stale) this.draw();
-    if (inside) this.body.querySelector('[data-deed="name"]')?.focus({ preventScroll: true });
+    if (hadFocus) this.body.querySelector('[data-action="name"]')?.focus({ preventScroll: true });
   }
 
-  keys() {
-    const title = make("h2", "", this.data.words.keys), table = make("table");
-    for (const [key, told] of this.data.keys) {
+  shortcutList() {
+    const title = make("h2", "", this.data.words.shortcuts), table = make("table");
+    for (const [key, help] of this.data.keys) {
       const row = make("tr"), first = make("td");
       first.append(make("kbd", "", key));
-      row.append(first, make("td", "", told));
+      row.append(first, make("td", "", help));
       table.append(row);
     }
     return [title, table, make("p", "", this.data.words.hint)];
   }
 
-  pressed(event) {
-    if (!this.root.isConnected) return this.end();
+  handleKey(event) {
+    if (!this.root.isConnected) return this.remove();
     if (event.defaultPrevented || event.repeat || event.ctrlKey || event.metaKey || event.altKey) return;
-    if (typing(event) || document.querySelector('[data-testid="stDialog"]')) return;
+    if (isTyping(event) || document.querySelector('[data-testid="stDialog"]')) return;
     const key = keyOf(event), { data } = this;
-    if (this.map.open && key !== "?") return;
+    if (this.shortcuts.open && key !== "?") return;
     const cluster = data.clusters.find((one) => one.digit === key);
-    const deed = data.groups.flatMap((group) => group.deeds).find((one) => one.key.toLowerCase() === key);
-    if (cluster) outbox.push({ kind: "assign", cluster: cluster.number });
-    else if (deed) this.act(deed.name);
+    const action = data.groups.flatMap((group) => group.actions).find((one) => one.key.toLowerCase() === key);
+    if (cluster) actionQueue.push({ kind: "assign", cluster: cluster.number });
+    else if (action) this.act(action.name);
     else return;
     event.preventDefault();
   }
 }
 
-function typing(event) {
-  const from = event.composedPath()[0];
-  if (!(from instanceof Element)) return false;
-  const silent = ["checkbox", "radio", "range", "button", "file", "submit"];
-  return from.isContentEditable || from.matches("textarea, select") || (from.matches("input") && !silent.includes(from.type));
+function isTyping(event) {
+  const target = event.composedPath()[0];
+  if (!(target instanceof Element)) return false;
+  const withoutText = ["checkbox", "radio", "range", "button", "file", "submit"];
+  const isInput = target.matches("input") && !withoutText.includes(target.type);
+  return target.isContentEditable || target.matches("textarea, select") || isInput;
 }
 
-// The digit keys are digits on every keyboard, also where digits need Shift; the letter keys are Latin ones also where
-// they write another script. A key that writes nothing (End on the number pad) is itself.
+// Digits count on keyboards that type them with Shift, and letters on keyboards of other scripts. A key of the number
+// pad that types nothing, such as End, is itself.
 function keyOf(event) {
-  const { code, key } = event, place = /^(?:Digit|Numpad|Key)([0-9A-Z])$/.exec(code);
+  const { code, key } = event, physical = /^(?:Digit|Numpad|Key)([0-9A-Z])$/.exec(code);
   if (/^[0-9?]$/.test(key)) return key;
   if (event.shiftKey) return "";
-  return place && key.length === 1 && !/[a-z]/i.test(key) ? place[1].toLowerCase() : key.toLowerCase();
+  return physical && key.length === 1 && !/[a-z]/i.test(key) ? physical[1].toLowerCase() : key.toLowerCase();
 }
 
 export default function ({ data, parentElement, setStateValue }) {
-  const root = parentElement.querySelector(".bar");
-  root.bar ??= new Bar(root);
-  root.bar.show(data, setStateValue);
+  const root = parentElement.querySelector(".toolbar");
+  root.toolbar ??= new Toolbar(root);
+  root.toolbar.show(data, setStateValue);
 }

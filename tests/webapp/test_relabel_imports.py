@@ -30,16 +30,16 @@ def texts(filled_store: Store) -> list[str]:
 
 def test_a_table_is_looked_at_and_begun_with(filled_store: Store, texts: list[str], open_page: Open) -> None:
     rows = [(texts[0], "One"), (texts[1], "Two"), ("nobody says this", "Two")]
-    at = open_page("relabel", view="Begin")
+    at = open_page("relabel", view="New labelling")
     data = csv_text(("sentence", "cluster"), rows).encode()
-    at.file_uploader(key="table-file").set_value(("mine.csv", data, "text/csv")).run()
+    at.file_uploader(key="relabel_import_file").set_value(("mine.csv", data, "text/csv")).run()
     assert not at.exception
-    assert "2 rows place 2 sentences" in words(at).replace("**", "")
-    assert "1 not found" in words(at) and "1 row places no sentence" in words(at)
-    begin = next(x for x in at.button if x.label == "Begin with these labels")
+    assert "2 rows match 2 sentences" in words(at).replace("**", "")
+    assert "1 not found" in words(at) and "1 row matches no sentence" in words(at)
+    begin = next(x for x in at.button if x.label == "Import labels")
     assert begin.disabled
-    next(x for x in at.checkbox if x.label.startswith("Leave that row")).check().run()
-    next(x for x in at.button if x.label == "Begin with these labels").click().run()
+    next(x for x in at.checkbox if x.label.startswith("Skip this row")).check().run()
+    next(x for x in at.button if x.label == "Import labels").click().run()
     with filled_store.reading() as r:
         (record,) = [x for x in r.labellings.list() if x.name == "mine"]
         now = r.labellings.shown(record.id).partition
@@ -48,7 +48,7 @@ def test_a_table_is_looked_at_and_begun_with(filled_store: Store, texts: list[st
 
 
 def test_a_file_that_is_no_table_is_said(filled_store: Store, open_page: Open) -> None:
-    at = open_page("relabel", view="Begin")
-    at.file_uploader(key="table-file").set_value(("mine.xlsx", b"PK\x03\x04 no excel", "")).run()
+    at = open_page("relabel", view="New labelling")
+    at.file_uploader(key="relabel_import_file").set_value(("mine.xlsx", b"PK\x03\x04 no excel", "")).run()
     assert not at.exception
     assert "damaged" in words(at)

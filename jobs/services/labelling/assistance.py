@@ -1,0 +1,116 @@
+"""What a model contributes to an editing session: suggestions, similar sentences, previews, names and a quick map.
+
+Everything works on the (n, dim) vectors of a labelling's sentences, in the order of the partition's ids, and changes
+nothing: a preview is an operation that the user may commit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from core.labelling import operations as op
+from core.labelling.partition import Partition
+from core.types import Ids, Matrix, Points
+from db.records import ModelRecord
+from db.store import Store
+from jobs.services import inference
+
+if TYPE_CHECKING:
+    from core.labelling.changes import Batch
+    from core.labelling.history import Step
+    from core.labelling.splitting import Part
+    from core.labelling.suggestions import Suggestions
+
+_NAMED_FROM = 20_000
+"""Sentences whose words are compared to name a new cluster."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reclustering:
+    """A preview of re-clustering around the sentences that people placed."""
+
+    placed: int
+    """Sentences placed by people, which stay where they are."""
+    after: Partition
+    operation: op.Operation
+
+
+def suggest_clusters(partition: Partition, x: Matrix) -> Suggestions:
+    """Return the most similar cluster of every sentence, with its margin."""
+    from core.labelling.suggestions import suggest
+
+    return suggest(partition, x)
+
+
+def nearest_sentences(x: Matrix, row: int, top_k: int) -> npt.NDArray[np.intp]:
+    """Return the rows of the ``top_k`` sentences nearest to one by cosine, itself left out."""
+    from core.labelling.suggestions import neighbours
+
+    return neighbours(x, row, top_k)
+
+
+def similarities(store: Store, model: ModelRecord, x: Matrix, ids: Ids, query: str | int) -> npt.NDArray[np.float32]:
+    """Return (n,) cosines of the sentences ``ids`` to typed words (str) or to one of the sentences (its id).
+
+    Raises
+    ------
+    DataError
+        If the model knows none of the words.
+    """
+    from core.neighbours import cosines
+
+    vector = inference.query_vector(store, model, query) if isinstance(query, str) else x[np.flatnonzero(ids == query)]
+    found: npt.NDArray[np.float32] = cosines(vector, x)
+    return found
+
+
+def preview_reclustering(partition: Partition, x: Matrix, log: Iterable[tuple[Step, Batch]]) -> Reclustering:
+    """Re-cluster the sentences that nobody placed; placed ones and those marked uncertain stay where they are."""
+    from core.labelling.learning import placed_by_people
+    from core.labelling.reclustering import recluster
+
+    placed = placed_by_people(partition, log).ids
+    after = recluster(partition, x, np.union1d(placed, partition.ids[partition.uncertain]))
+    return Reclustering(len(placed), after, op.around(partition, after, len(placed)))
+
+
+def preview_split(partition: Partition, texts: Mapping[int, str], x: Matrix, cluster: int, k: int) -> list[Part]:
+    """Divide a cluster into ``k`` named parts, the largest first.
+
+    Raises
+    ------
+    DataError
+        If the cluster has fewer than ``k`` sentences.
+    """
+    from core.labelling.splitting import propose
+
+    ids = partition.members(cluster)
+    return propose(ids, [texts[int(i)] for i in ids], x[partition.rows(ids)], k)
+
+
+def cluster_name(texts: Mapping[int, str], ids: Ids) -> str:
+    """Return a name for the sentences ``ids`` made of their distinctive words; "" where there are none."""
+    from core.clustering.naming import theme_words
+
+    inside = set(ids.tolist())
+    others = [i for i in texts if i not in inside]
+    compared = [*ids.tolist(), *others[: max(_NAMED_FROM - len(inside), 0)]]
+    labels = np.array([0 if i in inside else 1 for i in compared], dtype=np.int32)
+    words: Sequence[str] = theme_words([texts[i] for i in compared], labels, 2)[0]
+    return " · ".join(words)
+
+
+def principal_components(x: Matrix) -> Points:
+    """Return (n, 2) coordinates: the first two principal components of the rows scaled to length 1."""
+    from sklearn.decomposition import TruncatedSVD
+
+    from core.clustering.inputs import unit_rows
+
+    unit: Any = unit_rows(x)
+    centred = unit if hasattr(unit, "todense") else unit - unit.mean(axis=0)
+    return np.asarray(TruncatedSVD(2, random_state=0).fit_transform(centred), dtype=np.float32)

@@ -1,0 +1,218 @@
+"""Actions dispatched by the browser: each is handled once and in order, however messages are repeated or merged."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as some
+
+from core.labelling import operations as op
+from db.label_records import LabellingRecord, NewLabelling, Sharing
+from db.records import VectorBlock
+from db.store import Store
+from jobs.services.labelling import starts
+from jobs.services.labelling.session import Desk
+from tests.webapp.filled import MODEL
+from webapp.features.relabel import filters
+from webapp.features.relabel.actions import ACTIONS, HANDLERS, NEXT_KEY_PAGE, dispatch
+from webapp.features.relabel.cluster_map import canvas_of
+from webapp.features.relabel.columns import columns_data
+from webapp.features.relabel.state import PlottedMap, RelabelState
+from webapp.features.relabel.toolbar import toolbar_data
+from webapp.shared.label_queries import DIFFERS_FROM_PEOPLE
+
+
+@pytest.fixture
+def labelling(filled_store: Store) -> LabellingRecord:
+    """The Danube by its sections, with vectors."""
+    with filled_store.writing() as w:
+        corpus = w.corpora.list()[0]
+        articles = w.corpora.articles(corpus.id)
+        random = np.random.default_rng(0)
+        blocks = [VectorBlock(a.id, random.normal(size=(a.sentences, 4)).astype(np.float32)) for a in articles]
+        w.embeddings.add(w.models.by_name(MODEL).id, blocks)
+    new = NewLabelling(corpus.id, "Danube", "", Sharing.SHARED, False, articles[0].id)
+    return starts.begin(filled_store, new, starts.from_sections)
+
+
+@pytest.fixture
+def state(filled_store: Store, labelling: LabellingRecord) -> RelabelState:
+    return RelabelState(Desk(filled_store, labelling.id, ""))
+
+
+def send(state: RelabelState, *actions: dict[str, Any], session: str = "") -> None:
+    dispatch(state, {"session": session or state.browser_session, "actions": list(actions)})
+
+
+def log(store: Store, labelling: LabellingRecord) -> list[str]:
+    with store.reading() as r:
+        return [step.said for step in r.label_steps.list(labelling.id)]
+
+
+def test_a_press_that_is_sent_again_counts_once(
+    filled_store: Store, labelling: LabellingRecord, state: RelabelState
+) -> None:
+    ids = state.partition.ids[:2].tolist()
+    pick, mark = {"kind": "pick", "on": ids, "off": [], "number": 1}, {"kind": "uncertain", "number": 2}
+    for _ in range(3):  # two timers and the click itself each carry it
+        send(state, pick, mark)
+    assert log(filled_store, labelling) == ["2 sentences marked uncertain"]
+    send(state, {"kind": "uncertain", "number": 3})
+    assert state.notice == "No change needed."
+    send(state, {"kind": "certain", "number": 4})
+    assert log(filled_store, labelling) == ["2 sentences marked uncertain", "2 sentences marked certain"]
+
+
+def test_presses_that_come_together_are_all_done_in_order(
+    filled_store: Store, labelling: LabellingRecord, state: RelabelState
+) -> None:
+    ids = state.partition.members(2)[:2].tolist()
+    actions = [
+        {"kind": "pick", "on": ids[:1], "off": [], "number": 1},
+        {"kind": "assign", "cluster": 1, "number": 2},
+        {"kind": "pick", "on": ids[1:], "off": [], "number": 3},
+        {"kind": "assign", "cluster": 3, "number": 4},
+        {"kind": "undo", "number": 5},
+    ]
+    send(state, *actions[::-1])
+    assert state.partition.numbers[state.partition.rows(ids)].tolist() == [1, 2]
+    assert log(filled_store, labelling) == ["1 sentence → Introduction", "1 sentence → History", "1 sentence → History"]
+
+
+def test_what_another_session_or_nobody_meant_is_not_done(
+    filled_store: Store, labelling: LabellingRecord, state: RelabelState
+) -> None:
+    every = state.partition.ids.tolist()
+    state.select(every, "")
+    send(state, {"kind": "unassign", "number": 1}, session="another")
+    strange: list[Any] = [
+        None,
+        [],
+        "x",
+        {},
+        {"session": state.browser_session},
+        {"session": state.browser_session, "actions": [1, None]},
+    ]
+    for told in strange:
+        dispatch(state, told)
+    send(state, {"kind": "unassign"}, {"kind": "unassign", "number": True}, {"kind": "unassign", "number": "2"})
+    send(state, {"kind": "no such", "number": 1}, {"kind": "assign", "cluster": "1", "number": 2})
+    send(state, {"kind": "move", "ids": ["a", True, 10**30], "cluster": None, "number": 3})
+    send(state, {"kind": "rename", "cluster": 1, "name": 7, "number": 4}, {"kind": "recolour", "number": 5})
+    assert log(filled_store, labelling) == []
+    send(state, {"kind": "assign", "cluster": 99, "number": 6})
+    assert state.notice and not log(filled_store, labelling)
+
+
+@settings(max_examples=12, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(data=some.data())
+def test_any_way_of_sending_does_the_same(
+    filled_store: Store, labelling: LabellingRecord, data: some.DataObject
+) -> None:
+    """However messages are merged and repeated, the log is that of the actions handled one by one."""
+    state = RelabelState(Desk(filled_store, labelling.id, ""))
+    before, n = len(log(filled_store, labelling)), 8
+    state.select(state.partition.ids[:1], "")
+    actions = [{"kind": ("certain", "uncertain")[i % 2], "number": i + 1} for i in range(n)]
+    if not state.partition.uncertain[0]:
+        actions = [
+            {**action, "kind": "certain" if action["kind"] == "uncertain" else "uncertain"} for action in actions
+        ]
+    ends = sorted([*data.draw(some.lists(some.integers(1, n), max_size=6)), n])
+    for end in ends:
+        start = data.draw(some.integers(0, state.acknowledged))  # what was not confirmed yet is sent again
+        send(state, *actions[start:end])
+    assert len(log(filled_store, labelling)) - before == n
+    assert state.acknowledged == n
+
+
+def test_keys_are_single_letters_that_the_browser_leaves_free_and_each_means_one_thing() -> None:
+    keys = [action.key for action in (*ACTIONS, NEXT_KEY_PAGE)]
+    assert len(set(keys)) == len(keys)
+    assert not {"C", "R"} & set(keys)
+    assert all(len(key) == 1 for key in keys)
+    assert all(action.name in HANDLERS or action.in_browser for action in (*ACTIONS, NEXT_KEY_PAGE))
+
+
+def test_dialogs_and_names_are_asked_for(state: RelabelState) -> None:
+    send(state, {"kind": "merge", "number": 1})
+    assert state.dialog == "merge"
+    send(state, {"kind": "rename", "cluster": 1, "name": "Beginning", "number": 2})
+    send(state, {"kind": "recolour", "cluster": 1, "colour": 7, "number": 3})
+    assert (state.partition.clusters[1].name, state.partition.clusters[1].colour) == ("Beginning", 7)
+    send(state, {"kind": "note", "number": 4})
+    assert "Select sentences first" in state.notice
+    state.select(state.partition.members(2)[:1], "")
+    assert toolbar_data(state)["current"] == {"number": 2, "name": "Course"}
+
+
+def test_queues_and_searches_come_in_their_order(
+    filled_store: Store, labelling: LabellingRecord, state: RelabelState
+) -> None:
+    assert not len(filters.in_view(state, DIFFERS_FROM_PEOPLE))
+    other = starts.begin(
+        filled_store,
+        NewLabelling(labelling.corpus_id, "Ben's", "Ben", Sharing.OWN, False, labelling.article_id),
+        starts.from_sections,
+    )
+    desk = Desk(filled_store, other.id, "Ben")
+    moved = desk.partition.members(2)[:1]
+    desk.do(op.assign(desk.partition, moved, 3))
+    assert filters.in_view(state, DIFFERS_FROM_PEOPLE).tolist() == moved.tolist()
+    send(state, {"kind": "next", "number": 1})
+    assert state.selected.tolist() == moved.tolist()
+    assert state.selection_method == "queue “Differs from other people”"
+    with filled_store.reading() as r:
+        state.model_id = r.models.by_name(MODEL).id
+    sentence = int(state.partition.ids[3])
+    send(state, {"kind": "pick", "on": [sentence], "off": state.selected.tolist(), "number": 2})
+    send(state, {"kind": "similar", "number": 3})
+    assert filters.in_view(state, filters.ALL)[0] == sentence
+    state.show_similar(None)
+    words = state.session.texts[sentence][:12]
+    assert sentence in filters.in_view(state, filters.ALL, words).tolist()
+
+
+def test_columns_that_a_search_leaves_empty_come_last(state: RelabelState) -> None:
+    course = state.partition.members(3)
+    shown = columns_data(state, course)["columns"]
+    assert shown[0]["number"] == 3
+    assert [one["id"] for one in shown[0]["sentences"]] == course.tolist()
+    assert not any(column["sentences"] for column in shown[1:])
+    assert [column["number"] for column in columns_data(state, state.partition.ids)["columns"]] == sorted(
+        state.partition.clusters
+    )
+
+
+def test_a_shape_selects_what_was_seen_when_it_was_drawn(state: RelabelState) -> None:
+    ids = state.partition.ids
+    points = np.column_stack([np.arange(len(ids)), np.zeros(len(ids))]).astype(np.float32)
+    canvas = canvas_of(state, ids, points)
+    categories = canvas.colouring.categories
+    state.plotted[canvas.digest] = PlottedMap(ids, canvas.units, categories, len(canvas.colouring.names))
+    right = int(canvas.units[4, 0]) + 1
+    corners = [[0, 0], [right, 0], [right, 65_535], [0, 65_535]]
+    area = {"kind": "area", "digest": canvas.digest, "corners": corners, "hidden": []}
+    send(state, {**area, "number": 1}, {"kind": "uncertain", "number": 2})
+    assert state.selected.tolist() == ids[:5].tolist()
+    assert state.partition.uncertain[:6].tolist() == [True] * 5 + [False]
+    send(state, {**area, "hidden": [int(categories[0])], "number": 3})
+    assert state.selected.tolist() == ids[:5][categories[:5] != categories[0]].tolist()
+    send(state, {"kind": "clear", "number": 4}, {"kind": "point", "digest": canvas.digest, "row": 2, "number": 5})
+    assert state.selected.tolist() == [int(ids[2])]
+    send(state, {**area, "digest": "another", "number": 6}, {"kind": "point", "digest": "x", "row": 1, "number": 7})
+    assert state.selected.tolist() == [int(ids[2])]
+
+
+def test_the_legend_counts_the_clusters_that_share_a_colour(
+    state: RelabelState, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ids = state.partition.ids
+    points = np.zeros((len(ids), 2), dtype=np.float32)
+    assert canvas_of(state, ids, points).colouring.other == "unassigned"
+    monkeypatch.setattr("webapp.features.relabel.cluster_map.MOST", 2)
+    rest = len(state.partition.clusters) - 2
+    assert canvas_of(state, ids, points).colouring.other == f"{rest} smaller clusters and unassigned"

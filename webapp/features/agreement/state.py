@@ -1,0 +1,9 @@
+"""Session and URL keys of the Agreement page."""
+
+from webapp.shared.state import PageKeys
+
+KEYS = PageKeys("agreement")
+SCOPE = KEYS.url("scope")
+LABELLINGS = KEYS.session("labellings")
+REVEAL = KEYS.session("reveal")
+PAIRS = KEYS.session("pairs")

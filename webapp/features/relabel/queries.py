@@ -1,0 +1,144 @@
+"""What the Relabel page reads from the store.
+
+A labelling never changes its sentences, and a model never its vectors; the cached functions therefore take the ids,
+the digest and the time of creation as their key.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+
+import numpy as np
+import numpy.typing as npt
+import streamlit as st
+
+from core.labelling.changes import Batch
+from core.labelling.history import Step
+from core.labelling.partition import Partition
+from core.types import Ids, Matrix, Points, Sentence
+from db.label_records import LabellingRecord, Presence
+from db.records import MapRecord, ModelRecord
+from jobs.services.labelling import assistance, vectors
+from jobs.services.labelling.starts import LEAD
+from webapp.shared import label_queries, queries
+
+
+@dataclass(frozen=True, slots=True)
+class Texts:
+    """The sentences of a labelling in reading order; row i of every part is one of them."""
+
+    ids: Ids
+    sentences: list[Sentence]
+    articles: list[str]
+    sections: list[str]
+    row: dict[int, int]
+    """Sentence id → row."""
+    several_articles: bool
+
+    def article_ids(self) -> set[int]:
+        """Return the ids of their articles."""
+        return {s.article_id for s in self.sentences}
+
+
+@st.cache_resource(show_spinner="Reading sentences …", max_entries=6)
+def texts(labelling_id: int, created: datetime) -> Texts:
+    """Return the sentences of a labelling."""
+    with queries.store().reading() as r:
+        ids = r.labellings.shown(labelling_id).partition.ids
+        known = r.corpora.sentences_by_id(ids)
+        articles = r.corpora.articles_by_id({s.article_id for s in known.values()})
+        sections = r.corpora.sections_of(list(articles))
+    titles = {article: {s.position: s.title.strip() or LEAD for s in found} for article, found in sections.items()}
+    ordered = sorted(known.values(), key=lambda s: (articles[s.article_id].position, s.position))
+    return Texts(
+        np.array([s.id for s in ordered], dtype=np.int64),
+        ordered,
+        [articles[s.article_id].title for s in ordered],
+        [titles[s.article_id].get(s.section, LEAD) for s in ordered],
+        {s.id: row for row, s in enumerate(ordered)},
+        len(articles) > 1,
+    )
+
+
+@st.cache_data(show_spinner=False, ttl=30, max_entries=32)
+def models_for(labelling_id: int, created: datetime) -> list[ModelRecord]:
+    """Return the models with vectors of all articles of a labelling, newest first; at most 30 seconds old."""
+    with queries.store().reading() as r:
+        corpus = r.labellings.get(labelling_id).corpus_id
+    return vectors.models_for(queries.store(), corpus, texts(labelling_id, created).article_ids())
+
+
+@st.cache_resource(show_spinner="Reading vectors …", max_entries=3)
+def matrix(model_id: int, digest: str, labelling_id: int, created: datetime) -> Matrix:
+    """Return (n, dim) vectors of the sentences of a labelling, in the order of their ids."""
+    return vectors.vectors_of(queries.store(), model_id, _ids(labelling_id))
+
+
+@st.cache_data(show_spinner="Searching …", max_entries=32)
+def similarities(
+    _model: ModelRecord, digest: str, labelling_id: int, created: datetime, query: str | int
+) -> npt.NDArray[np.float32]:
+    """Return (n,) cosines of the sentences of a labelling, in the order of their ids, to words or to one of them.
+
+    Raises
+    ------
+    ThemescopeError
+        If the model knows none of the words.
+    """
+    x = matrix(_model.id, digest, labelling_id, created)
+    return assistance.similarities(queries.store(), _model, x, _ids(labelling_id), query)
+
+
+@st.cache_data(show_spinner=False, max_entries=8)
+def quick_map(model_id: int, digest: str, labelling_id: int, created: datetime) -> Points:
+    """Return (n, 2) principal components of the vectors of a labelling's sentences."""
+    return assistance.principal_components(matrix(model_id, digest, labelling_id, created))
+
+
+def _ids(labelling_id: int) -> Ids:
+    with queries.store().reading() as r:
+        return r.labellings.shown(labelling_id).partition.ids
+
+
+def other_labellings(record: LabellingRecord) -> list[tuple[LabellingRecord, Partition]]:
+    """Return the other labellings of the same article or corpus with their present partitions."""
+    listed = label_queries.labellings(record.corpus_id)
+    found = [x for x in listed if x.article_id == record.article_id and x.id != record.id]
+    with queries.store().reading() as r:
+        return [(other, r.labellings.shown(other.id).partition) for other in found]
+
+
+def maps_with(corpus_id: int, ids: Ids) -> list[MapRecord]:
+    """Return the maps of a corpus that show all of these sentences, newest first."""
+    return [m for m in queries.maps(corpus_id) if np.isin(ids, queries.map_points(m.id).sentence_ids).all()]
+
+
+def presence(labelling_id: int) -> list[Presence]:
+    """Return who has a labelling open."""
+    with queries.store().reading() as r:
+        return r.people.here(labelling_id)
+
+
+def steps_after(labelling_id: int, step_id: int) -> int:
+    """Return the number of steps of a labelling after one."""
+    with queries.store().reading() as r:
+        return len(r.label_steps.list(labelling_id, after=step_id))
+
+
+def steps_of_sentence(labelling_id: int, sentence_id: int) -> list[Step]:
+    """Return the steps that changed one sentence, in order."""
+    with queries.store().reading() as r:
+        return r.label_steps.of_sentence(labelling_id, sentence_id)
+
+
+def changes_of(step_id: int) -> Batch:
+    """Return what a step changed."""
+    with queries.store().reading() as r:
+        return r.label_steps.batch(step_id)
+
+
+def log(labelling_id: int) -> list[tuple[Step, Batch]]:
+    """Return every step of a labelling with its changes."""
+    with queries.store().reading() as r:
+        return r.label_steps.since(labelling_id, 0)
