@@ -97,7 +97,7 @@ class Loop:
         weak = f"{self.args.corpus} without {self.name}"
         self.job("build-triplets", corpus=self.args.corpus, name=weak, without=[self.name])
         made = self.job("train", method="triplets-sen", name=f"base for {self.name}", triplets=weak,
-                        settings_json=json.dumps(_BASE | {"word_vectors": self.args.words}))  # fmt: skip
+                        settings=_BASE | {"word_vectors": self.args.words})  # fmt: skip
         return str(made["model"])
 
     def label(self, base: str) -> dict[str, Any]:
@@ -143,11 +143,9 @@ class Loop:
         with self.store.reading() as r:
             count = len(r.triplets.ids(r.triplets.by_name(labels).id, Split.TRAIN))
         common = {"method": "triplets-sen", "models": [base], "validation": self.args.triplets}
-        after = self.job(
-            "train", name=f"{base} + labels", triplets=labels, settings_json=json.dumps(_FURTHER), **common
-        )
-        weak = json.dumps(_FURTHER | {"training_limit": count})
-        control = self.job("train", name=f"{base} + weak", triplets=self.args.triplets, settings_json=weak, **common)
+        after = self.job("train", name=f"{base} + labels", triplets=labels, settings=_FURTHER, **common)
+        weak = _FURTHER | {"training_limit": count}
+        control = self.job("train", name=f"{base} + weak", triplets=self.args.triplets, settings=weak, **common)
         return {"before": base, "after": after["model"], "control": control["model"]}
 
     def measure(self, models: dict[str, str]) -> dict[str, Any]:

@@ -52,6 +52,8 @@ def option(
 ) -> Any:
     """A dataclass field with help text and bounds (inclusive); ``file``, ``label``: :class:`OptionInfo`."""
     info = OptionInfo(help, low, high, tuple(choices) if choices is not None else None, unit, file, label)
+    if isinstance(default, dict):
+        return dataclasses.field(default_factory=default.copy, metadata={"option": info})
     return dataclasses.field(default=default, metadata={"option": info})
 
 
@@ -74,7 +76,7 @@ class Config:
         return _named(name, options(type(self))[name][2])
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the settings as plain JSON values; tuples become lists."""
+        """Return the settings as plain JSON values; tuples become lists, mappings are copied."""
         return {field.name: _plain(getattr(self, field.name)) for field in dataclasses.fields(self)}
 
     def without_folders(self: C) -> C:
@@ -107,6 +109,11 @@ def _hints(cls: type[Config]) -> Mapping[str, Any]:
     return _HINTS[cls]
 
 
+def default_of(field: dataclasses.Field[Any]) -> Any:
+    """Return the default of a setting."""
+    return field.default if field.default_factory is dataclasses.MISSING else field.default_factory()
+
+
 def config_from_dict(cls: type[C], values: Mapping[str, Any]) -> C:
     """Build ``cls`` from JSON values; an unknown key names the nearest setting."""
     known = {f.name for f in dataclasses.fields(cls)}
@@ -122,11 +129,17 @@ def parse_value(cls: type[Config], name: str, text: str) -> Any:
     kinds = _kinds(known[name][1])
     if str in kinds and not (type(None) in kinds and text == "null"):
         return text
+    value = json_or_text(text)
+    if tuple in kinds and isinstance(value, str):
+        return [part.strip() for part in value.split(",") if part.strip()]
+    return value
+
+
+def json_or_text(text: str) -> Any:
+    """Return the JSON value that ``text`` is, or ``text`` itself."""
     try:
         return json.loads(text)
     except json.JSONDecodeError:
-        if tuple in kinds:
-            return [part.strip() for part in text.split(",") if part.strip()]
         return text
 
 
@@ -163,6 +176,8 @@ def _last_part(text: str) -> str:
 
 
 def _plain(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {key: _plain(part) for key, part in value.items()}
     return [_plain(v) for v in value] if isinstance(value, tuple | list) else value
 
 
@@ -196,6 +211,8 @@ def _coerced(name: str, kinds: set[Any], value: Any) -> Any:
         return int(value)
     if tuple in kinds and isinstance(value, list | tuple):
         return tuple(value)
+    if Mapping in kinds and isinstance(value, Mapping):
+        return _plain(value)
     wanted = " or ".join(sorted(_WORDS.get(k, getattr(k, "__name__", str(k))) for k in kinds))
     raise ConfigError(f"{name} must be {wanted}, not {value!r}.")
 
@@ -228,5 +245,6 @@ _WORDS = {
     str: "text",
     bool: "true or false",
     tuple: "a list",
+    Mapping: 'a mapping such as {"name": value}',
     type(None): "nothing",
 }

@@ -129,7 +129,7 @@ class CountTopics:
     labels: str
     """Model whose vectors choose the labelled sentences of its corpus."""
     settings: Settings = field(default_factory=dict)
-    """Arguments of the evaluation beside these: task_json."""
+    """Arguments of the evaluation beside these: task."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,7 +140,7 @@ class Topics:
     labels: str
     """Model whose vectors choose the labelled sentences; its corpus is the one."""
     settings: Settings = field(default_factory=dict)
-    """Arguments of the evaluation beside these: task_json, tune, unit, classifier_json."""
+    """Arguments of the evaluation beside these: task, tune, unit, classifier."""
 
 
 @dataclass(frozen=True, slots=True)

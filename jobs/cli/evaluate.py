@@ -12,7 +12,7 @@ from core.clustering import REGISTRY as CLUSTERERS
 from core.errors import ReadError
 from core.metrics import REGISTRY as METRICS
 from jobs.cli.resolve import MODEL_HELP, benchmark_for, looks_like_file, model_for
-from jobs.cli.shell import Shell, common, pass_shell, settings_json, settings_option
+from jobs.cli.shell import Shell, common, pass_shell, settings_of, settings_option
 from jobs.cli.tables import interval, table
 
 METHODS = click.option("--method", "methods", multiple=True, required=True, help=f"{MODEL_HELP} (Repeat it.)")
@@ -40,7 +40,7 @@ def scb(shell: Shell, source: str, methods: tuple[str, ...], clusterers: tuple[s
 
     for clusterer in clusterers:
         CLUSTERERS.get(clusterer)
-    rules = settings_json(ScbRules, options["pairs"])
+    rules = settings_of(ScbRules, options["pairs"])
     benchmark, corpus = benchmark_for(shell, source, options["splits"], rules, options["seed"])
     models = [model_for(shell, method, corpus) for method in methods]
     rows = [

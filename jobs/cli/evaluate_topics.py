@@ -55,12 +55,11 @@ def summaries(shell: Shell, source: Path, methods: tuple[str, ...], baselines: t
     """
     if not methods and not baselines:
         raise click.UsageError("Name at least one --method or --baseline.")
-    rouge = '{"remove_stop_words": false}' if options["keep_stop_words"] else "{}"
     args = {
         "documents": str(source.absolute()),
         "words": options["words"],
         "seed": options["seed"],
-        "rouge_json": rouge,
+        "rouge": {"remove_stop_words": False} if options["keep_stop_words"] else {},
     }
     rows = [shell.run("evaluate-summaries", {"summarizer": baseline, **args}) for baseline in baselines]
     for method in methods:

@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from core.config import options
+from core.config import default_of, options
 from core.registry import Card
 from db.store import Store
 from jobs.cli.shell import Shell, common, pass_shell
@@ -72,7 +72,7 @@ def _cards(family: str) -> Rows:
             "source": card.source,
             "tags": " ".join(sorted(card.tags)),
             "settings": {
-                name: {"help": info.help, "default": field.default}
+                name: {"help": info.help, "default": default_of(field)}
                 for name, (field, _, info) in options(card.config_class()).items()
             },
         }

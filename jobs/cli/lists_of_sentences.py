@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -109,7 +108,7 @@ def cluster(shell: Shell, source: str, wanted: str, seed: int, method: str, **op
     config = ThemesConfig(k=_number(wanted), shared=0.0 if options["model_only"] else WORDS)
     if not is_file(source):
         model = model_for(shell, method, source)
-        args = {"corpus": source, "model": model, "settings_json": json.dumps(config.to_dict()), "seed": seed}
+        args = {"corpus": source, "model": model, "settings": config.to_dict(), "seed": seed}
         result = shell.run("find-themes", args)
         shell.show(result, "\n".join(filter(None, [result["reason"], "", table(result["themes"])])))
         return

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 from core.errors import ConfigError, UnknownNameError
 from core.registry import Card
@@ -56,7 +58,9 @@ def _model_of_method(shell: Shell, card: Card, corpus: str) -> str:
     return find_model(shell.store, own[0].name).name
 
 
-def benchmark_for(shell: Shell, source: str, splits: tuple[str, ...], rules_json: str, seed: int) -> tuple[str, str]:
+def benchmark_for(
+    shell: Shell, source: str, splits: tuple[str, ...], rules: Mapping[str, Any], seed: int
+) -> tuple[str, str]:
     """(benchmark, corpus) for a published CSV file, or for a corpus or benchmark by name; made when it is not there."""
     with shell.store.reading() as r:
         by_name = {b.name: b for b in r.benchmarks.list()}
@@ -64,12 +68,12 @@ def benchmark_for(shell: Shell, source: str, splits: tuple[str, ...], rules_json
             return source, r.corpora.get(by_name[source].corpus_id).name
     if looks_like_file(source):
         corpus = corpus_of_csv(shell, Path(source))
-        rules_json, splits = '{"as_given": true}', tuple(s.value for s in Split)
+        rules, splits = {"as_given": True}, tuple(s.value for s in Split)
     else:
         corpus = source
     with shell.store.reading() as r:
         name = r.benchmarks.usable_name(f"{corpus} benchmark")
-    args: dict[str, object] = {"corpus": corpus, "name": name, "rules_json": rules_json, "seed": seed}
+    args: dict[str, object] = {"corpus": corpus, "name": name, "rules": rules, "seed": seed}
     args |= {"splits": list(splits)} if splits else {}
     return str(_here(shell, "build-benchmark", args)["benchmark"]), corpus
 

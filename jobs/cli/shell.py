@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 
 import click
 
-from core.config import Config, parse_value
+from core.config import Config, json_or_text, parse_value
 from core.errors import (
     ArtifactError,
     Cancelled,
@@ -93,23 +93,37 @@ def settings_option(what: str) -> Callable[[F], F]:
     return click.option("--set", "pairs", multiple=True, metavar="NAME=VALUE", help=f"A setting of the {what}.")
 
 
-def settings_json(cls: type[Config], pairs: Sequence[str]) -> str:
-    """JSON of the settings in ``name=value`` pairs, checked against ``cls``."""
-    return json.dumps(settings_of(cls, pairs))
-
-
 def settings_of(cls: type[Config], pairs: Sequence[str]) -> dict[str, Any]:
-    """Return the settings in ``name=value`` pairs; raises ``ConfigError`` where ``cls`` does not accept them."""
-    for pair in pairs:
-        if "=" not in pair:
-            raise ConfigError(f"--set takes NAME=VALUE, not {pair!r}.")
-    named = {name.strip(): text for name, _, text in (pair.partition("=") for pair in pairs)}
+    """Return the settings in ``name=value`` pairs; raises ``ConfigError`` where ``cls`` does not accept them.
+
+    ``name.key=value`` sets one entry of a setting that is a mapping.
+    """
+    found: dict[str, Any] = {}
     try:
-        found = {name: parse_value(cls, name, text) for name, text in named.items()}
+        for pair in pairs:
+            _set(cls, found, *_split(pair))
         cls(**found)
     except ConfigError as error:
         raise ConfigError(f"--set: {error}") from None
     return found
+
+
+def _split(pair: str) -> tuple[str, str]:
+    name, equals, text = pair.partition("=")
+    if not equals:
+        raise ConfigError(f"expected NAME=VALUE, not {pair!r}.")
+    return name.strip(), text
+
+
+def _set(cls: type[Config], found: dict[str, Any], name: str, text: str) -> None:
+    name, dot, key = name.partition(".")
+    if not dot:
+        found[name] = parse_value(cls, name, text)
+        return
+    inner = found.setdefault(name, {})
+    if not isinstance(inner, dict):
+        raise ConfigError(f"{name!r} is set as a whole already, so {name}.{key} cannot be set.")
+    inner[key] = json_or_text(text)
 
 
 class Commands(click.Group):

@@ -10,7 +10,7 @@ import click
 
 from core.errors import ArtifactError
 from jobs.cli.resolve import MODEL_HELP, model_for
-from jobs.cli.shell import Shell, background, common, pass_shell, settings_json, settings_option
+from jobs.cli.shell import Shell, background, common, pass_shell, settings_of, settings_option
 from jobs.cli.tables import pairs
 from jobs.common.models import find_model
 from jobs.common.names import announcement
@@ -31,10 +31,10 @@ SEED = click.option("--seed", type=click.IntRange(min=0), default=0, show_defaul
 @pass_shell
 def import_(shell: Shell, files: tuple[Path, ...], pairs: tuple[str, ...], **options: Any) -> None:
     """Import FILES as a new corpus."""
-    settings = "{}"
+    settings: dict[str, Any] = {}
     if pairs:
         settings = _reader_settings(files[0], options["reader"], pairs)
-    args = {"files": [str(f.absolute()) for f in files], "settings_json": settings, **options}
+    args = {"files": [str(f.absolute()) for f in files], "settings": settings, **options}
     _done(shell, shell.run("import-corpus", args))
 
 
@@ -57,7 +57,7 @@ def triplets(shell: Shell, corpus: str, pairs: tuple[str, ...], splits: tuple[st
         with shell.store.reading() as r:
             options["name"] = r.triplets.usable_name(f"{corpus} {options['kind']}")
     options["without"] = list(options["without"])
-    args = {"corpus": corpus, "rules_json": settings_json(TripletRules, pairs), **options}
+    args = {"corpus": corpus, "rules": settings_of(TripletRules, pairs), **options}
     _done(shell, shell.run("build-triplets", args | ({"splits": list(splits)} if splits else {})))
 
 
@@ -77,10 +77,10 @@ def train(shell: Shell, method: str, pairs: tuple[str, ...], **options: Any) -> 
     """Fit METHOD and keep it as a model. Ctrl-C stops it; `jobs retry` goes on from the checkpoint."""
     from core.models import REGISTRY as METHODS
 
-    settings = settings_json(METHODS.get(method).config_class(), pairs)
+    settings = settings_of(METHODS.get(method).config_class(), pairs)
     options |= {"name": options["name"] or method, "models": list(options["models"])}
     _announce(shell, options["name"])
-    _done(shell, shell.run("train", {"method": method, "settings_json": settings, **options}))
+    _done(shell, shell.run("train", {"method": method, "settings": settings, **options}))
 
 
 @click.command("add-model")
@@ -129,18 +129,18 @@ def map_(shell: Shell, corpus: str, method: str, articles: tuple[str, ...], **op
     """Draw a map of CORPUS, or of some of its articles."""
     from core.projection.maps import UmapConfig
 
-    options["settings_json"] = settings_json(UmapConfig, options.pop("pairs"))
+    options["settings"] = settings_of(UmapConfig, options.pop("pairs"))
     options["articles"] = [int(article) for article in articles if article.isdecimal()]
     options["titles"] = [article for article in articles if not article.isdecimal()]
     args = {"corpus": corpus, "model": model_for(shell, method, corpus), **options}
     _done(shell, shell.run("project", args))
 
 
-def _reader_settings(path: Path, reader: str, pairs: tuple[str, ...]) -> str:
+def _reader_settings(path: Path, reader: str, pairs: tuple[str, ...]) -> dict[str, Any]:
     from core.readers import REGISTRY as READERS
     from core.readers.formats import detect
 
-    return settings_json(READERS.get(reader or detect(path)).config_class(), pairs)
+    return settings_of(READERS.get(reader or detect(path)).config_class(), pairs)
 
 
 def _announce(shell: Shell, name: str) -> None:

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from core.config import option
+from core.config import config_from_dict, option
 from core.errors import DataError
 from db.records import BenchmarkRecord
 from jobs.common.articles import StoredArticles, ready_corpus, splits_of
-from jobs.common.config import JobConfig, rules_of
+from jobs.common.config import JobConfig
 from jobs.common.context import JobContext
 from jobs.common.digests import work_digest
 from jobs.kinds import REGISTRY as KINDS
@@ -21,7 +22,7 @@ class BenchmarkConfig(JobConfig):
 
     corpus: str = option("", "Name of the corpus to choose articles from.")
     name: str = option("", "Name of the new benchmark.")
-    rules_json: str = option("{}", "Rules as JSON; empty means those inferred for the published benchmark.")
+    rules: Mapping[str, Any] = option({}, "Rules; without any, those inferred for the published benchmark.")
     seed: int = option(0, "Seed of the choice of articles.", low=0)
     splits: tuple[str, ...] = option(("test",), "Splits to choose from; models never learn from test articles.")
 
@@ -30,7 +31,7 @@ class BenchmarkConfig(JobConfig):
         from core.tasks.scb import ScbRules
 
         self.require("corpus", "name")
-        rules_of(ScbRules, self.rules_json)
+        config_from_dict(ScbRules, self.rules)
         splits_of(self.splits)
 
     def title(self) -> str:
@@ -43,7 +44,7 @@ def run(args: BenchmarkConfig, context: JobContext) -> dict[str, Any]:
     from core.tasks.scb import ScbRules, build_scb
 
     store, corpus = context.store, ready_corpus(context.store, args.corpus)
-    rules, splits = rules_of(ScbRules, args.rules_json), splits_of(args.splits)
+    rules, splits = config_from_dict(ScbRules, args.rules), splits_of(args.splits)
     config = rules.to_dict() | {"splits": [s.value for s in splits], "seed": args.seed}
     card = KINDS.get("build-benchmark")
     with store.reading() as r:

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from core.config import option
+from core.config import config_from_dict, option
 from core.errors import DataError, DuplicateNameError, UnknownNameError
 from core.types import Split, TripletRows
 from db.records import CorpusRecord, Json, TripletSetRecord
 from jobs.common.articles import StoredArticles, ready_corpus, splits_of, titles_of
-from jobs.common.config import JobConfig, rules_of
+from jobs.common.config import JobConfig
 from jobs.common.context import JobContext
 from jobs.kinds import REGISTRY as KINDS
 
@@ -26,7 +27,7 @@ class TripletsConfig(JobConfig):
     kind: str = option(
         "sentences", "What is compared with the pivot: sentences or section titles.", choices=("sentences", "titles")
     )
-    rules_json: str = option("{}", "Rules as JSON; empty means the paper's.")
+    rules: Mapping[str, Any] = option({}, "Rules; without any, those of the paper.")
     seed: int = option(0, "Seed of every draw.", low=0)
     splits: tuple[str, ...] = option(("train", "validation", "test"), "Splits to sample.")
     without: tuple[str, ...] = option((), "Names of corpora whose articles are kept out, compared by title.")
@@ -36,7 +37,7 @@ class TripletsConfig(JobConfig):
         from core.triplets.rules import TripletRules
 
         self.require("corpus", "name")
-        rules_of(TripletRules, self.rules_json)
+        config_from_dict(TripletRules, self.rules)
         splits_of(self.splits)
 
     def title(self) -> str:
@@ -50,7 +51,7 @@ def run(args: TripletsConfig, context: JobContext) -> dict[str, Any]:
     from core.triplets.sample import sample_triplets
 
     store, corpus = context.store, ready_corpus(context.store, args.corpus)
-    rules, splits = rules_of(TripletRules, args.rules_json), splits_of(args.splits)
+    rules, splits = config_from_dict(TripletRules, args.rules), splits_of(args.splits)
     config = rules.to_dict() | {"splits": [s.value for s in splits]}
     if args.without:
         config |= {"without": sorted(args.without)}

@@ -15,7 +15,7 @@ from core.registry import Card
 from core.types import BenchmarkItem, Labels, Matrix
 from db.records import BenchmarkRecord, ModelRecord, RunRecord, ScoreRecord
 from db.store import Store
-from jobs.common.config import JobConfig, check_settings, settings_of
+from jobs.common.config import JobConfig
 from jobs.common.context import JobContext
 from jobs.common.digests import work_digest
 from jobs.common.models import find_model
@@ -31,7 +31,7 @@ class ClusterConfig(JobConfig):
     model: str = option("", "Name of the model; empty for clusterers that look at no vectors.")
     clusterer: str = option("", "Id of the clusterer.")
     benchmark: str = option("", "Name of the benchmark.")
-    settings_json: str = option("{}", "Settings of the clusterer as JSON.")
+    settings: Mapping[str, Any] = option({}, "Settings of the clusterer.")
     seed: int = option(0, "Seed of random starts.", low=0)
 
     def validate(self) -> None:
@@ -39,7 +39,7 @@ class ClusterConfig(JobConfig):
         from core.clustering import REGISTRY as CLUSTERERS
 
         self.require("clusterer", "benchmark")
-        check_settings(CLUSTERERS, self.clusterer, self.settings_json)
+        CLUSTERERS.configure(self.clusterer, self.settings)
         if not self.model and "no-vectors" not in CLUSTERERS.get(self.clusterer).tags:
             raise ConfigError(f"{self.clusterer!r} clusters vectors. Name the model whose vectors it shall use.")
 
@@ -58,7 +58,7 @@ def run(args: ClusterConfig, context: JobContext) -> dict[str, Any]:
         benchmark = r.benchmarks.by_name(args.benchmark)
     no_vectors = "no-vectors" in CLUSTERERS.get(args.clusterer).tags
     model = None if no_vectors else find_model(store, args.model)
-    config = CLUSTERERS.configure(args.clusterer, settings_of(args.settings_json))
+    config = CLUSTERERS.configure(args.clusterer, args.settings)
     work = _Work(context, benchmark, model, args.clusterer, config, args.seed)
     with store.reading() as r:
         existing = r.runs.by_digest(work.digest)

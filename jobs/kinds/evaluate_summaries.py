@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from core.config import option
+from core.config import config_from_dict, option
 from core.errors import ConfigError, ReadError
 from core.protocols import Model
 from core.tasks.summaries import REGISTRY as SUMMARIZERS
 from db.records import ModelRecord, RunRecord
 from db.store import Store
-from jobs.common.config import JobConfig, check_settings, rules_of, settings_of
+from jobs.common.config import JobConfig
 from jobs.common.context import JobContext
 from jobs.common.digests import tree_digest, work_digest
 from jobs.common.models import find_model
@@ -31,8 +32,8 @@ class EvaluateSummariesConfig(JobConfig):
     documents: str = option("", "File of JSON lines, or folder with documents/ and references/.", file=True)
     summarizer: str = option("lexrank", "Id of the method that ranks sentences.")
     model: str = option("", "Name of the model whose vectors it looks at; empty for methods that look at none.")
-    settings_json: str = option("{}", "Settings of the summarizer as JSON.")
-    rouge_json: str = option("{}", "Switches of ROUGE as JSON (words, stemming, remove_stop_words).")
+    settings: Mapping[str, Any] = option({}, "Settings of the summarizer.")
+    rouge: Mapping[str, Any] = option({}, "Switches of ROUGE (words, stemming, remove_stop_words).")
     words: int = option(100, "Words of a summary.", low=1, high=100_000)
     language: str = option("en", "Language of the documents; decides how sentences are split.")
     seed: int = option(0, "Seed of random order.", low=0)
@@ -42,8 +43,8 @@ class EvaluateSummariesConfig(JobConfig):
         from core.metrics.rouge import RougeSettings
 
         self.require("documents", "summarizer")
-        check_settings(SUMMARIZERS, self.summarizer, self.settings_json)
-        rules_of(RougeSettings, self.rouge_json)
+        SUMMARIZERS.configure(self.summarizer, self.settings)
+        config_from_dict(RougeSettings, self.rouge)
         if not self.model and "vectors" in SUMMARIZERS.get(self.summarizer).tags:
             raise ConfigError(f"{self.summarizer!r} looks at vectors. Name the model whose vectors it shall use.")
 
@@ -64,8 +65,8 @@ def run(args: EvaluateSummariesConfig, context: JobContext) -> dict[str, Any]:
     if not path.exists():
         raise ReadError(path, "this file or folder does not exist.", advice="Give documents with their summaries.")
     model = find_model(store, args.model) if "vectors" in SUMMARIZERS.get(args.summarizer).tags else None
-    config = SUMMARIZERS.configure(args.summarizer, settings_of(args.settings_json))
-    rouge: RougeSettings = rules_of(RougeSettings, args.rouge_json)
+    config = SUMMARIZERS.configure(args.summarizer, args.settings)
+    rouge: RougeSettings = config_from_dict(RougeSettings, args.rouge)
     settings: dict[str, Any] = {
         "documents": tree_digest(path),
         "summarizer": args.summarizer,

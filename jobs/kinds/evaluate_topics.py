@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy import sparse
 
-from core.config import option
+from core.config import config_from_dict, option
 from core.tasks.topic_data import TopicItems, TopicSettings, TopicTask, joined
 from core.types import Matrix
 from db.records import CorpusRecord, ModelRecord, RunRecord, ScoreRecord
 from db.store import Store
 from jobs.common.articles import ready_corpus
-from jobs.common.config import JobConfig, rules_of
+from jobs.common.config import JobConfig
 from jobs.common.context import JobContext
 from jobs.common.digests import work_digest
 from jobs.common.models import find_model
@@ -45,10 +45,8 @@ class EvaluateTopicsConfig(JobConfig):
         "What is measured: the test documents, or the held-out ones that settings are tuned on.",
         choices=("test", "validation"),
     )
-    task_json: str = option(
-        "{}", "How sentences are labelled, as JSON (share, min_words, threshold, validation, seed)."
-    )
-    classifier_json: str = option("{}", "Settings of the classifier as JSON (c, multinomial, scaling, iterations).")
+    task: Mapping[str, Any] = option({}, "How sentences are labelled (share, min_words, threshold, validation, seed).")
+    classifier: Mapping[str, Any] = option({}, "Settings of the classifier (c, multinomial, scaling, iterations).")
     tune: bool = option(False, "Choose the classifier's C on the held-out documents.")
     unit: bool = option(False, "Cluster vectors of length 1 instead of raw ones.")
     seed: int = option(0, "Seed of the clustering's starts.", low=0)
@@ -56,20 +54,18 @@ class EvaluateTopicsConfig(JobConfig):
     def validate(self) -> None:
         """Model and corpus are needed, and settings must make sense."""
         self.require("model", "corpus")
-        self.task()
-        self.classifier()
+        self.topic_settings()
+        self.classifier_settings()
 
-    def task(self) -> TopicSettings:
-        """How sentences are labelled."""
-        settings: TopicSettings = rules_of(TopicSettings, self.task_json)
-        return settings
+    def topic_settings(self) -> TopicSettings:
+        """Return how sentences are labelled."""
+        return config_from_dict(TopicSettings, self.task)
 
-    def classifier(self) -> MaxEntSettings:
-        """The classifier's settings."""
+    def classifier_settings(self) -> MaxEntSettings:
+        """Return the settings of the classifier."""
         from core.tasks.topics import MaxEntSettings
 
-        settings: MaxEntSettings = rules_of(MaxEntSettings, self.classifier_json)
-        return settings
+        return config_from_dict(MaxEntSettings, self.classifier)
 
     def title(self) -> str:
         """Names the model and the corpus."""
@@ -82,8 +78,8 @@ def run(args: EvaluateTopicsConfig, context: JobContext) -> dict[str, Any]:
     model, labels = find_model(store, args.model), find_model(store, args.labels or args.model)
     settings: dict[str, Any] = {
         "part": args.part,
-        "task": args.task().to_dict(),
-        "classifier": args.classifier().to_dict(),
+        "task": args.topic_settings().to_dict(),
+        "classifier": args.classifier_settings().to_dict(),
         "tune": args.tune,
         "unit": args.unit,
     }
@@ -95,7 +91,7 @@ def run(args: EvaluateTopicsConfig, context: JobContext) -> dict[str, Any]:
     if existing is not None:
         return _result(store, existing, corpus, model, cached=True)
     begun = time.monotonic()
-    task = topic_task_of(context, card, corpus, labels, args.task(), context.part(0.0, 0.35, "Labelling"))
+    task = topic_task_of(context, card, corpus, labels, args.topic_settings(), context.part(0.0, 0.35, "Labelling"))
     measured = _measure(args, context, task, _Vectors(context, corpus, model, task))
     with context.writing() as w:
         made = w.runs.add(
@@ -164,7 +160,7 @@ class _Measured:
 def _measure(args: EvaluateTopicsConfig, context: JobContext, task: TopicTask, vectors: _Vectors) -> _Measured:
     from core.tasks.topics import classify, cluster_topics, tuned
 
-    settings, train, held = args.classifier(), task.train, task.validation
+    settings, train, held = args.classifier_settings(), task.train, task.validation
     x = vectors.of(train)
     if args.tune:
         report = context.part(0.7, 0.8, "Tuning")

@@ -7,18 +7,18 @@ curves and reason. Deleting the corpus takes the labels along.
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
 
-from core.config import option
+from core.config import config_from_dict, option
 from core.errors import DataError
 from core.types import Sentence, Split
 from db.records import ArticleRecord, CorpusRecord, ModelRecord, RunRecord
 from jobs.common.articles import ready_corpus
-from jobs.common.config import JobConfig, rules_of
+from jobs.common.config import JobConfig
 from jobs.common.context import JobContext
 from jobs.common.digests import work_digest
 from jobs.common.models import find_model
@@ -34,7 +34,7 @@ class FindThemesConfig(JobConfig):
 
     corpus: str = option("", "Name of the corpus.")
     model: str = option("", "Name of the model whose vectors are clustered.")
-    settings_json: str = option("{}", "Settings of finding themes as JSON.")
+    settings: Mapping[str, Any] = option({}, "Settings of finding themes.")
     seed: int = option(0, "Seed of samples and random starts.", low=0)
 
     def validate(self) -> None:
@@ -42,7 +42,7 @@ class FindThemesConfig(JobConfig):
         from core.tasks.themes.find import ThemesConfig
 
         self.require("corpus", "model")
-        rules_of(ThemesConfig, self.settings_json)
+        config_from_dict(ThemesConfig, self.settings)
 
     def title(self) -> str:
         """Names both."""
@@ -56,7 +56,7 @@ def run(args: FindThemesConfig, context: JobContext) -> dict[str, Any]:
 
     store = context.store
     corpus, model = ready_corpus(store, args.corpus), find_model(store, args.model)
-    config = rules_of(ThemesConfig, args.settings_json)
+    config = config_from_dict(ThemesConfig, args.settings)
     inputs = {"corpus": corpus.id, "created": corpus.created.isoformat(), "model": model.digest}
     cards = KINDS.get("find-themes"), method_of(model), CLUSTERERS.get(config.clusterer)
     digest = work_digest(*cards, config=config.to_dict(), seed=args.seed, **inputs)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import logging
 import math
 import os
-from collections.abc import Generator, Iterator
+from collections.abc import Generator, Iterator, Mapping
 from contextlib import closing
 from dataclasses import dataclass
 from itertools import islice
@@ -20,7 +20,7 @@ from core.config import option
 from core.errors import Cancelled, ConfigError, DataError, DuplicateNameError, UnknownNameError
 from core.types import Article
 from db.records import CorpusRecord, JobStatus
-from jobs.common.config import JobConfig, check_settings, settings_of
+from jobs.common.config import JobConfig
 from jobs.common.context import JobContext
 from jobs.common.digests import TextDigest
 from jobs.common.removal import remove_unfinished
@@ -45,7 +45,7 @@ class ImportConfig(JobConfig):
     corpus: str = option("", "Name of the new corpus.")
     language: str = option("en", "Language of the text, as a two-letter code; decides how sentences are split.")
     reader: str = option("", "Reader to use; empty means: detect the format from the content.")
-    settings_json: str = option("{}", "Settings of the reader as JSON.")
+    settings: Mapping[str, Any] = option({}, "Settings of the reader.")
     workers: int = option(0, "Processes that split sentences; 0 means one for each core.", low=0, high=256)
 
     def validate(self) -> None:
@@ -56,8 +56,7 @@ class ImportConfig(JobConfig):
         if any(not isinstance(f, str) for f in self.files):
             raise ConfigError(f"{self.named('files')} must be a list of paths.")
         if self.reader:
-            check_settings(READERS, self.reader, self.settings_json)
-        settings_of(self.settings_json)
+            READERS.configure(self.reader, self.settings)
 
     def title(self) -> str:
         """Names the file, or how many there are, and the corpus."""
@@ -74,7 +73,7 @@ def run(args: ImportConfig, context: JobContext) -> dict[str, Any]:
     from core.text.splitting import SentenceSplitter
 
     SentenceSplitter(args.language)
-    sources = Sources([Path(f) for f in args.files], args.reader, settings_of(args.settings_json))
+    sources = Sources([Path(f) for f in args.files], args.reader, args.settings)
     record = _open(args, context, sources.stamp())
     if record.ready:
         return _result(record)

@@ -17,7 +17,7 @@ from jobs.kinds import REGISTRY as KINDS
 class Sources:
     """The files with their readers, read one after the other."""
 
-    def __init__(self, paths: list[Path], reader: str, settings: dict[str, Any]) -> None:
+    def __init__(self, paths: list[Path], reader: str, settings: Mapping[str, Any]) -> None:
         from core.readers import REGISTRY as READERS
         from core.readers.formats import detect
 
@@ -60,7 +60,7 @@ class Sources:
             "file_digests": [file_digest(path) for path in self._paths],
             "readers": sorted(set(self.ids)),
             "revisions": revisions(self.ids),
-            "settings": self._settings,
+            "settings": dict(self._settings),
             "skipped": skipped,
         }
 

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from core.config import Config, option
+from core.config import Config, config_from_dict, option
 from core.errors import DataError, UnknownNameError
 from core.types import Ids
 from db.records import ArticleRecord, CorpusRecord, MapPoints, MapRecord, ModelRecord
 from db.store import Store
 from jobs.common.articles import ready_corpus
-from jobs.common.config import JobConfig, rules_of
+from jobs.common.config import JobConfig
 from jobs.common.context import JobContext
 from jobs.common.digests import work_digest
 from jobs.common.models import find_model
@@ -34,7 +34,7 @@ class ProjectConfig(JobConfig):
     articles: tuple[int, ...] = option((), "Ids of the articles to draw; with no titles either, the whole corpus.")
     titles: tuple[str, ...] = option((), "Titles of articles to draw, for jobs that are queued before the import.")
     limit: int = option(20_000, "Most sentences on the map; more are sampled.", low=FEWEST, high=1_000_000)
-    settings_json: str = option("{}", "Settings of the projection as JSON.")
+    settings: Mapping[str, Any] = option({}, "Settings of the projection.")
     seed: int = option(0, "Seed of the sample and the layout: the same seed gives the same map.", low=0)
     name: str = option("", "Name of the map; empty names it after what it shows.")
 
@@ -43,7 +43,7 @@ class ProjectConfig(JobConfig):
         from core.projection.maps import UmapConfig
 
         self.require("corpus", "model")
-        rules_of(UmapConfig, self.settings_json)
+        config_from_dict(UmapConfig, self.settings)
 
     def title(self) -> str:
         """Names what is drawn."""
@@ -60,7 +60,7 @@ def run(args: ProjectConfig, context: JobContext) -> dict[str, Any]:
 
     store = context.store
     corpus, model = ready_corpus(store, args.corpus), find_model(store, args.model)
-    config = rules_of(UmapConfig, args.settings_json)
+    config = config_from_dict(UmapConfig, args.settings)
     articles = _articles(store, corpus, args)
     chosen_ids = [a.id for a in articles] if args.articles or args.titles else []
     digest = _digest(args, corpus, model, config, chosen_ids)

@@ -17,7 +17,7 @@ from core.types import Corpus, Split
 from db.records import CorpusRecord, ModelRecord, TripletSetRecord
 from db.store import Store
 from jobs.common.articles import TrainingSentences, ready_corpus
-from jobs.common.config import JobConfig, check_settings, settings_of
+from jobs.common.config import JobConfig
 from jobs.common.context import JobContext
 from jobs.common.digests import code_version, file_digest, work_digest
 from jobs.common.models import find_model
@@ -35,7 +35,7 @@ class TrainConfig(JobConfig):
     name: str = option("", "Name of the new model.")
     triplets: str = option("", "Triplet set to learn from, for methods that need triplets.")
     corpus: str = option("", "Corpus to learn from, for methods that learn from running text.")
-    settings_json: str = option("{}", "Settings of the method as JSON.")
+    settings: Mapping[str, Any] = option({}, "Settings of the method.")
     seed: int = option(0, "Seed of everything random.", low=0)
     files: tuple[str, ...] = option(
         (), "Instead of a triplet set: CSV files of triplets, training and validation.", file=True
@@ -54,7 +54,7 @@ class TrainConfig(JobConfig):
         from core.models import REGISTRY as METHODS
 
         self.require("method", "name")
-        check_settings(METHODS, self.method, self.settings_json)
+        METHODS.configure(self.method, self.settings)
         if len(self.files) not in (0, 2) or (self.files and self.triplets):
             raise ConfigError("Name a triplet set, or two CSV files: triplets for training and for validation.")
         if "needs-triplets" in METHODS.get(self.method).tags and not (self.triplets or self.files):
@@ -68,7 +68,7 @@ class TrainConfig(JobConfig):
         """Return the files of triplets, and those that the settings of the method name."""
         from core.models import REGISTRY as METHODS
 
-        return super().file_names() + METHODS.configure(self.method, settings_of(self.settings_json)).file_names()
+        return super().file_names() + METHODS.configure(self.method, self.settings).file_names()
 
     def title(self) -> str:
         """Names the method, the data and the model."""
@@ -121,7 +121,7 @@ def run(args: TrainConfig, context: JobContext) -> dict[str, Any]:
     from core.models.artifact import title_digests
 
     store, card = context.store, METHODS.get(args.method)
-    config = METHODS.configure(args.method, settings_of(args.settings_json))
+    config = METHODS.configure(args.method, args.settings)
     data = _find_data(store, args, everything=args.everything or "transductive" in card.tags)
     cards = KINDS.get("train"), card, *map(method_of, data.models), *_word_tables(config)
     digest = work_digest(*cards, config=config.to_dict(), data=data.digest(card), seed=args.seed)

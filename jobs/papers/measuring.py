@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from typing import Any
 
@@ -112,7 +111,7 @@ def _clustering(wanted: Clustering, work: Work, seed: int) -> Reading:
         "model": work.model(wanted.model, seed).name if wanted.model else "",
         "clusterer": wanted.clusterer,
         "benchmark": work.benchmark(wanted.benchmark).name,
-        "settings_json": json.dumps(dict(wanted.settings), sort_keys=True),
+        "settings": dict(wanted.settings),
         "seed": seed,
     }
     result = work.steps.run("cluster", args)

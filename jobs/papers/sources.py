@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain, count
@@ -156,7 +155,7 @@ def corpus_of(
     free = next(n for n in chain([name], (f"{name} {i}" for i in count(2))) if n not in taken)
     args: dict[str, Any] = {"files": [str(path.absolute()) for path in files], "corpus": free, "reader": reader}
     if settings:
-        args["settings_json"] = json.dumps(settings, sort_keys=True)
+        args["settings"] = dict(settings)
     return str(run("import-corpus", args)["corpus"])
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
@@ -75,7 +74,7 @@ class Work:
         args: dict[str, Any] = {
             "corpus": self.sources.corpus.name,
             "kind": data.kind,
-            "rules_json": json.dumps({**self.profile.triplet_rules, **data.rules}, sort_keys=True),
+            "rules": {**self.profile.triplet_rules, **data.rules},
             "without": [self.sources.benchmark_corpus] if self.sources.benchmark_corpus else [],
         }
         # Named by its rules: an attempt that was killed finds its own leftovers under the same name.
@@ -92,7 +91,7 @@ class Work:
             args = {"corpus": self.sources.benchmark_corpus, "splits": [split.value for split in Split]}
         with self.store.reading() as r:
             name = r.benchmarks.usable_name(f"{self.paper.id} {id}, {self.profile.id}")
-        args |= {"name": name, "rules_json": json.dumps(rules, sort_keys=True)}
+        args |= {"name": name, "rules": rules}
         result = self.steps.run("build-benchmark", args)
         with self.store.reading() as r:
             return r.benchmarks.get(result["benchmark_id"])
@@ -118,7 +117,7 @@ class Work:
         if model.parts:
             args["models"] = [self.model(part, seed).name for part in model.parts]
         name = f"{self.paper.id} {model.id}, {self.profile.id}, seed {seed}"
-        return {**args, "name": name, "settings_json": json.dumps(settings, sort_keys=True)}
+        return {**args, "name": name, "settings": settings}
 
     def _data(self, model: Model, tags: frozenset[str]) -> dict[str, Any]:
         """What a model learns from: published files before our own triplets, or the text of the corpus."""

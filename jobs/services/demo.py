@@ -7,7 +7,6 @@ corpus goes through.
 from __future__ import annotations
 
 import importlib.util
-import json
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
@@ -36,10 +35,9 @@ def seed_demo(store: Store) -> list[JobRecord]:
         return []
     chain = _Chain(store)
     text = chain.add("import-corpus", {"files": [str(demo_dump())], "corpus": CORPUS})
-    rules = json.dumps({"profile": "max-signal"})
-    triplets = chain.add("build-triplets", {"corpus": CORPUS, "name": TRIPLETS, "rules_json": rules}, text)
-    rules = json.dumps({"sections": "top"})
-    benchmark = {"corpus": CORPUS, "name": BENCHMARK, "rules_json": rules, "splits": ["validation", "test"]}
+    sampled = {"corpus": CORPUS, "name": TRIPLETS, "rules": {"profile": "max-signal"}}
+    triplets = chain.add("build-triplets", sampled, text)
+    benchmark = {"corpus": CORPUS, "name": BENCHMARK, "rules": {"sections": "top"}, "splits": ["validation", "test"]}
     ready = chain.add("build-benchmark", benchmark, triplets)
     chain.add("cluster", {"clusterer": "random", "benchmark": BENCHMARK}, ready)
     models = _models(chain, ready)
@@ -48,7 +46,7 @@ def seed_demo(store: Store) -> list[JobRecord]:
     best, made = next(iter(models.items()))
     chain.add("project", {"corpus": CORPUS, "model": best, "titles": [ARTICLE]}, made)
     small = {"method": "triplets-sen", "name": SMALL_NET, "triplets": TRIPLETS}
-    trained = chain.add("train", small | {"settings_json": json.dumps(_SMALL_SETTINGS)}, triplets)
+    trained = chain.add("train", small | {"settings": _SMALL_SETTINGS}, triplets)
     chain.compare(SMALL_NET, trained)
     chain.add("project", {"corpus": CORPUS, "model": best, "limit": 5_000}, made)
     return chain.jobs

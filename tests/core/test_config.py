@@ -1,7 +1,9 @@
 import dataclasses
 import json
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -19,6 +21,7 @@ class Kettle(Config):
     limit: int | None = option(None, "At most this many, or no limit.", low=1)
     names: tuple[str, ...] = option((), "Who drinks.")
     loud: bool = option(False, "Whether it whistles.")
+    tea: Mapping[str, Any] = option({}, "Settings of the tea.")
 
     def validate(self) -> None:
         if self.loud and self.colour == "blue":
@@ -33,6 +36,7 @@ kettles = st.builds(
     limit=st.none() | st.integers(1, 9),
     names=st.lists(st.text(), max_size=3).map(tuple),
     loud=st.booleans(),
+    tea=st.dictionaries(st.text(max_size=3), st.integers() | st.lists(st.integers(), max_size=2), max_size=2),
 )
 
 
@@ -57,6 +61,7 @@ def test_survives_json(kettle):
         ({"limit": 0}, "must be at least 1"),
         ({"names": "Ann"}, "must be a list"),
         ({"loud": 1}, "must be true or false"),
+        ({"tea": "green"}, "Tea must be a mapping such as {\"name\": value}, not 'green'"),
         ({"loud": True, "colour": "blue"}, "A blue kettle cannot whistle."),
     ],
 )
@@ -138,3 +143,11 @@ class Recipe(Config):
 )
 def test_what_is_handed_on_names_files_without_their_folders(book, kept):
     assert Recipe(book, note="a/b").without_folders() == Recipe(kept, note="a/b")
+
+
+def test_a_mapping_is_copied():
+    tea = {"minutes": (3, 4)}
+    kettle, other = Kettle(tea=tea), Kettle()
+    tea["sort"] = "green"
+    assert kettle.tea == {"minutes": [3, 4]}
+    assert other.tea == {} and other.tea is not Kettle().tea

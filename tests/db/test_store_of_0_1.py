@@ -22,6 +22,10 @@ from db.revision import up_to_date
 from db.settings import Settings
 from db.store import Store
 from jobs.common.vectors import load_model
+from jobs.kinds import check_job
+from jobs.queue.control import retry
+from jobs.queue.huey_queue import JobQueue
+from jobs.queue.runner import Runner
 from jobs.services import people
 from jobs.services.labelling.session import Desk
 from tests.db.stores import expected, on_postgres, unpack
@@ -214,6 +218,30 @@ def test_jobs_of_every_state_are_listed(old: Store) -> None:
     assert any(curves)
     (failed,) = (job for job in jobs if job.status is JobStatus.FAILED)
     assert "missing.txt" in failed.error
+
+
+def test_the_arguments_of_every_job_are_valid(old: Store) -> None:
+    with old.reading() as r:
+        jobs = r.jobs.list(limit=1_000)
+    assert all(check_job(job.kind, job.args).to_dict().items() >= job.args.items() for job in jobs)
+    trained = next(job for job in jobs if job.args.get("name") == "island tfidf")
+    assert trained.args["settings"] == {}
+    drawn = next(job for job in jobs if job.args.get("name") == "Islands by network")
+    assert drawn.args["settings"] == {"epochs": 20}
+
+
+def test_a_cancelled_job_is_retried_and_a_queued_one_is_run(own: Store) -> None:
+    with own.reading() as r:
+        (cancelled,) = r.jobs.list(status=JobStatus.CANCELLED)
+        (queued,) = (job for job in r.jobs.list(status=JobStatus.QUEUED) if job.kind == "cluster")
+    retry(own, cancelled.id)
+    queue = JobQueue(own.settings.queue_url)
+    for job_id in (cancelled.id, queued.id):
+        Runner(own, queue).run(job_id)
+    queue.close()
+    with own.reading() as r:
+        ended = [r.jobs.get(job_id) for job_id in (cancelled.id, queued.id)]
+    assert [(job.status, job.error) for job in ended] == [(JobStatus.DONE, "")] * 2
 
 
 def test_people_reviews_and_views_are_kept(old: Store) -> None:

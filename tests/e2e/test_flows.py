@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from urllib.parse import urlencode
 
@@ -94,10 +93,10 @@ CURVE = "document.querySelector('.js-plotly-plot')?._fullData?.[0]?.x?.length ??
 @pytest.fixture(scope="module")
 def learned(app: App, towns: None) -> None:
     """Triplets of the imported corpus, and a model."""
-    rules = json.dumps({"min_sections": 2, "profile": "all"})
-    run_here(app.store, "build-triplets", {"corpus": CORPUS, "name": TRIPLETS, "rules_json": rules}, quiet=True)
-    small = json.dumps({"vocabulary_limit": 20_000})
-    run_here(app.store, "train", {"method": "mean-vectors", "name": MODEL, "settings_json": small}, quiet=True)
+    rules = {"min_sections": 2, "profile": "all"}
+    run_here(app.store, "build-triplets", {"corpus": CORPUS, "name": TRIPLETS, "rules": rules}, quiet=True)
+    small = {"vocabulary_limit": 20_000}
+    run_here(app.store, "train", {"method": "mean-vectors", "name": MODEL, "settings": small}, quiet=True)
 
 
 @pytest.mark.slow
@@ -115,7 +114,7 @@ def test_a_model_is_trained_and_its_curve_moves(page: Page, app: App, worker: ps
     wait_for(lambda: page.evaluate(CURVE) > first, 60, "a longer curve")
     page.get_by_role("button", name="Cancel").click()
     settings = {"hidden": 24, "attention": 16, "epochs": 2}
-    args = {"method": "triplets-sen", "name": NET, "triplets": TRIPLETS, "settings_json": json.dumps(settings)}
+    args = {"method": "triplets-sen", "name": NET, "triplets": TRIPLETS, "settings": settings}
     wait_for_job(app, commands.enqueue(app.store, "train", args).id, 90)
     open_page(page, address(app, "train", view="Models", model=NET), "Train")
     expect(page.get_by_role("heading", name=NET)).to_be_visible()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import sqlite3
 from collections.abc import Callable
@@ -44,15 +43,15 @@ def sampled(setting: str, value: Any, corpus: str = "C") -> Make:
     return lambda _: (
         ["triplets", corpus, "--set", f"{setting}={value}"],
         "build-triplets",
-        {"corpus": corpus, "name": "T", "rules_json": json.dumps({setting: value})},
+        {"corpus": corpus, "name": "T", "rules": {setting: value}},
     )
 
 
 def trained(folder: Path) -> Case:
     table = str(write_bad(folder, "ragged.txt"))
-    settings = json.dumps({"word_vectors": table})
+    settings = {"word_vectors": table}
     command = ["train", "mean-vectors", "--set", f"word_vectors={table}"]
-    return command, "train", {"method": "mean-vectors", "name": "M", "settings_json": settings}
+    return command, "train", {"method": "mean-vectors", "name": "M", "settings": settings}
 
 
 def added(folder: Path) -> Case:

@@ -58,7 +58,7 @@ def fill(store: Store, model: bool = False) -> None:
         other = Desk(store, desk.record.id, "ben")
         other.do(op.rename(other.partition, next(iter(other.partition.clusters)), "Renamed"))
     if model:
-        do(store, "train", method="mean-vectors", name="net", settings_json='{"vocabulary_limit": 200}')
+        do(store, "train", method="mean-vectors", name="net", settings={"vocabulary_limit": 200})
         do(store, "embed", corpus=corpus.name, model="net")
 
 

@@ -277,3 +277,14 @@ def test_the_demo_is_queued_once_and_only_on_an_empty_store(sqlite_store: Store)
         rows = {job.id: job for job in r.jobs.list(limit=100)}
     assert [job.id for job in rows.values() if job.after is None] == [jobs[0]["id"]]
     assert Path(rows[jobs[0]["id"]].args["files"][0]).is_file()
+
+
+def test_any_kind_runs_with_settings_inside_settings(corpus: str) -> None:
+    args = ("jobs", "run", "train", "--set", "method=tfidf", "--set", "name=M", "--set", "corpus=C")
+    made = call_json(*args, "--set", "settings.min_letters=2", "--set", "settings.scope=corpus")
+    with_text = call_json(*args, "--set", 'settings={"min_letters": 2, "scope": "corpus"}')
+    assert (made["cached"], with_text["cached"], with_text["model"]) == (False, True, "M")
+    refused = call(*args, "--set", "settings.scoop=corpus")
+    assert refused.exit_code == 2 and "Did you mean 'scope'" in refused.stderr
+    twice = call(*args, "--set", "settings=tiny", "--set", "settings.scope=corpus")
+    assert twice.exit_code == 2 and "settings.scope cannot be set" in twice.stderr

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import bz2
-import json
 from pathlib import Path
 from typing import Any
 
@@ -51,7 +50,7 @@ def home_with_model(make_home: MakeHome, files: Path) -> Path:
         do(store, "import-corpus", files=[str(files)], corpus="C")
         do(store, "build-triplets", corpus="C", name="T")
         do(store, "build-benchmark", corpus="C", name="B", splits=[split.value for split in Split])
-        do(store, "train", method="mean-vectors", name="M", settings_json=json.dumps(TINY))
+        do(store, "train", method="mean-vectors", name="M", settings=TINY)
 
     return make_home(fill)
 
@@ -152,9 +151,9 @@ class TestTriplets:
 
 class TestModels:
     def test_the_same_fit_is_found(self, modelled: Store) -> None:
-        again = do(modelled, "train", method="mean-vectors", name="N", settings_json=json.dumps(TINY))
+        again = do(modelled, "train", method="mean-vectors", name="N", settings=TINY)
         assert (again["cached"], again["model"]) == (True, "M")
-        other = do(modelled, "train", method="mean-vectors", name="M", settings_json='{"vocabulary_limit": 1000}')
+        other = do(modelled, "train", method="mean-vectors", name="M", settings={"vocabulary_limit": 1000})
         assert (other["cached"], other["model"]) == (False, "M 2")
         assert other["renamed"] == "There was a model called 'M' already, so the new one is called 'M 2'."
         assert "renamed" not in again
@@ -232,7 +231,7 @@ class TestScores:
         assert (result["model"], result["articles_seen_in_training"]) == ("", 0)
 
     def test_articles_that_a_model_knows_are_counted(self, modelled: Store) -> None:
-        do(modelled, "train", method="tfidf", name="t", corpus="C", settings_json='{"scope": "corpus"}')
+        do(modelled, "train", method="tfidf", name="t", corpus="C", settings={"scope": "corpus"})
         result = do(modelled, "cluster", model="t", clusterer="kmeans", benchmark="B")
         with modelled.reading() as r:
             assert result["articles_seen_in_training"] == r.corpora.count_articles(1, split=Split.TRAIN) > 0
@@ -244,10 +243,8 @@ class TestScores:
 
 class TestMaps:
     def test_a_sample_says_from_how_many(self, modelled: Store) -> None:
-        settings = json.dumps({"epochs": 5})
-        first, again = (
-            do(modelled, "project", corpus="C", model="M", limit=80, settings_json=settings) for _ in range(2)
-        )
+        settings = {"epochs": 5}
+        first, again = (do(modelled, "project", corpus="C", model="M", limit=80, settings=settings) for _ in range(2))
         assert (first["points"], first["sampled_from"]) == (80, 30 * 49)
         assert (first["cached"], again["cached"]) == (False, True)
         with modelled.reading() as r:
@@ -255,8 +252,8 @@ class TestMaps:
             assert len(r.corpora.sentences_by_id(ids)) == len(set(ids.tolist())) == 80
 
     def test_one_article_by_title(self, modelled: Store) -> None:
-        settings = json.dumps({"epochs": 5})
-        made = do(modelled, "project", corpus="C", model="M", titles=["Article 7"], settings_json=settings)
+        settings = {"epochs": 5}
+        made = do(modelled, "project", corpus="C", model="M", titles=["Article 7"], settings=settings)
         assert (made["map"], made["points"]) == ("Article 7 · M", 49)
         with pytest.raises(UnknownNameError, match="no article called 'Article 77'"):
             do(modelled, "project", corpus="C", model="M", titles=["Article 77"])
@@ -277,12 +274,12 @@ BAD = {
     ),
     "unknown corpus": ("build-triplets", {"corpus": "D", "name": "T"}, "no corpus called 'D'. Known: C"),
     "unknown split": ("build-triplets", {"corpus": "C", "name": "T", "splits": ["dev"]}, "not 'dev'"),
-    "settings are no JSON": (
+    "settings are no mapping": (
         "train",
-        {"method": "tfidf", "name": "x", "corpus": "C", "settings_json": "{"},
-        "not valid",
+        {"method": "tfidf", "name": "x", "corpus": "C", "settings": "{"},
+        "Settings must be a mapping",
     ),
-    "unknown setting": ("build-triplets", {"corpus": "C", "name": "T", "rules_json": '{"minimum": 3}'}, "minimum"),
+    "unknown setting": ("build-triplets", {"corpus": "C", "name": "T", "rules": {"minimum": 3}}, "minimum"),
     "no triplets": ("train", {"method": "triplets-sen", "name": "x"}, "learns from triplets"),
     "unknown method": ("train", {"method": "tf-idf", "name": "x"}, "Did you mean 'tfidf'"),
     "no model": ("cluster", {"clusterer": "kmeans", "benchmark": "B"}, "Name the model"),

@@ -24,7 +24,7 @@ THEMES = {
     "money": "Taxes and prices on the market rose and banks lost money in {}.",
     "music": "The singer and the guitar played a song at the concert in {}.",
 }
-TINY = json.dumps({"vocabulary_limit": 20_000})
+TINY = {"vocabulary_limit": 20_000}
 
 
 @pytest.fixture
@@ -58,7 +58,7 @@ def home(make_home: MakeHome, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
     def fill(store: Store) -> None:
         do(store, "import-list", file=str(path), corpus="L", group="motion")
-        do(store, "train", method="mean-vectors", name="M", settings_json=TINY)
+        do(store, "train", method="mean-vectors", name="M", settings=TINY)
 
     return make_home(fill)
 
@@ -98,7 +98,7 @@ def test_themes_are_found_once(listed: Store) -> None:
 
 def test_sparse_vectors_and_a_given_number(listed: Store) -> None:
     do(listed, "train", method="tfidf", name="T", corpus="L")
-    found = do(listed, "find-themes", corpus="L", model="T", settings_json='{"k": 3}')
+    found = do(listed, "find-themes", corpus="L", model="T", settings={"k": 3})
     assert found["k"] == 3 and found["reason"] == ""
 
 
@@ -110,7 +110,7 @@ def test_mistakes_are_told(listed: Store, claims: Path, tmp_path: Path) -> None:
     with pytest.raises(DataError, match="holds no sentence"):
         do(listed, "import-list", file=str(empty), corpus="X", column="a")
     with pytest.raises(ConfigError, match="One theme"):
-        do(listed, "find-themes", corpus="L", model="M", settings_json='{"k": 1}')
+        do(listed, "find-themes", corpus="L", model="M", settings={"k": 1})
     with listed.reading() as r:
         assert [c.name for c in r.corpora.list(include_unready=True)] == ["L"]
 

@@ -44,7 +44,7 @@ def home(make_home: MakeHome, tmp_path_factory: pytest.TempPathFactory) -> Path:
     def fill(store: Store) -> None:
         for kind, args in (
             ("import-corpus", {"files": [str(path)], "corpus": "C"}),
-            ("build-triplets", {"corpus": "C", "name": "T", "rules_json": '{"min_tokens": 3}'}),
+            ("build-triplets", {"corpus": "C", "name": "T", "rules": {"min_tokens": 3}}),
             ("build-benchmark", {"corpus": "C", "name": "B", "splits": [split.value for split in Split]}),
         ):
             run_here(store, kind, args, quiet=True)

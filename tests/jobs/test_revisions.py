@@ -55,7 +55,7 @@ def filled(make_home: MakeHome, files: Path) -> Path:
         do(store, "import-corpus", files=[str(files)], corpus="C")
         do(store, "build-triplets", corpus="C", name="T")
         do(store, "build-benchmark", corpus="C", name="B", splits=[split.value for split in Split])
-        do(store, "train", method="mean-vectors", name="M", settings_json=json.dumps(TINY))
+        do(store, "train", method="mean-vectors", name="M", settings=TINY)
 
     return make_home(fill)
 
@@ -80,11 +80,11 @@ def revise(monkeypatch: pytest.MonkeyPatch) -> Revise:
     return raise_revision
 
 
-TRAIN = ("train", {"method": "mean-vectors", "name": "N", "settings_json": json.dumps(TINY)})
+TRAIN = ("train", {"method": "mean-vectors", "name": "N", "settings": TINY})
 CLUSTER = ("cluster", {"model": "M", "clusterer": "kmeans", "benchmark": "B"})
 TRIPLETS = ("evaluate-triplets", {"model": "M", "triplets": "T"})
-MAP = ("project", {"corpus": "C", "model": "M", "limit": 50, "settings_json": '{"epochs": 1}'})
-THEMES = ("find-themes", {"corpus": "C", "model": "M", "settings_json": '{"k": 2}'})
+MAP = ("project", {"corpus": "C", "model": "M", "limit": 50, "settings": {"epochs": 1}})
+THEMES = ("find-themes", {"corpus": "C", "model": "M", "settings": {"k": 2}})
 SET = ("build-triplets", {"corpus": "C", "name": "S"})
 BENCHMARK = ("build-benchmark", {"corpus": "C", "name": "D"})
 SUMMARIES = ("evaluate-summaries", {"summarizer": "lead"})

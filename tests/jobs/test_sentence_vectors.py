@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
@@ -36,7 +35,7 @@ def corpus(sqlite_store: Store, tmp_path: Path) -> Store:
 
 def train(store: Store, method: str, name: str, models: tuple[str, ...] = (), **settings: Any) -> dict[str, Any]:
     args = {"method": method, "name": name, "corpus": "C", "models": list(models)}
-    return do(store, "train", settings_json=json.dumps(settings), **args)
+    return do(store, "train", settings=settings, **args)
 
 
 def test_every_sentence_of_the_corpus_gets_its_own_vector(corpus: Store) -> None:
@@ -69,7 +68,7 @@ def test_cancelled_and_taken_up_again_it_ends_as_if_nothing_had_happened(
     corpus: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(training, "BLOCK_WORDS", 1_000)
-    args = {"method": "con-s2v-dis", "name": "cut", "corpus": "C", "settings_json": json.dumps(SMALL)}
+    args = {"method": "con-s2v-dis", "name": "cut", "corpus": "C", "settings": SMALL}
     messages: list[str] = []
     progress = JobContext.progress
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import re
 from collections.abc import Iterator, Mapping
@@ -101,12 +100,12 @@ JOBS: list[tuple[str, Mapping[str, Any]]] = [
     ("import-list", {"file": SECRET, "corpus": "c", "column": "text"}),
     *(("reproduce", {"paper": "ed18", name: SECRET}) for name in FILES_OF_PAPERS),
     ("train", {"method": "triplets-sen", "name": "m", "files": [SECRET, SECRET]}),
-    ("train", {"method": "mean-vectors", "name": "m", "settings_json": json.dumps({"word_vectors": SECRET})}),
+    ("train", {"method": "mean-vectors", "name": "m", "settings": {"word_vectors": SECRET}}),
     (
         "train",
-        {"method": "mean-vectors", "name": "m", "settings_json": json.dumps({"word_vectors": f"distilled:{SECRET}"})},
+        {"method": "mean-vectors", "name": "m", "settings": {"word_vectors": f"distilled:{SECRET}"}},
     ),
-    ("train", {"method": "minilm", "name": "m", "settings_json": json.dumps({"folder": SECRET})}),
+    ("train", {"method": "minilm", "name": "m", "settings": {"folder": SECRET}}),
 ]
 
 

@@ -53,7 +53,7 @@ def test_methods_side_by_side(sqlite_store: Store, documents: str) -> None:
 def test_switches_and_lengths_name_the_run(sqlite_store: Store, documents: str) -> None:
     made = [
         do(sqlite_store, documents=documents, summarizer="lead", **more)
-        for more in ({}, {"words": 5}, {"rouge_json": '{"stemming": false}'})
+        for more in ({}, {"words": 5}, {"rouge": {"stemming": False}})
     ]
     assert len({run["digest"] for run in made}) == 3
     assert made[1]["scores"]["ROUGE-1 recall"]["value"] < made[0]["scores"]["ROUGE-1 recall"]["value"]
@@ -77,7 +77,7 @@ def test_what_cannot_be_summarised_is_said(sqlite_store: Store, documents: str, 
     with pytest.raises(ReadError, match="does not exist"):
         do(sqlite_store, documents=str(tmp_path / "no"), summarizer="lead")
     with pytest.raises(ConfigError, match="stem"):
-        do(sqlite_store, documents=documents, summarizer="lead", rouge_json='{"stem": true}')
+        do(sqlite_store, documents=documents, summarizer="lead", rouge={"stem": True})
     bare = tmp_path / "bare.jsonl"
     bare.write_text('{"id": "a", "text": "One is."}\n', encoding="utf-8")
     with pytest.raises(DataError, match="No document has a summary"):

@@ -64,7 +64,7 @@ def test_labels_are_found_once_and_accuracies_kept_for_every_document(news: Stor
     first = do(news, "evaluate-topics", model="M", corpus="N")
     do(news, "train", method="word-counts", name="W")
     second = do(news, "evaluate-topics", model="W", corpus="N", labels="M")
-    other_seed = do(news, "evaluate-topics", model="M", corpus="N", task_json='{"seed": 3}')
+    other_seed = do(news, "evaluate-topics", model="M", corpus="N", task={"seed": 3})
     assert other_seed["digest"] != first["digest"]
     with news.reading() as r:
         assert [run.kind for run in r.runs.list()] == ["topic-labels", "topics", "topics", "topics"]
@@ -80,9 +80,9 @@ def test_labels_are_found_once_and_accuracies_kept_for_every_document(news: Stor
 
 
 def test_labels_may_be_chosen_by_centred_vectors(news: Store) -> None:
-    do(news, "train", method="sen2vec", corpus="N", name="S", settings_json='{"dim": 4, "epochs": 5, "threads": 1}')
-    task = '{"centred": true}'
-    made = do(news, "evaluate-topics", model="S", corpus="N", task_json=task)
+    do(news, "train", method="sen2vec", corpus="N", name="S", settings={"dim": 4, "epochs": 5, "threads": 1})
+    task = {"centred": True}
+    made = do(news, "evaluate-topics", model="S", corpus="N", task=task)
     assert made["counts"]["annotated"] == 80
     with news.reading() as r:
         corpus, model = r.corpora.by_name("N"), r.models.by_name("S")
@@ -95,7 +95,7 @@ def test_labels_may_be_chosen_by_centred_vectors(news: Store) -> None:
     for id, sentences in texts.items():
         assert found[id].tolist() == central(sentences, vectors[id] - mean, TopicSettings())
     with pytest.raises(DataError, match="'M' has sparse vectors"):
-        do(news, "evaluate-topics", model="M", corpus="N", task_json=task)
+        do(news, "evaluate-topics", model="M", corpus="N", task=task)
 
 
 def test_validation_and_tuning(news: Store) -> None:
@@ -113,6 +113,6 @@ def test_what_cannot_be_evaluated_is_said(news: Store, tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="“Corpus” is missing"):
         do(news, "evaluate-topics", model="M")
     with pytest.raises(ConfigError, match="Did you mean 'share'"):
-        do(news, "evaluate-topics", model="M", corpus="N", task_json='{"shar": 0.2}')
+        do(news, "evaluate-topics", model="M", corpus="N", task={"shar": 0.2})
     with pytest.raises(ConfigError, match="Scaling must be one of raw, unit, standard"):
-        do(news, "evaluate-topics", model="M", corpus="N", classifier_json='{"scaling": "none"}')
+        do(news, "evaluate-topics", model="M", corpus="N", classifier={"scaling": "none"})

@@ -15,7 +15,7 @@ from tests.homes import CopyHome, MakeHome
 from tests.jobs.helpers import write_articles
 from tests.jobs.test_kinds import do
 
-TINY = '{"hidden": 4, "attention": 3, "epochs": 1, "vocabulary_limit": 200, "threads": 1, "device": "cpu"}'
+TINY = {"hidden": 4, "attention": 3, "epochs": 1, "vocabulary_limit": 200, "threads": 1, "device": "cpu"}
 
 
 @pytest.fixture(scope="module")
@@ -42,13 +42,13 @@ def sets(copy_home: CopyHome, home: Path) -> tuple[Store, TripletSetRecord]:
 
 def test_another_set_says_when_to_stop(sets: tuple[Store, TripletSetRecord]) -> None:
     store, few = sets
-    learn = {"method": "triplets-sen", "triplets": "few", "settings_json": TINY}
+    learn = {"method": "triplets-sen", "triplets": "few", "settings": TINY}
     with pytest.raises(DataError, match="validation triplets say when to stop"):
         do(store, "train", name="alone", **learn)
     made = do(store, "train", name="with all", validation="all", **learn)
-    own = do(store, "train", name="all", method="triplets-sen", triplets="all", settings_json=TINY)
+    own = do(store, "train", name="all", method="triplets-sen", triplets="all", settings=TINY)
     named = do(store, "train", name="all again", method="triplets-sen", triplets="all", validation="all",
-               settings_json=TINY)  # fmt: skip
+               settings=TINY)  # fmt: skip
     assert named["cached"] and named["digest"] == own["digest"] != made["digest"]
     with store.reading() as r:
         model = r.models.by_name("with all")
@@ -63,11 +63,11 @@ def test_another_set_says_when_to_stop(sets: tuple[Store, TripletSetRecord]) -> 
 
 def test_what_the_first_network_saw_stays_on_record(sets: tuple[Store, TripletSetRecord]) -> None:
     store, _ = sets
-    do(store, "train", name="first", method="triplets-sen", triplets="all", settings_json=TINY)
+    do(store, "train", name="first", method="triplets-sen", triplets="all", settings=TINY)
     learn = {"method": "triplets-sen", "triplets": "few", "validation": "all"}
-    made = do(store, "train", name="second", models=["first"], settings_json='{"epochs": 1, "threads": 1}', **learn)
-    again = do(store, "train", name="third", models=["first"], settings_json='{"epochs": 1, "threads": 1}', **learn)
-    anew = do(store, "train", name="fourth", settings_json=TINY, **learn)
+    made = do(store, "train", name="second", models=["first"], settings={"epochs": 1, "threads": 1}, **learn)
+    again = do(store, "train", name="third", models=["first"], settings={"epochs": 1, "threads": 1}, **learn)
+    anew = do(store, "train", name="fourth", settings=TINY, **learn)
     assert again["cached"] and again["model"] == "second" and anew["digest"] != made["digest"]
     with store.reading() as r:
         first, second = r.models.by_name("first"), r.models.by_name("second")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import json
 import os
 import shutil
 from pathlib import Path
@@ -112,7 +111,7 @@ def prepared(sqlite_store: Store, tmp_path: Path) -> Store:
 
 
 def _train(name: str = "net") -> dict[str, Any]:
-    return {"method": "triplets-sen", "name": name, "triplets": "T", "settings_json": json.dumps(NET), "seed": 3}
+    return {"method": "triplets-sen", "name": name, "triplets": "T", "settings": NET, "seed": 3}
 
 
 def _weights(store: Store) -> dict[str, bytes]:
@@ -162,7 +161,7 @@ class TestTraining:
     def test_test_articles_are_not_among_what_it_learned_from(self, prepared: Store) -> None:
         from core.models.artifact import read_info, saw_title
 
-        small = _train() | {"settings_json": json.dumps(NET | {"epochs": 1})}
+        small = _train() | {"settings": NET | {"epochs": 1}}
         run_here(prepared, "train", small, quiet=True)
         with prepared.reading() as r:
             (model,) = r.models.list()

@@ -188,7 +188,7 @@ def test_facts_are_flat_and_in_words() -> None:
     stored = {
         "seed": 0,
         "batch_size": 6580,
-        "rules_json": '{"min_tokens": 5, "names": ["a", "b"], "left": null}',
+        "rules": {"min_tokens": 5, "names": ["a", "b"], "left": None},
         "training seconds": 200.0,
         "triplets/s": 446.69,
         "rate": 0.00123,

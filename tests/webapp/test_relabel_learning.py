@@ -21,7 +21,7 @@ from tests.jobs.helpers import write_articles
 from tests.jobs.test_kinds import do
 
 Open = Callable[..., AppTest]
-TINY = '{"hidden": 4, "attention": 3, "epochs": 1, "vocabulary_limit": 200, "threads": 1, "device": "cpu"}'
+TINY = {"hidden": 4, "attention": 3, "epochs": 1, "vocabulary_limit": 200, "threads": 1, "device": "cpu"}
 
 
 @pytest.fixture(scope="module")
@@ -31,7 +31,7 @@ def home(make_home: MakeHome, tmp_path_factory: pytest.TempPathFactory) -> Path:
     def fill(store: Store) -> None:
         do(store, "import-corpus", files=[str(articles)], corpus="C")
         do(store, "build-triplets", corpus="C", name="all")
-        do(store, "train", method="triplets-sen", name="net", triplets="all", settings_json=TINY)
+        do(store, "train", method="triplets-sen", name="net", triplets="all", settings=TINY)
 
     return make_home(fill)
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import io
-import json
 from collections.abc import Callable
 
 import numpy as np
@@ -104,7 +103,7 @@ def test_a_corpus_that_is_here(filled_store: Store, open_page: Open) -> None:
     with filled_store.reading() as r:
         (job,) = [job for job in r.jobs.list(status=JobStatus.QUEUED) if job.kind == "find-themes"]
     assert job.args["corpus"] == CORPUS
-    assert json.loads(job.args["settings_json"]) == {"k": 0, "shared": 0}
+    assert job.args["settings"] == {"k": 0, "shared": 0}
 
 
 def test_a_number_is_asked_for_where_one_wants_their_own(filled_store: Store, open_page: Open) -> None:
@@ -116,7 +115,7 @@ def test_a_number_is_asked_for_where_one_wants_their_own(filled_store: Store, op
     press(at, "Find themes")
     with filled_store.reading() as r:
         (job,) = [job for job in r.jobs.list(status=JobStatus.QUEUED) if job.kind == "find-themes"]
-    assert json.loads(job.args["settings_json"]) == {"k": 3}
+    assert job.args["settings"] == {"k": 3}
 
 
 def test_themes_stand_before_the_reason_for_their_number(analysed: Store, open_page: Open) -> None:
@@ -144,7 +143,7 @@ def test_another_number_is_asked_for(analysed: Store, open_page: Open) -> None:
     press(at, "Find that many")
     with analysed.reading() as r:
         (job,) = [j for j in r.jobs.list(status=JobStatus.QUEUED) if j.kind == "find-themes"]
-    assert job.args["settings_json"] == '{"k": 3, "shared": 2.0}'
+    assert job.args["settings"] == {"k": 3, "shared": 2.0}
 
 
 def test_files_are_safe_for_spreadsheets(analysed: Store) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 
 import numpy as np
@@ -78,7 +77,7 @@ def test_a_set_without_the_bad_ones_is_asked_for_with_a_training(filled_store: S
     asked = sorted((str(a["model"]), a["triplets"], a["split"]) for a in jobs_of(filled_store, "evaluate-triplets"))
     assert (clean["triplets"], clean["people"], clean["splits"]) == (SET, ["Ada", "Bob"], ["train", "validation"])
     assert (train["triplets"], train["method"], train["seed"]) == (clean["name"], net.method, net.seed)
-    assert json.loads(str(train["settings_json"])) == {"epochs": 2}
+    assert train["settings"] == {"epochs": 2}
     assert asked == [("net", SET, "test"), ("net without bad", SET, "test")]
     check_job("clean-triplets", clean)
     check_job("train", train)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -11,7 +10,6 @@ import streamlit as st
 
 from webapp.shared.text import duration, words
 
-_JSON = "_json"
 _BETWEEN = " · "
 
 
@@ -29,20 +27,11 @@ def flat(facts: Mapping[str, Any], above: str = "") -> Iterator[tuple[str, str]]
     """(name, value) of every fact in words; names of nested ones begin with the name of what holds them."""
     for key, value in facts.items():
         name = str(key)
-        if name.endswith(_JSON) and isinstance(value, str):
-            name, value = name.removesuffix(_JSON), _parsed(value)
         label = f"{above}{_BETWEEN}{words(name).lower()}" if above else words(name)
         if isinstance(value, Mapping):
             yield from flat(value, label)
         else:
             yield label, shown(name, value)
-
-
-def _parsed(text: str) -> Any:
-    try:
-        return json.loads(text)
-    except ValueError:
-        return text
 
 
 def shown(name: str, value: Any) -> str:

@@ -8,12 +8,12 @@ from __future__ import annotations
 import types
 import typing
 from collections.abc import Collection, Mapping
-from dataclasses import MISSING, Field
+from dataclasses import Field
 from typing import Any
 
 import streamlit as st
 
-from core.config import C, Config, OptionInfo, config_from_dict, label_of, options
+from core.config import C, Config, OptionInfo, config_from_dict, default_of, label_of, options
 from core.errors import ConfigError
 from webapp.shared import server_paths
 from webapp.shared.text import plain
@@ -67,14 +67,8 @@ def _grid(
         row = fields[start : start + wide]
         for column, (name, field, hint, info) in zip(st.columns(wide, vertical_alignment="bottom"), row, strict=False):
             with column:
-                default = defaults.get(name, _default(field))
+                default = defaults.get(name, default_of(field))
                 values[name] = widget(f"{key}-{name}", name, kinds(hint), info, default)
-
-
-def _default(field: Field[Any]) -> Any:
-    if field.default is not MISSING:
-        return field.default
-    return field.default_factory() if field.default_factory is not MISSING else None
 
 
 def kinds(hint: Any) -> set[Any]:

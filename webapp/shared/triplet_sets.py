@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 
 import pandas as pd
@@ -90,7 +89,7 @@ def build(corpus: CorpusRecord) -> None:
         "corpus": corpus.name,
         "name": name.strip(),
         "kind": kind,
-        "rules_json": json.dumps(rules.to_dict()),
+        "rules": rules.to_dict(),
         "seed": int(seed),
         "splits": splits,
     }

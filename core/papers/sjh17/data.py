@@ -18,7 +18,7 @@ CORPORA = (
 
 LABELS = "sen2vec"
 """Its vectors choose the labelled sentences, give the graph of similar sentences, and are retrofitted."""
-TASK: Settings = {"task_json": '{"centred": true}'}
+TASK: Settings = {"task": {"centred": True}}
 """Sentences are labelled by centred vectors: with raw ones, short sentences are central, and Tf-Idf, which has no part
 in it, stays below its published numbers; with centred ones it meets them on both corpora (experiment log)."""
 ENGINE, BAGS, RECURRENT, PLAIN, TUNING = "engine", "bags", "recurrent", "plain", "tuning"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -115,7 +114,7 @@ def build(corpora: Sequence[CorpusRecord]) -> None:
     args = {
         "corpus": corpus.name,
         "name": name.strip(),
-        "rules_json": json.dumps(rules.to_dict()),
+        "rules": rules.to_dict(),
         "seed": int(seed),
         "splits": splits,
     }

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -38,7 +37,7 @@ def form() -> None:
         "corpus": name.strip(),
         "language": language,
         "reader": reader_id,
-        "settings_json": json.dumps(config.to_dict()),
+        "settings": config.to_dict(),
     }
     # Asked for before the page is drawn again: who clicks elsewhere at once would otherwise interrupt it.
     st.button(

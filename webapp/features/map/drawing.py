@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-
 import streamlit as st
 
 from core.projection.maps import UmapConfig
@@ -57,7 +55,7 @@ def form(corpus: CorpusRecord) -> None:
         "model": model.name,
         "titles": chosen,
         "limit": int(limit),
-        "settings_json": json.dumps(config.to_dict()),
+        "settings": config.to_dict(),
         "seed": int(seed),
         "name": name.strip() or _name(corpus, model, chosen),
     }

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 
 import numpy as np
@@ -128,7 +127,7 @@ def _fine_tune(record: LabellingRecord, base: ModelRecord, on: str, measure: Tri
     name = _unused_name(f"{base.name} + {on}", {m.name for m in queries.models()})
     args = {
         "method": _METHOD, "name": name, "triplets": on, "validation": measure.name, "models": [base.name],
-        "settings_json": json.dumps(dict(GENTLE)),
+        "settings": dict(GENTLE),
     }  # fmt: skip
     training = submit("train", args, f"Train {name}", after=after)
     both = (base.name, name)

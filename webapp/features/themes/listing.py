@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -91,7 +90,7 @@ def ask(corpus: str, model: str, settings: Mapping[str, float], source: _Source 
             return
         after = job.id
     what = {"corpus": corpus, "model": model}
-    job = submit("find-themes", what | {"settings_json": json.dumps(settings)}, f"Find themes in {corpus}", after=after)
+    job = submit("find-themes", what | {"settings": dict(settings)}, f"Find themes in {corpus}", after=after)
     if job is None:
         return
     submit("project", what | {"limit": 20_000, "name": f"{corpus} by {model}"}, f"Map of {corpus}", after=job.id)

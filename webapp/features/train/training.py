@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -44,9 +43,8 @@ def form() -> None:
     config = checked(card.config_class(), values)
     if config is None:
         return
-    settings = json.dumps(config.to_dict())
     name = queries.usable_model_name(name)
-    args = {"method": card.id, "name": name, "settings_json": settings, "seed": int(seed), **data}
+    args = {"method": card.id, "name": name, "settings": config.to_dict(), "seed": int(seed), **data}
     if submit("train", args, f"Train {name}"):
         st.rerun()
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 
 import numpy as np
@@ -129,7 +128,7 @@ def repeat(source: TripletSetRecord, on: str, model: ModelRecord, after: int | N
     """Queue the same training on the set ``on``, and both models' evaluation on the unchanged test triplets."""
     name = _free(f"{model.name} without bad", {m.name for m in queries.models()})
     args = {
-        "method": model.method, "name": name, "triplets": on, "settings_json": json.dumps(dict(model.config)),
+        "method": model.method, "name": name, "triplets": on, "settings": dict(model.config),
         "seed": model.seed,
     }  # fmt: skip
     training = submit("train", args, f"Train {name} as {model.name}", after=after)
