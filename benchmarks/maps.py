@@ -21,11 +21,11 @@ from core.neighbours import cosines
 from core.projection.geometry import inside
 from core.projection.maps import UmapConfig, faithfulness, project
 from core.protocols import SILENT
-from webapp.map_view.atlas_large import Canvas, frame_of, points_data, view_data
-from webapp.map_view.colourings import Colouring
-from webapp.map_view.map_choice import Choice
-from webapp.map_view.map_scene import Scene
-from webapp.map_view.mapping import UNITS, Grid
+from webapp.map_view.colouring import Colouring
+from webapp.map_view.component import Canvas, frame_of, points_data, view_data
+from webapp.map_view.geometry import UNITS, Grid
+from webapp.map_view.scene import Scene
+from webapp.map_view.view_state import MapState
 from webapp.shared.palette import tones
 
 T = TypeVar("T")
@@ -62,7 +62,7 @@ def browser(n: int) -> None:
     shape = np.rint(UNITS * (0.5 + 0.15 * np.stack([np.cos(turns), np.sin(turns)], axis=1)))
     making, sent = timed(lambda: points_data(canvas))
     choosing, flags = timed(lambda: inside(canvas.units, shape))
-    choice = Choice(shape=shape, ids=canvas.scene.ids[flags])
+    choice = MapState(shape=shape, ids=canvas.scene.ids[flags])
     drawing, view = timed(lambda: view_data(canvas, choice))
     megabytes, kilobytes = len(json.dumps(sent)) / 1e6, len(json.dumps(view)) / 1e3
     print(

@@ -256,7 +256,7 @@ def map_steps(page: Page, clock: Clock) -> None:
     """Draw around points; the clock begins when the shape is closed, and ends with the table of what lies inside."""
     table = page.locator("[class*=st-key-rows-]")
     before = str(table.get_attribute("class"))
-    box = page.locator(".atlas .stage").bounding_box()
+    box = page.locator(".map-view .stage").bounding_box()
     assert box is not None
     turns = np.linspace(0, 2 * np.pi, 25)
     path = [(0.5 + 0.2 * np.cos(a), 0.5 + 0.2 * np.sin(a)) for a in turns]
@@ -292,7 +292,7 @@ LOOKS = {
         compare_steps,
     ),
     "map": Look(
-        "Map, 100,000 points", "Map", "map?corpus=mapped&map=large", (TABLE, ".atlas[data-ready]"), map_steps
+        "Map, 100,000 points", "Map", "map?corpus=mapped&map=large", (TABLE, ".map-view[data-ready]"), map_steps
     ),
 }  # fmt: skip
 

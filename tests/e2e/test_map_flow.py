@@ -23,7 +23,7 @@ PLACES = """() => {
 
 def drawn_around(page: Page, tool: str) -> tuple[set[int], list[int]]:
     """Draw a shape on the first map; the rows inside it, found without the page's help, and the kind of every row."""
-    stage = page.locator(".atlas .stage").first
+    stage = page.locator(".map-view .stage").first
     box = stage.bounding_box()
     assert box is not None
     width, height = box["width"], box["height"]
@@ -66,14 +66,14 @@ def two_maps(app: App) -> Ids:
 def test_two_maps_are_read_together(page: Page, other_page: Page, app: App) -> None:
     ids = two_maps(app)
     open_page(page, app.url + "/map?corpus=Plains&map=first&beside=second", "Map")
-    expect(page.locator(".atlas[data-ready]")).to_have_count(2)
+    expect(page.locator(".map-view[data-ready]")).to_have_count(2)
     expect(page.get_by_text("400 sentences stand on both maps")).to_be_visible()
     inside, kinds = drawn_around(page, "l")
     assert 5 < len(inside) < 395
     expect(page.get_by_text(f"{len(inside)} sentences selected")).to_be_visible()
     assert exported_ids(page) == {int(ids[row]) for row in inside}
     # What the legend hides is not selected.
-    page.locator(".atlas").first.locator(".entry").first.click()
+    page.locator(".map-view").first.locator(".entry").first.click()
     expect(page).to_have_url(re.compile("hide=0"))
     inside, kinds = drawn_around(page, "b")
     shown = {row for row in inside if kinds[row] != 0}
@@ -98,10 +98,10 @@ def same_elsewhere(page: Page, other: Page, said: str) -> None:
     alone = other.context.new_page()
     with watching(alone, saved.as_uri()):
         alone.goto(saved.as_uri())
-        expect(alone.locator(".atlas[data-ready]")).to_have_count(1)
-        stage = alone.locator(".atlas .stage").bounding_box()
+        expect(alone.locator(".map-view[data-ready]")).to_have_count(1)
+        stage = alone.locator(".map-view .stage").bounding_box()
         assert stage is not None
         x, y = alone.evaluate("[...window.themescopeViews][0].pixel(0)")
         alone.mouse.move(stage["x"] + x, stage["y"] + y)
-        expect(alone.locator(".atlas .tip b")).to_be_visible()
+        expect(alone.locator(".map-view .tip b")).to_be_visible()
     alone.close()

@@ -98,8 +98,8 @@ def pick(page: Page, *texts: str) -> None:
 
 def lasso(page: Page, rows: list[int]) -> None:
     """Draw a ring around some points."""
-    expect(page.locator(".atlas[data-ready]")).to_have_count(1)
-    box = page.locator(".atlas .stage").bounding_box()
+    expect(page.locator(".map-view[data-ready]")).to_have_count(1)
+    box = page.locator(".map-view .stage").bounding_box()
     assert box is not None
     points = np.array(page.evaluate(PLACES))
     middle = points[rows].mean(axis=0)

@@ -12,7 +12,7 @@ from playwright.sync_api import Page, expect
 from db.records import JobStatus
 from tests.e2e.conftest import PAYLOAD, App, wait_for
 from tests.e2e.hands import open_page
-from webapp.features.themes.listing import EXAMPLE
+from webapp.features.themes.new_list import EXAMPLE
 
 
 def themes_found(app: App) -> bool:

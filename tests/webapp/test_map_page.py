@@ -14,9 +14,10 @@ from db.records import JobStatus, MapPoints, VectorBlock
 from db.store import Store
 from jobs.services.table_files import csv_text
 from tests.webapp.filled import CORPUS, HOSTILE, MODEL
-from webapp.features.map import atlas, map_files
-from webapp.map_view import atlas_large, colourings, map_scene, mapping
-from webapp.map_view.colourings import View
+from webapp.features.map import colourings, export, state
+from webapp.features.map.colourings import View
+from webapp.map_view import component, geometry
+from webapp.map_view import scene as map_scene
 from webapp.shared import queries
 from webapp.shared.palette import tones
 
@@ -56,29 +57,29 @@ def second_map(filled_store: Store) -> None:
 
 def test_it_says_that_it_is_a_sample_and_how_faithful(filled_store: Store, open_page: Open) -> None:
     said = words_of(open_page("map", corpus=CORPUS))
-    assert "a sample of 72 out of 500 sentences" in said
+    assert "a random sample of 72 out of 500 sentences" in said
     assert "50.0%" in said
-    assert "All sentences in view" in said
+    assert "All sentences shown" in said
 
 
 def test_one_article_can_be_coloured_by_clusters(filled_store: Store, open_page: Open) -> None:
     at = open_page("map", corpus=CORPUS, titles="Danube")
     name = f"Iclust of {MODEL}"
-    assert name in at.selectbox(key="colour").options
-    at.selectbox(key="colour").set_value(name).run()
+    assert name in at.selectbox(key=state.COLOUR).options
+    at.selectbox(key=state.COLOUR).set_value(name).run()
     assert not at.exception
     assert sorted(at.dataframe[0].value["Cluster"].unique()) == ["Cluster 1", "Cluster 2", "Cluster 3"]
-    at.multiselect(key="titles").set_value(["Danube", "Nile"]).run()
-    assert name not in at.selectbox(key="colour").options
+    at.multiselect(key=state.ARTICLES).set_value(["Danube", "Nile"]).run()
+    assert name not in at.selectbox(key=state.COLOUR).options
     assert len(at.dataframe[0].value) == 48
 
 
 def test_a_map_is_asked_for(filled_store: Store, open_page: Open) -> None:
     at = open_page("map", corpus=CORPUS)
-    assert not any(b.label == "Draw the map" for b in at.button)
-    at.session_state["draw-True"] = True
+    assert not any(b.label == "Create map" for b in at.button)
+    at.session_state[f"{state.NEW_MAP}_True"] = True
     at.run()
-    next(b for b in at.button if b.label == "Draw the map").click().run()
+    next(b for b in at.button if b.label == "Create map").click().run()
     with filled_store.reading() as r:
         (args,) = [job.args for job in r.jobs.list(status=JobStatus.QUEUED) if job.kind == "project"]
     assert (args["corpus"], args["model"], args["titles"]) == (CORPUS, MODEL, [])
@@ -93,14 +94,14 @@ def test_words_are_found_and_listed(filled_store: Store, open_page: Open, text: 
     assert len(at.dataframe[0].value) == n if n else not at.dataframe
 
 
-def test_the_nearest_of_a_sentence_are_listed_with_their_likeness(vectors: None, open_page: Open) -> None:
+def test_the_nearest_of_a_sentence_are_listed_with_their_similarity(vectors: None, open_page: Open) -> None:
     at = open_page("map", titles="Danube", like="1", nearest="5")
     listed = at.dataframe[0].value
-    assert "Like: Danube lead paragraph 0 sentence 0" in words_of(at)
-    assert listed["Likeness"].tolist() == pytest.approx([0.7071, 0.4472, 0.3162, 0.2425, 0.1961], abs=1e-3)
+    assert "Similar to: Danube lead paragraph 0 sentence 0" in words_of(at)
+    assert listed["Similarity"].tolist() == pytest.approx([0.7071, 0.4472, 0.3162, 0.2425, 0.1961], abs=1e-3)
     assert listed["Sentence"].iloc[0] == "Danube lead paragraph 0 sentence 1 has some words."
-    next(b for b in at.button if b.label == "Stop").click().run()
-    assert "All sentences in view" in words_of(at)
+    next(b for b in at.button if b.label == "Clear search").click().run()
+    assert "All sentences shown" in words_of(at)
 
 
 def test_a_search_that_the_model_cannot_answer_is_told(vectors: None, open_page: Open) -> None:
@@ -114,48 +115,43 @@ def test_the_address_keeps_shape_sentence_and_search(filled_store: Store, open_p
     said = words_of(at)
     assert "24 sentences found among 72 selected" in said
     assert "Nile Course paragraph 0 sentence 1 has some words." in said
-    assert at.query_params["shape"] in (ALL, [ALL])
-    next(b for b in at.button if b.label == "Clear").click().run()
+    assert at.query_params[state.SHAPE] in (ALL, [ALL])
+    next(b for b in at.button if b.label == "Clear selection").click().run()
     assert "24 sentences found" in words_of(at) and "selected" not in words_of(at)
-    assert "shape" not in at.query_params
+    assert state.SHAPE not in at.query_params
 
 
 @pytest.mark.parametrize(("asked", "size"), [("5.5", 5.5), ("99", 14.0), ("nan", 8.0), ("", 8.0)])
 def test_the_address_keeps_the_size_of_points(asked: str, size: float, filled_store: Store, open_page: Open) -> None:
     at = open_page("map", corpus=CORPUS, size=asked)
-    slider = next(s for s in at.slider if s.label == "Size of points")
+    slider = next(s for s in at.slider if s.label == "Point size")
     assert slider.value == size
     slider.set_value(3.5).run()
-    assert at.query_params["size"] == "3.5"
+    assert at.query_params[state.SIZE] == "3.5"
 
 
 def test_an_address_of_nonsense_shows_the_map(filled_store: Store, open_page: Open) -> None:
     at = open_page(
         "map", shape="1_2_x", sentence="-4", hide="99999", at="nan_1_1", like="9" * 30, beside="gone", colour="?"
     )
-    assert not at.exception and "All sentences in view" in words_of(at)
+    assert not at.exception and "All sentences shown" in words_of(at)
 
 
 @pytest.mark.parametrize("colour", ["Section", "Article", "Split", "*"])
-def test_a_large_map_is_drawn_by_every_colouring(
-    filled_store: Store, open_page: Open, monkeypatch: pytest.MonkeyPatch, colour: str
-) -> None:
-    monkeypatch.setattr(atlas, "CHART_MOST", 10)
+def test_a_map_is_drawn_by_every_colouring(filled_store: Store, open_page: Open, colour: str) -> None:
     at = open_page("map", corpus=CORPUS, colour=colour if colour != "*" else "Section")
-    names = at.selectbox(key="colour").options if colour == "*" else [colour]
+    names = at.selectbox(key=state.COLOUR).options if colour == "*" else [colour]
     for name in names:
-        at.selectbox(key="colour").set_value(name).run()
+        at.selectbox(key=state.COLOUR).set_value(name).run()
         assert not at.exception and not at.error
-    assert colour != "*" or {f"Right or wrong: {MODEL} on river triplets", f"Margin: {MODEL} on river triplets"} <= set(
-        names
-    )
+    assert colour != "*" or {f"Correct: {MODEL} on river triplets", f"Margin: {MODEL} on river triplets"} <= set(names)
 
 
 def test_triplets_colour_their_pivots(filled_store: Store) -> None:
     corpus = queries.corpora()[0]
     scene = map_scene.opened(queries.maps(1)[0])
-    found = colourings.choices(View(corpus, scene, scene))
-    right = found[f"Right or wrong: {MODEL} on river triplets"].make()
+    found = colourings.options(View(corpus, scene, scene))
+    right = found[f"Correct: {MODEL} on river triplets"].make()
     margin = found[f"Margin: {MODEL} on river triplets"].make()
     with filled_store.reading() as r:
         run = r.runs.list(kind="triplets")[0]
@@ -163,7 +159,7 @@ def test_triplets_colour_their_pivots(filled_store: Store) -> None:
         rows = r.triplets.rows(1, colourings.Split.TEST)
     for triplet, value in zip(ids, margins, strict=True):
         (row,) = scene.rows_of(rows.pivots[rows.ids == triplet])
-        assert right.name(row) == ("every triplet right" if value > 0 else "every triplet wrong")
+        assert right.name(row) == ("all triplets correct" if value > 0 else "all triplets wrong")
         assert margin.values is not None and margin.values[row] == pytest.approx(value)
         assert right.paint(tones("light"), int(right.categories[row])) == (("#2f89c5" if value > 0 else "#c2542d"), 0)
     assert (right.categories >= 0).sum() == len(ids)
@@ -180,7 +176,7 @@ def test_people_colour_what_they_labelled(filled_store: Store) -> None:
         w.people.enter("Ada")
         for name, blind in (("hers", True), ("ours", False)):
             w.labellings.create(NewLabelling(1, name, "Ada", Sharing.SHARED, blind), start)
-    found = colourings.choices(View(corpus, scene, scene))
+    found = colourings.options(View(corpus, scene, scene))
     assert "Labels: hers" not in found
     colouring = found["Labels: ours"].make()
     for row, sentence in enumerate(scene.ids.tolist()):
@@ -193,7 +189,7 @@ def test_two_maps_stand_side_by_side_and_what_moved_comes_first(second_map: None
     at = open_page("map", map="Rivers by vectors", beside="turned")
     assert not at.exception
     said = words_of(at)
-    assert "72 sentences stand on both maps" in said and "The sentences that moved most" in said
+    assert "72 sentences are on both maps" in said and "Sentences that moved most" in said
     listed = at.dataframe[0].value
     assert listed["Sentence"].iloc[0] == "Danube Course paragraph 0 sentence 1 has some words."
     assert listed["Moved"].is_monotonic_decreasing
@@ -202,17 +198,17 @@ def test_two_maps_stand_side_by_side_and_what_moved_comes_first(second_map: None
 def test_files_hold_the_rows_and_nothing_that_is_obeyed(filled_store: Store) -> None:
     corpus = queries.corpora()[0]
     scene = map_scene.opened(queries.maps(1)[0])
-    colouring = colourings.choices(View(corpus, scene, scene))["Article"].make()
+    colouring = colourings.options(View(corpus, scene, scene))["Article"].make()
     rows = np.array([50, 3, 60])
-    table = map_files.table(scene, colouring, rows)
+    table = export.table(scene, colouring, rows)
     assert [row[0] for row in table] == scene.ids[rows].tolist()
     assert table[0][1] == HOSTILE and table[0][5] == HOSTILE
-    assert csv_text(map_files.HEADER, table).count("\r\n") == 4
-    canvas = atlas_large.Canvas(
+    assert csv_text(export.HEADER, table).count("\r\n") == 4
+    canvas = component.Canvas(
         scene=scene, colouring=colouring, units=scene.units, found=rows, tones=tones("dark"), paper="#000000", size=3,
         opacity=0.5, height=400, frame=[0, 0, 9, 9], name="x",
     )  # fmt: skip
-    picture, page = map_files.svg(canvas), map_files.page(canvas, HOSTILE)
+    picture, page = export.svg(canvas), export.page(canvas, HOSTILE)
     assert picture.count("h0") == 72 and "<img" not in picture
     assert "<img" not in page and "http" not in page.replace("http://www.w3.org/2000/svg", "").replace(
         "http://evil.example", ""
@@ -223,9 +219,9 @@ def test_files_hold_the_rows_and_nothing_that_is_obeyed(filled_store: Store) -> 
 def test_a_selection_is_told_by_words_and_sections(filled_store: Store, open_page: Open) -> None:
     at = open_page("map", titles="Nile", list="Sections and words", shape=ALL)
     frame = at.dataframe[0].value
-    assert frame["Here"].tolist() == [4] * 6 and "Everything is selected" in words_of(at)
+    assert frame["Here"].tolist() == [4] * 6 and "All sentences are selected" in words_of(at)
     scene = map_scene.opened(queries.maps(1)[0])
-    half = np.flatnonzero(mapping.rows_of(scene.ids, scene.ids) < 24)
-    from webapp.features.map.atlas_list import _telling_words
+    half = np.flatnonzero(geometry.rows_of(scene.ids, scene.ids) < 24)
+    from webapp.features.map.sentence_list import distinctive_words
 
-    assert "danube" in _telling_words("a", "b", scene, half)[0]
+    assert "danube" in distinctive_words("a", "b", scene, half)[0]

@@ -35,7 +35,9 @@ def test_a_set_and_a_map_that_were_made_are_a_click_away(filled_store: Store, op
     drawn = ended(filled_store, "project", {"corpus": CORPUS}, {"map": MAP})
     at = open_page("map")
     at.session_state["asked"] = [drawn]
-    assert links(at.run(), "Open result") == ["corpus=Rivers&map=Rivers+by+vectors"]
+    at.run().button(key=f"open-{drawn}").click().run()
+    assert not at.exception
+    assert (at.selectbox(key="corpus").value, at.selectbox(key="map_map").value) == (CORPUS, MAP)
 
 
 def test_a_model_that_got_another_name_says_so(filled_store: Store, open_page: Open) -> None:
@@ -51,3 +53,19 @@ def test_a_set_is_built_from_the_corpus_that_came_last(filled_store: Store, open
     with filled_store.writing() as w:
         w.corpora.finish(w.corpora.create("Lakes", "en").id, {})
     assert open_page("triplets", view="Build a set").selectbox(key="corpus").options == ["Lakes", CORPUS]
+
+
+def test_a_link_to_the_open_page_changes_its_view(filled_store: Store, open_page: Open) -> None:
+    with filled_store.writing() as w:
+        first = w.maps.points(1)
+        w.maps.add(
+            corpus_id=1, model_id=1, name="older", config={}, seed=0, digest="p2", faithfulness=0.5, sampled_from=72,
+            points=first,
+        )  # fmt: skip
+    drawn = ended(filled_store, "project", {"corpus": CORPUS}, {"map": MAP})
+    at = open_page("map", map="older")
+    at.session_state["asked"] = [drawn]
+    at.run()
+    assert at.selectbox(key="map_map").value == "older"
+    at.button(key=f"open-{drawn}").click().run()
+    assert at.selectbox(key="map_map").value == MAP

@@ -234,7 +234,7 @@ def test_pages_import_nothing_heavy() -> None:
     import sys
 
     code = (
-        "import sys, webapp.shared.queries, webapp.features.map.atlas, webapp.features.compare.benchmarking, "
+        "import sys, webapp.shared.queries, webapp.features.map.view, webapp.features.compare.benchmarking, "
         "webapp.features.home.board, webapp.features.map.drawing, webapp.features.corpora.importing, "
         "webapp.features.train.trained, webapp.features.train.training, webapp.features.triplets.browser, "
         "webapp.features.triplets.section_pairs; "

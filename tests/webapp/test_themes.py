@@ -15,8 +15,8 @@ from db.records import JobStatus, MapPoints
 from db.store import Store
 from tests.webapp.filled import CORPUS, HOSTILE, MODEL
 from tests.webapp.test_pages import words_of
-from webapp.features.themes import themes
-from webapp.features.themes.listing import EXAMPLE
+from webapp.features.themes import results, state
+from webapp.features.themes.new_list import EXAMPLE
 from webapp.shared import theme_queries
 
 Open = Callable[..., AppTest]
@@ -75,7 +75,7 @@ def press(at: AppTest, label: str) -> AppTest:
 
 
 def test_the_example_is_loaded_and_asked_about(filled_store: Store, open_page: Open) -> None:
-    at = press(open_page("themes"), "Load an example")
+    at = press(open_page("themes"), "Load example")
     lines = EXAMPLE.read_text(encoding="utf-8").splitlines()
     assert f"{len(lines)} sentences" in words_of(at)
     at.selectbox[0].set_value(MODEL).run()
@@ -90,14 +90,14 @@ def test_the_example_is_loaded_and_asked_about(filled_store: Store, open_page: O
 
 def test_too_few_sentences_cannot_be_asked_about(filled_store: Store, open_page: Open) -> None:
     at = open_page("themes")
-    at.text_area(key="pasted").set_value("one\ntwo").run()
+    at.text_area(key=state.PASTED).set_value("one\ntwo").run()
     assert "at least 4" in words_of(at)
     assert not any(b.label == "Find themes" for b in at.button)
 
 
 def test_a_corpus_that_is_here(filled_store: Store, open_page: Open) -> None:
     at = open_page("themes", source="A corpus that is here")
-    next(t for t in at.toggle if t.label == "Shared words count too").set_value(False).run()
+    next(t for t in at.toggle if t.label == "Also use word overlap").set_value(False).run()
     press(at, "Find themes")
     assert queued(filled_store)[-2:] == ["find-themes", "project"]
     with filled_store.reading() as r:
@@ -108,9 +108,9 @@ def test_a_corpus_that_is_here(filled_store: Store, open_page: Open) -> None:
 
 def test_a_number_is_asked_for_where_one_wants_their_own(filled_store: Store, open_page: Open) -> None:
     at = open_page("themes")
-    at.text_area(key="pasted").set_value("\n".join(f"Sentence {n} of mine." for n in range(6))).run()
+    at.text_area(key=state.PASTED).set_value("\n".join(f"Sentence {n} of mine." for n in range(6))).run()
     assert not at.number_input and not at.dataframe and "6 sentences" in words_of(at)
-    next(b for b in at.button_group if b.label == "Number of themes").set_value("My own").run()
+    next(b for b in at.button_group if b.label == "Number of themes").set_value("Fixed").run()
     at.number_input[0].set_value(3).run()
     press(at, "Find themes")
     with filled_store.reading() as r:
@@ -133,14 +133,14 @@ def test_an_analysis_is_shown_letter_by_letter(analysed: Store, open_page: Open)
     assert len(table) == 12 and list(table.columns) == ["Sentence", "Theme", "Margin", "Group"]
     for element in at.markdown:
         assert "*bold*" not in element.value.replace("\\*", "")
-    at.selectbox(key="theme").set_value("2. two").run()
+    at.selectbox(key=state.THEME).set_value("2. two").run()
     assert len(at.dataframe[0].value) == 5
 
 
 def test_another_number_is_asked_for(analysed: Store, open_page: Open) -> None:
     at = open_page("themes", view="Themes found")
-    at.number_input(key="k-th1").set_value(3).run()
-    press(at, "Find that many")
+    at.number_input(key=f"{state.NUMBER}_th1").set_value(3).run()
+    press(at, "Recluster")
     with analysed.reading() as r:
         (job,) = [j for j in r.jobs.list(status=JobStatus.QUEUED) if j.kind == "find-themes"]
     assert job.args["settings"] == {"k": 3, "shared": 2.0}
@@ -149,8 +149,8 @@ def test_another_number_is_asked_for(analysed: Store, open_page: Open) -> None:
 def test_files_are_safe_for_spreadsheets(analysed: Store) -> None:
     (analysis,) = theme_queries.analyses()
     listed = theme_queries.listing(analysis.run.id, analysis.run.created)
-    rows = themes.export(analysis, listed, np.arange(12))
-    written = list(csv.DictReader(io.StringIO(themes.csv_text(themes.HEADER, rows), newline="")))
+    rows = results.export(analysis, listed, np.arange(12))
+    written = list(csv.DictReader(io.StringIO(results.csv_text(results.HEADER, rows), newline="")))
     assert written[0]["sentence"].startswith("'=0") and rows[0][1].startswith("=0")
     assert {row["group"] for row in written} == {"talks"}
 

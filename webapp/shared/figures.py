@@ -1,113 +1,20 @@
-"""Charts. Arrays go to the browser in binary, so everything long is numpy; ids travel in ``customdata``."""
+"""Charts that several pages use. Long series are numpy arrays, which plotly sends in binary."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import plotly.graph_objects as go
 
-from core.types import Ids, Points
 from db.records import MetricPoint
-from webapp.shared.palette import SYMBOLS, Tones
+from webapp.shared.palette import Tones
 from webapp.shared.text import figure_text, interval
 
 _LABEL = 48
 _OPEN_MARGIN = {"l": 8, "r": 8, "t": 8, "b": 8}
-
-
-@dataclass(frozen=True, slots=True)
-class MapView:
-    """What a map shows: (n,) points with the category of each, -1 being "other"."""
-
-    ids: Ids
-    points: Points
-    categories: npt.NDArray[np.int64]
-    names: Sequence[str]
-    hover: Sequence[str]
-    paint: Callable[[int], tuple[str, int]] | None = None
-    """(colour, symbol 0…3) of a category; None: as they stand in the palette."""
-    other: str = "other"
-    size: float = 5.0
-    opacity: float = 0.8
-    marked: Ids = field(default_factory=lambda: np.empty(0, dtype=np.int64))
-    """Ids to ring, such as the hits of a search."""
-    selected: Ids | None = None
-    """Ids of a selection that the browser does not hold any more; None where it does."""
-
-    def marker(self, category: int, tones: Tones) -> dict[str, Any]:
-        """Colour and symbol of ``category``."""
-        if self.paint is None:
-            return {"color": tones.colour(category), "symbol": tones.symbol(category)}
-        colour, symbol = self.paint(category)
-        return {"color": colour, "symbol": SYMBOLS[symbol]}
-
-
-def map_figure(view: MapView, tones: Tones) -> go.Figure:
-    """A scatter of sentences, one trace a category, with the lasso ready."""
-    figure = go.Figure()
-    hover = np.asarray(view.hover, dtype=object)
-    for category in range(-1, len(view.names)):
-        rows = np.flatnonzero(view.categories == category)
-        if len(rows):
-            figure.add_trace(_category(view, rows, category, hover[rows], tones))
-    ringed = np.flatnonzero(np.isin(view.ids, view.marked))
-    if len(ringed):
-        figure.add_trace(_rings(view, ringed, tones))
-    figure.update_layout(
-        dragmode="lasso",
-        margin={**_OPEN_MARGIN, "t": 34},  # the tools of the chart stand above its legend
-        hovermode="closest",
-        legend={"itemsizing": "constant", "tracegroupgap": 2, "font": {"size": 12, "color": tones.ink}},
-        hoverlabel={"align": "left"},
-        uirevision="map",
-    )
-    axis = {"visible": False, "showgrid": False, "zeroline": False}
-    figure.update_xaxes(**axis)
-    figure.update_yaxes(**axis)
-    return figure
-
-
-def _category(
-    view: MapView, rows: npt.NDArray[np.intp], category: int, hover: npt.NDArray[Any], tones: Tones
-) -> go.Scattergl:
-    ids = view.ids[rows]
-    return go.Scattergl(
-        x=view.points[rows, 0],
-        y=view.points[rows, 1],
-        mode="markers",
-        name=figure_text(view.names[category] if category >= 0 else view.other, 32),
-        customdata=ids,
-        legendrank=1000 + category if category >= 0 else 2000,
-        hovertext=hover,
-        hovertemplate="%{hovertext}<extra></extra>",
-        selectedpoints=None if view.selected is None else np.flatnonzero(np.isin(ids, view.selected)),
-        unselected={"marker": {"opacity": 0.12}},
-        marker={
-            **view.marker(category, tones),
-            "size": view.size if category >= 0 else view.size * 0.8,
-            "opacity": view.opacity if category >= 0 else view.opacity * 0.6,
-        },
-    )
-
-
-def _rings(view: MapView, rows: npt.NDArray[np.intp], tones: Tones) -> go.Scattergl:
-    return go.Scattergl(
-        x=view.points[rows, 0],
-        y=view.points[rows, 1],
-        mode="markers",
-        name="found",
-        customdata=view.ids[rows],
-        hoverinfo="skip",
-        marker={
-            "color": "rgba(0,0,0,0)",
-            "size": view.size + 7,
-            "line": {"color": tones.ink, "width": 1.6},
-        },
-    )
 
 
 def curve_figure(name: str, points: Sequence[MetricPoint], tones: Tones, along: str = "epochs") -> go.Figure:

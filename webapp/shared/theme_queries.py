@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 import streamlit as st
 
-from core.types import Ids, Labels, Points, Sentence, Split
+from core.types import Ids, Labels, Sentence, Split
 from db.records import CorpusRecord, MapRecord, ModelRecord, RunRecord
 from webapp.shared import queries
 
@@ -84,14 +84,6 @@ def map_of(analysis: Analysis) -> MapRecord | None:
     """The newest map of the analysis's corpus by its model."""
     found = [m for m in queries.maps(analysis.corpus.id) if m.model_id == analysis.model.id]
     return found[0] if found else None
-
-
-@st.cache_data(show_spinner=False, max_entries=4)
-def points(map_id: int, created: datetime) -> tuple[Ids, Points]:
-    """Sentence ids and coordinates of a map."""
-    with queries.store().reading() as r:
-        placed = r.maps.points(map_id)
-    return placed.sentence_ids, placed.points
 
 
 def texts(ids: Sequence[int]) -> dict[int, str]:

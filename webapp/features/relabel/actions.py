@@ -17,7 +17,7 @@ from core.labelling import operations as op
 from core.labelling.partition import UNASSIGNED, Cluster
 from core.types import Ids
 from webapp.features.relabel.state import RelabelState
-from webapp.map_view import mapping
+from webapp.map_view import geometry
 
 CLUSTERS_PER_KEY_PAGE = 9
 SELECT_FIRST = "Select sentences first: click them, lasso them on the map, or press J."
@@ -150,11 +150,11 @@ def _pick(state: RelabelState, action: Mapping[str, Any]) -> None:
 
 def _area(state: RelabelState, action: Mapping[str, Any]) -> None:
     """Select the visible points inside a lasso."""
-    plotted, polygon = state.plotted.get(str(action.get("digest"))), mapping.shape_of(action.get("corners"))
+    plotted, polygon = state.plotted.get(str(action.get("digest"))), geometry.shape_of(action.get("corners"))
     if plotted is None or not len(polygon):
         return
     hidden = [-1 if kind == plotted.n_categories else int(kind) for kind in ids_of(action.get("hidden"))]
-    rows = mapping.inside_rows(plotted.units, plotted.categories, polygon, hidden)
+    rows = geometry.inside_rows(plotted.units, plotted.categories, polygon, hidden)
     state.select(plotted.ids[rows], LASSO)
 
 

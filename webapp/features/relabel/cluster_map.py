@@ -14,12 +14,12 @@ from core.labelling.partition import UNASSIGNED
 from core.types import Ids, Points
 from webapp.features.relabel import queries as relabel_queries
 from webapp.features.relabel.state import MAP, MAP_CHOICE, PlottedMap, RelabelState
-from webapp.map_view import atlas_large
-from webapp.map_view.atlas_large import Canvas
-from webapp.map_view.colourings import Colouring
-from webapp.map_view.map_choice import Choice
-from webapp.map_view.map_scene import Scene
-from webapp.map_view.mapping import MOST, Grid
+from webapp.map_view import component
+from webapp.map_view.colouring import MAX_CATEGORIES, Colouring
+from webapp.map_view.component import Canvas
+from webapp.map_view.geometry import Grid
+from webapp.map_view.scene import Scene
+from webapp.map_view.view_state import MapState
 from webapp.shared import queries
 from webapp.shared.choose import nothing
 from webapp.shared.palette import ground, tones
@@ -45,7 +45,7 @@ def show(state: RelabelState, ids: Ids) -> None:
     rows = np.flatnonzero(np.isin(known, ids))
     canvas = canvas_of(state, known[rows], points[rows])
     _remember(state, canvas)
-    atlas_large.points(canvas)
+    component.points(canvas)
     _view(state, canvas)
 
 
@@ -62,9 +62,11 @@ def _remember(state: RelabelState, canvas: Canvas) -> None:
 @st.fragment
 def _view(state: RelabelState, canvas: Canvas) -> None:
     """Draw the map; hovering reruns this fragment only."""
-    choice: Choice = st.session_state.setdefault(f"{MAP_CHOICE}_{state.record.id}_{state.browser_session}", Choice())
+    choice: MapState = st.session_state.setdefault(
+        f"{MAP_CHOICE}_{state.record.id}_{state.browser_session}", MapState()
+    )
     choice.ids = state.selected
-    atlas_large.view(canvas, choice)
+    component.view(canvas, choice)
 
 
 def _coordinates(state: RelabelState) -> tuple[Ids, Points] | None:
@@ -103,7 +105,7 @@ def canvas_of(state: RelabelState, ids: Ids, points: Points) -> Canvas:
         opacity=0.85,
         height=_HEIGHT,
         name=f"relabel-{state.record.id}",
-        frame=atlas_large.frame_of(scene.units),
+        frame=component.frame_of(scene.units),
         outbox=True,
     )
 
@@ -116,7 +118,7 @@ def _point_size(points: int) -> float:
 def _colouring(state: RelabelState, ids: Ids) -> Colouring:
     """Return the colours and symbols that the columns show too."""
     p, sizes = state.partition, state.partition.sizes()
-    kept = sorted(sorted(p.clusters, key=lambda n: -sizes[n])[:MOST])
+    kept = sorted(sorted(p.clusters, key=lambda n: -sizes[n])[:MAX_CATEGORIES])
     category_of = {number: category for category, number in enumerate(kept)}
     numbers = p.numbers[p.rows(ids)]
     categories = np.array([category_of.get(int(n), -1) for n in numbers], dtype=np.int64)

@@ -37,7 +37,7 @@ from webapp.shared.text import count
 
 if TYPE_CHECKING:
     from core.labelling.suggestions import Suggestions
-    from webapp.map_view.mapping import Units
+    from webapp.map_view.geometry import Units
 
 HISTORY, SETTINGS, NEW = "History", "Files and settings", "New labelling"
 """Tabs beside :data:`EDIT`."""

@@ -1,103 +1,112 @@
-"""The map of an analysis: one colour a theme; a lasso or a chosen theme decides what the table shows."""
+"""The map of the sentences, coloured by theme; a selection or a chosen theme filters the table."""
 
 from __future__ import annotations
 
-from typing import Any
+from dataclasses import replace
 
 import numpy as np
-import numpy.typing as npt
 import streamlit as st
 
-from core.config import digest_of
-from webapp.map_view import mapping
+from core.types import Ids
+from db.records import MapRecord
+from webapp.features.themes import state
+from webapp.map_view import component
+from webapp.map_view import scene as map_scene
+from webapp.map_view.colouring import MANY, Colouring
+from webapp.map_view.component import Canvas
+from webapp.map_view.scene import Scene
+from webapp.map_view.view_state import MapState
 from webapp.shared import theme_queries
-from webapp.shared.figures import MapView, map_figure
 from webapp.shared.job_status import submit
-from webapp.shared.palette import tones
+from webapp.shared.palette import ground, tones
 from webapp.shared.text import count, plain, shorten
 from webapp.shared.theme_queries import Analysis, Listing
 
-_ALL = "all themes"
-_LETTERS, _MANY, _SHORT = 240, 5_000, 110
+ALL_THEMES = "All themes"
+_HEIGHT = 460
+_NAME_CHARS = 60
 
 
-def show(analysis: Analysis, listed: Listing) -> tuple[npt.NDArray[np.int64], int | None]:
-    """Draw; the ids inside the lasso (none: empty) and the chosen theme (None: all)."""
-    theme = _theme(analysis)
+def show(analysis: Analysis, listed: Listing) -> tuple[Ids, int | None]:
+    """Draw the map; returns the ids of the selected sentences (empty: all) and the chosen theme (None: all)."""
+    theme = _choose_theme(analysis)
     record = theme_queries.map_of(analysis)
     if record is None:
-        with st.container(border=True):
-            st.caption("The map of these sentences is not drawn yet.")
-            if st.button("Draw the map", icon=":material/scatter_plot:"):
-                what = {"corpus": analysis.corpus.name, "model": analysis.model.name}
-                if submit("project", what, f"Map of {analysis.corpus.name}"):
-                    st.rerun()
+        _offer_map(analysis)
         return np.empty(0, dtype=np.int64), theme
-    ids, points = theme_queries.points(record.id, record.created)
-    chosen = _draw(analysis, listed, ids, points, theme)
-    sampled = f" A sample of {len(ids):,} out of {len(listed.ids):,} sentences." if len(ids) < len(listed.ids) else ""
-    st.caption(
-        f"Near points are alike to the model; {record.faithfulness:.0%} of the 15 nearest neighbours that sentences "
-        f"really have are kept.{sampled} Draw around points to see only those in the table."
-    )
-    return chosen, theme
+    return _draw(analysis, listed, record, theme), theme
 
 
-def _theme(analysis: Analysis) -> int | None:
-    names = {f"{place}. {theme['name']}": place - 1 for place, theme in enumerate(analysis.themes, 1)}
-    if st.session_state.get("theme") not in (_ALL, *names):
-        st.session_state.pop("theme", None)
-    chosen = st.selectbox("Show", [_ALL, *names], key="theme", bind="query-params")
+def _choose_theme(analysis: Analysis) -> int | None:
+    names = {f"{number}. {theme['name']}": number - 1 for number, theme in enumerate(analysis.themes, 1)}
+    if st.session_state.get(state.THEME) not in (ALL_THEMES, *names):
+        st.session_state.pop(state.THEME, None)
+    chosen = st.selectbox("Show", [ALL_THEMES, *names], key=state.THEME, bind="query-params")
     return names.get(chosen)
 
 
-def _draw(
-    analysis: Analysis, listed: Listing, ids: npt.NDArray[np.int64], points: Any, theme: int | None
-) -> npt.NDArray[np.int64]:
-    row = {int(i): place for place, i in enumerate(listed.ids)}
-    rows = np.array([row[int(i)] for i in ids if int(i) in row], dtype=np.intp)
-    placed = points[[int(i) in row for i in ids]]
-    labels = listed.labels[rows].astype(np.int64)
-    limit = mapping.LIMIT
-    categories = np.where((labels < limit) & ((theme is None) | (labels == theme)), labels, -1)
-    state: dict[str, Any] = st.session_state.setdefault(
-        f"themes-{analysis.run.digest}", {"ids": np.empty(0, dtype=np.int64), "n": 0}
+def _offer_map(analysis: Analysis) -> None:
+    with st.container(border=True):
+        st.caption("No map of these sentences yet.")
+        if st.button("Create map", icon=":material/scatter_plot:"):
+            settings = {"corpus": analysis.corpus.name, "model": analysis.model.name}
+            if submit("project", settings, f"Map of {analysis.corpus.name}"):
+                st.rerun()
+
+
+def _draw(analysis: Analysis, listed: Listing, record: MapRecord, theme: int | None) -> Ids:
+    """Draw the map of the listed sentences and return the ids of the selected ones."""
+    whole = map_scene.opened(record)
+    scene = _scene(whole.only(np.isin(whole.ids, listed.ids)), analysis, listed)
+    selected: MapState = st.session_state.setdefault(f"{state.SELECTION}_{analysis.run.digest}", MapState())
+    canvas = _canvas(scene, _colouring(scene, analysis, theme), analysis)
+    component.points(canvas)
+    component.interactive(canvas, selected, selected.version)
+    with st.container(horizontal=True, vertical_alignment="center"):
+        st.caption(_notes(record, len(scene.ids), len(listed.ids)), width="stretch")
+        if len(selected.ids):
+            label = f"Clear selection ({plain(count(len(selected.ids), 'sentence'))})"
+            st.button(label, icon=":material/close:", on_click=selected.clear)
+    return selected.ids
+
+
+def _notes(record: MapRecord, shown: int, total: int) -> str:
+    sample = f" A sample of {shown:,} out of {total:,} sentences." if shown < total else ""
+    return (
+        f"Nearby points are similar: {record.faithfulness:.0%} of the 15 nearest neighbours of a sentence stay close "
+        f"on the map.{sample} Lasso points to list them below."
     )
-    shade = st.context.theme.type
-    key = f"themes-map-{digest_of([analysis.run.digest, theme, shade, state['n']])}"
-    letters = _SHORT if len(rows) > _MANY else _LETTERS
-    figure = map_figure(
-        MapView(
-            ids=listed.ids[rows],
-            points=placed,
-            categories=categories,
-            names=[f"{place}. {shorten(t['name'], 28)}" for place, t in enumerate(analysis.themes[:limit], 1)],
-            hover=[
-                mapping.hover_text(
-                    analysis.themes[listed.labels[i]]["name"],
-                    listed.groups[i] or analysis.corpus.name,
-                    listed.sentences[i].text,
-                    letters,
-                )
-                for i in rows
-            ],
-            other="other themes",
-            size=7.0 if len(rows) < 1_000 else 5.0,
-        ),
-        tones(shade),
+
+
+def _scene(scene: Scene, analysis: Analysis, listed: Listing) -> Scene:
+    """Return the scene with the theme of each sentence in place of its section, for the tooltip."""
+    order = np.argsort(listed.ids)
+    labels = listed.labels[order][np.searchsorted(listed.ids[order], scene.ids)]
+    return replace(scene, sections=labels.astype(np.int32), titles=[theme["name"] for theme in analysis.themes])
+
+
+def _colouring(scene: Scene, analysis: Analysis, theme: int | None) -> Colouring:
+    """Return the colours of the largest themes, or of the chosen one."""
+    themes = scene.sections.astype(np.int64)
+    shown = themes < MANY if theme is None else (themes == theme) & (themes < MANY)
+    names = [
+        f"{number}. {shorten(found['name'], _NAME_CHARS)}" for number, found in enumerate(analysis.themes[:MANY], 1)
+    ]
+    return Colouring(np.where(shown, themes, -1), names, "other themes")
+
+
+def _canvas(scene: Scene, colouring: Colouring, analysis: Analysis) -> Canvas:
+    theme = st.context.theme.type or "light"
+    return Canvas(
+        scene=scene,
+        colouring=colouring,
+        units=scene.units,
+        found=np.empty(0, dtype=np.intp),
+        tones=tones(theme),
+        paper=ground(theme),
+        size=component.point_size(len(scene.ids)),
+        opacity=0.8,
+        height=_HEIGHT,
+        frame=component.frame_of(scene.units),
+        name=f"themes-{analysis.run.digest[:12]}",
     )
-    figure.update_layout(height=520)
-    event: Any = st.plotly_chart(
-        figure,
-        key=key,
-        on_select="rerun",
-        selection_mode=("points", "box", "lasso"),
-        config={"displaylogo": False, "scrollZoom": True, "modeBarButtonsToRemove": ["toImage"]},
-    )
-    chosen = mapping.selected_ids(event)
-    if len(chosen) and st.button(
-        f"Clear the selection ({plain(count(len(chosen), 'sentence'))})", icon=":material/close:"
-    ):
-        state["n"] += 1
-        st.rerun()
-    return chosen

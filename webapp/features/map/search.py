@@ -1,4 +1,4 @@
-"""Searching the sentences of a map: by letters, by whole words, and by meaning."""
+"""Search in the sentences of a map by substring, whole words or meaning."""
 
 from __future__ import annotations
 
@@ -17,58 +17,57 @@ from core.neighbours import cosines, nearest_neighbours
 from core.text.tokens import tokenize
 from core.types import Ids, Matrix
 from db.records import CorpusRecord, MapRecord, ModelRecord
-from webapp.map_view.map_scene import Scene
-from webapp.map_view.mapping import Rows, rows_of
+from webapp.features.map.state import WHOLE_WORDS
+from webapp.map_view.geometry import Rows, rows_of
+from webapp.map_view.scene import Scene
 from webapp.shared import queries
 
-LETTERS, WORDS, MEANING = "letters", "whole words", "meaning"
-WAYS = (LETTERS, WORDS, MEANING)
 _KEPT_BYTES = 1_000_000_000
-"""Vectors of a map that need more memory than this are read anew for each search."""
+"""Vectors of a map that need more memory than this are read again for each search."""
 
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """What a search found in view, the best first."""
+    """Result of a search among the sentences in view, best first."""
 
     rows: Rows
     cosines: npt.NDArray[np.float32] | None
-    """(n,) likeness, where meaning was asked for."""
+    """(n,) cosine similarity for a search by meaning, else None."""
+    searched: bool = True
 
 
-def nothing() -> Found:
-    """No search, or no hit."""
-    return Found(np.empty(0, dtype=np.intp), None)
+NOTHING_FOUND = Found(np.empty(0, dtype=np.intp), None)
+NO_SEARCH = Found(np.empty(0, dtype=np.intp), None, searched=False)
 
 
 # ---------------------------------------------------------------- by text
 
 
-def by_text(scene: Scene, corpus: CorpusRecord, text: str, way: str) -> Found:
-    """Sentences with these letters, or with all these words, whatever the case."""
+def by_text(scene: Scene, corpus: CorpusRecord, text: str, match: str) -> Found:
+    """Return the sentences that contain ``text``, or all its words; case is ignored."""
     wanted = " ".join(text.split())
     if not wanted:
-        return nothing()
+        return NOTHING_FOUND
     ids = (
         _with_words(corpus.id, wanted, corpus.created)
-        if way == WORDS
-        else _with_letters(corpus.id, wanted, corpus.created)
+        if match == WHOLE_WORDS
+        else _with_substring(corpus.id, wanted, corpus.created)
     )
     return Found(np.flatnonzero(np.isin(scene.ids, ids)), None)
 
 
 @st.cache_data(show_spinner="Searching …", max_entries=32)
-def _with_letters(corpus_id: int, text: str, created: Any) -> Ids:
+def _with_substring(corpus_id: int, text: str, created: Any) -> Ids:
     return queries.sentence_ids_with(corpus_id, text)
 
 
 @st.cache_data(show_spinner="Searching …", max_entries=32)
 def _with_words(corpus_id: int, text: str, created: Any) -> Ids:
-    """The longest word finds the candidates, whose texts are then read."""
+    """Return the sentences with all words; the longest word selects the candidates whose texts are read."""
     words = set(_words(text))
     if not words:
         return np.empty(0, dtype=np.int64)
-    ids = _with_letters(corpus_id, max(words, key=lambda word: (len(word), word)), created)
+    ids = _with_substring(corpus_id, max(words, key=lambda word: (len(word), word)), created)
     known = queries.sentences(ids)
     return np.array([i for i in ids.tolist() if words.issubset(_words(known[i].text))], dtype=np.int64)
 
@@ -81,13 +80,13 @@ def _words(text: str) -> Sequence[str]:
 
 
 def by_meaning(record: MapRecord, whole: Scene, scene: Scene, query: str | int, most: int) -> Found:
-    """The ``most`` sentences in view most like typed words (str) or a sentence (its id), by exact cosines.
+    """Return the ``most`` sentences in view with the largest cosine similarity to a text (str) or a sentence (id).
 
-    Raises ``ThemescopeError`` where the model cannot answer.
+    Raises ``ThemescopeError`` if the model cannot embed the text.
     """
     model = next((m for m in queries.models() if m.id == record.model_id), None)
     if model is None:
-        raise ThemescopeError("The model of this map is gone, so nothing can be searched by meaning.")
+        raise ThemescopeError("The model of this map was deleted, so search by meaning is not possible.")
     if len(whole.ids) * _bytes_of(whole, model) > _KEPT_BYTES:
         blocks = ((scene.ids[rows], vectors) for rows, vectors in _blocks(model, scene))
         best = nearest_neighbours(_query(model, whole, query), blocks, most + 1)
@@ -95,15 +94,15 @@ def by_meaning(record: MapRecord, whole: Scene, scene: Scene, query: str | int, 
             rows_of(scene.ids, np.array([i for i, _ in best], np.int64)), np.array([c for _, c in best], np.float32)
         )
     else:
-        likeness = _all_cosines(record.digest, query, partial(_compared, record, model, whole, query))
-        here = likeness[rows_of(whole.ids, scene.ids)]
+        similarity = _all_cosines(record.digest, query, partial(_compared, record, model, whole, query))
+        here = similarity[rows_of(whole.ids, scene.ids)]
         best_rows = np.argsort(-here, kind="stable")[: most + 1]
         found = Found(best_rows, here[best_rows])
     keep = scene.ids[found.rows] != query if isinstance(query, int) else np.ones(len(found.rows), bool)
     return Found(found.rows[keep][:most], found.cosines[keep][:most] if found.cosines is not None else None)
 
 
-@st.cache_data(show_spinner="Comparing with every sentence …", max_entries=32)
+@st.cache_data(show_spinner="Searching …", max_entries=32)
 def _all_cosines(digest: str, query: str | int, _compare: Any) -> npt.NDArray[np.float32]:
     found: npt.NDArray[np.float32] = _compare()
     return found
@@ -128,14 +127,14 @@ def _blocks(model: ModelRecord, scene: Scene) -> Any:
 
 
 def _bytes_of(whole: Scene, model: ModelRecord) -> int:
-    """Bytes that the vector of one sentence takes."""
+    """Return the size of the vector of one sentence in bytes."""
     first: Any = next(vectors for _, vectors in _blocks(model, whole.only(np.arange(1))))
     return 8 * 40 if sparse.issparse(first) else 2 * int(first.shape[1])
 
 
 @st.cache_resource(show_spinner="Reading the vectors …", max_entries=2)
 def _vectors(digest: str, _model: ModelRecord, _whole: Scene) -> Matrix:
-    """The vectors of a map, row for row; dense ones as float16, which is how they are stored."""
+    """Return the vectors of a map in the order of its rows; dense ones as float16, as they are stored."""
     parts = list(_blocks(_model, _whole))
     rows = np.concatenate([rows for rows, _ in parts])
     back = np.argsort(rows, kind="stable")
@@ -146,7 +145,7 @@ def _vectors(digest: str, _model: ModelRecord, _whole: Scene) -> Matrix:
 
 @st.cache_resource(show_spinner="Loading the model …", max_entries=2)
 def embedder(artifact: str, _model: ModelRecord) -> Any:
-    """The fitted method of a model; ``artifact`` is the key under which it is kept."""
+    """Return the fitted model; ``artifact`` is the cache key."""
     from jobs.services.search import embedder_of
 
     return embedder_of(queries.store(), _model)

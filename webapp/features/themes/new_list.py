@@ -1,4 +1,4 @@
-"""From a person's own sentences to a queued search for themes: paste or upload, look, choose, ask."""
+"""Form for a new list of sentences: paste or upload, choose model and number of themes, queue the jobs."""
 
 from __future__ import annotations
 
@@ -13,35 +13,34 @@ from core.errors import ThemescopeError
 from core.pretrained import DEFAULT_MODEL
 from core.readers.sentence_lists import KINDS, MOST_BYTES, MOST_ROWS, Sheet, likely_column, read_sheet
 from core.tasks.themes.find import FEWEST, MOST
+from webapp.features.themes import state
 from webapp.shared import queries, uploads
 from webapp.shared.choose import nothing
 from webapp.shared.job_status import submit
-from webapp.shared.model_choice import by_method, told
 from webapp.shared.text import count, plain
 
 PASTED = "pasted.txt"
-SUGGESTED, GIVEN = "Suggested", "My own"
-PASTE, UPLOAD, STORED = "Paste", "Upload a file", "A corpus that is here"
+SUGGESTED, GIVEN = "Suggested", "Fixed"
 EXAMPLE = Path(__file__).parent / "assets" / "example-sentences.txt"
 _SHOWN = 200
-_NO_GROUP = "(none)"
+_NO_GROUP = "None"
 
 
 @dataclass(slots=True)
 class _Pasted:
-    """Pasted text as an upload, so that it is kept in the same way."""
+    """Pasted text with the interface of an uploaded file."""
 
     text: str
     name: str = PASTED
 
     def getbuffer(self) -> memoryview:
-        """The whole content."""
+        """Return the content."""
         return memoryview(self.text.encode("utf-8"))
 
 
 @dataclass(frozen=True, slots=True)
 class _Source:
-    """What themes shall be found in: a corpus that is here, or a file that becomes one."""
+    """Where the sentences come from: an existing corpus, or a file that becomes one."""
 
     corpus: str
     path: Path | None = None
@@ -50,10 +49,12 @@ class _Source:
 
 
 def form() -> None:
-    """The whole way."""
+    """Draw the form."""
     known = {model.name: told(model) for model in by_method(queries.selectable_models())}
     if not known:
-        nothing("Themes need a model.", "There is none yet. Train one; mean vectors takes seconds.", "train", "Train")
+        nothing(
+            "No model yet.", "Themes need a model. Train one; mean vectors takes seconds.", "train", "Train a model"
+        )
         return
     source = _source()
     if source is None:
@@ -66,26 +67,26 @@ def form() -> None:
         names,
         index=default,
         format_func=known.__getitem__,
-        help="Whose idea of likeness the themes follow.",
+        help="Model that measures similarity.",
     )
     way = middle.segmented_control("Number of themes", [SUGGESTED, GIVEN], default=SUGGESTED, required=True)
     k = 0 if way == SUGGESTED else int(right.number_input("How many", 2, 100, 8, label_visibility="collapsed"))
     shared = st.toggle(
-        "Shared words count too",
+        "Also use word overlap",
         value=True,
-        help="Sentences are also alike when they share words that few others of the list have. Off: the model alone.",
+        help="Sentences that share rare words count as similar too. Off: similarity by the model alone.",
     )
     if st.button("Find themes", type="primary", icon=":material/category:", disabled=not source.corpus):
         settings = {"k": k} | ({} if shared else {"shared": 0})
-        ask(source.corpus, model, settings, source)
+        request(source.corpus, model, settings, source)
 
 
-def ask(corpus: str, model: str, settings: Mapping[str, float], source: _Source | None = None) -> None:
-    """Queue jobs that import the list, find its themes and draw its map, one after the other."""
+def request(corpus: str, model: str, settings: Mapping[str, float], source: _Source | None = None) -> None:
+    """Queue jobs that import the list, find its themes and create its map, one after the other."""
     after: int | None = None
     if source is not None and source.path is not None:
         args = {"file": str(source.path), "corpus": corpus, "column": source.column, "group": source.group}
-        job = submit("import-list", args, f"Take in {corpus}")
+        job = submit("import-list", args, f"Import {corpus}")
         if job is None:
             return
         after = job.id
@@ -94,41 +95,43 @@ def ask(corpus: str, model: str, settings: Mapping[str, float], source: _Source 
     if job is None:
         return
     submit("project", what | {"limit": 20_000, "name": f"{corpus} by {model}"}, f"Map of {corpus}", after=job.id)
-    st.session_state["themes-asked"] = f"{corpus} by {model}"
     st.rerun()
 
 
 def _source() -> _Source | None:
-    ways = [PASTE, UPLOAD, *([STORED] if queries.corpora() else [])]
+    ways = [state.PASTE, state.UPLOAD, *([state.EXISTING] if queries.corpora() else [])]
     way = st.segmented_control(
-        "Where are the sentences?", ways, default=PASTE, required=True, key="source", bind="query-params"
+        "Sentences", ways, default=state.PASTE, required=True, key=state.SOURCE, bind="query-params"
     )
-    if way == STORED:
-        return _stored()
-    path = _pasted() if way == PASTE else _uploaded()
+    if way == state.EXISTING:
+        return _existing()
+    path = _pasted() if way == state.PASTE else _uploaded()
     return _of_file(path) if path is not None else None
 
 
-def _stored() -> _Source | None:
+def _existing() -> _Source | None:
     fitting = [c for c in queries.corpora() if FEWEST <= c.sentences <= MOST]
     if not fitting:
-        nothing("No corpus fits.", f"Themes are found among {FEWEST} to {MOST:,} sentences.")
+        nothing("No corpus has the right size.", f"Themes need {FEWEST} to {MOST:,} sentences.")
         return None
     chosen = st.selectbox(
-        "Corpus", fitting, format_func=lambda c: f"{c.name} ({count(c.sentences, 'sentence')})", key="themes-corpus"
+        "Corpus",
+        fitting,
+        format_func=lambda c: f"{c.name} ({count(c.sentences, 'sentence')})",
+        key=state.EXISTING_CORPUS,
     )
     return _Source(chosen.name)
 
 
 def _pasted() -> Path | None:
-    if st.button("Load an example", icon=":material/lightbulb:", type="tertiary"):
-        st.session_state["pasted"] = EXAMPLE.read_text(encoding="utf-8")
+    if st.button("Load example", icon=":material/lightbulb:", type="tertiary"):
+        st.session_state[state.PASTED] = EXAMPLE.read_text(encoding="utf-8")
     text = st.text_area(
-        "Sentences, one a line",
-        key="pasted",
+        "One sentence per line",
+        key=state.PASTED,
         height=220,
         max_chars=2_000_000,
-        placeholder="Paste sentences here, one a line: claims, answers of a survey, comments, titles …",
+        placeholder="Paste sentences: claims, survey answers, comments, titles …",
     )
     if not text or not text.strip():
         return None
@@ -137,20 +140,20 @@ def _pasted() -> Path | None:
 
 def _uploaded() -> Path | None:
     file = st.file_uploader(
-        "A file with one sentence a line, or a table with a column of sentences",
+        "Text file with one sentence per line, or table with a column of sentences",
         type=list(KINDS),
         max_upload_size=MOST_BYTES // 1_000_000,
-        key="themes-file",
+        key=state.FILE,
         help=f"Text, CSV, TSV, JSON lines or Excel (.xlsx); at most {MOST_ROWS:,} rows.",
     )
     return _kept(file.file_id, file) if file is not None else None
 
 
 def _kept(mark: str, file: uploads.Upload) -> Path:
-    """Write a file once, not on every rerun."""
-    if st.session_state.get("listed", ("", None))[0] != mark:
-        st.session_state["listed"] = (mark, uploads.keep([file], queries.store().settings.home)[0])
-    path: Path = st.session_state["listed"][1]
+    """Write a file once, not in every run of the page."""
+    if st.session_state.get(state.KEPT_FILE, ("", None))[0] != mark:
+        st.session_state[state.KEPT_FILE] = (mark, uploads.keep([file], queries.store().settings.home)[0])
+    path: Path = st.session_state[state.KEPT_FILE][1]
     return path
 
 
@@ -170,32 +173,32 @@ def _of_file(path: Path) -> _Source | None:
         return None
     column, group = _columns(sheet)
     texts = [text for text in sheet.column(column) if text]
-    st.caption(f"{count(len(texts), 'sentence')}" + (f", the first {MOST_ROWS:,} of more" if sheet.cut else ""))
-    if path.name != PASTED:  # what was pasted is in sight
+    st.caption(
+        f"{count(len(texts), 'sentence')}" + (f", the first {MOST_ROWS:,} rows of the file" if sheet.cut else "")
+    )
+    if path.name != PASTED:  # pasted text is visible already
         st.dataframe(pd.DataFrame(sheet.rows[:_SHOWN], columns=list(sheet.columns)), hide_index=True, height=200)
     if len(texts) < FEWEST:
         st.warning(f"Themes need at least {FEWEST} sentences.", icon=":material/warning:")
         return None
     stem = "My sentences" if path.name == PASTED else path.stem.replace("_", " ").strip()
     name = st.text_input(
-        "Name of the list", value=queries.usable_corpus_name(stem), key=f"list-name-{path.parent.name}"
+        "Dataset name", value=queries.usable_corpus_name(stem), key=f"{state.LIST_NAME}_{path.parent.name}"
     )
     return _Source((name or "").strip(), path, column, group)
 
 
 def _columns(sheet: Sheet) -> tuple[str, str]:
-    """The column of the sentences, and one that groups them."""
+    """Choose the column of the sentences and the column of the groups."""
     if len(sheet.columns) == 1:
         return sheet.columns[0], ""
     left, right = st.columns(2)
     names = list(sheet.columns)
-    column = left.selectbox(
-        "Column with the sentences", names, index=names.index(likely_column(sheet)), format_func=str
-    )
+    column = left.selectbox("Sentence column", names, index=names.index(likely_column(sheet)), format_func=str)
     others = [_NO_GROUP, *(name for name in names if name != column)]
     group = right.selectbox(
-        "Column with a group, if there is one",
+        "Group column (optional)",
         others,
-        help="A source, a speaker, a topic: it is shown beside each sentence, and never used to find the themes.",
+        help="Source, speaker or topic. Shown beside each sentence; not used for clustering.",
     )
     return column, "" if group == _NO_GROUP else group

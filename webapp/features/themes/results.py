@@ -1,4 +1,4 @@
-"""Themes that were found: why so many, their names, their most central sentences, and everything as a table."""
+"""Results: the themes with their central sentences, the choice of their number, the map and the table."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ import pandas as pd
 import streamlit as st
 
 from jobs.services.table_files import csv_text, excel_bytes, json_lines
-from webapp.features.themes import listing, theme_map
-from webapp.features.themes.theme_figures import CURVES, curves_figure
+from webapp.features.themes import new_list, state, theme_map
+from webapp.features.themes.figures import CURVES, curves_figure
 from webapp.shared import theme_queries
 from webapp.shared.palette import tones
 from webapp.shared.text import count, duration, plain, shorten
@@ -20,14 +20,14 @@ from webapp.shared.theme_queries import Analysis, Listing
 
 _CARDS = 24
 _TABLE_ROWS = 2_000
-_LETTERS = 240
+_TEXT_CHARS = 240
 
 
 def show(analysis: Analysis) -> None:
-    """Everything about one analysis."""
+    """Draw everything about one result."""
     listed = theme_queries.listing(analysis.run.id, analysis.run.created)
-    _numbers(analysis, listed)
-    st.subheader("What they are about", anchor=False)
+    _summary(analysis, listed)
+    st.subheader("Themes", anchor=False)
     _cards(analysis)
     _how_many(analysis)
     st.subheader("Map and sentences", anchor=False)
@@ -35,52 +35,54 @@ def show(analysis: Analysis) -> None:
     _table(analysis, listed, chosen, theme)
 
 
-def _numbers(analysis: Analysis, listed: Listing) -> None:
+def _summary(analysis: Analysis, listed: Listing) -> None:
     doubtful = int((listed.margins < 0).sum())
     with st.container(horizontal=True):
         st.metric("Sentences", f"{len(listed.ids):,}", border=True)
         st.metric("Themes", len(analysis.themes), border=True)
-        help = "Sentences that are on average more like another theme than their own."
-        st.metric("Doubtful", f"{doubtful / max(len(listed.ids), 1):.0%}", border=True, help=help)
+        help = "Sentences whose average similarity to another theme is higher than to their own."
+        st.metric("Low confidence", f"{doubtful / max(len(listed.ids), 1):.0%}", border=True, help=help)
         st.metric("Time", duration(analysis.run.seconds), border=True)
-    words = " and by the words that sentences share" if _shared(analysis) else ""
-    st.caption(f"Put together by “{plain(analysis.model.name)}”{words}.")
+    words = " plus word overlap" if _word_overlap(analysis) else ""
+    st.caption(f"Clustered with “{plain(analysis.model.name)}”{words}.")
     compared = analysis.run.config["compared"]
     if compared < len(listed.ids):
         st.caption(
-            f"{compared:,} sentences, drawn with seed {analysis.run.seed}, were compared all with all; each of the "
-            "others joined the theme nearest to it."
+            f"A random sample of {compared:,} sentences (seed {analysis.run.seed}) was clustered; each other sentence "
+            "was assigned to its nearest theme."
         )
 
 
-def _shared(analysis: Analysis) -> float:
-    """How much shared words counted; they did not before there was such a setting."""
+def _word_overlap(analysis: Analysis) -> float:
+    """Return the weight of word overlap; early results have none."""
     return float(analysis.run.config["settings"].get("shared", 0))
 
 
 def _how_many(analysis: Analysis) -> None:
-    """The curves, what they suggest, and another try."""
+    """Draw the curves, the reason for the number of themes, and the choice of another number."""
     curves, reason, k = analysis.run.config["curves"], analysis.run.config["reason"], len(analysis.themes)
-    with st.expander("Why so many themes, and not more or fewer?", icon=":material/show_chart:", expanded=True):
-        st.markdown(plain(reason or f"{k} themes were asked for. The curves show other numbers."))
+    with st.expander(f"Why {count(k, 'theme')}?", icon=":material/show_chart:", expanded=True):
+        st.markdown(plain(reason or f"You chose {k} themes."))
         if len(curves["ks"]) > 1:
             figure = curves_figure(curves, k, tones(st.context.theme.type))
-            st.plotly_chart(figure, key=f"curves-{analysis.run.digest}", config={"displayModeBar": False})
+            st.plotly_chart(figure, key=f"{state.CURVES}_{analysis.run.digest}", config={"displayModeBar": False})
         st.caption(
             ". ".join(f"{title}: {about}" for title, about in CURVES.values())
             + f". Measured on {count(curves['sentences'], 'sentence')}."
         )
         left, middle, right = st.columns([1, 2, 3], vertical_alignment="bottom")
-        other = left.number_input("Another number", 2, 100, k, key=f"k-{analysis.run.digest}")
-        if middle.button("Find that many", icon=":material/replay:", disabled=int(other) == k):
-            listing.ask(analysis.corpus.name, analysis.model.name, {"k": int(other), "shared": _shared(analysis)})
-        if right.toggle("Show the numbers", key=f"numbers-{analysis.run.digest}"):
+        other = left.number_input("Number of themes", 2, 100, k, key=f"{state.NUMBER}_{analysis.run.digest}")
+        if middle.button("Recluster", icon=":material/replay:", disabled=int(other) == k):
+            new_list.request(
+                analysis.corpus.name, analysis.model.name, {"k": int(other), "shared": _word_overlap(analysis)}
+            )
+        if right.toggle("Show values", key=f"{state.SHOW_NUMBERS}_{analysis.run.digest}"):
             columns = {"Themes": curves["ks"], **{title: curves[name] for name, (title, _) in CURVES.items()}}
             st.dataframe(pd.DataFrame(columns).round(3), hide_index=True, height=240)
 
 
 def _cards(analysis: Analysis) -> None:
-    """Name, size and most central sentences of each theme."""
+    """Draw name, size and most central sentences of each theme."""
     shown = analysis.themes[:_CARDS]
     texts = theme_queries.texts([i for theme in shown for i in theme["central"][:3]])
     for start in range(0, len(shown), 2):
@@ -88,13 +90,13 @@ def _cards(analysis: Analysis) -> None:
             with column, st.container(border=True, height="stretch"):
                 st.markdown(f"**{place + 1}. {plain(theme['name'])}** :gray[· {count(theme['size'], 'sentence')}]")
                 for i in theme["central"][:3]:
-                    st.text(shorten(texts[i], _LETTERS))
+                    st.text(shorten(texts[i], _TEXT_CHARS))
     if len(analysis.themes) > len(shown):
-        st.caption(f"and {len(analysis.themes) - len(shown)} smaller themes, in the table below")
+        st.caption(f"and {len(analysis.themes) - len(shown)} smaller themes in the table below")
 
 
 def _table(analysis: Analysis, listed: Listing, chosen: npt.NDArray[np.int64], theme: int | None) -> None:
-    """The sentences in view, most central first within a theme; the same rows go out as files."""
+    """Draw the sentences shown, most central first within a theme, and their export."""
     rows = _rows(listed, chosen, theme)
     with st.container(horizontal=True, vertical_alignment="center"):
         st.markdown(f"**{count(len(rows), 'sentence')}**" + (" selected on the map" if len(chosen) else ""))
@@ -110,7 +112,7 @@ def _table(analysis: Analysis, listed: Listing, chosen: npt.NDArray[np.int64], t
             )
     st.dataframe(_frame(analysis, listed, rows[:_TABLE_ROWS]), hide_index=True, height=420, column_config=_COLUMNS)
     if len(rows) > _TABLE_ROWS:
-        st.caption(f"The first {_TABLE_ROWS:,} of {len(rows):,}; the files have all of them.")
+        st.caption(f"Showing {_TABLE_ROWS:,} of {len(rows):,}; export for all.")
 
 
 def _rows(listed: Listing, chosen: npt.NDArray[np.int64], theme: int | None) -> npt.NDArray[np.intp]:
@@ -125,7 +127,8 @@ _COLUMNS = {
     "Sentence": st.column_config.TextColumn(width="large"),
     "Theme": st.column_config.TextColumn(width="medium"),
     "Margin": st.column_config.NumberColumn(
-        format="%.2f", help="How much more alike it is to its own theme than to the next one; below 0 it is doubtful."
+        format="%.2f",
+        help="Similarity to its own theme minus similarity to the nearest other theme; below 0 the confidence is low.",
     ),
 }
 
@@ -146,7 +149,7 @@ HEADER = ("sentence_id", "sentence", "theme", "name", "margin", "group")
 
 
 def export(analysis: Analysis, listed: Listing, rows: Sequence[int] | npt.NDArray[np.intp]) -> list[tuple[Any, ...]]:
-    """Rows of a file: values as they are, to be made safe by the format."""
+    """Return the rows of a file with the columns of ``HEADER``; the file format escapes the values."""
     return [
         (
             int(listed.ids[i]),
@@ -169,5 +172,5 @@ _FILES: tuple[tuple[str, str, str, _Made], ...] = (
 
 
 def _maker(made: _Made, analysis: Analysis, listed: Listing, rows: npt.NDArray[np.intp]) -> Callable[[], str | bytes]:
-    """What a download button calls when it is pressed, and not before."""
+    """Return a function that makes the file when the button is pressed."""
     return lambda: made(HEADER, export(analysis, listed, rows))

@@ -1,4 +1,4 @@
-"""What stands beside a map: the sentences that were selected or found, what they have in common, and their files."""
+"""The list beside the map: selected or found sentences, what they have in common, and their download."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ import streamlit as st
 from core.clustering.naming import theme_words
 from core.types import Ids
 from jobs.services.table_files import csv_text, json_lines
-from webapp.features.map import map_files
-from webapp.map_view import map_scene, mapping
-from webapp.map_view.colourings import Colouring
-from webapp.map_view.map_choice import Choice
-from webapp.map_view.map_scene import Scene
-from webapp.map_view.map_search import Found
-from webapp.map_view.mapping import Rows
+from webapp.features.map import export, state
+from webapp.features.map.search import Found
+from webapp.map_view import geometry
+from webapp.map_view import scene as map_scene
+from webapp.map_view.colouring import Colouring
+from webapp.map_view.geometry import Rows
+from webapp.map_view.scene import Scene
+from webapp.map_view.view_state import MapState
 from webapp.shared.navigation import page_link
 from webapp.shared.text import count, plain
 
-SENTENCES, COMMON = "Sentences", "Sections and words"
 _TABLE_ROWS = 500
 _WORDS, _SAMPLE = 12, 2_000
 _SHARES = 12
@@ -32,37 +32,37 @@ _SHARES = 12
 
 @dataclass(frozen=True, slots=True)
 class Panel:
-    """Everything that the list needs to know."""
+    """Input of the list."""
 
     scene: Scene
     colouring: Colouring
-    choice: Choice
+    state: MapState
     found: Found
-    searched: bool
     height: int
     moved: npt.NDArray[np.float64] | None = None
-    """(n,) how far each sentence lies from its place on the other map, where two are shown."""
-    alike: Callable[[int], None] = lambda sentence: None
-    """Searches for sentences like the one with this id."""
+    """(n,) distance of each sentence between both maps, if two are shown."""
+    find_similar: Callable[[int], None] = lambda sentence: None
+    """Searches for the neighbours of the sentence with this id."""
 
 
 def show(panel: Panel) -> None:
-    """The head with its files, the table, and the details of one sentence."""
-    rows, said, extra = _listed(panel)
+    """Draw heading, table and the details of one sentence."""
+    rows, heading, extra = _listed(panel)
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
-        st.markdown(f"**{said}**", width="stretch")
-        if len(panel.choice.ids):
-            st.button("Clear", icon=":material/close:", on_click=panel.choice.clear, help="Select nothing.")
+        st.markdown(f"**{heading}**", width="stretch")
+        if len(panel.state.ids):
+            st.button("Clear selection", icon=":material/close:", on_click=panel.state.clear)
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         part = st.segmented_control(
-            "What to show", [SENTENCES, COMMON], default=SENTENCES, required=True, key="list", bind="query-params",
+            "List", [state.SENTENCES, state.SECTIONS], default=state.SENTENCES, required=True, key=state.LIST,
+            bind="query-params",
             label_visibility="collapsed", width="stretch",
         )  # fmt: skip
-        with st.popover("Save", icon=":material/download:"):
+        with st.popover("Export", icon=":material/download:"):
             _files(panel, rows)
     if not len(rows):
-        st.info("No sentence here. Draw around points on the map, or search for something else.")
-    elif part == COMMON:
+        st.info("No sentences. Lasso points on the map, or change the search.")
+    elif part == state.SECTIONS:
         _common(panel, rows)
     else:
         _table(panel, rows, extra)
@@ -70,30 +70,30 @@ def show(panel: Panel) -> None:
 
 
 def _listed(panel: Panel) -> tuple[Rows, str, dict[str, Any]]:
-    """The rows to list, what they are called, and columns of their own."""
-    chosen, found = panel.choice.rows(panel.scene), panel.found
-    if len(panel.choice.ids) and panel.searched:
+    """Return the rows to list, their heading, and further columns."""
+    chosen, found = panel.state.rows(panel.scene), panel.found
+    if len(panel.state.ids) and panel.found.searched:
         inside = np.isin(found.rows, chosen)
         rows = found.rows[inside]
         return rows, f"{count(len(rows), 'sentence')} found among {len(chosen):,} selected", _scores(found, inside)
-    if len(panel.choice.ids):
+    if len(panel.state.ids):
         return _ordered(panel, chosen), f"{count(len(chosen), 'sentence')} selected", {}
-    if panel.searched:
+    if panel.found.searched:
         return found.rows, f"{count(len(found.rows), 'sentence')} found", _scores(found, np.ones(len(found.rows), bool))
     everything = np.arange(len(panel.scene.ids))
     if panel.moved is not None:
-        return _ordered(panel, everything), "The sentences that moved most", {}
-    return _ordered(panel, everything), "All sentences in view", {}
+        return _ordered(panel, everything), "Sentences that moved most", {}
+    return _ordered(panel, everything), "All sentences shown", {}
 
 
 def _ordered(panel: Panel, rows: Rows) -> Rows:
-    """What moved most first; without a second map, what has the lowest number, as where a model errs most."""
+    """Sort by distance moved, largest first; without a second map, by the value of the colouring, lowest first."""
     values = panel.colouring.values if panel.moved is None else -panel.moved
     return rows if values is None else rows[np.argsort(values[rows], kind="stable")]
 
 
 def _scores(found: Found, keep: npt.NDArray[np.bool_]) -> dict[str, Any]:
-    return {} if found.cosines is None else {"Likeness": found.cosines[keep]}
+    return {} if found.cosines is None else {"Similarity": found.cosines[keep]}
 
 
 def _files(panel: Panel, rows: Rows) -> None:
@@ -105,7 +105,7 @@ def _files(panel: Panel, rows: Rows) -> None:
             mime=mime,
             icon=":material/download:",
             on_click="ignore",
-            help=f"These {len(rows):,} sentences as a file.",
+            help=f"Download these {len(rows):,} sentences.",
         )
 
 
@@ -116,8 +116,8 @@ _FILES: tuple[tuple[str, str, str, Callable[..., str]], ...] = (
 
 
 def _maker(made: Callable[..., str], panel: Panel, rows: Rows) -> Callable[[], str]:
-    """What a download button calls when it is pressed, and not before."""
-    return lambda: made(map_files.HEADER, map_files.table(panel.scene, panel.colouring, rows))
+    """Return a function that makes the file when the button is pressed."""
+    return lambda: made(export.HEADER, export.table(panel.scene, panel.colouring, rows))
 
 
 # ---------------------------------------------------------------- the table
@@ -127,19 +127,19 @@ _COLUMNS = {
     "Sentence": st.column_config.TextColumn(width=225),
     "Section": st.column_config.TextColumn(width=98),
     "Article": st.column_config.TextColumn(width=98),
-    "Likeness": st.column_config.NumberColumn(format="%.3f", width=70, help="Cosine of the two vectors, at most 1."),
+    "Similarity": st.column_config.NumberColumn(format="%.3f", width=72, help="Cosine similarity, at most 1."),
     "Moved": st.column_config.NumberColumn(
-        format="%.2f", width=65, help="Distance between its places on the two maps, in spreads of the first map."
+        format="%.2f", width=65, help="Distance between both positions, in standard deviations of the first map."
     ),
 }
 
 
 def _table(panel: Panel, rows: Rows, extra: dict[str, Any]) -> None:
-    """The sentences, a click on a row shows its details."""
+    """Draw the sentences; a click on a row shows its details."""
     listed = rows[:_TABLE_ROWS]
     frame = _frame(panel, listed, {name: values[:_TABLE_ROWS] for name, values in extra.items()})
-    key = f"rows-{mapping.digest(panel.scene.ids[listed])}"
-    with st.container(height=panel.height, border=False, key="map-list"):  # grows with the screen: style.css
+    key = f"{state.ROWS}_{geometry.digest(panel.scene.ids[listed])}"
+    with st.container(height=panel.height, border=False, key=state.TABLE):  # its height follows the screen: style.css
         st.dataframe(
             frame,
             hide_index=True,
@@ -150,12 +150,12 @@ def _table(panel: Panel, rows: Rows, extra: dict[str, Any]) -> None:
             selection_mode="single-cell",
         )
     if len(rows) > len(listed):
-        st.caption(f"The first {len(listed):,} of {len(rows):,}; the files have all of them.")
+        st.caption(f"Showing {len(listed):,} of {len(rows):,}; export for all.")
 
 
 def _choose(panel: Panel, ids: Ids, key: str) -> None:
     chosen = st.session_state[key]["selection"]["cells"]
-    panel.choice.sentence = int(ids[chosen[0][0]]) if chosen else -1
+    panel.state.sentence = int(ids[chosen[0][0]]) if chosen else -1
 
 
 def _frame(panel: Panel, rows: Rows, extra: dict[str, Any]) -> pd.DataFrame:
@@ -173,19 +173,21 @@ def _frame(panel: Panel, rows: Rows, extra: dict[str, Any]) -> pd.DataFrame:
     return pd.DataFrame(columns)
 
 
-# ---------------------------------------------------------------- what sentences have in common
+# ---------------------------------------------------------------- sections and words
 
 
 def _common(panel: Panel, rows: Rows) -> None:
-    """Words that tell these sentences from the others, and the sections and articles they come from."""
-    words = _telling_words(mapping.digest(panel.scene.ids[rows]), mapping.digest(panel.scene.ids), panel.scene, rows)
+    """Draw the distinctive words of these sentences, and their sections and articles."""
+    words = distinctive_words(
+        geometry.digest(panel.scene.ids[rows]), geometry.digest(panel.scene.ids), panel.scene, rows
+    )
     if words:
-        st.markdown("Telling words: " + " · ".join(f"**{plain(word)}**" for word in words))
+        st.markdown("Distinctive words: " + " · ".join(f"**{plain(word)}**" for word in words))
     st.caption(
-        "Words that are frequent here and rare elsewhere on the map (class-based tf-idf)"
-        + (f", over {_SAMPLE:,} sentences of each at most." if len(panel.scene.ids) > _SAMPLE else ".")
+        "Frequent here and rare elsewhere on the map (class-based tf-idf)"
+        + (f", from at most {_SAMPLE:,} sentences of each part." if len(panel.scene.ids) > _SAMPLE else ".")
         if words
-        else "Everything is selected, so no word tells it from the rest."
+        else "All sentences are selected, so no word is distinctive."
     )
     titles = [title or map_scene.LEAD for title in panel.scene.titles]
     left, right = st.tabs(["Sections", "Articles"])
@@ -216,15 +218,15 @@ _SHARE_COLUMNS = {
     "Article": st.column_config.TextColumn(width=130),
     "Here": st.column_config.NumberColumn(format="localized", width=60),
     "Share": st.column_config.ProgressColumn(
-        format="percent", min_value=0, max_value=1, width=95, help="Part of the sentences listed."
+        format="percent", min_value=0, max_value=1, width=95, help="Share of the listed sentences."
     ),
-    "On the map": st.column_config.NumberColumn(format="percent", width=95, help="Part of all sentences in view."),
+    "On the map": st.column_config.NumberColumn(format="percent", width=95, help="Share of all sentences shown."),
 }
 
 
 @st.cache_data(show_spinner="Comparing words …", max_entries=16)
-def _telling_words(selection: str, whole: str, _scene: Scene, _rows: Rows) -> tuple[str, ...]:
-    """Class-based tf-idf of the selection against the rest of the map; nothing where there is no rest."""
+def distinctive_words(selection: str, whole: str, _scene: Scene, _rows: Rows) -> tuple[str, ...]:
+    """Return words by class-based tf-idf of the selection against the rest of the map; none without a rest."""
     rest = np.setdiff1d(np.arange(len(_scene.ids)), _rows)
     if not len(rest):
         return ()
@@ -239,21 +241,22 @@ def _telling_words(selection: str, whole: str, _scene: Scene, _rows: Rows) -> tu
 
 
 def _details(panel: Panel) -> None:
-    """The chosen sentence in full, where it stands, and what leads on from it."""
-    rows = panel.scene.rows_of(np.array([panel.choice.sentence]))
+    """Draw the chosen sentence in full, with its article and actions."""
+    rows = panel.scene.rows_of(np.array([panel.state.sentence]))
     if not len(rows):
-        st.caption("Click a point or a row to read the sentence in full and to find others like it.")
+        st.caption("Click a point or a row to read the sentence and find similar ones.")
         return
     row = int(rows[0])
     (sentence,) = map_scene.texts(panel.scene, rows)
-    with st.container(border=True, gap="small", key="sentence-details"):
+    with st.container(border=True, gap="small", key=state.DETAILS):
         st.text(sentence.text)
         head = f"{plain(panel.scene.article(row))} · {plain(panel.scene.section(row))}"
         st.caption(f"{head} · {plain(panel.colouring.name(row))}" if panel.colouring.column else head)
         with st.container(horizontal=True):
             st.button(
-                "Find alike", icon=":material/join_inner:", on_click=panel.alike, args=(sentence.id,), shortcut="A",
-                help="The sentences whose vectors are nearest to this one's, listed and marked on the map.",
+                "Find similar", icon=":material/join_inner:", shortcut="A", on_click=panel.find_similar,
+                args=(sentence.id,),
+                help="Lists the nearest neighbours of this sentence and rings them on the map.",
             )  # fmt: skip
             page_link(
                 "corpora",

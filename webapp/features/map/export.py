@@ -1,4 +1,4 @@
-"""A map as files: the sentences as CSV and JSON lines, the picture as SVG, and a page that works without any server."""
+"""Export of a map: rows for tables, an SVG image, and a self-contained HTML page."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from typing import Any
 
 import numpy as np
 
-from webapp.map_view import map_scene
-from webapp.map_view.atlas_large import POINTS_SOURCE, VIEW_SOURCE, Canvas, look, points_data, source
-from webapp.map_view.colourings import Colouring
-from webapp.map_view.map_scene import Scene
-from webapp.map_view.mapping import UNITS, Rows
+from webapp.map_view import scene as map_scene
+from webapp.map_view.colouring import Colouring
+from webapp.map_view.component import POINTS_SOURCE, STYLE, VIEW_SOURCE, Canvas, appearance, points_data, source
+from webapp.map_view.geometry import UNITS, Rows
+from webapp.map_view.scene import Scene
 from webapp.shared.text import shorten
 
 HEADER = ("sentence_id", "article", "section", "position", "sentence", "group", "value", "x", "y")
@@ -22,7 +22,7 @@ _HOVER_LETTERS = 240
 
 
 def table(scene: Scene, colouring: Colouring, rows: Rows) -> list[tuple[Any, ...]]:
-    """One tuple a sentence, as ``HEADER`` names them: values as they are, to be made safe by the format."""
+    """Return one tuple per sentence with the columns of ``HEADER``; the file format escapes the values."""
     return [
         (
             int(scene.ids[row]),
@@ -45,16 +45,16 @@ def _value(colouring: Colouring, row: int) -> float | None:
 
 
 def svg(canvas: Canvas) -> str:
-    """The whole map as one picture with its legend; text stays text."""
-    classes, opacity = look(canvas)["classes"], canvas.opacity
+    """Return the map with its legend as SVG; titles and names are escaped."""
+    classes, opacity = appearance(canvas)["classes"], canvas.opacity
     radius = max(canvas.size / 2 * _SIDE / 700, 0.6)
-    places = canvas.units.astype(np.float64) * (_SIDE / UNITS)
+    points = canvas.units.astype(np.float64) * (_SIDE / UNITS)
     groups = []
     for kind, one in enumerate(classes):
         category = -1 if one["other"] else kind
         rows = np.flatnonzero(canvas.colouring.categories == category)
-        # A point is a line of no length with round ends: a fifth of the letters that a circle would take.
-        path = "".join(f"M{x:.1f} {_SIDE - y:.1f}h0" for x, y in places[rows].tolist())
+        # A line of length 0 with round ends takes a fifth of the characters of a circle.
+        path = "".join(f"M{x:.1f} {_SIDE - y:.1f}h0" for x, y in points[rows].tolist())
         if path:
             alpha = opacity * (0.6 if one["other"] else 1)
             groups.append(f'<path stroke="{one["colour"]}" stroke-opacity="{alpha:.3g}" d="{path}"/>')
@@ -76,29 +76,29 @@ def _entries(classes: Sequence[dict[str, Any]], ink: str) -> Iterable[str]:
 
 
 def page(canvas: Canvas, about: str) -> str:
-    """A page of its own: the points, their sentences and the drawing, in one file that asks nobody for anything."""
+    """Return an HTML page with points, sentences and drawing code in one file that loads nothing else."""
     scene = canvas.scene
     sentences = map_scene.texts(scene, np.arange(len(scene.ids)))
     data = {
         "points": points_data(canvas),
         "view": {
             "digest": canvas.digest, "label": about, "height": 720, "fit": canvas.frame,
-            "size": canvas.size, "look": look(canvas), "hidden": [], "selected": "", "found": "", "focus": -1,
+            "size": canvas.size, "look": appearance(canvas), "hidden": [], "selected": "", "found": "", "focus": -1,
             "shape": [], "camera": None, "link": "", "tip": None, "fixed": True,
         },
         "titles": [title or map_scene.LEAD for title in scene.titles],
         "sections": scene.sections.tolist(),
         "articles": [article.title for article in scene.known.values()],
-        "owners": _places(scene),
+        "owners": _article_indices(scene),
         "sentences": [shorten(" ".join(s.text.split()), _HOVER_LETTERS) for s in sentences],
     }  # fmt: skip
-    # "<" is written as an escape, so that no sentence can end the element that holds it.
+    # "<" is escaped, so that no sentence can close the script element.
     written = json.dumps(data, ensure_ascii=False).replace("<", "\\u003c")
     script = "\n".join((_as_function(POINTS_SOURCE, "takePoints"), _as_function(VIEW_SOURCE, "drawView"), _START))
     tones = canvas.tones
     return _PAGE.format(
         title=html.escape(about),
-        css=source("atlas.css"),
+        css=source(STYLE),
         data=written,
         script=script,
         paper=canvas.paper,
@@ -106,25 +106,25 @@ def page(canvas: Canvas, about: str) -> str:
     )
 
 
-def _places(scene: Scene) -> list[int]:
-    place = {article: i for i, article in enumerate(scene.known)}
-    return [place[int(article)] for article in scene.articles]
+def _article_indices(scene: Scene) -> list[int]:
+    index = {article: i for i, article in enumerate(scene.known)}
+    return [index[int(article)] for article in scene.articles]
 
 
 def _as_function(files: Sequence[str], name: str) -> str:
-    """A module of the drawing as a plain function in a scope of its own."""
+    """Return a JavaScript module as a function expression with a scope of its own."""
     body = source(*files).replace("export default function", "return function")
     return f"const {name} = (() => {{\n{body}\n}})();"
 
 
 _START = """
 const all = JSON.parse(document.getElementById("data").textContent);
-const told = (name, event) => {
+const onEvent = (name, event) => {
   if (name !== "hover") return;
   const row = event.row, head = `${all.articles[all.owners[row]]} · ${all.titles[all.sections[row]]}`;
   show({ ...all.view, tip: { row, head, text: all.sentences[row] } });
 };
-const show = (data) => drawView({ data, parentElement: document.body, setTriggerValue: told, setStateValue() {} });
+const show = (data) => drawView({ data, parentElement: document.body, setTriggerValue: onEvent, setStateValue() {} });
 takePoints({ data: all.points });
 show(all.view);
 """
@@ -142,7 +142,7 @@ body {{ background: {paper}; color: {ink}; }}
 </head>
 <body>
 <h1>{title}</h1>
-<div class="atlas"></div>
+<div class="map-view"></div>
 <script type="application/json" id="data">{data}</script>
 <script type="module">
 {script}

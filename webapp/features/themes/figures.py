@@ -12,15 +12,15 @@ from plotly.subplots import make_subplots
 from webapp.shared.palette import Tones
 
 CURVES = {
-    "silhouette": ("Silhouette", "how much nearer a sentence is to its own theme than to the next one"),
-    "gain": ("Gain in similarity", "how much more alike sentences of a theme are than any two; it bends where more "
-             "themes bring less"),
-    "stability": ("Stability", "how well the themes of random parts of the list agree with those of all of it"),
+    "silhouette": ("Silhouette", "how much closer a sentence is to its own theme than to the nearest other one"),
+    "gain": ("Gain in similarity", "how much more similar sentences of one theme are than any two; look for the "
+             "elbow"),
+    "stability": ("Stability", "agreement of the themes of random subsamples with those of the whole list"),
 }  # fmt: skip
 
 
 def curves_figure(curves: Mapping[str, Any], chosen: int, tones: Tones) -> go.Figure:
-    """The three curves side by side, each with its own scale, the chosen number marked."""
+    """Return the three curves side by side, each with its own scale; the chosen number is marked."""
     ks: Sequence[int] = curves["ks"]
     titles = [title for title, _ in CURVES.values()]
     figure = make_subplots(rows=1, cols=len(CURVES), subplot_titles=titles, horizontal_spacing=0.06)

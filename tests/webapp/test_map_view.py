@@ -13,13 +13,13 @@ from hypothesis import strategies as st
 
 from db.records import ArticleRecord
 from tests.core.projection.test_geometry import crossed
-from webapp.features.map import map_pair
-from webapp.map_view import atlas_large, map_choice, mapping
-from webapp.map_view.atlas_large import Canvas
-from webapp.map_view.colourings import Colouring
-from webapp.map_view.map_choice import Choice
-from webapp.map_view.map_scene import Scene
-from webapp.map_view.mapping import UNITS, Grid
+from webapp.features.map import address, aligned, state
+from webapp.map_view import component, geometry
+from webapp.map_view.colouring import MANY, Colouring
+from webapp.map_view.component import Canvas
+from webapp.map_view.geometry import UNITS, Grid
+from webapp.map_view.scene import Scene
+from webapp.map_view.view_state import MapState
 from webapp.shared.palette import tones
 
 ON_GRID = st.integers(0, UNITS)
@@ -56,7 +56,7 @@ def canvases(draw: st.DrawFn) -> tuple[Scene, Canvas]:
     keep = rng.random(n) < draw(st.sampled_from([0.3, 0.7, 1.0]))
     keep |= np.isin(whole.articles, draw(st.sets(st.integers(1, 4), max_size=2)))
     shown = whole.only(keep)
-    names = draw(st.integers(0, mapping.LIMIT))
+    names = draw(st.integers(0, MANY))
     return whole, canvas_of(
         shown, rng.integers(-1, names, size=len(shown.ids)) if names else np.full(len(shown.ids), -1), names
     )
@@ -64,12 +64,12 @@ def canvases(draw: st.DrawFn) -> tuple[Scene, Canvas]:
 
 def unpacked(canvas: Canvas) -> tuple[np.ndarray, np.ndarray]:
     """The points as the browser has them."""
-    sent = atlas_large.points_data(canvas)
+    sent = component.points_data(canvas)
     places = np.frombuffer(base64.b64decode(sent["places"]), "<u2").reshape(-1, 2)
     return places, np.frombuffer(base64.b64decode(sent["kinds"]), np.uint8)
 
 
-@given(canvases(), st.lists(CORNER, max_size=9), st.sets(st.integers(0, mapping.LIMIT)), st.booleans())
+@given(canvases(), st.lists(CORNER, max_size=9), st.sets(st.integers(0, MANY)), st.booleans())
 def test_exactly_the_sentences_inside_come_back(
     shown: tuple[Scene, Canvas], corners: list[tuple[int, int]], hidden: set[int], around: bool
 ) -> None:
@@ -78,9 +78,9 @@ def test_exactly_the_sentences_inside_come_back(
     if around and len(places):  # a shape through the points themselves
         corners = [tuple(int(v) for v in place) for place in places[: 3 + len(corners)]]
     hidden &= set(range(len(canvas.colouring.names) + 1))
-    choice = Choice(ids=np.array([7]))
+    choice = MapState(ids=np.array([7]))
     event = {"digest": canvas.digest, "corners": [list(c) for c in corners], "hidden": sorted(hidden)}
-    atlas_large.area(canvas, choice, event)
+    component.area(canvas, choice, event)
     if len(corners) < 3:
         assert choice.ids.tolist() == [7]
         return
@@ -92,32 +92,32 @@ def test_exactly_the_sentences_inside_come_back(
     assert set(choice.ids.tolist()) == wanted and len(choice.ids) == len(wanted)
     # Drawn back on any other view of the map, they are the same sentences.
     other = canvas_of(whole.only(np.arange(len(whole.ids))[::-1]), np.zeros(len(whole.ids), np.int64), 1)
-    bits = atlas_large.view_data(other, choice)["selected"]
+    bits = component.view_data(other, choice)["selected"]
     flags = np.unpackbits(np.frombuffer(base64.b64decode(bits), np.uint8))[: len(whole.ids)] if bits else []
     assert set(other.scene.ids[np.flatnonzero(flags)].tolist()) == wanted
     # And the address brings them back.
-    again = map_choice.from_address({map_choice.SHAPE: mapping.written_shape(choice.shape), **_hidden(choice)})
+    again = address.from_address({state.SHAPE: geometry.written_shape(choice.shape), **_hidden(choice)})
     again.take(canvas.scene, canvas.units, canvas.colouring)
     assert again.ids.tolist() == choice.ids.tolist()
 
 
-def _hidden(choice: Choice) -> Mapping[str, str]:
-    return {map_choice.HIDDEN: "_".join(map(str, choice.hidden))} if choice.hidden else {}
+def _hidden(choice: MapState) -> Mapping[str, str]:
+    return {state.HIDDEN: "_".join(map(str, choice.hidden))} if choice.hidden else {}
 
 
 @given(canvases(), st.integers(-3, 80))
 def test_a_point_that_is_clicked_is_that_sentence(shown: tuple[Scene, Canvas], row: int) -> None:
     _, canvas = shown
-    choice = Choice()
-    atlas_large.point(canvas, choice, {"digest": canvas.digest, "row": row})
+    choice = MapState()
+    component.point(canvas, choice, {"digest": canvas.digest, "row": row})
     assert choice.sentence == (int(canvas.scene.ids[row]) if 0 <= row < len(canvas.scene.ids) else -1)
 
 
 @pytest.mark.parametrize("event", [None, 3, {}, {"digest": "old", "row": 0, "corners": [[0, 0], [0, 9], [9, 9]]}])
 def test_what_was_drawn_on_other_points_is_passed_over(event: Any) -> None:
     canvas = canvas_of(scene_of([4, 9], np.eye(2, dtype=np.float32), np.ones(2, np.int64)), np.zeros(2, np.int64), 1)
-    choice = Choice()
-    for act in (atlas_large.area, atlas_large.point, atlas_large.hover, atlas_large.hide):
+    choice = MapState()
+    for act in (component.area, component.point, component.hover, component.hide):
         act(canvas, choice, event)
     assert (len(choice.ids), choice.sentence, choice.tip, choice.hidden, choice.version) == (0, -1, -1, [], 0)
 
@@ -126,8 +126,8 @@ def test_what_was_drawn_on_other_points_is_passed_over(event: Any) -> None:
     "text", ["", "1_2", "a_b_c_d_e_f", "1_2_3_4_5", "1e9_0_0_0_0_0", "_" * 9, "9" * 40 + "_1_1_1_1_1"]
 )
 def test_nonsense_in_an_address_selects_nothing(text: str) -> None:
-    said = dict.fromkeys((map_choice.SHAPE, map_choice.HIDDEN, map_choice.SENTENCE, map_choice.CAMERA), text)
-    choice = map_choice.from_address(said)
+    said = dict.fromkeys((state.SHAPE, state.HIDDEN, state.SENTENCE, state.CAMERA), text)
+    choice = address.from_address(said)
     assert len(choice.shape) == 0 and not choice.fresh and (choice.camera is None or len(choice.camera) == 3)
 
 
@@ -137,17 +137,15 @@ def test_the_grid_holds_every_point_at_its_place(points: list[tuple[int, int]]) 
     grid = Grid.around(at)
     units = grid.units(at)
     span = float(np.ptp(at, axis=0).max()) or 1.0
-    assert np.abs(grid.place(units) - at).max() <= span * 1e-4
+    assert np.abs(units * grid.step + (grid.x, grid.y) - at).max() <= span * 1e-4
     assert units.min() >= 0.09 * UNITS and units.max() <= 0.91 * UNITS
-    shape = mapping.chart_shape({"selection": {"lasso": [{"x": at[:, 0].tolist(), "y": at[:, 1].tolist()}]}}, grid)
-    np.testing.assert_array_equal(shape, units.astype(float) if len(at) > 2 else np.empty((0, 2)))
 
 
 def test_two_maps_share_their_sentences_row_for_row() -> None:
     rng = np.random.default_rng(0)
     points = rng.normal(size=(30, 2)).astype(np.float32)
     first = scene_of(list(range(30)), points, np.ones(30, np.int64))
-    pair = map_pair.laid_over(
+    pair = aligned.align(
         first,
         scene_of(
             [*range(40, 35, -1), *range(29, 4, -1)],

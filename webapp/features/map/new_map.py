@@ -1,4 +1,4 @@
-"""The form for a new map."""
+"""Form for a new map."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import streamlit as st
 
 from core.projection.maps import UmapConfig
 from db.records import CorpusRecord, ModelRecord
+from webapp.features.map import state
 from webapp.shared import queries
 from webapp.shared.choose import nothing
 from webapp.shared.forms import checked, config_fields
@@ -15,37 +16,35 @@ from webapp.shared.model_choice import one_model
 
 _LISTED, _MOST = 10_000, 1_000_000
 _LIMIT_HELP = (
-    "Of more sentences a random sample is drawn. 100,000 take some five minutes on two cores; of more than 150,000, "
-    "that many are laid out, and each of the others is put between the ones nearest to it."
+    "Larger corpora are sampled at random. 100,000 sentences take about five minutes on two cores. Beyond 150,000, the "
+    "remaining sentences are placed by interpolation between their nearest neighbours."
 )
 
 
 def form(corpus: CorpusRecord) -> None:
-    """Ask for a map: the vectors are computed first where they are missing, then laid out in two dimensions."""
-    if closed("Drawing a map"):
+    """Draw the form; it queues a job that embeds the sentences and projects them to two dimensions."""
+    if closed("Creating a map"):
         return
     models = queries.selectable_models()
     if not models:
-        nothing("A map needs a model.", "There is none yet. Train one; mean vectors takes seconds.", "train", "Train")
+        nothing(
+            "A map needs a model.", "No model yet. Train one; mean vectors takes seconds.", "train", "Train a model"
+        )
         return
-    model = one_model("Model", models, "draw-by", "Whose idea of likeness the map shows.")
+    model = one_model("Model", models, state.NEW_MAP_MODEL, "Model that measures similarity.")
     titles = [a.title for a in queries.articles(corpus.id, limit=_LISTED)]
-    with st.form(f"draw-{corpus.id}"):
-        chosen = st.multiselect(
-            "Articles", titles, placeholder="the whole corpus", help="The articles to draw; none: the whole corpus."
-        )
+    with st.form(f"{state.NEW_MAP}_{corpus.id}"):
+        chosen = st.multiselect("Articles", titles, placeholder="whole corpus", help="Empty for the whole corpus.")
         left, middle, right = st.columns([2, 1, 1])
-        name = left.text_input(
-            "Name of the map", placeholder=f"{corpus.name} by {model.name}", help="What it is called in the list."
-        )
+        name = left.text_input("Map name", placeholder=f"{corpus.name} by {model.name}")
         limit = middle.number_input(
-            "Most sentences", 50, _MOST, min(20_000, max(50, corpus.sentences)), step=1_000, help=_LIMIT_HELP
+            "Maximum sentences", 50, _MOST, min(20_000, max(50, corpus.sentences)), step=1_000, help=_LIMIT_HELP
         )
         seed = right.number_input(
-            "Seed", min_value=0, value=0, step=1, help="Of the sample and the layout: the same seed gives the same map."
+            "Seed", min_value=0, value=0, step=1, help="Seed of sampling and layout; the same seed gives the same map."
         )
         values = config_fields(UmapConfig, "umap", shown=3)
-        if not st.form_submit_button("Draw the map", type="primary", icon=":material/scatter_plot:"):
+        if not st.form_submit_button("Create map", type="primary", icon=":material/scatter_plot:"):
             return
     config = checked(UmapConfig, values)
     if config is None:

@@ -229,7 +229,7 @@ function sweep() {
 }
 
 export default function (component) {
-  const root = component.parentElement.querySelector(".atlas");
+  const root = component.parentElement.querySelector(".map-view");
   sweep();
   let view = [...VIEWS].find((one) => one.root === root);
   if (!view) VIEWS.add((view = new View(root)));

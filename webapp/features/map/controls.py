@@ -1,0 +1,174 @@
+"""Controls above the map: articles, colouring, search, display."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
+
+from core.errors import ThemescopeError
+from core.types import Ids
+from db.records import CorpusRecord, MapRecord
+from webapp.features.map import colourings, search, state
+from webapp.features.map.colourings import View
+from webapp.features.map.search import Found
+from webapp.map_view.colouring import Colouring
+from webapp.map_view.component import point_size
+from webapp.map_view.scene import Scene
+from webapp.shared import queries
+from webapp.shared.text import plain, shorten
+
+_NONE = "None"
+_SIZES = (1.0, 14.0)
+
+
+@dataclass(frozen=True, slots=True)
+class Display:
+    """Appearance of the points, and how many similar sentences a search returns."""
+
+    size: float
+    opacity: float
+    nearest: int
+
+
+def articles(whole: Scene) -> Ids:
+    """Choose articles; returns their ids, none for all."""
+    titles: dict[str, int] = {}
+    for article in sorted(whole.known.values(), key=lambda a: (a.title.casefold(), a.id)):
+        titles.setdefault(article.title, article.id)
+    held = st.session_state.get(state.ARTICLES) or []
+    kept = [title for title in held if title in titles]
+    if kept != held:
+        st.session_state[state.ARTICLES] = kept
+    chosen = st.multiselect(
+        "Articles", list(titles), key=state.ARTICLES, bind="query-params", placeholder=f"all {len(titles):,}",
+        help="Show only the sentences of these articles.",
+    )  # fmt: skip
+    return np.array(sorted(titles[title] for title in chosen), dtype=np.int64)
+
+
+def colouring(view: View) -> Colouring:
+    """Choose what the points are coloured by."""
+    found = colourings.options(view)
+    if st.session_state.get(state.COLOUR) not in found:
+        st.session_state.pop(state.COLOUR, None)
+    chosen = st.selectbox(
+        "Colour by", list(found), key=state.COLOUR, bind="query-params",
+        help="Clusters are computed within each article: choose one article to colour by them.",
+    )  # fmt: skip
+    return found[chosen if chosen in found else next(iter(found))].make()
+
+
+# ---------------------------------------------------------------- display
+
+
+def display(record: MapRecord, maps: Sequence[MapRecord], n: int) -> tuple[MapRecord | None, Display]:
+    """Choose the appearance of the points and a second map."""
+    with st.popover("Display", icon=":material/tune:", width="stretch"):
+        size = _size(point_size(n))
+        opacity = st.slider(
+            "Opacity", 0.1, 1.0, 0.75, 0.05, key=state.OPACITY, bind="query-params", help="1 is fully opaque."
+        )
+        nearest = st.number_input(
+            "Similar sentences", 5, 1_000, 50, 5, key=state.NEAREST, bind="query-params",
+            help="How many nearest neighbours a search by meaning returns.",
+        )  # fmt: skip
+        others = {m.name or f"map {m.id}": m for m in maps if m.id != record.id}
+        if st.session_state.get(state.OTHER_MAP) not in (None, _NONE, *others):
+            st.session_state.pop(state.OTHER_MAP, None)
+        beside = st.selectbox(
+            "Compare maps", [_NONE, *others], key=state.OTHER_MAP, bind="query-params",
+            help="Shows a second map of the same sentences, aligned with the first.",
+        )  # fmt: skip
+    return others.get(beside), Display(size, float(opacity), int(nearest))
+
+
+def _size(usual: float) -> float:
+    """Choose the point size; the choice holds for maps with about as many points."""
+    key = f"{state.SIZE}_{usual:g}"
+    if st.session_state.setdefault(state.DEFAULT_SIZE, usual) != usual:
+        st.session_state[state.DEFAULT_SIZE] = usual
+        st.query_params.pop(state.SIZE, None)
+
+    def keep() -> None:
+        st.query_params[state.SIZE] = f"{st.session_state[key]:g}"
+
+    # The value is given as the default: a value set through the session is lost while the popover is closed.
+    value = _parsed_size(st.query_params.get(state.SIZE, ""), usual)
+    return float(st.slider("Point size", *_SIZES, value, 0.5, key=key, on_change=keep, help="In pixels at full view."))
+
+
+def _parsed_size(text: str, usual: float) -> float:
+    """Return the size in the address, rounded to the steps of the slider; ``usual`` if there is none."""
+    try:
+        size = float(text)
+    except ValueError:
+        return usual
+    return min(max(round(2 * size) / 2, _SIZES[0]), _SIZES[1]) if math.isfinite(size) else usual
+
+
+# ---------------------------------------------------------------- search
+
+
+def found(
+    record: MapRecord,
+    corpus: CorpusRecord,
+    whole: Scene,
+    scene: Scene,
+    columns: tuple[DeltaGenerator, DeltaGenerator],
+    nearest: int,
+) -> Found:
+    """Draw the search box in two columns and return what the search found."""
+    text, match = _search_box(*columns)
+    query: str | int | None = _similar()
+    if query is None:
+        query = text.strip() or None
+    if query is None:
+        return search.NO_SEARCH
+    if isinstance(query, str) and match != state.MEANING:
+        return search.by_text(scene, corpus, query, match)
+    try:
+        return search.by_meaning(record, whole, scene, query, nearest)
+    except ThemescopeError as error:
+        st.warning(plain(error), icon=":material/search_off:")
+        return search.NOTHING_FOUND
+
+
+def _search_box(left: DeltaGenerator, right: DeltaGenerator) -> tuple[str, str]:
+    text = left.text_input(
+        "Search", key=state.SEARCH, bind="query-params", placeholder="Word or sentence", icon=":material/search:",
+        help="Matches are ringed on the map and listed beside it.",
+    )  # fmt: skip
+    match = right.selectbox(
+        "Match", state.MATCHES, key=state.MATCH, bind="query-params",
+        help="Substring: the text occurs in the sentence. Whole words: all words occur. Meaning: the nearest sentences "
+        "by the model of the map.",
+    )  # fmt: skip
+    return text or "", match or state.SUBSTRING
+
+
+def _similar() -> int | None:
+    """Return the id of the sentence whose neighbours are searched for, from the address."""
+    text = st.query_params.get(state.SIMILAR, "")
+    if not text.isdecimal() or len(text) > 18:
+        return None
+    known = queries.sentences(np.array([int(text)]))
+    if int(text) not in known:
+        return None
+    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+        label = f"Similar to: {plain(shorten(known[int(text)].text, 90))}"
+        st.badge(label, icon=":material/join_inner:", color="blue")
+        st.button("Clear search", icon=":material/close:", type="tertiary", on_click=search_similar, args=(None,))
+    return int(text)
+
+
+def search_similar(sentence: int | None) -> None:
+    """Search for the neighbours of a sentence, or end that search; for callbacks."""
+    if sentence is None:
+        st.query_params.pop(state.SIMILAR, None)
+    else:
+        st.query_params[state.SIMILAR] = str(sentence)

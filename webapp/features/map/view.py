@@ -1,0 +1,131 @@
+"""The map of a corpus: controls, the map and the list of sentences beside it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+import streamlit as st
+
+from core.errors import ThemescopeError
+from db.records import CorpusRecord, MapRecord
+from webapp.features.map import address, aligned, controls, export, sentence_list
+from webapp.features.map.colourings import View
+from webapp.features.map.controls import Display
+from webapp.features.map.search import Found
+from webapp.features.map.sentence_list import Panel
+from webapp.map_view import component
+from webapp.map_view import scene as map_scene
+from webapp.map_view.colouring import Colouring
+from webapp.map_view.component import Canvas
+from webapp.map_view.scene import Scene
+from webapp.map_view.view_state import MapState
+from webapp.shared.palette import ground, tones
+from webapp.shared.text import count, plain
+
+_HEIGHT, _PAIR_HEIGHT, _TABLE = 430, 330, 235
+
+
+def show(corpus: CorpusRecord, record: MapRecord, maps: Sequence[MapRecord]) -> None:
+    """Draw controls, map and list: map and list side by side where there is room."""
+    whole = map_scene.opened(record)
+    first, second, third, fourth, fifth = st.columns([5, 4, 4, 3, 2], vertical_alignment="bottom")
+    with first:
+        articles = controls.articles(whole)
+    with fifth:
+        other, display = controls.display(record, maps, len(whole.ids))
+    pair = _pair(whole, other)
+    base = pair.first if pair is not None else whole
+    scene = base.only(np.isin(base.articles, articles)) if len(articles) else base
+    state = address.state_of(record.digest)
+    with second:
+        colouring = controls.colouring(View(corpus, base, scene, articles))
+    found = controls.found(record, corpus, whole, scene, (third, fourth), display.nearest)
+    canvas = _canvas(scene, colouring, found, display, record)
+    beside = aligned.second(pair, scene, canvas, other) if pair is not None and other is not None else None
+    if state.fresh:
+        state.take(scene, beside.units if beside is not None and state.side else scene.units, colouring)
+    moved = pair.moved[pair.first.rows_of(scene.ids)] if pair is not None else None
+    panel = Panel(scene, colouring, state, found, _TABLE, moved, controls.search_similar)
+    # The list comes before the map: a map that is drawn knows that its list is.
+    if pair is not None and other is not None and beside is not None:
+        above = st.container()
+        sentence_list.show(panel)
+        with above:
+            _two((canvas, beside), state, (record.name, other.name), pair)
+    else:
+        left, right = st.columns([11, 9])
+        with left:
+            component.points(canvas)
+        with right:
+            sentence_list.show(panel)
+        with left:
+            component.interactive(canvas, state, state.version, address.to_address)
+    _notes(canvas, record, whole)
+    address.to_address(state)
+
+
+def _pair(whole: Scene, other: MapRecord | None) -> aligned.Pair | None:
+    """Return both maps, if a second one is chosen that shares sentences with the first."""
+    try:
+        return None if other is None else aligned.together(whole, other)
+    except ThemescopeError as error:
+        st.warning(plain(error), icon=":material/warning:")
+        return None
+
+
+def _canvas(scene: Scene, colouring: Colouring, found: Found, display: Display, record: MapRecord) -> Canvas:
+    theme = st.context.theme.type or "light"
+    return Canvas(
+        scene=scene,
+        colouring=colouring,
+        units=scene.units,
+        found=found.rows,
+        tones=tones(theme),
+        paper=ground(theme),
+        size=display.size,
+        opacity=display.opacity,
+        height=_HEIGHT,
+        frame=component.frame_of(scene.units),
+        name=record.digest[:12],
+    )
+
+
+def _two(canvases: tuple[Canvas, Canvas], state: MapState, names: tuple[str, str], pair: aligned.Pair) -> None:
+    """Draw two maps of the same sentences that share pan and zoom."""
+    for column, canvas, name in zip(st.columns(2), canvases, names, strict=True):
+        with column:
+            st.markdown(f"**{plain(name)}**")
+            component.points(canvas)
+            linked = replace(canvas, link="pair", height=_PAIR_HEIGHT)
+            component.interactive(linked, state, state.version, address.to_address)
+    st.caption(
+        f"{count(len(pair.first.ids), 'sentence')} are on both maps. The second map is rotated, mirrored and moved to "
+        f"fit the first (Procrustes alignment). Residual after alignment: {pair.error:.0%} of the variance."
+    )
+
+
+def _notes(canvas: Canvas, record: MapRecord, whole: Scene) -> None:
+    """State sampling and faithfulness, and offer the map as files."""
+    shown = count(len(canvas.scene.ids), "sentence")
+    parts = [f"{shown} shown."]
+    if record.sampled_from > len(whole.ids):
+        parts.append(
+            f"This map is a random sample of {len(whole.ids):,} out of {record.sampled_from:,} sentences "
+            f"(seed {record.seed})."
+        )
+    parts.append(
+        f"Nearby points are similar: {record.faithfulness:.1%} of the 15 nearest neighbours of a sentence stay close "
+        "on the map. Distances between far groups mean little."
+    )
+    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+        st.caption(plain(" ".join(parts)), width="stretch")
+        for label, suffix, mime, content, help in (
+            ("SVG", "svg", "image/svg+xml", lambda: export.svg(canvas), "Download the map as an image."),
+            ("HTML", "html", "text/html", lambda: export.page(canvas, f"{record.name}: {shown}"),
+             "Download the map with its sentences as one file that opens without Themescope."),
+        ):  # fmt: skip
+            st.download_button(
+                label, data=content, file_name=f"themescope-map.{suffix}", mime=mime, on_click="ignore", help=help
+            )

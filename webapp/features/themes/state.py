@@ -1,0 +1,26 @@
+"""Session and URL keys of the page Themes."""
+
+from webapp.shared.state import PageKeys
+
+NEW, RESULTS = "New list", "Results"
+"""Tabs."""
+PASTE, UPLOAD, EXISTING = "Paste", "Upload a file", "Existing corpus"
+"""Sources of sentences."""
+
+KEYS = PageKeys("themes")
+VIEW = KEYS.url("view", values={"Themes found": RESULTS})
+RESULT = KEYS.url("result", old="themes")
+THEME = KEYS.url("theme", values={"all themes": "All themes"})
+SOURCE = KEYS.url("source", values={"A corpus that is here": EXISTING})
+
+KNOWN = KEYS.session("known")
+LATEST = KEYS.session("latest")
+PASTED = KEYS.session("pasted")
+FILE = KEYS.session("file")
+KEPT_FILE = KEYS.session("kept_file")
+LIST_NAME = KEYS.session("list_name")
+EXISTING_CORPUS = KEYS.session("existing_corpus")
+SELECTION = KEYS.session("selection")
+CURVES = KEYS.session("curves")
+NUMBER = KEYS.session("number")
+SHOW_NUMBERS = KEYS.session("show_numbers")

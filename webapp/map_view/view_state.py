@@ -1,0 +1,77 @@
+"""What a user has selected, hidden and opened on a map."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from core.projection.geometry import Polygon
+from core.types import Ids
+from webapp.map_view import geometry
+from webapp.map_view.colouring import Colouring
+from webapp.map_view.geometry import Rows, Units
+from webapp.map_view.scene import Scene
+
+
+def _none() -> Ids:
+    return np.empty(0, dtype=np.int64)
+
+
+def _no_shape() -> Polygon:
+    return np.empty((0, 2))
+
+
+@dataclass
+class MapState:
+    """Selection and view of one map, kept in the session: sentence ids, or shapes on the grid of the map."""
+
+    ids: Ids = field(default_factory=_none)
+    """The selected sentences."""
+    shape: Polygon = field(default_factory=_no_shape)
+    """The shape that selected them; empty for none."""
+    side: int = 0
+    """Index of the map that the shape was drawn on: 0, or 1 for the second of two."""
+    hidden: list[int] = field(default_factory=list)
+    """Categories that the legend hides; -1 is "other"."""
+    sentence: int = -1
+    """Id of the one sentence whose details are shown; -1: none."""
+    camera: list[float] | None = None
+    """[x, y, units per pixel]; None for the initial view."""
+    tip: int = -1
+    """Id of the sentence under the pointer; -1: none."""
+    fresh: bool = False
+    """The shape comes from the address, and ``ids`` is not computed yet."""
+    version: int = 0
+    """Number of changes that the rest of the page shows too."""
+
+    def take(self, scene: Scene, units: Units, colouring: Colouring) -> None:
+        """Select the sentences inside the shape whose category is not hidden."""
+        self.ids = scene.ids[geometry.inside_rows(units, colouring.categories, self.shape, self.hidden)]
+        self.fresh = False
+        self.version += 1
+
+    def click(self, sentence: int) -> None:
+        """Show the details of a sentence."""
+        self.sentence = sentence
+        self.version += 1
+
+    def clear(self) -> None:
+        """Clear the selection."""
+        self.ids, self.shape, self.side = _none(), _no_shape(), 0
+        self.version += 1
+
+    def rows(self, scene: Scene) -> Rows:
+        """Return the rows of the selected sentences in ``scene``."""
+        return np.flatnonzero(np.isin(scene.ids, self.ids)) if len(self.ids) else np.empty(0, dtype=np.intp)
+
+
+def camera_of(value: Any) -> list[float] | None:
+    """Return [x, y, units per pixel] from a value of the browser; None if it is invalid."""
+    try:
+        x, y, unit = (float(number) for number in value)
+    except (TypeError, ValueError):
+        return None
+    fits = all(np.isfinite([x, y, unit])) and 0 < unit <= geometry.UNITS and abs(x) + abs(y) <= 64 * geometry.UNITS
+    return [round(x), round(y), float(f"{unit:.4g}")] if fits else None
