@@ -17,6 +17,7 @@ from webapp.features.themes import state
 from webapp.shared import queries, uploads
 from webapp.shared.choose import nothing
 from webapp.shared.job_status import submit
+from webapp.shared.model_choice import by_method, told
 from webapp.shared.text import count, plain
 
 PASTED = "pasted.txt"
