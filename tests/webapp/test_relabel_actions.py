@@ -213,6 +213,6 @@ def test_the_legend_counts_the_clusters_that_share_a_colour(
     ids = state.partition.ids
     points = np.zeros((len(ids), 2), dtype=np.float32)
     assert canvas_of(state, ids, points).colouring.other == "unassigned"
-    monkeypatch.setattr("webapp.features.relabel.cluster_map.MOST", 2)
+    monkeypatch.setattr("webapp.features.relabel.cluster_map.MAX_CATEGORIES", 2)
     rest = len(state.partition.clusters) - 2
     assert canvas_of(state, ids, points).colouring.other == f"{rest} smaller clusters and unassigned"
