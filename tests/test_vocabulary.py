@@ -1,0 +1,80 @@
+"""No identifier, docstring, label or message uses a word that the glossary rules out."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+from tests.strings import PACKAGES, ROOT, strings
+
+GLOSSARY = ROOT / "docs" / "glossary.md"
+# Recorded names that version 0.1 wrote into stores and artifacts are read, and so named, in these places only.
+READS_0_1 = ("db/migrations/", "tests/db/stores/")
+
+
+def ruled_out(text: str) -> list[str]:
+    """The words in code style in the last column of the glossary's tables."""
+    rows = [line.split("|") for line in text.splitlines() if line.startswith("|") and "---" not in line]
+    return sorted({word for row in rows for word in re.findall(r"`([^`]+)`", row[-2]) if row[-2].strip()})
+
+
+def pattern(words: list[str]) -> re.Pattern[str]:
+    """Matches any of the words, in the singular or plural, written as words or as parts of an identifier."""
+    alternatives = "|".join(re.escape(word).replace(r"\ ", r"[ _-]").replace(r"\-", "[ _-]") for word in words)
+    return re.compile(rf"(?<![a-z])(?:{alternatives})s?(?![a-z])", re.IGNORECASE)
+
+
+def parts(name: str) -> str:
+    """``lookAlike``, ``look_alike`` and ``LookAlike`` as ``look alike``."""
+    return re.sub(r"(?<=[a-z0-9])(?=[A-Z])|_", " ", name).lower()
+
+
+def identifiers_and_docstrings(source: str) -> Iterator[tuple[int, str]]:
+    """(line, text) of every name that is defined and of every docstring."""
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+            yield node.lineno, parts(node.name)
+        elif isinstance(node, ast.arg):
+            yield node.lineno, parts(node.arg)
+        elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+            yield node.lineno, parts(node.id)
+        elif isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store):
+            yield node.lineno, parts(node.attr)
+        elif isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str):
+            yield node.lineno, node.value.value
+
+
+def violations(root: Path, words: list[str]) -> list[str]:
+    """``file:line: word`` of every use of a ruled-out word."""
+    wanted, found = pattern(words), []
+    for package in (*PACKAGES, "benchmarks", "tests"):
+        for path in sorted((root / package).rglob("*.py")):
+            name = path.relative_to(root).as_posix()
+            if name.startswith(READS_0_1):
+                continue
+            texts = [(0, parts(path.stem)), *identifiers_and_docstrings(path.read_text(encoding="utf-8"))]
+            found += [f"{name}:{line}: {hit[0]}" for line, text in texts for hit in wanted.finditer(text)]
+    for shown in strings(root):
+        found += [f"{shown.file}:{shown.line}: {hit[0]} in {shown.text!r}" for hit in wanted.finditer(shown.text)]
+    return found
+
+
+def test_the_glossary_rules_words_out() -> None:
+    words = ruled_out(GLOSSARY.read_text(encoding="utf-8"))
+    assert len(words) > 20 and {"desk", "atlas"} <= set(words)
+
+
+def test_no_word_that_the_glossary_rules_out_is_used() -> None:
+    found = violations(ROOT, ruled_out(GLOSSARY.read_text(encoding="utf-8")))
+    assert not found, "\n".join([f"{len(found)} uses of words that docs/glossary.md rules out:", *found])
+
+
+def test_a_use_in_an_identifier_a_docstring_or_a_label_is_found(tmp_path: Path) -> None:
+    for package in PACKAGES:
+        (tmp_path / package).mkdir()
+    module = 'import streamlit as st\n\n\ndef openDesk():\n    """Warm the desks."""\n    st.button("Open the desk")\n'
+    (tmp_path / "webapp" / "page.py").write_text(module, encoding="utf-8")
+    found = violations(tmp_path, ["desk"])
+    assert [hit.partition(": ")[0] for hit in found] == ["webapp/page.py:4", "webapp/page.py:5", "webapp/page.py:6"]
