@@ -23,12 +23,11 @@ from torch import nn
 
 from core.api import load
 from core.errors import ConfigError
-from core.models.composite.concatenated import JoinedNets
+from core.models.composite.concatenated import ConcatenatedModel
 from core.models.triplet_network.batching import padded_ids
-from core.models.triplet_network.encoding import Encoder
 from core.models.triplet_network.inference import Inference
 from core.models.triplet_network.model import TripletNet
-from core.models.triplet_network.network import BiLstmAttention
+from core.models.triplet_network.network import BiLstmAttention, Encoder
 from core.text.word_vectors import TokenIds
 
 SENTENCES, BATCH = 2_048, 64
@@ -92,10 +91,11 @@ def main() -> None:
     options = parser.parse_args()
     torch.set_num_threads(options.threads)
     model = load(options.model)
-    embedder = model.fitted.nets[0] if isinstance(model.fitted, JoinedNets) else model.fitted
-    if not isinstance(embedder, TripletNet):
+    fitted = model.fitted
+    network = fitted.components[0] if isinstance(fitted, ConcatenatedModel) else fitted
+    if not isinstance(network, TripletNet):
         raise ConfigError(f"{model!r} is no triplet network.")
-    net, tokens = embedder.network, made_up(embedder)
+    net, tokens = network.network, made_up(network)
     runs = contestants(net, tokens)
     found = {name: run() for name, run in runs.items()}  # the first call compiles
     times: dict[str, list[float]] = {name: [] for name in runs}

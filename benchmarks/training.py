@@ -23,9 +23,8 @@ from torch import Tensor, nn
 
 from core.models.triplet_network.batching import Index, TripletData, epoch_batches, padded_ids
 from core.models.triplet_network.config import TrainingConfig
-from core.models.triplet_network.encoding import Dropout, Encoder
 from core.models.triplet_network.losses import TripletLoss
-from core.models.triplet_network.network import BiLstmAttention
+from core.models.triplet_network.network import BiLstmAttention, Dropout, Encoder
 from core.text.word_vectors import TokenIds
 
 DIM, WORDS, SENTENCES = 100, 20_000, 24

@@ -16,7 +16,7 @@ import typing
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import PureWindowsPath
-from typing import Any, TypeVar
+from typing import Any, ClassVar, TypeVar
 
 from core.errors import ConfigError, UnknownNameError
 
@@ -60,6 +60,9 @@ def option(
 @dataclass(frozen=True)
 class Config:
     """Base of every config. Values are checked when it is built, so an invalid config does not exist."""
+
+    renamed: ClassVar[Mapping[str, str]] = {}
+    """Former name of a setting → its name; stored settings may use either, see :func:`config_from_dict`."""
 
     def __post_init__(self) -> None:
         hints = _hints(type(self))
@@ -115,11 +118,12 @@ def default_of(field: dataclasses.Field[Any]) -> Any:
 
 
 def config_from_dict(cls: type[C], values: Mapping[str, Any]) -> C:
-    """Build ``cls`` from JSON values; an unknown key names the nearest setting."""
+    """Build ``cls`` from JSON values; raises ``ConfigError`` with the nearest setting for an unknown key."""
     known = {f.name for f in dataclasses.fields(cls)}
-    for key in values:
+    current = {cls.renamed.get(key, key): value for key, value in values.items()}
+    for key in current:
         _check_known(cls, key, known)
-    return cls(**values)
+    return cls(**current)
 
 
 def parse_value(cls: type[Config], name: str, text: str) -> Any:

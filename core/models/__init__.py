@@ -1,133 +1,305 @@
-"""Methods that turn sentences into vectors. Cards only: nothing heavy is imported before a method is built."""
+"""Methods that turn sentences into vectors: their cards and what the tags of the cards mean.
+
+This module loads nothing heavy; a method is imported when it is built.
+"""
 
 from __future__ import annotations
 
-from core.models.con_s2v.cards import CARDS as _SENTENCE_VECTORS
+from collections.abc import Iterable
+
 from core.registry import Card, Registry
 
+TAGS = {
+    "pretrained": "Learns nothing; built from pretrained word vectors or a pretrained encoder.",
+    "encoder": "Needs the folder of a transformer encoder (setting folder) and the extra encoder.",
+    "needs-sentences": "Learns from the running text of a corpus (Corpus.sentences).",
+    "needs-triplets": "Learns from training and validation triplets (Corpus.triplets).",
+    "needs-models": "Is built from fitted models (Corpus.models): two triplet networks, or see any-models.",
+    "any-models": "With needs-models: accepts one or more models of any method.",
+    "accepts-base-model": "Optionally builds on one fitted model in Corpus.models.",
+    "fine-tunable": "Contains a triplet network that can be the base model of further training.",
+    "title-triplets": "With needs-triplets: learns from triplets of kind titles instead of sentences.",
+    "negative:same_article": "With needs-triplets: negatives come from any other section of the article.",
+    "negative:random_article": "With needs-triplets: negatives come from another article.",
+    "transductive": "Learns a vector for each sentence, so it is trained on all sentences it will embed.",
+    "content-vectors": "Learns from the words of each sentence alone; can be the base model of methods of CON-S2V.",
+    "per-article": "The vector of a sentence depends on the other sentences of its article; embed whole articles.",
+    "sparse": "Returns a CSR array instead of a dense array.",
+    "attention": "Offers attention weights for each word, see core.models.triplet_network.word_attention.Attending.",
+}
+"""What each tag of a card means. Code asks for tags, never for ids."""
+
 _ED18 = "Ein Dor et al. 2018, Learning Thematic Similarity Metric Using Triplet Networks"
-_HCK16 = (
-    "Hill, Cho and Korhonen 2016, Learning Distributed Representations of Sentences from Unlabelled Data, section 2"
+_SJH17 = "Saha, Joty, Al Hasan 2017, Con-S2V"
+_HCK16 = "Hill, Cho and Korhonen 2016, Learning Distributed Representations of Sentences from Unlabelled Data"
+_SMOOTHING = ("needs-models", "any-models", "needs-sentences", "per-article")
+_TRIPLETS = ("needs-triplets", "accepts-base-model", "fine-tunable", "attention")
+
+
+def _card(
+    id: str, title: str, summary: str, source: str, *, factory: str, config: str = "", tags: Iterable[str] = ()
+) -> Card:
+    """Return a card; ``factory`` and ``config`` are given below ``core.models``, the config by default ``…Config``."""
+    return Card(
+        id=id, title=title, summary=summary, source=source,
+        factory=f"core.models.{factory}", config=f"core.models.{config or factory + 'Config'}", tags=frozenset(tags),
+    )  # fmt: skip
+
+
+def _triplet_network(id: str, title: str, summary: str, section: str, *tags: str) -> Card:
+    return _card(
+        id, title, summary, f"{_ED18}, {section} ({id})",
+        factory="triplet_network.model:TripletNet", config="triplet_network.config:TripletNetConfig",
+        tags=(*_TRIPLETS, *tags),
+    )  # fmt: skip
+
+
+def _con_s2v(id: str, title: str, summary: str, source: str, place: str, *tags: str) -> Card:
+    return _card(
+        id, title, summary, source,
+        factory=f"con_s2v.{place}", config=f"con_s2v.config:{place.partition(':')[2]}Config",
+        tags=("needs-sentences", *tags),
+    )  # fmt: skip
+
+
+_BAG_OF_WORDS = (
+    _card(
+        "mean-vectors",
+        "Mean of word vectors",
+        "The mean of the pretrained word vectors of a sentence; nothing is learned.",
+        f"{_ED18}, section 4 (mean-vectors)",
+        factory="bag_of_words.word_vectors:MeanVectors",
+        tags=("pretrained",),
+    ),
+    _card(
+        "tfidf",
+        "Tf-idf",
+        "Words weighted by term frequency and inverse document frequency, by default within the sentence's article.",
+        "Salton and Buckley 1988, Term-weighting approaches; within the article: this project",
+        factory="bag_of_words.counts:Tfidf",
+        tags=("sparse", "per-article", "needs-sentences"),
+    ),
+    _card(
+        "word-counts",
+        "Word counts",
+        "The number of occurrences of each word, without weights: the input of the clusterer sIB.",
+        "Slonim, Friedman, Tishby 2002; counts as the package sib-clustering recommends",
+        factory="bag_of_words.counts:WordCounts",
+        tags=("sparse",),
+    ),
 )
-_TRIPLET_NET = "core.models.triplet_network.model:TripletNet"
-_TRIPLET_CONFIG = "core.models.triplet_network.model_config:TripletNetConfig"
+
+_RECURRENT = (
+    _card(
+        "skip-thought",
+        "Skip-Thought",
+        "A recurrent encoder trained to predict the previous and the next sentence, or published weights of one.",
+        "Kiros et al. 2015, Skip-Thought Vectors; small version trained here. A baseline of "
+        "Ein Dor et al. 2018, section 4.1",
+        factory="recurrent.model:SkipThought",
+        config="recurrent.config:SkipThoughtConfig",
+        tags=("needs-sentences",),
+    ),
+    _card(
+        "sae",
+        "Sequential autoencoder",
+        "A recurrent encoder trained together with a decoder that reconstructs the sentence.",
+        f"{_HCK16}, section 2 (SAE); small version trained here. A baseline of Saha et al. 2017, section 4.2",
+        factory="recurrent.model:Sae",
+        config="recurrent.config:SaeConfig",
+        tags=("needs-sentences",),
+    ),
+    _card(
+        "sdae",
+        "Sequential denoising autoencoder",
+        "The sequential autoencoder, trained to reconstruct sentences from which words were deleted or swapped.",
+        f"{_HCK16}, section 2 (SDAE); small version trained here. A baseline of Saha et al. 2017, section 4.2",
+        factory="recurrent.model:Sdae",
+        config="recurrent.config:SdaeConfig",
+        tags=("needs-sentences",),
+    ),
+)
+
+_TRIPLET_NETWORKS = (
+    _triplet_network(
+        "triplets-sen",
+        "Triplet network on sentences",
+        "A BiLSTM with attention, trained so that sentences of the same section are close to each other.",
+        "section 3.2",
+    ),
+    _triplet_network(
+        "triplets-titles",
+        "Triplet network on section titles",
+        "A BiLSTM with attention, trained so that the first sentences of a section are close to its title.",
+        "section 3.2",
+        "title-triplets",
+    ),
+    _card(
+        "triplets-sen-titles",
+        "Concatenated triplet networks",
+        "The concatenated vectors of a triplet network on sentences and one on titles; nothing is learned.",
+        f"{_ED18}, section 3.2 (triplets-sen-titles); unit components: this project",
+        factory="composite.concatenated:ConcatenatedModel",
+        config="composite.concatenated:ConcatenatedConfig",
+        tags=("needs-models", "fine-tunable", "attention"),
+    ),
+    _triplet_network(
+        "triplets-sen-same-art",
+        "Triplet network, negatives from any section",
+        "The triplet network on sentences, with negatives from any other section of the article.",
+        "section 4",
+        "negative:same_article",
+    ),
+    _triplet_network(
+        "triplets-sen-rand-art",
+        "Triplet network, negatives from any article",
+        "The triplet network on sentences, with negatives from another article.",
+        "section 4",
+        "negative:random_article",
+    ),
+)
+
+_CON_S2V = (
+    _con_s2v(
+        "sen2vec",
+        "methods:Sen2Vec",
+        "A vector for each sentence, learned from its own words: distributed memory and bag of words, concatenated.",
+        f"Le and Mikolov 2014, Distributed Representations; {_SJH17}, section 3.1",
+        "methods:Sen2Vec",
+        "transductive",
+        "content-vectors",
+    ),
+    _con_s2v(
+        "reg-dis",
+        "Regularised by discourse",
+        "Sen2Vec with a regulariser that makes the vectors of consecutive sentences similar.",
+        f"{_SJH17}, section 4 (Reg-dis)",
+        "methods:RegDis",
+        "transductive",
+    ),
+    _con_s2v(
+        "reg-sim",
+        "Regularised by similarity",
+        "Sen2Vec with a regulariser that makes the vectors of similar sentences more similar.",
+        f"{_SJH17}, section 4 (Reg-sim)",
+        "methods:RegSim",
+        "transductive",
+        "accepts-base-model",
+    ),
+    _con_s2v(
+        "con-s2v-dis",
+        "CON-S2V by discourse",
+        "Learns sentence vectors from their words and from the previous and next sentences.",
+        f"{_SJH17}, section 3 (Con-S2V-dis)",
+        "methods:ConS2VDis",
+        "transductive",
+    ),
+    _con_s2v(
+        "con-s2v-sim",
+        "CON-S2V by similarity",
+        "Learns sentence vectors from their words and from the most similar sentences.",
+        f"{_SJH17}, section 3 (Con-S2V-sim)",
+        "methods:ConS2VSim",
+        "transductive",
+        "accepts-base-model",
+    ),
+    _con_s2v(
+        "ret-dis",
+        "Retrofitted by discourse",
+        "Sen2Vec vectors, retrofitted to the previous and next sentences after training.",
+        f"Faruqui et al. 2015, Retrofitting; {_SJH17}, section 4 (Ret-dis)",
+        "methods:RetDis",
+        "transductive",
+        "accepts-base-model",
+    ),
+    _con_s2v(
+        "ret-sim",
+        "Retrofitted by similarity",
+        "Sen2Vec vectors, retrofitted to the most similar sentences after training.",
+        f"Faruqui et al. 2015, Retrofitting; {_SJH17}, section 4 (Ret-sim)",
+        "methods:RetSim",
+        "transductive",
+        "accepts-base-model",
+    ),
+    _con_s2v(
+        "w2v-avg",
+        "Mean of learned word vectors",
+        "The mean of skip-gram word vectors learned on the corpus.",
+        f"Mikolov et al. 2013 (skip-gram); a baseline of {_SJH17}, section 4",
+        "word_sums:W2VAverage",
+    ),
+    _con_s2v(
+        "fastsent",
+        "word_sums:FastSent",
+        "The sum of word vectors that were learned to predict the words of neighbouring sentences.",
+        f"{_HCK16}, section 3; a baseline of {_SJH17}",
+        "word_sums:FastSent",
+    ),
+    _con_s2v(
+        "fastsent-ae",
+        "FastSent with autoencoding",
+        "FastSent that also predicts the words of the sentence itself.",
+        f"{_HCK16}, section 3 (FastSent+AE); a baseline of {_SJH17}",
+        "word_sums:FastSentAE",
+    ),
+    _card(
+        "c-phrase",
+        "Sum of pretrained word vectors",
+        "The sum of pretrained additive word vectors, scaled to length 1; nothing is learned.",
+        f"Pham et al. 2015, C-PHRASE; a baseline of {_SJH17}",
+        factory="bag_of_words.word_vectors:CPhrase",
+        tags=("pretrained",),
+    ),
+)
+
+_COMPOSITE = (
+    _card(
+        "hybrid",
+        "Hybrid of models and tf-idf",
+        "The vectors of trained models, concatenated with tf-idf within the article; nothing is learned.",
+        "This project; after hybrid retrieval by dense and sparse vectors",
+        factory="composite.hybrid:Hybrid",
+        tags=("needs-models", "any-models", "sparse", "per-article"),
+    ),
+    _card(
+        "doc-mean",
+        "Mean of the document",
+        "Vectors of another model, each replaced by the mean of its document: a control for labels of documents.",
+        f"This project; a control for the tables of {_SJH17}",
+        factory="composite.smoothing:DocumentMean",
+        tags=_SMOOTHING,
+    ),
+    _card(
+        "neighbour-mean",
+        "Mean of neighbours",
+        "Vectors of another model, averaged: ½ the sentence, ¼ the previous and ¼ the next sentence.",
+        f"This project; a control for the tables of {_SJH17}",
+        factory="composite.smoothing:NeighbourMean",
+        tags=_SMOOTHING,
+    ),
+    _card(
+        "smoothed",
+        "Smoothed along the document",
+        "Vectors of another model, smoothed along the order of sentences by personalised PageRank.",
+        f"Haveliwala 2002, Personalised PageRank; this project, a control for the tables of {_SJH17}",
+        factory="composite.smoothing:Smoothed",
+        tags=_SMOOTHING,
+    ),
+)
+
+_ENCODERS = (
+    _card(
+        "minilm",
+        "Sentence encoder",
+        "Vectors of a pretrained sentence encoder such as MiniLM, read from a folder on this machine.",
+        "Reimers and Gurevych 2019, Sentence-BERT; Wang et al. 2020, MiniLM",
+        factory="sentence_encoder:SentenceEncoder",
+        tags=("pretrained", "encoder"),
+    ),
+)
 
 REGISTRY = Registry(
     "method",
-    [
-        Card(
-            id="mean-vectors",
-            title="Mean of word vectors",
-            summary="The mean of the word vectors of a sentence; nothing is learned. The paper's baseline.",
-            source=f"{_ED18}, section 4 (mean-vectors)",
-            factory="core.models.bag_of_words.mean_vectors:MeanVectors",
-            config="core.models.bag_of_words.mean_vectors:MeanVectorsConfig",
-            tags=frozenset({"pretrained"}),
-        ),
-        Card(
-            id="tfidf",
-            title="Tf-idf",
-            summary="Weighted words of a sentence; by default a word's weight is measured inside its own article.",
-            source="Salton and Buckley 1988, Term-weighting approaches; within the article: this project",
-            factory="core.models.bag_of_words.tfidf:Tfidf",
-            config="core.models.bag_of_words.tfidf:TfidfConfig",
-            tags=frozenset({"sparse", "per-article", "needs-sentences"}),
-        ),
-        Card(
-            id="word-counts",
-            title="Word counts",
-            summary="How often each word occurs in a sentence, nothing weighted: what the clusterer sIB works on.",
-            source="Slonim, Friedman, Tishby 2002; counts as the package sib-clustering recommends",
-            factory="core.models.bag_of_words.word_counts:WordCounts",
-            config="core.models.bag_of_words.word_counts:WordCountsConfig",
-            tags=frozenset({"sparse"}),
-        ),
-        Card(
-            id="skip-thought",
-            title="Skip-Thought",
-            summary="A recurrent encoder, trained to predict the sentences before and after a sentence; "
-            "or published recurrent weights.",
-            source="Kiros et al. 2015, Skip-Thought Vectors; small version trained here. A baseline of "
-            "Ein Dor et al. 2018, section 4.1",
-            factory="core.models.recurrent.skip_thought:SkipThought",
-            config="core.models.recurrent.skip_config:SkipThoughtConfig",
-            tags=frozenset({"needs-sentences"}),
-        ),
-        Card(
-            id="sae",
-            title="Sequential autoencoder",
-            summary="A recurrent encoder, trained to hold what a decoder needs to say the sentence again.",
-            source=f"{_HCK16} (SAE); small version trained here. A baseline of Saha et al. 2017, section 4.2",
-            factory="core.models.recurrent.sdae:Sae",
-            config="core.models.recurrent.sdae_config:SaeConfig",
-            tags=frozenset({"needs-sentences"}),
-        ),
-        Card(
-            id="sdae",
-            title="Sequential denoising autoencoder",
-            summary="The sequential autoencoder, trained to restore sentences in which words were deleted and swapped.",
-            source=f"{_HCK16} (SDAE); small version trained here. A baseline of Saha et al. 2017, section 4.2",
-            factory="core.models.recurrent.sdae:Sdae",
-            config="core.models.recurrent.sdae_config:SdaeConfig",
-            tags=frozenset({"needs-sentences"}),
-        ),
-        Card(
-            id="triplets-sen",
-            title="Triplet network on sentences",
-            summary="A BiLSTM with attention, trained so that sentences of one section lie close together.",
-            source=f"{_ED18}, section 3.2 (triplets-sen)",
-            factory=_TRIPLET_NET,
-            config=_TRIPLET_CONFIG,
-            tags=frozenset({"needs-triplets", "takes-model", "goes-on", "attention"}),
-        ),
-        Card(
-            id="triplets-titles",
-            title="Triplet network on section titles",
-            summary="The same network, trained so that a section's opening lies close to its own title.",
-            source=f"{_ED18}, section 3.2 (triplets-titles)",
-            factory=_TRIPLET_NET,
-            config=_TRIPLET_CONFIG,
-            tags=frozenset({"needs-triplets", "takes-model", "goes-on", "titles", "attention"}),
-        ),
-        Card(
-            id="triplets-sen-titles",
-            title="Both triplet networks joined",
-            summary="The vectors of a network on sentences and of one on titles, side by side; nothing is learned.",
-            source=f"{_ED18}, section 3.2 (triplets-sen-titles); unit halves: this project",
-            factory="core.models.composite.concatenated:JoinedNets",
-            config="core.models.composite.concatenated:JoinedConfig",
-            tags=frozenset({"needs-models", "goes-on", "attention"}),
-        ),
-        Card(
-            id="triplets-sen-same-art",
-            title="Triplet network, any other section",
-            summary="The network of triplets-sen, for triplets whose third sentence is from any other section of the "
-            "article (third = same_article).",
-            source=f"{_ED18}, section 4 (triplets-sen-same-art)",
-            factory=_TRIPLET_NET,
-            config=_TRIPLET_CONFIG,
-            tags=frozenset({"needs-triplets", "takes-model", "goes-on", "attention", "third:same_article"}),
-        ),
-        Card(
-            id="triplets-sen-rand-art",
-            title="Triplet network, any other article",
-            summary="The network of triplets-sen, for triplets whose third sentence is from another article "
-            "(third = random_article).",
-            source=f"{_ED18}, section 4 (triplets-sen-rand-art)",
-            factory=_TRIPLET_NET,
-            config=_TRIPLET_CONFIG,
-            tags=frozenset({"needs-triplets", "takes-model", "goes-on", "attention", "third:random_article"}),
-        ),
-        Card(
-            id="hybrid",
-            title="Hybrid of models and Tf-idf",
-            summary="Trained models' vectors beside the words that sentences of an article share; nothing is learned.",
-            source="This project; after hybrid retrieval by dense and sparse vectors",
-            factory="core.models.composite.hybrid:Hybrid",
-            config="core.models.composite.hybrid:HybridConfig",
-            tags=frozenset({"needs-models", "mixes-models", "sparse", "per-article"}),
-        ),
-        *_SENTENCE_VECTORS,
-    ],
+    (*_BAG_OF_WORDS, *_RECURRENT, *_TRIPLET_NETWORKS, *_CON_S2V, *_COMPOSITE, *_ENCODERS),
     plugin_group="themescope.models",
 )

@@ -1,14 +1,17 @@
-"""A fitted method as a folder: the method's own files, and ``model.json`` saying what it is and what it learned from.
+"""Saved models: a folder with the files of the model and ``model.json``, which says what it is and how it was made.
 
-``record`` is the data record of the training: corpus, triplet set, and the digests of the training titles, so that
-whoever evaluates later can tell whether an article was seen (:func:`title_digests`). A folder holds no code.
+``model.json`` holds the method, its settings, the digest of every file, and ``record``, the data record of the
+training: corpus, triplet set and the digests of the training titles, from which an evaluation can tell whether an
+article was seen in training (:func:`saw_title`). A folder contains no code and no pickle.
 """
 
 from __future__ import annotations
 
 import hashlib
+import shutil
+import tempfile
 import unicodedata
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -17,17 +20,19 @@ from core.errors import ArtifactError, UnknownNameError
 from core.models import REGISTRY
 from core.models.storage import read_json, write_json
 from core.protocols import Model
-from core.types import fold_title
+from core.registry import Card
+from core.types import FittedModel, fold_title
 
 FORMAT = 1
 MODEL_FILE = "model.json"
+_SUBMODELS = "base.json"
 
 
-def save_model(embedder: Model, method_id: str, folder: Path, record: Mapping[str, Any]) -> str:
-    """Write ``embedder`` into ``folder`` (made if needed) and return the digest of its content."""
+def save_model(model: FittedModel, method_id: str, folder: Path, record: Mapping[str, Any]) -> str:
+    """Write ``model`` into ``folder``, which is created if needed, and return the digest of its content."""
     REGISTRY.get(method_id)
     folder.mkdir(parents=True, exist_ok=True)
-    embedder.save(folder)
+    model.save(folder)
     settings = read_json(folder / "embedder.json")
     info: dict[str, Any] = {
         "format": FORMAT,
@@ -43,20 +48,23 @@ def save_model(embedder: Model, method_id: str, folder: Path, record: Mapping[st
 
 
 def load_model(folder: Path) -> tuple[Model, dict[str, Any]]:
-    """The embedder in ``folder`` and its ``model.json``. Raises ``ArtifactError`` when missing, damaged or too new."""
+    """Return the model in ``folder`` and its ``model.json``.
+
+    Raises ``ArtifactError`` when the model is missing, damaged or saved in a newer format.
+    """
     info = read_info(folder)
     for name, digest in _file_digests(folder).items():
         if info["files"].get(name, digest) != digest:
-            raise ArtifactError(f"The saved model in {folder.name} is damaged: {name} is not what was saved.")
+            raise ArtifactError(f"The saved model in {folder.name} is damaged: {name} has changed since it was saved.")
     missing = [name for name in info["files"] if not (folder / name).is_file()]
     if missing:
         raise ArtifactError(f"The saved model in {folder.name} is damaged: {missing[0]} is missing.")
-    embedder: Model = REGISTRY.get(info["method"]).resolve().load(folder)
-    return embedder, info
+    model: Model = REGISTRY.get(info["method"]).resolve().load(folder)
+    return model, info
 
 
 def read_info(folder: Path) -> dict[str, Any]:
-    """``model.json`` of a saved model, checked but without loading its weights."""
+    """Return the checked content of ``model.json`` without loading any weights."""
     if not (folder / MODEL_FILE).is_file():
         raise ArtifactError(
             f"{folder.name} is not a saved model: it has no {MODEL_FILE}. Give a folder that Themescope saved."
@@ -68,12 +76,27 @@ def read_info(folder: Path) -> dict[str, Any]:
             "Update Themescope, or train the model again."
         )
     if not isinstance(info.get("files"), dict) or not isinstance(info.get("record"), dict):
-        raise ArtifactError(f"The saved model in {folder.name} is damaged: {MODEL_FILE} lacks its file list or record.")
-    try:
-        REGISTRY.get(str(info.get("method")))
-    except UnknownNameError as error:
-        raise ArtifactError(f"The saved model in {folder.name} was made by another version. {error}") from None
+        raise ArtifactError(
+            f"The saved model in {folder.name} is damaged: {MODEL_FILE} lacks its list of files or its record."
+        )
+    _card(str(info.get("method")), folder)
     return info
+
+
+def save_submodels(models: Sequence[FittedModel], folder: Path) -> None:
+    """Write ``models`` into the folder of the model that is built from them; their file names get a prefix each."""
+    write_json(folder / _SUBMODELS, {"methods": [_method_of(model) for model in models]})
+    for number, model in enumerate(models):
+        with tempfile.TemporaryDirectory() as own:
+            model.save(Path(own))
+            for path in Path(own).iterdir():
+                shutil.copyfile(path, folder / (_prefix(number) + path.name))
+
+
+def load_submodels(folder: Path) -> list[FittedModel]:
+    """Return the models that :func:`save_submodels` wrote. Raises ``ArtifactError`` for an unknown method."""
+    methods = read_json(folder / _SUBMODELS).get("methods") or [None]
+    return [_submodel(folder, number, str(method)) for number, method in enumerate(methods)]
 
 
 def title_digests(titles: Iterable[str]) -> list[str]:
@@ -87,6 +110,32 @@ def saw_title(info: Mapping[str, Any], title: str) -> bool:
     # Version 0.1 digested titles as they were written, so its records may hold the decomposed form.
     forms = {folded, unicodedata.normalize("NFD", folded)}
     return any(_digest(form) in info["record"].get("train_titles", ()) for form in forms)
+
+
+def _card(method: str, folder: Path) -> Card:
+    try:
+        return REGISTRY.get(method)
+    except UnknownNameError as error:
+        raise ArtifactError(f"The saved model in {folder.name} needs a method that is not installed. {error}") from None
+
+
+def _method_of(model: FittedModel) -> str:
+    """Return the id of the first method that builds models of this class."""
+    factory = f"{type(model).__module__}:{type(model).__qualname__}"
+    return next(card.id for card in REGISTRY if card.factory == factory)
+
+
+def _prefix(number: int) -> str:
+    return f"base{number}-"
+
+
+def _submodel(folder: Path, number: int, method: str) -> FittedModel:
+    card = _card(method, folder)
+    with tempfile.TemporaryDirectory() as own:
+        for path in folder.glob(_prefix(number) + "*"):
+            shutil.copyfile(path, Path(own) / path.name.removeprefix(_prefix(number)))
+        model: FittedModel = card.resolve().load(Path(own))
+    return model
 
 
 def _digest(text: str) -> str:

@@ -1,4 +1,4 @@
-"""Checkpoints of a training: one safetensors file, its header carrying the counters as JSON. Replaced atomically."""
+"""Checkpoints of a training: one safetensors file whose header holds the progress as JSON, replaced atomically."""
 
 from __future__ import annotations
 
@@ -8,40 +8,77 @@ import os
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import torch
-from torch import Tensor
+import numpy as np
+
+if TYPE_CHECKING:
+    import torch
+    from torch import Tensor
 
 logger = logging.getLogger(__name__)
 
+Arrays = Mapping[str, np.ndarray[Any, Any]]
 _FILE = "training.safetensors"
 _MODEL, _BEST, _ADAM = "model/", "best/", "adam/"
 
 
+def write_arrays(path: Path, key: str, progress: Mapping[str, Any], arrays: Arrays) -> None:
+    """Write a checkpoint to a new file that then replaces ``path``, so that a crash leaves one complete file.
+
+    ``key`` is a digest of settings and data; :func:`read_arrays` ignores a checkpoint of another key.
+    """
+    from safetensors.numpy import save_file
+
+    path.parent.mkdir(parents=True, exist_ok=True)
+    new = path.with_name(path.name + ".new")
+    save_file(dict(arrays), new, metadata={"key": key, "progress": json.dumps(progress)})
+    os.replace(new, path)
+
+
+def read_arrays(path: Path, key: str) -> tuple[dict[str, Any], dict[str, np.ndarray[Any, Any]]] | None:
+    """Return progress and arrays, or None when the file is missing, damaged, or has another key."""
+    from safetensors import SafetensorError, safe_open
+
+    try:
+        with safe_open(path, framework="np") as stored:
+            header = stored.metadata() or {}
+            if header.get("key") != key:
+                return None
+            arrays = {name: stored.get_tensor(name) for name in stored.keys()}  # noqa: SIM118
+        progress: dict[str, Any] = dict(json.loads(header["progress"]))
+    except FileNotFoundError:
+        return None
+    except (OSError, SafetensorError, KeyError, ValueError, TypeError) as error:
+        logger.warning("The checkpoint %s cannot be read (%s). Training starts from the beginning.", path, error)
+        return None
+    return progress, arrays
+
+
 @dataclass(frozen=True)
 class Progress:
-    """Where a training stands. Batches, masks and their order follow from the seed and these counters alone."""
+    """State of a training of a network. The order of batches and all masks follow from the seed and these counters."""
 
     epoch: int = 0
     batch: int = 0
-    """Batches of this epoch that are done."""
+    """Number of batches of this epoch that are done."""
     step: int = 0
     evaluated: int = -1
-    """The step after which validation was done last."""
+    """Step after which the last validation took place."""
     rate: float = 0.0
     best: float = -1.0
     best_step: int = 0
     without_gain: int = 0
     seconds: float = 0.0
     triplets: int = 0
+    """Number of training items seen so far."""
     loss_sum: float = 0.0
-    """Of the batches since the last validation."""
+    """Sum over the batches since the last validation."""
     loss_count: int = 0
     history: list[dict[str, float]] = field(default_factory=list)
 
     def advanced(self, **changes: Any) -> Progress:
-        """A copy with some counters changed."""
+        """Return a copy with some counters changed."""
         return replace(self, **changes)
 
 
@@ -53,40 +90,27 @@ class Checkpoint:
     model: Mapping[str, Tensor]
     best: Mapping[str, Tensor]
     adam: Mapping[str, Tensor]
-    """Flattened optimizer state: "parameter index/name"."""
+    """Optimizer state as ``"parameter index/name"`` → tensor."""
 
 
 def write_checkpoint(folder: Path, key: str, checkpoint: Checkpoint) -> None:
-    """Write beside the old one, then take its place: a crash leaves one of the two whole."""
-    from safetensors.torch import save_file
-
+    """Write the checkpoint of a network into ``folder``, see :func:`write_arrays`."""
     parts = ((_MODEL, checkpoint.model), (_BEST, checkpoint.best), (_ADAM, checkpoint.adam))
-    tensors = {
-        prefix + name: t.detach().cpu().contiguous().clone() for prefix, part in parts for name, t in part.items()
+    arrays = {
+        prefix + name: t.detach().cpu().contiguous().numpy() for prefix, part in parts for name, t in part.items()
     }
-    folder.mkdir(parents=True, exist_ok=True)
-    written = folder / (_FILE + ".new")
-    save_file(tensors, written, metadata={"key": key, "progress": json.dumps(asdict(checkpoint.progress))})
-    os.replace(written, folder / _FILE)
+    write_arrays(folder / _FILE, key, asdict(checkpoint.progress), arrays)
 
 
 def read_checkpoint(folder: Path, key: str) -> Checkpoint | None:
-    """The checkpoint in ``folder``, or None: there is none, it is damaged, or it belongs to other settings or data."""
-    from safetensors import SafetensorError, safe_open
+    """Return the checkpoint of a network in ``folder``, or None, see :func:`read_arrays`."""
+    import torch
 
-    try:
-        with safe_open(folder / _FILE, framework="pt") as stored:
-            header = stored.metadata() or {}
-            if header.get("key") != key:
-                return None
-            tensors = {name: stored.get_tensor(name) for name in stored.keys()}  # noqa: SIM118
-        progress = Progress(**json.loads(header["progress"]))
-    except FileNotFoundError:
+    found = read_arrays(folder / _FILE, key)
+    if found is None:
         return None
-    except (OSError, SafetensorError, KeyError, ValueError, TypeError) as error:
-        logger.warning("The checkpoint in %s cannot be read (%s); training starts again.", folder, error)
-        return None
-    return Checkpoint(progress, *(_under(tensors, prefix) for prefix in (_MODEL, _BEST, _ADAM)))
+    tensors = {name: torch.from_numpy(array) for name, array in found[1].items()}
+    return Checkpoint(Progress(**found[0]), *(_under(tensors, prefix) for prefix in (_MODEL, _BEST, _ADAM)))
 
 
 def drop_checkpoint(folder: Path) -> None:
@@ -95,13 +119,13 @@ def drop_checkpoint(folder: Path) -> None:
 
 
 def adam_tensors(optimizer: torch.optim.Optimizer) -> dict[str, Tensor]:
-    """The state of Adam as named tensors."""
+    """Return the state of Adam as named tensors."""
     state = optimizer.state_dict()["state"]
     return {f"{index}/{name}": value for index, values in state.items() for name, value in values.items()}
 
 
 def restore_adam(optimizer: torch.optim.Optimizer, tensors: Mapping[str, Tensor]) -> None:
-    """Inverse of :func:`adam_tensors`."""
+    """Set the state of Adam to what :func:`adam_tensors` returned."""
     state: dict[int, dict[str, Tensor]] = {}
     for name, value in tensors.items():
         index, _, key = name.partition("/")

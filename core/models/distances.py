@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -15,42 +16,50 @@ Distances = npt.NDArray[np.float32]
 
 
 def cosine_distances(a: Vectors, b: Vectors) -> Distances:
-    """(n,) 1 − cosine of row i of ``a`` and row i of ``b``; 1 where either row is zero."""
-    _check(a, b)
+    """Return (n,) 1 − cosine of row i of ``a`` and row i of ``b``; 1 where either row is zero."""
+    _check_shapes(a, b)
     products = _row_sums(_product(a, b))
-    norms = np.sqrt(_squares(a) * _squares(b))
+    norms = np.sqrt(_squared_norms(a) * _squared_norms(b))
     cosine = np.divide(products, norms, out=np.zeros_like(products), where=norms > 0)
     return np.asarray(1 - cosine, np.float32)
 
 
 def l1_distances(a: Vectors, b: Vectors) -> Distances:
-    """(n,) sum of absolute differences of the rows, summed in float64."""
-    _check(a, b)
+    """Return (n,) sums of absolute differences of the rows, accumulated in float64."""
+    _check_shapes(a, b)
     return np.asarray(_row_sums(abs(a - b)), np.float32)
 
 
 def l2_distances(a: Vectors, b: Vectors) -> Distances:
-    """(n,) Euclidean distance of the rows."""
-    _check(a, b)
-    return np.asarray(np.sqrt(_squares(a - b)), np.float32)
+    """Return (n,) Euclidean distances of the rows."""
+    _check_shapes(a, b)
+    return np.asarray(np.sqrt(_squared_norms(a - b)), np.float32)
+
+
+DISTANCES: dict[str, Callable[[Vectors, Vectors], Distances]] = {
+    "cosine": cosine_distances,
+    "l1": l1_distances,
+    "l2": l2_distances,
+    "mean-l1": l1_distances,  # differs from l1 by a constant factor, which changes no order
+}
 
 
 def bounded_rows(x: npt.NDArray[np.float32], bound: float) -> npt.NDArray[np.float32]:
-    """(n, dim) rows, those longer than ``bound`` scaled to that length; 0 changes nothing."""
+    """Return (n, dim) rows, those longer than ``bound`` scaled to that length; a bound of 0 changes nothing."""
     if not bound:
         return x
     return np.asarray(x * (bound / np.maximum(np.linalg.norm(x, axis=1, keepdims=True), bound)), np.float32)
 
 
 def unit_length(x: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:
-    """(n, dim) rows at length 1; the zero vector stays."""
+    """Return (n, dim) rows scaled to length 1; zero rows stay zero."""
     lengths = np.linalg.norm(x, axis=1, keepdims=True)
     return np.asarray(np.divide(x, lengths, out=np.zeros_like(x), where=lengths > 0), np.float32)
 
 
-def _check(a: Vectors, b: Vectors) -> None:
+def _check_shapes(a: Vectors, b: Vectors) -> None:
     if a.shape != b.shape:
-        raise DataError(f"Distances are row by row: {a.shape[0]} rows cannot be compared with {b.shape[0]}.")
+        raise DataError(f"Distances are computed row by row, but the matrices have the shapes {a.shape} and {b.shape}.")
 
 
 def _product(a: Any, b: Any) -> Any:
@@ -61,5 +70,5 @@ def _row_sums(x: Vectors) -> npt.NDArray[np.float64]:
     return np.asarray(x.sum(axis=1, dtype=np.float64)).ravel()
 
 
-def _squares(x: Vectors) -> npt.NDArray[np.float64]:
+def _squared_norms(x: Vectors) -> npt.NDArray[np.float64]:
     return _row_sums(_product(x, x))

@@ -100,7 +100,7 @@ class _Data:
         return [(Split.TRAIN, self.triplets), (Split.VALIDATION, self.validation or self.triplets)]
 
     def _models(self, card: Card) -> list[str]:
-        used = self.models if card.tags & {"needs-models", "takes-model"} else ()
+        used = self.models if card.tags & {"needs-models", "accepts-base-model"} else ()
         return ["models", *(model.digest for model in used)] if used else []
 
     def _source(self, card: Card) -> list[str]:
@@ -198,7 +198,7 @@ def _load_data(store: Store, card: Card, data: _Data) -> tuple[Corpus, dict[str,
         record |= {"triplets": data.triplets.name, "triplets_digest": data.triplets.digest}
         record["rules"] = dict(data.triplets.config)
         record |= {"validation": data.validation.name} if data.validation else {}
-    if card.tags & {"needs-models", "takes-model"} and data.models:
+    if card.tags & {"needs-models", "accepts-base-model"} and data.models:
         fitted, infos = zip(*(load_model(store, model) for model in data.models), strict=True)
         parts["models"] = fitted
         record["models"] = [model.digest for model in data.models]

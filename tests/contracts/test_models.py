@@ -1,4 +1,4 @@
-"""What every registered embedder keeps to."""
+"""Contract of every registered model."""
 
 import dataclasses
 import json
@@ -13,7 +13,7 @@ from scipy import sparse
 
 from core.config import config_from_dict
 from core.errors import ArtifactError, ThemescopeError
-from core.models import REGISTRY
+from core.models import REGISTRY, TAGS
 from core.models.artifact import load_model, save_model
 from core.models.con_s2v.config import TrainingConfig
 from core.models.triplet_network.word_attention import Attending
@@ -59,10 +59,11 @@ def build(card, seed=3):
     fields = {f.name for f in dataclasses.fields(config)}
     small = SMALL | (LEARNED if issubclass(config, TrainingConfig) else {})
     small |= {"folder": tiny_encoder()} if "encoder" in card.tags else {}
-    embedder = REGISTRY.build(card.id, {k: v for k, v in small.items() if k in fields}, seed=seed)
+    model = REGISTRY.build(card.id, {k: v for k, v in small.items() if k in fields}, seed=seed)
     models = (trained_nets(seed), trained_nets(seed + 1)) if "needs-models" in card.tags else ()
-    embedder.fit(dataclasses.replace(corpus(), models=models), SILENT)
-    return embedder
+    fitted = model.fit(dataclasses.replace(corpus(), models=models), SILENT)
+    assert fitted is model
+    return fitted
 
 
 @cache
@@ -99,6 +100,20 @@ def apart(a, b):
 def test_it_keeps_the_protocol_and_names_its_source(card, fitted):
     assert isinstance(fitted[card.id], Model)
     assert card.source and card.summary
+
+
+def test_every_tag_is_documented_and_used():
+    used = {tag for card in REGISTRY for tag in card.tags}
+    assert used == set(TAGS)
+    assert all(text.endswith(".") for text in TAGS.values())
+
+
+@every
+def test_fit_returns_the_model_and_needs_no_report(card):
+    if card.tags & {"needs-models", "needs-triplets", "needs-sentences", "encoder"}:
+        pytest.skip("other tests fit it with a report")
+    model = REGISTRY.build(card.id, {}, seed=1)
+    assert model.fit(Corpus()) is model
 
 
 @every
@@ -140,21 +155,21 @@ def test_a_row_depends_on_its_own_article_only_where_the_card_says_so(card, fitt
 
 @every
 def test_no_sentences_no_rows(card, fitted):
-    embedder = fitted[card.id]
-    empty = embedder.embed([])
-    assert empty.shape == (0, embedder.embed(sentences()).shape[1]) and empty.dtype == np.float32
-    assert embedder.distances(empty, empty).shape == (0,)
+    model = fitted[card.id]
+    empty = model.embed([])
+    assert empty.shape == (0, model.embed(sentences()).shape[1]) and empty.dtype == np.float32
+    assert model.distances(empty, empty).shape == (0,)
 
 
 @every
 def test_distances_are_finite_symmetric_and_order_the_obvious(card, fitted):
-    embedder = fitted[card.id]
-    vectors = embedder.embed(sentences())
+    model = fitted[card.id]
+    vectors = model.embed(sentences())
     a, b = vectors[[0, 1, 2, 3, 3]], vectors[[1, 0, 0, 4, 6]]
-    there, back = embedder.distances(a, b), embedder.distances(b, a)
+    there, back = model.distances(a, b), model.distances(b, a)
     assert there.shape == (5,) and there.dtype == np.float32 and np.isfinite(there).all()
     assert np.allclose(there, back, atol=1e-6) and (there >= -1e-6).all()
-    if "mixes-models" not in card.tags:  # a control mixes a sentence with what stands around it
+    if "any-models" not in card.tags:  # context smoothing mixes a sentence with its surroundings
         assert there[3] < there[4]
 
 
@@ -203,17 +218,17 @@ def test_a_damaged_file_is_noticed(card, fitted, tmp_path):
 
 @every
 def test_before_fitting_it_says_what_to_do(card):
-    embedder = REGISTRY.build(card.id, {}, seed=1)
+    model = REGISTRY.build(card.id, {}, seed=1)
     try:
-        embedder.embed(sentences())
+        model.embed(sentences())
     except ThemescopeError as error:
         assert "fit()" in str(error)
 
 
 @every
 def test_a_corpus_without_what_it_needs_is_refused(card):
-    joins = "fitted models" if "mixes-models" in card.tags else "two trained triplet networks"
-    for tag, said in (("needs-triplets", "triplets"), ("needs-models", joins)):
+    expected = "fitted models" if "any-models" in card.tags else "two trained triplet networks"
+    for tag, said in (("needs-triplets", "triplets"), ("needs-models", expected)):
         if tag in card.tags:
             with pytest.raises(ThemescopeError, match=said):
                 REGISTRY.build(card.id, {}, seed=1).fit(Corpus(sentences=sentences()), SILENT)

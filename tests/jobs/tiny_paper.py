@@ -41,7 +41,7 @@ TINY = Paper(
         Model("mean-pairs", "mean-vectors", words="pairs", random=False),
         Model("net", "triplets-sen", "sentences", "text", budget="net"),
         Model("titles", "triplets-titles", "titles", "text", budget="net"),
-        Model("both", "triplets-sen-titles", settings={"unit_halves": True}, parts=("net", "titles")),
+        Model("both", "triplets-sen-titles", settings={"unit_components": True}, parts=("net", "titles")),
         Model("tfidf", "tfidf", random=False),
         Model("default", "triplets-sen", random=False, pretrained=True),
     ),

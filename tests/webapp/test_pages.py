@@ -194,7 +194,7 @@ def test_networks_are_joined_by_name(filled_store: Store, open_page: Open) -> No
         for name, method in (("net of sentences", "triplets-sen"), ("net of titles", "triplets-titles")):
             w.models.add(name=name, method=method, config={}, seed=0, digest=name, artifact=name, metrics={})
     for card in REGISTRY:
-        if "needs-models" in card.tags and "mixes-models" not in card.tags:
+        if "needs-models" in card.tags and "any-models" not in card.tags:
             at = open_page("train", method=card.title)
             next(b for b in at.button if b.label == "Train").click().run()
             assert not at.error
@@ -223,7 +223,7 @@ def test_a_method_is_offered_the_triplets_it_was_made_for() -> None:
         counts = {"triplets": {"train": 3}}
         return TripletSetRecord(1, 1, "s", kind, {"third": third}, 0, "d", counts, True, datetime.now(UTC))
 
-    by_tags = {"titles": ("titles", "adjacent"), "third:same_article": ("sentences", "same_article")}
+    by_tags = {"title-triplets": ("titles", "adjacent"), "negative:same_article": ("sentences", "same_article")}
     for card in REGISTRY:
         for tag, (kind, third) in by_tags.items():
             if tag in card.tags:

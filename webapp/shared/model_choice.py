@@ -38,7 +38,7 @@ def with_tag(models: Sequence[ModelRecord], tag: str) -> list[ModelRecord]:
 
 def fine_tunable(models: Sequence[ModelRecord]) -> list[ModelRecord]:
     """Return the models that another training can start from, newest first."""
-    return [m for m in models if m.method in REGISTRY and "goes-on" in REGISTRY.get(m.method).tags][::-1]
+    return [m for m in models if m.method in REGISTRY and "fine-tunable" in REGISTRY.get(m.method).tags][::-1]
 
 
 def told(model: ModelRecord) -> str:

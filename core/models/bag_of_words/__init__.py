@@ -1,1 +1,1 @@
-"""Models that combine word vectors or word counts without regard to word order."""
+"""Models that ignore word order: combined word vectors, tf-idf and word counts."""

@@ -1,1 +1,1 @@
-"""Models built from other models: concatenation, hybrid similarity and context smoothing."""
+"""Models built from other models: concatenation, hybrid with tf-idf, and context smoothing."""

@@ -1,22 +1,18 @@
-"""``triplets-sen-titles``: the vectors of two triplet networks side by side (Ein Dor et al. 2018, section 3.2; B.5).
-
-Side by side as they are, each half weighs as much as its vectors are long; ``unit_halves`` gives both the same say.
-Where both networks read the same word vectors, the saved model keeps them once.
-"""
+"""Concatenation of two triplet networks: ``triplets-sen-titles`` (Ein Dor et al. 2018, section 3.2)."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
-import numpy.typing as npt
 
 from core.config import Config, config_from_dict, option
 from core.errors import ArtifactError, ConfigError, DataError
-from core.models.distances import cosine_distances, unit_length
+from core.models.base import BaseModel
+from core.models.distances import unit_length
 from core.models.storage import (
     read_json,
     read_settings,
@@ -26,140 +22,150 @@ from core.models.storage import (
     write_tensors,
     write_word_vectors,
 )
-from core.models.triplet_network.model import DISTANCES, TripletNet
-from core.models.triplet_network.model_config import TripletNetConfig
+from core.models.triplet_network.config import TripletNetConfig
+from core.models.triplet_network.model import TripletNet
 from core.protocols import SILENT, Report
 from core.text.word_vectors import Float32, WordVectors
 from core.types import Corpus, Sentence, Vectors
 
-_HALVES = ("sentences", "titles")
-_COURSE = "halves.json"
-
-
 if TYPE_CHECKING:
     from core.models.triplet_network.inference import Precision
 
+_COMPONENTS = ("sentences", "titles")
+_DETAILS = "components.json"
+_DETAILS_OF_0_1 = "halves.json"
+"""Name of the same file in models that version 0.1 saved."""
+
 
 @dataclass(frozen=True)
-class JoinedConfig(Config):
+class ConcatenatedConfig(Config):
     """Settings of ``triplets-sen-titles``."""
 
-    unit_halves: bool = option(
-        False, "Scale each network's half to length 1, so that both count the same; otherwise lengths stay as they are."
-    )
+    renamed: ClassVar[dict[str, str]] = {"unit_halves": "unit_components"}
+
+    unit_components: bool = option(
+        False, "Scale the vector of each network to length 1, so that both have the same weight; otherwise a network "
+        "weighs as much as its vectors are long.",
+    )  # fmt: skip
 
 
-class JoinedNets:
-    """Two trained triplet networks as one method; :meth:`fit` takes them from ``corpus.models``."""
+class ConcatenatedModel(BaseModel):
+    """Two trained triplet networks whose vectors are concatenated; :meth:`fit` takes them from ``corpus.models``."""
 
-    def __init__(self, config: JoinedConfig, seed: int) -> None:
-        self.config, self.seed = config, seed
-        self._nets: tuple[TripletNet, ...] = ()
+    config_class: ClassVar[type[Config]] = ConcatenatedConfig
+    config: ConcatenatedConfig
+
+    def __init__(self, config: ConcatenatedConfig, seed: int) -> None:
+        super().__init__(config, seed)
+        self._components: tuple[TripletNet, ...] = ()
 
     @property
     def inference(self) -> Precision:
-        """How both networks embed on a processor, see :attr:`TripletNet.inference`."""
-        return self.nets[0].inference
+        """Numeric precision of both networks on a processor, see :attr:`TripletNet.inference`."""
+        return self.components[0].inference
 
     @inference.setter
     def inference(self, precision: Precision) -> None:
-        for net in self.nets:
-            net.inference = precision
+        for component in self.components:
+            component.inference = precision
 
     @property
     def metrics(self) -> dict[str, float]:
-        """How the training of each network went."""
-        named = zip(_HALVES, self._nets, strict=False)
-        return {f"{half}: {name}": value for half, net in named for name, value in net.metrics.items()}
+        """Training metrics of both networks, prefixed with the name of the component."""
+        named = zip(_COMPONENTS, self._components, strict=False)
+        return {f"{name}: {key}": value for name, net in named for key, value in net.metrics.items()}
 
     def fit(self, corpus: Corpus, report: Report = SILENT) -> Self:
-        """Take the two trained networks of ``corpus.models``: that of sentences, then that of titles."""
-        nets = [model for model in corpus.models if isinstance(model, TripletNet)]
-        if len(nets) != len(_HALVES) or len(corpus.models) != len(_HALVES):
+        """Take the two trained networks in ``corpus.models``: the one on sentences, then the one on titles."""
+        networks = [model for model in corpus.models if isinstance(model, TripletNet)]
+        if len(networks) != len(_COMPONENTS) or len(corpus.models) != len(_COMPONENTS):
             raise DataError(
-                "triplets-sen-titles joins two trained triplet networks. Name the models of sentences and of titles."
+                "triplets-sen-titles concatenates two trained triplet networks. Name the model trained on sentences, "
+                "then the model trained on titles."
             )
-        for net in nets:
-            report.progress(0, 1, f"Joining networks over {len(net.words):,} words")
-        self._nets = tuple(nets)
+        for network in networks:
+            report.progress(0, 1, f"Concatenating networks, {len(network.words):,} words")
+        self._components = tuple(networks)
         return self
 
     def embed(self, sentences: Sequence[Sentence]) -> Vectors:
-        """(n, width of both) vectors; a sentence without tokens is the zero vector."""
-        return self._side_by_side([net.embed(sentences) for net in self.nets])
+        """Return (n, sum of both dimensions) vectors; a sentence without tokens is the zero vector."""
+        return self._concatenated([component.embed(sentences) for component in self.components])
 
     def embed_words(self, sentences: Sequence[Sequence[str]]) -> Vectors:
-        """(n, width of both) vectors of sentences that are lists of words already."""
-        return self._side_by_side([net.embed_words(sentences) for net in self.nets])
+        """Return (n, sum of both dimensions) vectors of tokenised sentences."""
+        return self._concatenated([component.embed_words(sentences) for component in self.components])
 
     def attention(self, sentences: Sequence[Sequence[str]]) -> dict[str, list[Float32]]:
-        """The weights of either network, see :class:`core.models.triplet_network.word_attention.Attending`."""
-        named = zip(_HALVES, self.nets, strict=True)
-        return {half: weights for half, net in named for weights in net.attention(sentences).values()}
+        """Return the attention weights of each network by component name, see :class:`.word_attention.Attending`."""
+        named = zip(_COMPONENTS, self.components, strict=True)
+        return {name: weights for name, net in named for weights in net.attention(sentences).values()}
 
-    def _side_by_side(self, vectors: Sequence[Vectors]) -> Vectors:
-        halves = [np.asarray(half) for half in vectors]
-        return np.concatenate([unit_length(half) for half in halves] if self.config.unit_halves else halves, axis=1)
+    def _concatenated(self, vectors: Sequence[Vectors]) -> Vectors:
+        parts = [np.asarray(part) for part in vectors]
+        return np.concatenate([unit_length(part) for part in parts] if self.config.unit_components else parts, axis=1)
 
-    def distances(self, a: Vectors, b: Vectors) -> npt.NDArray[np.float32]:
-        """(n,) distances of the kind both networks were trained with, or 1 − cosine where they differ."""
-        kinds = {net.config.measured for net in self.nets}
-        return DISTANCES[kinds.pop()](a, b) if len(kinds) == 1 else cosine_distances(a, b)
+    @property
+    def distance(self) -> str:
+        """The distance both networks were trained with; cosine where they differ."""
+        kinds = {component.distance for component in self.components}
+        return kinds.pop() if len(kinds) == 1 else "cosine"
 
     def save(self, folder: Path) -> None:
-        """Write both networks, and the word vectors once where they are the same."""
-        first, second = self.nets
-        shared = _same(first.words, second.words)
+        """Write both networks; word vectors that both share are written once."""
+        first, second = self.components
+        shared = _equal(first.words, second.words)
         write_settings(folder, self.config, self.seed)
         write_word_vectors(folder, first.words)
         if not shared:
-            write_word_vectors(folder, second.words, f"{_HALVES[1]}-")
-        course: dict[str, Any] = {"shared_words": shared}
-        for half, net in zip(_HALVES, (first, second), strict=True):
-            write_tensors(folder / f"{half}.safetensors", net.weights)
+            write_word_vectors(folder, second.words, f"{_COMPONENTS[1]}-")
+        details: dict[str, Any] = {"shared_words": shared}
+        for name, net in zip(_COMPONENTS, self.components, strict=True):
+            write_tensors(folder / f"{name}.safetensors", net.weights)
             config = net.config.without_folders().to_dict()
-            course[half] = {"config": config, "seed": net.seed, "metrics": net.metrics, "history": net.history}
-        write_json(folder / _COURSE, course)
+            details[name] = {"config": config, "seed": net.seed, "metrics": net.metrics, "history": net.history}
+        write_json(folder / _DETAILS, details)
 
     @classmethod
     def load(cls, folder: Path) -> Self:
-        """Inverse of :meth:`save`."""
-        model = cls(*read_settings(folder, JoinedConfig))
-        course = read_json(folder / _COURSE)
+        """Return the model that :meth:`save`, or version 0.1, wrote."""
+        model = cls(*read_settings(folder, ConcatenatedConfig))
+        file = _DETAILS_OF_0_1 if (folder / _DETAILS_OF_0_1).is_file() else _DETAILS
+        details = read_json(folder / file)
         words = read_word_vectors(folder)
-        nets = []
-        for place, half in enumerate(_HALVES):
-            own = place > 0 and not course.get("shared_words")
-            net = _net(folder, course.get(half))
-            net.restore(read_word_vectors(folder, f"{half}-") if own else words, folder / f"{half}.safetensors")
-            nets.append(net)
-        model._nets = tuple(nets)
+        components = []
+        for position, name in enumerate(_COMPONENTS):
+            own = position > 0 and not details.get("shared_words")
+            net = _component(folder / file, details.get(name))
+            net.restore(read_word_vectors(folder, f"{name}-") if own else words, folder / f"{name}.safetensors")
+            components.append(net)
+        model._components = tuple(components)
         return model
 
     @property
     def sentence_network(self) -> TripletNet:
-        """The network of sentences, from which another training may go on."""
-        return self.nets[0]
+        """The network on sentences, which can be the base model of another training."""
+        return self.components[0]
 
     @property
-    def nets(self) -> tuple[TripletNet, ...]:
-        """The network of sentences, and that of titles."""
-        if not self._nets:
-            raise DataError("triplets-sen-titles has no networks yet: call fit() with two, or load a saved model.")
-        return self._nets
+    def components(self) -> tuple[TripletNet, ...]:
+        """The network on sentences and the network on titles."""
+        if not self._components:
+            raise DataError("triplets-sen-titles has no networks yet. Call fit() with two, or load a saved model.")
+        return self._components
 
 
-def _net(folder: Path, course: Any) -> TripletNet:
+def _component(file: Path, details: Any) -> TripletNet:
     try:
-        net = TripletNet(config_from_dict(TripletNetConfig, course["config"]), int(course["seed"]))
-        net.metrics, net.history = dict(course["metrics"]), list(course["history"])
+        net = TripletNet(config_from_dict(TripletNetConfig, details["config"]), int(details["seed"]))
+        net.metrics, net.history = dict(details["metrics"]), list(details["history"])
     except (KeyError, TypeError, ValueError, ConfigError) as error:
-        raise ArtifactError(f"The saved model in {folder.name} is damaged: {_COURSE}: {error}") from None
+        raise ArtifactError(f"The saved model in {file.parent.name} is damaged: {file.name}: {error}") from None
     return net
 
 
-def _same(a: WordVectors, b: WordVectors) -> bool:
-    """Whether two tables give every word the same vector."""
+def _equal(a: WordVectors, b: WordVectors) -> bool:
+    """Return whether two tables hold the same words with the same vectors."""
     if a is b:
         return True
     pairs = ((a.table, b.table), (a.scales, b.scales), (a.rows, b.rows))

@@ -13,9 +13,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from core.models.con_s2v.arrays import LEAST_RATE, Context, Noise, Span, Steps, Table, Tables, Text
+from core.models.con_s2v.arrays import LEAST_RATE, AliasTable, Context, Noise, Span, Steps, Table, Tables, Text
 from core.models.con_s2v.config import SentVecConfig
-from core.models.con_s2v.noise import AliasTable
 from core.models.con_s2v.training import BLOCK_WORDS, Sums
 from core.models.device import pick_device
 
@@ -134,7 +133,7 @@ class BatchedLearner:
 
 
 class _Alias:
-    """An alias table (see ``core.models.con_s2v.noise``) on a device."""
+    """An alias table (see ``core.models.con_s2v.arrays``) on a device."""
 
     def __init__(self, table: AliasTable, device: torch.device) -> None:
         self._threshold = torch.from_numpy((table >> np.uint64(32)).astype(np.float64) / 2**32).to(device)

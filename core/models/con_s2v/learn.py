@@ -10,10 +10,21 @@ import numpy.typing as npt
 
 from core.config import Config, digest_of
 from core.models.con_s2v import kernels
-from core.models.con_s2v.arrays import Context, Noise, Steps, Table, Tables, Text, empty_table, random_table
-from core.models.con_s2v.config import BagsConfig, MemoryConfig, SentVecConfig, TrainingConfig
+from core.models.con_s2v.arrays import (
+    Context,
+    Noise,
+    Steps,
+    Table,
+    Tables,
+    Text,
+    empty_table,
+    keep_thresholds,
+    node_noise,
+    random_table,
+    word_noise,
+)
+from core.models.con_s2v.config import FastSentConfig, MemoryConfig, SentVecConfig, TrainingConfig
 from core.models.con_s2v.graphs import Graph, no_graph
-from core.models.con_s2v.noise import keep_thresholds, node_noise, word_noise
 from core.models.con_s2v.text import EncodedText
 from core.models.con_s2v.training import CompiledLearner, Learner, Stage, train
 from core.protocols import Report
@@ -79,7 +90,7 @@ def learn_memory(config: MemoryConfig, text: EncodedText, seed: int, report: Rep
     return _learned(stage, CompiledLearner(tables, step, config.threads), config.dim, report)
 
 
-def learn_bags(config: BagsConfig, text: EncodedText, graph: Graph, seed: int, report: Report) -> Learned:
+def learn_bags(config: FastSentConfig, text: EncodedText, graph: Graph, seed: int, report: Report) -> Learned:
     """FastSent over the neighbours of ``graph`` (G.2). No sentence has a row of its own."""
     tables = _tables(config.dim, text, seed, sentences=False, inputs=True)
     noise, words = _noise(text, graph, config), _text(text, config)

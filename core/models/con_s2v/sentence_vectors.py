@@ -6,21 +6,26 @@ A sentence of the corpus gets its learned vector back; any other one is inferred
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
 
 from core.errors import ArtifactError, DataError
-from core.models.con_s2v.checkpoints import drop_checkpoints
-from core.models.con_s2v.config import TrainingConfig
-from core.models.con_s2v.known_sentences import PRECISIONS, KnownSentences, known_sentences, text_digest
+from core.models.base import BaseModel
+from core.models.con_s2v.inference import (
+    PRECISIONS,
+    ContentModel,
+    KnownSentences,
+    known_sentences,
+    text_digest,
+)
 from core.models.con_s2v.text import EncodedText, Vocabulary, encode_text
-from core.models.distances import cosine_distances
+from core.models.con_s2v.training import drop_checkpoints
 from core.models.storage import (
     read_json,
     read_settings,
@@ -33,9 +38,6 @@ from core.models.storage import (
 )
 from core.protocols import SILENT, Report
 from core.types import Corpus, Sentence, Vectors
-
-if TYPE_CHECKING:
-    from core.models.con_s2v.inference import ContentModel
 
 _SENTENCES, _WORDS, _TRAINING = "sentences.safetensors", "words.safetensors", "training.json"
 _BLOCK = 2_000  # sentences looked up or inferred at once
@@ -56,13 +58,11 @@ class Fitted:
     metrics: dict[str, float]
 
 
-class SentenceVectors(ABC):
+class SentenceVectors(BaseModel):
     """Base of the methods; each says by :meth:`_learn` how the vectors come about."""
 
-    config_class: ClassVar[type[TrainingConfig]]
-
     def __init__(self, config: Any, seed: int) -> None:
-        self.config, self.seed = config, seed
+        super().__init__(config, seed)
         self.metrics: dict[str, float] = {}
         """How training went: losses, words, seconds, words/s."""
         self._known: KnownSentences | None = None
@@ -102,10 +102,6 @@ class SentenceVectors(ABC):
                 out[start + new] = self._inferred([part[i].text for i in new.tolist()])
         return out
 
-    def distances(self, a: Vectors, b: Vectors) -> npt.NDArray[np.float32]:
-        """(n,) 1 − cosine."""
-        return cosine_distances(a, b)
-
     def save(self, folder: Path) -> None:
         """Write settings, sentence vectors with ids and digests of texts, and the words."""
         known = self._fitted()
@@ -121,8 +117,6 @@ class SentenceVectors(ABC):
     @classmethod
     def load(cls, folder: Path) -> Self:
         """Inverse of :meth:`save`."""
-        from core.models.con_s2v.inference import ContentModel
-
         model = cls(*read_settings(folder, cls.config_class))
         course = read_json(folder / _TRAINING)
         model.metrics = course.get("metrics", {})

@@ -11,15 +11,16 @@ import os
 import time
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
-from typing import Protocol
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
 from core.errors import Cancelled, TrainingError
+from core.models.checkpoints import read_arrays, write_arrays
 from core.models.con_s2v.arrays import Span, Table, Tables
-from core.models.con_s2v.checkpoints import Progress, read_checkpoint, write_checkpoint
 from core.models.con_s2v.config import TrainingConfig
 from core.models.con_s2v.text import EncodedText, Index
 from core.protocols import Report
@@ -27,9 +28,32 @@ from core.protocols import Report
 BLOCK_WORDS = 40_000
 """Words that a thread goes through between two reports."""
 _POINTS = 400  # of a curve, in all
+_ENDING = ".sentvec.safetensors"  # of a checkpoint, after the name of the stage
 _WRITING = 20.0  # a checkpoint may cost this fraction of the time: 1/20
 
 Sums = npt.NDArray[np.float64]  # content loss, content steps, neighbour loss, neighbour steps
+
+
+@dataclass(frozen=True)
+class Progress:
+    """State of a training. All random numbers follow from the seed and these counters."""
+
+    epoch: int = 0
+    block: int = 0
+    """Number of blocks of this epoch that are done."""
+    seconds: float = 0.0
+    losses: tuple[float, ...] = (0.0, 0.0)
+    """Mean content loss and mean neighbour loss at the last point of the curves."""
+
+    def advanced(self, **changes: Any) -> Progress:
+        """Return a copy with some counters changed."""
+        return replace(self, **changes)
+
+
+def drop_checkpoints(folder: Path | None) -> None:
+    """Remove the checkpoints of all stages of a finished training."""
+    for path in folder.glob("*" + _ENDING) if folder else ():
+        path.unlink(missing_ok=True)
 
 
 class Learner(Protocol):
@@ -172,9 +196,9 @@ class _Training:
 
     def _resume(self) -> None:
         folder = self.report.checkpoint_folder()
-        found = read_checkpoint(folder, self.stage.name, self._key()) if folder else None
+        found = read_arrays(folder / (self.stage.name + _ENDING), self._key()) if folder else None
         if found is not None:
-            self.at = found[0]
+            self.at = Progress(**found[0] | {"losses": tuple(found[0]["losses"])})
             self.learner.restore(found[1])
 
     def _save(self) -> None:
@@ -182,7 +206,8 @@ class _Training:
         if (folder := self.report.checkpoint_folder()) is not None:
             self.at = self.at.advanced(seconds=self.at.seconds + begun - self.clock)
             self.clock = begun
-            write_checkpoint(folder, self.stage.name, self._key(), self.at, self.learner.tables())
+            file = folder / (self.stage.name + _ENDING)
+            write_arrays(file, self._key(), asdict(self.at), self.learner.tables())
         self.saved = time.monotonic()
         self.cost = self.saved - begun
 

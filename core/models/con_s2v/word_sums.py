@@ -1,25 +1,26 @@
-"""Methods whose sentence vector is a sum or mean of learned word vectors: ``fastsent``, ``fastsent-ae``, ``w2v-avg``.
+"""Methods whose sentence vector is a sum or mean of word vectors learned on the corpus.
 
-What is learned are word vectors, so that any sentence has a vector. Cosine distance.
+They are ``fastsent`` and ``fastsent-ae`` (Hill, Cho and Korhonen 2016, section 3) and ``w2v-avg`` (Mikolov et al.
+2013). Any sentence has a vector, whether or not it was in the training text. Cosine distance.
 """
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
 import numpy as np
 import numpy.typing as npt
 
-from core.config import config_from_dict, option
+from core.config import Config, config_from_dict
 from core.errors import DataError
-from core.models.con_s2v.checkpoints import drop_checkpoints
-from core.models.con_s2v.config import BagsConfig, SentVecConfig, TrainingConfig
+from core.models.bag_of_words.word_vectors import combined_words
+from core.models.base import BaseModel
+from core.models.con_s2v.config import FastSentAEConfig, FastSentConfig, SentVecConfig, W2VAverageConfig
 from core.models.con_s2v.text import EncodedText, encode_text
-from core.models.distances import cosine_distances
+from core.models.con_s2v.training import drop_checkpoints
 from core.models.storage import (
     read_json,
     read_settings,
@@ -38,25 +39,26 @@ _TRAINING = "training.json"
 Float32 = npt.NDArray[np.float32]
 
 
-class _WordSums(ABC):
-    config_class: ClassVar[type[TrainingConfig]]
+class _WordSums(BaseModel):
+    """Base of the methods; a subclass implements :meth:`_learn`."""
+
     mean: ClassVar[bool]
     """Whether a sentence is the mean of its words, or their sum."""
 
     def __init__(self, config: Any, seed: int) -> None:
-        self.config, self.seed = config, seed
+        super().__init__(config, seed)
         self.metrics: dict[str, float] = {}
-        """How training went: loss, words, seconds, words/s."""
+        """Training metrics: loss, words, seconds, words/s."""
         self._words: WordVectors | None = None
 
     @abstractmethod
     def _learn(self, text: EncodedText, report: Report) -> tuple[Float32, dict[str, float]]:
-        """(words, dim) vectors of the vocabulary of ``text``, and how training went."""
+        """Return (words, dim) vectors of the vocabulary of ``text``, and training metrics."""
 
     def fit(self, corpus: Corpus, report: Report = SILENT) -> Self:
-        """Learn word vectors from the running text of ``corpus``."""
+        """Learn word vectors from ``corpus.sentences``."""
         if not len(corpus.sentences):
-            raise DataError("This method learns from the sentences of a corpus; this corpus has none.")
+            raise DataError("This method needs the sentences of a corpus, but this corpus has none.")
         text = encode_text(
             corpus.sentences, self.config.min_count, tick=lambda: report.progress(0, 1, "Reading the sentences")
         )
@@ -67,22 +69,18 @@ class _WordSums(ABC):
         return self
 
     def embed(self, sentences: Sequence[Sentence]) -> Vectors:
-        """(n, dim) sums or means; a sentence without a known word is the zero vector."""
-        return summed([content_words(s.text) for s in sentences], self._fitted(), self.mean)
-
-    def distances(self, a: Vectors, b: Vectors) -> npt.NDArray[np.float32]:
-        """(n,) 1 − cosine."""
-        return cosine_distances(a, b)
+        """Return (n, dim) sums or means; a sentence without known words is the zero vector."""
+        return combined_words([content_words(s.text) for s in sentences], self._fitted(), mean=self.mean)
 
     def save(self, folder: Path) -> None:
-        """Write settings and word vectors."""
+        """Write settings, word vectors and training metrics."""
         write_settings(folder, self.config, self.seed)
         write_word_vectors(folder, self._fitted())
         write_json(folder / _TRAINING, {"metrics": self.metrics})
 
     @classmethod
     def load(cls, folder: Path) -> Self:
-        """Inverse of :meth:`save`."""
+        """Return the model that :meth:`save` wrote."""
         model = cls(*read_settings(folder, cls.config_class))
         model.metrics = read_json(folder / _TRAINING).get("metrics", {})
         model._words = read_word_vectors(folder)
@@ -90,23 +88,14 @@ class _WordSums(ABC):
 
     def _fitted(self) -> WordVectors:
         if self._words is None:
-            raise DataError("This model has learned nothing yet: call fit() first, or load a saved model.")
+            raise DataError("This model is not trained yet. Call fit() first, or load a saved model.")
         return self._words
 
 
-@dataclass(frozen=True)
-class FastSentConfig(BagsConfig):
-    """Settings of ``fastsent``. Published by SJH17 after one epoch, which is too few (algorithms, trap 14)."""
+class FastSent(_WordSums):
+    """The sum of a sentence's word vectors predicts the words of the previous and the next sentence."""
 
-
-@dataclass(frozen=True)
-class FastSentAEConfig(BagsConfig):
-    """Settings of ``fastsent-ae``."""
-
-    own_words: bool = option(True, "Predict the sentence's own words as well (FastSent+AE).")
-
-
-class _Bags(_WordSums):
+    config_class: ClassVar[type[Config]] = FastSentConfig
     mean: ClassVar[bool] = False
 
     def _learn(self, text: EncodedText, report: Report) -> tuple[Float32, dict[str, float]]:
@@ -118,50 +107,23 @@ class _Bags(_WordSums):
         return learned.inputs, learned.metrics
 
 
-class FastSent(_Bags):
-    """The sum of a sentence's words predicts the words of the sentences before and after (Hill et al. 2016, 3)."""
+class FastSentAE(FastSent):
+    """FastSent that also predicts the words of the sentence itself."""
 
-    config_class: ClassVar[type[TrainingConfig]] = FastSentConfig
-
-
-class FastSentAE(_Bags):
-    """The same, with the sentence's own words."""
-
-    config_class: ClassVar[type[TrainingConfig]] = FastSentAEConfig
-
-
-@dataclass(frozen=True)
-class W2VAverageConfig(TrainingConfig):
-    """Settings of ``w2v-avg``: skip-gram with negative sampling inside sentences (Mikolov et al. 2013)."""
-
-    dim: int = option(600, "Coordinates of a vector.", low=2, high=4_000)
-    window: int = option(10, "Largest distance of a word that predicts another (published: 8, 10 or 12).",
-                         low=1, high=100)  # fmt: skip
-    learning_rate: float = option(0.025, "Rate at the start; it falls linearly with the words done.", low=1e-6, high=1)
+    config_class: ClassVar[type[Config]] = FastSentAEConfig
 
 
 class W2VAverage(_WordSums):
-    """The mean of word vectors that were learned on the same text: the words' half of the engine's mode reference."""
+    """The mean of skip-gram word vectors that were learned on the same text."""
 
-    config_class: ClassVar[type[TrainingConfig]] = W2VAverageConfig
+    config_class: ClassVar[type[Config]] = W2VAverageConfig
     mean: ClassVar[bool] = True
 
     def _learn(self, text: EncodedText, report: Report) -> tuple[Float32, dict[str, float]]:
         from core.models.con_s2v.graphs import no_graph
         from core.models.con_s2v.learn import learn_sentences
 
-        alone = {"content": False, "neighbours": False, "proximity": False, "mode": "reference"}
-        config = config_from_dict(SentVecConfig, self.config.to_dict() | alone)
+        words_only = {"content": False, "neighbours": False, "proximity": False, "mode": "reference"}
+        config = config_from_dict(SentVecConfig, self.config.to_dict() | words_only)
         learned = learn_sentences(config, text, no_graph(len(text)), self.seed, report, "words")
         return learned.inputs, learned.metrics
-
-
-def summed(sentences: Sequence[Sequence[str]], words: WordVectors, mean: bool) -> Float32:
-    """(n, dim) sums or means of the vectors of each sentence's known words; zero where there is none."""
-    rows = [[row for row in map(words.row, sentence) if row >= 0] for sentence in sentences]
-    out = np.zeros((len(rows), words.dim), np.float32)
-    for place, found in enumerate(rows):
-        if found:
-            vectors = words.vectors(np.array(found, np.int64))
-            out[place] = vectors.mean(axis=0) if mean else vectors.sum(axis=0)
-    return out

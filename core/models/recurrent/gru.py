@@ -7,16 +7,20 @@ the authors' release and of ``torch.nn.GRU``; the paper prints U(r⊙h) and name
 from __future__ import annotations
 
 from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import torch
 from torch import Tensor, nn
 
+from core.errors import ReadError
 from core.models.triplet_network.batching import length_chunks, padded_ids
 from core.models.triplet_network.network import reversal
 from core.text.word_vectors import Float32, TokenIds
 
 _CELLS = 8_192  # padded tokens encoded at once
+_NAMES = ("W", "b", "U", "Wx", "bx", "Ux")
 
 
 class GruEncoder(nn.Module):
@@ -91,3 +95,56 @@ def encode_tokens(net: GruEncoder, tokens: TokenIds, out: Float32) -> None:
 def _last(states: Tensor, lengths: Tensor) -> Tensor:
     places = (lengths - 1).clamp(min=0).view(-1, 1, 1).expand(-1, 1, states.shape[2])
     return states.gather(1, places).squeeze(1) * (lengths > 0).unsqueeze(1)
+
+
+def read_recurrent_weights(path: Path, dim: int) -> GruEncoder:
+    """The encoder in ``path``, for words of ``dim`` coordinates. Raises :class:`ReadError` for anything else."""
+    tensors = _tensors(path)
+    onward = _direction(path, tensors, "encoder_", dim)
+    both_ways = "encoder_r_W" in tensors
+    hidden = onward["weight_hh_l0"].shape[1]
+    encoder = GruEncoder(dim, hidden, both_ways=both_ways)
+    encoder.onward.load_state_dict(onward)
+    if encoder.backward_ is not None:
+        encoder.backward_.load_state_dict(_direction(path, tensors, "encoder_r_", dim))
+    return encoder.eval()
+
+
+def _tensors(path: Path) -> Mapping[str, Any]:
+    from safetensors import SafetensorError
+    from safetensors.numpy import load_file
+
+    try:
+        if path.suffix == ".npz":
+            with np.load(path, allow_pickle=False) as arrays:
+                return {name: arrays[name] for name in arrays.files if name.startswith("encoder_")}
+        loaded: dict[str, Any] = load_file(path)
+    except (OSError, ValueError, SafetensorError) as error:
+        raise ReadError(path, f"The recurrent weights cannot be read: {error}.",
+                        advice="Give a .safetensors or .npz file.") from None  # fmt: skip
+    return loaded
+
+
+def _direction(path: Path, tensors: Mapping[str, Any], prefix: str, dim: int) -> dict[str, Tensor]:
+    """The six arrays of a direction under torch's names; its gates stand in the order r, z, candidate."""
+    missing = [prefix + name for name in _NAMES if prefix + name not in tensors]
+    if missing:
+        raise ReadError(path, f"There is no tensor {missing[0]!r}.", advice="See the names in the release's format.")
+    arrays = {name: np.asarray(tensors[prefix + name], np.float32) for name in _NAMES}
+    hidden = arrays["Ux"].shape[0]
+    shapes = {"W": (dim, 2 * hidden), "b": (2 * hidden,), "U": (hidden, 2 * hidden), "Wx": (dim, hidden),
+              "bx": (hidden,), "Ux": (hidden, hidden)}  # fmt: skip
+    for name, shape in shapes.items():
+        if arrays[name].shape != shape:
+            raise ReadError(path, f"{prefix}{name} has the shape {arrays[name].shape}, not {shape}.",
+                            advice="Are the word vectors the table that these weights were trained with?")  # fmt: skip
+    return {
+        "weight_ih_l0": _joined(arrays["W"].T, arrays["Wx"].T),
+        "weight_hh_l0": _joined(arrays["U"].T, arrays["Ux"].T),
+        "bias_ih_l0": _joined(arrays["b"], arrays["bx"]),
+        "bias_hh_l0": torch.zeros(3 * hidden),
+    }
+
+
+def _joined(first: Any, second: Any) -> Tensor:
+    return torch.from_numpy(np.ascontiguousarray(np.concatenate([first, second])))

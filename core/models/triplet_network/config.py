@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from core.config import Config, option
 from core.errors import ConfigError
+from core.text.word_vectors import STORAGES
 
 LOSSES = ("paper", "log", "section", "facenet")
 DISTANCES = ("l1", "l2", "cosine", "mean-l1")
@@ -101,3 +102,19 @@ class TrainingConfig(Config):
                 f"A mean L1 distance at temperature {self.temperature:g} makes the loss flat: leave the "
                 "temperature empty, learn the scale, or give one near 0.002."
             )
+
+
+@dataclass(frozen=True)
+class TripletNetConfig(TrainingConfig):
+    """Settings of a triplet network as a method."""
+
+    word_vectors: str = option(
+        "glove-6b-50d",
+        "Table of word vectors: a table's id, a file, or distilled:FOLDER of a sentence encoder.",
+        file=True,
+    )
+    vocabulary_limit: int = option(0, "Read only this many words of the table, from its start; 0 reads all.", low=0)
+    storage: str = option(
+        "int8", "How the model keeps its word vectors, in training and in its file: int8 is half of fp16.",
+        choices=STORAGES,
+    )  # fmt: skip

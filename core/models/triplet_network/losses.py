@@ -7,13 +7,16 @@ grow with the norms of the vectors and with them the share of triplets that no l
 
 from __future__ import annotations
 
+import numpy as np
+import numpy.typing as npt
 import torch
+from scipy.sparse import coo_array
+from scipy.sparse.csgraph import connected_components
 from torch import Tensor, nn
 from torch.nn import functional
 
-from core.models.triplet_network.section_loss import relations, section_loss
-
 _THETA_LIMIT = 3.0
+Mask = npt.NDArray[np.bool_]
 
 
 def triplet_losses(delta: Tensor, loss: str) -> Tensor:
@@ -73,6 +76,39 @@ def all_distances(x: Tensor, kind: str) -> Tensor:
         return torch.cdist(x, x, p=2, compute_mode="donot_use_mm_for_euclid_dist")
     total = torch.cdist(x, x, p=1)
     return total / x.shape[1] if kind == "mean-l1" else total
+
+
+def relations(triplets: npt.NDArray[np.int64], sentences: int) -> tuple[Mask, Mask]:
+    """(m, m) masks over ``sentences`` rows: which pairs share a piece of a section, and which are set apart.
+
+    ``triplets`` is (n, 3) of rows below ``sentences``; a sentence is not paired with itself.
+    """
+    pivots, positives, negatives = triplets.T
+    ones = np.ones(len(triplets), np.int8)
+    _, piece = connected_components(
+        coo_array((ones, (pivots, positives)), shape=(sentences, sentences)), directed=False
+    )
+    apart = np.zeros((piece.max(initial=-1) + 1,) * 2, bool)
+    apart[piece[pivots], piece[negatives]] = apart[piece[negatives], piece[pivots]] = True
+    np.fill_diagonal(apart, False)
+    together = piece[:, None] == piece
+    np.fill_diagonal(together, False)
+    return together, apart[piece][:, piece]
+
+
+def section_loss(distances: Tensor, together: Tensor, apart: Tensor, weights: Tensor) -> Tensor:
+    """Mean over anchors of the mean over their pairs of −log(e^{−d⁺} / (e^{−d⁺} + Σ e^{−d⁻})).
+
+    ``distances`` is (m, m), already over τ; the sum runs over the sentences set apart from the anchor's piece.
+    (m,) ``weights`` give each anchor's share; an anchor without pairs or without others has none.
+    """
+    others = torch.logsumexp(-distances.masked_fill(~apart, torch.inf), dim=1, keepdim=True)
+    usable = together & apart.any(dim=1, keepdim=True)
+    losses = functional.softplus(torch.where(usable, others + distances, 0.0))
+    pairs = usable.sum(dim=1)
+    of_anchor = (losses * usable).sum(dim=1) / pairs.clamp(min=1)
+    shares = weights * (pairs > 0)
+    return (of_anchor * shares).sum() / shares.sum().clamp(min=1e-12)
 
 
 def _sentence_weights(triplets: Tensor, weights: Tensor, sentences: int) -> Tensor:

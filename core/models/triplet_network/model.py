@@ -1,7 +1,7 @@
-"""``triplets-sen`` and ``triplets-titles``: the triplet network of Ein Dor et al. 2018 as a method.
+"""The triplet network as a model: ``triplets-sen``, ``triplets-titles`` and variants (Ein Dor et al. 2018, section 3).
 
-The saved model is self-contained: the network's weights (float32) and the word vectors it was trained on, exactly as
-they were rounded for training, so that it embeds elsewhere as it did here.
+A saved model is self-contained: the weights (float32) and the word vectors as they were rounded for training, so that
+it gives the same vectors elsewhere.
 """
 
 from __future__ import annotations
@@ -10,13 +10,15 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 import numpy.typing as npt
 
+from core.config import Config
 from core.errors import ArtifactError, DataError
-from core.models import distances
+from core.models.base import BaseModel
+from core.models.distances import bounded_rows
 from core.models.storage import (
     read_json,
     read_settings,
@@ -27,7 +29,7 @@ from core.models.storage import (
     write_tensors,
     write_word_vectors,
 )
-from core.models.triplet_network.model_config import TripletNetConfig
+from core.models.triplet_network.config import TripletNetConfig
 from core.protocols import SILENT, Report
 from core.text.tokens import tokenize
 from core.text.word_vectors import Float32, Storage, TokenIds, WordVectors, load_word_vectors, word_ids
@@ -39,51 +41,47 @@ if TYPE_CHECKING:
     from core.models.triplet_network.network import BiLstmAttention
 
 NETWORK = "network"
-"""What the one network of this method is called where a method may have several."""
+"""Name of the network in :meth:`TripletNet.attention`; models with several networks use other names."""
 _WEIGHTS, _TRAINING = "network.safetensors", "training.json"
-_BELONGING = ("hidden", "attention", "distance", "norm_bound", "word_vectors", "vocabulary_limit", "storage")
-"""Settings that a network which is trained further brings with it."""
+_KEPT = ("hidden", "attention", "distance", "norm_bound", "word_vectors", "vocabulary_limit", "storage")
+"""Settings that fine-tuning takes over from the base model."""
 _BLOCK = 4_096  # sentences tokenised at once
 _CELLS = 4_096  # tokens encoded at once
 
-DISTANCES = {
-    "l1": distances.l1_distances,
-    "mean-l1": distances.l1_distances,
-    "l2": distances.l2_distances,
-    "cosine": distances.cosine_distances,
-}
 
+class TripletNet(BaseModel):
+    """BiLSTM with attention over fixed word vectors, evaluated with the distance it was trained with."""
 
-class TripletNet:
-    """A BiLSTM with attention over frozen word vectors; sentences are compared in the distance it was trained with."""
+    config_class: ClassVar[type[Config]] = TripletNetConfig
+    config: TripletNetConfig
 
     def __init__(self, config: TripletNetConfig, seed: int) -> None:
-        self.config, self.seed = config, seed
+        super().__init__(config, seed)
         self.metrics: dict[str, float] = {}
-        """How training went: validation accuracy, steps, seconds, triplets/s."""
+        """Training metrics: validation accuracy, steps, seconds, triplets/s."""
         self.history: list[dict[str, float]] = []
-        """One row a validation, see :class:`core.models.triplet_network.training.Trained`."""
+        """One row for each validation, see :class:`core.models.triplet_network.training.Trained`."""
         self.inference: Precision = "fp32"
-        """How sentences are embedded on a processor: exactly, or faster with numbers of 8 bits."""
+        """Numeric precision of embedding on a processor: fp32, or int8, which is faster."""
         self._vectors: WordVectors | None = None
         self._net: BiLstmAttention | None = None
 
     def fit(self, corpus: Corpus, report: Report = SILENT) -> Self:
         """Train on ``corpus.triplets`` of the splits train and validation.
 
-        With a trained network in ``corpus.models``, go on from it: its word vectors, its shape and its distance are
-        taken over, whatever the settings say of them.
+        With a triplet network in ``corpus.models``, fine-tune it: its word vectors, its sizes and its distance replace
+        those of the settings. Raises ``DataError`` without triplets.
         """
         from core.models.triplet_network.training import train
 
         given = [corpus.triplets.get(split) for split in (Split.TRAIN, Split.VALIDATION)]
         if not all(given):
             raise DataError(
-                "The triplet network needs triplets for training and for validation: build a triplet set, or name "
-                "another one whose validation triplets say when to stop."
+                "The triplet network needs training and validation triplets, because validation decides when training "
+                "stops. Build a triplet set, or name one that has both."
             )
         report.progress(0, 1, "Reading word vectors")
-        base = self._begin(corpus.models)
+        base = self._take_base(corpus.models)
         training, validation = (
             self._data(texts, limit, report)
             for texts, limit in zip(given, (0, self.config.validation_limit), strict=True)
@@ -96,17 +94,17 @@ class TripletNet:
         return self
 
     def embed(self, sentences: Sequence[Sentence]) -> Vectors:
-        """(n, 2·hidden) vectors; a sentence without tokens is the zero vector."""
+        """Return (n, 2·hidden) vectors; a sentence without tokens is the zero vector."""
         return self._encoded(len(sentences), (tokenize(s.text) for s in sentences))
 
     def embed_words(self, sentences: Sequence[Sequence[str]]) -> Vectors:
-        """(n, 2·hidden) vectors of sentences that are lists of words already."""
+        """Return (n, 2·hidden) vectors of tokenised sentences."""
         return self._encoded(len(sentences), iter(sentences))
 
     def attention(self, sentences: Sequence[Sequence[str]]) -> dict[str, list[Float32]]:
-        """The weight of every word of every sentence, see :class:`.word_attention.Attending`."""
+        """Return the attention weights of tokenised sentences, see :class:`.word_attention.Attending`."""
         from core.models.device import pick_device, thread_count
-        from core.models.triplet_network.attention import attention_weights
+        from core.models.triplet_network.network import attention_weights
 
         vectors, net = self._fitted()
         with thread_count(self.config.threads):
@@ -121,10 +119,10 @@ class TripletNet:
             encode = self._encoder(net)
             for start in range(0, count, _BLOCK):
                 out[start : start + _BLOCK] = encode(word_ids(islice(sentences, _BLOCK), vectors))
-        return distances.bounded_rows(out, self.config.norm_bound)
+        return bounded_rows(out, self.config.norm_bound)
 
     def _encoder(self, net: BiLstmAttention) -> Callable[[TokenIds], npt.NDArray[np.float32]]:
-        """How tokens become vectors where this model runs: by the network itself on a GPU, compiled on a processor."""
+        """Return the function that encodes tokens: the torch network on a GPU, compiled inference on a processor."""
         import torch
 
         from core.models.device import pick_device
@@ -134,24 +132,25 @@ class TripletNet:
             from core.models.triplet_network.inference import Inference
 
             inference = Inference(net.to(device), self.inference)
-            return lambda tokens: inference.encode(tokens, _nothing)
-        from core.models.triplet_network.encoding import Encoder
+            return lambda tokens: inference.encode(tokens, _no_tick)
+        from core.models.triplet_network.network import Encoder
 
         net.to(device)
 
         def encode(tokens: TokenIds) -> npt.NDArray[np.float32]:
             with torch.inference_mode():
-                vectors = Encoder(net, tokens, torch.float32).encode(np.arange(len(tokens)), _nothing, cells=_CELLS)
+                vectors = Encoder(net, tokens, torch.float32).encode(np.arange(len(tokens)), _no_tick, cells=_CELLS)
                 return np.asarray(vectors.cpu().numpy())
 
         return encode
 
-    def distances(self, a: Vectors, b: Vectors) -> npt.NDArray[np.float32]:
-        """(n,) distances of the kind the network was trained with; the paper's is L1."""
-        return DISTANCES[self.config.measured](a, b)
+    @property
+    def distance(self) -> str:
+        """The distance the network was trained with; the paper's is L1."""
+        return self.config.measured
 
     def save(self, folder: Path) -> None:
-        """Write settings, weights, word vectors and the course of the training."""
+        """Write settings, weights, word vectors and the training history."""
         write_settings(folder, self.config, self.seed)
         write_word_vectors(folder, self.words)
         write_tensors(folder / _WEIGHTS, self.weights)
@@ -159,21 +158,21 @@ class TripletNet:
 
     @classmethod
     def load(cls, folder: Path) -> Self:
-        """Inverse of :meth:`save`."""
+        """Return the model that :meth:`save` wrote."""
         model = cls(*read_settings(folder, TripletNetConfig))
-        course = read_json(folder / _TRAINING)
-        model.metrics, model.history = course.get("metrics", {}), course.get("history", [])
+        details = read_json(folder / _TRAINING)
+        model.metrics, model.history = details.get("metrics", {}), details.get("history", [])
         model.restore(read_word_vectors(folder), folder / _WEIGHTS)
         return model
 
     @property
     def sentence_network(self) -> Self:
-        """What another training may go on from."""
+        """The network that fine-tuning starts from."""
         return self
 
     @property
     def words(self) -> WordVectors:
-        """The table of word vectors that the network reads."""
+        """The word vectors that the network reads."""
         return self._fitted()[0]
 
     @property
@@ -183,11 +182,11 @@ class TripletNet:
 
     @property
     def weights(self) -> dict[str, npt.NDArray[np.float32]]:
-        """The network's weights by name."""
+        """The weights of the network by name."""
         return {name: tensor.detach().cpu().numpy() for name, tensor in self._fitted()[1].state_dict().items()}
 
     def restore(self, words: WordVectors, file: Path) -> None:
-        """Take the weights in ``file`` over ``words``. Raises ``ArtifactError`` when they do not fit the settings."""
+        """Take the word vectors and the weights in ``file``. Raises ``ArtifactError`` when they do not fit together."""
         import torch
 
         self._vectors = words
@@ -197,8 +196,8 @@ class TripletNet:
         except RuntimeError as error:
             raise ArtifactError(f"The saved model in {file.parent.name} is damaged: {file.name}: {error}") from None
 
-    def _begin(self, models: Sequence[FittedModel]) -> BiLstmAttention | None:
-        """Take word vectors as the settings say, or all that belongs to a network that is trained further."""
+    def _take_base(self, models: Sequence[FittedModel]) -> BiLstmAttention | None:
+        """Load the word vectors that the settings name, or take those and the network of the base model."""
         if not models:
             storage: Storage = self.config.storage  # type: ignore[assignment]
             limit = self.config.vocabulary_limit or None
@@ -206,8 +205,8 @@ class TripletNet:
             return None
         base = getattr(models[0], "sentence_network", None)
         if len(models) > 1 or not isinstance(base, TripletNet):
-            raise DataError("A triplet network goes on from one trained triplet network. Name a single model of it.")
-        self.config = replace(self.config, **{name: getattr(base.config, name) for name in _BELONGING})
+            raise DataError("The base model must be one trained triplet network. Name a single such model.")
+        self.config = replace(self.config, **{name: getattr(base.config, name) for name in _KEPT})
         self._vectors = base.words
         return base.network
 
@@ -231,9 +230,9 @@ class TripletNet:
 
     def _fitted(self) -> tuple[WordVectors, BiLstmAttention]:
         if self._vectors is None or self._net is None:
-            raise DataError("The triplet network is not trained yet: call fit() first, or load a saved model.")
+            raise DataError("The triplet network is not trained yet. Call fit() first, or load a saved model.")
         return self._vectors, self._net
 
 
-def _nothing() -> None:
-    """Between chunks of sentences nothing needs to be told."""
+def _no_tick() -> None:
+    """Do nothing between chunks of sentences."""

@@ -31,9 +31,8 @@ from core.models.checkpoints import (
 from core.models.device import pick_device, pick_precision, thread_count
 from core.models.triplet_network.batching import Index, TripletData, epoch_batches
 from core.models.triplet_network.config import TrainingConfig
-from core.models.triplet_network.encoding import Dropout, Encoder
 from core.models.triplet_network.losses import TripletLoss, gradient_share
-from core.models.triplet_network.network import BiLstmAttention
+from core.models.triplet_network.network import BiLstmAttention, Dropout, Encoder
 from core.protocols import Report
 
 _SPREAD_SAMPLE = 2_000  # triplets that the automatic temperature is measured on

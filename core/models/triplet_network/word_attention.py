@@ -14,9 +14,9 @@ from typing import Protocol, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
+from scipy.stats import spearmanr
 
 from core.errors import DataError
-from core.metrics.relatedness import spearman
 from core.text.tokens import tokenize
 from core.text.word_vectors import Float32
 from core.types import Vectors
@@ -58,7 +58,7 @@ class SentenceReading:
         sizes = np.abs(self.changes)
         if len(self.words) < _FEWEST or np.ptp(sizes) == 0 or np.ptp(self.weights[network]) == 0:
             return None
-        return spearman(self.weights[network].astype(np.float64), sizes.astype(np.float64))
+        return float(spearmanr(self.weights[network], sizes).statistic)
 
 
 @dataclass(frozen=True, slots=True)

@@ -27,7 +27,7 @@ def _ablation(id: str, **settings: Any) -> Model:
 
 
 def _joined(id: str, sentences: str, titles: str, unit: bool) -> Model:
-    return Model(id, "triplets-sen-titles", settings={"unit_halves": unit}, parts=(sentences, titles))
+    return Model(id, "triplets-sen-titles", settings={"unit_components": unit}, parts=(sentences, titles))
 
 
 BASELINES = (

@@ -37,7 +37,7 @@ def models():
     halves = net(1), net(2)
     joined = {}
     for unit in (False, True):
-        joined[unit] = REGISTRY.build("triplets-sen-titles", {"unit_halves": unit}, seed=0)
+        joined[unit] = REGISTRY.build("triplets-sen-titles", {"unit_components": unit}, seed=0)
         joined[unit].fit(Corpus(models=halves), SILENT)
     return {"net": halves[0], "bounded": net(3, norm_bound=0.1), "joined": joined[False], "unit": joined[True]}
 

@@ -43,7 +43,7 @@ def test_raw_halves_are_the_vectors_of_the_networks(halves):
 
 
 def test_unit_halves_have_length_1_each(halves):
-    vectors = joined(halves, unit_halves=True).embed(SENTENCES)
+    vectors = joined(halves, unit_components=True).embed(SENTENCES)
     for half in (vectors[:, :12], vectors[:, 12:]):
         assert np.linalg.norm(half, axis=1) == pytest.approx([1, 0, 1], abs=1e-6)
 

@@ -9,7 +9,7 @@ import pytest
 
 from core.clustering.inputs import cosine_matrix
 from core.errors import DataError
-from core.models.bag_of_words.tfidf import Tfidf, TfidfConfig
+from core.models.bag_of_words.counts import Tfidf, TfidfConfig
 from core.models.composite.hybrid import Hybrid, HybridConfig
 from core.protocols import SILENT
 from core.types import Corpus, Sentence
@@ -47,12 +47,12 @@ def test_without_words_it_is_the_model() -> None:
 
 
 def test_words_are_not_counted_twice() -> None:
-    with pytest.raises(DataError, match="counts words by itself"):
+    with pytest.raises(DataError, match="includes tf-idf already"):
         Hybrid(HybridConfig(), 0).fit(Corpus("none", models=(words(),)), SILENT)
 
 
 def test_it_says_what_is_missing() -> None:
     with pytest.raises(DataError, match="Name one or more"):
         Hybrid(HybridConfig(), 0).fit(Corpus("none"), SILENT)
-    with pytest.raises(DataError, match="no model yet"):
+    with pytest.raises(DataError, match="no models yet"):
         Hybrid(HybridConfig(), 0).embed([Sentence("A town.")])

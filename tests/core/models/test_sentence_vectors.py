@@ -94,7 +94,7 @@ def test_controls_mix_sparse_models_after_reducing_them(corpus, id):
     control = build(id, corpus, (words,), lsa=12)
     mixed = control.embed(corpus[0].sentences)
     assert mixed.shape == (len(corpus[0].sentences), 12) and mixed.dtype == np.float32
-    reduced = control._bases[0].embed(corpus[0].sentences)
+    reduced = control._submodels[0].embed(corpus[0].sentences)
     assert accuracy(mixed, corpus[1]) > accuracy(reduced, corpus[1])
 
 
@@ -130,5 +130,5 @@ def test_a_whitened_result_has_axes_of_equal_spread(corpus, content, tmp_path):
     plain = build("neighbour-mean", corpus, (words, content), lsa=12).embed(sentences)
     centred = (plain - plain.mean(axis=0))[:40]
     assert np.linalg.norm(turned[:40] @ turned[:40].T) <= np.linalg.norm(centred @ centred.T) * 1.01
-    with pytest.raises(DataError, match="Principal axes"):
+    with pytest.raises(DataError, match="Whitening is fitted"):
         build("doc-mean", (Corpus(), None), (content,), axes=3)

@@ -61,7 +61,7 @@ def _name(card: Card, data: Mapping[str, Any]) -> str:
 def _data(card: Card) -> dict[str, Any] | None:
     """What the method learns from, as its tags say; None when there is nothing for it."""
     if "needs-models" in card.tags:
-        return _bases(card) if "mixes-models" in card.tags else _networks()
+        return _bases(card) if "any-models" in card.tags else _networks()
     if "needs-triplets" in card.tags:
         sets = [s for s in queries.triplet_sets() if fits(card, s)]
         if not sets:
@@ -105,13 +105,13 @@ def _beginning() -> dict[str, Any]:
 
 
 _BUILD = ("There is no such set yet; build one first.", "triplets", "Triplets")
-_THIRD = "third:"
+_NEGATIVE = "negative:"
 
 
 def wanted(card: Card) -> tuple[str, str]:
     """Kind of triplets that a method learns from, and where their third sentence comes from ("" for anywhere)."""
-    third = next((tag.removeprefix(_THIRD) for tag in card.tags if tag.startswith(_THIRD)), "")
-    return "titles" if "titles" in card.tags else "sentences", third
+    third = next((tag.removeprefix(_NEGATIVE) for tag in card.tags if tag.startswith(_NEGATIVE)), "")
+    return "titles" if "title-triplets" in card.tags else "sentences", third
 
 
 def fits(card: Card, record: TripletSetRecord) -> bool:
@@ -128,8 +128,8 @@ def _running_text(card: Card) -> dict[str, Any] | None:
         nothing("This method learns from a corpus, and there is none.", "Import one first.", "corpora", "Corpora")
         return None
     data: dict[str, Any] = {"corpus": by_name("Corpus to learn from", corpora, "corpus", lambda c: c.name).name}
-    if "takes-model" in card.tags:
-        own = with_tag(queries.models(), "content")
+    if "accepts-base-model" in card.tags:
+        own = with_tag(queries.models(), "content-vectors")
         names = [None, *(m.name for m in own)]
         chosen = st.selectbox("Content vectors", names, format_func=lambda name: name or "Learn them on the way")
         data |= {"models": [chosen]} if chosen else {}
@@ -152,7 +152,7 @@ def _bases(card: Card) -> dict[str, Any] | None:
 def _networks() -> dict[str, Any] | None:
     """The two trained networks that are joined: one of sentences, one of titles."""
     trained = with_tag(queries.models(), "needs-triplets")
-    titles = [m for m in trained if "titles" in REGISTRY.get(m.method).tags]
+    titles = [m for m in trained if "title-triplets" in REGISTRY.get(m.method).tags]
     others = [m for m in trained if m not in titles]
     if not titles or not others:
         nothing(

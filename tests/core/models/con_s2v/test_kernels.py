@@ -3,10 +3,9 @@
 import numpy as np
 import pytest
 
-from core.models.con_s2v.arrays import Context, Noise, Span, Steps, Tables, Text
+from core.models.con_s2v.arrays import Context, Noise, Span, Steps, Tables, Text, node_noise, word_noise
 from core.models.con_s2v.graphs import discourse_graph
 from core.models.con_s2v.kernels import descend, infer, pull, retrofit, train_bags, train_memory, train_sentences
-from core.models.con_s2v.noise import node_noise, word_noise
 
 DIM = 8
 

@@ -2,8 +2,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.models.con_s2v.kernels import draws
-from core.models.con_s2v.noise import (
+from core.models.con_s2v.arrays import (
     alias_table,
     keep_probability,
     keep_thresholds,
@@ -11,6 +10,7 @@ from core.models.con_s2v.noise import (
     probabilities,
     word_noise,
 )
+from core.models.con_s2v.kernels import draws
 
 
 def weighed(drawn):

@@ -3,7 +3,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
 
-from core.models.composite.smoothing_operators import document_means, neighbour_means, smoothed, transition
+from core.models.composite.operators import document_means, neighbour_means, smoothed, transition
 from core.models.con_s2v.graphs import discourse_graph
 
 ARTICLES, POSITIONS = np.array([5, 5, 5, 2, -1, -1]), np.array([1, 0, 2, 0, 0, 1])

@@ -4,11 +4,11 @@ import pytest
 from core.config import config_from_dict
 from core.errors import Cancelled, ConfigError, TrainingError
 from core.models.con_s2v import training
-from core.models.con_s2v.checkpoints import drop_checkpoints
-from core.models.con_s2v.config import BagsConfig, MemoryConfig, SentVecConfig
+from core.models.con_s2v.config import FastSentConfig, MemoryConfig, SentVecConfig
 from core.models.con_s2v.graphs import discourse_graph
 from core.models.con_s2v.learn import learn_bags, learn_memory, learn_sentences
 from core.models.con_s2v.text import encode_text
+from core.models.con_s2v.training import drop_checkpoints
 from core.protocols import SILENT, NullReport
 from core.types import Sentence
 from tests.core.models.con_s2v.topics import accuracy, topic_sentences
@@ -122,7 +122,7 @@ def test_distributed_memory_and_bags_learn_the_topics(corpus):
     text, graph, topics = corpus
     memory = config_from_dict(MemoryConfig, SMALL | {"epochs": 60, "window": 4})
     assert accuracy(learn_memory(memory, text, 1, SILENT).sentences, topics) > 0.5
-    bags = config_from_dict(BagsConfig, SMALL | {"epochs": 20, "own_words": True})
+    bags = config_from_dict(FastSentConfig, SMALL | {"epochs": 20, "own_words": True})
     words = learn_bags(bags, text, graph, 1, SILENT).inputs
     sums = np.add.reduceat(words[text.ids], text.starts[:-1])
     assert accuracy(sums, topics) > 0.5
@@ -135,7 +135,7 @@ def test_nothing_to_learn_from_is_said():
 
 
 def test_settings_that_learn_nothing_are_refused():
-    with pytest.raises(ConfigError, match="Nothing is learned"):
+    with pytest.raises(ConfigError, match="learn nothing"):
         SentVecConfig(content=False, neighbours=False)
     with pytest.raises(ConfigError, match="mode paper only"):
         SentVecConfig(batch=100, mode="reference")

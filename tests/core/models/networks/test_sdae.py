@@ -8,9 +8,9 @@ from hypothesis import strategies as st
 
 from core.errors import Cancelled, DataError, TrainingError
 from core.models import REGISTRY
-from core.models.recurrent.autoencoder_config import AutoencoderTrainingConfig, DenoisingTrainingConfig
-from core.models.recurrent.sdae_network import corrupted, train_autoencoder
-from core.models.recurrent.word_rows import END, SPECIAL, word_rows
+from core.models.recurrent.config import SaeConfig, SdaeConfig
+from core.models.recurrent.data import END, SPECIAL, word_rows
+from core.models.recurrent.networks import corrupted, train_autoencoder
 from core.protocols import SILENT, NullReport
 from core.types import Corpus, Sentence
 from tests.core.models.networks.test_skip_thought import running_text
@@ -83,8 +83,8 @@ def test_noise_is_as_frequent_as_asked_for():
 
 
 def test_only_the_denoising_one_has_noise():
-    assert AutoencoderTrainingConfig().noise == (0.0, 0.0)
-    assert DenoisingTrainingConfig().noise == (0.1, 0.1)
+    assert SaeConfig().noise == (0.0, 0.0)
+    assert SdaeConfig().noise == (0.1, 0.1)
 
 
 def test_short_sentences_are_not_learned_from():
@@ -127,12 +127,12 @@ class Watching(NullReport):
 @pytest.fixture(scope="module")
 def undisturbed():
     """A training that nothing interrupts."""
-    return train_autoencoder(DenoisingTrainingConfig(**SMALL), 5, rows_of(running_text(8)), SILENT)
+    return train_autoencoder(SdaeConfig(**SMALL), 5, rows_of(running_text(8)), SILENT)
 
 
 @pytest.mark.parametrize("interrupted_at", [4, 17, 31])
 def test_a_resumed_training_ends_with_the_same_weights(tmp_path, undisturbed, interrupted_at):
-    data, config = rows_of(running_text(8)), DenoisingTrainingConfig(**SMALL)
+    data, config = rows_of(running_text(8)), SdaeConfig(**SMALL)
     with pytest.raises(Cancelled):
         train_autoencoder(config, 5, data, Interrupting(tmp_path, interrupted_at))
     resumed = train_autoencoder(config, 5, data, NullReport(tmp_path))
@@ -142,9 +142,9 @@ def test_a_resumed_training_ends_with_the_same_weights(tmp_path, undisturbed, in
 
 def test_noise_changes_what_is_learned():
     data = rows_of(running_text(4))
-    quiet = train_autoencoder(AutoencoderTrainingConfig(**SMALL), 5, data, SILENT)
-    without = DenoisingTrainingConfig(**SMALL, deleted=0.0, swapped=0.0)
-    loud = train_autoencoder(DenoisingTrainingConfig(**SMALL), 5, data, SILENT)
+    quiet = train_autoencoder(SaeConfig(**SMALL), 5, data, SILENT)
+    without = SdaeConfig(**SMALL, deleted=0.0, swapped=0.0)
+    loud = train_autoencoder(SdaeConfig(**SMALL), 5, data, SILENT)
     assert np.array_equal(quiet.table, train_autoencoder(without, 5, data, SILENT).table)
     assert not np.array_equal(quiet.table, loud.table)
 

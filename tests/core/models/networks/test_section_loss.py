@@ -8,8 +8,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.models.triplet_network.losses import TripletLoss, all_distances, distances
-from core.models.triplet_network.section_loss import relations, section_loss
+from core.models.triplet_network.losses import TripletLoss, all_distances, distances, relations, section_loss
 
 SENTENCES = 12
 

@@ -9,21 +9,21 @@ from safetensors.numpy import save_file
 
 from core.errors import Cancelled, DataError, ReadError, TrainingError
 from core.models import REGISTRY
-from core.models.recurrent.gru import GruDecoder, GruEncoder
-from core.models.recurrent.recurrent_weights import read_recurrent_weights
-from core.models.recurrent.sampled_softmax import sampled_softmax
-from core.models.recurrent.skip_data import skip_data
-from core.models.recurrent.skip_training import train_skip
-from core.models.recurrent.skip_training_config import SkipTrainingConfig
+from core.models.recurrent.config import RecurrentTrainingConfig
+from core.models.recurrent.data import END, SPECIAL, UNKNOWN, skip_data
+from core.models.recurrent.gru import GruDecoder, GruEncoder, read_recurrent_weights
+from core.models.recurrent.networks import train_skip
+from core.models.recurrent.training import sampled_softmax
 from core.models.recurrent.vocabulary_expansion import expanded
-from core.models.recurrent.word_rows import END, SPECIAL, UNKNOWN
 from core.protocols import SILENT, NullReport
 from core.text.word_vectors import WordVectors
 from core.types import Corpus, Sentence
 from tests.core.models.networks.test_training import Interrupting
 
-SMALL = SkipTrainingConfig(hidden=16, decoder=16, word_dim=12, negatives=40, batch_size=16, threads=1, device="cpu",
-                           learning_rate=0.01, epochs=3)  # fmt: skip
+SMALL = RecurrentTrainingConfig(
+    hidden=16, decoder=16, word_dim=12, negatives=40, batch_size=16, threads=1, device="cpu",
+    learning_rate=0.01, epochs=3,
+)  # fmt: skip
 
 
 def running_text(articles=30, seed=0):

@@ -1,6 +1,7 @@
-"""``minilm``: a sentence encoder in the transformers format, mean-pooled, at unit length (Reimers and Gurevych 2019).
+"""Pretrained transformer sentence encoder: ``minilm`` (Reimers and Gurevych 2019, mean pooling).
 
-An extra beyond the papers: what came after them. The encoder is a folder on this machine; nothing is fetched.
+It is no method of the papers; newer encoders serve as a comparison. The encoder is read from a local folder; nothing is
+downloaded.
 """
 
 from __future__ import annotations
@@ -8,14 +9,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Self
+from typing import ClassVar, Self
 
 import numpy as np
-import numpy.typing as npt
 
 from core.config import Config, option
 from core.errors import ArtifactError, ConfigError, DataError, ReadError
-from core.models.distances import cosine_distances, unit_length
+from core.models.base import BaseModel
+from core.models.distances import unit_length
 from core.models.storage import read_settings, write_settings
 from core.paths import at_home
 from core.protocols import SILENT, Report
@@ -32,16 +33,19 @@ class SentenceEncoderConfig(Config):
     folder: str = option(
         "", "Folder of the encoder on this machine: configuration, tokenizer and safetensors weights.", file=True
     )
-    unit: bool = option(True, "Bring vectors to length 1, as the encoder was trained.")
-    device: str = option("auto", "auto takes a CUDA GPU where there is one.", choices=("auto", "cpu", "cuda"))
-    threads: int = option(0, "Processor threads; 0: the machine's.", low=0, high=256)
+    unit: bool = option(True, "Scale vectors to length 1, as in the training of the encoder.")
+    device: str = option("auto", "auto uses a CUDA GPU if there is one.", choices=("auto", "cpu", "cuda"))
+    threads: int = option(0, "Number of processor threads; 0 uses all.", low=0, high=256)
 
 
-class SentenceEncoder:
-    """Nothing is learned; :meth:`fit` reads the encoder, and the saved model holds it whole."""
+class SentenceEncoder(BaseModel):
+    """Vectors of a pretrained encoder, cosine distance. The saved model contains the whole encoder."""
+
+    config_class: ClassVar[type[Config]] = SentenceEncoderConfig
+    config: SentenceEncoderConfig
 
     def __init__(self, config: SentenceEncoderConfig, seed: int) -> None:
-        self.config, self.seed = config, seed
+        super().__init__(config, seed)
         self._encoder: Encoder | None = None
 
     def fit(self, corpus: Corpus, report: Report = SILENT) -> Self:
@@ -53,7 +57,7 @@ class SentenceEncoder:
         return self
 
     def embed(self, sentences: Sequence[Sentence]) -> Vectors:
-        """(n, dim) mean last states; a sentence without letters or digits is the zero vector."""
+        """Return (n, dim) mean last states; a sentence without letters or digits is the zero vector."""
         from core.models.device import pick_device, thread_count
 
         encoder = self._fitted()
@@ -68,10 +72,6 @@ class SentenceEncoder:
                 out[batch] = encoder.means([texts[i] for i in batch])
         return unit_length(out) if self.config.unit else out
 
-    def distances(self, a: Vectors, b: Vectors) -> npt.NDArray[np.float32]:
-        """(n,) 1 − cosine."""
-        return cosine_distances(a, b)
-
     def save(self, folder: Path) -> None:
         """Write the settings and the encoder."""
         write_settings(folder, self.config, self.seed)
@@ -79,7 +79,7 @@ class SentenceEncoder:
 
     @classmethod
     def load(cls, folder: Path) -> Self:
-        """Inverse of :meth:`save`."""
+        """Return the model that :meth:`save` wrote."""
         model = cls(*read_settings(folder, SentenceEncoderConfig))
         try:
             model._encoder = load_encoder(folder, "This model")
@@ -89,5 +89,5 @@ class SentenceEncoder:
 
     def _fitted(self) -> Encoder:
         if self._encoder is None:
-            raise DataError("minilm has no encoder yet: call fit() first, or load a saved model.")
+            raise DataError("minilm has no encoder yet. Call fit() first, or load a saved model.")
         return self._encoder

@@ -1,8 +1,7 @@
-"""``tfidf``: weighted words of a sentence. Cosine distance.
+"""Models that represent a sentence by its words: ``tfidf`` and ``word-counts``.
 
-A word's inverse document frequency is measured over the sentences of its own article (scope "article", a mandatory
-row of every comparison, algorithms K.1) or over the sentences given to ``fit`` (scope "corpus"). Columns are a hash
-of the word, so that vectors of different articles share one space and nothing has to be learned for it.
+Column numbers are a hash of the word, so that vectors of different articles have the same dimensions and no vocabulary
+has to be learned.
 """
 
 from __future__ import annotations
@@ -13,7 +12,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -21,7 +20,7 @@ from scipy import sparse
 
 from core.config import Config, option
 from core.errors import DataError
-from core.models.distances import cosine_distances
+from core.models.base import BaseModel
 from core.models.storage import read_settings, read_tensors, write_settings, write_tensors
 from core.protocols import SILENT, Report
 from core.types import Corpus, Sentence, Vectors
@@ -35,33 +34,73 @@ Counts = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True)
+class WordCountsConfig(Config):
+    """Settings of ``word-counts``."""
+
+    lowercase: bool = option(True, "Convert words to lower case.")
+    min_letters: int = option(2, "Ignore words with fewer letters.", low=1, high=20)
+
+
+@dataclass(frozen=True)
 class TfidfConfig(Config):
     """Settings of ``tfidf``."""
 
     scope: str = option(
-        "article", "Where a word's rarity is measured: among its article's sentences, or the whole corpus's.",
+        "article", "Sentences over which inverse document frequency is computed: those of the sentence's own article, "
+        "or those of the whole corpus.",
         choices=("article", "corpus"),
     )  # fmt: skip
-    lowercase: bool = option(True, "Read upper-case letters as lower-case ones.")
-    min_letters: int = option(2, "Leave out words shorter than this.", low=1, high=20)
+    lowercase: bool = option(True, "Convert words to lower case.")
+    min_letters: int = option(2, "Ignore words with fewer letters.", low=1, high=20)
     sublinear: bool = option(False, "Count a word that occurs c times as 1 + ln c instead of c.")
 
 
-class Tfidf:
-    """Tf-idf vectors of unit length, smoothed as ``idf = 1 + ln((1 + N) / (1 + df))``."""
+class WordCounts(BaseModel):
+    """Number of occurrences of each word, without weights and without training; the input of the clusterer sIB."""
 
-    def __init__(self, config: TfidfConfig, seed: int) -> None:
-        self.config, self.seed = config, seed
-        self._documents = 0
-        self._frequencies: Counts | None = None  # (COLUMNS,) sentences that hold a word; scope "corpus" only
+    config_class: ClassVar[type[Config]] = WordCountsConfig
 
     def fit(self, corpus: Corpus, report: Report = SILENT) -> Self:
-        """Count in how many of the corpus's sentences each word occurs; scope "article" has nothing to learn."""
+        """Do nothing, since there is nothing to learn."""
+        return self
+
+    def embed(self, sentences: Sequence[Sentence]) -> Vectors:
+        """Return (n, 2²⁰) CSR counts; a sentence without words is an empty row."""
+        texts = (s.text for s in sentences)
+        return count_words(texts, self.config.lowercase, self.config.min_letters).astype(np.float32)
+
+    def save(self, folder: Path) -> None:
+        """Write the settings."""
+        write_settings(folder, self.config, self.seed)
+
+    @classmethod
+    def load(cls, folder: Path) -> Self:
+        """Return the model that :meth:`save` wrote."""
+        return cls(*read_settings(folder, cls.config_class))
+
+
+class Tfidf(BaseModel):
+    """Tf-idf vectors of length 1 with smoothed inverse document frequency ``1 + ln((1 + N) / (1 + df))``.
+
+    A document is a sentence. N and df are counted over the sentences of its article (scope "article") or over the
+    sentences given to :meth:`fit` (scope "corpus"). Cosine distance (Salton and Buckley 1988).
+    """
+
+    config_class: ClassVar[type[Config]] = TfidfConfig
+    config: TfidfConfig
+
+    def __init__(self, config: TfidfConfig, seed: int) -> None:
+        super().__init__(config, seed)
+        self._documents = 0
+        self._frequencies: Counts | None = None  # (COLUMNS,) number of sentences with each word; scope "corpus" only
+
+    def fit(self, corpus: Corpus, report: Report = SILENT) -> Self:
+        """Count document frequencies over the sentences of ``corpus``; scope "article" learns nothing."""
         if self.config.scope == "article":
             return self
         total = len(corpus.sentences)
         if not total:
-            raise DataError("tfidf with scope 'corpus' needs the sentences of a corpus; this one has none.")
+            raise DataError("tfidf with scope 'corpus' needs the sentences of a corpus, but this corpus has none.")
         frequencies = np.zeros(COLUMNS, np.int64)
         for start in range(0, total, _FIT_BLOCK):
             counts = self._counts(corpus.sentences[start : start + _FIT_BLOCK])
@@ -71,7 +110,7 @@ class Tfidf:
         return self
 
     def embed(self, sentences: Sequence[Sentence]) -> Vectors:
-        """(n, 2²⁰) CSR rows of unit length; a sentence without words is an empty row."""
+        """Return (n, 2²⁰) CSR rows of length 1; a sentence without words is an empty row."""
         counts = self._counts(sentences)
         lengths = np.diff(counts.indptr)
         if self.config.sublinear:
@@ -87,10 +126,6 @@ class Tfidf:
         counts.data = (data / norms[rows]).astype(np.float32)
         return counts
 
-    def distances(self, a: Vectors, b: Vectors) -> npt.NDArray[np.float32]:
-        """(n,) 1 − cosine."""
-        return cosine_distances(a, b)
-
     def save(self, folder: Path) -> None:
         """Write the settings and, for scope "corpus", the document frequencies."""
         write_settings(folder, self.config, self.seed)
@@ -105,7 +140,7 @@ class Tfidf:
 
     @classmethod
     def load(cls, folder: Path) -> Self:
-        """Inverse of :meth:`save`."""
+        """Return the model that :meth:`save` wrote."""
         config, seed = read_settings(folder, TfidfConfig)
         model = cls(config, seed)
         if config.scope == "corpus":
@@ -117,17 +152,16 @@ class Tfidf:
 
     def _corpus_idf(self, columns: npt.NDArray[Any]) -> npt.NDArray[np.float64]:
         if self._frequencies is None:
-            raise DataError("tfidf with scope 'corpus' has no counts yet: call fit() first, or load a saved model.")
+            raise DataError("tfidf with scope 'corpus' is not fitted yet. Call fit() first, or load a saved model.")
         idf = 1 + np.log((1 + self._documents) / (1 + self._frequencies[columns]))
         return np.asarray(idf, np.float64)
 
     def _counts(self, sentences: Sequence[Sentence]) -> sparse.csr_array:
-        """(n, 2²⁰) float64 word counts, columns sorted and unique within a row."""
         return count_words((s.text for s in sentences), self.config.lowercase, self.config.min_letters)
 
 
 def count_words(texts: Iterable[str], lowercase: bool, min_letters: int) -> sparse.csr_array:
-    """(n, 2²⁰) float64 word counts, columns sorted and unique within a row; words of fewer letters are left out."""
+    """Return (n, 2²⁰) float64 counts of words with at least ``min_letters``; columns of a row are sorted and unique."""
     columns: list[int] = []
     starts = [0]
     for text in texts:
@@ -147,7 +181,10 @@ def _column(word: str) -> int:
 
 
 def _group_idf(counts: sparse.csr_array, groups: Counts, sizes: Counts) -> npt.NDArray[np.float64]:
-    """Idf of every stored count within its group: (nnz,) groups of the entries, (groups,) sentences in each."""
+    """Return (nnz,) idf of every stored count within its group.
+
+    ``groups`` (nnz,) is the group of each stored count, ``sizes`` (groups,) the number of sentences of each group.
+    """
     _, inverse, frequencies = np.unique(
         groups * np.int64(COLUMNS) + counts.indices, return_inverse=True, return_counts=True
     )

@@ -1,0 +1,222 @@
+"""The recurrent models ``skip-thought``, ``sae`` and ``sdae``. Cosine distance."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar, Self
+
+import numpy as np
+
+from core.config import Config
+from core.errors import ArtifactError, DataError
+from core.models.base import BaseModel
+from core.models.recurrent.config import SaeConfig, SdaeConfig, SkipThoughtConfig
+from core.models.recurrent.vocabulary_expansion import ExpandedWords, expanded
+from core.models.storage import (
+    read_json,
+    read_settings,
+    read_tensors,
+    read_word_vectors,
+    write_json,
+    write_settings,
+    write_tensors,
+    write_word_vectors,
+)
+from core.paths import at_home
+from core.protocols import SILENT, Report
+from core.text.stems import content_words
+from core.text.word_vectors import Storage, TokenIds, WordVectors, load_word_vectors, token_ids, word_ids
+from core.types import Corpus, Sentence, Vectors
+
+if TYPE_CHECKING:
+    from core.models.recurrent.gru import GruEncoder
+
+_WEIGHTS, _TRAINING, _OWN = "encoder.safetensors", "training.json", "learned-"
+_BLOCK = 4_096  # sentences tokenised at once
+
+
+class _RecurrentModel(BaseModel):
+    """A GRU encoder and the words it reads; the vector of a sentence is the last state of each direction."""
+
+    def __init__(self, config: Any, seed: int) -> None:
+        super().__init__(config, seed)
+        self.metrics: dict[str, float] = {}
+        """Training metrics: loss, steps, seconds, sentences/s."""
+        self._net: GruEncoder | None = None
+
+    @abstractmethod
+    def _tokens(self, sentences: Sequence[Sentence]) -> TokenIds:
+        """Return the known words of each sentence."""
+
+    def embed(self, sentences: Sequence[Sentence]) -> Vectors:
+        """Return (n, width) last states; a sentence without known words is the zero vector."""
+        import torch
+
+        from core.models.device import pick_device, thread_count
+        from core.models.recurrent.gru import encode_tokens
+
+        net = self._encoder()
+        net.to(pick_device(self.config.device))
+        out = np.zeros((len(sentences), net.width), np.float32)
+        with thread_count(self.config.threads), torch.inference_mode():
+            for start in range(0, len(sentences), _BLOCK):
+                encode_tokens(net, self._tokens(sentences[start : start + _BLOCK]), out[start : start + _BLOCK])
+        return out
+
+    def _save(self, folder: Path, tensors: Mapping[str, Any]) -> None:
+        """Write settings, metrics, the weights of the encoder and further ``tensors``."""
+        weights = {name: t.detach().cpu().numpy() for name, t in self._encoder().state_dict().items()}
+        write_settings(folder, self.config, self.seed)
+        write_tensors(folder / _WEIGHTS, weights | dict(tensors))
+        write_json(folder / _TRAINING, {"metrics": self.metrics})
+
+    @classmethod
+    def _load(cls, folder: Path, names: tuple[str, ...] = ()) -> tuple[Self, dict[str, Any]]:
+        """Return a model with its encoder, and the tensors ``names`` that were saved beside the weights."""
+        import torch
+
+        from core.models.recurrent.gru import gru_encoder
+
+        model = cls(*read_settings(folder, cls.config_class))
+        model.metrics = read_json(folder / _TRAINING).get("metrics", {})
+        tensors = read_tensors(folder / _WEIGHTS, ("onward.weight_ih_l0", *names))
+        others = {name: tensors.pop(name) for name in names}
+        try:
+            model._net = gru_encoder({name: torch.from_numpy(array) for name, array in tensors.items()})
+        except RuntimeError as error:
+            raise ArtifactError(f"The saved model in {folder.name} is damaged: {_WEIGHTS}: {error}") from None
+        return model, others
+
+    def _stored(self, vectors: WordVectors) -> WordVectors:
+        storage: Storage = self.config.storage
+        return vectors.stored_as(storage)
+
+    def _encoder(self) -> GruEncoder:
+        if self._net is None:
+            raise DataError("This recurrent model is not trained yet. Call fit() first, or load a saved model.")
+        return self._net
+
+
+class Sae(_RecurrentModel):
+    """Sequential autoencoder: a GRU trained to encode the whole sentence (Hill, Cho and Korhonen 2016, section 2).
+
+    Words are lower-cased without punctuation and not stemmed; a word that was not learned is ignored.
+    """
+
+    config_class: ClassVar[type[Config]] = SaeConfig
+    config: SaeConfig
+    _words: WordVectors
+
+    def fit(self, corpus: Corpus, report: Report = SILENT) -> Self:
+        """Train on ``corpus.sentences``, in any order and from any number of texts."""
+        from core.models.recurrent.data import word_rows
+        from core.models.recurrent.gru import gru_encoder
+        from core.models.recurrent.networks import train_autoencoder
+
+        if not len(corpus.sentences):
+            raise DataError("A sequential autoencoder needs the sentences of a corpus, but this corpus has none.")
+        data = word_rows(
+            map(self._read, corpus.sentences),
+            self.config.vocabulary,
+            lambda: report.progress(0, 1, "Reading the sentences"),
+            least=self.config.min_tokens,
+        )
+        trained = train_autoencoder(self.config, self.seed, data, report)
+        self.metrics = trained.metrics
+        self._words = self._stored(WordVectors(data.words, trained.table))
+        self._net = gru_encoder(trained.weights)
+        return self
+
+    def save(self, folder: Path) -> None:
+        """Write settings, encoder and learned words; the decoder is not needed any more."""
+        self._save(folder, {})
+        write_word_vectors(folder, self._words)
+
+    @classmethod
+    def load(cls, folder: Path) -> Self:
+        """Return the model that :meth:`save` wrote."""
+        model, _ = cls._load(folder)
+        model._words = read_word_vectors(folder)
+        return model
+
+    def _tokens(self, sentences: Sequence[Sentence]) -> TokenIds:
+        return word_ids(map(self._read, sentences), self._words, unknown=False)
+
+    def _read(self, sentence: Sentence) -> list[str]:
+        return content_words(sentence.text, stemmed=False)[: self.config.max_tokens]
+
+
+class Sdae(Sae):
+    """Sequential denoising autoencoder: trained to reconstruct sentences with deleted and swapped words."""
+
+    config_class: ClassVar[type[Config]] = SdaeConfig
+
+
+class SkipThought(_RecurrentModel):
+    """Skip-Thought: a GRU trained to predict neighbouring sentences (Kiros et al. 2015, section 2).
+
+    It is trained on consecutive sentences of a corpus, or built from published weights
+    (:func:`core.models.recurrent.gru.read_recurrent_weights`).
+    """
+
+    config_class: ClassVar[type[Config]] = SkipThoughtConfig
+    config: SkipThoughtConfig
+    _words: ExpandedWords
+
+    def fit(self, corpus: Corpus, report: Report = SILENT) -> Self:
+        """Train on ``corpus.sentences``, or read the weights that the settings name."""
+        report.progress(0, 1, "Reading word vectors")
+        table = load_word_vectors(self.config.word_vectors, self.config.vocabulary_limit or None)
+        if self.config.weights:
+            self._read_weights(table)
+        else:
+            self._train(corpus, table, report)
+        return self
+
+    def _train(self, corpus: Corpus, table: WordVectors, report: Report) -> None:
+        from core.models.recurrent.data import skip_data
+        from core.models.recurrent.gru import gru_encoder
+        from core.models.recurrent.networks import train_skip
+
+        if not len(corpus.sentences):
+            raise DataError("skip-thought needs consecutive sentences of a corpus, but this corpus has none.")
+        data = skip_data(
+            corpus.sentences,
+            self.config.vocabulary,
+            self.config.max_tokens,
+            lambda: report.progress(0, 1, "Reading the sentences"),
+        )
+        trained = train_skip(self.config, self.seed, data, report)
+        self.metrics = trained.metrics
+        words = expanded(WordVectors(data.words, trained.table), table)
+        self._words = ExpandedWords(self._stored(words.own), self._stored(words.table), words.map, words.shift)
+        self._net = gru_encoder(trained.weights)
+
+    def _read_weights(self, table: WordVectors) -> None:
+        from core.models.recurrent.gru import read_recurrent_weights
+
+        self._net = read_recurrent_weights(at_home(self.config.weights), table.dim)
+        nothing = WordVectors([], np.zeros((0, table.dim), np.float32))
+        identity, shift = np.eye(table.dim, dtype=np.float32), np.zeros(table.dim, np.float32)
+        self._words = ExpandedWords(nothing, self._stored(table), identity, shift)
+
+    def save(self, folder: Path) -> None:
+        """Write settings, encoder, learned words, and the table of other words with its linear map."""
+        self._encoder()  # raises before the first fit
+        self._save(folder, {"map": self._words.map, "shift": self._words.shift})
+        write_word_vectors(folder, self._words.own, _OWN)
+        write_word_vectors(folder, self._words.table)
+
+    @classmethod
+    def load(cls, folder: Path) -> Self:
+        """Return the model that :meth:`save` wrote."""
+        model, others = cls._load(folder, ("map", "shift"))
+        own, table = read_word_vectors(folder, _OWN), read_word_vectors(folder)
+        model._words = ExpandedWords(own, table, others["map"], others["shift"])
+        return model
+
+    def _tokens(self, sentences: Sequence[Sentence]) -> TokenIds:
+        lowercase = self.config.lowercase or not self.config.weights
+        return token_ids((s.text.lower() if lowercase else s.text for s in sentences), self._words, unknown=False)

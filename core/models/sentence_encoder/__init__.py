@@ -1,1 +1,0 @@
-"""Pretrained transformer sentence encoders."""
