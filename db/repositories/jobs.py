@@ -101,6 +101,11 @@ class Jobs(Repository):
             return Beat(owned=False, cancel=False)
         return Beat(True, bool(self.connection.execute(sa.select(t.job.c.cancel).where(t.job.c.id == id)).scalar_one()))
 
+    def note(self, id: int, **notes: Any) -> None:
+        """Keep what another attempt at a job must know, in its result until it ends."""
+        result = {**self.get(id).result, **notes}
+        self.connection.execute(t.job.update().where(t.job.c.id == id).values(result=result))
+
     def finish(
         self,
         id: int,
@@ -230,7 +235,8 @@ class Jobs(Repository):
         self._end(sa.and_(t.job.c.after == earlier.id, t.job.c.status == _QUEUED), JobStatus.FAILED, sentence)
 
     def _reset(self, ids: builtins.list[int]) -> None:
-        blank = {"owner": "", "error": "", "traceback": "", "message": "", "result": {}}
+        # The result stays: of a job that was cancelled after its worker died, it holds the notes of that attempt.
+        blank = {"owner": "", "error": "", "traceback": "", "message": ""}
         times = {"queued": now(), "started": None, "heartbeat": None, "ended": None}
         state = {"status": _QUEUED, "progress": 0.0, "attempt": 0, "cancel": False}
         self.connection.execute(t.job.update().where(t.job.c.id.in_(ids)).values(**blank, **times, **state))

@@ -15,6 +15,7 @@ from core.errors import Cancelled, DataError, ReadError
 from core.types import Article, Ids
 from db.label_records import NewLabelling, Sharing
 from db.records import CorpusRecord, ModelRecord, VectorBlock
+from db.store import Unit
 from jobs.bundles import articles, vectors
 from jobs.bundles.archive import ARTICLES, BundleReader
 from jobs.bundles.contents import BundledCorpus, BundledModel, Contents, check_parts, contents
@@ -25,8 +26,8 @@ from jobs.common.digests import TextDigest
 from jobs.common.removal import remove_unfinished
 from jobs.kinds.import_corpus import CANCEL_S, batches
 
-_MARKER, _ADDED = "corpus", "models"
-"""Notes beside the checkpoint: the corpus that an attempt has begun, and the models that it has added."""
+_BEGUN, _ADDED = "begun_corpus", "added_models"
+"""Notes in the job's row: the corpus that an attempt has begun, and the models that it has added."""
 
 
 @dataclass(frozen=True)
@@ -76,10 +77,9 @@ def _fill(
 
 
 def _open(args: ImportBundleConfig, context: JobContext, about: BundledCorpus) -> CorpusRecord:
-    """An empty corpus, or the whole one whose worker died just after; what else was left is removed first."""
-    marker = context.checkpoint_folder() / _MARKER
-    noted = marker.read_text(encoding="utf-8") if marker.is_file() else ""
+    """Return an empty corpus, or the whole one whose worker died just after; what else was left is removed first."""
     with context.store.reading() as r:
+        noted = r.jobs.get(context.job_id).result.get(_BEGUN)
         left = next((c for c in r.corpora.list(include_unready=True) if _note(c) == noted), None)
     if left is not None and left.ready:
         return left
@@ -87,8 +87,8 @@ def _open(args: ImportBundleConfig, context: JobContext, about: BundledCorpus) -
         _take_back(context, left.id)
     with context.writing() as w:
         record = w.corpora.create(args.corpus or w.corpora.usable_name(about.name), about.language)
-        # Noted before it counts: an attempt that dies in between must not leave a corpus that nobody knows.
-        marker.write_text(_note(record), encoding="utf-8")
+        # In the same transaction: an attempt that dies must not leave a corpus that the next one does not know.
+        w.jobs.note(context.job_id, **{_BEGUN: _note(record)})
     return record
 
 
@@ -104,13 +104,17 @@ def _take_back(context: JobContext, corpus_id: int, seconds: float = math.inf) -
             return
         w.corpora.abandon(corpus_id)
     remove_unfinished(context.store, corpus_id, seconds)
-    added = context.checkpoint_folder() / _ADDED
-    noted = added.read_text(encoding="utf-8").splitlines() if added.is_file() else []
     with context.writing() as w:
+        noted = _added(w, context.job_id)
         for model in w.models.list():
             if _note(model) in noted:
                 w.models.delete(model.id)
-    added.unlink(missing_ok=True)
+        w.jobs.note(context.job_id, **{_ADDED: []})
+
+
+def _added(unit: Unit, job_id: int) -> list[str]:
+    """Return the notes of the models that this job has added."""
+    return list(unit.jobs.get(job_id).result.get(_ADDED, ()))
 
 
 def _store_articles(
@@ -240,6 +244,5 @@ def _model(
             artifact=artifact,
             revision=said.revision,
         )
-        with (context.checkpoint_folder() / _ADDED).open("a", encoding="utf-8", newline="") as added:
-            added.write(f"{_note(model)}\n")
+        w.jobs.note(context.job_id, **{_ADDED: [*_added(w, context.job_id), _note(model)]})
     return model

@@ -11,7 +11,11 @@ import sqlalchemy as sa
 
 from core.errors import DuplicateNameError, ThemescopeError
 from db.records import JobStatus
+from db.repositories.base import Repository
 from db.repositories.corpora import Corpora
+from db.repositories.embeddings import Embeddings
+from db.repositories.jobs import Jobs
+from db.repositories.models import Models
 from db.settings import Settings
 from db.store import Store
 from db.tables import metadata
@@ -103,16 +107,17 @@ def test_a_worker_killed_at_any_step_leaves_what_the_next_one_finishes_or_remove
         w.corpora.delete(whole["corpus_id"])
         w.models.delete(w.models.by_name("net").id)
     assert rows(other) == {}
-    for place in ("create", "add_articles", "finish"):
+    steps = ((Corpora, "create"), (Corpora, "add_articles"), (Models, "add"), (Embeddings, "add"), (Corpora, "finish"))
+    for repository, place in steps:
         context = started(other, bundle, "C")
         with monkeypatch.context() as patched:
-            done = getattr(Corpora, place)
+            done = getattr(repository, place)
 
-            def killed(self: Corpora, *args: Any, done: Any = done) -> None:
-                done(self, *args)
+            def killed(self: Repository, *args: Any, done: Any = done, **named: Any) -> None:
+                done(self, *args, **named)
                 raise Killed
 
-            patched.setattr(Corpora, place, killed)
+            patched.setattr(repository, place, killed)
             with pytest.raises(Killed):
                 go(context, bundle, "C")
         assert go(context, bundle, "C")["corpus"] == "C"
@@ -146,7 +151,7 @@ def test_a_kill_between_the_row_and_the_note_of_it_costs_no_name(
         def killed(*_: Any, **__: Any) -> None:
             raise LeaveJob
 
-        patched.setattr(Path, "write_text", killed)
+        patched.setattr(Jobs, "note", killed)
         with pytest.raises(LeaveJob):
             go(context, bundle, "C")
     assert go(context, bundle, "C")["corpus"] == "C"
