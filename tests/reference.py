@@ -1,0 +1,79 @@
+"""Reference tables of everything that is registered: ``python -m tests.reference --write`` writes docs/reference.md."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from core.clustering import REGISTRY as CLUSTERERS
+from core.config import default_of, options
+from core.metrics import REGISTRY as METRICS
+from core.models import REGISTRY as METHODS
+from core.readers import REGISTRY as READERS
+from core.registry import Card, Registry
+from core.tasks.summaries import REGISTRY as SUMMARIZERS
+from jobs.kinds import REGISTRY as JOB_KINDS
+from webapp.features import REGISTRY as PAGES
+
+DOCUMENT = Path(__file__).resolve().parents[1] / "docs" / "reference.md"
+FAMILIES: tuple[tuple[str, Registry[Any]], ...] = (
+    ("Methods", METHODS),
+    ("Clusterers", CLUSTERERS),
+    ("Readers", READERS),
+    ("Metrics", METRICS),
+    ("Summarizers", SUMMARIZERS),
+    ("Job kinds", JOB_KINDS),
+    ("Pages", PAGES),
+)
+_HEAD = """# Reference
+
+Everything that is registered, from the cards. Written by `python -m tests.reference --write`; a test compares.
+"""
+
+
+def document() -> str:
+    """Return the tables of every family as Markdown."""
+    return "\n".join([_HEAD, *(_family(title, registry) for title, registry in FAMILIES)])
+
+
+def _family(title: str, registry: Iterable[Card]) -> str:
+    cards = list(registry)
+    rows = [f"| `{card.id}` | {_cell(card.title)} | {_cell(card.summary)} | {_cell(card.source)} |" for card in cards]
+    table = ["| id | title | summary | source |", "|---|---|---|---|", *rows]
+    return "\n".join([f"## {title}", "", *table, "", *(_settings(card) for card in cards if card.config)])
+
+
+def _settings(card: Card) -> str:
+    known = options(card.config_class())
+    if not known:
+        return ""
+    head = [f"### Settings of `{card.id}`", "", "| setting | default | meaning |", "|---|---|---|"]
+    rows = [
+        f"| `{name}` | {_default(default_of(field))} | {_cell(info.help)} |" for name, (field, _, info) in known.items()
+    ]
+    return "\n".join([*head, *rows, ""])
+
+
+def _default(value: Any) -> str:
+    return f"`{value!r}`" if isinstance(value, bool | int | float) else f"`{value}`" if value else ""
+
+
+def _cell(text: str) -> str:
+    return " ".join(text.replace("|", "\\|").split())
+
+
+def main() -> None:
+    """Print the document, or write it."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--write", action="store_true", help="write docs/reference.md")
+    if parser.parse_args().write:
+        DOCUMENT.write_text(document(), encoding="utf-8")
+    else:
+        sys.stdout.write(document())
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,280 @@
+"""A package that adds a method, a clusterer, a reader, a metric, a job kind and a page is found everywhere.
+
+Each of the six is one file with one card, declared as an entry point. The package lies in a temporary folder, and every
+check runs in a fresh process, because registries load plug-ins once.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.reference import DOCUMENT, document
+from tests.strings import ROOT
+
+FILES = {
+    "model.py": '''
+"""A method whose vectors are the counts of a few letters."""
+from dataclasses import dataclass
+
+import numpy as np
+
+from core.config import Config, option
+from core.models.storage import read_settings, write_settings
+from core.protocols import SILENT
+from core.registry import Card
+
+CARD = Card("toy-letters", "Toy letters", "Counts letters.", "A test", "toy.model:Letters", "toy.model:LettersConfig")
+
+
+@dataclass(frozen=True)
+class LettersConfig(Config):
+    letters: str = option("aeiou", "Letters that are counted.")
+
+
+class Letters:
+    def __init__(self, config, seed):
+        self.config, self.seed = config, seed
+
+    def fit(self, corpus, report=SILENT):
+        return self
+
+    def embed(self, sentences):
+        counts = [[s.text.count(c) for c in self.config.letters] for s in sentences]
+        return np.array(counts, np.float32).reshape(len(sentences), len(self.config.letters))
+
+    def distances(self, a, b):
+        return np.abs(a - b).sum(axis=1)
+
+    def save(self, folder):
+        write_settings(folder, self.config, self.seed)
+
+    @classmethod
+    def load(cls, folder):
+        return cls(*read_settings(folder, LettersConfig))
+''',
+    "clusterer.py": '''
+"""A clusterer that deals the rows out in turn."""
+import numpy as np
+
+from core.registry import Card
+
+CARD = Card("toy-turns", "Toy turns", "Deals rows out.", "A test", "toy.clusterer:Turns", "core.config:Config",
+            frozenset({"needs-k"}))
+
+
+class Turns:
+    def __init__(self, config):
+        self.config = config
+
+    def fit_predict(self, x, k=None, seed=0):
+        return (np.arange(x.shape[0]) % k).astype(np.int32)
+''',
+    "reader.py": '''
+"""A reader of files that begin with TOY."""
+from core.readers import ReaderCard
+from core.readers.streams import whole_text
+from core.types import Article, Paragraph, Section
+
+SAMPLE = b"TOY\\nAda\\nIt was founded in 1200.\\n"
+CARD = ReaderCard("toy-format", "Toy format", "Files that begin with TOY.", "A test", "toy.reader:Toy",
+                  "core.config:Config", detector="toy.reader:recognises", sample="toy.reader:SAMPLE", suffixes=("toy",))
+
+
+def recognises(head):
+    return head.text.startswith("TOY\\n")
+
+
+class Toy:
+    skipped: dict = {}
+
+    def __init__(self, config):
+        self.config = config
+
+    def read(self, path, report):
+        _, title, *lines = whole_text(path, report).splitlines()
+        yield Article(title, (Section("", 1, tuple(Paragraph(line) for line in lines)),))
+''',
+    "metric.py": '''
+"""A metric: the difference between the numbers of clusters."""
+from core.registry import Card
+
+CARD = Card("toy-difference", "Toy difference", "Compares numbers of clusters.", "A test", "toy.metric:Difference",
+            "core.config:Config")
+
+
+class Difference:
+    def __init__(self, config):
+        self.config = config
+
+    def score(self, truth, labels):
+        return float(len({*truth.tolist()}) - len({*labels.tolist()}))
+''',
+    "job.py": '''
+"""A job that adds two numbers."""
+from dataclasses import dataclass
+
+from core.config import option
+from jobs.common.config import JobConfig
+from jobs.kinds import JobCard
+
+CARD = JobCard("toy-add", "Add two numbers", "Adds two numbers.", factory="toy.job:run", config="toy.job:AddConfig")
+
+
+@dataclass(frozen=True)
+class AddConfig(JobConfig):
+    first: int = option(1, "The first number.")
+    second: int = option(2, "The second number.")
+
+    def title(self):
+        return f"Add {self.first} and {self.second}"
+
+
+def run(config, context):
+    return {"sum": config.first + config.second}
+''',
+    "page.py": '''
+"""A page."""
+import streamlit as st
+
+st.title("A toy page")
+''',
+    "__init__.py": '''
+"""Cards of a toy package."""
+
+
+def __getattr__(name):
+    from webapp.shared.pages import PageCard
+
+    return PageCard(id="toy", title="Toy page", summary="A page.", factory="toy.page", icon=":material/toys:")
+''',
+}
+ENTRY_POINTS = """
+[themescope.models]
+toy = toy.model:CARD
+[themescope.clusterers]
+toy = toy.clusterer:CARD
+[themescope.readers]
+toy = toy.reader:CARD
+[themescope.metrics]
+toy = toy.metric:CARD
+[themescope.job_kinds]
+toy = toy.job:CARD
+[themescope.pages]
+toy = toy:PAGE
+"""
+IDS = {
+    "methods": "toy-letters",
+    "clusterers": "toy-turns",
+    "readers": "toy-format",
+    "metrics": "toy-difference",
+    "jobs": "toy-add",
+}
+SENTENCES = ["It was founded in 1200.", "Then it grew.", "It has a harbour.", "Ships call there."]
+
+
+@pytest.fixture(scope="module")
+def package(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with the package and its metadata, as an installer leaves them."""
+    folder = tmp_path_factory.mktemp("site")
+    (folder / "toy").mkdir()
+    for name, source in FILES.items():
+        (folder / "toy" / name).write_text(source, encoding="utf-8")
+    info = folder / "toy-1.0.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: toy\nVersion: 1.0\n")
+    (info / "entry_points.txt").write_text(ENTRY_POINTS)
+    return folder
+
+
+def run(package: Path, *command: str) -> str:
+    """The output of a Python process that sees the package."""
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join([str(package), str(ROOT)])}
+    done = subprocess.run(
+        [sys.executable, *command], env=environment, cwd=ROOT, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+def themescope(package: Path, *arguments: str) -> dict:
+    return json.loads(run(package, "-m", "jobs.cli", *arguments, "--json"))
+
+
+@pytest.mark.parametrize("family", IDS)
+def test_the_command_line_lists_it(package: Path, family: str) -> None:
+    listed = themescope(package, "list", family)[family]
+    assert IDS[family] in {row["id"] for row in listed}
+
+
+def test_the_reference_tables_have_it(package: Path) -> None:
+    tables = run(package, "-m", "tests.reference")
+    for id in (*IDS.values(), "toy"):
+        assert f"| `{id}` |" in tables
+    assert "Letters that are counted." in tables
+
+
+def test_the_job_runs_from_the_command_line(package: Path) -> None:
+    assert themescope(package, "jobs", "run", "toy-add", "--set", "second=5")["sum"] == 6
+
+
+def test_a_file_is_read_trained_on_clustered_and_scored(package: Path, tmp_path: Path) -> None:
+    articles = [tmp_path / f"{name}.toy" for name in ("Ada", "Bea")]
+    for path in articles:
+        path.write_text("\n".join(["TOY", path.stem, *SENTENCES]) + "\n")
+    imported = themescope(package, "import", *map(str, articles), "--corpus", "Toys")
+    assert imported["articles"] == 2
+    model = themescope(package, "train", "toy-letters", "--corpus", "Toys", "--name", "Letters", "--set", "letters=xyz")
+    assert model["model"] == "Letters"
+    assert themescope(package, "embed", "Toys", "--method", "Letters")["sentences"] == 2 * len(SENTENCES)
+    table = tmp_path / "scb.csv"
+    rows = [f"Ada,{text.replace(',', '')},{section},x" for section in "ABCDE" for text in SENTENCES]
+    table.write_text("\n".join(["Article Title,Sentence,SectionTitle,Article Link", *rows]) + "\n")
+    scores = themescope(package, "evaluate", "scb", str(table), "--method", "toy-letters", "--clusterer", "toy-turns")
+    assert "toy-difference" in json.dumps(scores)
+
+
+PAGES = """
+import json
+from streamlit import config
+from streamlit.testing.v1 import AppTest
+from core.readers.formats import suffixes
+from webapp.features import REGISTRY
+import webapp
+from pathlib import Path
+
+config.set_option("server.address", "127.0.0.1")
+APP = Path(webapp.__file__).with_name("app.py")
+
+def text(at):
+    return " ".join(str(part.label) for part in [*at.selectbox, *at.text_input, *at.number_input])
+
+at = AppTest.from_file(str(APP), default_timeout=180).run()
+train = at.switch_page(str(REGISTRY.get("train").script)).run()
+method = next(box for box in train.selectbox if any("Toy letters" in str(option) for option in box.options))
+option = next(option for option in method.options if "Toy letters" in str(option))
+train = method.set_value(option).run()
+form = text(train)
+page = at.switch_page(str(REGISTRY.get("toy").script)).run()
+print(json.dumps({"suffixes": suffixes(), "form": form, "title": [t.value for t in page.title],
+                  "errors": [str(e.value) for e in [*train.exception, *page.exception]]}))
+"""
+
+
+def test_forms_uploads_and_the_navigation_have_it(package: Path, tmp_path: Path) -> None:
+    script = tmp_path / "pages.py"
+    script.write_text(PAGES, encoding="utf-8")
+    shown = json.loads(run(package, str(script)).splitlines()[-1])
+    assert shown["errors"] == []
+    assert "toy" in shown["suffixes"]
+    assert "Letters" in shown["form"]
+    assert shown["title"] == ["A toy page"]
+
+
+def test_the_documentation_has_the_tables_of_what_is_registered() -> None:
+    assert DOCUMENT.read_text(encoding="utf-8") == document(), "Write it again: python -m tests.reference --write"
