@@ -3,8 +3,8 @@
     python -m benchmarks.labelling_load --people 20 --seconds 300 --kills 10
     python -m benchmarks.labelling_load --database-url postgresql://user:password@localhost/empty
 
-Every person is a thread of the "web" process with a desk of its own, as a browser session has; what a desk says is
-saved is noted outside of the store, in a file that is forced to disk after the desk has answered. The main process
+Every person is a thread of the "web" process with a labelling session of its own. What a session reports as saved is
+noted outside the store, in a file that is forced to disk after the session has answered. The main process
 kills the web process with SIGKILL and starts it anew. In the end every noted edit is looked for in the history, the
 history is replayed, and the times of all edits are told. Prints one JSON object; exits 1 when an edit was lost.
 """
@@ -35,7 +35,7 @@ from db.label_records import NewLabelling, Sharing
 from db.records import VectorBlock
 from db.settings import Settings
 from db.store import Store
-from jobs.services.labelling.session import Desk
+from jobs.services.labelling.session import LabellingSession
 
 _SENTENCES, _ARTICLES, _DIM, _CLUSTERS = 2_000, 200, 600, 8
 
@@ -77,8 +77,8 @@ def embed(store: Store, stop: Any) -> None:
 
 
 def web(store: Store, labelling: int, people: int, stop: Any, ready: Any, notes: Path) -> None:
-    """One thread a person, each with a desk; ends when told, or is killed. ``ready``: everything is imported."""
-    Desk(store, labelling, "admin")
+    """One thread a person, each with a session; ends when told, or is killed. ``ready``: everything is imported."""
+    LabellingSession(store, labelling, "admin")
     ready.set()
     threads = [
         threading.Thread(target=label, args=(store, labelling, f"person {n}", stop, notes / f"{n}.jsonl"))
@@ -94,21 +94,21 @@ def label(store: Store, labelling: int, person: str, stop: Any, notes: Path) -> 
     """About one edit a second; a conflict is shown, looked at, and not insisted on."""
     rng = random.Random(f"{person} {time.time_ns()}")
     time.sleep(rng.random())
-    desk = Desk(store, labelling, person)
+    session = LabellingSession(store, labelling, person)
     with notes.open("a", encoding="utf-8") as out:
         while not stop.is_set():
             began = time.perf_counter()
-            _note(out, _edit(desk, rng, began))
+            _note(out, _edit(session, rng, began))
             time.sleep(max(0.0, 1.0 - (time.perf_counter() - began)))
 
 
-def _edit(desk: Desk, rng: random.Random, began: float) -> dict[str, Any]:
-    chosen = np.array(rng.sample(desk.partition.ids.tolist(), rng.choice([1, 1, 1, 5])))
-    operation = op.assign(desk.partition, chosen, rng.randint(1, _CLUSTERS))
+def _edit(session: LabellingSession, rng: random.Random, began: float) -> dict[str, Any]:
+    chosen = np.array(rng.sample(session.partition.ids.tolist(), rng.choice([1, 1, 1, 5])))
+    operation = op.assign(session.partition, chosen, rng.randint(1, _CLUSTERS))
     try:
-        step = desk.do(operation)
+        step = session.do(operation)
     except StaleChangeError as error:
-        desk.conflict(operation, error)
+        session.conflict(operation, error)
         return {"conflict": True}
     except ThemescopeError as error:
         return {"error": str(error)}
@@ -125,7 +125,7 @@ def run(store: Store, people: int, seconds: float, kills: int, notes: Path) -> d
     """Start everything, kill the web process ``kills`` times, and count."""
     labelling = prepare(store)
     with store.reading() as r:
-        first = r.labellings.shown(labelling).partition
+        first = r.labellings.snapshot(labelling).partition
     store.close()
     context = multiprocessing.get_context("spawn")
     stop = context.Event()
@@ -155,7 +155,7 @@ def _judge(store: Store, labelling: int, first: Any, notes: Path) -> dict[str, A
     saved = [entry for entry in entries if entry.get("step") is not None]
     with store.reading() as r:
         log = r.label_steps.since(labelling, 0)
-        now = r.labellings.shown(labelling).partition
+        now = r.labellings.snapshot(labelling).partition
     there = {step.id for step, _ in log}
     batches = [batch for _, batch in log]
     times = np.array([entry["seconds"] for entry in saved] or [0.0]) * 1000

@@ -6,7 +6,7 @@ Everything goes through the product's own jobs, in the store of ``THEMESCOPE_HOM
 
 1. Articles of the training split become a corpus of their own, and a network (``--base``; by default a small one,
    trained here) that has seen none of them clusters each with Iclust.
-2. A simulated labeller moves every sentence that is not with its section: one step a section, by its desk.
+2. A simulated labeller moves every sentence that is not with its section: one step a section, by its session.
 3. The steps become triplets (job ``learn-labels``), and the network goes on from where it was with them. As a control
    it goes on with as many weak triplets of articles that it knows already.
 4. Triplet accuracy on ``--triplets`` and AMI on ``--benchmark``, whose articles are of the test split: before, after,
@@ -46,7 +46,7 @@ from db.settings import Settings
 from db.store import Store
 from jobs.common.vectors import rows_of
 from jobs.queue.foreground import resume_here
-from jobs.services.labelling.session import Desk
+from jobs.services.labelling.session import LabellingSession
 from jobs.services.labelling.starts import begin, from_labels
 
 PERSON = "simulated labeller"
@@ -128,15 +128,18 @@ class Loop:
         new = NewLabelling(corpus_id, name, PERSON, Sharing.OWN, article_id=item.article_id)
         sections = {int(label): f"section {label}" for label in np.unique(np.concatenate([aligned, item.truth]))}
         record = begin(self.store, new, from_labels(item.sentence_ids, aligned, sections, {"from": "run"}))
-        desk = Desk(self.store, record.id, PERSON)
+        session = LabellingSession(self.store, record.id, PERSON)
         for label in np.unique(item.truth):
             wanted = item.sentence_ids[item.truth == label]
-            number = _number(desk.partition, f"section {label}")
+            number = _number(session.partition, f"section {label}")
             if number is None:
-                desk.do(op.create(desk.partition, desk.next_number, f"section {label}", wanted), how="table")
+                session.do(
+                    op.create(session.partition, session.next_number, f"section {label}", wanted),
+                    selection_method="table",
+                )
             else:
-                desk.do(op.assign(desk.partition, wanted, number), how="table")
-        assert _AMI.score(item.truth, desk.partition.numbers.astype(np.int32)) > 1 - 1e-9
+                session.do(op.assign(session.partition, wanted, number), selection_method="table")
+        assert _AMI.score(item.truth, session.partition.numbers.astype(np.int32)) > 1 - 1e-9
 
     def further(self, base: str, labels: str) -> dict[str, str]:
         """The network trained further, by labels and by as many weak triplets."""
@@ -217,7 +220,9 @@ def _after(item: BenchmarkItem, labels: Labels, x: Matrix, count: int, order: Or
     partition = start(np.arange(len(labels)), aligned + 1, [Cluster(n + 1, str(n), 0) for n in names])
     chosen = order(partition, x, np.random.default_rng([seed, item.article_id]))[:count]
     for sentence in chosen.tolist():
-        partition = apply(partition, op.assign(partition, np.array([sentence]), int(item.truth[sentence]) + 1).batch)
+        partition = apply(
+            partition, op.assign(partition, np.array([sentence]), int(item.truth[sentence]) + 1).change_set
+        )
     if count:
         partition = recluster(partition, x, chosen)
     return _AMI.score(item.truth, partition.numbers.astype(np.int32))

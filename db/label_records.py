@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from core.labelling.changes import Batch, ClusterChange, apply
+from core.labelling.changes import ChangeSet, ClusterChange, apply
 from core.labelling.history import Kind, Step
 from core.labelling.partition import Partition
 from core.types import Ids
@@ -74,16 +74,16 @@ class Draft:
     """A step that somebody wants to take, see :class:`core.labelling.history.Step`."""
 
     kind: Kind
-    what: str
-    said: str
+    operation: str
+    summary: str
     person: str
     target: int | None = None
-    why: str = ""
-    how: str = ""
+    reason: str = ""
+    selection_method: str = ""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Shown:
+class Snapshot:
     """A labelling as it was shown to somebody, with what is needed to tell whether it is still so.
 
     A version is the id of the step that changed a sentence or a cluster last; 0 is the start.
@@ -102,17 +102,17 @@ class Shown:
         """The highest number that a cluster ever had here; the next new one is given the number after."""
         return max(self.cluster_versions, default=0)
 
-    def after(self, step: Step, batch: Batch) -> Shown:
+    def after(self, step: Step, change_set: ChangeSet) -> Snapshot:
         """The same after one more step of the log."""
         versions = self.versions
-        touched = batch.sentences()
+        touched = change_set.sentences()
         if len(touched):
             versions = versions.copy()
             versions[self.partition.rows(touched)] = step.id
-        turned = {c.number: step.id for c in batch if isinstance(c, ClusterChange)}
-        return Shown(apply(self.partition, batch), versions, {**self.cluster_versions, **turned}, step.id)
+        turned = {c.number: step.id for c in change_set if isinstance(c, ClusterChange)}
+        return Snapshot(apply(self.partition, change_set), versions, {**self.cluster_versions, **turned}, step.id)
 
-    def only(self, ids: Ids) -> Shown:
+    def only(self, ids: Ids) -> Snapshot:
         """The same with these of its sentences only."""
         rows = np.sort(self.partition.rows(np.unique(ids)))
         p = self.partition

@@ -65,7 +65,7 @@ Change: TypeAlias = SentenceChanges | ClusterChange
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Batch:
+class ChangeSet:
     """Changes that happen together or not at all, in this order."""
 
     changes: tuple[Change, ...] = ()
@@ -76,9 +76,9 @@ class Batch:
     def __iter__(self) -> Iterator[Change]:
         return iter(self.changes)
 
-    def inverse(self) -> Batch:
+    def inverse(self) -> ChangeSet:
         """What takes all of it back."""
-        return Batch(tuple(change.inverse() for change in reversed(self.changes)))
+        return ChangeSet(tuple(change.inverse() for change in reversed(self.changes)))
 
     def sentences(self) -> Ids:
         """(m,) ids of the sentences that are touched, ascending, each once."""
@@ -129,22 +129,22 @@ def values(partition: Partition, field: Field, rows: Rows) -> npt.NDArray[Any]:
     return found
 
 
-def apply(partition: Partition, batch: Batch) -> Partition:
-    """The partition after ``batch``.
+def apply(partition: Partition, change_set: ChangeSet) -> Partition:
+    """The partition after ``change_set``.
 
     Raises
     ------
     StaleChangeError
-        If anything that is to change is not as the batch saw it, or a sentence would be left in no known cluster.
+        If anything that is to change is not as the change set saw it, or a sentence would be left in no known cluster.
     """
     clusters = dict(partition.clusters)
     after = partition.with_clusters(clusters)
-    for change in batch:
+    for change in change_set:
         if isinstance(change, ClusterChange):
             _put(clusters, change)
         else:
             after = _write(after, change)
-    _check_members(after, batch)
+    _check_members(after, change_set)
     return after
 
 
@@ -174,19 +174,22 @@ def _write(partition: Partition, change: SentenceChanges) -> Partition:
     return replace(partition, numbers=numbers)
 
 
-def _check_members(after: Partition, batch: Batch) -> None:
+def _check_members(after: Partition, change_set: ChangeSet) -> None:
     """No sentence is in a cluster that is gone."""
     used = {
-        int(n) for c in batch if isinstance(c, SentenceChanges) and c.field is Field.CLUSTER for n in np.unique(c.new)
+        int(n)
+        for c in change_set
+        if isinstance(c, SentenceChanges) and c.field is Field.CLUSTER
+        for n in np.unique(c.new)
     }
     gone = [number for number in used if number != UNASSIGNED and number not in after.clusters]
-    left = after.ids[np.isin(after.numbers, batch.deleted())]
+    left = after.ids[np.isin(after.numbers, change_set.deleted())]
     if gone or len(left):
-        raise StaleChangeError(left.tolist(), gone or batch.deleted())
+        raise StaleChangeError(left.tolist(), gone or change_set.deleted())
 
 
-def difference(before: Partition, after: Partition) -> Batch:
-    """The shortest batch that leads from one state of a labelling to another of the same sentences."""
+def difference(before: Partition, after: Partition) -> ChangeSet:
+    """The shortest change set that leads from one state of a labelling to another of the same sentences."""
     numbers = sorted({*before.clusters, *after.clusters})
     pairs = [(before.clusters.get(n), after.clusters.get(n)) for n in numbers]
     turned = [ClusterChange(old, new) for old, new in pairs if old != new]
@@ -198,11 +201,11 @@ def difference(before: Partition, after: Partition) -> Batch:
         if len(differ):
             moved.append(SentenceChanges(field, before.ids[differ], old[differ], new[differ]))
     stay, go = [c for c in turned if c.new is not None], [c for c in turned if c.new is None]
-    return Batch((*stay, *moved, *go))
+    return ChangeSet((*stay, *moved, *go))
 
 
-def renumbered(batch: Batch, names: dict[int, int]) -> Batch:
-    """The same batch with other numbers for the clusters it creates: somebody else took them first."""
+def renumbered(change_set: ChangeSet, names: dict[int, int]) -> ChangeSet:
+    """The same change set with other numbers for the clusters it creates: somebody else took them first."""
 
     def named(cluster: Cluster | None) -> Cluster | None:
         return cluster and replace(cluster, number=names.get(cluster.number, cluster.number))
@@ -215,18 +218,18 @@ def renumbered(batch: Batch, names: dict[int, int]) -> Batch:
         new = np.array([names.get(int(n), int(n)) for n in change.new], dtype=np.int64)
         return replace(change, new=new)
 
-    return Batch(tuple(turned(change) for change in batch))
+    return ChangeSet(tuple(turned(change) for change in change_set))
 
 
-def rebased(partition: Partition, batch: Batch) -> Batch:
-    """What ``batch`` wanted, made for another state: its new values over whatever is there now.
+def rebased(partition: Partition, change_set: ChangeSet) -> ChangeSet:
+    """What ``change_set`` wanted, made for another state: its new values over whatever is there now.
 
     Sentences that came into a cluster which it deletes become unassigned with the others.
     """
-    gone = np.isin(partition.numbers, batch.deleted())
-    left = np.setdiff1d(partition.ids[gone], batch.sentences())
+    gone = np.isin(partition.numbers, change_set.deleted())
+    left = np.setdiff1d(partition.ids[gone], change_set.sentences())
     changes: list[Change] = []
-    for change in batch:
+    for change in change_set:
         if isinstance(change, ClusterChange):
             now = partition.clusters.get(change.number)
             if change.new is None and len(left):
@@ -240,4 +243,4 @@ def rebased(partition: Partition, batch: Batch) -> Batch:
         differ = np.asarray(old != new, dtype=bool)
         if differ.any():
             changes.append(SentenceChanges(change.field, change.ids[differ], old[differ], new[differ]))
-    return Batch(tuple(changes))
+    return ChangeSet(tuple(changes))

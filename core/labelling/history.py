@@ -1,7 +1,7 @@
-"""The log of a labelling: who did what, and which steps can be undone and redone.
+"""History of a labelling: its steps, and which of them can be undone and redone.
 
-Nothing is ever taken out of a log. Undoing a step appends the inverse of its batch, redoing it appends the batch
-again; which steps stand is read from the log alone, so it is the same after a reload, and for everybody.
+A history only grows. Undo appends the inverse of the change set of a step, redo appends the change set again. Which
+steps are undone follows from the history alone, so it is the same after a reload and for every user.
 """
 
 from __future__ import annotations
@@ -11,12 +11,12 @@ from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 
-from core.labelling.changes import Batch, apply
+from core.labelling.changes import ChangeSet, apply
 from core.labelling.partition import Partition
 
 
 class Kind(StrEnum):
-    """Whether a step does something new, or takes back or repeats another."""
+    """Kind of a step: something new, or the undo or redo of another step."""
 
     DO = "do"
     UNDO = "undo"
@@ -25,35 +25,36 @@ class Kind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One entry of the log, without its changes."""
+    """One entry of the history, without its change set."""
 
     id: int
     kind: Kind
-    what: str
-    """The operation; for undo and redo, that of the step it is about."""
-    said: str
+    operation: str
+    """Kind of the operation; for undo and redo, that of the step that is undone or redone."""
+    summary: str
+    """One line for the history."""
     person: str
     when: datetime
     target: int | None = None
     """The step that is undone or redone."""
-    why: str = ""
-    """What the person gave as a reason."""
-    how: str = ""
-    """How the sentences were chosen: by lasso, in a table, by a key, by a search."""
+    reason: str = ""
+    """Reason that the person gave."""
+    selection_method: str = ""
+    """How the sentences were selected: with the lasso, in a table, by a key, by a search."""
     size: int = 0
     """How many sentences it touched."""
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
-    """What a person can undo and redo: ids of steps, the next one last."""
+class UndoState:
+    """Ids of the steps that a user can undo and redo, the next one last."""
 
     undoable: tuple[int, ...] = ()
     redoable: tuple[int, ...] = ()
 
 
-def standing(steps: Iterable[Step], person: str | None = None) -> Standing:
-    """Read the log (in its order); with ``person`` only their own steps. Something new makes redoing impossible."""
+def undo_state(steps: Iterable[Step], person: str | None = None) -> UndoState:
+    """Return the undo state after ``steps`` in order, of one person if given. A new step clears what can be redone."""
     done: list[int] = []
     undone: list[int] = []
     for step in steps:
@@ -68,16 +69,16 @@ def standing(steps: Iterable[Step], person: str | None = None) -> Standing:
         if step.target in source:
             source.remove(step.target)
         sink.append(step.target)
-    return Standing(tuple(done), tuple(undone))
+    return UndoState(tuple(done), tuple(undone))
 
 
-def replay(start: Partition, batches: Iterable[Batch]) -> Partition:
-    """The state that a log leads to."""
-    for batch in batches:
-        start = apply(start, batch)
+def replay(start: Partition, change_sets: Iterable[ChangeSet]) -> Partition:
+    """Return the state after applying change sets in order."""
+    for change_set in change_sets:
+        start = apply(start, change_set)
     return start
 
 
-def rewind(now: Partition, batches: Sequence[Batch]) -> Partition:
-    """The state before these batches, which are the last of the log, in its order."""
-    return replay(now, (batch.inverse() for batch in reversed(batches)))
+def rewind(now: Partition, change_sets: Sequence[ChangeSet]) -> Partition:
+    """Return the state before the given last change sets of a history."""
+    return replay(now, (change_set.inverse() for change_set in reversed(change_sets)))

@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from core.clustering.inputs import cosine_matrix
 from core.errors import DataError
-from core.labelling.changes import Batch, Field, SentenceChanges
+from core.labelling.changes import ChangeSet, Field, SentenceChanges
 from core.labelling.history import Kind, Step
 from core.labelling.partition import UNASSIGNED, Partition
 from core.types import Ids, Matrix, Split, TripletRows, split_of_title
@@ -35,7 +35,7 @@ class Placed:
     """(m,) ascending; each is assigned and not marked uncertain."""
 
 
-def placed_by_people(partition: Partition, log: Iterable[tuple[Step, Batch]]) -> Placed:
+def placed_by_people(partition: Partition, log: Iterable[tuple[Step, ChangeSet]]) -> Placed:
     """What people placed, whatever it was that they did; a step that was undone counts no more.
 
     Sentences marked uncertain and those without a cluster are left out.
@@ -48,10 +48,10 @@ def placed_by_people(partition: Partition, log: Iterable[tuple[Step, Batch]]) ->
         elif step.kind is Kind.REDO and step.target is not None:
             gone.discard(step.target)
     touched: set[int] = set()
-    for step, batch in entries:
+    for step, change_set in entries:
         if step.kind is not Kind.DO or step.id in gone:
             continue
-        for change in batch:
+        for change in change_set:
             if isinstance(change, SentenceChanges) and change.field is Field.CLUSTER:
                 touched.update(np.asarray(change.ids).tolist())
     ids = np.array(sorted(touched), dtype=np.int64)

@@ -1,7 +1,7 @@
-"""What people do with a labelling. Each operation says what it changes; nothing happens until that is applied.
+"""Operations on a labelling. Each function returns the change set of an operation without applying it.
 
-An operation that would change nothing has an empty batch. Numbers of new clusters are given by the caller, because a
-number is never used twice, and only the log knows which ones have been.
+The change set is empty if the operation changes nothing. The caller numbers new clusters, because a number is never
+used twice and only the history knows which numbers were.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from enum import StrEnum
 import numpy as np
 
 from core.errors import DataError, DuplicateNameError
-from core.labelling.changes import Batch, Change, ClusterChange, Field, SentenceChanges, difference, marked
+from core.labelling.changes import Change, ChangeSet, ClusterChange, Field, SentenceChanges, difference, marked
 from core.labelling.partition import COLOURS, UNASSIGNED, Cluster, Partition
 from core.types import Ids
 
@@ -21,8 +21,8 @@ NAME_LIMIT, NOTE_LIMIT = 200, 5_000
 """Most characters of a cluster's name and of a note."""
 
 
-class What(StrEnum):
-    """Kinds of operations, as a history names them."""
+class OperationKind(StrEnum):
+    """Kinds of operations, as the history names them."""
 
     ASSIGN = "assign"
     ACCEPT = "accept"
@@ -42,40 +42,40 @@ class What(StrEnum):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Operation:
-    """What somebody wants to do, in words and as changes."""
+    """An operation: its kind, a summary, and its changes."""
 
-    what: What
-    said: str
+    kind: OperationKind
+    summary: str
     """One line for the history: ``3 sentences → Economy``."""
-    batch: Batch
+    change_set: ChangeSet
 
 
 def assign(partition: Partition, ids: Ids, number: int) -> Operation:
     """Put sentences into a cluster."""
     cluster = partition.cluster(number)
     change = marked(partition, Field.CLUSTER, ids, number)
-    return Operation(What.ASSIGN, f"{_sentences(change)} → {cluster.name}", _batch(change))
+    return Operation(OperationKind.ASSIGN, f"{_sentences(change)} → {cluster.name}", _change_set(change))
 
 
 def accept(partition: Partition, wanted: Mapping[int, Ids]) -> Operation:
     """Put sentences where a suggestion says: cluster number → sentence ids."""
     moved = {number: marked(partition, Field.CLUSTER, ids, number) for number, ids in wanted.items()}
     names = ", ".join(f"{_sentences(change)} → {partition.cluster(number).name}" for number, change in moved.items())
-    return Operation(What.ACCEPT, names, _batch(*moved.values()))
+    return Operation(OperationKind.ACCEPT, names, _change_set(*moved.values()))
 
 
 def unassign(partition: Partition, ids: Ids) -> Operation:
     """Take sentences out of their clusters."""
     change = marked(partition, Field.CLUSTER, ids, UNASSIGNED)
-    return Operation(What.UNASSIGN, f"{_sentences(change)} → unassigned", _batch(change))
+    return Operation(OperationKind.UNASSIGN, f"{_sentences(change)} → unassigned", _change_set(change))
 
 
 def create(partition: Partition, number: int, name: str, ids: Ids, colour: int | None = None) -> Operation:
     """Make a cluster, and put sentences into it (or none)."""
     cluster = _new(partition, number, name, colour)
     change = marked(partition, Field.CLUSTER, ids, number)
-    batch = _batch(ClusterChange(None, cluster), change)
-    return Operation(What.CREATE, f"{cluster.name} with {_sentences(change)}", batch)
+    change_set = _change_set(ClusterChange(None, cluster), change)
+    return Operation(OperationKind.CREATE, f"{cluster.name} with {_sentences(change)}", change_set)
 
 
 def merge(partition: Partition, numbers: Iterable[int], into: int) -> Operation:
@@ -85,8 +85,8 @@ def merge(partition: Partition, numbers: Iterable[int], into: int) -> Operation:
     ids = partition.ids[np.isin(partition.numbers, [c.number for c in others])]
     change = marked(partition, Field.CLUSTER, ids, into)
     names = " + ".join(c.name for c in others)
-    batch = _batch(change, *(ClusterChange(c, None) for c in others))
-    return Operation(What.MERGE, f"{names} → {kept.name}, {_sentences(change)}", batch)
+    change_set = _change_set(change, *(ClusterChange(c, None) for c in others))
+    return Operation(OperationKind.MERGE, f"{names} → {kept.name}, {_sentences(change)}", change_set)
 
 
 def split(partition: Partition, number: int, parts: Sequence[tuple[str, Ids]], first_number: int) -> Operation:
@@ -113,35 +113,39 @@ def split(partition: Partition, number: int, parts: Sequence[tuple[str, Ids]], f
         old = np.full(len(ids), number, dtype=np.int64)
         new = np.full(len(ids), cluster.number, dtype=np.int64)
         changes += [ClusterChange(None, cluster), SentenceChanges(Field.CLUSTER, np.unique(ids), old, new)]
-    return Operation(What.SPLIT, f"{whole.name} into {len(parts)} clusters", _batch(*changes))
+    return Operation(OperationKind.SPLIT, f"{whole.name} into {len(parts)} clusters", _change_set(*changes))
 
 
 def rename(partition: Partition, number: int, name: str) -> Operation:
     """Give a cluster another name."""
     old = partition.cluster(number)
     new = replace(old, name=_free(partition, name, but=number))
-    return Operation(What.RENAME, f"{old.name} is now {new.name}", _turn(old, new))
+    return Operation(OperationKind.RENAME, f"{old.name} is now {new.name}", _turn(old, new))
 
 
 def recolour(partition: Partition, number: int, colour: int) -> Operation:
     """Give a cluster another place in the palette."""
     old = partition.cluster(number)
-    return Operation(What.RECOLOUR, f"{old.name} in another colour", _turn(old, replace(old, colour=_colour(colour))))
+    return Operation(
+        OperationKind.RECOLOUR, f"{old.name} in another colour", _turn(old, replace(old, colour=_colour(colour)))
+    )
 
 
 def delete(partition: Partition, number: int) -> Operation:
     """Delete a cluster; its sentences become unassigned."""
     old = partition.cluster(number)
     change = marked(partition, Field.CLUSTER, partition.members(number), UNASSIGNED)
-    said = f"{old.name} deleted, {_sentences(change)} unassigned"
-    return Operation(What.DELETE, said, _batch(change, ClusterChange(old, None)))
+    summary = f"{old.name} deleted, {_sentences(change)} unassigned"
+    return Operation(OperationKind.DELETE, summary, _change_set(change, ClusterChange(old, None)))
 
 
 def mark(partition: Partition, ids: Ids, uncertain: bool) -> Operation:
     """Say that one is not sure about sentences, or that one is."""
     change = marked(partition, Field.UNCERTAIN, ids, int(uncertain))
-    what = What.UNCERTAIN if uncertain else What.CERTAIN
-    return Operation(what, f"{_sentences(change)} marked {'uncertain' if uncertain else 'certain'}", _batch(change))
+    what = OperationKind.UNCERTAIN if uncertain else OperationKind.CERTAIN
+    return Operation(
+        what, f"{_sentences(change)} marked {'uncertain' if uncertain else 'certain'}", _change_set(change)
+    )
 
 
 def note(partition: Partition, ids: Ids, text: str) -> Operation:
@@ -151,18 +155,22 @@ def note(partition: Partition, ids: Ids, text: str) -> Operation:
         raise DataError(f"A note may have {NOTE_LIMIT:,} characters; this one has {len(text):,}.")
     change = marked(partition, Field.NOTE, ids, text)
     done = "noted on" if text else "removed from"
-    return Operation(What.NOTE, f"note {done} {_sentences(change)}", _batch(change))
+    return Operation(OperationKind.NOTE, f"note {done} {_sentences(change)}", _change_set(change))
 
 
-def back(now: Partition, then: Partition, said: str) -> Operation:
+def back(now: Partition, then: Partition, summary: str) -> Operation:
     """Make everything as it was."""
-    return Operation(What.BACK, said, difference(now, then))
+    return Operation(OperationKind.BACK, summary, difference(now, then))
 
 
 def around(now: Partition, then: Partition, fixed: int) -> Operation:
     """Take over what clustering again around ``fixed`` placed sentences gave."""
-    batch = difference(now, then)
-    return Operation(What.RECLUSTER, f"{len(batch.sentences()):,} sentences moved around {fixed:,} placed ones", batch)
+    change_set = difference(now, then)
+    return Operation(
+        OperationKind.RECLUSTER,
+        f"{len(change_set.sentences()):,} sentences moved around {fixed:,} placed ones",
+        change_set,
+    )
 
 
 def free_colour(partition: Partition) -> int:
@@ -220,12 +228,12 @@ def _colour(place: int) -> int:
     return place
 
 
-def _turn(old: Cluster, new: Cluster) -> Batch:
-    return Batch((ClusterChange(old, new),)) if old != new else Batch()
+def _turn(old: Cluster, new: Cluster) -> ChangeSet:
+    return ChangeSet((ClusterChange(old, new),)) if old != new else ChangeSet()
 
 
-def _batch(*changes: Change | None) -> Batch:
-    return Batch(tuple(change for change in changes if change is not None))
+def _change_set(*changes: Change | None) -> ChangeSet:
+    return ChangeSet(tuple(change for change in changes if change is not None))
 
 
 def _sentences(change: SentenceChanges | None) -> str:

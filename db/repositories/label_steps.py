@@ -1,4 +1,4 @@
-"""The history of labellings, and the one way to change one: append a step."""
+"""Histories of labellings. A labelling is changed only by appending a step."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ import sqlalchemy as sa
 
 from core.errors import StoreError
 from core.labelling.changes import (
-    Batch,
     Change,
+    ChangeSet,
     ClusterChange,
     Field,
     SentenceChanges,
@@ -25,7 +25,7 @@ from core.labelling.history import Kind, Step
 from core.labelling.partition import UNASSIGNED, Cluster, Partition
 from core.types import Ids
 from db import label_tables as t
-from db.label_records import Draft, Shown
+from db.label_records import Draft, Snapshot
 from db.repositories.base import Repository
 from db.repositories.labellings import Labellings
 from db.roles import Right
@@ -36,19 +36,23 @@ _CLUSTER_ITSELF = "itself"
 _EVENT = ("step_id", "position", "field", "sentence_id", "old", "new")
 _COLUMN = {Field.CLUSTER: t.label.c.number, Field.UNCERTAIN: t.label.c.uncertain, Field.NOTE: t.label.c.note}
 _STEP = [
-    *(t.label_step.c[name] for name in ("id", "kind", "what", "said", "person", "created", "target")),
-    *(t.label_step.c[name] for name in ("why", "how", "size")),
+    *(t.label_step.c[name] for name in ("id", "kind", "operation", "summary", "person", "created", "target")),
+    *(t.label_step.c[name] for name in ("reason", "selection_method", "size")),
 ]
+
+_COPIED = ("operation", "summary", "person", "reason", "selection_method")
 
 
 class LabelSteps(Repository):
-    """Append and read. There is no way to alter or remove a step."""
+    """Steps of labellings. Steps are appended and read, never altered or removed."""
 
-    def append(self, labelling_id: int, draft: Draft, batch: Batch, shown: Shown) -> tuple[Step, Batch]:
-        """Take a step: events, state and versions in this one transaction.
+    def append(
+        self, labelling_id: int, draft: Draft, change_set: ChangeSet, snapshot: Snapshot
+    ) -> tuple[Step, ChangeSet]:
+        """Append a step: events, state and versions in this one transaction.
 
-        ``shown`` is what the person saw. Clusters that are new may get other numbers than ``batch`` gave them, when
-        somebody else created some meanwhile; the batch that was written is returned.
+        ``snapshot`` is what the person saw. New clusters get other numbers than in ``change_set`` if another person
+        created clusters meanwhile; the change set as written is returned.
 
         Raises
         ------
@@ -62,14 +66,14 @@ class LabelSteps(Repository):
         # a labelling are committed in the order of their ids, and nobody who reads on from one can miss another.
         self._row(sa.select(t.labelling.c.id).where(t.labelling.c.id == labelling_id).with_for_update())
         labellings.check_may_change(labelling_id, draft.person)
-        batch = self._with_free_numbers(labelling_id, batch, shown)
-        apply(shown.partition, batch)
-        self._check(labelling_id, batch, shown)
-        step = self._enter(labelling_id, draft, batch)
-        self._write(labelling_id, step.id, batch)
-        return step, batch
+        change_set = self._with_free_numbers(labelling_id, change_set, snapshot)
+        apply(snapshot.partition, change_set)
+        self._check(labelling_id, change_set, snapshot)
+        step = self._enter(labelling_id, draft, change_set)
+        self._write(labelling_id, step.id, change_set)
+        return step, change_set
 
-    def take_over(self, labelling_id: int, log: Sequence[tuple[Step, Batch]], start: Partition) -> None:
+    def take_over(self, labelling_id: int, log: Sequence[tuple[Step, ChangeSet]], start: Partition) -> None:
         """Enter the steps of another store, with their people and times, into a labelling that has none yet.
 
         Raises
@@ -84,35 +88,35 @@ class LabelSteps(Repository):
             raise StoreError("This labelling has a history of its own; another cannot be put before it.")
         names: dict[int, int] = {}
         state = start
-        for old, batch in log:
-            state = apply(state, batch)
-            values = {name: getattr(old, name) for name in ("what", "said", "person", "why", "how", "size")}
+        for old, change_set in log:
+            state = apply(state, change_set)
+            values = {name: getattr(old, name) for name in (*_COPIED, "size")}
             target = None if old.target is None else names[old.target]
             values |= {"kind": old.kind.value, "created": old.when, "target": target}
             names[old.id] = self._insert(t.label_step, labelling_id=labelling_id, **values)
-            self._write(labelling_id, names[old.id], batch)
+            self._write(labelling_id, names[old.id], change_set)
 
-    def _write(self, labelling_id: int, step_id: int, batch: Batch) -> None:
-        bulk_insert(self.connection, t.label_event, _EVENT, _events(step_id, batch))
-        for change in batch:
+    def _write(self, labelling_id: int, step_id: int, change_set: ChangeSet) -> None:
+        bulk_insert(self.connection, t.label_event, _EVENT, _events(step_id, change_set))
+        for change in change_set:
             if isinstance(change, ClusterChange):
                 self._write_cluster(labelling_id, change, step_id)
             else:
                 self._write_sentences(labelling_id, change, step_id)
 
-    def _with_free_numbers(self, labelling_id: int, batch: Batch, shown: Shown) -> Batch:
+    def _with_free_numbers(self, labelling_id: int, change_set: ChangeSet, snapshot: Snapshot) -> ChangeSet:
         issued = self._number(
             sa.select(sa.func.max(t.label_cluster.c.number)).where(t.label_cluster.c.labelling_id == labelling_id)
         )
-        fresh = [number for number in batch.created() if number > shown.issued]
-        if issued == shown.issued or not fresh:
-            return batch
-        return renumbered(batch, {number: issued + 1 + place for place, number in enumerate(fresh)})
+        fresh = [number for number in change_set.created() if number > snapshot.issued]
+        if issued == snapshot.issued or not fresh:
+            return change_set
+        return renumbered(change_set, {number: issued + 1 + place for place, number in enumerate(fresh)})
 
-    def _check(self, labelling_id: int, batch: Batch, shown: Shown) -> None:
+    def _check(self, labelling_id: int, change_set: ChangeSet, snapshot: Snapshot) -> None:
         """What changes is as it was shown; nobody is put into, or left in, a cluster that is not there."""
-        sentences = batch.sentences()
-        seen = shown.versions[shown.partition.rows(sentences)]
+        sentences = change_set.sentences()
+        seen = snapshot.versions[snapshot.partition.rows(sentences)]
         c = t.label.c
         changed: set[int] = set()
         for chunk in id_chunks(sentences):
@@ -120,45 +124,45 @@ class LabelSteps(Repository):
             query = query.where(within(self.connection, c.sentence_id, chunk)).order_by(c.sentence_id)
             ids, versions = id_columns(self.connection.execute(query), 2)
             changed.update(_differing(sentences, seen, ids, versions))
-        clusters = self._changed_clusters(labelling_id, batch, shown)
-        left = self._left_behind(labelling_id, batch, sentences)
+        clusters = self._changed_clusters(labelling_id, change_set, snapshot)
+        left = self._left_behind(labelling_id, change_set, sentences)
         if changed or clusters or left:
-            raise self._stale(labelling_id, sorted(changed | left), sorted(clusters), shown.step)
+            raise self._stale(labelling_id, sorted(changed | left), sorted(clusters), snapshot.step)
 
-    def _changed_clusters(self, labelling_id: int, batch: Batch, shown: Shown) -> set[int]:
+    def _changed_clusters(self, labelling_id: int, change_set: ChangeSet, snapshot: Snapshot) -> set[int]:
         c = t.label_cluster.c
         query = sa.select(c.number, c.version, c.deleted).where(c.labelling_id == labelling_id)
         there = {row.number: row for row in self.connection.execute(query)}
         changed = set()
-        for change in batch:
+        for change in change_set:
             if isinstance(change, ClusterChange):
                 known = there.get(change.number)
-                if known is not None and known.version != shown.cluster_versions.get(change.number):
+                if known is not None and known.version != snapshot.cluster_versions.get(change.number):
                     changed.add(change.number)
             elif change.field is Field.CLUSTER:
-                used = {int(number) for number in np.unique(change.new)} - {UNASSIGNED, *batch.created()}
+                used = {int(number) for number in np.unique(change.new)} - {UNASSIGNED, *change_set.created()}
                 changed |= {number for number in used if number not in there or there[number].deleted}
         return changed
 
-    def _left_behind(self, labelling_id: int, batch: Batch, moved: Ids) -> set[int]:
+    def _left_behind(self, labelling_id: int, change_set: ChangeSet, moved: Ids) -> set[int]:
         """Sentences that somebody else has put into a cluster that is to be deleted."""
-        if not batch.deleted():
+        if not change_set.deleted():
             return set()
         c = t.label.c
-        query = sa.select(c.sentence_id).where(c.labelling_id == labelling_id, c.number.in_(batch.deleted()))
+        query = sa.select(c.sentence_id).where(c.labelling_id == labelling_id, c.number.in_(change_set.deleted()))
         return {*self.connection.execute(query).scalars()} - {*moved.tolist()}
 
     def _stale(self, labelling_id: int, sentences: list[int], clusters: list[int], seen: int) -> StaleChangeError:
         """The error that says who was first."""
         later = [step for step in self.list(labelling_id, after=seen)]
         people = sorted({step.person or "the person without a name" for step in later}) or ["somebody else"]
-        what = f"“{later[-1].said}” was the last change." if later else ""
-        told = f"What you saw has been changed by {' and '.join(people)} meanwhile. {what}".strip()
+        last = f"“{later[-1].summary}” was the last change." if later else ""
+        told = f"What you saw has been changed by {' and '.join(people)} meanwhile. {last}".strip()
         return StaleChangeError(sentences, clusters, told)
 
-    def _enter(self, labelling_id: int, draft: Draft, batch: Batch) -> Step:
-        values = {name: getattr(draft, name) for name in ("what", "said", "person", "target", "why", "how")}
-        values |= {"kind": draft.kind.value, "created": now(), "size": len(batch.sentences())}
+    def _enter(self, labelling_id: int, draft: Draft, change_set: ChangeSet) -> Step:
+        values = {name: getattr(draft, name) for name in (*_COPIED, "target")}
+        values |= {"kind": draft.kind.value, "created": now(), "size": len(change_set.sentences())}
         id = self._insert(t.label_step, labelling_id=labelling_id, **values)
         return _step(self._row(sa.select(*_STEP).where(t.label_step.c.id == id)))
 
@@ -192,7 +196,7 @@ class LabelSteps(Repository):
         *,
         after: int = 0,
         person: str | None = None,
-        what: str | None = None,
+        operation: str | None = None,
         search: str = "",
         limit: int | None = None,
     ) -> list[Step]:
@@ -201,14 +205,14 @@ class LabelSteps(Repository):
         query = sa.select(*_STEP).where(c.labelling_id == labelling_id, c.id > after).order_by(c.id.desc())
         if person is not None:
             query = query.where(c.person == person)
-        if what is not None:
-            query = query.where(c.what == what)
+        if operation is not None:
+            query = query.where(c.operation == operation)
         if search:
-            hits = (contains(self.connection, column, search) for column in (c.said, c.why, c.how))
+            hits = (contains(self.connection, column, search) for column in (c.summary, c.reason, c.selection_method))
             query = query.where(sa.or_(*hits))
         return [_step(row) for row in self.connection.execute(query.limit(limit))][::-1]
 
-    def since(self, labelling_id: int, step_id: int) -> builtins.list[tuple[Step, Batch]]:
+    def since(self, labelling_id: int, step_id: int) -> builtins.list[tuple[Step, ChangeSet]]:
         """Steps after one, in their order, with their changes."""
         steps = self.list(labelling_id, after=step_id)
         if not steps:
@@ -217,14 +221,14 @@ class LabelSteps(Repository):
         query = sa.select(c.step_id, c.field, c.sentence_id, c.old, c.new).join(t.label_step, s.id == c.step_id)
         query = query.where(s.labelling_id == labelling_id, s.id > step_id, s.id <= steps[-1].id)
         rows = self.connection.execute(query.order_by(c.step_id, c.position))
-        found = {id: _batch(tuple(events)) for id, events in groupby(rows, key=lambda row: row.step_id)}
-        return [(step, found.get(step.id, Batch())) for step in steps]
+        found = {id: _change_set(tuple(events)) for id, events in groupby(rows, key=lambda row: row.step_id)}
+        return [(step, found.get(step.id, ChangeSet())) for step in steps]
 
-    def batch(self, step_id: int) -> Batch:
+    def change_set(self, step_id: int) -> ChangeSet:
         """The changes of one step."""
         c = t.label_event.c
         query = sa.select(c.step_id, c.field, c.sentence_id, c.old, c.new).where(c.step_id == step_id)
-        return _batch(self.connection.execute(query.order_by(c.position)).all())
+        return _change_set(self.connection.execute(query.order_by(c.position)).all())
 
     def of_sentence(self, labelling_id: int, sentence_id: int) -> builtins.list[Step]:
         """The steps that touched one sentence, in their order."""
@@ -240,9 +244,9 @@ def _differing(sentences: Ids, seen: Ids, ids: Ids, versions: Ids) -> list[int]:
     return [int(i) for i in ids[seen[at] != versions]]
 
 
-def _events(step_id: int, batch: Batch) -> Iterator[tuple[int, int, str, int | None, str, str]]:
+def _events(step_id: int, change_set: ChangeSet) -> Iterator[tuple[int, int, str, int | None, str, str]]:
     position = 0
-    for change in batch:
+    for change in change_set:
         if isinstance(change, ClusterChange):
             yield step_id, position, _CLUSTER_ITSELF, None, _packed(change.old), _packed(change.new)
             position += 1
@@ -258,7 +262,7 @@ def _packed(cluster: Cluster | None) -> str:
     return dump_json(None if cluster is None else [cluster.number, cluster.name, cluster.colour])
 
 
-def _batch(rows: Sequence[Any]) -> Batch:
+def _change_set(rows: Sequence[Any]) -> ChangeSet:
     """The changes that events, in their order, stand for."""
     changes: list[Change] = []
     for field, group in groupby(rows, key=lambda row: row.field):
@@ -269,9 +273,9 @@ def _batch(rows: Sequence[Any]) -> Batch:
         kind = object if Field(field) is Field.NOTE else np.int64
         arrays = [np.array(values, dtype=kind) for values in (old, new)]
         changes.append(SentenceChanges(Field(field), np.array(ids, dtype=np.int64), *arrays))
-    return Batch(tuple(changes))
+    return ChangeSet(tuple(changes))
 
 
 def _step(row: Any) -> Step:
-    id, kind, what, said, person, when, target, why, how, size = row
-    return Step(id, Kind(kind), what, said, person, when, target, why, how, size)
+    id, kind, *about = row
+    return Step(id, Kind(kind), *about)

@@ -12,7 +12,7 @@ from core.labelling.partition import Cluster, Partition
 from core.types import Ids
 from db import label_tables as t
 from db import tables as s
-from db.label_records import LabellingRecord, NewLabelling, Role, Sharing, Shown
+from db.label_records import LabellingRecord, NewLabelling, Role, Sharing, Snapshot
 from db.repositories.base import Repository
 from db.repositories.people import People
 from db.roles import Right, only_its_maker
@@ -100,7 +100,7 @@ class Labellings(Repository):
         """``wanted``, or with the first free number behind it: ``wanted 2``."""
         return self._usable_name(t.labelling, wanted)
 
-    def shown(self, labelling_id: int) -> Shown:
+    def snapshot(self, labelling_id: int) -> Snapshot:
         """The current state, with versions."""
         c = t.label.c
         query = sa.select(c.sentence_id, c.number, c.uncertain, c.version).where(c.labelling_id == labelling_id)
@@ -112,7 +112,7 @@ class Labellings(Repository):
         clusters = {row.number: Cluster(row.number, row.name, row.colour) for row in rows if not row.deleted}
         step = self._number(sa.select(sa.func.max(t.label_step.c.id)).where(_steps_of(labelling_id)))
         partition = Partition(ids, numbers, uncertain.astype(np.bool_), notes, clusters)
-        return Shown(partition, versions, {row.number: row.version for row in rows}, step)
+        return Snapshot(partition, versions, {row.number: row.version for row in rows}, step)
 
     def _clusters(self, labelling_id: int) -> builtins.list[sa.Row[tuple[object, ...]]]:
         c = t.label_cluster.c

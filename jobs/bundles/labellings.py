@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from core.errors import ReadError
-from core.labelling.changes import Batch, Change, ClusterChange, Field, SentenceChanges
+from core.labelling.changes import Change, ChangeSet, ClusterChange, Field, SentenceChanges
 from core.labelling.history import Kind, Step, replay, rewind
 from core.labelling.partition import COLOURS, Cluster, Partition
 from core.labelling.partition import start as begun
@@ -44,21 +44,21 @@ class Document:
     about: Mapping[str, Any]
     """Name, owner, kind, blind, origin, created, corpus."""
     start: Partition
-    log: tuple[tuple[Step, Batch], ...]
+    log: tuple[tuple[Step, ChangeSet], ...]
     places: Mapping[int, Place]
     """Of every sentence, by the ids that the other parts use."""
 
     def end(self) -> Partition:
         """The state that the steps lead to."""
-        return replay(self.start, (batch for _, batch in self.log))
+        return replay(self.start, (change_set for _, change_set in self.log))
 
 
 def export_document(store: Store, labelling_id: int) -> Document:
     """Everything about a labelling, history and all."""
     with store.reading() as r:
-        record, shown = r.labellings.get(labelling_id), r.labellings.shown(labelling_id)
+        record, snapshot = r.labellings.get(labelling_id), r.labellings.snapshot(labelling_id)
         log = tuple(r.label_steps.since(labelling_id, 0))
-        sentences = r.corpora.sentences_by_id(shown.partition.ids)
+        sentences = r.corpora.sentences_by_id(snapshot.partition.ids)
         titles = r.corpora.articles_by_id({s.article_id for s in sentences.values()})
         corpus = r.corpora.get(record.corpus_id).name
     about = {
@@ -71,7 +71,7 @@ def export_document(store: Store, labelling_id: int) -> Document:
         "one_article": record.article_id is not None,
     }
     places = {i: Place(titles[s.article_id].title, s.position, s.text) for i, s in sentences.items()}
-    return Document(about, rewind(shown.partition, [batch for _, batch in log]), log, places)
+    return Document(about, rewind(snapshot.partition, [change_set for _, change_set in log]), log, places)
 
 
 def to_lines(document: Document) -> Iterator[str]:
@@ -85,12 +85,19 @@ def to_lines(document: Document) -> Iterator[str]:
         place = document.places[id]
         said = {"id": id, "article": place.article, "position": place.position, "text": place.text}
         yield _line({"sentence": said, "cluster_number": number, "uncertain": mark, "note": start.notes.get(id, "")})
-    for step, batch in document.log:
-        facts = {name: getattr(step, name) for name in _STEP} | {"when": step.when.isoformat(), "kind": step.kind.value}
-        yield _line({"step": facts, "changes": [_change(change) for change in batch]})
+    for step, change_set in document.log:
+        facts = {key: getattr(step, name) for key, name in _STEP.items()} | {
+            "when": step.when.isoformat(),
+            "kind": step.kind.value,
+        }
+        yield _line({"step": facts, "changes": [_change(change) for change in change_set]})
 
 
-_STEP = ("id", "what", "said", "person", "target", "why", "how", "size")
+_STEP = {
+    "id": "id", "what": "operation", "said": "summary", "person": "person", "target": "target", "why": "reason",
+    "how": "selection_method", "size": "size",
+}  # fmt: skip
+"""Key in the file → field of a step. The keys are those of version 0.1 of Themescope."""
 
 
 def from_lines(lines: Iterable[str], path: Path | str = "the file") -> Document:
@@ -104,7 +111,7 @@ def from_lines(lines: Iterable[str], path: Path | str = "the file") -> Document:
     head: dict[str, Any] = {}
     clusters: list[Cluster] = []
     sentences: list[_Sentence] = []
-    log: list[tuple[Step, Batch]] = []
+    log: list[tuple[Step, ChangeSet]] = []
     steps: set[int] = set()
     for number, line in enumerate(_decoded(lines, path), 1):
         if not line.strip():
@@ -118,7 +125,7 @@ def from_lines(lines: Iterable[str], path: Path | str = "the file") -> Document:
             elif "sentence" in entry:
                 sentences.append(_sentence(entry))
             else:
-                log.append((_step(entry["step"], steps), Batch(tuple(_unpacked(c) for c in entry["changes"]))))
+                log.append((_step(entry["step"], steps), ChangeSet(tuple(_unpacked(c) for c in entry["changes"]))))
         except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
             problem = "this line is not part of an exported labelling."
             raise ReadError(path, problem, f"line {number}", "Export it again.") from error
@@ -150,7 +157,7 @@ def _head(entry: dict[str, Any]) -> dict[str, Any]:
 
 
 def _assembled(
-    head: dict[str, Any], clusters: list[Cluster], sentences: list[_Sentence], log: list[tuple[Step, Batch]]
+    head: dict[str, Any], clusters: list[Cluster], sentences: list[_Sentence], log: list[tuple[Step, ChangeSet]]
 ) -> Document:
     order = sorted(sentences, key=lambda sentence: sentence.id)
     first = Partition(
@@ -181,7 +188,7 @@ def moved(document: Document, names: Mapping[int, int]) -> Document:
     order = np.argsort(ids, kind="stable")
     notes = {names[i]: note for i, note in start.notes.items()}
     first = Partition(ids[order], start.numbers[order], start.uncertain[order], notes, start.clusters)
-    log = tuple((step, Batch(tuple(_renamed(c, names) for c in batch))) for step, batch in document.log)
+    log = tuple((step, ChangeSet(tuple(_renamed(c, names) for c in change_set))) for step, change_set in document.log)
     return Document(document.about, first, log, {names[i]: place for i, place in document.places.items()})
 
 
@@ -189,8 +196,8 @@ def numbered(document: Document) -> Document:
     """The same with its steps called 1, 2, …: what they are called in a store says nothing in another."""
     names = {step.id: number for number, (step, _) in enumerate(document.log, 1)}
     log = tuple(
-        (replace(step, id=names[step.id], target=None if step.target is None else names[step.target]), batch)
-        for step, batch in document.log
+        (replace(step, id=names[step.id], target=None if step.target is None else names[step.target]), change_set)
+        for step, change_set in document.log
     )
     return replace(document, log=log)
 
@@ -241,8 +248,8 @@ def _step(facts: dict[str, Any], known: set[int]) -> Step:
     if id in known or when.tzinfo is None or (target not in known if kind is not Kind.DO else target is not None):
         raise ValueError(facts)
     known.add(id)
-    said = {name: _text(facts[name]) for name in ("what", "said", "person", "why", "how")}
-    return Step(id=id, kind=kind, when=when, target=target, size=_whole(facts["size"]), **said)
+    texts = {_STEP[key]: _text(facts[key]) for key in ("what", "said", "person", "why", "how")}
+    return Step(id=id, kind=kind, when=when, target=target, size=_whole(facts["size"]), **texts)
 
 
 @dataclass(frozen=True, slots=True)

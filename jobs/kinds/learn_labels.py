@@ -59,7 +59,7 @@ def lessons(store: Store, names: tuple[str, ...]) -> Lessons:
     for name in names:
         with store.reading() as r:
             record = r.labellings.by_name(name)
-            state, log = r.labellings.shown(record.id).partition, r.label_steps.since(record.id, 0)
+            state, log = r.labellings.snapshot(record.id).partition, r.label_steps.since(record.id, 0)
         records.append(record)
         placed.append(placed_by_people(state, log))
     if len({record.corpus_id for record in records}) > 1:
@@ -118,4 +118,4 @@ def joined(parts: list[TripletRows]) -> TripletRows:
 def _last_step(store: Store, labelling_id: int) -> int:
     """The step that a labelling stood at; provenance of what was learned from it."""
     with store.reading() as r:
-        return r.labellings.shown(labelling_id).step
+        return r.labellings.snapshot(labelling_id).step

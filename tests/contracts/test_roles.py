@@ -22,7 +22,7 @@ from db.tables import metadata
 from jobs.services import background as commands
 from jobs.services import people
 from jobs.services.labelling import files, starts
-from jobs.services.labelling.session import Desk
+from jobs.services.labelling.session import LabellingSession
 from tests.db.test_triplets import add_set
 
 ROOT = Path(__file__).parents[2]
@@ -121,8 +121,8 @@ class Scene:
 
 
 def _desk(s: Scene) -> object:
-    desk = Desk(s.store, s.labelling, s.name)
-    return desk.do(op.create(desk.partition, desk.next_number, "New", desk.partition.ids[:1]))
+    session = LabellingSession(s.store, s.labelling, s.name)
+    return session.do(op.create(session.partition, session.next_number, "New", session.partition.ids[:1]))
 
 
 def _begin(s: Scene) -> object:

@@ -30,20 +30,20 @@ def make(store: Store, kind: Sharing = Sharing.SHARED, owner: str = "ada", size:
         return w.labellings.create(NewLabelling(corpus.id, "towns", owner, kind, origin={"from": "nothing"}), first)
 
 
-def do(store: Store, id: int, operation: op.Operation, shown: object, person: str = "ada") -> int:
-    draft = Draft(Kind.DO, operation.what.value, operation.said, person, None, "because", "lasso")
+def do(store: Store, id: int, operation: op.Operation, snapshot: object, person: str = "ada") -> int:
+    draft = Draft(Kind.DO, operation.kind.value, operation.summary, person, None, "because", "lasso")
     with store.writing() as w:
-        return w.label_steps.append(id, draft, operation.batch, shown)[0].id  # type: ignore[arg-type]
+        return w.label_steps.append(id, draft, operation.change_set, snapshot)[0].id  # type: ignore[arg-type]
 
 
-def shown(store: Store, id: int):
+def snapshot(store: Store, id: int):
     with store.reading() as r:
-        return r.labellings.shown(id)
+        return r.labellings.snapshot(id)
 
 
 def test_a_labelling_comes_back_as_it_went_in(store: Store) -> None:
     record = make(store)
-    now = shown(store, record.id)
+    now = snapshot(store, record.id)
     assert now.partition.sizes() == {1: 10, 2: 10, UNASSIGNED: 10}
     assert (now.step, now.issued) == (0, 2)
     assert not now.versions.any()
@@ -56,7 +56,7 @@ def test_a_labelling_comes_back_as_it_went_in(store: Store) -> None:
 
 def test_every_operation_is_kept_and_its_history_leads_back(store: Store) -> None:
     record = make(store)
-    first = shown(store, record.id).partition.to_bytes()
+    first = snapshot(store, record.id).partition.to_bytes()
     for make_operation in (
         lambda p: op.assign(p, np.array([3, 6]), 1),
         lambda p: op.create(p, 3, HOSTILE, np.array([1, 2, 3])),
@@ -67,30 +67,30 @@ def test_every_operation_is_kept_and_its_history_leads_back(store: Store) -> Non
         lambda p: op.recolour(p, 4, 9),
         lambda p: op.delete(p, 4),
     ):
-        now = shown(store, record.id)
+        now = snapshot(store, record.id)
         do(store, record.id, make_operation(now.partition), now)
-    after = shown(store, record.id)
+    after = snapshot(store, record.id)
     with store.reading() as r:
         log = r.label_steps.since(record.id, 0)
-        assert rewind(after.partition, [batch for _, batch in log]).to_bytes() == first
-        steps = r.label_steps.list(record.id, what="note", person="ada", search="NOTED")
-        assert [(s.why, s.how, s.size) for s in steps] == [("because", "lasso", 2)]
-        assert [s.what for s in r.label_steps.of_sentence(record.id, 9)] == ["note"]
+        assert rewind(after.partition, [change_set for _, change_set in log]).to_bytes() == first
+        steps = r.label_steps.list(record.id, operation="note", person="ada", search="NOTED")
+        assert [(s.reason, s.selection_method, s.size) for s in steps] == [("because", "lasso", 2)]
+        assert [s.operation for s in r.label_steps.of_sentence(record.id, 9)] == ["note"]
         assert r.label_steps.list(record.id, limit=2) == [step for step, _ in log][-2:]
     assert after.partition.notes[9] == HOSTILE.replace("\0", "\ufffd")
-    follows = shown(store, record.id)
+    follows = snapshot(store, record.id)
     assert follows.versions[follows.partition.rows([9])] == log[2][0].id
 
 
 def test_what_others_did_is_followed_step_by_step(store: Store) -> None:
     record = make(store)
-    mine = shown(store, record.id)
+    mine = snapshot(store, record.id)
     theirs = mine
     do(store, record.id, op.create(theirs.partition, 3, "New", np.array([3])), theirs, "ben")
     with store.reading() as r:
-        for step, batch in r.label_steps.since(record.id, mine.step):
-            mine = mine.after(step, batch)
-    now = shown(store, record.id)
+        for step, change_set in r.label_steps.since(record.id, mine.step):
+            mine = mine.after(step, change_set)
+    now = snapshot(store, record.id)
     assert mine.partition.to_bytes() == now.partition.to_bytes()
     assert np.array_equal(mine.versions, now.versions)
     assert (mine.step, mine.cluster_versions) == (now.step, now.cluster_versions)
@@ -98,21 +98,21 @@ def test_what_others_did_is_followed_step_by_step(store: Store) -> None:
 
 def test_a_stale_write_is_refused_and_says_who_was_first(store: Store) -> None:
     record = make(store)
-    seen = shown(store, record.id)
+    seen = snapshot(store, record.id)
     do(store, record.id, op.assign(seen.partition, np.array([3, 6]), 2), seen, "ben")
-    before = shown(store, record.id).partition.to_bytes()
+    before = snapshot(store, record.id).partition.to_bytes()
     with pytest.raises(StaleChangeError, match="changed by ben meanwhile") as error:
         do(store, record.id, op.assign(seen.partition, np.array([6, 9]), 1), seen)
     assert error.value.sentences == [6]
-    assert shown(store, record.id).partition.to_bytes() == before
+    assert snapshot(store, record.id).partition.to_bytes() == before
     do(store, record.id, op.assign(seen.partition, np.array([9]), 1), seen)  # another sentence is nobody's business
 
 
 def test_an_edit_there_and_back_is_a_change_too(store: Store) -> None:
     record = make(store)
-    seen = shown(store, record.id)
+    seen = snapshot(store, record.id)
     do(store, record.id, op.unassign(seen.partition, np.array([1])), seen, "ben")
-    now = shown(store, record.id)
+    now = snapshot(store, record.id)
     do(store, record.id, op.assign(now.partition, np.array([1]), 1), now, "ben")
     with pytest.raises(StaleChangeError):
         do(store, record.id, op.assign(seen.partition, np.array([1]), 2), seen)
@@ -120,17 +120,17 @@ def test_an_edit_there_and_back_is_a_change_too(store: Store) -> None:
 
 def test_clusters_conflict_as_well(store: Store) -> None:
     record = make(store)
-    seen = shown(store, record.id)
+    seen = snapshot(store, record.id)
     do(store, record.id, op.rename(seen.partition, 1, "Uno"), seen, "ben")
     with pytest.raises(StaleChangeError) as error:
         do(store, record.id, op.rename(seen.partition, 1, "Eins"), seen)
     assert error.value.clusters == [1]
-    now = shown(store, record.id)
+    now = snapshot(store, record.id)
     do(store, record.id, op.assign(now.partition, np.array([3]), 2), now, "ben")
     with pytest.raises(StaleChangeError) as error:
         do(store, record.id, op.delete(now.partition, 2), now)
     assert error.value.sentences == [3]
-    later = shown(store, record.id)
+    later = snapshot(store, record.id)
     do(store, record.id, op.delete(later.partition, 2), later, "ben")
     with pytest.raises(StaleChangeError) as error:
         do(store, record.id, op.assign(later.partition, np.array([9]), 2), later)
@@ -139,17 +139,17 @@ def test_clusters_conflict_as_well(store: Store) -> None:
 
 def test_two_new_clusters_at_once_get_numbers_of_their_own(store: Store) -> None:
     record = make(store)
-    seen = shown(store, record.id)
+    seen = snapshot(store, record.id)
     do(store, record.id, op.create(seen.partition, 3, "Ben's", np.array([3])), seen, "ben")
     do(store, record.id, op.create(seen.partition, 3, "Ada's", np.array([6])), seen)
-    now = shown(store, record.id).partition
+    now = snapshot(store, record.id).partition
     assert {number: c.name for number, c in now.clusters.items() if number > 2} == {3: "Ben's", 4: "Ada's"}
     assert now.members(4).tolist() == [6]
 
 
 def test_people_and_what_they_may_do(store: Store) -> None:
     record = make(store, Sharing.OWN)
-    now = shown(store, record.id)
+    now = snapshot(store, record.id)
     change = op.rename(now.partition, 1, "Uno")
     with pytest.raises(StoreError, match="belongs to ada"):
         do(store, record.id, change, now, "ben")
@@ -169,7 +169,7 @@ def test_people_and_what_they_may_do(store: Store) -> None:
 
 def test_deleting_hides_and_restoring_shows(store: Store) -> None:
     record = make(store)
-    now = shown(store, record.id)
+    now = snapshot(store, record.id)
     do(store, record.id, op.rename(now.partition, 1, "Uno"), now)
     with store.writing() as w:
         with pytest.raises(StoreError, match="Only ada"):
@@ -177,7 +177,7 @@ def test_deleting_hides_and_restoring_shows(store: Store) -> None:
         w.labellings.delete(record.id, "ada")
         assert w.labellings.list() == []
         assert [x.id for x in w.labellings.list(deleted=True)] == [record.id]
-    later = shown(store, record.id)
+    later = snapshot(store, record.id)
     with pytest.raises(StoreError, match="Restore it first"):
         do(store, record.id, op.rename(later.partition, 1, "Eins"), later)
     with store.writing() as w:
@@ -211,20 +211,20 @@ def test_a_corpus_takes_its_labellings_along(store: Store) -> None:
 
 def test_a_lasso_over_ten_thousand_and_back(sqlite_store: Store) -> None:
     record = make(sqlite_store, size=100_000)
-    seen = shown(sqlite_store, record.id)
+    seen = snapshot(sqlite_store, record.id)
     before = seen.partition.to_bytes()
     chosen = np.random.default_rng(0).choice(seen.partition.ids, 10_000, replace=False)
     began = time.process_time()
     do(sqlite_store, record.id, op.create(seen.partition, 3, "New", chosen), seen)
     assert time.process_time() - began < 2
-    now = shown(sqlite_store, record.id)
+    now = snapshot(sqlite_store, record.id)
     assert len(now.partition.members(3)) == 10_000
     with sqlite_store.reading() as r:
-        ((step, batch),) = r.label_steps.since(record.id, 0)
-    draft = Draft(Kind.UNDO, step.what, step.said, "ada", step.id)
+        ((step, change_set),) = r.label_steps.since(record.id, 0)
+    draft = Draft(Kind.UNDO, step.operation, step.summary, "ada", step.id)
     with sqlite_store.writing() as w:
-        w.label_steps.append(record.id, draft, batch.inverse(), now)
-    assert shown(sqlite_store, record.id).partition.to_bytes() == before
+        w.label_steps.append(record.id, draft, change_set.inverse(), now)
+    assert snapshot(sqlite_store, record.id).partition.to_bytes() == before
 
 
 @settings(max_examples=15)
@@ -235,19 +235,19 @@ def test_replaying_the_log_gives_the_state(sqlite_store: Store, edits: list[tupl
         first = start(np.arange(1, 31))
         record = w.labellings.create(NewLabelling(corpus.id, w.labellings.usable_name("x"), ""), first)
     for name, ids in edits:
-        now = shown(sqlite_store, record.id)
+        now = snapshot(sqlite_store, record.id)
         known = [c.number for c in now.partition.clusters.values() if c.name == name]
         chosen = np.array(ids, dtype=np.int64)
         if known:
             operation = op.assign(now.partition, chosen, known[0])
         else:
             operation = op.create(now.partition, now.issued + 1, name, chosen)
-        if operation.batch:
+        if operation.change_set:
             do(sqlite_store, record.id, operation, now, "")
-    last = shown(sqlite_store, record.id)
+    last = snapshot(sqlite_store, record.id)
     replayed = first
     with sqlite_store.reading() as r:
         from core.labelling.history import replay
 
-        replayed = replay(first, [batch for _, batch in r.label_steps.since(record.id, 0)])
+        replayed = replay(first, [change_set for _, change_set in r.label_steps.since(record.id, 0)])
     assert replayed.to_bytes() == last.partition.to_bytes()

@@ -27,7 +27,7 @@ from jobs.queue.control import retry
 from jobs.queue.huey_queue import JobQueue
 from jobs.queue.runner import Runner
 from jobs.services import people
-from jobs.services.labelling.session import Desk
+from jobs.services.labelling.session import LabellingSession
 from tests.db.stores import expected, on_postgres, unpack
 from tests.servers import PostgresServer
 
@@ -120,11 +120,11 @@ def distances(vectors: object) -> np.ndarray:
 
 def test_a_labelling_and_its_history_are_unchanged(old: Store) -> None:
     told = expected()["labelling"]
-    desk = Desk(old, told["id"], "ada")
-    assert described(desk.partition) == {
+    session = LabellingSession(old, told["id"], "ada")
+    assert described(session.partition) == {
         name: told[name] for name in ("ids", "numbers", "uncertain", "notes", "clusters")
     }
-    assert [[s.kind.value, s.what, s.said, s.person] for s in desk.steps] == told["steps"]
+    assert [[s.kind.value, s.operation, s.summary, s.person] for s in session.steps] == told["steps"]
 
 
 def described(state: Partition) -> dict[str, object]:
@@ -139,29 +139,29 @@ def described(state: Partition) -> dict[str, object]:
 
 
 def test_replaying_the_history_leads_from_the_start_to_the_end(old: Store) -> None:
-    desk = Desk(old, expected()["labelling"]["id"], "ben")
-    state = desk.at(0)
-    assert state.to_bytes() != desk.partition.to_bytes()
+    session = LabellingSession(old, expected()["labelling"]["id"], "ben")
+    state = session.at(0)
+    assert state.to_bytes() != session.partition.to_bytes()
     with old.reading() as r:
-        log = r.label_steps.since(desk.record.id, 0)
+        log = r.label_steps.since(session.record.id, 0)
     assert len(log) == len(expected()["labelling"]["steps"])
-    for step, batch in log:
-        state = apply(state, batch)
-        assert state.to_bytes() == desk.at(step.id).to_bytes()
-    assert state.to_bytes() == desk.partition.to_bytes()
+    for step, change_set in log:
+        state = apply(state, change_set)
+        assert state.to_bytes() == session.at(step.id).to_bytes()
+    assert state.to_bytes() == session.partition.to_bytes()
 
 
 def test_undo_and_redo_continue_where_0_1_stopped(own: Store) -> None:
-    desk = Desk(own, expected()["labelling"]["id"], "ada")
-    before = desk.partition.to_bytes()
-    assert desk.undo()
-    assert "Transport" in {c.name for c in desk.partition.clusters.values()}, "the deleted cluster is back"
-    assert desk.redo()
-    assert desk.partition.to_bytes() == before
-    desk.back_to(0)
-    assert desk.partition.to_bytes() == desk.at(0).to_bytes() != before
-    assert desk.undo()
-    assert Desk(own, desk.record.id, "").partition.to_bytes() == before
+    session = LabellingSession(own, expected()["labelling"]["id"], "ada")
+    before = session.partition.to_bytes()
+    assert session.undo()
+    assert "Transport" in {c.name for c in session.partition.clusters.values()}, "the deleted cluster is back"
+    assert session.redo()
+    assert session.partition.to_bytes() == before
+    session.back_to(0)
+    assert session.partition.to_bytes() == session.at(0).to_bytes() != before
+    assert session.undo()
+    assert LabellingSession(own, session.record.id, "").partition.to_bytes() == before
 
 
 def test_labellings_keep_owner_sharing_and_origin(old: Store) -> None:

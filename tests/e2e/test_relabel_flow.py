@@ -65,12 +65,12 @@ def sentences(app: App) -> Ids:
 
 def state(app: App) -> Partition:
     with app.store.reading() as r:
-        return r.labellings.shown(r.labellings.by_name(NAME).id).partition
+        return r.labellings.snapshot(r.labellings.by_name(NAME).id).partition
 
 
 def steps(app: App) -> list[tuple[str, str, str]]:
     with app.store.reading() as r:
-        return [(s.person, s.kind.value, s.said) for s in r.label_steps.list(r.labellings.by_name(NAME).id)]
+        return [(s.person, s.kind.value, s.summary) for s in r.label_steps.list(r.labellings.by_name(NAME).id)]
 
 
 def name_is(page: Page, person: str) -> None:

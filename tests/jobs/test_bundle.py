@@ -21,7 +21,7 @@ from db.store import Store
 from jobs.bundles.archive import MANIFEST
 from jobs.queue.foreground import run_here
 from jobs.services.labelling import starts
-from jobs.services.labelling.session import Desk
+from jobs.services.labelling.session import LabellingSession
 from tests.jobs.test_cli import call, call_json
 
 HOSTILE = "=1+1 <script>alert(1)</script> ../../etc \u202e \u2028 😀 \0"
@@ -50,12 +50,14 @@ def fill(store: Store, model: bool = False) -> None:
         article = w.corpora.articles(corpus.id)[1]
     for name, owner, of in (("whole", "ada", None), (HOSTILE, HOSTILE, article.id)):
         new = NewLabelling(corpus.id, name, owner, Sharing.SHARED, of is not None, of)
-        desk = Desk(store, starts.begin(store, new, starts.from_sections).id, owner)
-        desk.do(op.create(desk.partition, desk.next_number, HOSTILE, desk.partition.ids[1:3]), "because", "lasso")
-        desk.do(op.note(desk.partition, desk.partition.ids[:1], HOSTILE))
-        desk.undo()
-        desk.redo()
-        other = Desk(store, desk.record.id, "ben")
+        session = LabellingSession(store, starts.begin(store, new, starts.from_sections).id, owner)
+        session.do(
+            op.create(session.partition, session.next_number, HOSTILE, session.partition.ids[1:3]), "because", "lasso"
+        )
+        session.do(op.note(session.partition, session.partition.ids[:1], HOSTILE))
+        session.undo()
+        session.redo()
+        other = LabellingSession(store, session.record.id, "ben")
         other.do(op.rename(other.partition, next(iter(other.partition.clusters)), "Renamed"))
     if model:
         do(store, "train", method="mean-vectors", name="net", settings={"vocabulary_limit": 200})
@@ -93,7 +95,7 @@ def test_what_is_taken_in_is_what_was_written(store: Store, other: Store, tmp_pa
         assert [s.text for s in a.corpora.sentences_by_id(a.corpora.sentence_ids(corpus.id)).values()] == [
             s.text for s in b.corpora.sentences_by_id(ids).values()
         ]
-        steps = [[(s.person, s.said, s.when, s.why) for s in r.label_steps.list(r.labellings.by_name("whole").id)]
+        steps = [[(s.person, s.summary, s.when, s.reason) for s in r.label_steps.list(r.labellings.by_name("whole").id)]
                  for r in (a, b)]  # fmt: skip
         assert steps[0] == steps[1] and {person for person, *_ in steps[0]} == {"ada", "ben"}
         models = [r.models.by_name("net") for r in (a, b)]
@@ -105,8 +107,8 @@ def test_what_is_taken_in_is_what_was_written(store: Store, other: Store, tmp_pa
     # Desks work on what was taken in: the history can be walked.
     with other.reading() as r:
         record = r.labellings.by_name("whole")
-    desk = Desk(other, record.id, "ada")
-    assert desk.undo() is not None
+    session = LabellingSession(other, record.id, "ada")
+    assert session.undo() is not None
     # A second time it is numbered, and shares the model.
     again = do(other, "import-bundle", file=str(first))
     assert again["corpus"] == f"{corpus.name} 2" and again["models"] == ["net"]

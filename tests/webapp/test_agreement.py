@@ -12,7 +12,7 @@ from core.labelling import operations as op
 from db.label_records import NewLabelling, Sharing
 from db.store import Store
 from jobs.services.labelling import starts
-from jobs.services.labelling.session import Desk
+from jobs.services.labelling.session import LabellingSession
 from tests.webapp.filled import HOSTILE
 from webapp.features.agreement import results
 from webapp.features.agreement.queries import Rater
@@ -35,9 +35,9 @@ def labelled(filled_store: Store) -> Store:
         new = NewLabelling(corpus.id, name, owner, Sharing.OWN, False, article.id)
         record = starts.begin(filled_store, new, starts.from_sections)
         if owner == "ben":
-            desk = Desk(filled_store, record.id, owner)
-            desk.do(op.assign(desk.partition, desk.partition.members(2)[:2], 3))
-            desk.do(op.rename(desk.partition, 3, HOSTILE))
+            session = LabellingSession(filled_store, record.id, owner)
+            session.do(op.assign(session.partition, session.partition.members(2)[:2], 3))
+            session.do(op.rename(session.partition, 3, HOSTILE))
     return filled_store
 
 
@@ -61,7 +61,7 @@ def test_people_sections_and_models_side_by_side(labelled: Store, open_page: Ope
     next(b for b in at.button if b.label == "Create gold labelling").click().run()
     with labelled.reading() as r:
         gold = [x for x in r.labellings.list() if x.kind is Sharing.GOLD]
-        state = r.labellings.shown(gold[0].id).partition
+        state = r.labellings.snapshot(gold[0].id).partition
     assert state.uncertain.sum() == 2
     assert gold[0].origin["from"] == "adjudication"
 

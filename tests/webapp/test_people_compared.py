@@ -12,7 +12,7 @@ from core.labelling import operations as op
 from db.label_records import NewLabelling, Sharing
 from db.store import Store
 from jobs.services.labelling import starts
-from jobs.services.labelling.session import Desk
+from jobs.services.labelling.session import LabellingSession
 from tests.webapp.filled import CORPUS
 from webapp.shared import partition_queries
 
@@ -26,9 +26,9 @@ def labelled(store: Store, name: str, owner: str, moved: int = 0, blind: bool = 
         article = r.corpora.articles_by_title(corpus.id, "Danube")[0]
         ids = np.array([s.id for s in r.corpora.sentences(article.id)])
     new = NewLabelling(corpus.id, name, owner, Sharing.OWN, blind, None if whole else article.id)
-    desk = Desk(store, starts.begin(store, new, starts.from_sections).id, owner)
+    session = LabellingSession(store, starts.begin(store, new, starts.from_sections).id, owner)
     if moved:
-        desk.do(op.create(desk.partition, desk.next_number, "Floods", ids[5::4][:moved]))
+        session.do(op.create(session.partition, session.next_number, "Floods", ids[5::4][:moved]))
     return article.id
 
 

@@ -14,7 +14,7 @@ from db.label_records import LabellingRecord, NewLabelling, Role, Sharing
 from db.records import MapPoints, VectorBlock
 from db.store import Store
 from jobs.services.labelling import starts
-from jobs.services.labelling.session import Desk
+from jobs.services.labelling.session import LabellingSession
 from tests.webapp.filled import HOSTILE, MODEL
 from webapp.features.relabel.actions import ACTIONS, dispatch
 from webapp.features.relabel.filters import FILTERS, MATCHES
@@ -80,7 +80,7 @@ def test_a_labelling_is_begun_from_a_clustering(filled_store: Store, open_page: 
     with filled_store.reading() as r:
         (record,) = r.labellings.list()
         assert record.origin["from"] == "clustering"
-        assert len(r.labellings.shown(record.id).partition.clusters) == 3
+        assert len(r.labellings.snapshot(record.id).partition.clusters) == 3
 
 
 def test_where_there_is_no_cluster_yet_the_bar_says_how_one_comes(filled_store: Store, open_page: Open) -> None:
@@ -98,7 +98,7 @@ def test_where_there_is_no_cluster_yet_the_bar_says_how_one_comes(filled_store: 
 
 def test_maps_are_called_as_they_are_called(filled_store: Store, labelling: LabellingRecord, open_page: Open) -> None:
     with filled_store.writing() as w:
-        ids = w.labellings.shown(labelling.id).partition.ids
+        ids = w.labellings.snapshot(labelling.id).partition.ids
         points = MapPoints(ids, np.zeros((len(ids), 2), dtype=np.float32))
         w.maps.add(
             corpus_id=labelling.corpus_id, model_id=w.models.by_name(MODEL).id, name="by *stars* · a-b", config={},
@@ -120,18 +120,18 @@ def test_keys_assign_undo_and_redo(filled_store: Store, labelling: LabellingReco
     assert toolbar_data(state)["heading"] == "Assign 2 sentences to"
     press(at, labelling, "1")
     with filled_store.reading() as r:
-        now = r.labellings.shown(labelling.id).partition
+        now = r.labellings.snapshot(labelling.id).partition
         (step,) = r.label_steps.list(labelling.id)
     assert now.numbers[now.rows(ids)].tolist() == [1, 1]
-    assert (step.how, step.said) == ("in the table", "2 sentences → Introduction")
+    assert (step.selection_method, step.summary) == ("in the table", "2 sentences → Introduction")
     assert toolbar_data(state)["status"] == {"text": "Saved · 2 sentences → Introduction", "state": "saved"}
     press(at, labelling, "U")
     with filled_store.reading() as r:
-        assert r.labellings.shown(labelling.id).partition.to_bytes() == first.to_bytes()
+        assert r.labellings.snapshot(labelling.id).partition.to_bytes() == first.to_bytes()
     reloaded = open_page("relabel")
     press(reloaded, labelling, "Y")
     with filled_store.reading() as r:
-        assert r.labellings.shown(labelling.id).partition.to_bytes() == now.to_bytes()
+        assert r.labellings.snapshot(labelling.id).partition.to_bytes() == now.to_bytes()
     for key in KINDS:
         select(reloaded, labelling, ids)
         press(reloaded, labelling, key)
@@ -143,7 +143,7 @@ def test_a_conflict_shows_both_versions(filled_store: Store, labelling: Labellin
     at = open_page("relabel")
     state = at.session_state[f"relabel_state_{labelling.id}"]
     sentence = int(state.partition.members(2)[0])
-    ben = Desk(filled_store, labelling.id, "Ben")
+    ben = LabellingSession(filled_store, labelling.id, "Ben")
     ben.do(op.assign(ben.partition, np.array([sentence]), 3))
     select(at, labelling, [sentence])
     press(at, labelling, "1")
@@ -151,11 +151,11 @@ def test_a_conflict_shows_both_versions(filled_store: Store, labelling: Labellin
     assert "Edit conflict" in shown
     assert "It was **Course**; you chose **Introduction** · Ben chose **History**" in shown
     with filled_store.reading() as r:
-        now = r.labellings.shown(labelling.id).partition
+        now = r.labellings.snapshot(labelling.id).partition
     assert now.numbers[now.rows([sentence])].tolist() == [3]
     next(b for b in at.button if b.label == "Use my change").click().run()
     with filled_store.reading() as r:
-        now = r.labellings.shown(labelling.id).partition
+        now = r.labellings.snapshot(labelling.id).partition
         assert [s.person for s in r.label_steps.list(labelling.id)] == ["Ben", ""]
     assert now.numbers[now.rows([sentence])].tolist() == [1]
     assert "Edit conflict" not in words(at)
@@ -164,22 +164,22 @@ def test_a_conflict_shows_both_versions(filled_store: Store, labelling: Labellin
 def test_keeping_theirs_writes_nothing(filled_store: Store, labelling: LabellingRecord, open_page: Open) -> None:
     at = open_page("relabel")
     state = at.session_state[f"relabel_state_{labelling.id}"]
-    ben = Desk(filled_store, labelling.id, "Ben")
+    ben = LabellingSession(filled_store, labelling.id, "Ben")
     ben.do(op.rename(ben.partition, 1, HOSTILE))
     state.apply(lambda p: op.rename(p, 1, "Mine"))
     at.run()
     assert "Edit conflict" in words(at)
     next(b for b in at.button if b.label == "Keep their change").click().run()
     with filled_store.reading() as r:
-        assert r.labellings.shown(labelling.id).partition.clusters[1].name == HOSTILE
+        assert r.labellings.snapshot(labelling.id).partition.clusters[1].name == HOSTILE
     assert not at.exception
 
 
 def test_hostile_names_and_notes_are_words(filled_store: Store, labelling: LabellingRecord, open_page: Open) -> None:
-    desk = Desk(filled_store, labelling.id, HOSTILE)
-    ids = desk.partition.members(2)
-    desk.do(op.rename(desk.partition, 2, HOSTILE), HOSTILE, HOSTILE)
-    desk.do(op.note(desk.partition, ids, HOSTILE))
+    session = LabellingSession(filled_store, labelling.id, HOSTILE)
+    ids = session.partition.members(2)
+    session.do(op.rename(session.partition, 2, HOSTILE), HOSTILE, HOSTILE)
+    session.do(op.note(session.partition, ids, HOSTILE))
     for view, layout in (
         ("Edit", "Columns"),
         ("Edit", "Map"),
@@ -228,8 +228,8 @@ def test_what_is_not_saved_is_done_to_what_was_selected_and_before_anything_else
     role(Role.LABELLER)
     press(at, labelling, "X")
     with filled_store.reading() as r:
-        assert [step.said for step in r.label_steps.list(labelling.id)] == ["1 sentence marked uncertain"] * 2
-        now = r.labellings.shown(labelling.id).partition
+        assert [step.summary for step in r.label_steps.list(labelling.id)] == ["1 sentence marked uncertain"] * 2
+        now = r.labellings.snapshot(labelling.id).partition
     assert now.uncertain[now.rows([first, second])].all()
     role(Role.VIEWER)
     select(at, labelling, [first])
@@ -242,19 +242,19 @@ def test_what_is_not_saved_is_done_to_what_was_selected_and_before_anything_else
 
 
 def test_going_back_from_the_history(filled_store: Store, labelling: LabellingRecord, open_page: Open) -> None:
-    desk = Desk(filled_store, labelling.id, "Ben")
-    first = desk.partition.to_bytes()
-    desk.do(op.merge(desk.partition, [1, 2, 3], 1), "too fine")
-    desk.do(op.unassign(desk.partition, desk.partition.ids))
+    session = LabellingSession(filled_store, labelling.id, "Ben")
+    first = session.partition.to_bytes()
+    session.do(op.merge(session.partition, [1, 2, 3], 1), "too fine")
+    session.do(op.unassign(session.partition, session.partition.ids))
     at = open_page("relabel", view="History")
     frame = at.dataframe[0].value
     assert frame["Reason"].tolist() == ["", "too fine"]
     next(b for b in at.button if b.label == "Restore the start").click().run()
     with filled_store.reading() as r:
-        assert r.labellings.shown(labelling.id).partition.to_bytes() == first
+        assert r.labellings.snapshot(labelling.id).partition.to_bytes() == first
     press(open_page("relabel"), labelling, "U")
     with filled_store.reading() as r:
-        now = r.labellings.shown(labelling.id).partition
+        now = r.labellings.snapshot(labelling.id).partition
     assert now.sizes()[UNASSIGNED] == len(now.ids)
 
 

@@ -14,7 +14,7 @@ from db.label_records import LabellingRecord, NewLabelling, Sharing
 from db.records import VectorBlock
 from db.store import Store
 from jobs.services.labelling import starts
-from jobs.services.labelling.session import Desk
+from jobs.services.labelling.session import LabellingSession
 from tests.webapp.filled import MODEL
 from webapp.features.relabel import filters
 from webapp.features.relabel.actions import ACTIONS, HANDLERS, NEXT_KEY_PAGE, dispatch
@@ -40,7 +40,7 @@ def labelling(filled_store: Store) -> LabellingRecord:
 
 @pytest.fixture
 def state(filled_store: Store, labelling: LabellingRecord) -> RelabelState:
-    return RelabelState(Desk(filled_store, labelling.id, ""))
+    return RelabelState(LabellingSession(filled_store, labelling.id, ""))
 
 
 def send(state: RelabelState, *actions: dict[str, Any], session: str = "") -> None:
@@ -49,7 +49,7 @@ def send(state: RelabelState, *actions: dict[str, Any], session: str = "") -> No
 
 def log(store: Store, labelling: LabellingRecord) -> list[str]:
     with store.reading() as r:
-        return [step.said for step in r.label_steps.list(labelling.id)]
+        return [step.summary for step in r.label_steps.list(labelling.id)]
 
 
 def test_a_press_that_is_sent_again_counts_once(
@@ -113,7 +113,7 @@ def test_any_way_of_sending_does_the_same(
     filled_store: Store, labelling: LabellingRecord, data: some.DataObject
 ) -> None:
     """However messages are merged and repeated, the log is that of the actions handled one by one."""
-    state = RelabelState(Desk(filled_store, labelling.id, ""))
+    state = RelabelState(LabellingSession(filled_store, labelling.id, ""))
     before, n = len(log(filled_store, labelling)), 8
     state.select(state.partition.ids[:1], "")
     actions = [{"kind": ("certain", "uncertain")[i % 2], "number": i + 1} for i in range(n)]
@@ -158,9 +158,9 @@ def test_queues_and_searches_come_in_their_order(
         NewLabelling(labelling.corpus_id, "Ben's", "Ben", Sharing.OWN, False, labelling.article_id),
         starts.from_sections,
     )
-    desk = Desk(filled_store, other.id, "Ben")
-    moved = desk.partition.members(2)[:1]
-    desk.do(op.assign(desk.partition, moved, 3))
+    session = LabellingSession(filled_store, other.id, "Ben")
+    moved = session.partition.members(2)[:1]
+    session.do(op.assign(session.partition, moved, 3))
     assert filters.in_view(state, DIFFERS_FROM_PEOPLE).tolist() == moved.tolist()
     send(state, {"kind": "next", "number": 1})
     assert state.selected.tolist() == moved.tolist()

@@ -42,7 +42,7 @@ def test_a_table_is_looked_at_and_begun_with(filled_store: Store, texts: list[st
     next(x for x in at.button if x.label == "Import labels").click().run()
     with filled_store.reading() as r:
         (record,) = [x for x in r.labellings.list() if x.name == "mine"]
-        now = r.labellings.shown(record.id).partition
+        now = r.labellings.snapshot(record.id).partition
     assert sorted(c.name for c in now.clusters.values()) == ["One", "Two"]
     assert sum(now.sizes()[number] for number in now.clusters) == 2
 

@@ -15,7 +15,7 @@ from db.label_records import LabellingRecord, NewLabelling
 from db.records import JobStatus
 from db.store import Store
 from jobs.services.labelling import starts
-from jobs.services.labelling.session import Desk
+from jobs.services.labelling.session import LabellingSession
 from tests.homes import CopyHome, MakeHome
 from tests.jobs.helpers import write_articles
 from tests.jobs.test_kinds import do
@@ -44,10 +44,10 @@ def placed(copy_home: CopyHome, home: Path) -> tuple[Store, LabellingRecord]:
         corpus = r.corpora.by_name("C")
         article = next(a for a in r.corpora.articles(corpus.id) if split_of_title(a.title) is Split.TRAIN)
     record = starts.begin(store, NewLabelling(corpus.id, "mine", "Ada", article_id=article.id), starts.from_sections)
-    desk = Desk(store, record.id, "Ada")
-    numbers = sorted(desk.partition.clusters)
-    moved = np.concatenate([desk.partition.members(number)[:2] for number in numbers[1:6]])
-    desk.do(op.assign(desk.partition, moved, numbers[1]))
+    session = LabellingSession(store, record.id, "Ada")
+    numbers = sorted(session.partition.clusters)
+    moved = np.concatenate([session.partition.members(number)[:2] for number in numbers[1:6]])
+    session.do(op.assign(session.partition, moved, numbers[1]))
     return store, record
 
 
@@ -96,13 +96,13 @@ def test_contradictions_are_shown_and_several_labellings_teach(
     store, record = placed
     new = NewLabelling(record.corpus_id, "hers", "Eva", article_id=record.article_id)
     other = starts.begin(store, new, starts.from_sections)
-    mine, desk = Desk(store, record.id, "Ada"), Desk(store, other.id, "Eva")
-    first, second = sorted(desk.partition.clusters)[4:6]
+    mine, session = LabellingSession(store, record.id, "Ada"), LabellingSession(store, other.id, "Eva")
+    first, second = sorted(session.partition.clusters)[4:6]
     (step,) = mine.steps
     with store.reading() as r:
-        together = r.label_steps.batch(step.id).sentences()[:2]
-    desk.do(op.assign(desk.partition, together[:1], first))
-    desk.do(op.assign(desk.partition, together[1:], second))
+        together = r.label_steps.change_set(step.id).sentences()[:2]
+    session.do(op.assign(session.partition, together[:1], first))
+    session.do(op.assign(session.partition, together[1:], second))
     at = settings(open_page, record)
     next(m for m in at.multiselect if m.label == "Also use").set_value(["hers"]).run()
     assert not at.exception
@@ -125,7 +125,7 @@ def test_triplets_alone_and_nothing_without_placed_sentences(
     with store.reading() as r:
         (job,) = r.jobs.list(status=JobStatus.QUEUED)
         assert (job.kind, job.args["labellings"]) == ("learn-labels", ["mine"])
-    desk = Desk(store, record.id, "Ada")
-    desk.undo()
+    session = LabellingSession(store, record.id, "Ada")
+    session.undo()
     at = settings(open_page, record)
     assert next(b for b in at.button if b.label == "Make triplets").disabled

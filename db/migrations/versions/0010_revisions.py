@@ -16,7 +16,7 @@ depends_on = None
 _NETWORK = {"margin": 0.2, "norm_bound": 0.0, "training_limit": 0}
 _NEIGHBOURS = {"neighbour_share": 1.0}
 _SMOOTHING = {"unit_mixed": False, "axes": 0, "evenness": 1.0}
-_OF_METHOD = {
+_OF_METHOD: dict[str, dict[str, object]] = {
     **dict.fromkeys(("triplets-sen", "triplets-titles", "triplets-sen-same-art", "triplets-sen-rand-art"), _NETWORK),
     **dict.fromkeys(("reg-dis", "reg-sim", "con-s2v-dis", "con-s2v-sim"), _NEIGHBOURS),
     **dict.fromkeys(("doc-mean", "neighbour-mean", "smoothed"), _SMOOTHING),

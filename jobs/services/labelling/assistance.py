@@ -21,7 +21,7 @@ from db.store import Store
 from jobs.services import inference
 
 if TYPE_CHECKING:
-    from core.labelling.changes import Batch
+    from core.labelling.changes import ChangeSet
     from core.labelling.history import Step
     from core.labelling.splitting import Part
     from core.labelling.suggestions import Suggestions
@@ -69,7 +69,7 @@ def similarities(store: Store, model: ModelRecord, x: Matrix, ids: Ids, query: s
     return found
 
 
-def preview_reclustering(partition: Partition, x: Matrix, log: Iterable[tuple[Step, Batch]]) -> Reclustering:
+def preview_reclustering(partition: Partition, x: Matrix, log: Iterable[tuple[Step, ChangeSet]]) -> Reclustering:
     """Re-cluster the sentences that nobody placed; placed ones and those marked uncertain stay where they are."""
     from core.labelling.learning import placed_by_people
     from core.labelling.reclustering import recluster

@@ -87,16 +87,16 @@ def _sentences_of(r: Unit, corpus_id: int, document: Document) -> tuple[dict[int
 def rows(store: Store, labelling_id: int) -> list[tuple[Any, ...]]:
     """The current state as a table, see :data:`HEADER`, in reading order."""
     with store.reading() as r:
-        shown = r.labellings.shown(labelling_id)
+        snapshot = r.labellings.snapshot(labelling_id)
         steps: dict[int, Step] = {step.id: step for step in r.label_steps.list(labelling_id)}
-        p = shown.partition
+        p = snapshot.partition
         sentences = r.corpora.sentences_by_id(p.ids)
         articles = r.corpora.articles_by_id({s.article_id for s in sentences.values()})
         sections = r.corpora.sections_of(list(articles))
     titles = {(a, s.position): s.title or LEAD for a, found in sections.items() for s in found}
     table = []
     for row, id in enumerate(p.ids.tolist()):
-        s, number, last = sentences[id], int(p.numbers[row]), steps.get(int(shown.versions[row]))
+        s, number, last = sentences[id], int(p.numbers[row]), steps.get(int(snapshot.versions[row]))
         table.append(
             (
                 id,

@@ -111,7 +111,7 @@ def from_labelling(labelling_id: int) -> Begin:
 
     def how(r: Unit, new: NewLabelling) -> tuple[Partition, Mapping[str, Any]]:
         known = r.labellings.get(labelling_id)
-        return r.labellings.shown(labelling_id).partition, {"from": "labelling", "name": known.name}
+        return r.labellings.snapshot(labelling_id).partition, {"from": "labelling", "name": known.name}
 
     return how
 
@@ -122,7 +122,7 @@ def from_adjudication(labelling_ids: Sequence[int]) -> Begin:
     def how(r: Unit, new: NewLabelling) -> tuple[Partition, Mapping[str, Any]]:
         from core.labelling.agreement import adjudicate
 
-        states = [r.labellings.shown(id).partition for id in labelling_ids]
+        states = [r.labellings.snapshot(id).partition for id in labelling_ids]
         ids = np.unique(np.concatenate([state.ids for state in states]))
         verdict = adjudicate([labels_on(state, ids) for state in states])
         sources = {label: states[rater].clusters[number].name for label, (rater, number) in verdict.names.items()}

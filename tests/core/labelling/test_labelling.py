@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from core.errors import DataError, DuplicateNameError, ThemescopeError
 from core.labelling import operations as op
-from core.labelling.changes import Batch, StaleChangeError, apply, difference, renumbered
-from core.labelling.history import Kind, Standing, Step, replay, rewind, standing
+from core.labelling.changes import ChangeSet, StaleChangeError, apply, difference, renumbered
+from core.labelling.history import Kind, Step, UndoState, replay, rewind, undo_state
 from core.labelling.partition import UNASSIGNED, Cluster, Partition, start
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
@@ -66,81 +66,81 @@ intentions: st.SearchStrategy[Choose] = st.one_of(
 )
 
 
-class Desk:
+class LabellingSession:
     """A labelling with its log, as the store keeps it."""
 
     def __init__(self) -> None:
         self.first = self.state = made()
         self.issued = 2
         self.steps: list[Step] = []
-        self.batches: list[Batch] = []
+        self.change_sets: list[ChangeSet] = []
 
-    def enter(self, kind: Kind, batch: Batch, target: int | None = None) -> None:
-        self.state = apply(self.state, batch)
+    def enter(self, kind: Kind, change_set: ChangeSet, target: int | None = None) -> None:
+        self.state = apply(self.state, change_set)
         check(self.state)
-        self.issued = max([self.issued, *batch.created()])
+        self.issued = max([self.issued, *change_set.created()])
         self.steps.append(Step(len(self.steps), kind, "", "", "ada", NOW, target))
-        self.batches.append(batch)
+        self.change_sets.append(change_set)
 
     def do(self, choose: Choose) -> None:
         before = self.state.to_bytes()
         try:
-            batch = choose(self.state, self.issued + 1).batch
+            change_set = choose(self.state, self.issued + 1).change_set
         except ThemescopeError:
             assert self.state.to_bytes() == before
             return
-        if batch:
-            self.enter(Kind.DO, batch)
+        if change_set:
+            self.enter(Kind.DO, change_set)
 
     def undo(self) -> bool:
-        ids = standing(self.steps).undoable
+        ids = undo_state(self.steps).undoable
         if ids:
-            self.enter(Kind.UNDO, self.batches[ids[-1]].inverse(), ids[-1])
+            self.enter(Kind.UNDO, self.change_sets[ids[-1]].inverse(), ids[-1])
         return bool(ids)
 
     def redo(self) -> bool:
-        ids = standing(self.steps).redoable
+        ids = undo_state(self.steps).redoable
         if ids:
-            self.enter(Kind.REDO, self.batches[ids[-1]], ids[-1])
+            self.enter(Kind.REDO, self.change_sets[ids[-1]], ids[-1])
         return bool(ids)
 
 
 @given(st.lists(st.one_of(intentions, st.sampled_from(["undo", "redo"])), max_size=14))
 def test_any_sequence_of_operations_and_undos_leaves_a_partition(actions: list[Choose | str]) -> None:
-    desk = Desk()
+    session = LabellingSession()
     for action in actions:
         if isinstance(action, str):
-            getattr(desk, action)()
+            getattr(session, action)()
         else:
-            desk.do(action)
-    check(desk.state)
-    assert replay(desk.first, desk.batches).to_bytes() == desk.state.to_bytes()
-    assert rewind(desk.state, desk.batches).to_bytes() == desk.first.to_bytes()
-    at_end = desk.state.to_bytes()
+            session.do(action)
+    check(session.state)
+    assert replay(session.first, session.change_sets).to_bytes() == session.state.to_bytes()
+    assert rewind(session.state, session.change_sets).to_bytes() == session.first.to_bytes()
+    at_end = session.state.to_bytes()
     count = 0
-    while desk.undo():
+    while session.undo():
         count += 1
-    assert desk.state.to_bytes() == desk.first.to_bytes()
+    assert session.state.to_bytes() == session.first.to_bytes()
     for _ in range(count):
-        assert desk.redo()
-    assert desk.state.to_bytes() == at_end
+        assert session.redo()
+    assert session.state.to_bytes() == at_end
 
 
 @given(st.lists(intentions, max_size=8))
 def test_the_difference_of_two_states_leads_from_one_to_the_other(actions: list[Choose]) -> None:
-    desk = Desk()
+    session = LabellingSession()
     for action in actions:
-        desk.do(action)
-    there = difference(desk.first, desk.state)
-    assert apply(desk.first, there).to_bytes() == desk.state.to_bytes()
-    assert apply(desk.state, there.inverse()).to_bytes() == desk.first.to_bytes()
-    assert bool(there) == (desk.first.to_bytes() != desk.state.to_bytes())
+        session.do(action)
+    there = difference(session.first, session.state)
+    assert apply(session.first, there).to_bytes() == session.state.to_bytes()
+    assert apply(session.state, there.inverse()).to_bytes() == session.first.to_bytes()
+    assert bool(there) == (session.first.to_bytes() != session.state.to_bytes())
 
 
 def test_a_merge_touches_nothing_else() -> None:
     before = op.create(made(), 3, "Sport", np.array([99]))
-    whole = apply(made(), before.batch)
-    after = apply(whole, op.merge(whole, [2], 1).batch)
+    whole = apply(made(), before.change_set)
+    after = apply(whole, op.merge(whole, [2], 1).change_set)
     assert sorted(after.clusters) == [1, 3]
     assert after.clusters[3] == whole.clusters[3]
     assert after.clusters[1] == whole.clusters[1]
@@ -150,10 +150,10 @@ def test_a_merge_touches_nothing_else() -> None:
 def test_a_split_keeps_the_first_part_where_it_was() -> None:
     p = made()
     done = op.split(p, 1, [("History", np.array([3, 40])), ("Wars", np.array([21]))], 7)
-    after = apply(p, done.batch)
+    after = apply(p, done.change_set)
     assert after.members(1).tolist() == [3, 40]
     assert after.members(7).tolist() == [21]
-    assert done.said == "History into 2 clusters"
+    assert done.summary == "History into 2 clusters"
     with pytest.raises(DataError, match="Preview the split again"):
         op.split(after, 1, [("a", np.array([3])), ("b", np.array([21]))], 9)
 
@@ -162,25 +162,25 @@ def test_a_change_that_was_made_for_another_state_is_refused() -> None:
     p = made()
     mine, theirs = op.assign(p, np.array([3, 5]), 2), op.assign(p, np.array([5, 17]), 1)
     with pytest.raises(StaleChangeError) as error:
-        apply(apply(p, op.unassign(p, np.array([3])).batch), mine.batch)
+        apply(apply(p, op.unassign(p, np.array([3])).change_set), mine.change_set)
     assert error.value.sentences == [3]
-    assert apply(apply(p, theirs.batch), op.mark(p, np.array([5]), True).batch).uncertain.sum() == 1
+    assert apply(apply(p, theirs.change_set), op.mark(p, np.array([5]), True).change_set).uncertain.sum() == 1
 
 
 def test_nobody_is_left_in_a_cluster_that_another_deleted() -> None:
     p = made()
     gone, moved = op.delete(p, 2), op.assign(p, np.array([3]), 2)
     with pytest.raises(StaleChangeError):
-        apply(apply(p, moved.batch), gone.batch)
+        apply(apply(p, moved.change_set), gone.change_set)
     with pytest.raises(StaleChangeError):
-        apply(apply(p, gone.batch), moved.batch)
+        apply(apply(p, gone.change_set), moved.change_set)
 
 
 def test_what_changes_nothing_is_empty() -> None:
     p = made()
     for done in (op.assign(p, np.array([3, 40]), 1), op.mark(p, IDS, False), op.note(p, IDS, " "), op.merge(p, [1], 1)):
-        assert not done.batch
-    assert not op.rename(p, 1, " History ").batch
+        assert not done.change_set
+    assert not op.rename(p, 1, " History ").change_set
 
 
 @pytest.mark.parametrize("name", ["", " \n ", "x" * 201])
@@ -193,8 +193,8 @@ def test_names_that_cannot_be_used(name: str) -> None:
 
 def test_names_and_notes_hold_what_a_database_can_keep() -> None:
     p = made()
-    p = apply(p, op.rename(p, 1, "a\0b\ud800").batch)
-    p = apply(p, op.note(p, np.array([3]), "\0 =1+1 <b> \u202e").batch)
+    p = apply(p, op.rename(p, 1, "a\0b\ud800").change_set)
+    p = apply(p, op.note(p, np.array([3]), "\0 =1+1 <b> \u202e").change_set)
     assert p.clusters[1].name == "a\ufffdb\ufffd"
     assert p.notes == {3: "\ufffd =1+1 <b> \u202e"}
 
@@ -202,7 +202,7 @@ def test_names_and_notes_hold_what_a_database_can_keep() -> None:
 def test_numbers_that_somebody_else_took_first_are_given_anew() -> None:
     p = made()
     mine, theirs = op.create(p, 3, "Mine", np.array([3])), op.create(p, 3, "Theirs", np.array([99]))
-    both = apply(apply(p, theirs.batch), renumbered(mine.batch, {3: 4}))
+    both = apply(apply(p, theirs.change_set), renumbered(mine.change_set, {3: 4}))
     assert both.members(4).tolist() == [3]
     assert both.clusters[4].name == "Mine"
 
@@ -212,10 +212,10 @@ def test_every_person_has_their_own_undo() -> None:
         return Step(id, kind, "assign", "", person, NOW, target)
 
     log = [step(1, "ada"), step(2, "ben"), step(3, "ada"), step(4, "ada", Kind.UNDO, 3)]
-    assert standing(log, "ada") == Standing((1,), (3,))
-    assert standing(log, "ben") == Standing((2,), ())
-    assert standing([*log, step(5, "ada", Kind.REDO, 3)], "ada") == Standing((1, 3), ())
-    assert standing([*log, step(5, "ada")], "ada") == Standing((1, 5), ())
+    assert undo_state(log, "ada") == UndoState((1,), (3,))
+    assert undo_state(log, "ben") == UndoState((2,), ())
+    assert undo_state([*log, step(5, "ada", Kind.REDO, 3)], "ada") == UndoState((1, 3), ())
+    assert undo_state([*log, step(5, "ada")], "ada") == UndoState((1, 5), ())
 
 
 def test_duplicates_are_found_word_for_word() -> None:

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from core.errors import DataError
 from core.labelling import operations as op
-from core.labelling.changes import Batch, apply
+from core.labelling.changes import ChangeSet, apply
 from core.labelling.history import Kind, Step
 from core.labelling.learning import Placed, contradictions, nearer_shares, placed_by_people, teaching_triplets
 from core.labelling.partition import UNASSIGNED, Cluster, Partition, start
@@ -29,7 +29,7 @@ def step(id: int, kind: Kind = Kind.DO, target: int | None = None) -> Step:
 
 def test_only_what_people_placed_counts() -> None:
     p = start(np.arange(8), [1, 1, 2, 2, 1, 2, 1, 3], CLUSTERS)
-    log: list[tuple[Step, Batch]] = []
+    log: list[tuple[Step, ChangeSet]] = []
     for id, make in enumerate(
         (
             lambda p: op.assign(p, np.array([0]), 2),
@@ -41,9 +41,9 @@ def test_only_what_people_placed_counts() -> None:
         ),
         1,
     ):
-        batch = make(p).batch
-        p = apply(p, batch)
-        log.append((step(id), batch))
+        change_set = make(p).change_set
+        p = apply(p, change_set)
+        log.append((step(id), change_set))
     undo = log[1][1].inverse()
     p = apply(p, undo)
     log.append((step(7, Kind.UNDO, 2), undo))
@@ -143,8 +143,8 @@ def test_what_people_placed_stays_when_the_rest_is_clustered_again(seed: int) ->
 def test_the_rest_follows_what_was_placed() -> None:
     x = np.repeat(np.eye(2, dtype=np.float32), 5, axis=0) + 0.01
     p = start(np.arange(10), [2, 1, 1, 1, 1, 1, 1, 1, 1, 1], CLUSTERS[:2])
-    p = apply(p, op.assign(p, np.array([5, 6]), 2).batch)
-    p = apply(p, op.assign(p, np.array([0]), 1).batch)
+    p = apply(p, op.assign(p, np.array([5, 6]), 2).change_set)
+    p = apply(p, op.assign(p, np.array([0]), 1).change_set)
     after = recluster(p, x, np.array([0, 5, 6]))
     assert after.numbers.tolist() == [1] * 5 + [2] * 5
     assert recluster(start([1, 2]), np.eye(2, dtype=np.float32), np.array([1])).numbers.tolist() == [UNASSIGNED] * 2

@@ -14,7 +14,7 @@ import pytest
 
 from core.errors import ReadError
 from core.labelling import operations as op
-from core.labelling.changes import Batch
+from core.labelling.changes import ChangeSet
 from core.labelling.history import Kind, Step
 from core.labelling.partition import Cluster, start
 from jobs.bundles.labellings import Document, Place, from_lines, to_lines
@@ -29,12 +29,12 @@ FREE = {("about", "corpus"), ("about", "origin", "from")}
 
 def document() -> Document:
     first = start([3, 5, 7], [0, 1, -1], [Cluster(0, "A", 0), Cluster(1, "B", 1)])
-    batches = [op.assign(first, np.array([7]), 1).batch, op.note(first, np.array([3]), "why").batch]
-    batches += [op.mark(first, np.array([5]), True).batch, op.create(first, 2, "C", np.array([3])).batch]
-    log: list[tuple[Step, Batch]] = []
-    for id, batch in enumerate(batches, 1):
-        log.append((Step(id, Kind.DO, "x", "said", "ada", NOW, None, "", "", 1), batch))
-    log.append((Step(9, Kind.UNDO, "x", "said", "ben", NOW, 4, "", "", 1), batches[-1].inverse()))
+    change_sets = [op.assign(first, np.array([7]), 1).change_set, op.note(first, np.array([3]), "why").change_set]
+    change_sets += [op.mark(first, np.array([5]), True).change_set, op.create(first, 2, "C", np.array([3])).change_set]
+    log: list[tuple[Step, ChangeSet]] = []
+    for id, change_set in enumerate(change_sets, 1):
+        log.append((Step(id, Kind.DO, "x", "said", "ada", NOW, None, "", "", 1), change_set))
+    log.append((Step(9, Kind.UNDO, "x", "said", "ben", NOW, 4, "", "", 1), change_sets[-1].inverse()))
     places = {id: Place("article", id, f"text {id}") for id in (3, 5, 7)}
     return Document(ABOUT, first, tuple(log), places)
 

@@ -21,7 +21,7 @@ from db.store import Store
 from jobs.bundles.labellings import from_lines
 from jobs.queue.foreground import run_here
 from jobs.services.labelling import files, starts
-from jobs.services.labelling.session import Desk
+from jobs.services.labelling.session import LabellingSession
 from jobs.services.table_files import csv_text
 from tests.db.texts import add_corpus
 
@@ -40,47 +40,47 @@ def begin(store: Store, how: starts.Begin = starts.from_sections, article: bool 
 
 def test_undo_and_redo_survive_a_reload(sqlite_store: Store) -> None:
     record = begin(sqlite_store)
-    desk = Desk(sqlite_store, record.id, "ada")
-    states = [desk.partition.to_bytes()]
+    session = LabellingSession(sqlite_store, record.id, "ada")
+    states = [session.partition.to_bytes()]
     for make in (
         lambda p: op.unassign(p, p.ids[:3]),
-        lambda p: op.create(p, desk.next_number, "New", p.ids[2:6]),
+        lambda p: op.create(p, session.next_number, "New", p.ids[2:6]),
         lambda p: op.merge(p, [1, 2], 2),
         lambda p: op.rename(p, 2, HOSTILE),
         lambda p: op.note(p, p.ids[:2], HOSTILE),
     ):
-        desk.do(make(desk.partition), "why", "table")
-        states.append(desk.partition.to_bytes())
+        session.do(make(session.partition), "why", "table")
+        states.append(session.partition.to_bytes())
     for expected in states[-2::-1]:
-        desk = Desk(sqlite_store, record.id, "ada")
-        assert desk.undo()
-        assert desk.partition.to_bytes() == expected
-    assert desk.undo() is None
+        session = LabellingSession(sqlite_store, record.id, "ada")
+        assert session.undo()
+        assert session.partition.to_bytes() == expected
+    assert session.undo() is None
     for expected in states[1:]:
-        desk = Desk(sqlite_store, record.id, "ada")
-        assert desk.redo()
-        assert desk.partition.to_bytes() == expected
-    assert desk.redo() is None
-    third = [step for step in desk.steps if step.kind is Kind.DO][2]
-    assert desk.at(third.id).to_bytes() == states[3]
-    desk.back_to(third.id)
-    assert desk.partition.to_bytes() == states[3]
-    desk.undo()
-    assert desk.partition.to_bytes() == states[-1]
-    desk.back_to(0)
-    assert Desk(sqlite_store, record.id, "").partition.to_bytes() == states[0]
+        session = LabellingSession(sqlite_store, record.id, "ada")
+        assert session.redo()
+        assert session.partition.to_bytes() == expected
+    assert session.redo() is None
+    third = [step for step in session.steps if step.kind is Kind.DO][2]
+    assert session.at(third.id).to_bytes() == states[3]
+    session.back_to(third.id)
+    assert session.partition.to_bytes() == states[3]
+    session.undo()
+    assert session.partition.to_bytes() == states[-1]
+    session.back_to(0)
+    assert LabellingSession(sqlite_store, record.id, "").partition.to_bytes() == states[0]
 
 
 def test_two_people_at_one_sentence(sqlite_store: Store) -> None:
     record = begin(sqlite_store)
-    ada, ben = (Desk(sqlite_store, record.id, name) for name in ("ada", "ben"))
+    ada, ben = (LabellingSession(sqlite_store, record.id, name) for name in ("ada", "ben"))
     first, second = ada.partition.members(1)[:2]
     ben.do(op.assign(ben.partition, np.array([first]), 2))
     wanted = op.assign(ada.partition, np.array([first, second]), 3)
     with pytest.raises(StaleChangeError) as error:
         ada.do(wanted)
     conflict = ada.conflict(wanted, error.value)
-    (clash,) = conflict.clashes
+    (clash,) = conflict.sentences
     assert (clash.sentence, clash.seen, clash.mine, clash.theirs, clash.person) == (
         first,
         "Introduction",
@@ -100,7 +100,7 @@ def test_two_people_at_one_sentence(sqlite_store: Store) -> None:
 
 def test_what_was_wanted_of_a_cluster_that_others_filled(sqlite_store: Store) -> None:
     record = begin(sqlite_store)
-    ada, ben = (Desk(sqlite_store, record.id, name) for name in ("ada", "ben"))
+    ada, ben = (LabellingSession(sqlite_store, record.id, name) for name in ("ada", "ben"))
     moved = ada.partition.members(1)[:1]
     ben.do(op.assign(ben.partition, moved, 2))
     wanted = op.delete(ada.partition, 2)
@@ -113,17 +113,17 @@ def test_what_was_wanted_of_a_cluster_that_others_filled(sqlite_store: Store) ->
 
 def test_the_ways_to_begin(sqlite_store: Store) -> None:
     record = begin(sqlite_store)
-    desk = Desk(sqlite_store, record.id, "ada")
-    assert [c.name for c in desk.partition.clusters.values()] == ["Introduction", "Heading 1", "Heading 2"]
-    desk.do(op.note(desk.partition, desk.partition.ids[:1], "note"))
+    session = LabellingSession(sqlite_store, record.id, "ada")
+    assert [c.name for c in session.partition.clusters.values()] == ["Introduction", "Heading 1", "Heading 2"]
+    session.do(op.note(session.partition, session.partition.ids[:1], "note"))
     copy = begin(sqlite_store, starts.from_labelling(record.id))
     assert copy.name == "towns 2"
-    assert Desk(sqlite_store, copy.id, "ben").partition.to_bytes() == desk.partition.to_bytes()
+    assert LabellingSession(sqlite_store, copy.id, "ben").partition.to_bytes() == session.partition.to_bytes()
     whole = begin(sqlite_store, starts.from_nothing, article=False)
-    assert Desk(sqlite_store, whole.id, "").partition.sizes() == {UNASSIGNED: 60}
-    ids = desk.partition.ids[:4]
+    assert LabellingSession(sqlite_store, whole.id, "").partition.sizes() == {UNASSIGNED: 60}
+    ids = session.partition.ids[:4]
     named = starts.from_labels(ids, np.array([2, 2, -1, 5], np.int32), {2: "two"}, {"from": "clustering"})
-    found = Desk(sqlite_store, begin(sqlite_store, named).id, "").partition
+    found = LabellingSession(sqlite_store, begin(sqlite_store, named).id, "").partition
     assert found.sizes() == {1: 2, 2: 1, UNASSIGNED: 1}
     assert found.clusters[1].name == "two"
     with pytest.raises(DataError, match="no sentences"):
@@ -136,29 +136,29 @@ def test_a_file_brings_everything_back(sqlite_store: Store, data: st.DataObject)
     record = begin(sqlite_store)
     people = st.sampled_from(["ada", "", HOSTILE])
     for _ in range(data.draw(st.integers(0, 5))):
-        desk = Desk(sqlite_store, record.id, data.draw(people))
-        ids = np.array(data.draw(st.lists(st.sampled_from(desk.partition.ids.tolist()), max_size=4)), dtype=np.int64)
+        session = LabellingSession(sqlite_store, record.id, data.draw(people))
+        ids = np.array(data.draw(st.lists(st.sampled_from(session.partition.ids.tolist()), max_size=4)), dtype=np.int64)
         text = data.draw(st.text(min_size=1, max_size=8))
-        p, numbers = desk.partition, sorted(desk.partition.clusters)
+        p, numbers = session.partition, sorted(session.partition.clusters)
         match data.draw(st.integers(0, 5)):
             case 0:
-                desk.do(op.create(p, desk.next_number, op.free_name(p, text), ids), text, text)
+                session.do(op.create(p, session.next_number, op.free_name(p, text), ids), text, text)
             case 1:
-                desk.do(op.note(p, ids, text))
+                session.do(op.note(p, ids, text))
             case 2:
-                desk.do(op.mark(p, ids, True))
+                session.do(op.mark(p, ids, True))
             case 3:
-                desk.do(op.merge(p, numbers[:2], numbers[0]))
+                session.do(op.merge(p, numbers[:2], numbers[0]))
             case 4:
-                desk.undo()
+                session.undo()
             case _:
-                desk.redo()
+                session.redo()
     exported = files.export_lines(sqlite_store, record.id)
-    before = Desk(sqlite_store, record.id, "ada")
+    before = LabellingSession(sqlite_store, record.id, "ada")
     with sqlite_store.writing() as w:
         w.labellings.purge(record.id, "ada")
     again = files.import_lines(sqlite_store, record.corpus_id, exported.splitlines(True), "x.jsonl")
-    after = Desk(sqlite_store, again.id, "ada")
+    after = LabellingSession(sqlite_store, again.id, "ada")
     assert after.partition.to_bytes() == before.partition.to_bytes()
     assert _told(after) == _told(before)
     assert (again.name, again.owner, again.kind, again.article_id, again.origin) == (
@@ -168,22 +168,33 @@ def test_a_file_brings_everything_back(sqlite_store: Store, data: st.DataObject)
         record.article_id,
         record.origin,
     )
-    assert len(after.standing.undoable) == len(before.standing.undoable)
+    assert len(after.undo_state.undoable) == len(before.undo_state.undoable)
     with sqlite_store.writing() as w:
         w.labellings.purge(again.id, "ada")
 
 
-def _told(desk: Desk) -> list[tuple[object, ...]]:
-    place = {step.id: number for number, step in enumerate(desk.steps)}
+def _told(session: LabellingSession) -> list[tuple[object, ...]]:
+    place = {step.id: number for number, step in enumerate(session.steps)}
     return [
-        (s.kind, s.what, s.said, s.person, s.when, place.get(s.target or -1), s.why, s.how, s.size) for s in desk.steps
+        (
+            s.kind,
+            s.operation,
+            s.summary,
+            s.person,
+            s.when,
+            place.get(s.target or -1),
+            s.reason,
+            s.selection_method,
+            s.size,
+        )
+        for s in session.steps
     ]
 
 
 def test_damaged_files_are_refused(sqlite_store: Store) -> None:
     record = begin(sqlite_store)
-    desk = Desk(sqlite_store, record.id, "ada")
-    desk.do(op.unassign(desk.partition, desk.partition.ids[:2]))
+    session = LabellingSession(sqlite_store, record.id, "ada")
+    session.do(op.unassign(session.partition, session.partition.ids[:2]))
     lines = files.export_lines(sqlite_store, record.id).splitlines(True)
     for damaged in ([], lines[1:], lines[:-1], [*lines[:3], "{}\n", *lines[3:]], [*lines[:-1], lines[-1][:40]]):
         with pytest.raises(ReadError):
@@ -198,9 +209,9 @@ def test_tables_are_safe_in_spreadsheets_and_raw_in_parquet(sqlite_store: Store)
     import pyarrow.parquet as pq
 
     record = begin(sqlite_store)
-    desk = Desk(sqlite_store, record.id, HOSTILE)
-    desk.do(op.rename(desk.partition, 1, HOSTILE))
-    desk.do(op.note(desk.partition, desk.partition.members(1)[:1], HOSTILE))
+    session = LabellingSession(sqlite_store, record.id, HOSTILE)
+    session.do(op.rename(session.partition, 1, HOSTILE))
+    session.do(op.note(session.partition, session.partition.members(1)[:1], HOSTILE))
     lines = files.rows(sqlite_store, record.id)
     read = list(csv.DictReader(io.StringIO(csv_text(files.HEADER, lines))))
     assert len(read) == record.sentences
@@ -213,7 +224,7 @@ def test_tables_are_safe_in_spreadsheets_and_raw_in_parquet(sqlite_store: Store)
 
 def test_labels_become_triplets_and_test_articles_never_do(sqlite_store: Store) -> None:
     record = begin(sqlite_store, article=False)
-    ada = Desk(sqlite_store, record.id, "ada")
+    ada = LabellingSession(sqlite_store, record.id, "ada")
     ids = ada.partition.ids
     ada.do(op.assign(ada.partition, ids[::4], 2))
     ada.do(op.assign(ada.partition, ids[1::4], 3))
@@ -225,7 +236,7 @@ def test_labels_become_triplets_and_test_articles_never_do(sqlite_store: Store) 
             assert {splits[int(a)] for a in rows.articles} <= {split}
             assert len(rows.pivots) == made["counts"]["triplets"][split.value]
         assert Split.TEST not in {splits[int(a)] for a in r.triplets.rows(made["triplet_set_id"], Split.TRAIN).articles}
-        assert r.triplets.get(made["triplet_set_id"]).config["labellings"] == {record.name: ada.shown.step}
+        assert r.triplets.get(made["triplet_set_id"]).config["labellings"] == {record.name: ada.snapshot.step}
     assert made["counts"]["triplets"]["train"] > 0
     assert made["counts"]["triplets"]["test"] == 0
     again = run_here(sqlite_store, "learn-labels", {"labellings": [record.name], "name": "other name"}, quiet=True)

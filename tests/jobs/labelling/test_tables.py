@@ -19,7 +19,7 @@ from core.types import Article, Paragraph, Section
 from db.label_records import LabellingRecord, NewLabelling
 from db.store import Store
 from jobs.services.labelling import files, starts, tables
-from jobs.services.labelling.session import Desk
+from jobs.services.labelling.session import LabellingSession
 from jobs.services.table_files import csv_text, excel_bytes, json_lines
 from tests.db.texts import add_corpus
 from tests.jobs.test_cli import call, call_json
@@ -35,7 +35,7 @@ def sheet(*rows: tuple[str, ...], columns: tuple[str, ...] = ("sentence", "clust
 def said(store: Store, record: LabellingRecord) -> dict[str, tuple[str, str]]:
     """Text → (cluster, note) of what is assigned or noted."""
     with store.reading() as r:
-        now = r.labellings.shown(record.id).partition
+        now = r.labellings.snapshot(record.id).partition
         texts = r.corpora.sentences_by_id(now.ids)
     names = {UNASSIGNED: ""} | {number: c.name for number, c in now.clusters.items()}
     rows = zip(now.ids.tolist(), now.numbers.tolist(), strict=True)
@@ -104,10 +104,10 @@ def test_ids_count_where_the_text_is_theirs(sqlite_store: Store) -> None:
 def test_what_was_exported_as_a_table_comes_back(sqlite_store: Store, tmp_path: Path, kind: str) -> None:
     corpus = add_corpus(sqlite_store)
     record = starts.begin(sqlite_store, NewLabelling(corpus.id, "first", "ada"), starts.from_sections)
-    desk = Desk(sqlite_store, record.id, "ada")
-    desk.do(op.create(desk.partition, desk.next_number, "=SUM(A1) <b>", desk.partition.ids[3:9]))
-    desk.do(op.note(desk.partition, desk.partition.ids[4:5], "-1 is a note"))
-    desk.do(op.unassign(desk.partition, desk.partition.ids[-2:]))
+    session = LabellingSession(sqlite_store, record.id, "ada")
+    session.do(op.create(session.partition, session.next_number, "=SUM(A1) <b>", session.partition.ids[3:9]))
+    session.do(op.note(session.partition, session.partition.ids[4:5], "-1 is a note"))
+    session.do(op.unassign(session.partition, session.partition.ids[-2:]))
     rows = files.rows(sqlite_store, record.id)
     path = tmp_path / f"labels.{kind}"
     written = {"csv": csv_text, "jsonl": json_lines}.get(kind)

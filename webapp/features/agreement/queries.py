@@ -70,7 +70,7 @@ def scopes() -> list[Scope]:
 def group(scope: Scope, chosen: Sequence[LabellingRecord]) -> Group:
     """Return the chosen labellings of a scope, with the sections and clusterings of its article."""
     with queries.store().reading() as r:
-        states: list[Partition] = [r.labellings.shown(record.id).partition for record in chosen]
+        states: list[Partition] = [r.labellings.snapshot(record.id).partition for record in chosen]
         ids = np.unique(np.concatenate([state.ids for state in states]))
         known = r.corpora.sentences_by_id(ids)
         articles = r.corpora.articles_by_id([scope.article_id] if scope.article_id else [])

@@ -186,7 +186,7 @@ def of_labellings(view: View) -> list[Option]:
 def _labels(view: View, record: LabellingRecord) -> Colouring:
     """Return the current clusters of a labelling in their own colours."""
     with queries.store().reading() as r:
-        now = r.labellings.shown(record.id).partition
+        now = r.labellings.snapshot(record.id).partition
     numbers = _looked_up(view.scene.ids, now.ids, now.numbers.astype(np.float64))
     clusters = sorted(now.clusters)
     place = np.searchsorted(clusters, np.nan_to_num(numbers, nan=UNASSIGNED))

@@ -100,7 +100,7 @@ def _recluster(state: RelabelState) -> None:
     if not preview.placed:
         st.info("Nobody has placed a sentence yet. Assign a few sentences first; the others then follow them.")
         return
-    moved = preview.operation.batch.sentences()
+    moved = preview.operation.change_set.sentences()
     st.markdown(
         f"{count(preview.placed, 'sentence')} placed by people, and those marked as uncertain, stay where they are. "
         f"**{count(len(moved), 'other')}** would move."
@@ -154,7 +154,7 @@ def _part_names(state: RelabelState, cluster: Cluster, parts: Sequence[Part]) ->
                 f"Part {place + 1} · {count(len(part.ids), 'sentence')} · {part.name}",
                 value=default,
                 max_chars=NAME_LIMIT,
-                key=f"{SPLIT_NAME}_{cluster.number}_{len(parts)}_{place}_{state.session.shown.step}",
+                key=f"{SPLIT_NAME}_{cluster.number}_{len(parts)}_{place}_{state.session.snapshot.step}",
             )
             names.append(name or default)
             with st.container(gap="xxsmall"):

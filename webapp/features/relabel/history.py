@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from core.labelling.changes import Batch, ClusterChange, Field, SentenceChanges
+from core.labelling.changes import ChangeSet, ClusterChange, Field, SentenceChanges
 from core.labelling.history import Kind, Step
 from core.labelling.partition import UNASSIGNED
 from webapp.features.relabel import queries
@@ -64,14 +64,14 @@ def _filtered(steps: Sequence[Step]) -> list[Step]:
     left, middle, right = st.columns(3)
     names = sorted({step.person for step in steps})
     person = left.selectbox("Who", [_EVERYONE, *(name or people.UNNAMED for name in names)])
-    operation = middle.selectbox("Operation", [_ALL_OPERATIONS, *sorted({step.what for step in steps})])
+    operation = middle.selectbox("Operation", [_ALL_OPERATIONS, *sorted({step.operation for step in steps})])
     search = (right.text_input("Search", key=HISTORY_SEARCH, icon=":material/search:") or "").casefold()
     return [
         step
         for step in steps
         if person in (_EVERYONE, step.person or people.UNNAMED)
-        and operation in (_ALL_OPERATIONS, step.what)
-        and search in f"{step.said} {step.why} {step.how}".casefold()
+        and operation in (_ALL_OPERATIONS, step.operation)
+        and search in f"{step.summary} {step.reason} {step.selection_method}".casefold()
     ]
 
 
@@ -82,8 +82,8 @@ def _frame(steps: Sequence[Step]) -> pd.DataFrame:
             "Who": [step.person or people.UNNAMED for step in steps],
             "Change": [step_summary(step) for step in steps],
             "Sentences": [step.size for step in steps],
-            "Selected": [step.how for step in steps],
-            "Reason": [step.why for step in steps],
+            "Selected": [step.selection_method for step in steps],
+            "Reason": [step.reason for step in steps],
         }
     )
 
@@ -97,7 +97,7 @@ def _details(state: RelabelState, step: Step) -> None:
         for line in _lines(state, queries.changes_of(step.id)):
             st.text(line)
         with st.container(horizontal=True):
-            mine = step.kind is Kind.DO and step.id in state.session.standing.undoable
+            mine = step.kind is Kind.DO and step.id in state.session.undo_state.undoable
             st.button(
                 "Undo this step",
                 icon=":material/undo:",
@@ -115,7 +115,7 @@ def _details(state: RelabelState, step: Step) -> None:
             )
 
 
-def _lines(state: RelabelState, changes: Batch) -> list[str]:
+def _lines(state: RelabelState, changes: ChangeSet) -> list[str]:
     names = {number: cluster.name for number, cluster in state.partition.clusters.items()} | {UNASSIGNED: "unassigned"}
     lines: list[str] = []
     for change in changes:

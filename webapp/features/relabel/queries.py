@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 import streamlit as st
 
-from core.labelling.changes import Batch
+from core.labelling.changes import ChangeSet
 from core.labelling.history import Step
 from core.labelling.partition import Partition
 from core.types import Ids, Matrix, Points, Sentence
@@ -45,7 +45,7 @@ class Texts:
 def texts(labelling_id: int, created: datetime) -> Texts:
     """Return the sentences of a labelling."""
     with queries.store().reading() as r:
-        ids = r.labellings.shown(labelling_id).partition.ids
+        ids = r.labellings.snapshot(labelling_id).partition.ids
         known = r.corpora.sentences_by_id(ids)
         articles = r.corpora.articles_by_id({s.article_id for s in known.values()})
         sections = r.corpora.sections_of(list(articles))
@@ -98,7 +98,7 @@ def quick_map(model_id: int, digest: str, labelling_id: int, created: datetime) 
 
 def _ids(labelling_id: int) -> Ids:
     with queries.store().reading() as r:
-        return r.labellings.shown(labelling_id).partition.ids
+        return r.labellings.snapshot(labelling_id).partition.ids
 
 
 def other_labellings(record: LabellingRecord) -> list[tuple[LabellingRecord, Partition]]:
@@ -106,7 +106,7 @@ def other_labellings(record: LabellingRecord) -> list[tuple[LabellingRecord, Par
     listed = label_queries.labellings(record.corpus_id)
     found = [x for x in listed if x.article_id == record.article_id and x.id != record.id]
     with queries.store().reading() as r:
-        return [(other, r.labellings.shown(other.id).partition) for other in found]
+        return [(other, r.labellings.snapshot(other.id).partition) for other in found]
 
 
 def maps_with(corpus_id: int, ids: Ids) -> list[MapRecord]:
@@ -132,13 +132,13 @@ def steps_of_sentence(labelling_id: int, sentence_id: int) -> list[Step]:
         return r.label_steps.of_sentence(labelling_id, sentence_id)
 
 
-def changes_of(step_id: int) -> Batch:
+def changes_of(step_id: int) -> ChangeSet:
     """Return what a step changed."""
     with queries.store().reading() as r:
-        return r.label_steps.batch(step_id)
+        return r.label_steps.change_set(step_id)
 
 
-def log(labelling_id: int) -> list[tuple[Step, Batch]]:
+def log(labelling_id: int) -> list[tuple[Step, ChangeSet]]:
     """Return every step of a labelling with its changes."""
     with queries.store().reading() as r:
         return r.label_steps.since(labelling_id, 0)

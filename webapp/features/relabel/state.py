@@ -27,7 +27,7 @@ from core.types import Ids, Matrix
 from db.label_records import LabellingRecord
 from db.records import ModelRecord
 from jobs.services.labelling import assistance
-from jobs.services.labelling.session import Conflict, Desk
+from jobs.services.labelling.session import Conflict, LabellingSession
 from webapp.features.relabel import queries as relabel_queries
 from webapp.shared import queries
 from webapp.shared.label_queries import DIFFERS_FROM_PEOPLE, EDIT
@@ -126,7 +126,7 @@ class Queue:
 class RelabelState:
     """One labelling as one browser session edits it."""
 
-    session: Desk
+    session: LabellingSession
     selected: Ids = field(default_factory=lambda: NONE_SELECTED)
     selection_method: str = ""
     """How the selection was made; recorded in the history."""
@@ -271,7 +271,7 @@ class RelabelState:
         if step is None:
             self.notice = "No change needed."
             return
-        self.saved_at, self.last_summary = datetime.now(UTC), step.said
+        self.saved_at, self.last_summary = datetime.now(UTC), step.summary
         if keep_selection:
             self.generation += 1
             return
@@ -280,7 +280,7 @@ class RelabelState:
         if from_queue and len(last) == 1:
             self.select_next(after=int(last[0]))
 
-    def travel(self, move: Callable[[Desk], Step | None], if_none: str) -> None:
+    def travel(self, move: Callable[[LabellingSession], Step | None], if_none: str) -> None:
         """Undo, redo or restore; a step that later changes build on is refused with a notice."""
         if self.unsaved is not None:
             self.discard()
@@ -311,7 +311,7 @@ class RelabelState:
         try:
             step = self.session.insist(conflict)
         except StaleChangeError as error:
-            self.conflict = self.session.conflict(conflict.operation, error, conflict.why, conflict.how)
+            self.conflict = self.session.conflict(conflict.operation, error, conflict.reason, conflict.selection_method)
             return
         except ThemescopeError as error:
             self.notice = str(error)
@@ -348,7 +348,7 @@ class RelabelState:
     @property
     def suggestions(self) -> Suggestions | None:
         """Suggestions of the chosen model for the present partition; None without a model."""
-        key = (self.model_id, self.session.shown.step)
+        key = (self.model_id, self.session.snapshot.step)
         if self._suggested is None or self._suggested[0] != key:
             x = self.vectors
             if x is None:
@@ -413,7 +413,7 @@ class RelabelState:
 
 def step_summary(step: Step) -> str:
     """Return what a step did, in one line."""
-    return step.said if step.kind is Kind.DO else f"{step.kind.value}: {step.said}"
+    return step.summary if step.kind is Kind.DO else f"{step.kind.value}: {step.summary}"
 
 
 def relabel_state(record: LabellingRecord) -> RelabelState:
@@ -421,6 +421,6 @@ def relabel_state(record: LabellingRecord) -> RelabelState:
     key, person = f"{STATE}_{record.id}", current_person()
     held = st.session_state.get(key)
     if not isinstance(held, RelabelState) or held.session.person != person:
-        held = RelabelState(Desk(queries.store(), record.id, person))
+        held = RelabelState(LabellingSession(queries.store(), record.id, person))
         st.session_state[key] = held
     return held

@@ -31,7 +31,7 @@ _COLUMNS = {
 def show(state: RelabelState, ids: Ids) -> None:
     """Draw the first rows of ``ids``."""
     listed = ids[:_MAX_ROWS]
-    key = f"{TABLE}_{state.record.id}_{state.generation}_{state.session.shown.step}_{len(listed)}"
+    key = f"{TABLE}_{state.record.id}_{state.generation}_{state.session.snapshot.step}_{len(listed)}"
     st.dataframe(
         frame(state, listed),
         hide_index=True,

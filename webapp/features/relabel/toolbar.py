@@ -118,10 +118,10 @@ def palette(shades: Tones) -> list[dict[str, str]]:
 
 
 def _button(state: RelabelState, action: Action) -> dict[str, Any]:
-    clusters, standing = len(state.partition.clusters), state.session.standing
+    clusters, undo_state = len(state.partition.clusters), state.session.undo_state
     enabled = {
-        "undo": bool(standing.undoable),
-        "redo": bool(standing.redoable),
+        "undo": bool(undo_state.undoable),
+        "redo": bool(undo_state.redoable),
         "merge": clusters > 1,
         "split": clusters > 0,
         "delete": clusters > 0,
@@ -165,7 +165,7 @@ def _presence(state: RelabelState) -> None:
     with st.container(horizontal=True, vertical_alignment="center", width="content"):
         if others and not state.record.blind:
             st.markdown(f":material/group: Also here: {' · '.join(people.shown(name) for name in others)}")
-        waiting = queries.steps_after(state.record.id, state.session.shown.step)
+        waiting = queries.steps_after(state.record.id, state.session.snapshot.step)
         label = f"Show {count(waiting, 'new change')}"
         if waiting and st.button(label, icon=":material/refresh:", type="tertiary"):
             st.rerun()

@@ -131,16 +131,16 @@ def _conflict(state: RelabelState) -> None:
     found = state.conflict
     assert found is not None
     with st.container(border=True, key=CONFLICT):
-        st.warning(f"**Edit conflict.** {plain(found.told)}", icon=":material/merge:")
-        for clash in found.clashes[:_MAX_CONFLICTS]:
-            st.text(shorten(state.session.texts.get(clash.sentence, ""), _MAX_TEXT))
-            who = people.shown(clash.person) if clash.when else "someone else"
+        st.warning(f"**Edit conflict.** {plain(found.message)}", icon=":material/merge:")
+        for conflict in found.sentences[:_MAX_CONFLICTS]:
+            st.text(shorten(state.session.texts.get(conflict.sentence, ""), _MAX_TEXT))
+            who = people.shown(conflict.person) if conflict.when else "someone else"
             st.markdown(
-                f"It was **{plain(clash.seen)}**; you chose **{plain(clash.mine)}** · {who} chose "
-                f"**{plain(clash.theirs)}** {ago(clash.when) if clash.when else ''}"
+                f"It was **{plain(conflict.seen)}**; you chose **{plain(conflict.mine)}** · {who} chose "
+                f"**{plain(conflict.theirs)}** {ago(conflict.when) if conflict.when else ''}"
             )
-        if len(found.clashes) > _MAX_CONFLICTS:
-            st.caption(f"and {count(len(found.clashes) - _MAX_CONFLICTS, 'more sentence')}")
+        if len(found.sentences) > _MAX_CONFLICTS:
+            st.caption(f"and {count(len(found.sentences) - _MAX_CONFLICTS, 'more sentence')}")
         with st.container(horizontal=True):
             st.button(
                 "Keep their change", type="primary", icon=":material/check:",
