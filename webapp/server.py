@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import importlib
+import pkgutil
 import sys
 import threading
 import time
@@ -12,20 +13,8 @@ from pathlib import Path
 
 from core.errors import ConfigError, ThemescopeError
 from db.settings import Settings
+from webapp import features
 
-_PARTS = (
-    "compare.accuracy",
-    "compare.benchmarking",
-    "compare.hardness",
-    "corpora.articles",
-    "corpora.importing",
-    "home.board",
-    "map.view",
-    "map.new_map",
-    "relabel.relabel_work",
-    "train.training",
-    "triplets.triplets",
-)
 _START_S = 30.0
 LOOPBACK_ADDRESS = "127.0.0.1"
 _LIBRARIES = ("PIL.Image", "jobs.queue.huey_queue", "pandas.io.formats.style", "scipy.optimize", "scipy.stats")
@@ -36,10 +25,16 @@ def warm() -> None:
     for library in _LIBRARIES:
         importlib.import_module(library)
     _wait_for_the_server()
-    for name in _PARTS:
-        importlib.import_module(f"webapp.features.{name}")
+    _import_pages()
     _open_store()
     _draw()
+
+
+def _import_pages() -> None:
+    """Import the modules of all pages but their scripts: importing a script would draw the page."""
+    for module in pkgutil.walk_packages(features.__path__, f"{features.__name__}."):
+        if not module.name.endswith(".page"):
+            importlib.import_module(module.name)
 
 
 def _wait_for_the_server() -> None:

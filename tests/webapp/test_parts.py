@@ -227,18 +227,3 @@ def test_the_next_free_port_is_taken() -> None:
         taken.listen()
         port = taken.getsockname()[1]
         assert start.free_port("127.0.0.1", port) > port
-
-
-def test_pages_import_nothing_heavy() -> None:
-    import subprocess
-    import sys
-
-    code = (
-        "import sys, webapp.shared.queries, webapp.features.map.view, webapp.features.compare.benchmarking, "
-        "webapp.features.home.board, webapp.features.map.drawing, webapp.features.corpora.importing, "
-        "webapp.features.train.trained, webapp.features.train.training, webapp.features.triplets.browser, "
-        "webapp.features.triplets.section_pairs; "
-        "print([m for m in ('torch', 'umap', 'numba', 'gensim', 'sklearn') if m in sys.modules])"
-    )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == "[]"

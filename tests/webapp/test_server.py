@@ -13,7 +13,6 @@ from webapp.shared import store as house
 def no_server(monkeypatch: pytest.MonkeyPatch) -> None:
     """No server starts in a test, so nothing is waited for."""
     monkeypatch.setattr(web, "_START_S", 0.0)
-    monkeypatch.setattr(web, "_PARTS", ())
 
 
 def test_the_first_page_finds_the_store_migrated(settings: Settings) -> None:

@@ -1,23 +1,21 @@
-"""Home: what is there, and three ways in."""
+"""Home: starting points, results and recent activity."""
 
 import streamlit as st
 
-from webapp.features.home import board
+from webapp.features.home import overview
 from webapp.shared import queries
 from webapp.shared.choose import title
 from webapp.shared.status import no_worker
 
 _POLL_S = 2.0
 
-title(
-    "Themescope", "Which sentences belong to the same theme? Learn it from sections, cluster by it, compare, and look."
-)
+title("Themescope", "Find sentences that share a theme: train on sections, cluster, compare, explore.")
 known = queries.fingerprint()
 
 
 @st.fragment(run_every=_POLL_S)
-def now() -> None:
-    """Work in progress; the whole page is drawn anew when something has been finished."""
+def active_jobs() -> None:
+    """Draw running jobs; rerun the page when corpora, models, runs or maps have changed."""
     if queries.fingerprint() != known:
         st.rerun()
     active = queries.active_jobs()
@@ -25,19 +23,19 @@ def now() -> None:
         no_worker(len(active))
     if active:
         with st.container(border=True):
-            st.markdown(f"**Being built: {len(active)} to go**" if len(active) > 1 else "**Being built**")
-            board.running(active)
+            st.markdown(f"**Running and queued jobs: {len(active)}**")
+            overview.running(active)
 
 
-now()
+active_jobs()
 corpora, models, benchmarks = queries.corpora(), queries.models(), queries.benchmarks()
 jobs = queries.jobs()
-board.doors(corpora, [job for job in jobs if not job.status.ended])
-board.totals(corpora, models, benchmarks)
+overview.starting_points(corpora, [job for job in jobs if not job.status.ended])
+overview.totals(corpora, models, benchmarks)
 left, right = st.columns([5, 6], gap="medium")  # names of methods and titles of jobs need the room
 with left:
-    board.results(benchmarks)
-    board.corpora(corpora)
+    overview.results(benchmarks)
+    overview.corpora(corpora)
 with right:
-    board.models(models)
-    board.lately([job for job in jobs if job.status.ended])
+    overview.models(models)
+    overview.recent_activity([job for job in jobs if job.status.ended])

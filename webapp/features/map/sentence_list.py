@@ -26,6 +26,8 @@ from webapp.shared.navigation import page_link
 from webapp.shared.text import count, plain
 
 _TABLE_ROWS = 500
+_ROW_HEIGHT = 52
+"""Pixels; a sentence wraps to two lines."""
 _WORDS, _SAMPLE = 12, 2_000
 _SHARES = 12
 
@@ -124,7 +126,7 @@ def _maker(made: Callable[..., str], panel: Panel, rows: Rows) -> Callable[[], s
 
 
 _COLUMNS = {
-    "Sentence": st.column_config.TextColumn(width=225),
+    "Sentence": st.column_config.TextColumn(width=270),
     "Section": st.column_config.TextColumn(width=98),
     "Article": st.column_config.TextColumn(width=98),
     "Similarity": st.column_config.NumberColumn(format="%.3f", width=72, help="Cosine similarity, at most 1."),
@@ -144,6 +146,7 @@ def _table(panel: Panel, rows: Rows, extra: dict[str, Any]) -> None:
             frame,
             hide_index=True,
             height="stretch",
+            row_height=_ROW_HEIGHT,
             column_config=_COLUMNS,
             key=key,
             on_select=lambda: _choose(panel, panel.scene.ids[listed], key),

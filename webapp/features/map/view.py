@@ -30,7 +30,7 @@ _HEIGHT, _PAIR_HEIGHT, _TABLE = 430, 330, 235
 def show(corpus: CorpusRecord, record: MapRecord, maps: Sequence[MapRecord]) -> None:
     """Draw controls, map and list: map and list side by side where there is room."""
     whole = map_scene.opened(record)
-    first, second, third, fourth, fifth = st.columns([5, 4, 4, 3, 2], vertical_alignment="bottom")
+    first, second, third, fourth, fifth = st.columns([5, 4, 4, 3, 3], vertical_alignment="bottom")
     with first:
         articles = controls.articles(whole)
     with fifth:

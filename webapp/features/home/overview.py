@@ -1,4 +1,4 @@
-"""The parts of the home page."""
+"""Parts of the page Home: starting points, counts, results, recent activity."""
 
 from __future__ import annotations
 
@@ -21,25 +21,25 @@ from webapp.shared.text import ago, count, plain, shorten
 _NEWEST = 5
 
 
-def doors(corpora: Sequence[CorpusRecord], active: Sequence[JobRecord]) -> None:
-    """The three ways in."""
+def starting_points(corpora: Sequence[CorpusRecord], active: Sequence[JobRecord]) -> None:
+    """Draw three starting points."""
     shown = next((c for c in corpora if c.name == demo.CORPUS), corpora[0] if corpora else None)
     where = {"corpus": shown.name} if shown else {}
-    for column, door in zip(st.columns(3), (_first_door(shown, bool(active)), *_OTHERS), strict=True):
+    for column, start in zip(st.columns(3), (_first_start(shown, bool(active)), *_OTHERS), strict=True):
         with column, st.container(border=True, height="stretch"):
-            st.subheader(f":primary[{door.icon}] {door.title}", anchor=False)
-            st.markdown(door.about)
+            st.subheader(f":primary[{start.icon}] {start.title}", anchor=False)
+            st.markdown(start.about)
             with st.container(vertical_alignment="bottom", height="stretch", gap="xxsmall"):
-                if st.button(door.label, type="primary" if door.first else "secondary", width="stretch"):
-                    if door.build:
+                if st.button(start.label, type="primary" if start.first else "secondary", width="stretch"):
+                    if start.build:
                         demo.seed_demo(queries.store())
                         st.rerun()
-                    switch_page(door.page, {**where, **door.query})
-                page_link(door.other, door.other_label, icon="")
+                    switch_page(start.page, {**where, **start.query})
+                page_link(start.other, start.other_label, icon="")
 
 
 @dataclass(frozen=True, slots=True)
-class _Door:
+class _Start:
     title: str
     icon: str
     about: str
@@ -49,50 +49,49 @@ class _Door:
     other: str
     first: bool = False
     build: bool = False
-    """The button makes the demo instead of opening a page."""
+    """The button builds the demo instead of opening a page."""
     query: dict[str, str] = field(default_factory=dict)
 
 
-def _first_door(shown: CorpusRecord | None, working: bool) -> _Door:
-    """Into what is there; where nothing is, the demo: being built, or to be built by a click."""
+def _first_start(shown: CorpusRecord | None, working: bool) -> _Start:
+    """Return the way into a corpus; without one, into the demo, which is being built or offered."""
     about = (
-        "A piece of Wikipedia, read, clustered and drawn by the same jobs as your own text. "
-        "Lasso a group of sentences and read it."
+        "A part of Wikipedia, imported, clustered and projected by the same jobs as your own texts. "
+        "Lasso sentences on the map to read them."
     )
-    icon, compare = ":material/explore:", ("See which method clusters best", "compare")
+    icon, compare = ":material/explore:", ("Compare methods", "compare")
     if shown is not None:
         is_demo = shown.name == demo.CORPUS
         start = ("Open the map", "map") if queries.maps(shown.id) else ("Read the articles", "corpora")
         title = "Explore the demo" if is_demo else f"Explore {plain(shorten(shown.name, 24))}"
-        what = f"{count(shown.articles, 'article')} with {count(shown.sentences, 'sentence')}: read them, see them "
-        return _Door(title, icon, about if is_demo else what + "on a map, lasso a group.", *start, *compare, first=True)
+        what = f"{count(shown.articles, 'article')} with {count(shown.sentences, 'sentence')}. Read them, or lasso "
+        return _Start(title, icon, about if is_demo else what + "sentences on the map.", *start, *compare, first=True)
     if working:
-        watch = ("Watch it being built", "jobs")
-        return _Door("The demo is being built", icon, about, *watch, *compare, first=True)
+        watch = ("Follow its jobs", "jobs")
+        return _Start("The demo is being built", icon, about, *watch, *compare, first=True)
     build = ("Build the demo", "jobs")
-    return _Door("Start with the demo", icon, about + " It takes a few minutes.", *build, *compare, True, True)
+    return _Start("Start with the demo", icon, about + " It takes a few minutes.", *build, *compare, True, True)
 
 
 _OTHERS = (
-    _Door(
+    _Start(
         "Import a corpus",
         ":material/library_add:",
-        "With sections: Wikipedia dumps, Markdown, HTML, JSON lines. Headings become the training signal and the "
-        "truth.",
+        "Wikipedia dumps, Markdown, HTML, JSON lines. Headings supply training data and ground truth.",
         "Import files",
         "corpora",
-        "What is a triplet?",
+        "See the triplets",
         "triplets",
         query={"view": "Import"},
     ),
-    _Door(
+    _Start(
         "Cluster my sentences",
         ":material/bubble_chart:",
-        "Paste or upload a list of sentences: how many themes are in it, what they are, and which sentence belongs "
-        "where.",
-        "Find the themes",
+        "Paste or upload a list of sentences. Themescope suggests the number of themes, names them and assigns "
+        "every sentence.",
+        "Find themes",
         "themes",
-        "Import a plain text instead",
+        "Import a text file instead",
         "corpora",
     ),
 )
@@ -101,7 +100,7 @@ _OTHERS = (
 def totals(
     corpora: Sequence[CorpusRecord], models: Sequence[ModelRecord], benchmarks: Sequence[BenchmarkRecord]
 ) -> None:
-    """What there is, in numbers."""
+    """Draw the number of corpora, articles, sentences, models and benchmarks."""
     with st.container(horizontal=True):
         st.metric("Corpora", len(corpora), border=True)
         st.metric("Articles", f"{sum(c.articles for c in corpora):,}", border=True)
@@ -111,7 +110,7 @@ def totals(
 
 
 def results(benchmarks: Sequence[BenchmarkRecord]) -> None:
-    """The best rows of the newest benchmark that has been run."""
+    """Draw the best methods on the newest benchmark with results."""
     for benchmark in sorted(benchmarks, key=lambda b: b.created, reverse=True):
         methods = compare_queries.methods(benchmark)
         scores = compare_queries.means(methods, [HEADLINE])
@@ -139,11 +138,11 @@ def results(benchmarks: Sequence[BenchmarkRecord]) -> None:
             page_link("compare", "All methods", view={"benchmark": benchmark.name})
             return
     st.markdown("**Results**")
-    st.caption("No clustering yet. They appear here as soon as one has been scored.")
+    st.caption("No results yet. They appear here once a benchmark has been run.")
 
 
 def models(found: Sequence[ModelRecord]) -> None:
-    """The newest models."""
+    """Draw the newest models."""
     st.markdown("**Models**")
     if not found:
         st.caption("No model yet. Train one on the page Train; mean vectors takes seconds.")
@@ -154,21 +153,21 @@ def models(found: Sequence[ModelRecord]) -> None:
             {
                 "Model": [m.name for m in newest],
                 "Method": [method_title(m.method) for m in newest],
-                "Made": [ago(m.created) for m in newest],
+                "Created": [ago(m.created) for m in newest],
             }
         ),
         hide_index=True,
         column_config={
             "Model": st.column_config.TextColumn(width=160),
             "Method": st.column_config.TextColumn(width=230),
-            "Made": st.column_config.TextColumn(width=112),
+            "Created": st.column_config.TextColumn(width=112),
         },
     )
     page_link("train", "All models", view={"view": "Models"})
 
 
 def corpora(found: Sequence[CorpusRecord]) -> None:
-    """The newest corpora."""
+    """Draw the newest corpora."""
     st.markdown("**Corpora**")
     if not found:
         st.caption("No corpus yet. Import one, or wait for the demo.")
@@ -194,19 +193,19 @@ def corpora(found: Sequence[CorpusRecord]) -> None:
     page_link("corpora", "All corpora", view={"view": "All corpora"})
 
 
-def lately(ended: Sequence[JobRecord]) -> None:
-    """The work that ended last, and how."""
-    st.markdown("**Lately**")
+def recent_activity(ended: Sequence[JobRecord]) -> None:
+    """Draw the jobs that ended last."""
+    st.markdown("**Recent activity**")
     if not ended:
-        st.caption("Nothing has been computed yet.")
+        st.caption("No job has ended yet.")
         return
     newest = sorted(ended, key=lambda j: j.ended or j.created, reverse=True)[:_NEWEST]
     st.dataframe(
         pd.DataFrame(
             {
                 "Job": [j.title for j in newest],
-                "Ended": [j.status.value for j in newest],
-                "When": [ago(j.ended or j.created) for j in newest],
+                "Status": [j.status.value for j in newest],
+                "Ended": [ago(j.ended or j.created) for j in newest],
             }
         ),
         hide_index=True,
@@ -216,7 +215,7 @@ def lately(ended: Sequence[JobRecord]) -> None:
 
 
 def running(active: Sequence[JobRecord]) -> None:
-    """What is being computed, and what waits behind it."""
+    """Draw the running jobs and the number of queued ones."""
     for job in active[:4]:
         with st.container(horizontal=True, vertical_alignment="center"):
             badge(job)
@@ -225,4 +224,4 @@ def running(active: Sequence[JobRecord]) -> None:
         if job.started is not None:
             st.progress(min(max(job.progress, 0.0), 1.0))
     if len(active) > 4:
-        st.caption(f"and {len(active) - 4} more waiting")
+        st.caption(f"and {len(active) - 4} more queued")
