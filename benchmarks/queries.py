@@ -1,3 +1,6 @@
+from webapp.features import REGISTRY
+from webapp.shared.permalinks import translated
+
 """Statements behind each page, their milliseconds, and the processor seconds of its script.
 
     python -m benchmarks.queries [--home FOLDER] [--repeat 5]
@@ -69,9 +72,9 @@ def run(statements: Statements, page: str, query: dict[str, str]) -> Row:
     """Run a page in a new session."""
     app = AppTest.from_file(str(ROOT / "webapp" / "app.py"), default_timeout=180)
     app.run()  # the way in is not part of the page
-    for name, value in query.items():
+    for name, value in translated(REGISTRY.get(page).page_keys(), query.items()):
         app.query_params[name] = value
-    app.switch_page(f"features/{page}/page.py")
+    app.switch_page(str(REGISTRY.get(page).script))
     number, milliseconds, begun = statements.number, statements.milliseconds, time.process_time()
     app.run()
     taken = time.process_time() - begun

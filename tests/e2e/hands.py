@@ -139,10 +139,41 @@ def is_inside(x: float, y: float, polygon: np.ndarray) -> bool:
     return bool(np.count_nonzero(crossed & (x < at)) % 2)
 
 
+PLACES = """() => {
+  const left = (view) => view.stage.getBoundingClientRect().left;
+  const view = [...window.themescopeViews].sort((a, b) => left(a) - left(b))[0];
+  return { pixels: Array.from(view.scene.kinds, (_, row) => view.pixel(row)), kinds: Array.from(view.scene.kinds) };
+}"""
+
+
+def drawn_around(page: Page, tool: str) -> tuple[set[int], list[int]]:
+    """Draw a shape on the first map; the rows inside it, found without the page's help, and the kind of every row."""
+    stage = page.locator(".map-view .stage").first
+    box = stage.bounding_box()
+    assert box is not None
+    width, height = box["width"], box["height"]
+    turns = np.linspace(0, 2 * np.pi, 30)
+    path = [(width * (0.5 + 0.33 * np.cos(a)), height * (0.5 + 0.33 * np.sin(a))) for a in turns]
+    if tool == "b":
+        path = [(0.3 * width, 0.25 * height), (0.8 * width, 0.25 * height), (0.8 * width, 0.8 * height)]
+        path += [(0.3 * width, 0.8 * height), path[0]]
+    stage.focus()
+    page.keyboard.press(tool)
+    found = page.evaluate(PLACES)
+    hands = path if tool == "l" else [path[0], path[2]]
+    page.mouse.move(box["x"] + hands[0][0], box["y"] + hands[0][1])
+    page.mouse.down()
+    for x, y in hands[1:]:
+        page.mouse.move(box["x"] + x, box["y"] + y, steps=2)
+    page.mouse.up()
+    shape = np.array(path)
+    return {row for row, (x, y) in enumerate(found["pixels"]) if is_inside(x, y, shape)}, found["kinds"]
+
+
 def exported_ids(page: Page) -> set[int]:
     """The sentence ids in the CSV of the table on the page Map."""
     if not page.get_by_role("button", name="CSV", exact=True).is_visible():
-        page.get_by_role("button", name="Save", exact=True).click()
+        page.get_by_role("button", name="Export", exact=True).click()
     with page.expect_download() as download:
         page.get_by_role("button", name="CSV", exact=True).click()
     text = Path(download.value.path()).read_text(encoding="utf-8")

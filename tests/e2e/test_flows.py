@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 from urllib.parse import urlencode
 
-import numpy as np
 import psutil
 import pytest
 from playwright.sync_api import Page, expect
@@ -14,7 +13,7 @@ from db.records import CorpusRecord, JobStatus
 from jobs.queue.foreground import run_here
 from jobs.services import background as commands
 from tests.e2e.conftest import App, wait_for
-from tests.e2e.hands import at_rest, draw, exported_ids, is_inside, open_page
+from tests.e2e.hands import at_rest, drawn_around, exported_ids, open_page
 
 CORPUS = "Towns"
 TRIPLETS = "town triplets"
@@ -134,45 +133,24 @@ def test_triplets_are_read_by_key(page: Page, app: App, learned: None) -> None:
     expect(page.get_by_text("Triplet 2 of")).to_be_visible()
 
 
-POINTS = """() => {
-  const plot = document.querySelector('.js-plotly-plot'), l = plot._fullLayout;
-  return plot._fullData.flatMap(t => Array.from(t.customdata).map((id, i) =>
-    [id, l.xaxis._offset + l.xaxis.l2p(t.x[i]), l.yaxis._offset + l.yaxis.l2p(t.y[i])]));
-}"""
-
-
 def test_a_lasso_shows_exactly_the_sentences_inside(page: Page, app: App, worker: psutil.Popen, learned: None) -> None:
     made = commands.enqueue(app.store, "project", {"corpus": CORPUS, "model": MODEL, "limit": 400})
     wait_for_job(app, made.id, 90)
     open_page(page, address(app, "map", corpus=CORPUS), "Map")
-    plot = page.locator(".js-plotly-plot .nsewdrag").first
-    expect(plot).to_be_visible()
+    expect(page.locator(".map-view[data-ready]")).to_be_visible()
     at_rest(page)
-    inside = lasso(page, plot.bounding_box())
+    with app.store.reading() as r:
+        drawn = next(m for m in r.maps.list() if m.sampled_from > 400)
+        ids = r.maps.places(r.maps.points(drawn.id).sentence_ids).ids
+    inside = {int(ids[row]) for row in drawn_around(page, "l")[0]}
     assert 5 < len(inside) < 395
     expect(page.get_by_text(f"{len(inside)} sentences selected")).to_be_visible()
     assert exported_ids(page) == inside
-    # Another colouring is another chart; the selection stays, and it stays the same sentences.
+    # With another colouring the same sentences stay selected.
     page.get_by_role("combobox", name="Colour by").click()
     page.get_by_role("option", name="Article").click()
     expect(page.get_by_text("other articles")).to_be_visible()
     expect(page.get_by_text(f"{len(inside)} sentences selected")).to_be_visible()
     assert exported_ids(page) == inside
-    page.get_by_role("button", name="Clear", exact=True).click()
-    expect(page.get_by_text("All sentences in view")).to_be_visible()
-
-
-def lasso(page: Page, box: dict[str, float] | None) -> set[int]:
-    """Draw a lasso over the middle of the map; the ids inside it, found without the page's help."""
-    assert box is not None
-    turns = np.linspace(0, 2 * np.pi, 25)
-    path = [
-        (box["x"] + box["width"] * (0.5 + 0.3 * np.cos(a)), box["y"] + box["height"] * (0.5 + 0.3 * np.sin(a)))
-        for a in turns
-    ]
-    origin = page.locator(".js-plotly-plot").first.bounding_box()
-    assert origin is not None
-    points = page.evaluate(POINTS)
-    draw(page, path)
-    shape = np.array([(x - origin["x"], y - origin["y"]) for x, y in path])
-    return {int(id) for id, x, y in points if is_inside(x, y, shape)}
+    page.get_by_role("button", name="Clear selection", exact=True).click()
+    expect(page.get_by_text("All sentences shown")).to_be_visible()

@@ -70,5 +70,5 @@ def in_and_out(page: Page, other: Page, url: str) -> None:
     expect(other.get_by_label("Password", exact=True)).to_be_visible()
     sign_in(other, "val")
     other.get_by_role("tab", name="Import").click()
-    expect(other.get_by_text("Importing takes an admin.")).to_be_visible()
+    expect(other.get_by_text("Importing requires the admin role.")).to_be_visible()
     expect(other.get_by_role("link", name="People")).to_have_count(0)

@@ -12,37 +12,7 @@ from core.types import Ids
 from db.records import MapPoints
 from tests.db.texts import article
 from tests.e2e.conftest import PAYLOAD, App
-from tests.e2e.hands import exported_ids, is_inside, open_page, watching
-
-PLACES = """() => {
-  const left = (view) => view.stage.getBoundingClientRect().left;
-  const view = [...window.themescopeViews].sort((a, b) => left(a) - left(b))[0];
-  return { pixels: Array.from(view.scene.kinds, (_, row) => view.pixel(row)), kinds: Array.from(view.scene.kinds) };
-}"""
-
-
-def drawn_around(page: Page, tool: str) -> tuple[set[int], list[int]]:
-    """Draw a shape on the first map; the rows inside it, found without the page's help, and the kind of every row."""
-    stage = page.locator(".map-view .stage").first
-    box = stage.bounding_box()
-    assert box is not None
-    width, height = box["width"], box["height"]
-    turns = np.linspace(0, 2 * np.pi, 30)
-    path = [(width * (0.5 + 0.33 * np.cos(a)), height * (0.5 + 0.33 * np.sin(a))) for a in turns]
-    if tool == "b":
-        path = [(0.3 * width, 0.25 * height), (0.8 * width, 0.25 * height), (0.8 * width, 0.8 * height)]
-        path += [(0.3 * width, 0.8 * height), path[0]]
-    stage.focus()
-    page.keyboard.press(tool)
-    found = page.evaluate(PLACES)
-    hands = path if tool == "l" else [path[0], path[2]]
-    page.mouse.move(box["x"] + hands[0][0], box["y"] + hands[0][1])
-    page.mouse.down()
-    for x, y in hands[1:]:
-        page.mouse.move(box["x"] + x, box["y"] + y, steps=2)
-    page.mouse.up()
-    shape = np.array(path)
-    return {row for row, (x, y) in enumerate(found["pixels"]) if is_inside(x, y, shape)}, found["kinds"]
+from tests.e2e.hands import drawn_around, exported_ids, open_page, watching
 
 
 def two_maps(app: App) -> Ids:
@@ -67,14 +37,14 @@ def test_two_maps_are_read_together(page: Page, other_page: Page, app: App) -> N
     ids = two_maps(app)
     open_page(page, app.url + "/map?corpus=Plains&map=first&beside=second", "Map")
     expect(page.locator(".map-view[data-ready]")).to_have_count(2)
-    expect(page.get_by_text("400 sentences stand on both maps")).to_be_visible()
+    expect(page.get_by_text("400 sentences are on both maps")).to_be_visible()
     inside, kinds = drawn_around(page, "l")
     assert 5 < len(inside) < 395
     expect(page.get_by_text(f"{len(inside)} sentences selected")).to_be_visible()
     assert exported_ids(page) == {int(ids[row]) for row in inside}
     # What the legend hides is not selected.
     page.locator(".map-view").first.locator(".entry").first.click()
-    expect(page).to_have_url(re.compile("hide=0"))
+    expect(page).to_have_url(re.compile("map_hidden=0"))
     inside, kinds = drawn_around(page, "b")
     shown = {row for row in inside if kinds[row] != 0}
     assert 0 < len(shown) < len(inside)

@@ -25,10 +25,10 @@ def themes_found(app: App) -> bool:
 
 def test_pasted_sentences_become_named_themes(page: Page, app: App, worker: object) -> None:
     open_page(page, f"{app.url}/themes", "Themes")
-    page.get_by_role("button", name="Load an example").click()
+    page.get_by_role("button", name="Load example").click()
     expect(page.get_by_text("48 sentences")).to_be_visible()
     expect(page.get_by_role("button", name="Find themes")).to_be_visible()
-    box = page.get_by_label("Sentences, one a line")
+    box = page.get_by_label("One sentence per line")
     expect(box).to_have_value(re.compile("river"))
     box.fill(f"{EXAMPLE.read_text(encoding='utf-8')}=1+1 {PAYLOAD}\n")
     box.press("Control+Enter")
@@ -37,7 +37,7 @@ def test_pasted_sentences_become_named_themes(page: Page, app: App, worker: obje
     wait_for(lambda: themes_found(app), 150, "the search for themes")
     open_page(page, f"{app.url}/themes?view=Themes+found", "Themes")
     expect(page.get_by_text("the three curves agree best")).to_be_visible()
-    expect(page.locator(".js-plotly-plot .nsewdrag").last).to_be_visible(timeout=90_000)
+    expect(page.locator(".map-view[data-ready]")).to_be_visible(timeout=90_000)
     with page.expect_download() as download:
         page.get_by_test_id("stDownloadButton").filter(has_text="CSV").get_by_role("button").click()
     rows = list(csv.DictReader(io.StringIO(Path(download.value.path()).read_text(encoding="utf-8"), newline="")))

@@ -13,7 +13,7 @@ from jobs.services import people
 
 Open = Callable[..., AppTest]
 FORMS = [
-    ("Drawing a map", "Draw the map", "map", {}),
+    ("Creating a map", "Create map", "map", {}),
     ("Building a set of triplets", "Build the set", "triplets", {"view": "Build a set"}),
     ("Building a benchmark", "Build the benchmark", "compare", {"tab": "Build a benchmark"}),
     ("Reproducing tables", "Reproduce", "paper_tables", {"view": "Reproduce"}),
@@ -35,12 +35,12 @@ def ada_manages(filled_store: Store) -> Store:
 def test_forms_are_for_those_who_may_send_them(ada_manages: Store, open_page: Open) -> None:
     for what, send, page, address in FORMS:
         at = open_page(page, **address)
-        at.session_state["draw-False"] = at.session_state["draw-True"] = True
+        at.session_state["map_new_map_False"] = at.session_state["map_new_map_True"] = True
         at.run()
-        assert any(f"{what} takes an admin" in m.value for m in at.markdown)
+        assert any(f"{what} requires the admin role" in m.value for m in at.markdown)
         assert send not in [b.label for b in at.button]
         asked = " ".join(c.value for c in at.caption)
-        assert "ask an admin" in asked and "ada" in asked and "put your name into the box" in asked
+        assert "ask an admin" in asked and "ada" in asked and "enter your name in the sidebar" in asked
         at.sidebar.text_input(key="person").set_value("ada").run()
         assert send in [b.label for b in at.button]
 

@@ -136,12 +136,12 @@ def test_who_is_removed_is_out(shared: Store, open_page: Open, monkeypatch: pyte
 @pytest.mark.parametrize(("name", "view"), [("lea", "label and review"), ("val", "look")])
 def test_who_is_no_admin_imports_and_trains_nothing(shared: Store, open_page: Open, name: str, view: str) -> None:
     at = sign_in(open_page("corpora", view="Import"), name)
-    assert "Importing takes an admin" in words(at)
+    assert "Importing requires the admin role" in words(at)
     assert not at.text_input
     at.switch_page(str(REGISTRY.get("train").script)).run()
-    assert "Training takes an admin" in words(at)
+    assert "Training requires the admin role" in words(at)
     at.switch_page(str(REGISTRY.get("themes").script)).run()
-    assert "takes an admin" in words(at)
+    assert "requires the admin role" in words(at)
     with pytest.raises(ValueError, match="Could not find a navigation page"):
         at.switch_page(str(REGISTRY.get("people").script))
 
@@ -197,9 +197,9 @@ def test_without_a_login_names_are_taken_on_trust(filled_store: Store, open_page
     people.set_role(filled_store, "ada", Role.ADMIN)
     people.set_role(filled_store, "val", Role.VIEWER)
     at = open_page("corpora", view="Import")
-    assert "Importing takes an admin" in words(at)
+    assert "Importing requires the admin role" in words(at)
     at.sidebar.text_input(key="person").set_value("ada").run()
-    assert "Importing takes an admin" not in words(at)
+    assert "Importing requires the admin role" not in words(at)
     at.sidebar.text_input(key="person").set_value("val").run()
     assert "May look only" in words(at)
 

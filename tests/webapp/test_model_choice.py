@@ -39,13 +39,13 @@ def test_a_map_is_drawn_by_the_model_that_was_chosen(filled_store: Store, open_p
     with filled_store.writing() as w:
         w.models.add(name="words", method="tfidf", config={}, seed=0, digest="m2", artifact="a2", metrics={})
     at = open_page("map", corpus=CORPUS)
-    at.session_state["draw-False"] = at.session_state["draw-True"] = True
+    at.session_state["map_new_map_False"] = at.session_state["map_new_map_True"] = True
     at.run()
-    box = at.selectbox(key="draw-by")
+    box = at.selectbox(key="map_new_map_model")
     assert box.options[:2] == ["words · Tf-idf", f"{MODEL} · Mean of word vectors"]
     assert [option.endswith(" · pretrained") for option in box.options] == [False, False, True]
     box.set_value(MODEL).run()
-    at.button(key=next(b.key for b in at.button if b.label == "Draw the map")).click().run()
+    at.button(key=next(b.key for b in at.button if b.label == "Create map")).click().run()
     assert not at.exception
     with filled_store.reading() as r:
         assert [job.args["model"] for job in r.jobs.list() if job.kind == "project"] == [MODEL]

@@ -86,7 +86,7 @@ def test_a_job_whose_worker_died_is_not_called_running_and_can_be_ended(sqlite_s
 def test_home_shows_what_there_is(filled_store: Store, open_page: Open) -> None:
     at = open_page("home")
     assert [m.value for m in at.metric] == ["1", "3", "72", "1", "1"]
-    assert [b.label for b in at.button if b.label][:3] == ["Open the map", "Import files", "Find the themes"]
+    assert [b.label for b in at.button if b.label][:3] == ["Open the map", "Import files", "Find themes"]
     assert at.dataframe[0].value["AMI"][0] == ".400 ±.052"
 
 
@@ -318,7 +318,7 @@ def test_an_empty_store_offers_the_demo(sqlite_store: Store, open_page: Open) ->
     at = open_page("home")
     next(b for b in at.button if b.label == "Build the demo").click().run()
     assert not at.exception
-    assert any(b.label == "Watch it being built" for b in at.button)
+    assert any(b.label == "Follow its jobs" for b in at.button)
     assert jobs_of(sqlite_store, "import-corpus")
 
 

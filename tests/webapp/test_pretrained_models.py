@@ -39,7 +39,7 @@ def press(at: AppTest, label: str) -> AppTest:
 def test_a_map_is_asked_for(untrained: Store, open_page: Open) -> None:
     with untrained.reading() as r:
         assert r.maps.list() == []  # the form stands open
-    press(open_page("map", corpus=CORPUS), "Draw the map")
+    press(open_page("map", corpus=CORPUS), "Create map")
     assert [args["model"] for args in queued(untrained, "project")] == [DEFAULT_MODEL]
 
 

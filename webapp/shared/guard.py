@@ -1,4 +1,4 @@
-"""What a person sees when a page goes wrong: a sentence and what to do, never a stack of code."""
+"""Error messages of pages, and messages in place of forms that a role does not allow."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ from webapp.shared.text import plain
 
 _LOG = logging.getLogger(__name__)
 _NAMED = 3
-"""Admins who are named to somebody who may not do something."""
-BROKEN = "This page could not be drawn."
-"""What stands on a page where something failed that nobody foresaw."""
+"""Number of admins that a message names."""
+BROKEN = "This page failed."
+"""First sentence of the message about an unexpected error."""
 
 
 def guarded(draw: Callable[[], object]) -> None:
-    """Run ``draw``; what goes wrong in it is told in words, and in full in the log of the server."""
+    """Run ``draw``; show its errors as messages, and log unexpected ones."""
     try:
         draw()
     except ThemescopeError as error:
@@ -33,9 +33,8 @@ def guarded(draw: Callable[[], object]) -> None:
     except Exception as error:
         _LOG.exception("A page failed")
         st.error(
-            f"**{BROKEN}** Nothing is lost: what has been stored stays as it is. "
-            "Load the page again; if that does not help, the log of the server has the details "
-            "(start with `--verbose` to see it).  \n"
+            f"**{BROKEN}** Stored data is unchanged. Reload the page. If the error persists, start the server with "
+            "`--verbose` and read its log.  \n"
             f"{plain(type(error).__name__)}: {plain(error)}",
             icon=":material/error:",
         )
@@ -43,18 +42,18 @@ def guarded(draw: Callable[[], object]) -> None:
 
 
 def closed(what: str, right: Right = Right.MANAGE) -> bool:
-    """Whether whoever is here may not do that; says so in place of a form for ``what``."""
+    """Return whether this person lacks a right; shows a message in place of the form for ``what``."""
     if may(right):
         return False
-    who = "an admin" if right is Right.MANAGE else "a labeller"
-    nothing(f"{what} takes {who}.", f"You may look at everything that is here. For more, ask {_admins()}")
+    role = Role.ADMIN if right is Right.MANAGE else Role.LABELLER
+    nothing(f"{what} requires the {role.value} role.", f"You can view everything. To change your role, ask {_admins()}")
     return True
 
 
 def _admins() -> str:
-    """Whom to ask, by name; where names are taken on trust, an admin may just have forgotten to give theirs."""
+    """Name the admins. Without sign-in, the person may be an admin who has not entered a name."""
     with queries.store().reading() as r:
         named = [person.name for person in r.people.list() if person.role is Role.ADMIN]
     listed = ", ".join(named[:_NAMED]) + (" or another" if len(named) > _NAMED else "")
-    own = "" if house.shared() else " If that is you, put your name into the box at the left."
+    own = "" if house.shared() else " If you are an admin, enter your name in the sidebar."
     return f"an admin: {listed}.{own}" if named else "an admin."
