@@ -1,6 +1,3 @@
-from webapp.features import REGISTRY
-from webapp.shared.permalinks import translated
-
 """Statements behind each page, their milliseconds, and the processor seconds of its script.
 
     python -m benchmarks.queries [--home FOLDER] [--repeat 5]
@@ -28,6 +25,8 @@ from sqlalchemy.engine import Engine
 from streamlit.testing.v1 import AppTest
 
 from benchmarks.pages import filled, load
+from webapp.features import REGISTRY
+from webapp.shared.permalinks import translated
 
 PAGES = {
     "Home": ("home", {}),
