@@ -1,4 +1,4 @@
-"""Who may sign in: a file in the data folder with a hash for each name, readable by its owner alone.
+"""The password file: a hash for each name that may sign in, in the data folder, readable by its owner alone.
 
 A name without a hash signs in through the organisation's own login (OIDC). Roles are in the store.
 """
@@ -9,23 +9,45 @@ import json
 import os
 import secrets
 import stat
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
+
+from filelock import FileLock, Timeout
 
 from core.errors import ConfigError, UnknownNameError
 
 _VERSION = 1
+_LOCK_WAIT_S = 15.0
 
 
 class Logins:
-    """The file, read anew each time: what the command line changes counts at once.
-
-    Whoever changes it holds a transaction in which :meth:`db.repositories.people.People.alone` was called: two who read
-    it, change it and write it at the same time would otherwise lose what one of them did.
-    """
+    """The file, read anew each time: what the command line changes counts at once."""
 
     def __init__(self, home: Path) -> None:
         self.path = home / "logins.json"
+        self._lock = home / ".logins.lock"
+
+    @contextmanager
+    def locked(self) -> Iterator[None]:
+        """Keep every other process and thread from changing the file, or what the store says about its people.
+
+        Take the lock before a transaction of the store, never inside one.
+
+        Raises
+        ------
+        ConfigError
+            If another process holds the lock for 15 seconds, or the data folder cannot be written.
+        """
+        try:
+            self._lock.parent.mkdir(parents=True, exist_ok=True)
+            held = FileLock(self._lock, timeout=_LOCK_WAIT_S).acquire()
+        except Timeout:
+            raise ConfigError(f"Another process is changing {self.path}. Try again in a moment.") from None
+        except OSError as error:
+            raise _unwritable(self.path, error) from None
+        with held:
+            yield
 
     def all(self) -> dict[str, str]:
         """Name → hash of the password, "" for who signs in by OIDC.
@@ -51,11 +73,11 @@ class Logins:
         return _checked(found, self.path)
 
     def put(self, name: str, hashed: str) -> None:
-        """Let somebody in by a hash, or with "" by OIDC."""
+        """Let somebody sign in by a hash, or with "" by OIDC. Only inside :meth:`locked`."""
         self._write(self.all() | {name: hashed})
 
     def remove(self, name: str) -> None:
-        """Let somebody in no more."""
+        """Let somebody sign in no more. Only inside :meth:`locked`."""
         known = self.all()
         if name not in known:
             raise UnknownNameError("person who may sign in", name, known)
@@ -66,10 +88,7 @@ class Logins:
         try:
             self._put(json.dumps({"version": _VERSION, "people": dict(sorted(logins.items()))}, indent=2) + "\n")
         except OSError as error:
-            raise ConfigError(
-                f"{self.path} cannot be written ({error.strerror}), so nothing was changed. "
-                "Check who may write into that folder, and the room on its disk."
-            ) from None
+            raise _unwritable(self.path, error) from None
 
     def _put(self, text: str) -> None:
         self.path.parent.mkdir(parents=True, exist_ok=True)
@@ -92,6 +111,13 @@ def _checked(found: object, path: Path) -> dict[str, str]:
     if not all(isinstance(hashed, str) for hashed in people.values()):
         raise _damaged(path)
     return dict(people)
+
+
+def _unwritable(path: Path, error: OSError) -> ConfigError:
+    return ConfigError(
+        f"{path} cannot be written ({error.strerror}), so nothing was changed. "
+        "Check who may write into that folder, and the room on its disk."
+    )
 
 
 def _damaged(path: Path) -> ConfigError:

@@ -22,6 +22,7 @@ from db.store import Store
 from db.tables import metadata
 from tests.homes import CopyHome, MakeHome
 from tests.servers import PostgresServer, postgres_server, redis_server
+from tests.transactions import guard
 
 __all__ = ["postgres_server", "redis_server"]
 
@@ -72,6 +73,14 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
             return BROWSER_TESTS if nodeid.startswith(BROWSER_TESTS) else str(super()._split_scope(nodeid))
 
     return Together(config, log)
+
+
+@pytest.fixture(autouse=True, scope="session")
+def transactions_guarded() -> Iterator[None]:
+    """No test writes a file or sends a message while a transaction is open."""
+    with pytest.MonkeyPatch.context() as patch:
+        guard(patch)
+        yield
 
 
 @pytest.fixture(scope="session")

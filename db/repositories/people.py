@@ -32,8 +32,8 @@ class People(Repository):
         row = self._row(sa.select(t.person.c.role).where(t.person.c.name == name))
         return Role.LABELLER if row is None else Role(row.role)
 
-    def alone(self) -> None:
-        """Until this transaction ends, nobody else changes roles or who may sign in; writers on SQLite are alone."""
+    def _alone(self) -> None:
+        """Until this transaction ends, nobody else changes roles; writers on SQLite are alone."""
         if self.connection.dialect.name == "postgresql":
             self.connection.execute(sa.select(sa.func.pg_advisory_xact_lock(_ADVISORY_LOCK)))
 
@@ -65,26 +65,43 @@ class People(Repository):
             self.connection.execute(t.person.insert().values(**values))
         return Role.LABELLER
 
-    def set_role(self, name: str, role: Role, by: str) -> None:
-        """Say what somebody may do. As long as there is no admin, anybody may; then only an admin."""
+    def set_role(self, name: str, role: Role, by: str) -> Role | None:
+        """Set what somebody may do. As long as there is no admin, anybody may do that; then only an admin.
+
+        Returns the role before, for :meth:`restore_role`; None for somebody new.
+        """
         admins = self._check_admin(by)
         if admins == [name] and role is not Role.ADMIN:
             raise StoreError("There must be an admin: make somebody else one first.")
+        known = {person.name: person.role for person in self.list()}
         self.enter(name)
         self.connection.execute(t.person.update().where(t.person.c.name == name).values(role=role.value))
+        return known.get(name)
 
-    def remove(self, name: str, by: str) -> None:
-        """Forget somebody's role and end their sessions; what they did stays under their name."""
+    def restore_role(self, name: str, role: Role | None) -> None:
+        """Take :meth:`set_role` back."""
+        own = t.person.c.name == name
+        change = t.person.delete() if role is None else t.person.update().values(role=role.value)
+        self.connection.execute(change.where(own))
+
+    def check_removal(self, name: str, by: str) -> None:
+        """Refuse to remove somebody who is not here, or the only admin, or for somebody who is no admin."""
         if self._check_admin(by) == [name] and len(self.list()) > 1:
             raise StoreError("There must be an admin: make somebody else one first.")
+        known = [person.name for person in self.list()]
+        if name not in known:
+            raise UnknownNameError("person", name, known)
+
+    def remove(self, name: str, by: str) -> None:
+        """Remove somebody's role and end their sessions; what they did stays under their name."""
+        self.check_removal(name, by)
         self.connection.execute(t.sign_in.delete().where(t.sign_in.c.person == name))
-        if self.connection.execute(t.person.delete().where(t.person.c.name == name)).rowcount == 0:
-            raise UnknownNameError("person", name, [person.name for person in self.list()])
+        self.connection.execute(t.person.delete().where(t.person.c.name == name))
 
     def _check_admin(self, by: str) -> builtins.list[str]:
         """The admins, of whom ``by`` must be one if there are any."""
         self._require(Right.MANAGE)
-        self.alone()
+        self._alone()
         admins = self.admins()
         if admins and by not in admins:
             raise StoreError(f"Only an admin may do that: {', '.join(admins)}.")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import secrets
 from datetime import datetime, timedelta
+from typing import Any
 
 import sqlalchemy as sa
 
@@ -44,9 +45,17 @@ class SignIns(Repository):
         """End a session."""
         self.connection.execute(t.sign_in.delete().where(t.sign_in.c.token == _digest(token)))
 
-    def close_all(self, person: str) -> None:
-        """End every session of somebody."""
-        self.connection.execute(t.sign_in.delete().where(t.sign_in.c.person == person))
+    def close_all(self, person: str) -> list[dict[str, Any]]:
+        """End every session of somebody. Returns their rows, for :meth:`reopen`."""
+        own = t.sign_in.c.person == person
+        rows = [dict(row._mapping) for row in self.connection.execute(sa.select(t.sign_in).where(own))]
+        self.connection.execute(t.sign_in.delete().where(own))
+        return rows
+
+    def reopen(self, rows: list[dict[str, Any]]) -> None:
+        """Take :meth:`close_all` back."""
+        if rows:
+            self.connection.execute(t.sign_in.insert(), rows)
 
 
 def _alive() -> sa.ColumnElement[bool]:

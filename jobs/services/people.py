@@ -1,6 +1,12 @@
-"""Who may sign in and what they may do: what the command line and the pages call.
+"""Accounts: adding and removing people, passwords, roles, signing in.
 
-Signing in is slow on purpose: one password is checked at a time, and who was wrong three times waits longer and longer.
+The password file and the store change one after the other under the lock of the file, and never the file inside a
+transaction: a file cannot be rolled back. The order of the steps decides what a crash between them leaves: somebody
+without a login, or without sessions, and never a login or a session that should be gone. If a step fails, the one
+before is taken back.
+
+Signing in is slow on purpose: one password is checked at a time, and after three wrong ones a name waits longer and
+longer.
 """
 
 from __future__ import annotations
@@ -10,7 +16,8 @@ import threading
 import time
 import unicodedata
 from collections import OrderedDict
-from collections.abc import Collection
+from collections.abc import Callable, Collection, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
@@ -18,7 +25,7 @@ from core.errors import AccessError, ConfigError, DataError, UnknownNameError
 from db.label_records import PersonRecord, Role
 from db.logins import Logins
 from db.roles import NOBODY
-from db.store import Store
+from db.store import Store, Unit
 from db.types import clean_text
 from jobs.services.passwords import hash_password, verify
 
@@ -83,12 +90,25 @@ def add(store: Store, name: str, role: Role, password: str | None, by: str | Non
     logins = Logins(store.settings.home)
     _check_new(name, logins)
     hashed = "" if password is None else hash_password(password)
-    with store.writing() as w:
-        w.people.alone()
+    with logins.locked():
         _check_new(name, logins)
-        w.people.set_role(name, role, _authority(w.people.admins(), by, name))
-        logins.put(name, hashed)
+        # The role first: a login without a role would be that of a labeller.
+        with store.writing() as w:
+            before = w.people.set_role(name, role, _authority(w.people.admins(), by, name))
+        with _taken_back(store, lambda w: w.people.restore_role(name, before)):
+            logins.put(name, hashed)
     return name
+
+
+@contextmanager
+def _taken_back(store: Store, undo: Callable[[Unit], None]) -> Iterator[None]:
+    """Undo what a transaction has changed if the step after it fails."""
+    try:
+        yield
+    except BaseException:
+        with store.writing() as w:
+            undo(w)
+        raise
 
 
 def _check_new(name: str, logins: Logins) -> None:
@@ -102,11 +122,13 @@ def set_password(store: Store, name: str, password: str) -> None:
     name = _named(name, logins.all())
     _check_known(name, logins)
     hashed = hash_password(password)
-    with store.writing() as w:
-        w.people.alone()
+    with logins.locked():
         _check_known(name, logins)
-        w.sign_ins.close_all(name)
-        logins.put(name, hashed)
+        # The sessions first: none that the old password opened outlives it.
+        with store.writing() as w:
+            closed = w.sign_ins.close_all(name)
+        with _taken_back(store, lambda w: w.sign_ins.reopen(closed)):
+            logins.put(name, hashed)
 
 
 def _check_known(name: str, logins: Logins) -> None:
@@ -115,26 +137,41 @@ def _check_known(name: str, logins: Logins) -> None:
 
 
 def set_role(store: Store, name: str, role: Role, by: str | None = None) -> None:
-    """Say what somebody may do from now on."""
-    with store.writing() as w:
-        w.people.alone()
+    """Set what somebody may do from now on."""
+    with Logins(store.settings.home).locked(), store.writing() as w:
         name = _named(name, {person.name for person in w.people.list()})
         w.people.set_role(name, role, _authority(w.people.admins(), by, name))
 
 
 def remove(store: Store, name: str, by: str | None = None) -> None:
-    """Let somebody sign in no more and forget their role; what they did stays under their name."""
+    """Let somebody sign in no more and remove their role; what they did stays under their name."""
     logins = Logins(store.settings.home)
-    with store.writing() as w:
-        w.people.alone()
+    with logins.locked():
         known = logins.all()
-        name = _named(name, {person.name for person in w.people.list()} | {*known})
-        if name in known:
-            w.people.enter(name)
-        w.people.remove(name, _authority(w.people.admins(), by, name))
-        # Before the role is forgotten for good: who is left without one but in the file would come in as a labeller.
-        if name in known:
-            logins.remove(name)
+        with store.writing() as w:
+            name = _named(name, {person.name for person in w.people.list()} | {*known})
+            if name in known:
+                w.people.enter(name)
+            authority = _authority(w.people.admins(), by, name)
+            w.people.check_removal(name, authority)
+        # The login first: without a role it would be that of a labeller. Without a login, no session counts.
+        with _without_login(logins, name), store.writing() as w:
+            w.people.remove(name, authority)
+
+
+@contextmanager
+def _without_login(logins: Logins, name: str) -> Iterator[None]:
+    """Remove somebody's login, if there is one; put it back if the block fails."""
+    hashed = logins.all().get(name)
+    if hashed is None:
+        yield
+        return
+    logins.remove(name)
+    try:
+        yield
+    except BaseException:
+        logins.put(name, hashed)
+        raise
 
 
 def _named(name: str, known: Collection[str]) -> str:
@@ -219,13 +256,22 @@ def sign_in(store: Store, name: str, password: str, attempts: Attempts) -> str:
             logger.warning("Somebody tried to sign in with a name and a password that do not belong together.")
             raise AccessError(WRONG)
         attempts.failed.pop(name, None)
-    with store.writing() as w:
-        w.people.alone()
-        # Checking takes a while, in which the password may have been changed, or the person taken out.
+    with logins.locked():
+        # Checking takes a while, in which the password may have been changed, or the person removed.
         if logins.all().get(name) != hashed:
             raise AccessError(WRONG)
-        w.people.touch(name)
-        return w.sign_ins.open(name)
+        with store.writing() as w:
+            w.people.touch(name)
+            return w.sign_ins.open(name)
+
+
+def session_of(store: Store, token: str) -> tuple[str, datetime] | None:
+    """Return whose session a token is and when it was last used; None if it has ended, or they may not sign in."""
+    with store.reading() as r:
+        known = r.sign_ins.person(token)
+    if known is None or known[0] not in Logins(store.settings.home).all():
+        return None
+    return known
 
 
 def admitted(store: Store, name: str) -> str:

@@ -69,8 +69,7 @@ def _by_token(held: _Held | None) -> _Held | None:
     token = held.token if held else str(st.context.cookies.get(_cookie(), ""))
     if not token or token == st.session_state.get(_ENDED):
         return None
-    with house.store().reading() as r:
-        known = r.sign_ins.person(token)
+    known = members.session_of(house.store(), token)
     if known is None:
         return None
     name, seen = known
