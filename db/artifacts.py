@@ -36,7 +36,7 @@ class Artifacts:
             If nothing was written, or a link.
         """
         self._folder.mkdir(parents=True, exist_ok=True)
-        self._sweep_partial()
+        self._remove_partial()
         partial = Path(tempfile.mkdtemp(prefix=_PARTIAL, dir=self._folder))
         try:
             folder_writer(partial)
@@ -86,7 +86,7 @@ class Artifacts:
         folders = sorted(self._folder.iterdir()) if self._folder.is_dir() else []
         return [f.name for f in folders if _DIGEST.fullmatch(f.name) and f.name not in in_use]
 
-    def sweep(self, in_use: Collection[str], older_than_s: float = _DAY) -> list[str]:
+    def remove_unused(self, in_use: Collection[str], older_than_s: float = _DAY) -> list[str]:
         """Remove artifacts that nothing uses and that are old enough not to be just on their way into the store."""
         limit = time.time() - older_than_s
         gone = []
@@ -109,7 +109,7 @@ class Artifacts:
 
     def _move(self, partial: Path, target: Path) -> None:
         if target.is_dir():
-            os.utime(target)  # young again: a sweep that runs now must not take it
+            os.utime(target)  # young again: a cleanup that runs now must not take it
             return
         try:
             os.replace(partial, target)
@@ -118,7 +118,7 @@ class Artifacts:
             if not target.is_dir():
                 raise
 
-    def _sweep_partial(self) -> None:
+    def _remove_partial(self) -> None:
         """What a killed process left behind."""
         for folder in self._folder.glob(f"{_PARTIAL}*"):
             try:

@@ -164,9 +164,9 @@ class Store:
 
             upgrade(self.settings)
 
-    def sweep_artifacts(self) -> list[str]:
+    def remove_unused_artifacts(self) -> list[str]:
         """Remove the files of models that are gone (older than a day). Returns their digests."""
-        return self.artifacts.sweep(self._artifacts_in_use())
+        return self.artifacts.remove_unused(self._artifacts_in_use())
 
     def unused_artifacts(self) -> list[str]:
         """Digests of the files that belong to no model: of deleted ones, or on their way into the store."""

@@ -2,7 +2,7 @@
 
 Life: ``queued`` → :meth:`Jobs.claim` → ``running`` → :meth:`Jobs.finish` → ``done``, ``failed`` or ``cancelled``.
 Whoever holds a row proves it by ``owner``; every write of a worker is conditional on it, and a worker that
-lost its row (it was thought dead) learns so at its next beat and writes nothing more.
+lost its row (it was thought dead) learns so at its next heartbeat and writes nothing more.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _COLUMNS = [t.job.c[f] for f in JobRecord.__dataclass_fields__]
 _QUEUED, _RUNNING = JobStatus.QUEUED.value, JobStatus.RUNNING.value
 
 
-class Beat(NamedTuple):
+class HeartbeatReply(NamedTuple):
     """The answer to a heartbeat."""
 
     owned: bool
@@ -90,16 +90,20 @@ class Jobs(Repository):
         taken = self.connection.execute(t.job.update().where(free).values(**values, started=started)).rowcount
         return self.get(id) if taken else None
 
-    def beat(self, id: int, owner: str, progress: float | None = None, message: str | None = None) -> Beat:
-        """Say that the work goes on, and how far it is (0…1)."""
+    def heartbeat(
+        self, id: int, owner: str, progress: float | None = None, message: str | None = None
+    ) -> HeartbeatReply:
+        """Record a heartbeat and the progress (0…1)."""
         values: dict[str, Any] = {"heartbeat": now()}
         if progress is not None:
             values["progress"] = min(max(float(progress), 0.0), 1.0)
         if message is not None:
             values["message"] = message
         if not self.connection.execute(t.job.update().where(_owned(id, owner)).values(values)).rowcount:
-            return Beat(owned=False, cancel=False)
-        return Beat(True, bool(self.connection.execute(sa.select(t.job.c.cancel).where(t.job.c.id == id)).scalar_one()))
+            return HeartbeatReply(owned=False, cancel=False)
+        return HeartbeatReply(
+            True, bool(self.connection.execute(sa.select(t.job.c.cancel).where(t.job.c.id == id)).scalar_one())
+        )
 
     def note(self, id: int, **notes: Any) -> None:
         """Keep what another attempt at a job must know, in its result until it ends."""
@@ -159,7 +163,7 @@ class Jobs(Repository):
     # --- the person's side ------------------------------------------------------------------------------------------
 
     def request_cancel(self, id: int, stale_s: float) -> JobRecord:
-        """Ask a job to stop: a running one is cancelled at its next beat, an ended one stays.
+        """Ask a job to stop: a running one is cancelled at its next heartbeat, an ended one stays.
 
         One that is queued, or whose owner has been silent for ``stale_s`` seconds, is cancelled at once.
         """

@@ -81,7 +81,7 @@ class Models(Repository):
         self.connection.execute(t.model.update().where(t.model.c.id == model_id).values(revision=revision))
 
     def delete(self, model_id: int) -> None:
-        """Remove a model with its vectors, runs and maps. Its files go with the next sweep of the artifacts."""
+        """Delete a model with its vectors, runs and maps; the next cleanup of artifacts removes its files."""
         self._delete(t.model, model_id)
 
     def usable_name(self, wanted: str) -> str:

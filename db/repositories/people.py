@@ -128,8 +128,8 @@ class People(Repository):
         query = query.where(c.seen >= now() - timedelta(seconds=within_s)).group_by(c.person).order_by(c.person)
         return [Presence(person, seen) for person, seen in self.connection.execute(query)]
 
-    def beat(self, labelling_id: int, person: str, session: str) -> None:
-        """Say that somebody has the labelling open in a browser session; sweeps out those who left.
+    def heartbeat(self, labelling_id: int, person: str, session: str) -> None:
+        """Record that a person has the labelling open in a browser session, and remove those who left.
 
         Raises
         ------

@@ -23,7 +23,7 @@ class SignIns(Repository):
     """Opened by whoever has checked who it is; ended by the person, by time, or by an admin who removes the person."""
 
     def open(self, person: str) -> str:
-        """Begin a session; the token is told once and kept nowhere. Sessions that are over are swept out."""
+        """Begin a session; the token is told once and kept nowhere. Sessions that have ended are removed."""
         self.connection.execute(t.sign_in.delete().where(~_alive()))
         token = secrets.token_urlsafe(32)
         values = {"token": _digest(token), "person": person, "created": now(), "seen": now()}

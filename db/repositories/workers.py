@@ -15,10 +15,10 @@ FORGET_AFTER = timedelta(days=1)
 
 
 class Workers(Repository):
-    """One row a worker process, refreshed by its beats."""
+    """One row a worker process, refreshed by its heartbeats."""
 
-    def beat(self, owner: str, queue: str) -> None:
-        """Say that ``owner`` lives; the first beat enters it and sweeps out workers silent for a day."""
+    def heartbeat(self, owner: str, queue: str) -> None:
+        """Record a heartbeat of ``owner``; the first one adds it and removes workers silent for a day."""
         time = now()
         update = t.worker.update().where(t.worker.c.owner == owner).values(queue=queue, heartbeat=time)
         if self.connection.execute(update).rowcount == 0:

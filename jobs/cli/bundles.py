@@ -38,7 +38,7 @@ def export(shell: Shell, corpus: str, file: Path, without_labellings: bool, mode
 @common
 @pass_shell
 def import_(shell: Shell, file: Path, name: str) -> None:
-    """Take in the bundle FILE: all of it, or nothing."""
+    """Import the bundle FILE, all of it or nothing."""
     result = shell.run("import-bundle", {"file": str(file.absolute()), "corpus": name})
     shell.show(result, pairs(result))
 

@@ -53,7 +53,7 @@ def list_(shell: Shell, status: str | None, limit: int) -> None:
         for j in found
     ]
     alive = worker_alive(shell.store)
-    note = "" if alive else "\n\nNo worker is running; start one with: themescope worker"
+    note = "" if alive else "\n\nNo worker is running. Start one with: themescope worker"
     shell.show({"jobs": [_plain(j) for j in found], "worker_alive": alive}, table(rows, empty="No jobs yet.") + note)
 
 
@@ -62,7 +62,7 @@ def list_(shell: Shell, status: str | None, limit: int) -> None:
 @common
 @pass_shell
 def show(shell: Shell, job_id: int) -> None:
-    """Show everything about a job, with its curves."""
+    """Show a job with its arguments, result and metrics."""
     with shell.store.reading() as r:
         job, points = r.jobs.get(job_id), r.jobs.metrics(job_id)
     values = _plain(job)
@@ -79,7 +79,7 @@ def show(shell: Shell, job_id: int) -> None:
 @common
 @pass_shell
 def cancel_(shell: Shell, job_id: int) -> None:
-    """Ask a job to stop; it does within seconds."""
+    """Cancel a job. A running job stops within seconds."""
     _say(shell, cancel(shell.store, job_id))
 
 
@@ -88,7 +88,7 @@ def cancel_(shell: Shell, job_id: int) -> None:
 @common
 @pass_shell
 def retry_(shell: Shell, job_id: int) -> None:
-    """Queue a failed or cancelled job again; it goes on from its checkpoint."""
+    """Queue a failed or cancelled job again. It resumes from its checkpoint."""
     _say(shell, retry(shell.store, job_id))
 
 
@@ -97,9 +97,9 @@ def retry_(shell: Shell, job_id: int) -> None:
 @common
 @pass_shell
 def delete_(shell: Shell, job_id: int) -> None:
-    """Forget a job that has ended, with its checkpoint."""
+    """Delete an ended job and its checkpoint."""
     forget(shell.store, job_id)
-    shell.show({"deleted": job_id}, f"Job {job_id} is forgotten.")
+    shell.show({"deleted": job_id}, f"Job {job_id} is deleted.")
 
 
 @jobs_.command()
@@ -107,7 +107,7 @@ def delete_(shell: Shell, job_id: int) -> None:
 @common
 @pass_shell
 def watch(shell: Shell, job_id: int) -> int:
-    """Follow a job to its end; exits with 0 if it was done, 1 if it failed, 130 if it was cancelled."""
+    """Follow a job until it ends. The exit code is 0 if it succeeded, 1 if it failed and 130 if it was cancelled."""
     with shell.store.reading() as r:
         bar = Bar(r.jobs.get(job_id).title, quiet=shell.json)
     job = follow(shell.store, job_id, lambda row: bar(row.progress, row.message or row.status.value))

@@ -80,12 +80,12 @@ _WRITERS: dict[str, Callable[[Store, LabellingRecord], bytes]] = {
 @click.option("--text", "text", default="", metavar="COLUMN", help="Column of the sentence, word for word.")
 @click.option("--note", "note", default="", metavar="COLUMN", help="Column of a note.")
 @click.option("--together", is_flag=True, help="A text that several sentences say stands for all of them.")
-@click.option("--skip", is_flag=True, help="Leave out rows that place no sentence; else nothing is taken in.")
+@click.option("--skip", is_flag=True, help="Skip rows that match no sentence; otherwise nothing is imported.")
 @click.option("--dry-run", is_flag=True, help="Only say what would be done.")
 @common
 @pass_shell
 def import_(shell: Shell, file: Path, corpus: str, article: str, dry_run: bool, skip: bool, **options: Any) -> None:
-    """Take in labels from FILE (csv, tsv, xlsx, jsonl): a sentence and its cluster in each row.
+    """Import labels from FILE (csv, tsv, xlsx, jsonl) with a sentence and its cluster in each row.
 
     An exported labelling (.jsonl) comes back whole. Columns are found by their names where they are not given.
     """

@@ -45,7 +45,7 @@ def list_(shell: Shell) -> None:
 @common
 @pass_shell
 def add(shell: Shell, name: str, role: str, oidc: bool) -> None:
-    """Let NAME sign in. The password is asked for, or read from standard input (one line)."""
+    """Let NAME sign in. The password is prompted for, or read from standard input (one line)."""
     password = None if oidc else _password()
     stored = people.add(shell.store, name, Role(role), password)
     shell.show({"name": stored, "role": role}, f"{stored} may sign in as {role}.")
@@ -56,7 +56,7 @@ def add(shell: Shell, name: str, role: str, oidc: bool) -> None:
 @common
 @pass_shell
 def password(shell: Shell, name: str) -> None:
-    """Give NAME another password, asked for or read from standard input; open sessions end."""
+    """Set a new password for NAME, prompted for or read from standard input. Open sessions end."""
     people.set_password(shell.store, name, _password())
     shell.show({"name": name}, f"{name} has another password.")
 

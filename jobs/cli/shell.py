@@ -1,4 +1,4 @@
-"""What every command shares: options, the store, output for people or machines, errors and exit codes."""
+"""Parts that all commands share: options, the store, output as text or JSON, errors and exit codes."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ Json = Mapping[str, Any]
 
 
 class Shell:
-    """The options that every command has, and what they mean. One for each invocation."""
+    """Options and store of one invocation of the command line."""
 
     def __init__(self) -> None:
         self.json = False
@@ -82,7 +82,7 @@ def common(function: F) -> F:
 
 def background(function: F) -> F:
     """Give a command the option ``--background``."""
-    help = "Leave the work to a worker, and return at once."
+    help = "Queue the job for a worker, and return at once."
     return click.option("--background", is_flag=True, expose_value=False, callback=_flag("background"), help=help)(
         function
     )
@@ -127,7 +127,7 @@ def _set(cls: type[Config], found: dict[str, Any], name: str, text: str) -> None
 
 
 class Commands(click.Group):
-    """A group that turns every error into one sentence and an honest exit code."""
+    """Command group that reports every error as one sentence and an exit code."""
 
     def main(self, *args: Any, **kwargs: Any) -> Any:
         """Run, and exit with 0 (well), 1 (failed), 2 (bad input) or 130 (cancelled)."""
@@ -155,7 +155,7 @@ class Commands(click.Group):
         except (OSError, MemoryError) as error:
             return _tell(shell, sentence_for(error), FAILED, traceback.format_exc())
         except Exception as error:
-            sentence = f"Something went wrong inside Themescope ({type(error).__name__}: {error}). Try --debug."
+            sentence = f"Internal error ({type(error).__name__}: {error}). Show the traceback with --debug."
             return _tell(shell, sentence, FAILED, traceback.format_exc())
 
 

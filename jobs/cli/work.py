@@ -1,4 +1,4 @@
-"""Commands that make things: import, triplets, train, add-model, export-model, embed, map."""
+"""Commands that create corpora, triplet sets, models and maps."""
 
 from __future__ import annotations
 
@@ -40,10 +40,10 @@ def import_(shell: Shell, files: tuple[Path, ...], pairs: tuple[str, ...], **opt
 
 @click.command()
 @click.argument("corpus")
-@click.option("--kind", type=KINDS, default="sentences", show_default=True, help="What is compared with the pivot.")
+@click.option("--kind", type=KINDS, default="sentences", show_default=True, help="Texts compared with the pivot.")
 @click.option("--name", default="", help="Name of the new set; default: named after corpus and kind.")
 @click.option("--split", "splits", multiple=True, help="Split to sample (repeat it); default: all three.")
-@click.option("--without", multiple=True, metavar="CORPUS", help="Keep out articles that CORPUS has (repeat it).")
+@click.option("--without", multiple=True, metavar="CORPUS", help="Exclude articles that CORPUS contains (repeat it).")
 @settings_option("rules")
 @SEED
 @background
@@ -64,9 +64,9 @@ def triplets(shell: Shell, corpus: str, pairs: tuple[str, ...], splits: tuple[st
 @click.command()
 @click.argument("method")
 @click.option("--triplets", default="", help="Triplet set to learn from.")
-@click.option("--validation", default="", help="Another triplet set, whose validation triplets say when to stop.")
+@click.option("--validation", default="", help="Another triplet set, whose validation triplets decide early stopping.")
 @click.option("--corpus", default="", help="Corpus to learn from, for methods that need no triplets.")
-@click.option("--model", "models", multiple=True, help="A model that it joins, builds on or goes on from.")
+@click.option("--model", "models", multiple=True, help="Component, submodel or base model (repeat it).")
 @click.option("--name", default="", help="Name of the new model; default: the method's.")
 @settings_option("method")
 @SEED
@@ -74,7 +74,7 @@ def triplets(shell: Shell, corpus: str, pairs: tuple[str, ...], splits: tuple[st
 @common
 @pass_shell
 def train(shell: Shell, method: str, pairs: tuple[str, ...], **options: Any) -> None:
-    """Fit METHOD and keep it as a model. Ctrl-C stops it; `jobs retry` goes on from the checkpoint."""
+    """Fit METHOD and store it as a model. Ctrl-C stops it; `jobs retry` resumes from the checkpoint."""
     from core.models import REGISTRY as METHODS
 
     settings = settings_of(METHODS.get(method).config_class(), pairs)
@@ -90,7 +90,7 @@ def train(shell: Shell, method: str, pairs: tuple[str, ...], **options: Any) -> 
 @common
 @pass_shell
 def add_model(shell: Shell, folder: Path, name: str) -> None:
-    """Take the saved model in FOLDER into the store."""
+    """Add the saved model in FOLDER to the store."""
     args = {"folder": str(folder.absolute()), "name": name or folder.absolute().name}
     _announce(shell, args["name"])
     _done(shell, shell.run("add-model", args))
@@ -102,14 +102,14 @@ def add_model(shell: Shell, folder: Path, name: str) -> None:
 @common
 @pass_shell
 def export_model(shell: Shell, model: str, folder: Path) -> None:
-    """Write MODEL into FOLDER, to be handed on: `add-model` takes it into another store."""
+    """Write MODEL to FOLDER. `add-model` adds it to another store."""
     from core.models.artifact import load_model, save_model
 
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise ArtifactError(f"{str(folder)!r} exists and is not an empty folder. Name a new one.")
     record = find_model(shell.store, model)
-    embedder, info = load_model(shell.store.artifacts.path(record.artifact))
-    digest = save_model(embedder, info["method"], folder, info["record"])
+    fitted, info = load_model(shell.store.artifacts.path(record.artifact))
+    digest = save_model(fitted, info["method"], folder, info["record"])
     size = sum(file.stat().st_size for file in folder.iterdir())
     _done(shell, {"model": record.name, "folder": str(folder), "digest": digest, "megabytes": round(size / 1e6, 1)})
 
@@ -118,7 +118,7 @@ def export_model(shell: Shell, model: str, folder: Path) -> None:
 @click.argument("corpus")
 @click.option("--method", required=True, help=MODEL_HELP)
 @click.option("--article", "articles", multiple=True, help="Title or id of an article to draw (repeat it).")
-@click.option("--limit", type=click.IntRange(min=5), default=20_000, show_default=True, help="Most sentences drawn.")
+@click.option("--limit", type=click.IntRange(min=5), default=20_000, show_default=True, help="Most sentences.")
 @click.option("--name", default="", help="Name of the map.")
 @settings_option("projection")
 @SEED
@@ -126,7 +126,7 @@ def export_model(shell: Shell, model: str, folder: Path) -> None:
 @common
 @pass_shell
 def map_(shell: Shell, corpus: str, method: str, articles: tuple[str, ...], **options: Any) -> None:
-    """Draw a map of CORPUS, or of some of its articles."""
+    """Compute a map of CORPUS, or of some of its articles."""
     from core.projection.maps import UmapConfig
 
     options["settings"] = settings_of(UmapConfig, options.pop("pairs"))

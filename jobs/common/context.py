@@ -1,6 +1,6 @@
 """What a running job sees: the store, its own id, where to report, and when to stop.
 
-A job calls its report about every second. The calls only note things in memory; the heart beat of the job
+A job calls its report about every second. The calls only note things in memory; the heartbeat of the job
 (:mod:`jobs.queue.heartbeat`) writes them to the store, so that reporting never waits for the disk.
 """
 
@@ -102,12 +102,12 @@ class JobContext:
         write what another worker is writing as well. Raises :class:`OwnershipLost`; nothing is written then.
         """
         with self.store.writing() as w:
-            if not w.jobs.beat(self.job_id, self.owner).owned:
+            if not w.jobs.heartbeat(self.job_id, self.owner).owned:
                 raise OwnershipLost
             yield w
 
-    def beat(self) -> None:
-        """Write progress and metrics to the row, and learn whether to stop. Called from the heart's thread."""
+    def heartbeat(self) -> None:
+        """Write progress and metrics to the row, and learn whether to stop. Called from the heartbeat thread."""
         with self._lock:
             share, message, points = self._share, self._message, self._metrics
             self._metrics = []
@@ -116,20 +116,20 @@ class JobContext:
         except Exception:
             with self._lock:
                 self._metrics = points + self._metrics
-            logger.warning("The heart beat of job %d was not written; trying again.", self.job_id, exc_info=True)
+            logger.warning("The heartbeat of job %d was not written; trying again.", self.job_id, exc_info=True)
 
     def end(self) -> None:
         """Write what is still to be written; the status says the rest."""
         with self._lock:
             self._message = ""
-        self.beat()
+        self.heartbeat()
 
     def _write(self, share: float, message: str, points: list[MetricPoint]) -> None:
         with self.store.writing() as w:
-            beat = w.jobs.beat(self.job_id, self.owner, progress=share, message=message)
-            if beat.owned and points:
+            reply = w.jobs.heartbeat(self.job_id, self.owner, progress=share, message=message)
+            if reply.owned and points:
                 w.jobs.add_metrics(self.job_id, points)
-        if not beat.owned:
+        if not reply.owned:
             self.stop(Stop.LOST)
-        elif beat.cancel:
+        elif reply.cancel:
             self.stop(Stop.CANCEL)

@@ -47,11 +47,11 @@ def vectors_of_articles(
     A comparison of many methods on tens of thousands of sentences would fill the store with blocks that are read once.
     """
     report.progress(0, 1, f"Loading {model.name}")
-    embedder, _ = load_model(context.store, model)
+    fitted, _ = load_model(context.store, model)
     done = 0
     for group in _texts(context, corpus):
         flat = [sentence for _, sentences in group for sentence in sentences]
-        vectors: Any = embedder.embed(flat)
+        vectors: Any = fitted.embed(flat)
         start = 0
         for article, sentences in group:
             yield article, sentences, vectors[start : start + len(sentences)]

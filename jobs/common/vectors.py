@@ -66,13 +66,13 @@ def embed_articles(context: JobContext, model: ModelRecord, articles: Sequence[A
     if not missing:
         return 0
     report.progress(0, 1, f"Loading {model.name}")
-    embedder, _ = load_model(store, model)
+    fitted, _ = load_model(store, model)
     dtype = "float32" if "sparse" in method_of(model).tags else "float16"
     total, done = sum(a.sentences for a in missing), 0
     for group in article_groups(missing):
         with store.reading() as r:
             sentences = r.corpora.sentences_of([a.id for a in group])
-        blocks = _blocks(embedder, group, sentences)
+        blocks = _blocks(fitted, group, sentences)
         with context.writing() as w:
             w.embeddings.add(model.id, blocks, dtype)
         done += sum(a.sentences for a in group)
@@ -110,11 +110,11 @@ def _missing(store: Store, model: ModelRecord, articles: Sequence[ArticleRecord]
 
 
 def _blocks(
-    embedder: Model, group: Sequence[ArticleRecord], sentences: Mapping[int, list[Sentence]]
+    fitted: Model, group: Sequence[ArticleRecord], sentences: Mapping[int, list[Sentence]]
 ) -> list[VectorBlock]:
     """Whole articles together: a method may look at the other sentences of an article."""
     flat = [sentence for article in group for sentence in sentences.get(article.id, [])]
-    vectors = embedder.embed(flat)
+    vectors = fitted.embed(flat)
     blocks, start = [], 0
     for article in group:
         end = start + len(sentences.get(article.id, []))

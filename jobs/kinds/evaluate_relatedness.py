@@ -57,10 +57,10 @@ def run(args: EvaluateRelatednessConfig, context: JobContext) -> dict[str, Any]:
         return _result(store, existing, model, cached=True)
     pairs = read_sick(path)
     context.progress(0, 1, f"Loading {model.name}")
-    embedder, _ = load_model(store, model)
+    fitted, _ = load_model(store, model)
     begun = time.monotonic()
     part = context.part(0.05, 0.98)
-    scores = evaluate_sick(embedder, pairs, regressor=args.regressor, seed=args.seed, report=part)
+    scores = evaluate_sick(fitted, pairs, regressor=args.regressor, seed=args.seed, report=part)
     with context.writing() as w:
         run = w.runs.add(
             kind=KIND,

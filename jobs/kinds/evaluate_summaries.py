@@ -83,10 +83,10 @@ def run(args: EvaluateSummariesConfig, context: JobContext) -> dict[str, Any]:
         return _result(store, existing, model, cached=True)
     begun = time.monotonic()
     documents = read_summary_documents(path, args.language, context.part(0.0, 0.1, "Reading"))
-    embedder = _embedder(store, model, context)
+    fitted = _fitted_model(store, model, context)
     ranker = SUMMARIZERS.build(args.summarizer, config)
     report = context.part(0.1, 0.9)
-    made = summarize(documents, ranker, embedder, words=args.words, seed=args.seed, report=report)
+    made = summarize(documents, ranker, fitted, words=args.words, seed=args.seed, report=report)
     context.progress(0.9, 1, "Scoring")
     scores = score_summaries(documents, [summary.text for summary in made], rouge, args.seed)
     # Documents outside the store have no row of their own, so what paired tests need is kept with the run.
@@ -104,7 +104,7 @@ def run(args: EvaluateSummariesConfig, context: JobContext) -> dict[str, Any]:
     return _result(store, run, model, cached=False)
 
 
-def _embedder(store: Store, model: ModelRecord | None, context: JobContext) -> Model | None:
+def _fitted_model(store: Store, model: ModelRecord | None, context: JobContext) -> Model | None:
     if model is None:
         return None
     context.progress(0.1, 1, f"Loading {model.name}")

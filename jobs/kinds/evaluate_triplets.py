@@ -134,22 +134,22 @@ def _measured(
     """Mean and articles' scores, and the margins; articles of a file are not those of the store."""
     from core.metrics.triplets import triplet_accuracy
 
-    embedder, _ = load_model(store, model)
+    fitted, _ = load_model(store, model)
     part = context.part(0.02, 0.98)
-    compared: Comparing = embedder
+    compared: Comparing = fitted
     if args.sick:
-        compared = _by_relatedness(embedder, Path(args.sick), context.part(0.02, 0.3))
+        compared = _by_relatedness(fitted, Path(args.sick), context.part(0.02, 0.3))
         part = context.part(0.3, 0.98)
     accuracy = triplet_accuracy(compared, texts, report=part)
     articles = _per_article(texts.groups, accuracy.correct) if stored else ()
     return [total(METRIC, accuracy.estimate), *articles], accuracy.margins
 
 
-def _by_relatedness(embedder: Model, sick: Path, report: Report) -> Comparing:
+def _by_relatedness(fitted: Model, sick: Path, report: Report) -> Comparing:
     """The embedder with its distance replaced by what a regressor of sentence pairs predicts."""
     from core.tasks.relatedness import RelatednessOrder, fit_relatedness, read_sick
 
-    return RelatednessOrder(embedder, fit_relatedness(embedder, read_sick(sick), seed=0, report=report))
+    return RelatednessOrder(fitted, fit_relatedness(fitted, read_sick(sick), seed=0, report=report))
 
 
 def _per_article(articles: Ids, correct: Any) -> Iterator[ScoreRecord]:

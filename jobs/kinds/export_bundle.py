@@ -84,7 +84,7 @@ def _target(store: Store, file: str) -> Path:
         return target
     folder = store.settings.home / FOLDER
     folder.mkdir(parents=True, exist_ok=True)
-    # What killed exports left half-written goes with the rest; two exports may sweep at the same time.
+    # Partial files of killed exports are removed as well; two exports may do so at the same time.
     for old in folder.iterdir():
         with suppress(FileNotFoundError):
             if old.stat().st_mtime < time.time() - _KEPT_S:

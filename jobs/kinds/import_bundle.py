@@ -98,7 +98,7 @@ def _note(made: CorpusRecord | ModelRecord) -> str:
 
 
 def _take_back(context: JobContext, corpus_id: int, seconds: float = math.inf) -> None:
-    """Leave the store as it was, as far as ``seconds`` allow; a worker sweeps the rest."""
+    """Remove what was stored, as far as ``seconds`` allow; the cleanup of a worker removes the rest."""
     with context.writing() as w:
         if not any(c.id == corpus_id and not c.ready for c in w.corpora.list(include_unready=True)):
             return

@@ -87,7 +87,7 @@ def run(args: ImportConfig, context: JobContext) -> dict[str, Any]:
 
 
 def _take_back(context: JobContext, record: CorpusRecord, seconds: float = math.inf) -> None:
-    """Leave the store as it was. The name is free at once; what ``seconds`` are too short for, a worker sweeps."""
+    """Remove what was stored. The name is free at once; a worker removes what takes longer than ``seconds``."""
     with context.writing() as w:
         w.corpora.abandon(record.id)
     remove_unfinished(context.store, record.id, seconds)

@@ -131,19 +131,19 @@ def run(args: TrainConfig, context: JobContext) -> dict[str, Any]:
         return _result(existing, cached=True)
     context.progress(0, 1, "Reading the data")
     corpus, record = _load_data(store, card, data)
-    embedder: Model = METHODS.build(args.method, config, seed=args.seed)
+    fitted: Model = METHODS.build(args.method, config, seed=args.seed)
     _drop_foreign_checkpoint(context, digest)
     begun = time.monotonic()
-    embedder.fit(corpus, context.part(0.0, 0.98))
+    fitted.fit(corpus, context.part(0.0, 0.98))
     # Some methods sum their training up; for others the ends of their curves are what is known.
-    metrics = dict(getattr(embedder, "metrics", None) or {name: p.value for name, p in context.last.items()})
+    metrics = dict(getattr(fitted, "metrics", None) or {name: p.value for name, p in context.last.items()})
     metrics["seconds"] = round(time.monotonic() - begun, 1)
     seen = title_digests(_titles(store, card, data, corpus))
     record["train_titles"] = sorted({*seen, *record.pop("joined_titles", ())})
     context.progress(0.98, 1, "Saving the model")
     # A network that is trained further brings some of its settings with it.
-    made = _Made(args, getattr(embedder, "config", config), data, digest, metrics, record)
-    kept = _keep(context, embedder, made)
+    made = _Made(args, getattr(fitted, "config", config), data, digest, metrics, record)
+    kept = _keep(context, fitted, made)
     return {**_result(kept, cached=False), **renamed(args.name, kept.name)}
 
 
@@ -234,12 +234,12 @@ class _Made:
     record: dict[str, Any]
 
 
-def _keep(context: JobContext, embedder: Model, made: _Made) -> ModelRecord:
+def _keep(context: JobContext, fitted: Model, made: _Made) -> ModelRecord:
     from core.models import REGISTRY as METHODS
     from core.models.artifact import save_model
 
     def write(folder: Path) -> None:
-        save_model(embedder, made.args.method, folder, {**made.record, "metrics": dict(made.metrics)})
+        save_model(fitted, made.args.method, folder, {**made.record, "metrics": dict(made.metrics)})
 
     artifact = context.store.artifacts.put(write)
     with context.writing() as w:

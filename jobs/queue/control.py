@@ -1,4 +1,4 @@
-"""Enqueue, cancel, retry: quick, and never any work of their own. Called through :mod:`jobs.services.background`."""
+"""Enqueue, cancel and retry jobs. Pages call this through :mod:`jobs.services.background`."""
 
 from __future__ import annotations
 
@@ -12,8 +12,10 @@ from jobs.common.server_files import check_files
 from jobs.kinds import check_job
 
 STALE_S = 12.0
-"""Seconds without a beat after which a running job counts as abandoned. Beats come every second, from a thread of
-their own, so only a dead or stopped process is silent for so long."""
+"""Seconds without a heartbeat after which a running job counts as abandoned.
+
+Heartbeats come every second from their own thread, so only a dead or stopped process is silent for so long.
+"""
 
 
 def enqueue(
@@ -41,20 +43,20 @@ def enqueue(
 
 
 def cancel(store: Store, job_id: int) -> JobRecord:
-    """Ask a job to stop. One that waits in the queue or was abandoned ends at once, a running one within seconds."""
+    """Cancel a job. A queued or abandoned one ends at once, a running one within seconds."""
     with store.writing() as w:
         return w.jobs.request_cancel(job_id, stale_s=STALE_S)
 
 
 def abandoned(job: JobRecord) -> bool:
-    """Whether the process that ran a job is dead or stopped, and no other has taken the job over yet."""
+    """Return whether the process of a running job is dead or stopped and no other has resumed the job yet."""
     if job.status is not JobStatus.RUNNING or job.heartbeat is None:
         return False
     return (datetime.now(UTC) - job.heartbeat).total_seconds() > STALE_S
 
 
 def retry(store: Store, job_id: int) -> JobRecord:
-    """Queue a failed or cancelled job once more, with the jobs that failed because of it. It resumes where it can."""
+    """Queue a failed or cancelled job again, with the jobs that failed because of it; it resumes where it can."""
     with store.writing() as w:
         job = w.jobs.retry(job_id)
     send(store, job_id)
@@ -69,13 +71,13 @@ def forget(store: Store, job_id: int) -> None:
 
 
 def worker_alive(store: Store) -> bool:
-    """True if some worker has shown a sign of life within the last 10 seconds."""
+    """Return whether a worker has sent a heartbeat within the last 10 seconds."""
     with store.reading() as r:
         return bool(r.workers.alive(within_s=10))
 
 
 def send(store: Store, job_id: int) -> None:
-    """Let a worker look at the job."""
+    """Send the id of a job to the workers."""
     from jobs.queue.huey_queue import JobQueue
 
     queue = JobQueue(store.settings.queue_url)

@@ -1,4 +1,4 @@
-"""Runs one claimed job to its end, in a worker or in the foreground: the same code, the same rows."""
+"""Execution of a claimed job, in a worker or in the foreground."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from db.records import JobRecord, JobStatus
 from db.store import Store
 from jobs.common.context import JobContext, LeaveJob
 from jobs.kinds import REGISTRY, check_job
-from jobs.queue.heartbeat import Heart
+from jobs.queue.heartbeat import Heartbeat
 
 logger = logging.getLogger(__name__)
 
-BEAT_S = 1.0
-"""Seconds between two beats of a running job; also the delay of a live curve."""
+HEARTBEAT_S = 1.0
+"""Seconds between two heartbeats of a running job; also the delay of a live curve."""
 
 
 @dataclass(frozen=True)
@@ -31,20 +31,20 @@ class Outcome:
     error: str = ""
     traceback: str = ""
     cause: Exception | None = None
-    """The error itself, for whoever runs the job in the foreground."""
+    """The exception, for a caller that runs the job in the foreground."""
 
 
 def execute(store: Store, job: JobRecord, context: JobContext) -> Outcome | None:
-    """Run a job that ``context.owner`` has claimed; None when it must be left as it is (see :class:`LeaveJob`)."""
-    heart = Heart(context.beat, BEAT_S, f"heart of job {job.id}")
-    heart.start()
+    """Run a job that ``context.owner`` has claimed; None if it must be left as it is (see :class:`LeaveJob`)."""
+    heartbeat = Heartbeat(context.heartbeat, HEARTBEAT_S, f"heartbeat of job {job.id}")
+    heartbeat.start()
     try:
         outcome = _run(job, context)
     except LeaveJob as reason:
-        logger.info("Job %d left: %s.", job.id, type(reason).__name__)
+        logger.info("Job %d released: %s.", job.id, type(reason).__name__)
         return None
     finally:
-        heart.stop()
+        heartbeat.stop()
     context.end()
     _finish(store, job, context.owner, outcome)
     return outcome
@@ -64,17 +64,17 @@ def _run(job: JobRecord, context: JobContext) -> Outcome:
 
 
 def sentence_for(error: Exception) -> str:
-    """What to tell a person about an error that is not theirs."""
+    """Return the message for an error that the user did not cause."""
     if isinstance(error, MemoryError):
         return "The machine ran out of memory. Close other programs, or use less data or a smaller method."
     said = " ".join(str(error).split())[:200]
     if isinstance(error, OSError):
         return _refused(error, said)
-    return f"Something went wrong inside Themescope ({type(error).__name__}: {said}). The job's log has the details."
+    return f"Internal error ({type(error).__name__}: {said}). The log of the job has the details."
 
 
 def _refused(error: OSError, said: str) -> str:
-    """What the system would not do with a file."""
+    """Return the message for a file operation that failed."""
     if error.errno in (errno.ENOSPC, errno.EDQUOT):
         return "The disk is full. Make room on it and try again."
     if error.errno == errno.EFBIG:

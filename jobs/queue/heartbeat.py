@@ -1,4 +1,4 @@
-"""Threads that say "I am alive" while the work keeps the main thread busy."""
+"""Heartbeat threads of workers and running jobs."""
 
 from __future__ import annotations
 
@@ -11,23 +11,23 @@ from typing import Self
 logger = logging.getLogger(__name__)
 
 
-class Heart:
-    """Calls ``beat`` every ``every`` seconds from a daemon thread, at once first; a context manager.
+class Heartbeat:
+    """Calls ``send`` every ``every`` seconds from a daemon thread, the first time at once; a context manager.
 
-    A beat that raises is logged and does not end the heart.
+    An error in ``send`` is logged and does not end the heartbeat.
     """
 
-    def __init__(self, beat: Callable[[], None], every: float, name: str) -> None:
-        self._beat, self._every = beat, every
+    def __init__(self, send: Callable[[], None], every: float, name: str) -> None:
+        self._send, self._every = send, every
         self._ended = threading.Event()
         self._thread = threading.Thread(target=self._run, name=name, daemon=True)
 
     def start(self) -> None:
-        """Begin beating."""
+        """Start the thread."""
         self._thread.start()
 
     def stop(self, timeout: float | None = 20.0) -> None:
-        """Stop beating; returns after the beat under way, if any, is through."""
+        """Stop the thread, and wait for a call in progress."""
         self._ended.set()
         if self._thread.is_alive():
             self._thread.join(timeout)
@@ -44,8 +44,8 @@ class Heart:
     def _run(self) -> None:
         while True:
             try:
-                self._beat()
+                self._send()
             except Exception:
-                logger.warning("A heart beat failed; the next one follows.", exc_info=True)
+                logger.warning("A heartbeat failed; the next one follows.", exc_info=True)
             if self._ended.wait(self._every):
                 return

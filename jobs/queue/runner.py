@@ -1,8 +1,8 @@
-"""Takes jobs from the queue and makes sure that none is lost.
+"""Runner of queued jobs, which recovers lost ones.
 
-huey delivers a message at most once and knows nothing of what a job did. So the message carries only the job's id,
-and the job's row decides: it is claimed by one worker, beaten while it runs, and taken up again when the beats stop.
-A message too many does no harm; a message too few is made good by :meth:`Runner.recover`.
+huey delivers a message at most once and does not know what a job did. The message therefore carries only the id of the
+job, and its row decides: one worker claims it and sends heartbeats while it runs; when they stop, another resumes it.
+A duplicate message has no effect; a missing one is sent again by :meth:`Runner.recover`.
 """
 
 from __future__ import annotations

@@ -43,12 +43,12 @@ def embedder_of(store: Store, model: ModelRecord) -> Model:
     return load_model(store, model)[0]
 
 
-def vector_of(embedder: Model, text: str) -> Matrix:
+def vector_of(fitted: Model, text: str) -> Matrix:
     """(1, dim) vector of typed words, as a sentence of no text.
 
     Raises :class:`DataError` where the model knows none of the words, so that nothing could be near.
     """
-    vector = embedder.embed([Sentence(text)])
+    vector = fitted.embed([Sentence(text)])
     values = vector.data if hasattr(vector, "indptr") else vector
     if not np.any(values):
         raise DataError("The model knows none of these words. Try others.")

@@ -130,7 +130,7 @@ def _begin(s: Scene) -> object:
 
 
 ENTRIES: dict[str, tuple[Right, Callable[[Scene], object]]] = {
-    "say who is here": (Right.LOOK, lambda s: s.write(lambda w: w.people.beat(s.labelling, s.name, "session"))),
+    "say who is here": (Right.LOOK, lambda s: s.write(lambda w: w.people.heartbeat(s.labelling, s.name, "session"))),
     "begin a labelling": (Right.LABEL, _begin),
     "label": (Right.LABEL, _desk),
     "rename a labelling": (Right.LABEL, lambda s: s.write(lambda w: w.labellings.rename(s.labelling, "x", s.name))),

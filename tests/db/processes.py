@@ -51,7 +51,7 @@ def edit(store: Store, corpus_id: int, times: int) -> None:
         with store.reading() as r:
             r.corpora.articles(corpus_id)
         with store.writing() as w:
-            w.workers.beat(f"{os.getpid()}-{n}", "default")
+            w.workers.heartbeat(f"{os.getpid()}-{n}", "default")
             assert w.workers.alive()
 
 

@@ -106,14 +106,14 @@ class TestSweep:
         used, unused, young = (artifacts.put(writer(model=text)) for text in "abc")
         for digest in (used, unused):
             os.utime(artifacts.path(digest), (time.time() - 200_000,) * 2)
-        assert artifacts.sweep({used}) == [unused]
+        assert artifacts.remove_unused({used}) == [unused]
         assert artifacts.path(used) and artifacts.path(young)
 
     def test_putting_it_again_makes_it_young(self, artifacts: Artifacts) -> None:
         digest = artifacts.put(writer(model="x"))
         os.utime(artifacts.path(digest), (time.time() - 200_000,) * 2)
         artifacts.put(writer(model="x"))
-        assert artifacts.sweep(set()) == []
+        assert artifacts.remove_unused(set()) == []
 
 
 class TestCheckpoints:

@@ -10,7 +10,7 @@ import sqlalchemy as sa
 from core.errors import StoreError, UnknownNameError
 from db import tables as t
 from db.records import JobRecord, JobStatus, MetricPoint
-from db.repositories.jobs import Beat
+from db.repositories.jobs import HeartbeatReply
 from db.store import Store
 
 
@@ -56,7 +56,7 @@ class TestLife:
         assert claimed is not None
         assert (claimed.status, claimed.owner, claimed.attempt) == (JobStatus.RUNNING, "me", 1)
         with store.writing() as w:
-            assert w.jobs.beat(id, "me", 0.5, "half") == Beat(owned=True, cancel=False)
+            assert w.jobs.heartbeat(id, "me", 0.5, "half") == HeartbeatReply(owned=True, cancel=False)
         assert (get(store, id).progress, get(store, id).message) == (0.5, "half")
         with store.writing() as w:
             assert w.jobs.finish(id, "me", JobStatus.DONE, result={"corpus": 7})
@@ -119,7 +119,7 @@ class TestOwnership:
         taken = claim(store, id, "two", stale_s=30)
         assert taken is not None and (taken.owner, taken.attempt) == ("two", 2)
         with store.writing() as w:
-            assert w.jobs.beat(id, "one", 0.9) == Beat(owned=False, cancel=False)
+            assert w.jobs.heartbeat(id, "one", 0.9) == HeartbeatReply(owned=False, cancel=False)
             assert not w.jobs.finish(id, "one", JobStatus.DONE)
             assert not w.jobs.requeue(id, "one")
         assert (get(store, id).status, get(store, id).progress) == (JobStatus.RUNNING, 0.0)
@@ -129,7 +129,7 @@ class TestOwnership:
         claim(store, id, "one")
         grow_old(store, id, 60)
         with store.writing() as w:
-            w.jobs.beat(id, "one")
+            w.jobs.heartbeat(id, "one")
         assert claim(store, id, "two", stale_s=30) is None
 
     def test_an_ended_job_is_not_claimed(self, store: Store) -> None:
@@ -265,7 +265,7 @@ class TestCancel:
         claim(store, id)
         with store.writing() as w:
             assert w.jobs.request_cancel(id, stale_s=30).status is JobStatus.RUNNING
-            assert w.jobs.beat(id, "me") == Beat(owned=True, cancel=True)
+            assert w.jobs.heartbeat(id, "me") == HeartbeatReply(owned=True, cancel=True)
 
     def test_a_dead_worker_does_not_keep_it_from_ending(self, store: Store) -> None:
         id = add(store)
@@ -284,7 +284,7 @@ class TestCancel:
         with store.writing() as w:
             assert w.jobs.request_cancel(id, stale_s=90).status is JobStatus.RUNNING
             assert w.jobs.request_cancel(id, stale_s=30).status is JobStatus.CANCELLED
-            assert not w.jobs.beat(id, "me").owned
+            assert not w.jobs.heartbeat(id, "me").owned
         assert get(store, late).status is JobStatus.FAILED
 
     def test_an_ended_job_stays_as_it_is(self, store: Store) -> None:
@@ -339,9 +339,9 @@ class TestMetrics:
 class TestWorkers:
     def test_beat_and_leave(self, store: Store) -> None:
         with store.writing() as w:
-            w.workers.beat("host:1", "default")
-            w.workers.beat("host:1", "default")
-            w.workers.beat("host:2", "gpu")
+            w.workers.heartbeat("host:1", "default")
+            w.workers.heartbeat("host:1", "default")
+            w.workers.heartbeat("host:2", "gpu")
         with store.reading() as r:
             assert [(one.owner, one.queue) for one in r.workers.alive()] == [("host:1", "default"), ("host:2", "gpu")]
             assert all(one.heartbeat >= one.started for one in r.workers.alive())
@@ -353,9 +353,9 @@ class TestWorkers:
 
     def test_the_silent_are_not_alive_and_are_forgotten(self, store: Store) -> None:
         with store.writing() as w:
-            w.workers.beat("dead", "default")
+            w.workers.heartbeat("dead", "default")
             past = datetime.now(UTC) - timedelta(days=2)
             w.workers.connection.execute(t.worker.update().values(heartbeat=past))
             assert w.workers.alive() == []
-            w.workers.beat("new", "default")
+            w.workers.heartbeat("new", "default")
             assert w.workers.connection.execute(sa.select(t.worker.c.owner)).scalars().all() == ["new"]

@@ -193,8 +193,8 @@ def test_who_is_here(store: Store) -> None:
     record = make(store)
     with store.writing() as w:
         for session in ("a", "b", "a"):
-            w.people.beat(record.id, "ada", session)
-        w.people.beat(record.id, "ben", "c")
+            w.people.heartbeat(record.id, "ada", session)
+        w.people.heartbeat(record.id, "ben", "c")
     with store.reading() as r:
         assert [p.person for p in r.people.here(record.id)] == ["ada", "ben"]
         assert r.people.here(record.id, within_s=-1) == []
@@ -205,7 +205,7 @@ def test_a_corpus_takes_its_labellings_along(store: Store) -> None:
     with store.writing() as w:
         w.corpora.delete(record.corpus_id)
         with pytest.raises(StoreError, match="no longer there"):
-            w.people.beat(record.id, "ada", "a")
+            w.people.heartbeat(record.id, "ada", "a")
         assert w.labellings.list() == []
 
 

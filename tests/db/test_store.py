@@ -86,7 +86,7 @@ class TestUnitOfWork:
             os.utime(store.artifacts.path(digest), (time.time() - 200_000,) * 2)
         with store.writing() as w:
             w.models.add(name="m", method="x", config={}, seed=0, digest="d", artifact=used)
-        assert store.sweep_artifacts() == [unused]
+        assert store.remove_unused_artifacts() == [unused]
 
 
 class TestConcurrency:

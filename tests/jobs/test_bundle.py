@@ -104,7 +104,7 @@ def test_what_is_taken_in_is_what_was_written(store: Store, other: Store, tmp_pa
         for mine, theirs in zip(*articles, strict=True):
             x, y = a.embeddings.get(models[0].id, [mine]), b.embeddings.get(models[1].id, [theirs])
             assert not x[mine].size or np.array_equal(x[mine], y[theirs])
-    # Desks work on what was taken in: the history can be walked.
+    # Sessions work on the imported labelling: the history can be replayed.
     with other.reading() as r:
         record = r.labellings.by_name("whole")
     session = LabellingSession(other, record.id, "ada")

@@ -21,8 +21,8 @@ from db.store import Store
 from db.tables import metadata
 from jobs.common.context import JobContext, LeaveJob
 from jobs.kinds import export_bundle, import_bundle
+from jobs.queue.cleanup import remove_leftovers
 from jobs.queue.foreground import run_here
-from jobs.queue.sweep import sweep
 from tests.homes import CopyHome, MakeHome
 from tests.jobs.helpers import write_articles
 from tests.jobs.test_bundle import do, fill, other, rewritten
@@ -79,14 +79,14 @@ def go(context: JobContext, path: Path, corpus: str = "") -> dict[str, Any]:
 def test_what_is_being_taken_in_is_left_alone(
     other: Store, bundle: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:
-    monkeypatch.setattr("jobs.queue.sweep.OLD", timedelta(0))
+    monkeypatch.setattr("jobs.queue.cleanup.OLD", timedelta(0))
     stored = import_bundle._store_labellings
     seen: list[str] = []
 
     def in_the_middle(*args: Any) -> None:
         with other.reading() as r:
             (corpus,) = r.corpora.list(include_unready=True)
-        assert sweep(other) == []
+        assert remove_leftovers(other) == []
         with pytest.raises(DuplicateNameError, match="is importing it right now"):
             folder = tmp_path / f"files {name}"
             folder.mkdir()

@@ -21,8 +21,8 @@ from core.errors import (
 from core.types import Split
 from db.records import JobStatus
 from db.store import Store
+from jobs.queue.cleanup import OLD, remove_leftovers
 from jobs.queue.foreground import run_here
-from jobs.queue.sweep import OLD, sweep
 from jobs.services.background import check_job
 from tests.homes import CopyHome, MakeHome
 from tests.jobs.helpers import write_articles
@@ -108,9 +108,9 @@ class TestImport:
             with sqlite_store.writing() as w:
                 w.corpora.create(name, "en")
         assert do(sqlite_store, "import-corpus", files=[str(files)], corpus="C")["articles"] == 30
-        assert sweep(sqlite_store) == []
-        monkeypatch.setattr("jobs.queue.sweep.OLD", OLD * 0)
-        assert sweep(sqlite_store) == ["Gone"]
+        assert remove_leftovers(sqlite_store) == []
+        monkeypatch.setattr("jobs.queue.cleanup.OLD", OLD * 0)
+        assert remove_leftovers(sqlite_store) == ["Gone"]
 
     def test_nothing_in_the_file(self, sqlite_store: Store, tmp_path: Path) -> None:
         path = tmp_path / "empty.jsonl"

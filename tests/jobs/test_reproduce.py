@@ -23,8 +23,8 @@ from jobs.common.models import pretrained_models
 from jobs.papers.document import number
 from jobs.papers.sources import triplet_files
 from jobs.papers.tables import PENDING, summary
+from jobs.queue.cleanup import OLD, remove_leftovers
 from jobs.queue.foreground import resume_here, run_here
-from jobs.queue.sweep import OLD, sweep
 from jobs.services.background import check_job
 from tests.homes import CopyHome, MakeHome
 from tests.jobs.helpers import SICK_HEADER, WORDS, write_articles
@@ -249,14 +249,14 @@ def test_wrong_arguments_are_refused_before_anything_is_queued(corpus: Store, tm
 def test_nothing_is_swept_away_under_a_running_reproduction(
     sqlite_store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("jobs.queue.sweep.OLD", OLD * 0)
+    monkeypatch.setattr("jobs.queue.cleanup.OLD", OLD * 0)
     with sqlite_store.writing() as w:
         w.corpora.create("half", "en")
         job = w.jobs.add("reproduce", "Reproduce", {})
-    assert sweep(sqlite_store) == []
+    assert remove_leftovers(sqlite_store) == []
     with sqlite_store.writing() as w:
         w.jobs.request_cancel(job.id, stale_s=60)
-    assert sweep(sqlite_store) == ["half"]
+    assert remove_leftovers(sqlite_store) == ["half"]
 
 
 def test_ed18_quick_by_the_command_line(

@@ -14,7 +14,7 @@ from db.store import Store
 from jobs.common.context import JobContext, OwnershipLost
 from jobs.queue.attempts import CAP, note_attempt
 from jobs.queue.control import STALE_S
-from jobs.queue.execution import BEAT_S
+from jobs.queue.execution import HEARTBEAT_S
 from jobs.queue.huey_queue import JobQueue
 from jobs.queue.runner import LOST_S, Runner
 from jobs.services.background import abandoned, cancel, enqueue, forget, retry, worker_alive
@@ -52,7 +52,7 @@ class TestEnd:
         runner.run(job.id)
         row = get(runner.store, job.id)
         assert row.status is JobStatus.FAILED
-        assert row.error.startswith("Something went wrong inside Themescope (KeyError: 'nothing')")
+        assert row.error.startswith("Internal error (KeyError: 'nothing')")
         assert "Traceback" in row.traceback
 
     def test_unknown_kind_in_the_store(self, sqlite_store: Store, runner: Runner) -> None:
@@ -98,7 +98,7 @@ class TestCancel:
             wait_for(lambda: get(runner.store, job.id).message == "spinning")
             cancel(runner.store, job.id)
             future.result(PATIENCE_S)
-        assert BEAT_S <= 2  # people wait for it
+        assert HEARTBEAT_S <= 2  # people wait for it
         assert get(runner.store, job.id).status is JobStatus.CANCELLED
 
     def test_one_whose_worker_died_ends_at_once(self, add: Add, runner: Runner) -> None:
@@ -256,7 +256,7 @@ class TestPresence:
 
         assert not worker_alive(sqlite_store)
         with sqlite_store.writing() as w:
-            w.workers.beat("me", "default")
+            w.workers.heartbeat("me", "default")
         assert worker_alive(sqlite_store)
         with sqlite_store.writing() as w:
             past = datetime.now(UTC) - timedelta(seconds=10)
@@ -264,19 +264,19 @@ class TestPresence:
         assert not worker_alive(sqlite_store)
 
 
-def test_a_heart_outlives_an_error() -> None:
-    from jobs.queue.heartbeat import Heart
+def test_a_heartbeat_continues_after_an_error() -> None:
+    from jobs.queue.heartbeat import Heartbeat
 
-    beats: list[int] = []
+    sent: list[int] = []
     enough = threading.Event()
 
-    def beat() -> None:
-        beats.append(1)
-        if len(beats) == 3:
+    def send() -> None:
+        sent.append(1)
+        if len(sent) == 3:
             enough.set()
         raise OSError("the disk hiccups")
 
-    with Heart(beat, 0.01, "test"):
+    with Heartbeat(send, 0.01, "test"):
         assert enough.wait(PATIENCE_S)
 
 

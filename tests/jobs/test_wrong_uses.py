@@ -113,7 +113,7 @@ def test_a_home_of_nobody() -> None:
         (PermissionError(errno.EACCES, "Permission denied", "/x/y"), "Themescope may not open '/x/y'"),
         (OSError("72000 requested and 992 written"), "could not be read or written in full (72000 requested"),
         (MemoryError(), "ran out of memory"),
-        (KeyError("x"), "Something went wrong inside Themescope (KeyError: 'x')"),
+        (KeyError("x"), "Internal error (KeyError: 'x')"),
     ],
 )
 def test_what_the_machine_refuses_is_a_sentence(error: Exception, said: str) -> None:

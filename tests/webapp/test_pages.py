@@ -61,7 +61,7 @@ def test_the_missing_worker_is_told_on_every_page(sqlite_store: Store, open_page
 
 def test_a_worker_that_lives_is_not_called_missing(sqlite_store: Store, open_page: Open) -> None:
     with sqlite_store.writing() as w:
-        w.workers.beat("vm:1:a", "default")
+        w.workers.heartbeat("vm:1:a", "default")
         # A sign of life counts for seconds, and a busy machine may take longer over the page.
         w.workers.connection.execute(t.worker.update().values(heartbeat=datetime.now(UTC) + timedelta(hours=1)))
     at = open_page("jobs")

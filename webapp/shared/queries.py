@@ -38,7 +38,7 @@ from webapp.shared import store as house
 
 T = TypeVar("T")
 ACTIVE = (JobStatus.QUEUED, JobStatus.RUNNING)
-_SIGN_OF_LIFE_S = 6.0  # workers beat every 2 s
+_SIGN_OF_LIFE_S = 6.0  # workers send a heartbeat every 2 s
 
 
 def store() -> Store:

@@ -13,9 +13,9 @@ branch_labels = None
 depends_on = None
 
 # Version 0.1 left these settings out of a stored config while they had their default.
-_NETWORK = {"margin": 0.2, "norm_bound": 0.0, "training_limit": 0}
-_NEIGHBOURS = {"neighbour_share": 1.0}
-_SMOOTHING = {"unit_mixed": False, "axes": 0, "evenness": 1.0}
+_NETWORK: dict[str, object] = {"margin": 0.2, "norm_bound": 0.0, "training_limit": 0}
+_NEIGHBOURS: dict[str, object] = {"neighbour_share": 1.0}
+_SMOOTHING: dict[str, object] = {"unit_mixed": False, "axes": 0, "evenness": 1.0}
 _OF_METHOD: dict[str, dict[str, object]] = {
     **dict.fromkeys(("triplets-sen", "triplets-titles", "triplets-sen-same-art", "triplets-sen-rand-art"), _NETWORK),
     **dict.fromkeys(("reg-dis", "reg-sim", "con-s2v-dis", "con-s2v-sim"), _NEIGHBOURS),

@@ -35,7 +35,7 @@ def export_lines(store: Store, labelling_id: int) -> str:
 
 
 def import_lines(store: Store, corpus_id: int, lines: Iterable[str], path: Path | str) -> LabellingRecord:
-    """Take in an exported labelling: the same sentences, people, steps and times; its name is numbered where taken.
+    """Import an exported labelling: the same sentences, people, steps and times; its name is numbered where taken.
 
     Raises
     ------

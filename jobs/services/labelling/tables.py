@@ -122,8 +122,7 @@ def check_whole(found: Plan) -> None:
         return
     told = "; ".join(f"row {t.row}: {t.why}" for t in troubles[:5]) + ("; …" if len(troubles) > 5 else "")
     raise DataError(
-        f"{len(troubles):,} rows place no sentence, so nothing was taken in ({told}). Mend them, or ask for them to be "
-        "left out."
+        f"{len(troubles):,} rows match no sentence, so nothing was imported ({told}). Correct or skip these rows."
     )
 
 

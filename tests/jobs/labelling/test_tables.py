@@ -1,4 +1,4 @@
-"""Labels from tables: found by id or word for word, and nothing is taken in by half."""
+"""Labels from tables: found by id or word for word, and never imported in part."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def test_rows_are_found_or_told_by_number(sqlite_store: Store) -> None:
         (6, "row 2 puts this sentence elsewhere"),
         (7, "the row names no sentence"),
     ]
-    with pytest.raises(DataError, match=r"4 rows place no sentence, so nothing was taken in \(row 3: no sentence"):
+    with pytest.raises(DataError, match=r"4 rows match no sentence, so nothing was imported \(row 3: no sentence"):
         tables.check_whole(found)
     together = tables.plan(sqlite_store, corpus, None, table, COLUMNS, together=True)
     assert (together.rows, len(together.placed), len(together.ambiguous)) == (3, 5, 0)

@@ -157,7 +157,7 @@ def _presence(state: RelabelState) -> None:
     """Report this person's presence every few seconds, show who else is present, and offer their changes."""
     try:
         with store().writing() as w:
-            w.people.beat(state.record.id, state.session.person, state.browser_session)
+            w.people.heartbeat(state.record.id, state.session.person, state.browser_session)
     except StoreError as error:
         st.warning(plain(error), icon=":material/delete:")
         return
