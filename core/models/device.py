@@ -1,4 +1,4 @@
-"""Where a network runs and in which precision."""
+"""Choice of device, numeric precision and number of threads of a network."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from core.errors import ConfigError
 
 
 def pick_device(wanted: str) -> torch.device:
-    """The device for "auto", "cpu" or "cuda"; ``ConfigError`` where a GPU is asked for and missing."""
+    """Return the device for "auto", "cpu" or "cuda". Raises ``ConfigError`` for "cuda" without a GPU."""
     found = torch.cuda.is_available()
     if wanted == "cuda" and not found:
-        raise ConfigError("There is no CUDA GPU on this machine. Choose device auto or cpu.")
+        raise ConfigError("This machine has no CUDA GPU. Choose device auto or cpu.")
     return torch.device("cuda" if found and wanted != "cpu" else "cpu")
 
 
 def native_bf16(device: torch.device) -> bool:
-    """Whether bfloat16 is computed by the hardware. Emulated on a processor it is about 50 times slower."""
+    """Return whether the hardware computes bfloat16; emulated on a processor it is about 50 times slower."""
     if device.type == "cuda":
         return bool(torch.cuda.is_bf16_supported(including_emulation=False))
     capabilities = torch.cpu.get_capabilities() if hasattr(torch.cpu, "get_capabilities") else {}
@@ -27,7 +27,7 @@ def native_bf16(device: torch.device) -> bool:
 
 
 def pick_precision(wanted: str, device: torch.device) -> torch.dtype:
-    """The dtype of the network's inner products for "auto", "fp32" or "bf16"."""
+    """Return the dtype of matrix products for "auto", "fp32" or "bf16". Raises ``ConfigError`` for emulated bf16."""
     if wanted == "fp32" or not native_bf16(device):
         if wanted == "bf16":
             raise ConfigError("This processor does not compute bfloat16 natively. Choose precision auto or fp32.")
@@ -37,7 +37,7 @@ def pick_precision(wanted: str, device: torch.device) -> torch.dtype:
 
 @contextmanager
 def thread_count(threads: int) -> Iterator[None]:
-    """Run with this many processor threads, then as before; 0 changes nothing."""
+    """Run the block with this many processor threads; 0 keeps the current number."""
     before = torch.get_num_threads()
     if threads:
         torch.set_num_threads(threads)

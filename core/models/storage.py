@@ -1,4 +1,7 @@
-"""Files inside an artifact: safetensors for numbers, JSON for the rest; every damage is an :class:`ArtifactError`."""
+"""Files of a saved model: safetensors for arrays, JSON for the rest.
+
+Every reader raises :class:`ArtifactError` for a missing or damaged file.
+"""
 
 from __future__ import annotations
 
@@ -20,22 +23,22 @@ _VECTORS, _WORDS = "word-vectors.safetensors", "words.txt"
 
 
 def write_json(path: Path, value: Mapping[str, Any]) -> None:
-    """Write JSON, UTF-8, with one key a line so that two artifacts can be compared by eye."""
+    """Write JSON in UTF-8, one key per line, so that two saved models can be compared with diff."""
     path.write_text(
         json.dumps(value, ensure_ascii=False, indent=1, sort_keys=True) + "\n", encoding="utf-8", newline="\n"
     )
 
 
 def read_json(path: Path) -> dict[str, Any]:
-    """The object in a JSON file."""
+    """Return the object in a JSON file."""
     try:
         value = json.loads(path.read_text(encoding="utf-8"))
     except UnicodeDecodeError:
-        raise _damaged(path, "it holds binary data, not JSON (pickles are never opened)") from None
+        raise _damaged(path, "it contains binary data instead of JSON (pickles are never opened)") from None
     except (OSError, ValueError) as error:
         raise _damaged(path, error) from None
     if not isinstance(value, dict):
-        raise _damaged(path, "it does not hold an object")
+        raise _damaged(path, "it does not contain a JSON object")
     return value
 
 
@@ -47,7 +50,7 @@ def write_tensors(path: Path, tensors: Mapping[str, np.ndarray[Any, Any]]) -> No
 
 
 def read_tensors(path: Path, names: tuple[str, ...] = ()) -> dict[str, Any]:
-    """The arrays of a file; ``names`` must be among them."""
+    """Return the arrays of a file, which must include ``names``."""
     from safetensors import SafetensorError
     from safetensors.numpy import load_file
 
@@ -62,12 +65,12 @@ def read_tensors(path: Path, names: tuple[str, ...] = ()) -> dict[str, Any]:
 
 
 def write_settings(folder: Path, config: Config, seed: int) -> None:
-    """Write how an embedder was configured; a model that is handed on does not tell where its maker keeps files."""
+    """Write config and seed of a model, without the folders of its files, so that a shared model reveals no paths."""
     write_json(folder / SETTINGS, {"config": config.without_folders().to_dict(), "seed": seed})
 
 
 def read_settings(folder: Path, config_class: type[C]) -> tuple[C, int]:
-    """Inverse of :func:`write_settings`."""
+    """Return the config and the seed that :func:`write_settings` wrote."""
     value = read_json(folder / SETTINGS)
     try:
         return config_from_dict(config_class, value["config"]), int(value["seed"])
@@ -76,12 +79,12 @@ def read_settings(folder: Path, config_class: type[C]) -> tuple[C, int]:
 
 
 def write_words(folder: Path, words: Sequence[str], prefix: str = "") -> None:
-    """Write words, one a line."""
+    """Write words, one per line."""
     (folder / (prefix + _WORDS)).write_text("\n".join(words), encoding="utf-8", newline="\n")
 
 
 def read_words(folder: Path, prefix: str = "") -> list[str]:
-    """Inverse of :func:`write_words`."""
+    """Return the words that :func:`write_words` wrote."""
     try:
         words = (folder / (prefix + _WORDS)).read_bytes().decode("utf-8").split("\n")
     except (OSError, ValueError) as error:
@@ -90,7 +93,7 @@ def read_words(folder: Path, prefix: str = "") -> list[str]:
 
 
 def write_word_vectors(folder: Path, vectors: WordVectors, prefix: str = "") -> None:
-    """Write a word table: one word a line, and its rows as they are kept in memory."""
+    """Write a table of word vectors: the words, and the rows as they are stored in memory."""
     write_words(folder, vectors.words, prefix)
     tensors = {"vectors": vectors.table, "spread": np.array([vectors.spread], np.float64)}
     if vectors.scales is not None:
@@ -101,7 +104,7 @@ def write_word_vectors(folder: Path, vectors: WordVectors, prefix: str = "") -> 
 
 
 def read_word_vectors(folder: Path, prefix: str = "") -> WordVectors:
-    """Inverse of :func:`write_word_vectors`."""
+    """Return the table that :func:`write_word_vectors` wrote."""
     tensors = read_tensors(folder / (prefix + _VECTORS), ("vectors", "spread"))
     rows, words = tensors.get("rows"), read_words(folder, prefix)
     try:

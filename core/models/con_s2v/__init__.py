@@ -1,1 +1,1 @@
-"""Sentence vectors learned from content and context: the engine of SJH17 (algorithms F) and its relatives."""
+"""Sentence and word vectors learned from a corpus: CON-S2V (Saha et al. 2017) and its baselines."""

@@ -1,4 +1,8 @@
-"""What the compiled loops work on: named tuples of arrays, which numba takes apart without cost."""
+"""Arrays that the compiled loops work on: named tuples, tables of vectors, and noise distributions.
+
+A noise distribution is an alias table (Walker 1977; Vose 1991), from which an item is drawn in constant time. A cell
+packs a 32-bit threshold (high half) and the item that is drawn above it (low half).
+"""
 
 from __future__ import annotations
 
@@ -9,29 +13,29 @@ import numpy.typing as npt
 
 Table = npt.NDArray[np.float32]  # (rows, width), contiguous
 LEAST_RATE = 1e-4
-"""The rate never falls below this share of the first one."""
-_LINE = 16  # float32 in a cache line
-_FLATTENED = 0.75
+"""Minimum of the learning rate, as a share of the initial one."""
+_LINE = 16  # number of float32 in a cache line
+_FLATTENED = 0.75  # noise is drawn with probability ∝ count to this power
 _WHOLE = float(1 << 32)
 
 AliasTable = npt.NDArray[np.uint64]
 
 
 class Tables(NamedTuple):
-    """What is learned: (rows, dim) float32 each; a table that a training does without has no rows."""
+    """Learned tables: (rows, dim) float32 each; a table that a training does not use has no rows."""
 
     sentences: Any
-    """φ."""
+    """φ, vectors of sentences."""
     words: Any
-    """w, outputs of words."""
+    """w, output vectors of words."""
     nodes: Any
-    """g, outputs of sentences."""
+    """g, output vectors of sentences."""
     inputs: Any
     """Input vectors of words (modes reference, dm and fastsent)."""
 
 
 class Text(NamedTuple):
-    """Word ids of sentence i are ``ids[starts[i]:starts[i + 1]]``; ``keep`` (words,) of 2³² are trained on."""
+    """Text: sentence i has the words ``ids[starts[i]:starts[i + 1]]``; ``keep`` (words,) are subsampling thresholds."""
 
     ids: Any
     starts: Any
@@ -39,14 +43,14 @@ class Text(NamedTuple):
 
 
 class Context(NamedTuple):
-    """The neighbours of sentence i are ``targets[starts[i]:starts[i + 1]]``."""
+    """Graph: the neighbours of sentence i are ``targets[starts[i]:starts[i + 1]]``."""
 
     targets: Any
     starts: Any
 
 
 class Noise(NamedTuple):
-    """Alias tables of noise words and noise sentences, see ``core.models.con_s2v.noise``; how many are drawn a step."""
+    """Alias tables of noise words and noise sentences, and the number of draws in each step."""
 
     words: Any
     nodes: Any
@@ -54,34 +58,34 @@ class Noise(NamedTuple):
 
 
 class Steps(NamedTuple):
-    """Which losses are trained (F.3)."""
+    """Losses that are trained (Saha et al. 2017, section 3)."""
 
     content: bool
     neighbours: float
-    """Share of the rate at which neighbours are predicted; 0 for not at all."""
+    """Learning rate of neighbour prediction as a share of the learning rate; 0 switches it off."""
     strength: float
-    """λ; 0 for no proximity."""
+    """Weight λ of proximity; 0 switches it off."""
     implicit: bool
     window: int
-    """0 for mode paper."""
+    """Size of the window in mode reference; 0 for mode paper."""
 
 
 class Span(NamedTuple):
-    """Sentences low ≤ i < high of one pass, and where they stand in the whole training."""
+    """Sentences low ≤ i < high of one pass, and the progress of the whole training."""
 
     low: int
     high: int
     rate: float
-    """The first rate α₀."""
+    """Initial learning rate α₀."""
     done: int
-    """Words of earlier passes."""
+    """Number of words in earlier passes."""
     total: int
-    """Words of all passes."""
+    """Number of words in all passes."""
     seed: int
 
 
 class Work(NamedTuple):
-    """Room that a thread works in: (dim,) gradient and mean, (S + 1,) targets, (longest,) kept words, random state."""
+    """Buffers of a thread: (dim,) gradient and mean, (S + 1,) targets, (longest,) kept words, random state."""
 
     gradient: Any
     mean: Any
@@ -91,9 +95,9 @@ class Work(NamedTuple):
 
 
 def empty_table(rows: int, dim: int) -> Table:
-    """(rows, width) zeros; width is ``dim`` rounded up to whole cache lines, and rows begin with one.
+    """Return (rows, width) zeros; width is ``dim`` rounded up to whole cache lines, to which rows are aligned.
 
-    The coordinates beyond ``dim`` stay 0 in training: a step moves a row along other rows only.
+    The dimensions beyond ``dim`` stay 0 in training, because a step adds multiples of other rows only.
     """
     width = -(-dim // _LINE) * _LINE
     buffer = np.zeros(rows * width + _LINE, np.float32)
@@ -102,31 +106,31 @@ def empty_table(rows: int, dim: int) -> Table:
 
 
 def random_table(rows: int, dim: int, random: np.random.Generator) -> Table:
-    """(rows, width) with coordinates ~ U(-0.5/dim, 0.5/dim), and 0 beyond ``dim`` (F.3)."""
+    """Return a (rows, width) table with entries ~ U(-0.5/dim, 0.5/dim), and 0 beyond ``dim``."""
     table = empty_table(rows, dim)
     table[:, :dim] = (random.random((rows, dim), np.float32) - np.float32(0.5)) / np.float32(dim)
     return table
 
 
 def word_noise(counts: npt.NDArray[np.int64]) -> AliasTable:
-    """ψ_c ∝ count^¾ over the vocabulary."""
+    """Return the alias table of noise words: ψ_c ∝ count^¾."""
     return alias_table(counts.astype(np.float64) ** _FLATTENED)
 
 
 def node_noise(targets: npt.NDArray[np.int32], nodes: int) -> AliasTable:
-    """ψ_g ∝ (1 + c)^¾ over sentences, c = in how many neighbour lists a sentence stands."""
+    """Return the alias table of noise sentences: ψ_g ∝ (1 + c)^¾, c being the number of their neighbours."""
     lists = np.bincount(targets, minlength=nodes).astype(np.float64)
     return alias_table((1 + lists) ** _FLATTENED)
 
 
 def keep_thresholds(counts: npt.NDArray[np.int64], subsampling: float) -> AliasTable:
-    """(words,) of 2³²: a word is kept when a 32-bit draw is below min(1, (√(f/t) + 1)·t/f); all are where t = 0."""
+    """Return (words,) thresholds: a word is kept when a 32-bit random number is below 2³² · keep probability."""
     share = keep_probability(counts, subsampling)
     return np.asarray(np.rint(share * _WHOLE), np.uint64)
 
 
 def keep_probability(counts: npt.NDArray[np.int64], subsampling: float) -> npt.NDArray[np.float64]:
-    """(words,) probability that an occurrence is trained on; f is a word's relative frequency."""
+    """Return (words,) probabilities min(1, (√(f/t) + 1)·t/f), f being relative frequency; 1 where t is 0."""
     frequency = np.maximum(counts, 1) / max(int(counts.sum()), 1)
     if not subsampling:
         return np.ones(len(counts))
@@ -135,7 +139,7 @@ def keep_probability(counts: npt.NDArray[np.int64], subsampling: float) -> npt.N
 
 
 def alias_table(weights: npt.NDArray[np.float64]) -> AliasTable:
-    """The alias table of a distribution ∝ ``weights`` (items,); with no weight at all, the uniform one."""
+    """Return the alias table of a distribution ∝ ``weights`` (items,), the uniform one where all are 0."""
     total = weights.sum()
     scaled = (weights / total if total > 0 else np.full(len(weights), 1 / max(len(weights), 1))) * len(weights)
     threshold, alias = np.ones(len(weights)), np.arange(len(weights))
@@ -153,7 +157,7 @@ def alias_table(weights: npt.NDArray[np.float64]) -> AliasTable:
 
 
 def probabilities(table: AliasTable) -> npt.NDArray[np.float64]:
-    """(items,) the distribution that a table draws from, exact to 2⁻³²."""
+    """Return the (items,) probabilities of an alias table, exact to 2⁻³²."""
     threshold = (table >> np.uint64(32)).astype(np.float64) / _WHOLE
     found = threshold.copy()
     np.add.at(found, (table & np.uint64(0xFFFFFFFF)).astype(np.int64), 1 - threshold)

@@ -1,8 +1,8 @@
-"""The batched form of the steps, for a GPU: what a batch of words contributes to a row is summed (F.4).
+"""Training in batches for a GPU: the updates of a row from all words of a batch are summed.
 
-A batch holds at most one word of any sentence and at most 1 % of the text's words, so that no row is moved far by
-gradients that were taken at its old place. On a processor it is several times slower than the compiled loop; it runs
-there so that both can be compared.
+A batch has at most one word of any sentence and at most 1 % of the words of the text, so that no row moves far by
+gradients computed at its old position. On a processor this is several times slower than the compiled loop; it runs
+there for comparison.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ from core.models.con_s2v.training import BLOCK_WORDS, Sums
 from core.models.device import pick_device
 
 _EDGE = 6.0
-_LARGEST_SHARE = 100  # a batch holds at most one word in so many
-_USUAL_LENGTH = 25  # words of a sentence
+_LARGEST_SHARE = 100  # a batch has at most one word in so many
+_USUAL_LENGTH = 25  # typical number of words of a sentence
 
 
 class BatchedLearner:
-    """Mode paper on torch tables. Shapes below: b words of a batch, s + 1 targets (the item, then noise), d width."""
+    """Mode paper on torch tensors. Shapes: b words of a batch, s + 1 targets (the item, then noise), d width."""
 
     threads = 1
 
@@ -42,7 +42,7 @@ class BatchedLearner:
         self.block_words = max(BLOCK_WORDS, 2 * _USUAL_LENGTH * self._batch)
 
     def run(self, span: Span) -> Sums:
-        """Train on a span of sentences: the first word of each, then the second word of each, and so on."""
+        """Train on a span of sentences: the first word of each sentence, then the second, and so on."""
         random = torch.Generator(self._device).manual_seed(span.seed)
         owners, words, rates, sizes = self._kept(span, random)
         sums = torch.zeros(4, dtype=torch.float64, device=self._device)
@@ -55,12 +55,12 @@ class BatchedLearner:
         return np.asarray(sums.cpu().numpy())
 
     def tables(self) -> Mapping[str, Table]:
-        """The tables that are learned, as arrays."""
+        """Return the learned tables as arrays."""
         named = {"sentences": self._phi, "words": self._words, "nodes": self._nodes}
         return {name: table.cpu().numpy() for name, table in named.items() if len(table)}
 
     def restore(self, tables: Mapping[str, Table]) -> None:
-        """Copy the rows in."""
+        """Overwrite the tables."""
         named = {"sentences": self._phi, "words": self._words, "nodes": self._nodes}
         for name, table in tables.items():
             named[name].copy_(torch.from_numpy(table))
@@ -69,7 +69,7 @@ class BatchedLearner:
         return torch.from_numpy(np.ascontiguousarray(array)).to(self._device)
 
     def _kept(self, span: Span, random: torch.Generator) -> tuple[Tensor, Tensor, Tensor, list[int]]:
-        """(k,) sentence, word and rate of every word that subsampling leaves, by rank in its sentence; words a rank."""
+        """Return (k,) sentence, word and rate of each kept word, by rank in its sentence, and the size of each rank."""
         low, high = int(self._starts[span.low]), int(self._starts[span.high])
         words = self._ids[low:high]
         lengths = np.diff(self._starts[span.low : span.high + 1])
@@ -85,7 +85,7 @@ class BatchedLearner:
         return owners[order], words[order], rates[order], torch.bincount(ranks).tolist()
 
     def _train(self, owners: Tensor, words: Tensor, rates: Tensor, random: torch.Generator, sums: Tensor) -> None:
-        """Steps (a) to (f) for (b,) words of different sentences."""
+        """Take the steps of content, neighbour prediction and proximity for (b,) words of different sentences."""
         if self._steps.content:
             targets = self._word_noise.draw(self._drawn, words, random)
             sums[0] += self._predict(self._words, targets, owners, rates)
@@ -104,9 +104,9 @@ class BatchedLearner:
             self._pull(owners, low, near, rates)
 
     def _predict(self, table: Tensor, targets: Tensor, owners: Tensor, rates: Tensor) -> Tensor:
-        """Let rows ``owners`` (b,) of φ predict the first of their (b, s + 1) targets in ``table``; return the loss.
+        """Predict the first of (b, s + 1) ``targets`` in ``table`` from rows ``owners`` (b,) of φ; return the loss.
 
-        Both sides move; the steps of a row of ``table`` are summed.
+        Both tables are updated; the updates of a row of ``table`` are summed.
         """
         wanted = torch.zeros_like(targets, dtype=torch.float32)
         wanted[:, 0] = 1
@@ -140,7 +140,7 @@ class _Alias:
         self._alias = torch.from_numpy((table & np.uint64(0xFFFFFFFF)).astype(np.int64)).to(device)
 
     def draw(self, count: int, items: Tensor, random: torch.Generator) -> Tensor:
-        """(b, count + 1): each of the (b,) ``items``, then noise."""
+        """Return (b, count + 1) targets: each of the (b,) ``items``, then noise."""
         shape, device = (len(items), count), self._alias.device
         place = torch.randint(len(self._alias), shape, generator=random, device=device)
         uniform = torch.rand(shape, generator=random, device=device, dtype=torch.float64)

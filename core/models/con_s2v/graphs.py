@@ -1,4 +1,4 @@
-"""Who is whose neighbour: the sentences around one in its document, or those most similar to it (F.5)."""
+"""Graphs of neighbouring sentences: by position in the document, or by similarity (Saha et al. 2017, section 3.3)."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ from core.models.con_s2v.text import Index
 from core.protocols import Report
 
 SAME, ACROSS = 0.5, 0.8
-"""Least cosine of two neighbours in one document, and in two (SJH17)."""
+"""Minimum cosine of neighbours in the same document, and in different documents (Saha et al. 2017)."""
 MOST = 20
-"""Most similar sentences that one chooses; being chosen by others may add more."""
+"""Number of most similar sentences that each sentence chooses; it may be chosen by more."""
 _BLOCK = 2_048
 _HEAD = 0.97
-"""Share of the squared lengths that the axes of the bound hold."""
-_SLACK = 1e-4  # of rounding
+"""Share of the squared lengths that the axes of the bound explain."""
+_SLACK = 1e-4  # tolerance for rounding errors of the bound
 _DENSE, _GATHERED = 0.05, 65_536
-"""Pairs that may fit beyond this share are multiplied out as a block; fewer are gathered, so many at once."""
+"""Share of candidate pairs above which a whole block is multiplied, and number of pairs multiplied at once below."""
 
 Float32 = npt.NDArray[np.float32]
 _Pairs: TypeAlias = tuple[Index, Index, Float32]
-"""Two sentences each, and their cosine."""
+"""(pairs,) first sentences, second sentences and cosines."""
 
 
 @dataclass(frozen=True)
@@ -41,17 +41,17 @@ class Graph:
 
     @property
     def degrees(self) -> Index:
-        """(n,) neighbours of each."""
+        """(n,) number of neighbours of each sentence."""
         return np.diff(self.starts)
 
 
 def no_graph(nodes: int) -> Graph:
-    """Nobody is anybody's neighbour."""
+    """Return a graph without edges."""
     return Graph(np.zeros(0, np.int32), np.zeros(nodes + 1, np.int64))
 
 
 def graph_of_pairs(first: Index, second: Index, nodes: int) -> Graph:
-    """The undirected graph of (pairs,) ends: a pair counts once in each direction, and nobody is his own neighbour."""
+    """Return the undirected graph of (pairs,) edges; duplicates count once, and loops are removed."""
     apart = first != second
     ends = np.concatenate([first[apart], second[apart]]), np.concatenate([second[apart], first[apart]])
     keys = np.unique(ends[0].astype(np.int64) * nodes + ends[1])
@@ -61,18 +61,19 @@ def graph_of_pairs(first: Index, second: Index, nodes: int) -> Graph:
 
 
 def discourse_graph(articles: Index, positions: Index) -> Graph:
-    """Previous and next sentence of the same article among those given; (n,) each. A loose sentence has nobody."""
+    """Return the graph of previous and next sentences of an article; both arrays are (n,), article -1 has none."""
     order = np.lexsort((positions, articles))
     follows = (articles[order][1:] == articles[order][:-1]) & (articles[order][1:] != -1)
     return graph_of_pairs(order[:-1][follows], order[1:][follows], len(articles))
 
 
 def similarity_graph(vectors: Float32, articles: Index, report: Report) -> Graph:
-    """Each sentence chooses its 20 most similar of those with cosine ≥ .5 in its article or ≥ .8 elsewhere.
+    """Return the graph in which each sentence chooses its 20 most similar ones.
 
-    ``vectors`` (n, dim), ``articles`` (n,). The zero vector is similar to nobody. Exact, but only pairs that may reach
-    .8 are multiplied out: on the principal axes u·v ≤ head·head + |tail||tail| (Cauchy and Schwarz), which is one
-    product of short rows. Memory stays at a few n × 20 pairs and one block of products.
+    Candidates have a cosine of at least .5 in the same article or .8 in another. ``vectors`` are (n, dim), ``articles``
+    (n,). The zero vector has no neighbours. The result is exact, but only pairs that may reach .8 are computed in full:
+    on the principal axes u·v ≤ head·head + |tail||tail| (Cauchy–Schwarz), one product of short rows. Memory is bounded
+    by a few n × 20 pairs and one block of products.
     """
     n = len(vectors)
     lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
@@ -92,7 +93,7 @@ def similarity_graph(vectors: Float32, articles: Index, report: Report) -> Graph
 
 
 def _articles_of(articles: Index) -> Iterator[Index]:
-    """The sentences of each article; loose ones (-1) are in none."""
+    """Yield the sentences of each article, without those of article -1."""
     order = np.argsort(articles, kind="stable")
     order = order[articles[order] != -1]
     if len(order):
@@ -100,13 +101,13 @@ def _articles_of(articles: Index) -> Iterator[Index]:
 
 
 def _block_pairs(items: Index) -> list[tuple[Index, Index]]:
-    """Blocks of ascending ``items``, each with itself and with every later one."""
+    """Return pairs of blocks of ascending ``items``: each block with itself and with every later one."""
     blocks = [items[low : low + _BLOCK] for low in range(0, len(items), _BLOCK)]
     return [(rows, columns) for i, rows in enumerate(blocks) for columns in blocks[i:]]
 
 
 def _bounding(unit: Float32) -> Float32:
-    """(n, axes + 1) rows whose products are nowhere below the cosines: principal axes, then the length of the rest."""
+    """Return (n, axes + 1) rows whose products bound the cosines: principal axes, then the length of the rest."""
     values, axes = np.linalg.eigh((unit.T @ unit).astype(np.float64))
     share = np.cumsum(values[::-1]) / max(float(values.sum()), 1e-12)
     kept = int(np.searchsorted(share, _HEAD)) + 1
@@ -115,7 +116,7 @@ def _bounding(unit: Float32) -> Float32:
 
 
 def _similar(unit: Float32, bounding: Float32, rows: Index, columns: Index, least: float) -> _Pairs:
-    """Pairs (first < second) of two blocks whose cosine is at least ``least``, and their cosines."""
+    """Return the pairs (first < second) of two blocks with a cosine of at least ``least``."""
     first, second = np.nonzero(bounding[rows] @ bounding[columns].T >= least - _SLACK)
     if len(first) > _DENSE * len(rows) * len(columns):
         cosines = (unit[rows] @ unit[columns].T)[first, second]
@@ -135,18 +136,18 @@ def _row_products(x: Float32, first: Index, second: Index) -> Float32:
 
 
 class _Best:
-    """Each sentence's most similar ones among the pairs offered so far; of equals, the one that comes first."""
+    """The most similar sentences of each sentence among the pairs offered so far; ties go to the lower index."""
 
     def __init__(self, nodes: int) -> None:
         self.first, self.second = np.zeros(0, np.int64), np.zeros(0, np.int64)
-        """(pairs,) who chooses whom."""
+        """(pairs,) choosing and chosen sentences."""
         self._cosines = np.zeros(0, np.float32)
-        self._least = np.full(nodes, -np.inf, np.float32)  # what a pair must reach to be among the best of its first
+        self._least = np.full(nodes, -np.inf, np.float32)  # minimum cosine of a pair to be kept
         self._waiting: list[_Pairs] = []
         self._held, self._limit = 0, max(2 * MOST * nodes, 1_000_000)
 
     def offer(self, first: Index, second: Index, cosines: Float32) -> None:
-        """Take pairs into account, in both directions."""
+        """Add pairs, in both directions."""
         for chooser, chosen in ((first, second), (second, first)):
             able = cosines >= self._least[chooser]
             self._waiting.append((chooser[able], chosen[able], cosines[able]))
@@ -155,7 +156,7 @@ class _Best:
             self.keep()
 
     def keep(self) -> None:
-        """Forget all but the best."""
+        """Drop all but the best pairs."""
         parts = [(self.first, self.second, self._cosines), *self._waiting]
         first, second, cosines = (np.concatenate([part[i] for part in parts]) for i in range(3))
         order = np.lexsort((second, -cosines, first))

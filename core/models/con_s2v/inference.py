@@ -25,7 +25,7 @@ PRECISIONS: dict[str, type[np.floating[Any]]] = {"fp16": np.float16, "fp32": np.
 
 @dataclass(frozen=True)
 class KnownSentences:
-    """One row a sentence. An id counts only where the text is the one that was learned from."""
+    """Learned vectors, one row for each sentence, found by id and text."""
 
     vectors: npt.NDArray[np.floating[Any]]
     """(n, dim) float16 or float32."""
@@ -45,7 +45,7 @@ class KnownSentences:
         return rows
 
     def rows(self, sentences: Sequence[Sentence]) -> npt.NDArray[np.int64]:
-        """(m,) row of each sentence: by id where the text fits, else the first with the same text, else -1."""
+        """Return (m,) rows: by id if the text is the same, else the first row with the same text, else -1."""
         found = np.full(len(sentences), -1, np.int64)
         for place, sentence in enumerate(sentences):
             digest = text_digest(sentence.text)
@@ -55,66 +55,67 @@ class KnownSentences:
         return found
 
     def tensors(self) -> dict[str, npt.NDArray[Any]]:
-        """What :meth:`of` needs."""
+        """Return the arrays that :meth:`of` takes."""
         return {"vectors": self.vectors, "ids": self.ids, "digests": self.digests}
 
     @classmethod
     def of(cls, tensors: Mapping[str, Any]) -> KnownSentences:
-        """Inverse of :meth:`tensors`."""
+        """Return the table with these arrays."""
         return cls(tensors["vectors"], tensors["ids"], tensors["digests"])
 
 
 def known_sentences(sentences: Iterable[Sentence], vectors: npt.NDArray[np.float32], storage: str) -> KnownSentences:
-    """The table of ``sentences`` and their (n, dim) ``vectors``, kept as ``storage`` says."""
+    """Return the table of ``sentences`` with (n, dim) ``vectors`` in the number format ``storage``."""
     places = [(s.id, text_digest(s.text)) for s in sentences]
     ids, digests = np.array(places, np.int64).reshape(-1, 2).T
     return KnownSentences(vectors.astype(PRECISIONS[storage]), ids.copy(), digests.copy())
 
 
 def text_digest(text: str) -> int:
-    """A 64-bit digest of a text (BLAKE2b), as a signed number."""
+    """Return the 64-bit BLAKE2b digest of a text as a signed integer."""
     digest = hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).digest()
     return int.from_bytes(digest, "little", signed=True)
 
 
 @dataclass(frozen=True)
 class ContentModel:
-    """What predicts words from a sentence's vector; with a window, together with the words before (DM)."""
+    """Tables that predict words from a sentence's vector (DBOW), with a window also from preceding words (DM)."""
 
     words: npt.NDArray[np.floating[Any]]
-    """(words, dim) outputs."""
+    """(words, dim) output vectors."""
     inputs: npt.NDArray[np.floating[Any]]
-    """(words, dim) inputs, or no rows."""
+    """(words, dim) input vectors, or no rows."""
     rate: float
     window: int = 0
-    """0: the vector alone (DBOW)."""
+    """Number of preceding words; 0 for DBOW."""
 
     @property
     def dim(self) -> int:
-        """Coordinates of a sentence vector."""
+        """Dimensions of a sentence vector."""
         return int(self.words.shape[1])
 
     def stored_as(self, dtype: type[np.floating[Any]]) -> ContentModel:
-        """The same tables in another precision."""
+        """Return the same tables in another precision."""
         return ContentModel(self.words.astype(dtype), self.inputs.astype(dtype), self.rate, self.window)
 
     def tensors(self) -> dict[str, npt.NDArray[Any]]:
-        """What :meth:`of` needs."""
+        """Return the arrays that :meth:`of` takes."""
         settings = np.array([self.rate, self.window], np.float64)
         return {"words": self.words, "inputs": self.inputs, "settings": settings}
 
     @classmethod
     def of(cls, tensors: Mapping[str, Any]) -> ContentModel:
-        """Inverse of :meth:`tensors`."""
+        """Return the model with these arrays."""
         rate, window = tensors["settings"].tolist()
         return cls(tensors["words"], tensors["inputs"], rate, int(window))
 
     def infer(
         self, rows: Sequence[Sequence[int]], digests: Sequence[int], vocabulary: Vocabulary, config: TrainingConfig
     ) -> Float32:
-        """(m, dim) vectors of sentences given as word rows; fewer than three words give the zero vector.
+        """Return (m, dim) vectors of sentences given as word rows; fewer than three words give the zero vector.
 
-        Start and draws follow from a sentence's ``digests`` alone, so that a row does not depend on the others.
+        The initial vector and all random numbers depend on the digest of the sentence alone, so that a row does not
+        depend on the other sentences.
         """
         enough = [i for i, words in enumerate(rows) if len(words) >= FEWEST]
         out = np.zeros((len(rows), self.dim), np.float32)

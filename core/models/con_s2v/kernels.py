@@ -1,9 +1,9 @@
-"""The compiled loops of the engine: every training step, for any thread.
+"""Compiled training and inference loops.
 
-They live in one file on purpose: numba's cache notices a change only in the file of the function it compiled.
-Tables are float32 with contiguous rows; a row is named by its index and never sliced, since a slice counts
-references, for which threads would queue. Random numbers are SplitMix64, so that they do not depend on the platform.
-Several threads may run over different sentences at once: they share the tables without locks (Recht et al. 2011).
+They are in one file because numba's cache notices changes only in the file of the compiled function (the generator in
+``core.random_numbers`` is fixed by its published numbers). Tables are float32 with contiguous rows. Rows are passed by
+index and not as slices, because a slice counts references, for which threads would wait. Several threads may work on
+different sentences and share the tables without locks (Recht et al. 2011).
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from core.random_numbers import GOLDEN, mix
 _HALF_WORD, _LOW = np.uint64(32), np.uint64(0xFFFFFFFF)
 _ZERO, _ONE = np.float32(0), np.float32(1)
 _EDGE = np.float32(6)
-"""Logits are cut off here, as in the reference."""
+"""Limit of logits, as in the reference implementation."""
 _mix = njit(cache=True, inline="always")(mix)
 
 
@@ -41,7 +41,7 @@ def _kept(state: Any, threshold: Any) -> Any:
 
 @njit(cache=True, inline="always")
 def _drawn(state: Any, alias: Any) -> Any:
-    """One item of an alias table: the high half of a draw chooses the cell, the low half the answer."""
+    """Draw an item of an alias table: the high half of a random number chooses the cell, the low half the item."""
     draw = _next(state)
     place = ((draw >> _HALF_WORD) * np.uint64(len(alias))) >> _HALF_WORD
     cell = alias[place]
@@ -50,7 +50,7 @@ def _drawn(state: Any, alias: Any) -> Any:
 
 @njit(cache=True)
 def draws(alias: Any, count: int, seed: int) -> Any:
-    """(count,) items of an alias table."""
+    """Return (count,) items drawn from an alias table."""
     state = np.array([seed], np.uint64)
     found = np.empty(count, np.int64)
     for place in range(count):
@@ -73,7 +73,7 @@ def _dot(table: Any, row: Any, x: Any, i: Any) -> Any:
 
 @njit(cache=True, fastmath=True, error_model="numpy")
 def _dots(table: Any, a: Any, b: Any, c: Any, x: Any, i: Any) -> Any:
-    """Three products at once: every coordinate of ``x`` is read once."""
+    """Return the products of row i of ``x`` with three rows; every entry of ``x`` is read once."""
     first, second, third = _ZERO, _ZERO, _ZERO
     for k in range(x.shape[1]):
         y = x[i, k]
@@ -93,7 +93,7 @@ def _update(table: Any, row: Any, x: Any, i: Any, gradient: Any, change: Any) ->
 
 @njit(cache=True, fastmath=True, error_model="numpy")
 def _updates(table: Any, a: Any, b: Any, c: Any, x: Any, i: Any, gradient: Any, p: Any, q: Any, r: Any) -> None:
-    """Three updates at once; the rows a, b, c must differ."""
+    """Update three different rows a, b, c."""
     for k in range(x.shape[1]):
         y, first, second, third = x[i, k], table[a, k], table[b, k], table[c, k]
         gradient[k] += p * first + q * second + r * third
@@ -103,7 +103,7 @@ def _updates(table: Any, a: Any, b: Any, c: Any, x: Any, i: Any, gradient: Any, 
 
 
 @njit(cache=True, fastmath=True, error_model="numpy")
-def _lean(table: Any, row: Any, gradient: Any, change: Any) -> None:
+def _add_scaled(table: Any, row: Any, gradient: Any, change: Any) -> None:
     for k in range(len(gradient)):
         gradient[k] += change * table[row, k]
 
@@ -116,17 +116,17 @@ def _add(x: Any, i: Any, gradient: Any) -> None:
 
 @njit(cache=True, fastmath=True, error_model="numpy")
 def pull(x: Any, i: Any, towards: Any, share: Any) -> None:
-    """Proximity step: move row i of ``x`` by ``share`` of the way ``towards`` (dim,)."""
+    """Move row i of ``x`` by ``share`` of the way ``towards`` a (dim,) vector: the proximity step."""
     for k in range(len(towards)):
         x[i, k] += share * (towards[k] - x[i, k])
 
 
 @njit(cache=True, fastmath=True, error_model="numpy")
 def descend(x: Any, i: Any, table: Any, targets: Any, count: int, rate: Any, gradient: Any) -> Any:
-    """Change ``table`` by one negative-sampling step (F.2), add x's own step to ``gradient``, return the loss.
+    """Update ``table`` by one step of negative sampling, add the step of x to ``gradient``, and return the loss.
 
-    ``targets[0]`` is the item to predict, the other ``count`` - 1 are noise. Three rows are worked on at once where
-    they differ.
+    ``targets[0]`` is the item to predict, the other ``count`` - 1 are noise (Mikolov et al. 2013, equation 4). Three
+    rows are processed at once where they differ.
     """
     likelihood, s = 1.0, 0
     while s < count:
@@ -149,11 +149,11 @@ def descend(x: Any, i: Any, table: Any, targets: Any, count: int, rate: Any, gra
 
 
 @njit(cache=True, fastmath=True, error_model="numpy")
-def _lean_step(x: Any, i: Any, table: Any, targets: Any, count: int, rate: Any, gradient: Any) -> None:
-    """Add to ``gradient`` what :func:`descend` does, but leave ``table`` as it is."""
+def _gradient_step(x: Any, i: Any, table: Any, targets: Any, count: int, rate: Any, gradient: Any) -> None:
+    """Add to ``gradient`` what :func:`descend` adds, without changing ``table``."""
     for s in range(count):
         p = _sigmoid(_dot(table, targets[s], x, i)) - (_ONE if s == 0 else _ZERO)
-        _lean(table, targets[s], gradient, -rate * p)
+        _add_scaled(table, targets[s], gradient, -rate * p)
 
 
 @njit(cache=True)
@@ -168,7 +168,7 @@ def _work(dim: int, drawn: int, text: Text, span: Span) -> Any:
 
 @njit(cache=True)
 def _draw_targets(item: Any, alias: Any, drawn: int, work: Work) -> int:
-    """Fill the targets with an item and up to ``drawn`` noise items; one equal to the item is skipped."""
+    """Write an item and up to ``drawn`` noise items different from it into the targets; return their number."""
     work.targets[0], found = item, 1
     for _ in range(drawn):
         noise = _drawn(work.state, alias)
@@ -180,7 +180,7 @@ def _draw_targets(item: Any, alias: Any, drawn: int, work: Work) -> int:
 
 @njit(cache=True)
 def _step(x: Any, i: Any, table: Any, item: Any, alias: Any, drawn: int, rate: Any, work: Work) -> Any:
-    """One step that predicts ``item`` from row i of ``x`` and moves both sides; returns the loss."""
+    """Predict ``item`` from row i of ``x``, update both, and return the loss."""
     found = _draw_targets(item, alias, drawn, work)
     work.gradient[:] = _ZERO
     loss = descend(x, i, table, work.targets, found, rate, work.gradient)
@@ -190,7 +190,7 @@ def _step(x: Any, i: Any, table: Any, item: Any, alias: Any, drawn: int, rate: A
 
 @njit(cache=True)
 def _kept_words(text: Text, i: Any, work: Work) -> int:
-    """Write the words of sentence i that subsampling leaves into ``work.kept``, in order."""
+    """Write the words of sentence i that subsampling keeps into ``work.kept``; return their number."""
     count = 0
     for place in range(text.starts[i], text.starts[i + 1]):
         word = text.ids[place]
@@ -202,37 +202,37 @@ def _kept_words(text: Text, i: Any, work: Work) -> int:
 
 @njit(cache=True, inline="always")
 def _rate_at(span: Span, text: Text, i: Any) -> Any:
-    """α = α₀·max(1e-4, 1 - progress in words) (F.4)."""
+    """Return the learning rate α = α₀·max(1e-4, 1 - progress in words)."""
     return np.float32(span.rate * max(LEAST_RATE, 1.0 - (span.done + text.starts[i]) / span.total))
 
 
 @njit(cache=True, fastmath=True, error_model="numpy")
 def _neighbour_mean(table: Any, context: Context, i: Any, mean: Any) -> Any:
-    """Write the mean row of the neighbours of i into ``mean`` (dim,); how many there are."""
+    """Write the mean of the rows of the neighbours of i into ``mean`` (dim,); return the number of neighbours."""
     low, high = context.starts[i], context.starts[i + 1]
     mean[:] = _ZERO
     for place in range(low, high):
-        _lean(table, context.targets[place], mean, _ONE / np.float32(high - low))
+        _add_scaled(table, context.targets[place], mean, _ONE / np.float32(high - low))
     return high - low
 
 
 @njit(cache=True, error_model="numpy", nogil=True)
 def train_sentences(tables: Tables, text: Text, context: Context, noise: Noise, steps: Steps, span: Span) -> Any:
-    """Algorithm 1 of SJH17 over a span of sentences (F.3); with a window, mode reference (F.4).
+    """Run Algorithm 1 of Saha et al. (2017) on a span of sentences; with a window, in mode reference.
 
-    Returns sums: (content loss, content steps, neighbour loss, neighbour steps).
+    Return sums: (content loss, content steps, neighbour loss, neighbour steps).
     """
     work, sums = _work(tables.words.shape[1], noise.drawn, text, span), np.zeros(4)
     for i in range(span.low, span.high):
         count, rate = _kept_words(text, i, work), _rate_at(span, text, i)
-        # Within a sentence only its own row moves, so the mean of its neighbours is the same for every word.
+        # Within a sentence only its own row changes, so the mean of its neighbours is the same for every word.
         if steps.strength > 0:
             _neighbour_mean(tables.sentences, context, i, work.mean)
         for t in range(count):
             if steps.window > 0:
                 radius = 1 + _below(work.state, steps.window)
                 _window(tables, noise, t, radius, count, rate, work, sums)
-                if t < radius:  # the id token stands before the first word, and the sentence answers for it
+                if t < radius:  # the sentence is a token before the first word, within the window
                     _round(tables, context, noise, steps, i, work.kept[t], rate, work, sums)
             _round(tables, context, noise, steps, i, work.kept[t], rate, work, sums)
     return sums
@@ -241,7 +241,7 @@ def train_sentences(tables: Tables, text: Text, context: Context, noise: Noise, 
 @njit(cache=True, error_model="numpy")
 def _round(tables: Tables, context: Context, noise: Noise, steps: Steps, i: Any, word: Any, rate: Any, work: Work,
            sums: Any) -> None:  # fmt: skip
-    """Steps (a) to (f) of Algorithm 1 for one word."""
+    """Take the steps (a) to (f) of Algorithm 1 for one word."""
     if steps.content:
         sums[0] += _step(tables.sentences, i, tables.words, word, noise.words, noise.drawn, rate, work)
         sums[1] += 1
@@ -260,7 +260,7 @@ def _round(tables: Tables, context: Context, noise: Noise, steps: Steps, i: Any,
 
 @njit(cache=True, error_model="numpy")
 def _window(tables: Tables, noise: Noise, t: Any, radius: Any, count: Any, rate: Any, work: Work, sums: Any) -> None:
-    """Let the words within ``radius`` of place t predict the word there."""
+    """Predict the word at position t from the words within ``radius``."""
     for s in range(max(0, t - radius), min(count, t + radius + 1)):
         if s != t:
             sums[0] += _step(tables.inputs, work.kept[s], tables.words, work.kept[t], noise.words, noise.drawn, rate,
@@ -270,9 +270,10 @@ def _window(tables: Tables, noise: Noise, t: Any, radius: Any, count: Any, rate:
 
 @njit(cache=True, error_model="numpy", nogil=True)
 def train_memory(tables: Tables, text: Text, noise: Noise, window: int, span: Span) -> Any:
-    """DM of Sen2Vec (F.4): the mean of φ_i and up to R preceding words' inputs predicts a word; R ~ U{1…window}.
+    """Train distributed memory (Le and Mikolov 2014, section 2.2) on a span of sentences.
 
-    The gradient of the mean goes to each of its parts in full. Returns sums as :func:`train_sentences`.
+    The mean of φ_i and the inputs of up to R ~ U{1…window} preceding words predicts a word. The gradient of the mean is
+    added to each of its parts in full. Return sums as :func:`train_sentences`.
     """
     work, sums = _work(tables.words.shape[1], noise.drawn, text, span), np.zeros(4)
     mean = np.zeros((1, tables.words.shape[1]), np.float32)
@@ -293,7 +294,7 @@ def train_memory(tables: Tables, text: Text, noise: Noise, window: int, span: Sp
 
 @njit(cache=True, fastmath=True, error_model="numpy")
 def _memory_mean(tables: Tables, i: Any, kept: Any, first: Any, end: Any, mean: Any) -> None:
-    """Mean of φ_i and the inputs of the words ``kept[first:end]``, written into the one row of ``mean``."""
+    """Write the mean of φ_i and the inputs of the words ``kept[first:end]`` into the only row of ``mean``."""
     part = _ONE / np.float32(1 + end - first)
     for k in range(mean.shape[1]):
         mean[0, k] = part * tables.sentences[i, k]
@@ -304,10 +305,11 @@ def _memory_mean(tables: Tables, i: Any, kept: Any, first: Any, end: Any, mean: 
 
 @njit(cache=True, error_model="numpy", nogil=True)
 def train_bags(tables: Tables, text: Text, context: Context, noise: Noise, own: bool, span: Span) -> Any:
-    """FastSent (G.2): the sum of a sentence's word inputs predicts the words of its neighbours, with ``own`` its own.
+    """Train FastSent (Hill et al. 2016, section 3) on a span of sentences.
 
-    What the sum learns from all its targets is shared out equally among the words of the sentence, so that the sum
-    itself moves by just that. Returns sums as :func:`train_sentences`.
+    The sum of a sentence's word inputs predicts the words of its neighbours and, with ``own``, its own. The gradient of
+    the sum is divided equally among the words, so that the sum moves by the gradient. Return sums as
+    :func:`train_sentences`.
     """
     work, sums = _work(tables.words.shape[1], noise.drawn, text, span), np.zeros(4)
     bag = np.zeros((1, tables.words.shape[1]), np.float32)
@@ -315,7 +317,7 @@ def train_bags(tables: Tables, text: Text, context: Context, noise: Noise, own: 
         count, rate = _kept_words(text, i, work), _rate_at(span, text, i)
         work.mean[:] = _ZERO
         for s in range(count):
-            _lean(tables.inputs, work.kept[s], work.mean, _ONE)
+            _add_scaled(tables.inputs, work.kept[s], work.mean, _ONE)
         bag[0] = work.mean
         low, high = context.starts[i], context.starts[i + 1]
         for place in range(low, high + (1 if own else 0)):
@@ -333,10 +335,10 @@ def train_bags(tables: Tables, text: Text, context: Context, noise: Noise, own: 
 
 @njit(cache=True, error_model="numpy", nogil=True)
 def infer(tables: Tables, text: Text, noise: Noise, window: int, epochs: int, rate: float, seeds: Any) -> None:
-    """Vectors of new sentences: content steps on their rows alone, all other tables stay as they are.
+    """Infer vectors of new sentences by content steps on their rows; all other tables stay fixed.
 
-    ``tables.sentences`` (n, dim) holds the start and receives the result; ``seeds`` (n,) are one a sentence, so that
-    a row does not depend on the others. ``window`` > 0 infers as :func:`train_memory` trains.
+    ``tables.sentences`` (n, dim) has the initial vectors and receives the result. ``seeds`` (n,) has one seed for each
+    sentence, so that a row does not depend on the others. ``window`` > 0 infers as :func:`train_memory` trains.
     """
     dim = tables.words.shape[1]
     mean = np.zeros((1, dim), np.float32)
@@ -350,15 +352,15 @@ def infer(tables: Tables, text: Text, noise: Noise, window: int, epochs: int, ra
                 _memory_mean(tables, i, work.kept, first, t, mean)
                 found = _draw_targets(work.kept[t], noise.words, noise.drawn, work)
                 work.gradient[:] = _ZERO
-                _lean_step(mean, 0, tables.words, work.targets, found, falling, work.gradient)
+                _gradient_step(mean, 0, tables.words, work.targets, found, falling, work.gradient)
                 _add(tables.sentences, i, work.gradient)
 
 
 @njit(cache=True, error_model="numpy", nogil=True)
 def retrofit(vectors: Any, start: Any, context: Context, rounds: int) -> None:
-    """Retrofit ``vectors`` (n, dim) in place: q_i ← ½ q̂_i + ½ mean of its neighbours, q̂ being ``start`` (F.6).
+    """Retrofit ``vectors`` (n, dim) in place: q_i ← ½ q̂_i + ½ mean of its neighbours, q̂ being ``start``.
 
-    A sentence without neighbours stays as it is.
+    A sentence without neighbours is not changed (Faruqui et al. 2015).
     """
     mean = np.zeros(start.shape[1], np.float32)
     for _ in range(rounds):

@@ -1,4 +1,4 @@
-"""The trainings that methods are made of: sentence vectors, distributed memory, word vectors, bags of words."""
+"""The three trainings: sentence vectors, distributed memory and FastSent, from settings to learned tables."""
 
 from __future__ import annotations
 
@@ -33,17 +33,17 @@ if TYPE_CHECKING:
     from core.models.con_s2v.arrays import Span
     from core.models.con_s2v.training import Sums
 
-_HOW_NOT_WHAT = {"threads": 0, "checkpoint_seconds": 0, "storage": ""}
+_NO_EFFECT = {"threads": 0, "checkpoint_seconds": 0, "storage": ""}
 
 
 @dataclass(frozen=True)
 class Learned:
-    """Tables after a training, without the padding of their rows, and how it went."""
+    """Learned tables without the padding of their rows, and training metrics."""
 
     sentences: Table
-    """(n, dim) φ, or no rows."""
+    """(n, dim) vectors of sentences φ, or no rows."""
     words: Table
-    """(words, dim) w, outputs of words."""
+    """(words, dim) output vectors of words w."""
     inputs: Table
     """(words, dim) input vectors of words, or no rows."""
     metrics: dict[str, float]
@@ -52,9 +52,9 @@ class Learned:
 def learn_sentences(
     config: SentVecConfig, text: EncodedText, graph: Graph, seed: int, report: Report, name: str = "sentences"
 ) -> Learned:
-    """Content, neighbour prediction and proximity as ``config`` switches them, over ``graph`` (F.3, F.4)."""
+    """Train content, neighbour prediction and proximity, as ``config`` switches them, on ``graph``."""
     reference = config.mode == "reference"
-    alone = not (config.content or config.neighbours)  # words only
+    alone = not (config.content or config.neighbours)  # only word vectors are learned
     tables = _tables(config.dim, text, seed, sentences=not alone, inputs=reference, nodes=config.neighbours)
     context, noise = Context(graph.targets, graph.starts), _noise(text, graph, config)
     strength, window = config.strength if config.proximity else 0.0, config.window if reference else 0
@@ -77,7 +77,7 @@ def learn_sentences(
 
 
 def learn_memory(config: MemoryConfig, text: EncodedText, seed: int, report: Report) -> Learned:
-    """Distributed memory, the DM half of Sen2Vec (F.4)."""
+    """Train distributed memory, the DM part of Sen2Vec."""
     tables = _tables(config.dim, text, seed, inputs=True)
     noise, words = _noise(text, no_graph(len(text)), config), _text(text, config)
 
@@ -91,7 +91,7 @@ def learn_memory(config: MemoryConfig, text: EncodedText, seed: int, report: Rep
 
 
 def learn_bags(config: FastSentConfig, text: EncodedText, graph: Graph, seed: int, report: Report) -> Learned:
-    """FastSent over the neighbours of ``graph`` (G.2). No sentence has a row of its own."""
+    """Train FastSent on the neighbours of ``graph``; only word vectors are learned."""
     tables = _tables(config.dim, text, seed, sentences=False, inputs=True)
     noise, words = _noise(text, graph, config), _text(text, config)
     context = Context(graph.targets, graph.starts)
@@ -108,7 +108,7 @@ def learn_bags(config: FastSentConfig, text: EncodedText, graph: Graph, seed: in
 def _tables(
     dim: int, text: EncodedText, seed: int, *, sentences: bool = True, inputs: bool = False, nodes: bool = False
 ) -> Tables:
-    """φ and word inputs at random, outputs zero (F.3); tables that are not trained have no rows."""
+    """Return tables with random φ and word inputs and zero outputs; tables that are not trained have no rows."""
     random, words = np.random.default_rng(seed), len(text.vocabulary)
     return Tables(
         random_table(len(text) if sentences else 0, dim, random),
@@ -128,7 +128,7 @@ def _text(text: EncodedText, config: TrainingConfig) -> Text:
 
 def _key(config: Config, seed: int, text: EncodedText, near: npt.NDArray[np.int32]) -> str:
     data = [len(text), text.words, len(text.vocabulary), text.ids[:10_000].tolist(), len(near), near[:10_000].tolist()]
-    return digest_of([config.to_dict() | _HOW_NOT_WHAT, seed, data])
+    return digest_of([config.to_dict() | _NO_EFFECT, seed, data])
 
 
 def _learned(stage: Stage, learner: Learner, dim: int, report: Report) -> Learned:

@@ -205,4 +205,4 @@ def _shared(config: Sen2VecConfig) -> dict[str, object]:
 
 
 def _degree(graph: Graph) -> dict[str, float]:
-    return {"neighbours a sentence": len(graph.targets) / max(len(graph), 1)}
+    return {"neighbours per sentence": len(graph.targets) / max(len(graph), 1)}

@@ -1,7 +1,7 @@
-"""What methods have in common that learn a vector for each sentence of a corpus (the rows of SJH17).
+"""Base class of methods that learn a vector for each sentence of a corpus. Cosine distance.
 
-A sentence of the corpus gets its learned vector back; any other one is inferred by content steps on the frozen words
-(algorithms F.4). Sentences of at most two words take no part and get the zero vector (F.7). Cosine distance.
+A sentence of the corpus gets its learned vector; that of any other sentence is inferred with fixed word vectors.
+Sentences of at most two words are not used in training and get the zero vector.
 """
 
 from __future__ import annotations
@@ -40,57 +40,57 @@ from core.protocols import SILENT, Report
 from core.types import Corpus, Sentence, Vectors
 
 _SENTENCES, _WORDS, _TRAINING = "sentences.safetensors", "words.safetensors", "training.json"
-_BLOCK = 2_000  # sentences looked up or inferred at once
+_BLOCK = 2_000  # number of sentences looked up or inferred at once
 
 Float32 = npt.NDArray[np.float32]
 
 
 @dataclass(frozen=True)
 class Fitted:
-    """The outcome of a training."""
+    """Result of a training."""
 
     vectors: Float32
-    """(n, dim) of the sentences that took part."""
+    """(n, dim) vectors of the training sentences."""
     parts: tuple[ContentModel, ...]
-    """What infers the vector of another sentence; their vectors stand side by side."""
+    """Models that infer the vectors of other sentences; their vectors are concatenated."""
     vocabulary: Vocabulary
-    """The words of ``parts``."""
+    """Words of the tables of ``parts``."""
     metrics: dict[str, float]
 
 
 class SentenceVectors(BaseModel):
-    """Base of the methods; each says by :meth:`_learn` how the vectors come about."""
+    """Base of the methods; a subclass implements :meth:`_learn`."""
 
     def __init__(self, config: Any, seed: int) -> None:
         super().__init__(config, seed)
         self.metrics: dict[str, float] = {}
-        """How training went: losses, words, seconds, words/s."""
+        """Training metrics: losses, words, seconds, words/s."""
         self._known: KnownSentences | None = None
         self._vocabulary = Vocabulary([], np.zeros(0, np.int64))
         self._parts: tuple[ContentModel, ...] = ()
 
     @abstractmethod
     def _learn(self, text: EncodedText, corpus: Corpus, report: Report) -> Fitted:
-        """Vectors of the sentences of ``text``, which are those of ``corpus`` that take part."""
+        """Return vectors of the sentences of ``text``, which are the training sentences of ``corpus``."""
 
     def fit(self, corpus: Corpus, report: Report = SILENT) -> Self:
-        """Learn a vector for every sentence of ``corpus`` that has at least three words."""
+        """Learn a vector for every sentence of ``corpus`` with at least three words."""
         if not len(corpus.sentences):
-            raise DataError("This method learns from the sentences of a corpus; this corpus has none.")
+            raise DataError("This method needs the sentences of a corpus, but this corpus has none.")
         text = encode_text(
             corpus.sentences, self.config.min_count, tick=lambda: report.progress(0, 1, "Reading the sentences")
         )
         fitted = self._learn(text, corpus, report)
         dtype = PRECISIONS[self.config.storage]
-        taking_part = (corpus.sentences[row] for row in text.rows.tolist())
-        self._known = known_sentences(taking_part, fitted.vectors, self.config.storage)
+        used = (corpus.sentences[row] for row in text.rows.tolist())
+        self._known = known_sentences(used, fitted.vectors, self.config.storage)
         self._vocabulary, self.metrics = fitted.vocabulary, fitted.metrics
         self._parts = tuple(part.stored_as(dtype) for part in fitted.parts)
         drop_checkpoints(report.checkpoint_folder())
         return self
 
     def embed(self, sentences: Sequence[Sentence]) -> Vectors:
-        """(n, dim) learned vectors, inferred ones for other sentences, zero for sentences of at most two words."""
+        """Return (n, dim) vectors: learned, inferred, or zero for sentences of at most two words."""
         known = self._fitted()
         out = np.zeros((len(sentences), known.vectors.shape[1]), np.float32)
         for start in range(0, len(sentences), _BLOCK):
@@ -103,7 +103,7 @@ class SentenceVectors(BaseModel):
         return out
 
     def save(self, folder: Path) -> None:
-        """Write settings, sentence vectors with ids and digests of texts, and the words."""
+        """Write settings, sentence vectors with ids and text digests, and the words."""
         known = self._fitted()
         write_settings(folder, self.config, self.seed)
         write_tensors(folder / _SENTENCES, known.tensors())
@@ -116,14 +116,14 @@ class SentenceVectors(BaseModel):
 
     @classmethod
     def load(cls, folder: Path) -> Self:
-        """Inverse of :meth:`save`."""
+        """Return the model that :meth:`save` wrote."""
         model = cls(*read_settings(folder, cls.config_class))
         course = read_json(folder / _TRAINING)
         model.metrics = course.get("metrics", {})
         model._known = KnownSentences.of(read_tensors(folder / _SENTENCES, ("vectors", "ids", "digests")))
         tensors, words = read_tensors(folder / _WORDS, ("counts",)), read_words(folder)
         if len(words) != len(tensors["counts"]):
-            raise ArtifactError(f"The saved model in {folder.name} is damaged: {len(words):,} words have no counts.")
+            raise ArtifactError(f"The saved model in {folder.name} is damaged: words and counts differ in number.")
         model._vocabulary = Vocabulary(words, tensors["counts"])
         parts = [
             {name.partition(".")[2]: array for name, array in tensors.items() if name.startswith(f"{number}.")}
@@ -136,7 +136,7 @@ class SentenceVectors(BaseModel):
         return model
 
     def content(self, sentences: Sequence[Sentence]) -> Fitted:
-        """What was learned, with the vectors of ``sentences``: for methods that build on this one."""
+        """Return what was learned with the vectors of ``sentences``, for methods that use this as the base model."""
         return Fitted(np.asarray(self.embed(sentences)), self._parts, self._vocabulary, {})
 
     def _inferred(self, texts: list[str]) -> Float32:
@@ -147,5 +147,5 @@ class SentenceVectors(BaseModel):
 
     def _fitted(self) -> KnownSentences:
         if self._known is None:
-            raise DataError("This model has learned nothing yet: call fit() first, or load a saved model.")
+            raise DataError("This model is not trained yet. Call fit() first, or load a saved model.")
         return self._known

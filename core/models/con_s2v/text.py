@@ -1,4 +1,4 @@
-"""Text as the engine reads it: word ids of every sentence that takes part, and the counts they were drawn from."""
+"""Training text: word ids of the training sentences, and the vocabulary with its counts."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from core.text.stems import content_words
 from core.types import Sentence
 
 FEWEST = 3
-"""Words that a sentence needs to take part (F.7)."""
+"""Minimum number of words of a training sentence (Saha et al. 2017)."""
 _TICK = 1_000
 
 Index = npt.NDArray[np.int64]
@@ -23,11 +23,11 @@ WordIds = npt.NDArray[np.int32]
 
 @dataclass(frozen=True)
 class Vocabulary:
-    """Words in order of falling count, of equals the earliest first."""
+    """Words in order of falling count; ties in order of first appearance."""
 
     words: list[str]
     counts: Index
-    """(words,) occurrences in the training text."""
+    """(words,) number of occurrences in the training text."""
 
     @cached_property
     def row_of(self) -> dict[str, int]:
@@ -38,23 +38,23 @@ class Vocabulary:
         return len(self.words)
 
     def rows(self, text: str, stemmed: bool = True) -> list[int]:
-        """Rows of the known words of ``text``, in order."""
+        """Return the rows of the known words of ``text``, in order."""
         known = self.row_of
         return [known[word] for word in content_words(text, stemmed) if word in known]
 
 
 @dataclass(frozen=True)
 class EncodedText:
-    """The sentences that take part, in corpus order; sentence i is ``ids[starts[i]:starts[i + 1]]``."""
+    """The training sentences in corpus order; sentence i has the words ``ids[starts[i]:starts[i + 1]]``."""
 
     vocabulary: Vocabulary
     ids: WordIds
     starts: Index
     """(n + 1,)."""
     rows: Index
-    """(n,) place of each in the sequence that was given."""
+    """(n,) index of each in the sequence given to :func:`encode_text`."""
     articles: Index
-    """(n,) article of each; a loose sentence has -1."""
+    """(n,) article of each, or -1."""
     positions: Index
     """(n,) position in its article."""
 
@@ -63,16 +63,16 @@ class EncodedText:
 
     @property
     def words(self) -> int:
-        """Number of words in all."""
+        """Total number of words."""
         return len(self.ids)
 
 
 def encode_text(
     sentences: Sequence[Sentence], min_count: int = 0, stemmed: bool = True, tick: Callable[[], None] = lambda: None
 ) -> EncodedText:
-    """Read every sentence once; those with fewer than :data:`FEWEST` (known) words take no part. Calls ``tick`` often.
+    """Tokenise every sentence once; sentences with fewer than :data:`FEWEST` words are left out.
 
-    Words that occur fewer than ``min_count`` times are left out before sentences are counted.
+    Words that occur fewer than ``min_count`` times are removed first. ``tick`` is called every thousand sentences.
     """
     index: dict[str, int] = {}
     flat: list[int] = []

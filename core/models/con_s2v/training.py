@@ -1,8 +1,8 @@
-"""The loop around the compiled steps: blocks, threads, curves, cancelling, checkpoints and exact resume.
+"""Training loop around the compiled steps: blocks, threads, curves, cancellation, checkpoints and exact resume.
 
-A pass goes through the text in blocks of sentences. What is drawn in a block follows from (seed, epoch, block,
-thread), so that nothing random is carried on; with one thread a training that was cut off and resumed ends bit for
-bit like one that was not.
+A pass processes the text in blocks of sentences. Random numbers of a block depend only on (seed, epoch, block, thread),
+so that no random state is carried over; with one thread, a resumed training ends with the same vectors, bit for bit,
+as one that was not interrupted.
 """
 
 from __future__ import annotations
@@ -26,10 +26,10 @@ from core.models.con_s2v.text import EncodedText, Index
 from core.protocols import Report
 
 BLOCK_WORDS = 40_000
-"""Words that a thread goes through between two reports."""
-_POINTS = 400  # of a curve, in all
+"""Number of words that a thread processes between two reports."""
+_POINTS = 400  # number of points of a curve
 _ENDING = ".sentvec.safetensors"  # of a checkpoint, after the name of the stage
-_WRITING = 20.0  # a checkpoint may cost this fraction of the time: 1/20
+_WRITING = 20.0  # writing checkpoints may take 1/20 of the time
 
 Sums = npt.NDArray[np.float64]  # content loss, content steps, neighbour loss, neighbour steps
 
@@ -57,28 +57,28 @@ def drop_checkpoints(folder: Path | None) -> None:
 
 
 class Learner(Protocol):
-    """One way to take the steps of a span of sentences."""
+    """Implementation of the training steps of a span of sentences."""
 
     threads: int
-    """How many spans may be worked on at once."""
+    """Number of spans that may be processed at once."""
     block_words: int
-    """Words between two reports."""
+    """Number of words between two reports."""
 
     def run(self, span: Span) -> Sums:
         """Train on a span."""
         ...
 
     def tables(self) -> Mapping[str, Table]:
-        """What has been learned so far, by name."""
+        """Return the current tables by name."""
         ...
 
     def restore(self, tables: Mapping[str, Table]) -> None:
-        """Go on from what an earlier run had learned."""
+        """Overwrite the tables with those of a checkpoint."""
         ...
 
 
 class CompiledLearner:
-    """Steps on numpy tables by a compiled loop; several threads share the tables without locks."""
+    """Compiled loop over numpy tables, which several threads share without locks."""
 
     def __init__(self, tables: Tables, step: Callable[[Tables, Span], Sums], threads: int) -> None:
         self._tables, self._step = tables, step
@@ -90,39 +90,39 @@ class CompiledLearner:
         return self._step(self._tables, span)
 
     def tables(self) -> Mapping[str, Table]:
-        """The tables that are learned."""
+        """Return the tables that are learned."""
         return {name: table for name, table in self._tables._asdict().items() if len(table)}
 
     def restore(self, tables: Mapping[str, Table]) -> None:
-        """Copy the rows in."""
+        """Overwrite the tables."""
         for name, table in tables.items():
             getattr(self._tables, name)[:] = table
 
 
 @dataclass(frozen=True)
 class Stage:
-    """One training among those that a method consists of."""
+    """One of the trainings that a method consists of."""
 
     name: str
-    """Names the checkpoint and, where there are several, the curves."""
+    """Name of the checkpoint and in messages."""
     text: EncodedText
     config: TrainingConfig
     rate: float
     seed: int
     key: str
-    """Digest of everything that decides the outcome; a checkpoint of another key is not used."""
+    """Digest of everything that determines the result; a checkpoint of another key is ignored."""
     curves: tuple[str, str] = ("content loss", "neighbour loss")
 
 
 def train(stage: Stage, learner: Learner, report: Report) -> dict[str, float]:
-    """Train to the end; resumes from the report's checkpoint folder, and leaves the finished stage there.
+    """Train to the end; resumes from the checkpoint folder of ``report``, and leaves the finished stage there.
 
-    Returns how it went: last losses, training words, seconds, words/s. Raises ``TrainingError`` when there is nothing
-    to learn from or the loss is no longer finite.
+    Return training metrics: last losses, words, seconds, words/s. Raises ``TrainingError`` without training sentences,
+    or when the loss is no longer finite.
     """
     if not stage.text.words:
         raise TrainingError(
-            "There is nothing to learn from: no sentence has three known words. Give the method more text."
+            "No sentence has three known words, so there is nothing to learn from. Give the method more text."
         )
     return _Training(stage, learner, report).run()
 
@@ -138,7 +138,7 @@ class _Training:
         self.cost = 0.0
 
     def run(self) -> dict[str, float]:
-        """The loop; what a crash must not lose is kept."""
+        """Train to the end, or write a checkpoint when cancelled."""
         self._resume()
         self.saved = self.clock = time.monotonic()
         try:
@@ -160,7 +160,7 @@ class _Training:
         sums = sum(pool.map(self.learner.run, spans)) if len(spans) > 1 else self.learner.run(spans[0])
         self.sums += sums
         if not np.isfinite(self.sums).all():
-            raise TrainingError(f"The loss of {self.stage.name} is no longer finite. Lower the learning rate.")
+            raise TrainingError(f"The loss of {self.stage.name} is not finite. Lower the learning rate.")
         self.pending += int(self.stage.text.starts[self.bounds[block + 1]] - self.stage.text.starts[self.bounds[block]])
         last = block + 2 == len(self.bounds)
         self.at = self.at.advanced(epoch=epoch + last, block=0 if last else block + 1)
@@ -170,7 +170,7 @@ class _Training:
             self._save()
 
     def _spans(self, epoch: int, block: int) -> list[Span]:
-        """The block's sentences, shared out among the threads by words."""
+        """Divide the sentences of a block among the threads, by number of words."""
         low, high = int(self.bounds[block]), int(self.bounds[block + 1])
         starts, threads = self.stage.text.starts, self.learner.threads
         marks = np.linspace(starts[low], starts[high], threads + 1)[1:-1]
@@ -226,12 +226,12 @@ class _Training:
 
 
 def _blocks(starts: Index, words: int) -> Index:
-    """Bounds of blocks of whole sentences with about so many words each; the first is 0, the last is n."""
+    """Return bounds of blocks of whole sentences with about ``words`` words; the first is 0, the last is n."""
     marks = np.arange(words, max(int(starts[-1]) - words // 2, 1), words)
     inner = np.searchsorted(starts, marks)
     return np.unique(np.concatenate([[0], inner, [len(starts) - 1]])).astype(np.int64)
 
 
 def _mixed(*parts: int) -> int:
-    """63 bits that differ for different parts."""
+    """Return a 63-bit seed that depends on all ``parts``."""
     return int(np.random.SeedSequence(parts).generate_state(1, np.uint64)[0] >> np.uint64(1))

@@ -1,4 +1,4 @@
-"""Sentences as rows of a learned vocabulary, tokenised once, and the batches they are trained in."""
+"""Training data of recurrent models: tokenised sentences as rows of a vocabulary, their batches and neighbours."""
 
 from __future__ import annotations
 
@@ -15,32 +15,32 @@ from core.types import Sentence
 Index = npt.NDArray[np.int64]
 END, UNKNOWN = 0, 1
 SPECIAL = 2
-"""Rows of the word table before the first word: the end of a sentence, and every word that is not learned."""
+"""Number of rows of the word table before the first word: END of a sentence, and UNKNOWN for other words."""
 _TICK = 2_000
-_POOL = 32  # batches whose sentences are sorted by length together
+_POOL = 32  # number of batches whose sentences are sorted by length together
 
 
 @dataclass(frozen=True)
 class WordRows:
-    """Tokenised sentences; which of them training draws is said by ``usable``."""
+    """Tokenised sentences, and which of them training uses."""
 
     words: list[str]
     """Word of row SPECIAL + i."""
     counts: Index
-    """(SPECIAL + words,) how often each row is a target."""
+    """(SPECIAL + words,) number of times that each row is a target."""
     ids: npt.NDArray[np.int32]
     bounds: Index
     """Sentence i is ``ids[bounds[i]:bounds[i + 1]]``."""
     usable: Index
-    """Rows that may be drawn for a batch."""
+    """Rows that batches are sampled from."""
 
     @property
     def lengths(self) -> Index:
-        """(n,) words of each sentence."""
+        """(n,) number of words of each sentence."""
         return np.diff(self.bounds)
 
     def padded(self, rows: Index) -> tuple[Index, Index]:
-        """(n, t) ids padded with END, and (n,) lengths."""
+        """Return (n, t) ids padded with END, and (n,) lengths."""
         lengths = self.bounds[rows + 1] - self.bounds[rows]
         steps = np.arange(max(int(lengths.max(initial=1)), 1))
         real = steps < lengths[:, None]
@@ -48,7 +48,7 @@ class WordRows:
         return np.where(real, self.ids[places], END).astype(np.int64), lengths
 
     def batches(self, size: int, per_epoch: int, seed: int, epoch: int) -> list[Index]:
-        """Shuffled batches of usable rows of similar length; decided by ``seed`` and ``epoch`` alone."""
+        """Return shuffled batches of usable rows of similar length; they depend only on ``seed`` and ``epoch``."""
         random = np.random.default_rng([seed, epoch])
         order = random.permutation(self.usable)[: per_epoch or len(self.usable)]
         lengths = self.bounds[order + 1] - self.bounds[order]
@@ -63,7 +63,7 @@ class WordRows:
 def word_rows(
     sentences: Iterable[Sequence[str]], vocabulary: int, tick: Callable[[], None], *, least: int = 1
 ) -> WordRows:
-    """Keep the ``vocabulary`` most frequent words; sentences of at least ``least`` words are usable."""
+    """Tokenise with the ``vocabulary`` most frequent words; sentences of at least ``least`` words are usable."""
     index: dict[str, int] = {}
     flat: list[int] = []
     bounds = [0]
@@ -86,16 +86,16 @@ def word_rows(
 
 @dataclass(frozen=True)
 class SkipData(WordRows):
-    """Sentences, and which follow each other; those that have words and a neighbour with words are usable."""
+    """Sentences with their neighbours; non-empty sentences with a non-empty neighbour are usable."""
 
     neighbours: Index
-    """(n, 2) rows of the sentences before and after, -1 where there is none."""
+    """(n, 2) rows of the previous and the next sentence, -1 where there is none."""
 
 
 def skip_data(sentences: Sequence[Sentence], vocabulary: int, most: int, tick: Callable[[], None]) -> SkipData:
-    """Tokenise in lower case, keep the ``vocabulary`` most frequent words, cut sentences after ``most`` words.
+    """Tokenise in lower case with the ``vocabulary`` most frequent words; cut sentences after ``most`` words.
 
-    Neighbours stand next to each other in the same article; a loose sentence has none.
+    Neighbours are consecutive sentences of one article; a sentence without an article has none.
     """
     rows = word_rows((tokenize(s.text.lower())[:most] for s in sentences), vocabulary, tick)
     neighbours = _neighbours(sentences)
@@ -106,7 +106,7 @@ def skip_data(sentences: Sequence[Sentence], vocabulary: int, most: int, tick: C
 
 
 def _neighbours(sentences: Sequence[Sentence]) -> Index:
-    """(n, 2) places of the sentences before and after in the same article, -1 where there is none."""
+    """Return (n, 2) indices of the previous and the next sentence of the same article, -1 where there is none."""
     places = {(s.article_id, s.position): i for i, s in enumerate(sentences) if s.article_id != -1}
     found = [
         [places.get((s.article_id, s.position + step), -1) if s.article_id != -1 else -1 for step in (-1, 1)]

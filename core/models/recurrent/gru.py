@@ -1,7 +1,7 @@
-"""The recurrent parts of Skip-Thought (Kiros et al. 2015, section 2; algorithms G.3).
+"""GRU encoder and decoder, and a reader of published weights (Kiros et al. 2015, section 2).
 
 Gates: r = σ(W_r x + U_r h), z = σ(W_z x + U_z h), h̃ = tanh(W x + r⊙(U h)), h ← (1 − z)⊙h̃ + z⊙h. This is the form of
-the authors' release and of ``torch.nn.GRU``; the paper prints U(r⊙h) and names z the other way round.
+the authors' release and of ``torch.nn.GRU``; the paper has U(r⊙h) and exchanges z and 1 − z.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from core.models.triplet_network.batching import length_chunks, padded_ids
 from core.models.triplet_network.network import reversal
 from core.text.word_vectors import Float32, TokenIds
 
-_CELLS = 8_192  # padded tokens encoded at once
+_CELLS = 8_192  # number of padded tokens encoded at once
 _NAMES = ("W", "b", "U", "Wx", "bx", "Ux")
 
 
@@ -33,16 +33,16 @@ class GruEncoder(nn.Module):
 
     @property
     def dim(self) -> int:
-        """Coordinates of a word."""
+        """Dimensions of a word vector."""
         return int(self.onward.input_size)
 
     @property
     def width(self) -> int:
-        """Coordinates of a sentence vector."""
+        """Dimensions of a sentence vector."""
         return int(self.onward.hidden_size) * (2 if self.backward_ is not None else 1)
 
     def forward(self, words: Tensor, lengths: Tensor) -> Tensor:
-        """Encode padded sentences; padding has no influence, a sentence of length 0 gives zeros."""
+        """Return the last states of padded sentences; padding has no influence, a sentence of length 0 gives zeros."""
         states = [_last(self.onward(words)[0], lengths)]
         if self.backward_ is not None:
             turn = reversal(lengths, words.shape[1]).unsqueeze(2)
@@ -51,7 +51,7 @@ class GruEncoder(nn.Module):
 
 
 class GruDecoder(nn.Module):
-    """Predicts a sentence word by word; the encoded neighbour is added to every gate at every step."""
+    """Predicts a sentence word by word; the sentence vector is added to every gate in every step."""
 
     def __init__(self, dim: int, width: int, hidden: int) -> None:
         super().__init__()
@@ -61,7 +61,7 @@ class GruDecoder(nn.Module):
         self.hidden = hidden
 
     def forward(self, words: Tensor, sentences: Tensor) -> Tensor:
-        """(n, t, dim) words read so far and (n, width) encoded neighbours → (n, t, hidden) states."""
+        """Return (n, t, hidden) states for (n, t, dim) preceding words and (n, width) sentence vectors."""
         gates = self.words(words) + self.sentence(sentences).unsqueeze(1)
         h = words.new_zeros((words.shape[0], self.hidden))
         states = []
@@ -75,7 +75,7 @@ class GruDecoder(nn.Module):
 
 
 def gru_encoder(weights: Mapping[str, Tensor]) -> GruEncoder:
-    """The encoder that has these weights, ready to encode; ``RuntimeError`` when they do not fit each other."""
+    """Return an encoder with these weights. Raises ``RuntimeError`` when their shapes do not fit together."""
     rows, dim = weights["onward.weight_ih_l0"].shape
     net = GruEncoder(dim, rows // 3, both_ways="backward_.weight_ih_l0" in weights)
     net.load_state_dict(dict(weights))
@@ -83,7 +83,7 @@ def gru_encoder(weights: Mapping[str, Tensor]) -> GruEncoder:
 
 
 def encode_tokens(net: GruEncoder, tokens: TokenIds, out: Float32) -> None:
-    """Fill the rows of (n, width) ``out`` that have tokens, sentences of similar length together."""
+    """Write the vectors of non-empty sentences into (n, width) ``out``; sentences of similar length are batched."""
     device = next(net.parameters()).device
     table = torch.from_numpy(tokens.table if len(tokens.table) else np.zeros((1, net.dim), np.float32)).to(device)
     for rows in length_chunks(tokens.lengths, _CELLS):
@@ -98,7 +98,24 @@ def _last(states: Tensor, lengths: Tensor) -> Tensor:
 
 
 def read_recurrent_weights(path: Path, dim: int) -> GruEncoder:
-    """The encoder in ``path``, for words of ``dim`` coordinates. Raises :class:`ReadError` for anything else."""
+    """Return the encoder in a ``.safetensors`` or ``.npz`` file with the layout of the release of Kiros et al. (2015).
+
+    For word vectors with d = ``dim`` dimensions and h units, the file has these arrays (others are ignored):
+
+    =================  ==========  =======================================================
+    ``encoder_W``      (d, 2h)     words into the gates r and z, in this order
+    ``encoder_b``      (2h,)       bias of the gates
+    ``encoder_U``      (h, 2h)     states into the gates
+    ``encoder_Wx``     (d, h)      words into the candidate state
+    ``encoder_bx``     (h,)        bias of the candidate state
+    ``encoder_Ux``     (h, h)      states into the candidate state
+    ``encoder_r_…``    likewise    the same six for the backward direction, if there is one
+    =================  ==========  =======================================================
+
+    The release's ``utable.npy`` and ``dictionary.txt`` become a table of word vectors when the array is stored as
+    ``vectors`` in a ``.safetensors`` file, with the dictionary beside it as ``….vocab.txt``. Pickles are never opened.
+    Raises :class:`ReadError` for a file without these arrays or with other shapes.
+    """
     tensors = _tensors(path)
     onward = _direction(path, tensors, "encoder_", dim)
     both_ways = "encoder_r_W" in tensors
@@ -120,16 +137,18 @@ def _tensors(path: Path) -> Mapping[str, Any]:
                 return {name: arrays[name] for name in arrays.files if name.startswith("encoder_")}
         loaded: dict[str, Any] = load_file(path)
     except (OSError, ValueError, SafetensorError) as error:
-        raise ReadError(path, f"The recurrent weights cannot be read: {error}.",
+        raise ReadError(path, f"the recurrent weights cannot be read: {error}.",
                         advice="Give a .safetensors or .npz file.") from None  # fmt: skip
     return loaded
 
 
 def _direction(path: Path, tensors: Mapping[str, Any], prefix: str, dim: int) -> dict[str, Tensor]:
-    """The six arrays of a direction under torch's names; its gates stand in the order r, z, candidate."""
+    """Return the arrays of one direction under torch's names, with the gates in torch's order r, z, candidate."""
     missing = [prefix + name for name in _NAMES if prefix + name not in tensors]
     if missing:
-        raise ReadError(path, f"There is no tensor {missing[0]!r}.", advice="See the names in the release's format.")
+        raise ReadError(
+            path, f"the array {missing[0]!r} is missing.", advice="Give a file in the layout of the release."
+        )
     arrays = {name: np.asarray(tensors[prefix + name], np.float32) for name in _NAMES}
     hidden = arrays["Ux"].shape[0]
     shapes = {"W": (dim, 2 * hidden), "b": (2 * hidden,), "U": (hidden, 2 * hidden), "Wx": (dim, hidden),
@@ -137,14 +156,14 @@ def _direction(path: Path, tensors: Mapping[str, Any], prefix: str, dim: int) ->
     for name, shape in shapes.items():
         if arrays[name].shape != shape:
             raise ReadError(path, f"{prefix}{name} has the shape {arrays[name].shape}, not {shape}.",
-                            advice="Are the word vectors the table that these weights were trained with?")  # fmt: skip
+                            advice="Choose the word vectors that these weights were trained with.")  # fmt: skip
     return {
-        "weight_ih_l0": _joined(arrays["W"].T, arrays["Wx"].T),
-        "weight_hh_l0": _joined(arrays["U"].T, arrays["Ux"].T),
-        "bias_ih_l0": _joined(arrays["b"], arrays["bx"]),
+        "weight_ih_l0": _concatenated(arrays["W"].T, arrays["Wx"].T),
+        "weight_hh_l0": _concatenated(arrays["U"].T, arrays["Ux"].T),
+        "bias_ih_l0": _concatenated(arrays["b"], arrays["bx"]),
         "bias_hh_l0": torch.zeros(3 * hidden),
     }
 
 
-def _joined(first: Any, second: Any) -> Tensor:
+def _concatenated(first: Any, second: Any) -> Tensor:
     return torch.from_numpy(np.ascontiguousarray(np.concatenate([first, second])))

@@ -1,8 +1,10 @@
-"""Sequential (denoising) autoencoders, SAE and SDAE (Hill, Cho and Korhonen 2016, section 2; algorithms G.1).
+"""Networks and losses of the sequential autoencoders and of Skip-Thought.
 
-The encoder reads the sentence under noise N(S | p_o, p_x), the decoder says the sentence as it was: the loss is
-−Σ_t log p(w_t | w_<t, enc(N(S))). Small version: a GRU in each direction, and one table of words for encoder, decoder
-and softmax (tied embeddings). Noise follows from (seed, step), so that a resumed training sees the same.
+Autoencoders (Hill, Cho and Korhonen 2016, section 2): the encoder reads the sentence with noise N(S | p_o, p_x), the
+decoder reconstructs the sentence; the loss is −Σ_t log p(w_t | w_<t, enc(N(S))). Encoder, decoder and softmax share
+one table of word vectors (tied embeddings). Noise depends only on (seed, step), so that training can be resumed.
+
+Skip-Thought (Kiros et al. 2015, section 2): one decoder predicts the previous sentence, another the next one.
 """
 
 from __future__ import annotations
@@ -20,11 +22,11 @@ from core.models.triplet_network.network import Dropout
 from core.protocols import Report
 
 _SITE = "words"
-_NOISE = 2  # beside (seed, step), so that noise and drawn words are independent
+_NOISE = 2  # seeded with (seed, step, 2), so that noise and sampled words are independent
 
 
 class AutoencoderNet(WordNet):
-    """Encoder and one decoder; states are projected onto the words of the shared table."""
+    """Encoder and one decoder, whose states are projected to the dimensions of the shared word vectors."""
 
     def __init__(self, config: SaeConfig, rows: int) -> None:
         super().__init__(config, rows)
@@ -36,15 +38,15 @@ class AutoencoderNet(WordNet):
 def corrupted(
     ids: Index, lengths: Index, deleted: float, swapped: float, random: np.random.Generator
 ) -> tuple[Index, Index]:
-    """Noise N(S | p_o, p_x): (n, t) padded ids and (n,) lengths, before and after.
+    """Return (n, t) padded ids and (n,) lengths after adding noise N(S | p_o, p_x).
 
-    Each word is deleted with probability ``deleted``; then each of the adjacent pairs (1st, 2nd), (3rd, 4th), … of what
-    is left, which do not overlap, is turned round with probability ``swapped``. Padding is END.
+    Each word is deleted with probability ``deleted``; then each of the remaining pairs (1st, 2nd), (3rd, 4th), … is
+    swapped with probability ``swapped``. Padding is END.
     """
     n, steps = ids.shape
     places = np.arange(steps)
     kept = (places < lengths[:, None]) & (random.random((n, steps)) >= deleted)
-    order = np.argsort(~kept, axis=1, kind="stable")  # what is kept moves to the front, in its order
+    order = np.argsort(~kept, axis=1, kind="stable")  # kept words move to the front, in their order
     left = kept.sum(axis=1)
     first = places[: steps // 2 * 2 : 2]
     turned = (random.random((n, len(first))) < swapped) & (first + 1 < left[:, None])
@@ -56,12 +58,14 @@ def corrupted(
 
 
 def train_autoencoder(config: SaeConfig, seed: int, data: WordRows, report: Report) -> TrainedEncoder:
-    """Train on sentences one by one; resumes from the report's checkpoint folder.
+    """Train an autoencoder on single sentences; resumes from the checkpoint folder of ``report``.
 
     Raises ``TrainingError`` when no sentence is long enough, or the loss is no longer finite.
     """
     if not len(data.usable):
-        raise TrainingError(f"No sentence has {config.min_tokens} words. Autoencoders learn from sentences.")
+        raise TrainingError(
+            f"No sentence has {config.min_tokens} words or more. Give the method more text, or lower min_tokens."
+        )
     return _AutoencoderTraining(config, seed, data, report).run()
 
 
@@ -72,12 +76,12 @@ class _AutoencoderTraining(WordTraining):
         self.drop = Dropout(config.dropout_rate, (_SITE,), "per-token", self.device)
 
     def network(self, rows: int) -> AutoencoderNet:
-        """Encoder and decoder."""
+        """Return a fresh encoder and decoder."""
         self.net = AutoencoderNet(self.config, rows)
         return self.net
 
     def loss(self, rows: Index) -> tuple[Tensor, int]:
-        """Over the words of the sentences and their ends."""
+        """Return the loss over the words and the ends of the sentences."""
         net, step = self.net, self.at.step
         self.drop.reseed(self.seed, step)
         clean, lengths = self.data.padded(rows)
@@ -96,7 +100,7 @@ class _AutoencoderTraining(WordTraining):
 
 
 class SkipNet(WordNet):
-    """Encoder, the decoders of the sentence before and of the one after, and the words they share."""
+    """Encoder, decoders of the previous and of the next sentence, and their common softmax."""
 
     def __init__(self, config: RecurrentTrainingConfig, rows: int) -> None:
         super().__init__(config, rows)
@@ -108,12 +112,12 @@ class SkipNet(WordNet):
 
 
 def train_skip(config: RecurrentTrainingConfig, seed: int, data: SkipData, report: Report) -> TrainedEncoder:
-    """Train on consecutive sentences; resumes from the report's checkpoint folder.
+    """Train Skip-Thought on consecutive sentences; resumes from the checkpoint folder of ``report``.
 
     Raises ``TrainingError`` when no sentence has a neighbour, or the loss is no longer finite.
     """
     if not len(data.usable):
-        raise TrainingError("No two sentences follow each other in an article. Skip-Thought learns from running text.")
+        raise TrainingError("No article has two consecutive sentences. Skip-Thought needs running text.")
     return _SkipTraining(config, seed, data, report).run()
 
 
@@ -123,12 +127,12 @@ class _SkipTraining(WordTraining):
         super().__init__(config, seed, data, report)
 
     def network(self, rows: int) -> SkipNet:
-        """Encoder and two decoders."""
+        """Return a fresh encoder and two decoders."""
         self.net = SkipNet(self.config, rows)
         return self.net
 
     def loss(self, rows: Index) -> tuple[Tensor, int]:
-        """Over the words of the neighbours and the ends of their sentences."""
+        """Return the loss over the words and the ends of the neighbouring sentences."""
         ids, lengths = self.tensors(*self.data.padded(rows))
         encoded = self.net.encoder(self.net.table(ids), lengths)
         drawn = self.drawn.at(self.at.step)

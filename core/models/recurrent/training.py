@@ -1,7 +1,7 @@
-"""The loop in which recurrent encoders learn to predict words: Adam, live curve, cancel, exact resume.
+"""Training loop of recurrent encoders that predict words: Adam, sampled softmax, checkpoints and exact resume.
 
-As with the triplet network nothing random is carried from step to step: batches follow from (seed, epoch), the words
-drawn for the softmax from (seed, step). So a training that continues from a checkpoint takes exactly the same steps.
+No random state is carried from step to step: batches depend on (seed, epoch), sampled words on (seed, step). A training
+that resumes from a checkpoint therefore takes the same steps as one that was not interrupted.
 """
 
 from __future__ import annotations
@@ -32,13 +32,13 @@ from core.models.recurrent.data import END, SPECIAL, Index, WordRows
 from core.models.recurrent.gru import GruEncoder
 from core.protocols import Report
 
-_POINTS = 40  # of the live curve, an epoch
-_FLATTENED = 0.75  # power of a word's frequency that it is drawn by
+_POINTS = 40  # number of points of the live curve in an epoch
+_FLATTENED = 0.75  # words are sampled with probability ∝ frequency to this power
 
 
 @dataclass(frozen=True)
 class TrainedEncoder:
-    """A trained encoder, its words, and how training went."""
+    """A trained encoder, its word vectors and training metrics."""
 
     weights: dict[str, Tensor]
     table: np.ndarray[tuple[int, int], np.dtype[np.float32]]
@@ -47,7 +47,7 @@ class TrainedEncoder:
 
 
 class WordNet(nn.Module):
-    """An encoder and the table of words that it reads; subclasses add what predicts."""
+    """An encoder and its table of word vectors; subclasses add decoders."""
 
     def __init__(self, config: RecurrentTrainingConfig, rows: int) -> None:
         super().__init__()
@@ -57,16 +57,17 @@ class WordNet(nn.Module):
 
 
 def sampled_softmax(logits: Tensor, drawn_logits: Tensor, hits: Tensor) -> Tensor:
-    """(n,) −log softmax of the (n,) true logits against (n, s) drawn ones; ``hits`` marks draws of the true word.
+    """Return (n,) −log softmax of (n,) true logits against (n, s) sampled ones (Jean et al. 2015, section 3).
 
-    Both are already less the log of how often their word is expected among the draws.
+    The logarithm of the expected number of samples of a word has been subtracted from each logit. ``hits`` (n, s) marks
+    samples that are the true word.
     """
     others = drawn_logits.masked_fill(hits, -torch.inf)
     return torch.logsumexp(torch.cat([logits.unsqueeze(1), others], dim=1), dim=1) - logits
 
 
-class DrawnWords:
-    """Words drawn by flattened frequency; which, follows from (seed, step) alone."""
+class SampledWords:
+    """Words sampled in proportion to frequency^0.75; the sample depends only on (seed, step)."""
 
     def __init__(self, counts: Index, negatives: int, seed: int, device: torch.device) -> None:
         share = counts.astype(np.float64) ** _FLATTENED
@@ -77,22 +78,23 @@ class DrawnWords:
         self._expected = torch.from_numpy(expected).to(device)
 
     def at(self, step: int) -> Tensor:
-        """(negatives,) rows for one training step."""
+        """Return (negatives,) rows for one training step."""
         uniform = np.random.default_rng([self._seed, step, 1]).random(self._negatives)
         rows = np.minimum(np.searchsorted(self._cumulated, uniform), len(self._cumulated) - 1)
         return torch.from_numpy(rows).to(self._device)
 
     def loss(self, states: Tensor, wanted: Tensor, drawn: Tensor, output: torch.nn.Embedding, bias: Tensor) -> Tensor:
-        """Sum of −log p of the (n,) ``wanted`` rows, given (n, dim) states and the ``drawn`` rows."""
+        """Return the sum of −log p of (n,) ``wanted`` rows, given (n, dim) states and the sampled rows ``drawn``."""
         true = (states * output(wanted)).sum(dim=1) + bias[wanted] - self._expected[wanted]
         others = states @ output(drawn).T + bias[drawn] - self._expected[drawn]
         return sampled_softmax(true, others, wanted.unsqueeze(1) == drawn).sum()
 
 
 def shifted(ids: Tensor, lengths: Tensor, table: torch.nn.Embedding) -> tuple[Tensor, Tensor, Tensor]:
-    """What a decoder reads and predicts for (n, t) padded sentences, whose ends it predicts too.
+    """Return input and targets of a decoder for (n, t) padded sentences, including their ends.
 
-    (n, t + 1, dim) words before each place (nothing before the first), (n, t + 1) rows wanted, and which are real.
+    These are (n, t + 1, dim) vectors of the preceding words (zeros before the first), (n, t + 1) target rows, and an
+    (n, t + 1) mask of the targets that are not padding.
     """
     before = torch.nn.functional.pad(table(ids), (0, 0, 1, 0))
     after = torch.nn.functional.pad(ids, (0, 1), value=END)
@@ -101,17 +103,17 @@ def shifted(ids: Tensor, lengths: Tensor, table: torch.nn.Embedding) -> tuple[Te
 
 
 class WordTraining(ABC):
-    """One training: the network, the optimizer, and the counters in ``self.at``."""
+    """One training: network, optimizer, and counters in ``self.at``."""
 
     def __init__(self, config: RecurrentTrainingConfig, seed: int, data: WordRows, report: Report) -> None:
         self.seed, self.report = seed, report
         self._config, self._rows = config, data
         self.device = pick_device(config.device)
         with torch.random.fork_rng(devices=[]):
-            torch.default_generator.manual_seed(seed)  # of the processor; that of a GPU stays as it is
+            torch.default_generator.manual_seed(seed)  # of the processor only; the generator of a GPU stays as it is
             self._net = self.network(SPECIAL + len(data.words)).to(self.device)
         self.optimizer = torch.optim.Adam(self._net.parameters(), lr=config.learning_rate)
-        self.drawn = DrawnWords(data.counts, config.negatives, seed, self.device)
+        self.drawn = SampledWords(data.counts, config.negatives, seed, self.device)
         self.at = Progress(rate=config.learning_rate)
         self.recent: list[float] = []
         settings = config.to_dict() | {"checkpoint_seconds": 0, "threads": 0}
@@ -120,14 +122,14 @@ class WordTraining(ABC):
 
     @abstractmethod
     def network(self, rows: int) -> WordNet:
-        """A fresh network over ``rows`` words; the generator is seeded."""
+        """Return a fresh network for ``rows`` words; the random generator is already seeded."""
 
     @abstractmethod
     def loss(self, rows: Index) -> tuple[Tensor, int]:
-        """Sum of −log p over the words to predict for the sentences ``rows``, and how many words these are."""
+        """Return the sum of −log p over the words to predict for the sentences ``rows``, and the number of words."""
 
     def run(self) -> TrainedEncoder:
-        """The loop; what a crash must not lose is kept."""
+        """Train to the end, or write a checkpoint when cancelled."""
         with thread_count(self._config.threads):
             self._resume()
             self.saved = self.clock = time.monotonic()
@@ -143,14 +145,14 @@ class WordTraining(ABC):
         return TrainedEncoder(weights, table, self._metrics())
 
     def tick(self) -> None:
-        """Tell how far training is; may raise ``Cancelled``."""
+        """Report progress; may raise ``Cancelled``."""
         usable, config = len(self._rows.usable), self._config
         per_epoch = min(config.sentences_per_epoch or usable, usable)
         message = f"epoch {self.at.epoch + 1} of {config.epochs}"
         self.report.progress(self.at.triplets, per_epoch * config.epochs, message)
 
     def tensors(self, ids: Index, lengths: Index) -> tuple[Tensor, Tensor]:
-        """Padded ids and lengths where the network is."""
+        """Return padded ids and lengths on the device of the network."""
         return torch.from_numpy(ids).to(self.device), torch.from_numpy(lengths).to(self.device)
 
     def _epochs(self) -> None:
@@ -174,7 +176,7 @@ class WordTraining(ABC):
         torch.nn.utils.clip_grad_norm_(self._net.parameters(), self._config.gradient_clip)
         value = float(loss.detach())
         if not math.isfinite(value):
-            raise TrainingError(f"The loss is no longer finite after {self.at.step:,} steps. Lower the learning rate.")
+            raise TrainingError(f"The loss is not finite after {self.at.step:,} steps. Lower the learning rate.")
         self.optimizer.step()
         self.recent.append(value)
         at = self.at

@@ -1,4 +1,4 @@
-"""Words that a network learned, and all others through a map from a large table (Kiros et al. 2015, section 2.1)."""
+"""Vocabulary expansion: a linear map from a large table to learned word vectors (Kiros et al. 2015, section 2.1)."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _RIDGE = 1e-6
 
 @dataclass(frozen=True)
 class ExpandedWords:
-    """Vectors of learned words as they are, of the words of ``table`` by ``vector · map + shift``, of others none."""
+    """Learned word vectors, extended to other words of ``table`` by ``vector · map + shift``."""
 
     own: WordVectors
     table: WordVectors
@@ -26,7 +26,7 @@ class ExpandedWords:
     """(own.dim,)"""
 
     def of_words(self, words: Sequence[str]) -> tuple[Float32, npt.NDArray[np.bool_]]:
-        """(n, dim) vectors and (n,) whether each word is known to either; unknown ones are zero."""
+        """Return (n, dim) vectors and an (n,) mask of known words; vectors of unknown words are zero."""
         vectors = np.zeros((len(words), self.own.dim), np.float32)
         learned = np.array([self.own.row(word) for word in words], np.int64)
         others = np.array([self.table.row(word) for word in words], np.int64)
@@ -40,7 +40,7 @@ class ExpandedWords:
 
 
 def expanded(own: WordVectors, table: WordVectors) -> ExpandedWords:
-    """Least-squares map from ``table`` to the learned words, over the words that both have; none in common: zeros."""
+    """Fit the map by least squares over the words that both tables have; without common words it is zero."""
     rows = np.array([table.row(word) for word in own.words], np.int64)
     common = np.flatnonzero(rows >= 0)
     if not len(common):

@@ -1,1 +1,1 @@
-"""The triplet network of Ein Dor et al. 2018: configuration, network, losses, training and inference."""
+"""Triplet network of Ein Dor et al. (2018): settings, network, losses, training and inference."""

@@ -1,7 +1,7 @@
-"""Triplets over distinct sentences, and the batches they are trained in.
+"""Tokenised triplets and their batches.
 
-The triplets of an article share most of their sentences. A batch made of runs of neighbouring triplets therefore holds
-few distinct sentences, and each is encoded once (``by-article``): several times the triplets a second at equal loss.
+The triplets of an article share most of their sentences. A batch of runs of neighbouring triplets (``by-article``)
+therefore has few distinct sentences, each of which is encoded once, which multiplies the triplets per second.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ from core.types import Ids, TripletTexts
 
 Index = npt.NDArray[np.int64]
 _TICK = 5_000
-_POOL = 32  # batches whose triplets are sorted by length together
+_POOL = 32  # number of batches whose triplets are sorted by length together
 
 
 @dataclass(frozen=True)
 class TripletData:
-    """Tokenised distinct sentences and triplets of them."""
+    """Distinct tokenised sentences, and triplets as rows into them."""
 
     tokens: TokenIds
     triplets: Index
@@ -36,12 +36,12 @@ class TripletData:
 
     @property
     def lengths(self) -> Index:
-        """(n,) tokens of the longest sentence of each triplet."""
+        """(n,) number of tokens of the longest sentence of each triplet."""
         lengths: Index = self.tokens.lengths[self.triplets].max(axis=1)
         return lengths
 
     def weights(self, balance: float) -> npt.NDArray[np.float32]:
-        """(n,) weights with mean 1: one over the size of the triplet's article, to the power ``balance``."""
+        """Return (n,) weights with mean 1: (number of triplets of the article) to the power -``balance``."""
         if not len(self):
             return np.ones(0, np.float32)
         _, inverse, counts = np.unique(self.groups, return_inverse=True, return_counts=True)
@@ -52,7 +52,7 @@ class TripletData:
 def triplet_data(
     texts: TripletTexts, vectors: WordVectors, limit: int = 0, seed: int = 0, tick: Callable[[], None] | None = None
 ) -> TripletData:
-    """Tokenise each distinct sentence once. ``limit`` keeps that many triplets, drawn by ``seed``; 0 keeps all.
+    """Tokenise each distinct sentence once. ``limit`` keeps that many triplets, sampled with ``seed``; 0 keeps all.
 
     ``tick`` is called every few thousand sentences and may raise ``Cancelled``.
     """
@@ -74,7 +74,7 @@ def _ticking(texts: Iterable[str], tick: Callable[[], None] | None) -> Iterator[
 
 
 def epoch_batches(data: TripletData, config: TrainingConfig, seed: int, epoch: int) -> list[Index]:
-    """The batches of an epoch, as indices of triplets; decided by ``seed`` and ``epoch`` alone."""
+    """Return the batches of an epoch as indices of triplets; they depend only on data, ``seed`` and ``epoch``."""
     random = np.random.default_rng([seed, epoch])
     known = _of_whole_articles(data.groups, config.training_limit, seed)
     wanted = min(config.triplets_per_epoch or len(known), len(known))
@@ -88,7 +88,7 @@ def epoch_batches(data: TripletData, config: TrainingConfig, seed: int, epoch: i
 
 
 def _of_whole_articles(groups: Ids, limit: int, seed: int) -> Index:
-    """Rows of at most ``limit`` triplets: article by article in an order of the seed, at least one; 0 keeps all."""
+    """Return rows of at most ``limit`` triplets of whole articles in random order, at least one; 0 keeps all."""
     if not 0 < limit < len(groups):
         return np.arange(len(groups))
     _, article, counts = np.unique(groups, return_inverse=True, return_counts=True)
@@ -98,7 +98,7 @@ def _of_whole_articles(groups: Ids, limit: int, seed: int) -> Index:
 
 
 def _runs(groups: Ids, length: int, random: np.random.Generator) -> Index:
-    """Triplets in shuffled runs of neighbours that share an article; where runs begin changes with every epoch."""
+    """Return triplets in shuffled runs of neighbours of one article; the bounds of runs change with every epoch."""
     order = np.argsort(groups, kind="stable")
     starts = np.flatnonzero(np.diff(groups[order], prepend=groups[order[:1]] - 1))
     sizes = np.diff(starts, append=len(order))
@@ -111,7 +111,7 @@ def _runs(groups: Ids, length: int, random: np.random.Generator) -> Index:
 
 
 def _by_length(order: Index, lengths: Index, size: int) -> Iterator[Index]:
-    """Batches of triplets of similar length: pools of random triplets, each sorted and cut."""
+    """Yield batches of triplets of similar length: pools of random triplets, each sorted by length and cut."""
     for start in range(0, len(order), size * _POOL):
         pool = order[start : start + size * _POOL]
         pool = pool[np.argsort(lengths[pool], kind="stable")]
@@ -119,7 +119,7 @@ def _by_length(order: Index, lengths: Index, size: int) -> Iterator[Index]:
 
 
 def length_chunks(lengths: Index, tokens: int) -> list[Index]:
-    """Rows sorted by length and cut so that a padded chunk has at most about ``tokens`` cells; longest first."""
+    """Return rows by falling length, cut into chunks with at most about ``tokens`` cells after padding."""
     order = np.argsort(-lengths, kind="stable")
     chunks, start = [], 0
     while start < len(order):
@@ -131,7 +131,7 @@ def length_chunks(lengths: Index, tokens: int) -> list[Index]:
 
 
 def padded_ids(tokens: TokenIds, rows: Index) -> tuple[Index, Index]:
-    """(n, t) ids of the words of ``rows``, padded with 0, and their (n,) lengths; t is at least 1."""
+    """Return (n, t) word ids of ``rows``, padded with 0, and their (n,) lengths; t is at least 1."""
     lengths = tokens.lengths[rows]
     steps = np.arange(max(int(lengths.max(initial=1)), 1))
     real = steps < lengths[:, None]

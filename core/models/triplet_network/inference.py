@@ -1,9 +1,9 @@
-"""Sentence vectors on a processor, faster than by packed sequences (measured by ``benchmarks/inference.py``).
+"""Fast encoding on a processor, several times as fast as packed sequences (``benchmarks/inference.py``).
 
-Three things make the difference. What a word contributes to the gates is computed once for each distinct word, not for
-each token. Sentences are sorted by length, so that a step touches only those that still have words; nothing is padded,
-and the states of a batch lie side by side for one attention product. And between two matrix products one compiled
-pass does all the element-wise work. ``int8`` also rounds the recurrent weights and, step by step, the states.
+The contribution of a word to the gates is computed once for each distinct word instead of each token. Sentences are
+sorted by length, so that a step processes only sentences that still have words, without padding, and the states of a
+batch form one matrix for attention. Between two matrix products one compiled pass does all element-wise operations.
+``int8`` also rounds the recurrent weights and, in each step, the states to 8 bits.
 """
 
 from __future__ import annotations
@@ -26,18 +26,18 @@ from core.text.word_vectors import TokenIds
 Precision: TypeAlias = Literal["fp32", "int8"]
 PRECISIONS: tuple[Precision, ...] = get_args(Precision)
 BATCH = 192
-"""Sentences stepped together: enough for a matrix product to run at full speed, few enough to stay in the cache."""
+"""Number of sentences in a batch: enough for fast matrix products, few enough for the processor's cache."""
 
 _Product: TypeAlias = Callable[[Tensor], Tensor]
 Floats: TypeAlias = npt.NDArray[np.float32]
 
 
 class Inference:
-    """A trained network made ready to encode on a processor; equal to it up to rounding (``fp32``)."""
+    """A trained network prepared for encoding on a processor; with ``fp32`` equal to it up to rounding."""
 
     def __init__(self, net: BiLstmAttention, precision: Precision = "fp32") -> None:
         if precision not in PRECISIONS:
-            raise ConfigError(f"A precision is {' or '.join(PRECISIONS)}, not {precision!r}.")
+            raise ConfigError(f"Unknown precision {precision!r}. Choose {' or '.join(PRECISIONS)}.")
         self.net, self.precision = net, precision
         with torch.inference_mode():
             self._directions = tuple(_Direction(lstm, precision) for lstm in (net.onward, net.backward_))
@@ -45,7 +45,7 @@ class Inference:
         self._bias, self._context = (w.detach().numpy() for w in (net.project.bias, net.context.weight[0]))
 
     def encode(self, tokens: TokenIds, tick: Callable[[], None]) -> Floats:
-        """(n, width) float32 vectors of tokenised sentences; one without tokens is zero. ``tick`` may raise."""
+        """Return (n, width) float32 vectors; a sentence without tokens is zero. ``tick`` is called between batches."""
         vectors = np.zeros((len(tokens), self.net.width), np.float32)
         with torch.inference_mode():
             words = [direction.words(tokens) for direction in self._directions]
@@ -55,7 +55,7 @@ class Inference:
         return vectors
 
     def _batch(self, tokens: TokenIds, rows: Index, words: list[Floats]) -> Floats:
-        """Vectors of sentences of falling length, all with tokens."""
+        """Return the vectors of non-empty sentences, which are in order of falling length."""
         lengths = tokens.lengths[rows]
         starts = np.concatenate([[0], np.cumsum(lengths)])
         ids = tokens.ids[np.arange(starts[-1]) + np.repeat(tokens.starts[rows] - starts[:-1], lengths)]
@@ -67,7 +67,7 @@ class Inference:
         return self._attend(states, starts)
 
     def _attend(self, states: Floats, starts: Index) -> Floats:
-        """(sentences, width) weighted means of (tokens, width) states."""
+        """Return (sentences, width) attention-weighted means of (tokens, width) states."""
         projected = self._project(torch.from_numpy(states)).numpy()
         return np.asarray(attend(projected, self._bias, self._context, states, starts))
 
@@ -82,16 +82,16 @@ class _Direction:
         self._hidden = int(lstm.hidden_size)
 
     def words(self, tokens: TokenIds) -> Floats:
-        """(words, 4·hidden) what each distinct word contributes to the gates."""
+        """Return (words, 4·hidden) contributions of each distinct word to the gates."""
         return np.asarray(torch.addmm(self._bias, torch.from_numpy(tokens.table), self._words).numpy())
 
     def run(
         self, words: Floats, ids: npt.NDArray[np.int32], states: Floats, begin: Index, lengths: Index, stride: int
     ) -> None:
-        """Fill ``states`` (tokens, hidden), from token ``begin`` of each sentence on, ``stride`` tokens a step."""
+        """Fill ``states`` (tokens, hidden) from token ``begin`` of each sentence on, ``stride`` tokens per step."""
         h, c = (np.zeros((len(begin), self._hidden), np.float32) for _ in range(2))
         recurrent = np.zeros((len(begin), 4 * self._hidden), np.float32)
-        # Sentences stand in order of falling length: those that still have a word at a step are the first ones.
+        # Sentences are in order of falling length, so those that still have a word at a step come first.
         going = np.searchsorted(-lengths, -np.arange(lengths[0]), side="left")
         for step, count in enumerate(going.tolist()):
             if step:
@@ -101,20 +101,20 @@ class _Direction:
 
 
 def _batches(lengths: Index) -> Iterator[Index]:
-    """Rows of the sentences that have tokens, longest first, some at a time."""
+    """Yield batches of rows of non-empty sentences, longest first."""
     order = np.argsort(-lengths, kind="stable")[: np.count_nonzero(lengths)]
     for start in range(0, len(order), BATCH):
         yield order[start : start + BATCH]
 
 
 def _product(weight: Tensor, precision: Precision) -> _Product:
-    """Multiply rows by the transpose of (out, in) ``weight``, in float32 or with both rounded to 8 bits."""
+    """Return the product of rows with the transpose of (out, in) ``weight``, in float32 or rounded to 8 bits."""
     if precision == "int8":
         return _int8_product(weight.detach())
     turned, kept = weight.detach().t().contiguous(), torch.empty((0, len(weight)))
 
     def product(rows: Tensor) -> Tensor:
-        """Into memory that the next call uses again: fresh megabytes at each step cost as much as half the product."""
+        """Multiply into a reused buffer: allocating one in each step takes half as long as the product."""
         nonlocal kept
         kept = kept if len(kept) >= len(rows) else torch.empty((len(rows), len(weight)))
         return torch.mm(rows, turned, out=kept[: len(rows)])
@@ -123,19 +123,19 @@ def _product(weight: Tensor, precision: Precision) -> _Product:
 
 
 def _int8_product(weight: Tensor) -> _Product:
-    """Weights with a scale for every output; rows with one scale a call, in 7 bits so that sums do not overflow."""
+    """Return a product with one scale for each output, and one for the rows in 7 bits, so that sums cannot overflow."""
     if torch.backends.quantized.engine == "none" or not hasattr(torch, "quantize_per_channel"):
-        raise ConfigError("This build of torch has no 8-bit products. Use precision fp32.")
+        raise ConfigError("This build of torch does not support int8. Choose precision fp32.")
     scales = (weight.abs().amax(1).double() / 127).clamp_min(1e-12)
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # torch will move these functions elsewhere one day
+        warnings.simplefilter("ignore")  # torch announces that these functions will move to another package
         codes = torch.quantize_per_channel(weight, scales, torch.zeros(len(scales), dtype=torch.long), 0, torch.qint8)
         packed = torch.ops.quantized.linear_prepack(codes, None)
     return lambda rows: torch.ops.quantized.linear_dynamic(rows, packed, True)
 
 
 # tanh x ≈ x·P(x²)/Q(x²) on ±7.9, where it is ±1 in float32; the coefficients are those of the Eigen library. The error
-# is a few units in the last place, and unlike the exact function it is computed for eight numbers at a time.
+# is a few units in the last place, and unlike the exact function it is vectorised.
 _EDGE = np.float32(7.90531110763549805)
 _P1, _P3, _P5, _P7 = map(np.float32, (4.89352455891786e-03, 6.37261928875436e-04, 1.48572235717979e-05,
                                       5.12229709037114e-08))  # fmt: skip
@@ -158,7 +158,7 @@ def _sigmoid(x: Any) -> Any:
     return _HALF + _HALF * _tanh(_HALF * x)
 
 
-# Every loop below begins at 0 and touches few arrays: only such loops are turned into eight numbers at a time.
+# Every loop below begins at 0 and uses few arrays, because the compiler vectorises only such loops.
 @njit(cache=True, fastmath=True, error_model="numpy")
 def _sigmoids(gate: Any, word: Any) -> None:
     for j in range(len(gate)):
@@ -172,24 +172,24 @@ def _tanhs(gate: Any, word: Any) -> None:
 
 
 @njit(cache=True, fastmath=True, error_model="numpy")
-def _remember(i: Any, f: Any, g: Any, c: Any) -> None:
+def _update_cell(i: Any, f: Any, g: Any, c: Any) -> None:
     for j in range(len(c)):
         c[j] = f[j] * c[j] + i[j] * g[j]
 
 
 @njit(cache=True, fastmath=True, error_model="numpy")
-def _answer(o: Any, c: Any, h: Any) -> None:
+def _update_hidden(o: Any, c: Any, h: Any) -> None:
     for j in range(len(h)):
         h[j] = o[j] * _tanh(c[j])
 
 
 @njit(cache=True, fastmath=True, error_model="numpy", nogil=True)
 def lstm_step(recurrent: Any, words: Any, ids: Any, h: Any, c: Any, states: Any, places: Any) -> None:
-    """One time step of ``m`` sentences: changes ``recurrent``, ``h`` and ``c``, and writes the states.
+    """Compute one time step of ``m`` sentences: change ``recurrent``, ``h`` and ``c``, and write the states.
 
-    Shapes: ``recurrent`` (m, 4·H) what h contributes to the gates, in torch's order i, f, g, o; ``words`` (V, 4·H)
-    what each distinct word does, biases included, and ``ids`` (m,) its rows; ``h``, ``c`` (≥ m, H); ``states``
-    (tokens, H) and ``places`` (m,) its rows. All float32 but the ids.
+    Shapes: ``recurrent`` (m, 4·H) contribution of h to the gates, in torch's order i, f, g, o; ``words`` (V, 4·H)
+    contribution of each distinct word, biases included, and ``ids`` (m,) its rows; ``h``, ``c`` (≥ m, H); ``states``
+    (tokens, H) and ``places`` (m,) its rows. All are float32 except the ids and places.
     """
     n = h.shape[1]
     for row in range(len(ids)):
@@ -197,8 +197,8 @@ def lstm_step(recurrent: Any, words: Any, ids: Any, h: Any, c: Any, states: Any,
         _sigmoids(gates[: 2 * n], word[: 2 * n])
         _tanhs(gates[2 * n : 3 * n], word[2 * n : 3 * n])
         _sigmoids(gates[3 * n :], word[3 * n :])
-        _remember(gates[:n], gates[n : 2 * n], gates[2 * n : 3 * n], c[row])
-        _answer(gates[3 * n :], c[row], h[row])
+        _update_cell(gates[:n], gates[n : 2 * n], gates[2 * n : 3 * n], c[row])
+        _update_hidden(gates[3 * n :], c[row], h[row])
         states[places[row]] = h[row]
 
 
@@ -218,10 +218,10 @@ def _add(total: Any, weight: Any, row: Any) -> None:
 
 @njit(cache=True, fastmath=True, error_model="numpy", nogil=True)
 def attend(projected: Any, bias: Any, context: Any, states: Any, starts: Any) -> Any:
-    """(n, width) means of the ``states`` of each sentence, weighted by softmax(context · tanh(projected + bias)).
+    """Return (n, width) means of each sentence's ``states``, weighted by softmax(context · tanh(projected + bias)).
 
     Shapes: ``projected`` (tokens, A), ``bias`` and ``context`` (A,), ``states`` (tokens, width); sentence i has the
-    tokens ``starts[i]`` to ``starts[i + 1]``, at least one.
+    tokens ``starts[i]:starts[i + 1]``, at least one.
     """
     vectors = np.zeros((len(starts) - 1, states.shape[1]), np.float32)
     scores = np.empty(len(states), np.float32)

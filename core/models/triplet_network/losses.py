@@ -1,8 +1,8 @@
-"""The triplet loss of Ein Dor et al. 2018 and its variants (algorithms B.4, B.6).
+"""Triplet losses: that of Ein Dor et al. (2018, section 3.1), a log loss, a section loss and the FaceNet loss.
 
-With Δ = d(x, x⁺) − d(x, x⁻) the paper's |p⁺| + |1 − p⁻| over softmax(d⁺, d⁻) is L = 2σ(Δ): a smooth 0–1 loss in
-(0, 2), 1 at chance, whose gradient 2p(1 − p) vanishes on both sides. A temperature τ divides Δ, because distances
-grow with the norms of the vectors and with them the share of triplets that no longer teach anything.
+With Δ = d(x, x⁺) − d(x, x⁻), the paper's |p⁺| + |1 − p⁻| over softmax(d⁺, d⁻) equals L = 2σ(Δ): a smooth 0–1 loss in
+(0, 2), 1 at chance, whose gradient 2p(1 − p) vanishes on both sides. A temperature τ divides Δ, because distances grow
+with the norms of the vectors, and with them the share of triplets with almost no gradient.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ Mask = npt.NDArray[np.bool_]
 
 
 def triplet_losses(delta: Tensor, loss: str) -> Tensor:
-    """(n,) loss of each triplet from (n,) Δ/τ: "paper" is 2σ(Δ/τ), "log" is softplus(Δ/τ) = −log σ(−Δ/τ).
+    """Return (n,) losses of (n,) Δ/τ: "paper" is 2σ(Δ/τ), "log" is softplus(Δ/τ) = −log σ(−Δ/τ).
 
-    Both are computed without exponentiating a distance; "log" keeps a gradient on triplets that are badly wrong.
+    Neither exponentiates a distance. "log" keeps a gradient on triplets far on the wrong side.
     """
     if loss == "log":
         return functional.softplus(delta)
@@ -30,21 +30,21 @@ def triplet_losses(delta: Tensor, loss: str) -> Tensor:
 
 
 def gradient_share(delta: Tensor) -> Tensor:
-    """(n,) 4p(1 − p): gradient of the paper's loss relative to its peak at Δ = 0."""
+    """Return (n,) 4p(1 − p): gradient of the paper's loss relative to its maximum at Δ = 0."""
     p = torch.sigmoid(delta)
     return 4 * p * (1 - p)
 
 
 def facenet_losses(delta: Tensor, margin: float) -> Tensor:
-    """(n,) max(0, ‖f−f⁺‖² − ‖f−f⁻‖² + m) of unit vectors f, from (n,) differences Δ of 1 − cosine (B.6).
+    """Return (n,) max(0, ‖f−f⁺‖² − ‖f−f⁻‖² + m) of unit vectors f, from (n,) differences Δ of 1 − cosine.
 
-    ‖f−g‖² = 2(1 − cos), so that the difference of squared distances is 2Δ (Schroff et al. 2015, equation 3).
+    Since ‖f−g‖² = 2(1 − cos), the difference of squared distances is 2Δ (Schroff et al. 2015, equation 3).
     """
     return functional.relu(2 * delta + margin)
 
 
 def bounded(vectors: Tensor, bound: float) -> Tensor:
-    """(n, dim) rows, those longer than ``bound`` scaled to that length; 0 changes nothing."""
+    """Return (n, dim) rows, those longer than ``bound`` scaled to that length; a bound of 0 changes nothing."""
     if not bound:
         return vectors
     norms = torch.linalg.vector_norm(vectors.float(), dim=1, keepdim=True)
@@ -53,9 +53,9 @@ def bounded(vectors: Tensor, bound: float) -> Tensor:
 
 
 def distances(a: Tensor, b: Tensor, kind: str) -> Tensor:
-    """(n,) distance of the rows of two (n, dim) tensors, in float32 also under mixed precision.
+    """Return (n,) distances of the rows of two (n, dim) tensors, in float32 also under mixed precision.
 
-    "mean-l1" divides by dim and is flat in the loss unless the temperature is measured or learned.
+    "mean-l1" divides by dim and makes the loss almost constant unless the temperature is measured or learned.
     """
     a, b = a.float(), b.float()
     if kind == "cosine":
@@ -67,7 +67,7 @@ def distances(a: Tensor, b: Tensor, kind: str) -> Tensor:
 
 
 def all_distances(x: Tensor, kind: str) -> Tensor:
-    """(m, m) distances between all rows of (m, dim) ``x``, in float32."""
+    """Return (m, m) distances between all rows of (m, dim) ``x``, in float32."""
     x = x.float()
     if kind == "cosine":
         unit = functional.normalize(x, dim=1)
@@ -79,9 +79,10 @@ def all_distances(x: Tensor, kind: str) -> Tensor:
 
 
 def relations(triplets: npt.NDArray[np.int64], sentences: int) -> tuple[Mask, Mask]:
-    """(m, m) masks over ``sentences`` rows: which pairs share a piece of a section, and which are set apart.
+    """Return two (m, m) masks over m = ``sentences`` rows: pairs in the same component, and pairs to keep apart.
 
-    ``triplets`` is (n, 3) of rows below ``sentences``; a sentence is not paired with itself.
+    Positive pairs connect sentences to components, which are parts of sections; a negative keeps two components apart.
+    ``triplets`` is (n, 3) of rows below m; a sentence is not paired with itself.
     """
     pivots, positives, negatives = triplets.T
     ones = np.ones(len(triplets), np.int8)
@@ -97,10 +98,12 @@ def relations(triplets: npt.NDArray[np.int64], sentences: int) -> tuple[Mask, Ma
 
 
 def section_loss(distances: Tensor, together: Tensor, apart: Tensor, weights: Tensor) -> Tensor:
-    """Mean over anchors of the mean over their pairs of −log(e^{−d⁺} / (e^{−d⁺} + Σ e^{−d⁻})).
+    """Return the mean over anchors of the mean over their pairs of −log(e^{−d⁺} / (e^{−d⁺} + Σ e^{−d⁻})).
 
-    ``distances`` is (m, m), already over τ; the sum runs over the sentences set apart from the anchor's piece.
-    (m,) ``weights`` give each anchor's share; an anchor without pairs or without others has none.
+    The log loss over all related sentences of a batch: every pair of a component is compared with every sentence of
+    the components kept apart from it. Those are encoded anyway, so that a batch of neighbouring triplets yields several
+    times as many comparisons as it has triplets. ``distances`` is (m, m), divided by τ; the sum runs over the sentences
+    kept apart from the anchor. ``weights`` (m,) weigh the anchors; an anchor without pairs or negatives counts nothing.
     """
     others = torch.logsumexp(-distances.masked_fill(~apart, torch.inf), dim=1, keepdim=True)
     usable = together & apart.any(dim=1, keepdim=True)
@@ -119,9 +122,9 @@ def _sentence_weights(triplets: Tensor, weights: Tensor, sentences: int) -> Tens
 
 
 class TripletLoss(nn.Module):
-    """Weighted mean loss over triplets of encoded sentences, with the temperature it is measured at.
+    """Weighted mean loss over triplets of encoded sentences, with its temperature.
 
-    A learned scale is τ = τ₀·exp(−θ) with θ clipped to [−3, 3]; otherwise τ = τ₀ throughout.
+    With a learned scale τ = τ₀·exp(−θ), θ clipped to [−3, 3]; otherwise τ = τ₀.
     """
 
     def __init__(self, loss: str, distance: str, *, learned_scale: bool = False, margin: float = 0.2) -> None:
@@ -133,23 +136,24 @@ class TripletLoss(nn.Module):
 
     @property
     def temperature(self) -> Tensor:
-        """The temperature in force."""
+        """The current temperature τ."""
         return self.tau * torch.exp(-self.theta.clamp(-_THETA_LIMIT, _THETA_LIMIT))
 
     def set_temperature(self, tau: float) -> None:
-        """Measure Δ in units of ``tau`` from now on."""
+        """Set τ₀."""
         self.tau.fill_(tau)
 
     def deltas(self, vectors: Tensor, triplets: Tensor) -> Tensor:
-        """(n,) Δ of (n, 3) rows (pivot, positive, negative) into ``vectors``."""
+        """Return (n,) Δ of (n, 3) rows (pivot, positive, negative) into ``vectors``."""
         pivot = vectors[triplets[:, 0]]
         near = distances(pivot, vectors[triplets[:, 1]], self.distance)
         return near - distances(pivot, vectors[triplets[:, 2]], self.distance)
 
     def forward(self, vectors: Tensor, triplets: Tensor, weights: Tensor) -> Tensor:
-        """Mean loss, (n,) ``weights`` giving each triplet's share; "section" gives a sentence its triplets' mean.
+        """Return the mean loss over triplets, weighted by (n,) ``weights``.
 
-        "facenet" averages over all triplets, also those beyond the margin, and knows no temperature.
+        "section" weighs each sentence with the mean weight of its triplets. "facenet" averages over all triplets,
+        including those beyond the margin, and uses no temperature.
         """
         if self.loss == "section":
             masks = relations(triplets.cpu().numpy(), len(vectors))

@@ -1,9 +1,10 @@
-"""The encoder of Ein Dor et al. 2018: BiLSTM, then attention over its states (algorithms B.2).
+"""The network of Ein Dor et al. (2018, section 3.1): BiLSTM with attention, dropout, and encoding in batches.
 
 For word vectors x₁…x_T: h_t = [→h_t ; ←h_t], u_t = tanh(W h_t + b), a = softmax(u·c), Net(x) = Σ_t a_t h_t.
 
-A padded bidirectional LSTM would start its backward pass in the padding. Here two one-direction LSTMs run, the second
-over each sentence reversed within its own length: equal to packed sequences, on the fused kernels that packing misses.
+A bidirectional LSTM over padded sentences would start its backward pass in the padding. Here two LSTMs run in one
+direction each, the second over each sentence reversed within its length: this gives the same result as packed
+sequences, with the faster fused kernels.
 """
 
 from __future__ import annotations
@@ -40,18 +41,18 @@ class BiLstmAttention(nn.Module):
 
     @property
     def dim(self) -> int:
-        """Coordinates of a word vector."""
+        """Dimensions of a word vector."""
         return int(self.onward.input_size)
 
     @property
     def width(self) -> int:
-        """Coordinates of a sentence vector."""
+        """Dimensions of a sentence vector."""
         return 2 * int(self.onward.hidden_size)
 
     def forward(self, words: Tensor, lengths: Tensor, drop: Masking | None = None) -> Tensor:
-        """Encode padded sentences; what stands in the padding has no influence, a sentence of length 0 gives zeros.
+        """Return the vectors of padded sentences; padding has no influence, a sentence of length 0 gives zeros.
 
-        ``drop`` masks the states before attention while training.
+        ``drop`` masks the states before attention in training.
         """
         states = self.states(words, lengths)
         if drop is not None:
@@ -60,14 +61,14 @@ class BiLstmAttention(nn.Module):
         return torch.bmm(weights.unsqueeze(1), states).squeeze(1)
 
     def states(self, words: Tensor, lengths: Tensor) -> Tensor:
-        """(n, t, 2·hidden) states of both directions; those of padding are meaningless."""
+        """Return (n, t, 2·hidden) states of both directions; those of padding are undefined."""
         turn = reversal(lengths, words.shape[1]).unsqueeze(2)
         onward, _ = self.onward(words)
         backward, _ = self.backward_(words.gather(1, turn.expand_as(words)))
         return torch.cat([onward, backward.gather(1, turn.expand_as(backward))], dim=2)
 
     def attention(self, states: Tensor, lengths: Tensor) -> Tensor:
-        """(n, t) float32 weights: they sum to 1 over the real tokens and are 0 on padding."""
+        """Return (n, t) float32 weights, which sum to 1 over the tokens and are 0 on padding."""
         scores = self.context(torch.tanh(self.project(states))).squeeze(2).float()
         real = torch.arange(states.shape[1], device=states.device) < lengths.unsqueeze(1)
         weights = torch.softmax(scores.masked_fill(~real, torch.finfo(torch.float32).min), dim=1)
@@ -75,14 +76,14 @@ class BiLstmAttention(nn.Module):
 
 
 def reversal(lengths: Tensor, steps: int) -> Tensor:
-    """(n, steps) positions that reverse each row within its length and leave the padding where it is."""
+    """Return (n, steps) positions that reverse each row within its length and keep the padding in place."""
     steps_ = torch.arange(steps, device=lengths.device)
     turned = lengths.unsqueeze(1) - 1 - steps_
     return torch.where(turned >= 0, turned, steps_)
 
 
 def _open_forget_gate(lstm: nn.LSTM, hidden: int) -> None:
-    """Forget-gate bias 1 (+ 0 in torch's second bias), so that memory is kept at the start of training."""
+    """Set the bias of the forget gate to 1, so that memory is kept at the start of training."""
     with torch.no_grad():
         for name, value in (("bias_ih_l0", 1.0), ("bias_hh_l0", 0.0)):
             bias = lstm.get_parameter(name)
@@ -90,10 +91,9 @@ def _open_forget_gate(lstm: nn.LSTM, hidden: int) -> None:
 
 
 class Dropout:
-    """Masks for the dropout sites, with a generator of their own: the step number alone decides them.
+    """Dropout masks with their own random generator, so that they depend only on seed and step.
 
-    Inverted scaling, so that nothing changes when the network is used. Each row has its own mask, hence so have the
-    three sentences of a triplet; the sentence vector itself is masked only on request (algorithms B.3).
+    Masks use inverted scaling. Each row has its own mask, so the three sentences of a triplet have different masks.
     """
 
     def __init__(self, rate: float, sites: tuple[str, ...], mask: str, device: torch.device) -> None:
@@ -101,11 +101,11 @@ class Dropout:
         self._generator = torch.Generator(device)
 
     def reseed(self, seed: int, step: int) -> None:
-        """Begin the masks of one training step."""
+        """Start the masks of one training step."""
         self._generator.manual_seed((seed * 1_000_003 + step) % 2**63)
 
     def at(self, site: str) -> Masking | None:
-        """The masking for one site, or None where nothing is masked."""
+        """Return the function that masks a tensor at ``site``, or None where nothing is masked."""
         return self._apply if site in self._sites else None
 
     def _apply(self, x: Tensor) -> Tensor:
@@ -115,7 +115,7 @@ class Dropout:
 
 
 class Encoder:
-    """A network together with a table of words: encodes rows of tokenised sentences on one device."""
+    """A network with a table of word vectors: encodes tokenised sentences on one device, in mixed precision."""
 
     def __init__(self, net: BiLstmAttention, tokens: TokenIds, precision: torch.dtype, norm_bound: float = 0.0) -> None:
         self.net, self._tokens, self._precision, self._bound = net, tokens, precision, norm_bound
@@ -124,7 +124,7 @@ class Encoder:
         self._table = torch.from_numpy(words).to(self.device)
 
     def encode(self, rows: Index, tick: Callable[[], None], drop: Dropout | None = None, cells: int = 0) -> Tensor:
-        """(n, width) float32 vectors of ``rows``; ``tick`` is called between chunks of at most ``cells`` tokens."""
+        """Return (n, width) float32 vectors of ``rows``; ``tick`` is called between chunks of ``cells`` tokens."""
         lengths = self._tokens.lengths[rows]
         cells = cells or max(_MIN_CHUNK, int(lengths.sum()) // _CHUNKS_PER_BATCH)
         chunks = length_chunks(lengths, cells)
@@ -158,7 +158,7 @@ def _masked(x: Tensor, drop: Dropout | None, site: str) -> Tensor:
 
 
 def attention_weights(net: BiLstmAttention, tokens: TokenIds) -> list[Float32]:
-    """The weights a_t of algorithms B.2 for each sentence: (its tokens,) float32 that sum to 1; (0,) without tokens."""
+    """Return the attention weights a_t of each sentence: (tokens,) float32, which sum to 1; empty without tokens."""
     weights = [np.empty(0, np.float32)] * len(tokens)
     device = next(net.parameters()).device
     table = torch.from_numpy(tokens.table).to(device)

@@ -1,8 +1,8 @@
-"""The training loop of the triplet network (algorithms B.5): Adam, early stopping, exact resume. Only the loop.
+"""Training loop of the triplet network: Adam, early stopping, checkpoints and exact resume.
 
-Nothing random is carried from step to step: the order of batches follows from (seed, epoch), dropout masks from (seed,
-step). A training that continues from a checkpoint therefore takes exactly the steps that it would have taken, and on a
-processor with one thread ends with the same weights.
+No random state is carried from step to step: the order of batches depends on (seed, epoch), dropout masks on (seed,
+step). A training that resumes from a checkpoint therefore takes the same steps as one that was not interrupted, and on
+a processor with one thread ends with the same weights.
 """
 
 from __future__ import annotations
@@ -35,19 +35,19 @@ from core.models.triplet_network.losses import TripletLoss, gradient_share
 from core.models.triplet_network.network import BiLstmAttention, Dropout, Encoder
 from core.protocols import Report
 
-_SPREAD_SAMPLE = 2_000  # triplets that the automatic temperature is measured on
+_SPREAD_SAMPLE = 2_000  # number of triplets that the automatic temperature is measured on
 _CELLS = 4_096  # tokens encoded at once where no gradient is kept
 _RATE_FLOOR = 1e-6
 
 
 @dataclass(frozen=True)
 class Trained:
-    """The best network of a training and how it went."""
+    """The best network of a training, its history and its metrics."""
 
     weights: dict[str, Tensor]
     history: list[dict[str, float]]
-    """One row a validation: epoch, validation accuracy, training loss, spread (sd of Δ/τ), gradient share (mean of
-    4p(1 − p)), learning rate, weight norm, temperature, triplets/s."""
+    """One row for each validation: epoch, validation accuracy, training loss, spread (standard deviation of Δ/τ),
+    gradient share (mean of 4p(1 − p)), learning rate, weight norm, temperature, triplets/s."""
     metrics: dict[str, float]
 
 
@@ -62,22 +62,24 @@ def train(
     report: Report,
     start: Weights | None = None,
 ) -> Trained:
-    """Train a network on ``training``, choosing by accuracy on ``validation``.
+    """Train a network on ``training`` and return the one with the best accuracy on ``validation``.
 
-    It goes on from the weights ``start``, or from random ones. What it begins with is chosen from as well, so a network
-    that is trained further never gets worse on ``validation``. Resumes from the report's checkpoint folder when that
-    holds a checkpoint of the same settings, seed, data and first weights.
-    Raises ``TrainingError`` without data, or when the loss is no longer finite.
+    Training starts from the weights ``start`` (fine-tuning) or from random ones. The initial network is a candidate as
+    well, so that fine-tuning never lowers the accuracy on ``validation``. Resumes from the checkpoint folder of
+    ``report`` if it has a checkpoint of the same settings, seed, data and initial weights. Raises ``TrainingError``
+    without data, or when the loss is no longer finite.
     """
     for name, data in (("training", training), ("validation", validation)):
         if not len(data):
-            raise TrainingError(f"There are no {name} triplets. Build a set from more articles, or with looser rules.")
+            raise TrainingError(
+                f"There are no {name} triplets. Build a set from more articles, or with less strict rules."
+            )
     with thread_count(config.threads):
         return _Training(config, seed, training, validation, report, start).run()
 
 
 class _Training:
-    """One training: the network, the optimizer, and the counters in ``self.at``."""
+    """One training: network, optimizer, and counters in ``self.at``."""
 
     def __init__(
         self,
@@ -92,7 +94,7 @@ class _Training:
         device = pick_device(config.device)
         precision = pick_precision(config.precision, device)
         with torch.random.fork_rng(devices=[]):
-            torch.default_generator.manual_seed(seed)  # of the processor; that of a GPU stays as it is
+            torch.default_generator.manual_seed(seed)  # of the processor only; the generator of a GPU stays as it is
             self.net = BiLstmAttention(training.tokens.table.shape[1], config.hidden, config.attention).to(device)
         if start is not None:
             self.net.load_state_dict(dict(start))
@@ -107,13 +109,13 @@ class _Training:
         self.weights = torch.from_numpy(training.weights(config.article_balance)).to(device)
         self.at = Progress(rate=config.learning_rate)
         self.best = self._state()
-        self.recent: list[float] = []  # losses since the last point of the live curve
+        self.recent: list[float] = []  # since the last point of the live curve
         settings = config.to_dict() | {"checkpoint_seconds": 0, "threads": 0}
         self.key = digest_of([settings, seed, _fingerprint(training, start)])
         self.saved = self.clock = time.monotonic()
 
     def run(self) -> Trained:
-        """The loop: validate when it is due, else take a step; keep what a crash must not lose."""
+        """Validate or take a step until training ends, and write checkpoints."""
         self._resume()
         self.saved = self.clock = time.monotonic()
         batches = self._batches()
@@ -129,7 +131,7 @@ class _Training:
                         break
                     batches = self._batches()
                 if self.config.schedule == "linear":
-                    self._fall(len(batches))
+                    self._decay(len(batches))
                 self._step(batches[self.at.batch])
                 self._announce(len(batches))
                 if time.monotonic() - self.saved >= self.config.checkpoint_seconds:
@@ -145,7 +147,7 @@ class _Training:
         return epoch_batches(self.data, self.config, self.seed, self.at.epoch)
 
     def _step(self, batch: Index) -> None:
-        """One update by the triplets ``batch``; a sentence that several of them share is encoded once."""
+        """Update the weights by the triplets ``batch``; a sentence that several of them share is encoded once."""
         rows, inverse = np.unique(self.data.triplets[batch], return_inverse=True)
         self.drop.reseed(self.seed, self.at.step)
         self.optimizer.zero_grad(set_to_none=True)
@@ -157,7 +159,7 @@ class _Training:
         value = float(loss.detach())
         if not math.isfinite(value):
             raise TrainingError(
-                f"The loss is no longer finite after {self.at.step:,} steps. Lower the learning rate, or leave the "
+                f"The loss is not finite after {self.at.step:,} steps. Lower the learning rate, or leave the "
                 "temperature empty."
             )
         self.optimizer.step()
@@ -171,8 +173,8 @@ class _Training:
             loss_count=at.loss_count + 1,
         )
 
-    def _fall(self, batches: int) -> None:
-        """The rate of a linear schedule, from where the training stands."""
+    def _decay(self, batches: int) -> None:
+        """Set the learning rate of the linear schedule."""
         done = (self.at.epoch + self.at.batch / batches) / self.config.epochs
         self.at = self.at.advanced(rate=max(self.config.learning_rate * (1 - done), _RATE_FLOOR))
         self._set_rate(self.at.rate)
@@ -184,7 +186,7 @@ class _Training:
         return due and self.at.evaluated != self.at.step
 
     def _validate(self, batches: int) -> None:
-        """Measure accuracy; keep the best weights, halve the rate when there is no gain."""
+        """Measure accuracy, keep the best weights, and halve the learning rate after validations without a gain."""
         epoch = self.at.epoch + self.at.batch / max(batches, 1)
         started = time.monotonic()
         delta = self._deltas(self.judge, self.validation.triplets)
@@ -221,7 +223,7 @@ class _Training:
                 self.report.metric(name, epoch, value)
 
     def _deltas(self, encoder: Encoder, triplets: Index) -> Tensor:
-        """(n,) Δ of triplets without dropout or gradient; their distinct sentences are encoded once."""
+        """Return (n,) Δ of triplets without dropout and gradient; each distinct sentence is encoded once."""
         rows, inverse = np.unique(triplets, return_inverse=True)
         with torch.inference_mode():
             vectors = encoder.encode(rows, self._tick, cells=_CELLS)
@@ -240,7 +242,7 @@ class _Training:
         self._set_rate(self.at.rate)
 
     def _measure_temperature(self) -> None:
-        """τ as configured, or the spread of Δ before training, so that the loss is neither flat nor saturated."""
+        """Set τ as configured, or to the standard deviation of Δ before training, where the gradient is largest."""
         tau = self.config.temperature
         if tau is None:
             random = np.random.default_rng([self.seed, _SPREAD_SAMPLE])
@@ -294,7 +296,7 @@ class _Training:
 
 
 def _fingerprint(data: TripletData, start: Weights | None) -> str:
-    """Names the data and the first weights that a checkpoint belongs to."""
+    """Return a digest of the data and the initial weights that a checkpoint belongs to."""
     digest = hashlib.blake2b(digest_size=8)
     for array in (data.triplets, data.groups, data.tokens.ids, data.tokens.starts, data.tokens.table):
         digest.update(np.ascontiguousarray(array).tobytes())
