@@ -97,7 +97,7 @@ def apart(a, b):
 
 
 @every
-def test_it_keeps_the_protocol_and_names_its_source(card, fitted):
+def test_the_model_implements_the_protocol_and_names_its_source(card, fitted):
     assert isinstance(fitted[card.id], Model)
     assert card.source and card.summary
 
@@ -117,7 +117,7 @@ def test_fit_returns_the_model_and_needs_no_report(card):
 
 
 @every
-def test_it_shows_its_attention_where_its_card_says_so(card, fitted):
+def test_attention_is_offered_as_the_card_says(card, fitted):
     assert isinstance(fitted[card.id], Attending) == ("attention" in card.tags)
 
 
@@ -154,7 +154,7 @@ def test_a_row_depends_on_its_own_article_only_where_the_card_says_so(card, fitt
 
 
 @every
-def test_no_sentences_no_rows(card, fitted):
+def test_no_sentences_give_no_rows(card, fitted):
     model = fitted[card.id]
     empty = model.embed([])
     assert empty.shape == (0, model.embed(sentences()).shape[1]) and empty.dtype == np.float32
@@ -162,7 +162,7 @@ def test_no_sentences_no_rows(card, fitted):
 
 
 @every
-def test_distances_are_finite_symmetric_and_order_the_obvious(card, fitted):
+def test_distances_are_finite_symmetric_and_plausible(card, fitted):
     model = fitted[card.id]
     vectors = model.embed(sentences())
     a, b = vectors[[0, 1, 2, 3, 3]], vectors[[1, 0, 0, 4, 6]]
@@ -174,26 +174,26 @@ def test_distances_are_finite_symmetric_and_order_the_obvious(card, fitted):
 
 
 @every
-def test_rows_of_different_matrices_are_not_compared(card, fitted):
+def test_matrices_of_different_shapes_are_not_compared(card, fitted):
     vectors = fitted[card.id].embed(sentences())
     with pytest.raises(ThemescopeError):
         fitted[card.id].distances(vectors, vectors[:2])
 
 
 @every
-def test_same_seed_same_result(card, fitted):
+def test_the_same_seed_gives_the_same_result(card, fitted):
     assert apart(fitted[card.id].embed(sentences()), build(card).embed(sentences())) == 0
 
 
 @every
-def test_inputs_are_left_alone(card, fitted):
+def test_inputs_are_not_changed(card, fitted):
     given = sentences()
     fitted[card.id].embed(given)
     assert given == sentences()
 
 
 @every
-def test_saved_and_loaded_it_gives_the_same_rows(card, fitted, tmp_path):
+def test_a_loaded_model_gives_the_same_rows(card, fitted, tmp_path):
     record = {"corpus": "tiny", "train_titles": ["00ff"]}
     digest = save_model(fitted[card.id], card.id, tmp_path / "model", record)
     assert {p.suffix for p in (tmp_path / "model").iterdir()} <= {".json", ".safetensors", ".txt"}
@@ -205,7 +205,7 @@ def test_saved_and_loaded_it_gives_the_same_rows(card, fitted, tmp_path):
 
 
 @every
-def test_a_damaged_file_is_noticed(card, fitted, tmp_path):
+def test_a_damaged_file_is_detected(card, fitted, tmp_path):
     save_model(fitted[card.id], card.id, tmp_path, {})
     for path in tmp_path.iterdir():
         whole = path.read_bytes()
@@ -217,7 +217,7 @@ def test_a_damaged_file_is_noticed(card, fitted, tmp_path):
 
 
 @every
-def test_before_fitting_it_says_what_to_do(card):
+def test_embedding_before_fitting_is_explained(card):
     model = REGISTRY.build(card.id, {}, seed=1)
     try:
         model.embed(sentences())

@@ -3,7 +3,7 @@ import json
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 from hypothesis import given
@@ -151,3 +151,14 @@ def test_a_mapping_is_copied():
     tea["sort"] = "green"
     assert kettle.tea == {"minutes": [3, 4]}
     assert other.tea == {} and other.tea is not Kettle().tea
+
+
+def test_a_former_name_of_a_setting_is_accepted():
+    @dataclasses.dataclass(frozen=True)
+    class Renamed(Config):
+        renamed: ClassVar = {"depth": "levels"}
+        levels: int = option(1, "Number of levels.")
+
+    assert config_from_dict(Renamed, {"depth": 3}) == config_from_dict(Renamed, {"levels": 3})
+    with pytest.raises(ConfigError, match="depths"):
+        config_from_dict(Renamed, {"depths": 3})

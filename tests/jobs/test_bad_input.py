@@ -84,7 +84,7 @@ CASES: dict[str, tuple[Make, str]] = {
     "setting of another type": (sampled("min_tokens", "five"), "(min_tokens) must be a whole number, not 'five'."),
     "corpus too small": (sampled("min_tokens", 5, "small"), "0 of 1 articles have enough sections left. Triplets need"),
     "ragged word vectors": (trained, "ragged.txt, line 3: there are fewer numbers than in the lines before. Every"),
-    "pickle as a model": (added, "model.json: it holds binary data, not JSON (pickles are never opened)."),
+    "pickle as a model": (added, "model.json: it contains binary data instead of JSON (pickles are never opened)."),
     "triplet without a sentence": (judged, "triplets.csv, line 3: Sentence2 is empty. Every triplet needs three"),
 }
 

@@ -43,7 +43,7 @@ def sets(copy_home: CopyHome, home: Path) -> tuple[Store, TripletSetRecord]:
 def test_another_set_says_when_to_stop(sets: tuple[Store, TripletSetRecord]) -> None:
     store, few = sets
     learn = {"method": "triplets-sen", "triplets": "few", "settings": TINY}
-    with pytest.raises(DataError, match="validation triplets say when to stop"):
+    with pytest.raises(DataError, match="validation decides when training stops"):
         do(store, "train", name="alone", **learn)
     made = do(store, "train", name="with all", validation="all", **learn)
     own = do(store, "train", name="all", method="triplets-sen", triplets="all", settings=TINY)

@@ -17,7 +17,7 @@ from core.protocols import SILENT
 from core.types import Corpus, Split, TripletRows
 from db.records import RunRecord, TripletSetRecord
 from db.store import Store
-from tests.core.models.networks.themes import theme_triplets
+from tests.core.models.triplet_network.themes import theme_triplets
 from tests.webapp.filled import MODEL, SET
 from tests.webapp.test_pages import words_of
 from webapp.features.triplets import attention, section_pairs

@@ -1,4 +1,4 @@
-"""Saved models: what they record, and what is refused."""
+"""Saved models: their records, and errors for damaged or unknown models."""
 
 import hashlib
 import json
@@ -28,7 +28,7 @@ def edit(folder, **changes):
     (folder / "model.json").write_text(json.dumps(info | changes), encoding="utf-8")
 
 
-def test_it_knows_its_training_articles(folder):
+def test_the_record_lists_the_training_articles(folder):
     _, info = load_model(folder)
     assert saw_title(info, "Adelaide") and saw_title(info, "São_Paulo")
     assert not saw_title(info, "Perth")
@@ -65,7 +65,7 @@ def test_records_of_version_0_1_are_recognised(learned):
         ({"files": None}, "damaged"),
     ],
 )
-def test_what_cannot_be_read_is_explained(folder, changes, said):
+def test_an_unreadable_model_is_explained(folder, changes, said):
     edit(folder, **changes)
     with pytest.raises(ArtifactError, match=said):
         load_model(folder)
@@ -84,7 +84,7 @@ def test_an_unknown_method_is_not_saved(tmp_path):
         save_model(REGISTRY.build("tfidf", {}, seed=1), "tf-idf", tmp_path, {})
 
 
-def test_info_comes_without_the_weights(folder):
+def test_info_is_read_without_the_weights(folder):
     assert read_info(folder)["method"] == "tfidf"
 
 

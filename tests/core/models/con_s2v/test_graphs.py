@@ -12,13 +12,13 @@ def neighbours(graph):
     return [graph.targets[graph.starts[i] : graph.starts[i + 1]].tolist() for i in range(len(graph))]
 
 
-def test_discourse_neighbours_stand_before_and_after_in_the_same_article():
+def test_discourse_neighbours_are_previous_and_next_sentence():
     articles, positions = np.array([7, 7, 7, 3, 3, -1, -1, 4]), np.array([0, 1, 2, 5, 9, 0, 1, 0])
     assert neighbours(discourse_graph(articles, positions)) == [[1], [0, 2], [1], [4], [3], [], [], []]
 
 
 @given(st.randoms(use_true_random=False))
-def test_discourse_does_not_depend_on_the_order_given(random):
+def test_the_discourse_graph_does_not_depend_on_input_order(random):
     rows = [(article, place) for article in range(3) for place in range(4)]
     random.shuffle(rows)
     articles, positions = np.array(rows).T
@@ -44,7 +44,7 @@ def brute_force(vectors, articles):
 
 
 @pytest.mark.parametrize("block", [7, 64, 2_048])
-def test_similar_neighbours_are_those_of_every_pair_compared(monkeypatch, block):
+def test_the_similarity_graph_equals_brute_force(monkeypatch, block):
     monkeypatch.setattr(graphs, "_BLOCK", block)
     random = np.random.default_rng(1)
     centres = random.normal(size=(4, 6))
@@ -57,6 +57,6 @@ def test_similar_neighbours_are_those_of_every_pair_compared(monkeypatch, block)
     assert max(graph.degrees) > 20 and not wanted[3]
 
 
-def test_nothing_is_compared_with_nothing():
+def test_graphs_without_sentences_are_empty():
     assert len(similarity_graph(np.zeros((0, 4), np.float32), np.zeros(0, np.int64), SILENT)) == 0
     assert len(discourse_graph(np.zeros(0, np.int64), np.zeros(0, np.int64))) == 0

@@ -1,4 +1,4 @@
-"""The compiled steps against the formulas of SJH17 (algorithms F.2, F.3; oracles J.8, J.9, J.10)."""
+"""The compiled training steps against the formulas of Saha et al. (2017)."""
 
 import numpy as np
 import pytest
@@ -46,7 +46,7 @@ def test_a_step_is_the_gradient_of_its_loss(targets):
     assert np.array_equal(table[untouched], before[untouched])
 
 
-def test_noise_that_was_drawn_twice_counts_twice():
+def test_duplicate_noise_counts_twice():
     random = np.random.default_rng(2)
     x, table = filled(random, 1), filled(random, 3)
     before, gradient = table.copy(), np.zeros(DIM, np.float32)
@@ -55,7 +55,7 @@ def test_noise_that_was_drawn_twice_counts_twice():
     assert np.allclose(before[1] - table[1], 2 * once * x[0], rtol=1e-2)
 
 
-def test_logits_are_cut_off_at_six():
+def test_logits_are_limited_to_six():
     x, gradient = np.full((1, DIM), 10, np.float32), np.zeros(DIM, np.float32)
     table = np.full((2, DIM), -10, np.float32)
     loss = descend(x, 0, table, np.array([0, 1]), 2, np.float32(1), gradient)
@@ -64,7 +64,7 @@ def test_logits_are_cut_off_at_six():
 
 
 @pytest.mark.parametrize("share", [0.3, 1.0])
-def test_the_pull_is_the_gradient_of_proximity(share):
+def test_the_proximity_step_is_the_gradient_of_proximity(share):
     random = np.random.default_rng(1)
     x, mean = filled(random, 2), filled(random, 1)[0]
     start = x[1].astype(np.float64)
@@ -74,7 +74,7 @@ def test_the_pull_is_the_gradient_of_proximity(share):
 
 
 class Small:
-    """Six sentences in two articles over nine words."""
+    """Six sentences of two articles with nine words."""
 
     def __init__(self, seed=0):
         random = np.random.default_rng(seed)
@@ -107,7 +107,7 @@ def test_from_zero_outputs_the_first_step_moves_only_outputs(losses):
     assert moved == ("neighbours" in losses, "content" in losses)
 
 
-def test_neighbours_are_predicted_at_their_share_of_the_rate():
+def test_neighbour_prediction_uses_its_share_of_the_learning_rate():
     tables = []
     for share in (1.0, 0.25):
         small = Small()
@@ -133,13 +133,13 @@ def test_sentences_without_neighbours_learn_their_content_only():
     assert words == len(small.ids) and nodes == 0 and not small.tables.nodes.any()
 
 
-def test_with_one_neighbour_a_full_pull_ends_on_it():
+def test_a_full_proximity_step_reaches_the_only_neighbour():
     small = Small()
     small.train(high=1, rate=0.5, content=False, neighbours=0.0, strength=2.0)
     assert np.allclose(small.tables.sentences[0], small.tables.sentences[1], atol=1e-6)
 
 
-def test_the_implicit_pull_is_stable_for_any_strength():
+def test_the_implicit_proximity_step_is_stable_for_any_strength():
     explicit, implicit = Small(), Small()
     explicit.train(rate=1.0, content=False, neighbours=0.0, strength=100.0)
     implicit.train(rate=1.0, content=False, neighbours=0.0, strength=100.0, implicit=True)
@@ -147,7 +147,7 @@ def test_the_implicit_pull_is_stable_for_any_strength():
     assert np.abs(implicit.tables.sentences).max() < 2
 
 
-def test_the_rate_falls_linearly_with_the_words_done():
+def test_the_learning_rate_falls_linearly_with_progress():
     small = Small()
     rates = []
     for high in range(1, 7):
@@ -172,7 +172,7 @@ def test_the_reference_mode_also_trains_word_inputs():
     assert np.array_equal(paper.tables.inputs, inputs)
 
 
-def test_distributed_memory_moves_sentences_and_the_words_before():
+def test_distributed_memory_updates_sentences_and_preceding_words():
     small = Small()
     inputs, sentences = small.tables.inputs.copy(), small.tables.sentences.copy()
     first = train_memory(small.tables, small.text, small.noise, 3, small.span())
@@ -183,7 +183,7 @@ def test_distributed_memory_moves_sentences_and_the_words_before():
     assert (small.tables.inputs != inputs).any() and (small.tables.sentences != sentences).all(axis=1).any()
 
 
-def test_fastsent_predicts_the_neighbours_words():
+def test_fastsent_predicts_the_words_of_neighbours():
     small = Small()
     plain = train_bags(small.tables, small.text, small.context, small.noise, False, small.span())
     lengths = np.diff(small.starts)
@@ -194,7 +194,7 @@ def test_fastsent_predicts_the_neighbours_words():
     assert own[1] == plain[1] + len(small.ids)
 
 
-def test_inference_moves_nothing_but_the_new_rows_and_each_by_itself():
+def test_inference_changes_only_the_new_rows_independently():
     small = Small()
     for _ in range(50):
         small.train(neighbours=0.0)

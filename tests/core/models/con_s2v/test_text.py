@@ -14,7 +14,7 @@ def words_of(text, i):
     return [text.vocabulary.words[w] for w in text.ids[text.starts[i] : text.starts[i + 1]]]
 
 
-def test_sentences_of_at_most_two_words_take_no_part():
+def test_sentences_of_at_most_two_words_are_left_out():
     text = encode_text(sentences())
     assert text.rows.tolist() == [0, 3, 4] and text.words == 13
     assert text.articles.tolist() == [0, 1, 1] and text.positions.tolist() == [0, 0, 1]
@@ -24,13 +24,13 @@ def test_sentences_of_at_most_two_words_take_no_part():
     assert text.vocabulary.rows("cats and THE dog") == [0, text.vocabulary.row_of["the"]]
 
 
-def test_rare_words_may_be_left_out():
+def test_rare_words_can_be_removed():
     text = encode_text(sentences(), min_count=2)
     assert set(text.vocabulary.words) == {"cat", "the"}
     assert text.rows.tolist() == [3]
 
 
-def test_an_empty_corpus_is_an_empty_text():
+def test_an_empty_corpus_gives_an_empty_text():
     text = encode_text([])
     assert len(text) == 0 and text.words == 0 and not len(text.vocabulary)
     assert np.array_equal(text.starts, [0])

@@ -34,7 +34,7 @@ def learned(corpus, report=None, seed=1, **settings):
 
 
 class Watched(NullReport):
-    """Keeps what is reported, and cancels once."""
+    """Records what is reported, and cancels once."""
 
     def __init__(self, folder=None, cancel_at=None):
         super().__init__(folder)
@@ -55,14 +55,14 @@ def same(a, b):
 
 
 @pytest.mark.parametrize("settings", [{}, {"mode": "reference", "window": 3}, {"neighbours": False}])
-def test_one_thread_repeats_exactly(corpus, settings):
+def test_training_with_one_thread_is_reproducible(corpus, settings):
     first, second = (learned(corpus, **settings) for _ in range(2))
     assert same(first, second) and np.isfinite(first.sentences).all()
     assert not same(first, learned(corpus, seed=2, **settings))
 
 
 @pytest.mark.parametrize("cancel_at", [1, 4, 9])
-def test_cut_off_and_resumed_it_ends_as_if_nothing_had_happened(corpus, tmp_path, cancel_at):
+def test_a_resumed_training_ends_with_the_same_vectors(corpus, tmp_path, cancel_at):
     whole = learned(corpus, epochs=3)
     report = Watched(tmp_path, cancel_at)
     with pytest.raises(Cancelled):
@@ -77,14 +77,14 @@ def test_cut_off_and_resumed_it_ends_as_if_nothing_had_happened(corpus, tmp_path
     assert not list(tmp_path.iterdir())
 
 
-def test_a_damaged_checkpoint_is_not_used(corpus, tmp_path):
+def test_a_damaged_checkpoint_is_ignored(corpus, tmp_path):
     learned(corpus, NullReport(tmp_path), epochs=1)
     path = next(tmp_path.iterdir())
     path.write_bytes(path.read_bytes()[:200])
     assert same(learned(corpus, NullReport(tmp_path), epochs=1), learned(corpus, epochs=1))
 
 
-def test_curves_fall_and_reach_the_end(corpus):
+def test_loss_curves_fall_and_cover_the_training(corpus):
     report = Watched()
     metrics = learned(corpus, report).metrics
     for curve in ("content loss", "neighbour loss"):
@@ -94,13 +94,13 @@ def test_curves_fall_and_reach_the_end(corpus):
     assert metrics["training words"] == corpus[0].words and metrics["words/s"] > 0
 
 
-def test_threads_share_the_work_and_learn_as_well(corpus):
+def test_several_threads_learn_equally_well(corpus):
     one, two = learned(corpus), learned(corpus, threads=3)
     assert not same(one, two)
     assert abs(accuracy(one.sentences, corpus[2]) - accuracy(two.sentences, corpus[2])) < 0.08
 
 
-def test_context_helps_and_the_batched_form_learns_the_same(corpus):
+def test_context_raises_accuracy_and_batches_learn_equally_well(corpus):
     def score(**settings):
         runs = [learned(corpus, seed=s, learning_rate=0.4, epochs=6, **settings) for s in range(2)]
         return np.array([accuracy(run.sentences, corpus[2]) for run in runs])
@@ -110,7 +110,7 @@ def test_context_helps_and_the_batched_form_learns_the_same(corpus):
     assert abs(score(batch=64, device="cpu").mean() - context.mean()) < 0.12  # a run scatters by about .07 over seeds
 
 
-def test_the_batched_form_repeats_and_resumes_on_a_processor(corpus, tmp_path):
+def test_training_in_batches_is_reproducible_and_resumes(corpus, tmp_path):
     settings = {"batch": 64, "device": "cpu", "epochs": 2, "proximity_step": "implicit", "strength": 50.0}
     whole = learned(corpus, **settings)
     with pytest.raises(Cancelled):
@@ -118,7 +118,7 @@ def test_the_batched_form_repeats_and_resumes_on_a_processor(corpus, tmp_path):
     assert same(learned(corpus, Watched(tmp_path), **settings), whole)
 
 
-def test_distributed_memory_and_bags_learn_the_topics(corpus):
+def test_distributed_memory_and_fastsent_learn_the_topics(corpus):
     text, graph, topics = corpus
     memory = config_from_dict(MemoryConfig, SMALL | {"epochs": 60, "window": 4})
     assert accuracy(learn_memory(memory, text, 1, SILENT).sentences, topics) > 0.5
@@ -128,7 +128,7 @@ def test_distributed_memory_and_bags_learn_the_topics(corpus):
     assert accuracy(sums, topics) > 0.5
 
 
-def test_nothing_to_learn_from_is_said():
+def test_a_text_without_training_sentences_is_refused():
     text = encode_text([Sentence("Too short."), Sentence("")])
     with pytest.raises(TrainingError, match="three known words"):
         learn_sentences(SentVecConfig(dim=4), text, discourse_graph(text.articles, text.positions), 0, SILENT)

@@ -1,4 +1,4 @@
-"""A small synthetic corpus of documents about topics, and how well vectors tell the topics apart."""
+"""A small synthetic corpus of documents about topics, and the accuracy with which vectors separate the topics."""
 
 import numpy as np
 from sklearn.linear_model import LogisticRegression
@@ -24,7 +24,7 @@ def topic_sentences(documents=60, length=8, words=9, seed=0):
 
 
 def accuracy(vectors, topics):
-    """Share of the sentences of odd documents that a linear model of the even ones puts right (8 a document)."""
+    """Accuracy on odd documents of a linear classifier trained on even documents (8 sentences each)."""
     train = np.arange(len(topics)) // 8 % 8 < 4
     model = LogisticRegression(C=1, max_iter=2_000).fit(vectors[train], topics[train])
     return model.score(vectors[~train], topics[~train])

@@ -1,4 +1,4 @@
-"""Batches: every triplet once an epoch, few distinct sentences by article, order decided by the seed."""
+"""Batches: every triplet once in an epoch, few distinct sentences by article, order determined by the seed."""
 
 import numpy as np
 import pytest
@@ -8,11 +8,11 @@ from hypothesis import strategies as st
 from core.models.triplet_network.batching import epoch_batches, length_chunks, padded_ids, triplet_data
 from core.models.triplet_network.config import TrainingConfig
 from core.types import TripletTexts
-from tests.core.models.networks.themes import NO_WORDS, theme_data
+from tests.core.models.triplet_network.themes import NO_WORDS, theme_data
 
 
 @pytest.mark.parametrize("batching", ["by-article", "shuffled"])
-def test_every_triplet_comes_once_an_epoch(batching):
+def test_an_epoch_contains_every_triplet_once(batching):
     data = theme_data(7, per_article=23)
     config = TrainingConfig(batching=batching, batch_size=10, run_length=6)
     first, again, other = (epoch_batches(data, config, 1, epoch) for epoch in (0, 0, 1))
@@ -28,7 +28,7 @@ def test_an_epoch_can_be_a_sample():
     assert len(drawn) == len(set(drawn)) == 25
 
 
-def test_a_limit_takes_whole_articles_and_the_same_ones_every_epoch():
+def test_a_limit_keeps_whole_articles_the_same_in_every_epoch():
     data = theme_data(7, per_article=10)
     config = TrainingConfig(batch_size=8, training_limit=35)
     first, second = (np.sort(np.concatenate(epoch_batches(data, config, 1, epoch))) for epoch in (0, 1))
@@ -59,7 +59,7 @@ def test_by_article_shares_sentences():
     assert distinct("by-article") < distinct("shuffled") / 2
 
 
-def test_balance_gives_articles_the_same_say():
+def test_balance_gives_articles_the_same_weight():
     data = theme_data(3, per_article=4)
     groups = np.array([0] * 9 + [1] * 2 + [2])
     weights = type(data)(data.tokens, data.triplets, groups).weights(1.0)
@@ -69,7 +69,7 @@ def test_balance_gives_articles_the_same_say():
 
 
 @given(st.lists(st.integers(0, 60), max_size=80), st.integers(1, 400))
-def test_chunks_cover_every_row_once_and_respect_the_budget(lengths, tokens):
+def test_chunks_contain_every_row_once_within_the_limit(lengths, tokens):
     lengths = np.array(lengths, np.int64)
     chunks = length_chunks(lengths, tokens)
     assert sorted(np.concatenate([*chunks, []])) == list(range(len(lengths)))
@@ -84,7 +84,7 @@ def test_padded_ids_are_the_words():
     assert ids.tolist() == [[0, 1, 2], [0, 0, 0], [0, 0, 0]]
 
 
-def test_a_limit_draws_triplets():
+def test_a_limit_samples_triplets():
     texts = TripletTexts(list("abcdef"), list("ghijkl"), list("mnopqr"), np.arange(6))
     data = triplet_data(texts, NO_WORDS, limit=3, seed=1)
     assert len(data) == 3 and len(data.tokens) == 9

@@ -1,4 +1,4 @@
-"""The section loss: who is compared with whom, and the loss itself by its definition."""
+"""The section loss: which sentences are compared, and the definition of the loss."""
 
 import math
 
@@ -15,7 +15,7 @@ SENTENCES = 12
 
 @st.composite
 def batches(draw):
-    """Triplets over sentences of known sections, as a sampler draws them."""
+    """Triplets of sentences of known sections, as the sampler draws them."""
     section = draw(st.lists(st.integers(0, 3), min_size=SENTENCES, max_size=SENTENCES))
     picks = st.tuples(*[st.integers(0, SENTENCES - 1)] * 3)
     drawn = draw(st.lists(picks, max_size=30))
@@ -24,7 +24,7 @@ def batches(draw):
 
 
 @given(batches())
-def test_relations_agree_with_the_sections_and_hold_every_triplet(batch):
+def test_relations_agree_with_the_sections_and_include_every_triplet(batch):
     section, triplets = batch
     together, apart = relations(triplets, SENTENCES)
     same = section[:, None] == section
@@ -36,7 +36,7 @@ def test_relations_agree_with_the_sections_and_hold_every_triplet(batch):
         assert together[pivot, positive] and apart[pivot, negative] and apart[positive, negative]
 
 
-def test_one_triplet_is_compared_from_both_ends_of_its_pair():
+def test_a_triplet_is_compared_from_both_ends_of_its_pair():
     d = torch.tensor([[0.0, 1.0, 3.0], [1.0, 0.0, 2.0], [3.0, 2.0, 0.0]])
     masks = [torch.from_numpy(m) for m in relations(np.array([[0, 1, 2]]), 3)]
     expected = (math.log1p(math.exp(1 - 3)) + math.log1p(math.exp(1 - 2))) / 2
@@ -55,7 +55,7 @@ def by_definition(d, together, apart, weights):
 
 
 @given(batches(), st.integers(0, 99))
-def test_the_loss_is_its_definition(batch, seed):
+def test_the_loss_equals_its_definition(batch, seed):
     random = np.random.default_rng(seed)
     d, weights = random.uniform(0, 4, (SENTENCES, SENTENCES)), random.uniform(0.1, 1, SENTENCES)
     together, apart = relations(batch[1], SENTENCES)
@@ -80,7 +80,7 @@ def test_equal_and_distant_sentences_have_a_finite_gradient(kind):
     assert torch.isfinite(loss) and torch.isfinite(x.grad).all()
 
 
-def test_a_batch_of_light_triplets_counts_less():
+def test_triplets_with_small_weights_count_less():
     x = torch.tensor([[0.0], [1.0], [1.5], [10.0], [11.0], [50.0]])
     triplets = torch.tensor([[0, 1, 2], [3, 4, 5]])  # the first is hard, the second easy
     hard, easy = (float(TripletLoss("section", "l1")(x, triplets, torch.tensor(w))) for w in ([1.0, 0.1], [0.1, 1.0]))

@@ -1,4 +1,4 @@
-"""Oracle J.1 and the numerics of the loss."""
+"""Triplet losses: definitions, gradients and numerical stability."""
 
 import math
 
@@ -35,13 +35,13 @@ def test_gradient_of_the_paper_loss_is_2p_times_1_minus_p():
     assert torch.allclose(delta.grad, gradient_share(delta.detach()) / 2, atol=1e-6)
 
 
-def test_log_loss_keeps_a_gradient_on_badly_wrong_triplets():
+def test_log_loss_keeps_a_gradient_far_on_the_wrong_side():
     delta = torch.tensor([30.0], requires_grad=True)
     triplet_losses(delta, "log").backward()
     assert float(delta.grad) == pytest.approx(1)
 
 
-def test_distances_are_what_they_say():
+def test_distances_equal_their_definitions():
     a, b = torch.randn(5, 7, dtype=torch.bfloat16), torch.randn(5, 7, dtype=torch.bfloat16)
     full_a, full_b = a.float(), b.float()
     assert distances(a, b, "l1").dtype == torch.float32
@@ -72,8 +72,8 @@ def test_learned_scale_is_bounded_and_weights_count():
     assert right < 0.04 and wrong > 1.96
 
 
-def test_a_flat_loss_is_refused():
-    with pytest.raises(ConfigError, match="makes the loss flat"):
+def test_settings_with_an_almost_constant_loss_are_refused():
+    with pytest.raises(ConfigError, match="almost constant"):
         TrainingConfig(distance="mean-l1", temperature=1.0)
     TrainingConfig(distance="mean-l1", temperature=1.0, learned_scale=True)
 
@@ -102,7 +102,7 @@ def test_bounded_rows_keep_direction_and_are_no_longer_than_the_bound(bound, len
 
 
 def test_with_temperature_1_the_cosine_loss_cannot_fall_below_its_floor():
-    """1 − cos lies in [0, 2], so that 2σ(Δ) ≥ .238 (B.6)."""
+    """1 − cos lies in [0, 2], so that 2σ(Δ) ≥ .238."""
     vectors = torch.tensor([[1.0, 0.0], [1.0, 0.0], [-1.0, 0.0]])
     loss = TripletLoss("paper", "cosine")(vectors, torch.tensor([[0, 1, 2]]), torch.ones(1))
     assert float(loss) == pytest.approx(0.2384, abs=1e-4)

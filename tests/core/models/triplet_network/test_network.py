@@ -1,4 +1,4 @@
-"""Oracle J.2: attention, padding, and equality with torch's packed bidirectional LSTM."""
+"""The network: attention, padding, and equality with torch's packed bidirectional LSTM."""
 
 import pytest
 import torch
@@ -22,7 +22,7 @@ def words():
 
 
 def packed(net):
-    """torch's own bidirectional LSTM with the weights of ``net``."""
+    """The bidirectional LSTM of torch with the weights of ``net``."""
     lstm = nn.LSTM(6, 5, batch_first=True, bidirectional=True)
     weights = {
         name: net.onward.get_parameter(name) for name in ("weight_ih_l0", "weight_hh_l0", "bias_ih_l0", "bias_hh_l0")
@@ -47,30 +47,30 @@ def test_states_and_gradients_equal_packed(net, words):
     assert torch.allclose(net.backward_.weight_hh_l0.grad, lstm.weight_hh_l0_reverse.grad, atol=1e-5)
 
 
-def test_what_stands_in_the_padding_has_no_influence(net, words):
+def test_padding_has_no_influence(net, words):
     before = net(words, LENGTHS)
     noisy = torch.where((torch.arange(9) < LENGTHS[:, None]).unsqueeze(2), words, torch.randn_like(words) * 100)
     longer = torch.cat([noisy, torch.randn(len(LENGTHS), 13, 6)], dim=1)
     assert torch.allclose(before, net(longer, LENGTHS), atol=1e-5)
 
 
-def test_attention_sums_to_one_over_real_tokens(net, words):
+def test_attention_sums_to_one_over_the_tokens(net, words):
     weights = net.attention(net.states(words, LENGTHS), LENGTHS)
     assert torch.allclose(weights.sum(1), torch.ones(len(LENGTHS)))
     assert (weights[torch.arange(9) >= LENGTHS[:, None]] == 0).all()
 
 
-def test_a_sentence_without_words_gives_zeros(net, words):
+def test_a_sentence_without_words_is_zero(net, words):
     vectors = net(words, torch.tensor([7, 0, 4, 9, 9, 0]))
     assert torch.isfinite(vectors).all()
     assert (vectors[[1, 5]] == 0).all() and (vectors[0] != 0).any()
 
 
-def test_reversal_turns_words_and_leaves_padding():
+def test_reversal_keeps_the_padding_in_place():
     assert reversal(torch.tensor([3, 1]), 4).tolist() == [[2, 1, 0, 3], [0, 1, 2, 3]]
 
 
-def test_size_is_the_papers():
+def test_the_default_size_is_that_of_the_paper():
     net = BiLstmAttention(300)
     assert net.width == 600
     counted = {name: p.numel() for name, p in net.named_parameters() if name.startswith(("onward", "backward"))}

@@ -1,4 +1,4 @@
-"""The quick way to sentence vectors on a processor gives what the network gives."""
+"""Fast inference on a processor gives the vectors of the network."""
 
 from __future__ import annotations
 
@@ -47,14 +47,14 @@ def test_batches_do_not_change_the_result(monkeypatch: pytest.MonkeyPatch) -> No
     assert len(calls) == 3
 
 
-def test_eight_bits_stay_close() -> None:
+def test_int8_is_close_to_fp32() -> None:
     tokens = tokens_of([5, 9, 2, 30, 12] * 8)
     exact, rounded = (Inference(NET, p).encode(tokens, lambda: None) for p in inference.PRECISIONS)
     cosines = (exact * rounded).sum(1) / np.linalg.norm(exact, axis=1) / np.linalg.norm(rounded, axis=1)
     assert cosines.min() > 0.995 and (exact != rounded).any()
 
 
-def test_another_precision_is_refused() -> None:
+def test_an_unknown_precision_is_refused() -> None:
     with pytest.raises(ConfigError, match="fp32 or int8"):
         Inference(NET, "int4")  # type: ignore[arg-type]
 

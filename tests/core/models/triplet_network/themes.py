@@ -1,4 +1,4 @@
-"""A tiny language of themes: sentences of one section share some of its theme's words."""
+"""A tiny synthetic language: sentences of one section share some of the words of its theme."""
 
 from functools import cache
 

@@ -1,4 +1,4 @@
-"""Learned sentence vectors: whose vector a sentence gets, and what methods make of each other."""
+"""Methods that learn sentence vectors: lookup, inference and base models."""
 
 import dataclasses
 
@@ -31,7 +31,7 @@ def content(corpus):
     return build("sen2vec", corpus, **SMALL, memory_rate=0.2)
 
 
-def test_a_sentence_is_known_by_its_id_or_by_its_text(corpus, content):
+def test_a_learned_vector_is_found_by_id_or_text(corpus, content):
     sentences = corpus[0].sentences
     vectors = content.embed(sentences)
     assert vectors.shape == (len(sentences), 20)
@@ -45,7 +45,7 @@ def test_a_sentence_is_known_by_its_id_or_by_its_text(corpus, content):
     assert np.array_equal(twins.embed([third])[0], twins.embed(sentences)[3])
 
 
-def test_another_text_is_inferred_from_its_words_alone(corpus, content):
+def test_other_sentences_are_inferred_from_their_words(corpus, content):
     words = [f"q{topic}x{i}z" for topic in range(TOPICS) for i in range(40)]
     new = [Sentence(" ".join(words[40 * t : 40 * t + 40])) for t in range(TOPICS)]
     vectors = content.embed(new)
@@ -57,7 +57,7 @@ def test_another_text_is_inferred_from_its_words_alone(corpus, content):
     assert not content.embed([Sentence("q0x1z q0x2z"), Sentence("nobody knows these words")]).any()
 
 
-def test_context_tells_topics_apart_better_than_content(corpus, content):
+def test_context_separates_topics_better_than_content(corpus, content):
     # The vector of a document's neighbours says what half of a sentence's own words do not.
     scores = {id: accuracy(build(id, corpus, **SMALL).embed(corpus[0].sentences), corpus[1])
               for id in ("reg-dis", "con-s2v-dis")}  # fmt: skip
@@ -66,7 +66,7 @@ def test_context_tells_topics_apart_better_than_content(corpus, content):
     assert plain < scores["reg-dis"]
 
 
-def test_methods_build_on_a_trained_model(corpus, content):
+def test_methods_use_a_base_model(corpus, content):
     sentences = corpus[0].sentences
     base = content.embed(sentences)
     for id in ("ret-dis", "ret-sim"):
@@ -76,59 +76,13 @@ def test_methods_build_on_a_trained_model(corpus, content):
     nowhere = build("ret-dis", corpus, (content,), **SMALL, rounds=0).embed(sentences)
     assert np.allclose(nowhere, base / np.linalg.norm(base, axis=1, keepdims=True), atol=1e-3)
     given, own = (build("con-s2v-sim", corpus, models, **SMALL) for models in ((content,), ()))
-    assert given.metrics["neighbours a sentence"] > 0 and own.metrics["neighbours a sentence"] > 0
+    assert given.metrics["neighbours per sentence"] > 0 and own.metrics["neighbours per sentence"] > 0
 
 
-def test_a_model_of_another_kind_is_refused(corpus):
+def test_a_base_model_of_another_method_is_refused(corpus):
     words = build("tfidf", corpus)
     for id in ("ret-dis", "con-s2v-sim"):
         with pytest.raises(DataError, match="one trained sen2vec"):
             build(id, corpus, (words,), **SMALL)
     with pytest.raises(DataError, match="fitted models"):
         build("doc-mean", corpus, ())
-
-
-@pytest.mark.parametrize("id", ["doc-mean", "neighbour-mean", "smoothed"])
-def test_controls_mix_sparse_models_after_reducing_them(corpus, id):
-    words = build("tfidf", corpus, scope="corpus")
-    control = build(id, corpus, (words,), lsa=12)
-    mixed = control.embed(corpus[0].sentences)
-    assert mixed.shape == (len(corpus[0].sentences), 12) and mixed.dtype == np.float32
-    reduced = control._submodels[0].embed(corpus[0].sentences)
-    assert accuracy(mixed, corpus[1]) > accuracy(reduced, corpus[1])
-
-
-def test_the_mean_of_a_document_may_stand_beside_the_sentence(corpus, content):
-    sentences = corpus[0].sentences[:16]
-    both = build("doc-mean", corpus, (content,), keep_own=True).embed(sentences)
-    own = content.embed(sentences)
-    assert np.allclose(both[:, :20], own) and np.allclose(both[3, 20:], own[:8].mean(axis=0), atol=1e-6)
-
-
-def test_several_models_are_mixed_side_by_side(corpus, content, tmp_path):
-    sentences, words = corpus[0].sentences, build("tfidf", corpus, scope="corpus")
-    both = build("doc-mean", corpus, (words, content), lsa=12, unit=True, unit_mixed=True)
-    found = both.embed(sentences)
-    assert found.shape == (len(sentences), 12 + 20)
-    assert np.allclose(np.linalg.norm(found[:, :12], axis=1), 1, atol=1e-5)
-    alone = build("doc-mean", corpus, (content,), unit=True, unit_mixed=True).embed(sentences)
-    assert np.allclose(found[:, 12:], alone, atol=1e-6)
-    both.save(tmp_path)
-    assert np.allclose(type(both).load(tmp_path).embed(sentences), found, atol=1e-6)
-
-
-def test_a_whitened_result_has_axes_of_equal_spread(corpus, content, tmp_path):
-    sentences, words = corpus[0].sentences, build("tfidf", corpus, scope="corpus")
-    white = build("neighbour-mean", corpus, (words, content), lsa=12, axes=6)
-    found = white.embed(sentences)
-    assert found.shape == (len(sentences), 6)
-    used = found[found.any(axis=1)]
-    assert np.allclose(np.cov(used.T, bias=True), np.eye(6), atol=1e-3) and np.allclose(used.mean(axis=0), 0, atol=1e-3)
-    white.save(tmp_path)
-    assert np.allclose(type(white).load(tmp_path).embed(sentences), found, atol=1e-5)
-    turned = build("neighbour-mean", corpus, (words, content), lsa=12, axes=6, evenness=0.0).embed(sentences)
-    plain = build("neighbour-mean", corpus, (words, content), lsa=12).embed(sentences)
-    centred = (plain - plain.mean(axis=0))[:40]
-    assert np.linalg.norm(turned[:40] @ turned[:40].T) <= np.linalg.norm(centred @ centred.T) * 1.01
-    with pytest.raises(DataError, match="Whitening is fitted"):
-        build("doc-mean", (Corpus(), None), (content,), axes=3)

@@ -14,7 +14,7 @@ from core.models.con_s2v.kernels import draws
 
 
 def weighed(drawn):
-    """Two bytes for a weight: of every size from 1e-3 to 1e6, one in eight of them 0."""
+    """Weights from two bytes each: between 1e-3 and 1e6, one in eight of them 0."""
     numbers = np.frombuffer(drawn, np.uint16)
     return np.where(numbers % 8, 10 ** (numbers / 2**16 * 9 - 3), 0.0)
 
@@ -23,26 +23,26 @@ weights = st.integers(1, 200).flatmap(lambda n: st.binary(min_size=2 * n, max_si
 
 
 @given(weights)
-def test_an_alias_table_draws_from_its_weights(given_weights):
+def test_an_alias_table_has_the_given_distribution(given_weights):
     total = given_weights.sum()
     wanted = given_weights / total if total else np.full(len(given_weights), 1 / len(given_weights))
     assert np.allclose(probabilities(alias_table(given_weights)), wanted, atol=1e-8)
 
 
-def test_drawing_follows_the_table():
+def test_draws_follow_the_distribution():
     table = alias_table(np.array([5.0, 0, 1, 3, 1]))
     share = np.bincount(draws(table, 100_000, 7), minlength=5) / 100_000
     assert share[1] == 0 and np.allclose(share, [0.5, 0, 0.1, 0.3, 0.1], atol=0.006)
     assert np.array_equal(draws(table, 50, 7), draws(table, 50, 7))
 
 
-def test_noise_words_and_noise_sentences_are_flattened_by_three_quarters():
+def test_noise_is_proportional_to_count_to_the_power_of_three_quarters():
     assert np.allclose(probabilities(word_noise(np.array([16, 1, 0]))), [8 / 9, 1 / 9, 0])
     # Sentence 0 stands in 15 lists, sentence 2 in none: one is added to every count.
     assert np.allclose(probabilities(node_noise(np.zeros(15, np.int32), 3)), [0.8, 0.1, 0.1])
 
 
-def test_subsampling_keeps_by_the_published_formula():
+def test_subsampling_uses_the_published_formula():
     counts, t = np.array([900_000, 99_990, 10]), 1e-4
     f = counts / counts.sum()
     assert np.allclose(keep_probability(counts, t), np.minimum(1, (np.sqrt(f / t) + 1) * t / f))

@@ -1,4 +1,4 @@
-"""Skip-Thought: its gates, its softmax, its data, training with exact resume, and other recurrent weights."""
+"""Skip-Thought: gates, sampled softmax, data, training with exact resume, and published weights."""
 
 import numpy as np
 import pytest
@@ -18,7 +18,7 @@ from core.models.recurrent.vocabulary_expansion import expanded
 from core.protocols import SILENT, NullReport
 from core.text.word_vectors import WordVectors
 from core.types import Corpus, Sentence
-from tests.core.models.networks.test_training import Interrupting
+from tests.core.models.triplet_network.test_training import Interrupting
 
 SMALL = RecurrentTrainingConfig(
     hidden=16, decoder=16, word_dim=12, negatives=40, batch_size=16, threads=1, device="cpu",
@@ -27,7 +27,7 @@ SMALL = RecurrentTrainingConfig(
 
 
 def running_text(articles=30, seed=0):
-    """Articles whose sentences keep to the words of one theme."""
+    """Articles whose sentences use the words of one theme."""
     random = np.random.default_rng(seed)
     sentences = []
     for article in range(articles):
@@ -43,7 +43,7 @@ def tokenised(sentences, vocabulary=1_000, most=30):
 
 
 def numpy_gru(x, h, w, u, b, joint):
-    """One step by the written formulas; (W, U, b) of r, z and the candidate side by side."""
+    """One step by the formulas; (W, U, b) of r, z and the candidate are concatenated."""
     size = len(h)
     gates, own = x @ w + b + joint, h @ u
     r, z = (1 / (1 + np.exp(-(gates[s] + own[s]))) for s in (slice(0, size), slice(size, 2 * size)))
@@ -64,7 +64,7 @@ def test_the_decoder_adds_the_sentence_to_every_gate():
         assert np.allclose(h, state, atol=1e-6)
 
 
-def test_the_encoder_does_not_see_the_padding():
+def test_padding_does_not_influence_the_encoder():
     torch.manual_seed(0)
     encoder = GruEncoder(3, 4)
     words = torch.randn(3, 7, 3)
@@ -76,7 +76,7 @@ def test_the_encoder_does_not_see_the_padding():
     assert torch.allclose(whole[:1, 4:], backwards, atol=1e-6)
 
 
-def test_a_softmax_over_all_words_is_the_softmax():
+def test_sampled_softmax_over_all_words_equals_softmax():
     logits = torch.randn(5, 9, generator=torch.Generator().manual_seed(0))
     wanted = torch.tensor([0, 3, 8, 2, 2])
     drawn = torch.arange(9)
@@ -84,7 +84,7 @@ def test_a_softmax_over_all_words_is_the_softmax():
     assert torch.allclose(found, torch.nn.functional.cross_entropy(logits, wanted, reduction="none"), atol=1e-6)
 
 
-def test_neighbours_stay_in_their_article_and_rare_words_share_a_row():
+def test_neighbours_are_of_the_same_article_and_rare_words_share_a_row():
     texts = [("a b", 1, 0), ("a c", 1, 1), ("", 1, 2), ("a a d", 2, 3), ("loose", -1, 0), ("b e", 2, 4)]
     data = tokenised([Sentence(t, article_id=a, position=p) for t, a, p in texts], vocabulary=2, most=2)
     assert data.neighbours.tolist() == [[-1, 1], [0, -1], [1, -1], [-1, 5], [-1, -1], [3, -1]]
@@ -100,13 +100,13 @@ def running():
 
 
 @given(size=st.integers(1, 40), wanted=st.integers(0, 200), seed=st.integers(0, 5))
-def test_an_epoch_holds_every_sentence_once(running, size, wanted, seed):
+def test_an_epoch_contains_every_sentence_once(running, size, wanted, seed):
     rows = np.concatenate(running.batches(size, wanted, seed, 0))
     assert len(set(rows.tolist())) == len(rows) == min(wanted or len(running.usable), len(running.usable))
     assert set(rows.tolist()) <= set(running.usable.tolist())
 
 
-def test_it_learns_what_follows_what():
+def test_it_learns_which_sentences_follow_each_other():
     sentences = running_text(20)
     settings = SMALL.to_dict() | {"vocabulary_limit": 10, "epochs": 5, "batch_size": 32, "learning_rate": 0.06}
     embedder = REGISTRY.build("skip-thought", settings, seed=1)
@@ -122,7 +122,7 @@ def test_it_learns_what_follows_what():
 
 @pytest.fixture(scope="module")
 def undisturbed():
-    """A training that nothing interrupts."""
+    """A training without interruption."""
     return train_skip(SMALL, 5, tokenised(running_text(8)), SILENT)
 
 
@@ -136,14 +136,14 @@ def test_a_resumed_training_ends_with_the_same_weights(tmp_path, undisturbed, in
     assert np.array_equal(undisturbed.table, resumed.table) and not list(tmp_path.iterdir())
 
 
-def test_without_running_text_it_says_so():
-    with pytest.raises(TrainingError, match="follow each other"):
+def test_a_corpus_without_running_text_is_refused():
+    with pytest.raises(TrainingError, match="two consecutive sentences"):
         train_skip(SMALL, 1, tokenised([Sentence("a b"), Sentence("c d")]), SILENT)
     with pytest.raises(DataError, match="has none"):
         REGISTRY.build("skip-thought", {"vocabulary_limit": 10}, seed=0).fit(Corpus(), SILENT)
 
 
-def test_words_that_were_not_learned_come_through_the_map():
+def test_words_that_were_not_learned_are_mapped():
     random = np.random.default_rng(0)
     names = [f"w{i}" for i in range(40)]
     table = WordVectors(names, random.normal(size=(40, 5)).astype(np.float32))
@@ -155,7 +155,7 @@ def test_words_that_were_not_learned_come_through_the_map():
     assert np.allclose(vectors[:3], [table.table[35] @ turn + shift, own.table[3], np.ones(7)], atol=1e-3)
 
 
-def test_without_common_words_nothing_is_mapped():
+def test_the_map_is_zero_without_common_words():
     own, table = WordVectors(["a"], np.ones((1, 3), np.float32)), WordVectors(["b"], np.ones((1, 2), np.float32))
     assert not expanded(own, table).of_words(["b"])[0].any()
 
@@ -168,7 +168,7 @@ def released(hidden=4, dim=5, prefixes=("encoder_", "encoder_r_")):
 
 
 @pytest.mark.parametrize("ending", [".npz", ".safetensors"])
-def test_published_weights_are_read_gate_by_gate(tmp_path, ending):
+def test_published_weights_are_read_in_the_order_of_gates(tmp_path, ending):
     arrays = released()
     path = tmp_path / ("weights" + ending)
     np.savez(path, **arrays) if ending == ".npz" else save_file(arrays, path)
@@ -184,7 +184,7 @@ def test_published_weights_are_read_gate_by_gate(tmp_path, ending):
         assert np.allclose(found[4 * half : 4 * half + 4], h, atol=1e-5)
 
 
-def test_published_weights_serve_as_a_model(tmp_path):
+def test_published_weights_can_be_used_as_a_model(tmp_path):
     path = tmp_path / "weights.safetensors"
     save_file(released(hidden=6, dim=50, prefixes=("encoder_",)), path)
     settings = {"weights": str(path), "vocabulary_limit": 3_000, "threads": 1, "device": "cpu"}
@@ -198,7 +198,7 @@ def test_published_weights_serve_as_a_model(tmp_path):
 
 @pytest.mark.parametrize(
     ("change", "said"),
-    [({"encoder_U": None}, "no tensor 'encoder_U'"), ({"encoder_W": np.zeros((3, 8), np.float32)}, "shape")],
+    [({"encoder_U": None}, "'encoder_U' is missing"), ({"encoder_W": np.zeros((3, 8), np.float32)}, "shape")],
 )
 def test_weights_that_do_not_fit_are_explained(tmp_path, change, said):
     path = tmp_path / "weights.safetensors"

@@ -1,4 +1,4 @@
-"""The training loop on a tiny language: it learns, repeats, resumes exactly, and stops when asked."""
+"""The training loop on a tiny language: learning, reproducibility, exact resume and cancellation."""
 
 import time
 from functools import cache
@@ -11,7 +11,7 @@ from core.errors import Cancelled, TrainingError
 from core.models.triplet_network.config import TrainingConfig
 from core.models.triplet_network.training import train
 from core.protocols import SILENT, NullReport
-from tests.core.models.networks.themes import theme_data
+from tests.core.models.triplet_network.themes import theme_data
 
 SETTINGS = {
     "hidden": 12, "attention": 6, "threads": 1, "device": "cpu", "batch_size": 16, "run_length": 8, "epochs": 3,
@@ -24,7 +24,7 @@ def config(**changes):
 
 
 class Interrupting(NullReport):
-    """Asks to stop at the ``at``-th call, then lets everything pass."""
+    """Cancels at the ``at``-th call, then passes everything."""
 
     def __init__(self, folder, at):
         super().__init__(folder)
@@ -50,7 +50,7 @@ class Recording(NullReport):
 
 @cache
 def few():
-    """Triplets for six steps an epoch."""
+    """Triplets for six steps in each epoch."""
     return theme_data(8), theme_data(3, seed=1)
 
 
@@ -65,7 +65,7 @@ def data():
 
 @cache
 def undisturbed(**settings):
-    """A training that nothing interrupts; several tests compare with the same one."""
+    """A training without interruption, which several tests compare with."""
     return train(config(**settings), 5, *few(), SILENT)
 
 
@@ -73,7 +73,7 @@ def undisturbed(**settings):
     ("loss", "batching"),
     [("paper", "by-article"), ("log", "shuffled"), ("section", "by-article"), ("facenet", "shuffled")],
 )
-def test_it_learns_themes(batching, loss):
+def test_training_learns_the_themes(batching, loss):
     report = Recording()
     chosen = config(batching=batching, loss=loss, epochs=2, learning_rate=0.04, dropout_rate=0.1)
     trained = train(chosen, 1, theme_data(20), theme_data(10, seed=1), report)
@@ -102,7 +102,7 @@ def test_same_seed_same_weights_other_seed_other_weights(data):
         {"loss": "facenet", "norm_bound": 1.0},
     ],
 )
-def test_a_resumed_training_ends_with_the_weights_of_an_undisturbed_one(tmp_path, data, interrupted_at, settings):
+def test_a_resumed_training_ends_with_the_same_weights(tmp_path, data, interrupted_at, settings):
     chosen, whole = config(**settings), undisturbed(**settings)
     with pytest.raises(Cancelled):
         train(chosen, 5, *data, Interrupting(tmp_path, interrupted_at))
@@ -141,7 +141,7 @@ def test_a_crash_resumes_from_the_last_checkpoint_in_time(tmp_path, data):
 
 
 @pytest.mark.parametrize("damage", ["other seed", "truncated", "nonsense"])
-def test_a_checkpoint_that_does_not_belong_is_ignored(tmp_path, data, damage):
+def test_a_checkpoint_of_another_training_is_ignored(tmp_path, data, damage):
     with pytest.raises(Cancelled):
         train(config(), 5, *data, Interrupting(tmp_path, 18))
     file = tmp_path / "training.safetensors"
@@ -172,7 +172,7 @@ def test_cancel_waits_for_less_than_two_seconds_of_work_at_full_size():
     assert np.diff(stamps).max() < 2
 
 
-def test_early_stop_halves_the_rate_and_keeps_the_best(data):
+def test_plateaus_lower_the_learning_rate_and_the_best_weights_are_kept(data):
     trained = train(config(epochs=50, patience_stop=4, learning_rate=0.05), 1, *data, SILENT)
     rates = [row["learning rate"] for row in trained.history]
     best = max(row["validation accuracy"] for row in trained.history)
@@ -190,7 +190,7 @@ def test_the_automatic_temperature_is_the_spread_before_training(data):
     assert fixed.history[0]["temperature"] == 3
 
 
-def test_without_triplets_it_says_so(data):
+def test_training_without_triplets_is_refused(data):
     empty = theme_data(0)
     with pytest.raises(TrainingError, match="no training triplets"):
         train(config(), 1, empty, data[1], SILENT)

@@ -1,4 +1,4 @@
-"""SAE and SDAE: the noise, what is learned from a tiny corpus, and exact resume."""
+"""SAE and SDAE: noise, training on a tiny corpus, and exact resume."""
 
 import numpy as np
 import pytest
@@ -13,8 +13,8 @@ from core.models.recurrent.data import END, SPECIAL, word_rows
 from core.models.recurrent.networks import corrupted, train_autoencoder
 from core.protocols import SILENT, NullReport
 from core.types import Corpus, Sentence
-from tests.core.models.networks.test_skip_thought import running_text
-from tests.core.models.networks.test_training import Interrupting
+from tests.core.models.recurrent.test_skip_thought import running_text
+from tests.core.models.triplet_network.test_training import Interrupting
 
 SMALL = {"hidden": 16, "decoder": 16, "word_dim": 12, "negatives": 40, "batch_size": 16, "threads": 1, "device": "cpu",
          "learning_rate": 0.02, "epochs": 3}  # fmt: skip
@@ -23,7 +23,7 @@ SHARES = st.floats(0, 1)
 
 
 def padded(lengths):
-    """Sentences of words that are all different."""
+    """Sentences without repeated words."""
     ids = np.zeros((len(lengths), max(*lengths, 1)), np.int64)
     for row, length in enumerate(lengths):
         ids[row, :length] = 100 * (row + 1) + np.arange(length)
@@ -41,7 +41,7 @@ def rows_of(sentences, least=3):
 
 
 @given(LENGTHS, SHARES, SHARES, st.integers(0, 5))
-def test_noise_makes_up_no_words_and_keeps_the_padding(lengths, deleted, swapped, seed):
+def test_noise_adds_no_words_and_keeps_the_padding(lengths, deleted, swapped, seed):
     whole, seen, left = noisy(lengths, deleted, swapped, seed)
     again = noisy(lengths, deleted, swapped, seed)
     assert np.array_equal(seen, again[1]) and np.array_equal(left, again[2])
@@ -52,7 +52,7 @@ def test_noise_makes_up_no_words_and_keeps_the_padding(lengths, deleted, swapped
 
 
 @given(LENGTHS, SHARES, st.integers(0, 5))
-def test_deletion_keeps_the_order(lengths, deleted, seed):
+def test_deletion_keeps_the_order_of_words(lengths, deleted, seed):
     whole, seen, left = noisy(lengths, deleted, 0.0, seed)
     for sentence, row, n in zip(whole, seen, left, strict=True):
         assert row[:n].tolist() == [word for word in sentence if word in row[:n]]
@@ -61,7 +61,7 @@ def test_deletion_keeps_the_order(lengths, deleted, seed):
 
 
 @given(LENGTHS, SHARES, st.integers(0, 5))
-def test_swapping_turns_neighbours_that_do_not_overlap(lengths, swapped, seed):
+def test_swapped_pairs_do_not_overlap(lengths, swapped, seed):
     whole, seen, left = noisy(lengths, 0.0, swapped, seed)
     for sentence, row, n in zip(whole, seen, left, strict=True):
         assert n == len(sentence)
@@ -74,7 +74,7 @@ def test_swapping_turns_neighbours_that_do_not_overlap(lengths, swapped, seed):
             assert row[n - 1] == sentence[-1]
 
 
-def test_noise_is_as_frequent_as_asked_for():
+def test_noise_has_the_configured_frequency():
     whole, seen, left = noisy([40] * 500, 0.1, 0.0)
     assert left.mean() / 40 == pytest.approx(0.9, abs=0.01)
     whole, seen, _ = noisy([40] * 500, 0.0, 0.3)
@@ -82,12 +82,12 @@ def test_noise_is_as_frequent_as_asked_for():
     assert turned == pytest.approx(0.3, abs=0.01)
 
 
-def test_only_the_denoising_one_has_noise():
+def test_only_the_denoising_autoencoder_adds_noise():
     assert SaeConfig().noise == (0.0, 0.0)
     assert SdaeConfig().noise == (0.1, 0.1)
 
 
-def test_short_sentences_are_not_learned_from():
+def test_short_sentences_are_not_used_in_training():
     rows = word_rows([["a", "b", "a"], ["b"], [], ["c", "a", "b"]], 2, lambda: None, least=3)
     assert rows.words == ["a", "b"] and rows.usable.tolist() == [0, 3]
     assert rows.counts.tolist() == [4, 1, 3, 3]
@@ -96,7 +96,7 @@ def test_short_sentences_are_not_learned_from():
 
 
 @pytest.mark.parametrize("method", ["sae", "sdae"])
-def test_a_tiny_corpus_is_learned(method):
+def test_the_loss_falls_on_a_tiny_corpus(method):
     sentences = running_text(12)
     settings = {"epochs": 8, "batch_size": 32, "learning_rate": 0.06, "dropout_rate": 0.0}
     embedder = REGISTRY.build(method, SMALL | settings, seed=1)
@@ -113,7 +113,7 @@ def test_a_tiny_corpus_is_learned(method):
 
 
 class Watching(NullReport):
-    """Keeps the live curve."""
+    """Records the live curve."""
 
     def __init__(self):
         super().__init__()
@@ -126,7 +126,7 @@ class Watching(NullReport):
 
 @pytest.fixture(scope="module")
 def undisturbed():
-    """A training that nothing interrupts."""
+    """A training without interruption."""
     return train_autoencoder(SdaeConfig(**SMALL), 5, rows_of(running_text(8)), SILENT)
 
 
@@ -149,7 +149,7 @@ def test_noise_changes_what_is_learned():
     assert not np.array_equal(quiet.table, loud.table)
 
 
-def test_words_are_read_without_punctuation_and_unknown_ones_are_passed_over():
+def test_punctuation_and_unknown_words_are_ignored():
     embedder = REGISTRY.build("sdae", SMALL | {"epochs": 1}, seed=1)
     embedder.fit(Corpus(sentences=running_text(4)), SILENT)
     texts = ("theme1word2 common4 theme1word3", "Theme1word2, qqxx (common4) theme1word3!", "qqxx", "")
@@ -158,7 +158,7 @@ def test_words_are_read_without_punctuation_and_unknown_ones_are_passed_over():
     assert not unknown.any() and not empty.any()
 
 
-def test_without_sentences_it_says_so():
+def test_a_corpus_without_sentences_is_refused():
     with pytest.raises(DataError, match="has none"):
         REGISTRY.build("sae", SMALL, seed=0).fit(Corpus(), SILENT)
     with pytest.raises(TrainingError, match="No sentence has 3 words"):

@@ -10,14 +10,14 @@ ARTICLES, POSITIONS = np.array([5, 5, 5, 2, -1, -1]), np.array([1, 0, 2, 0, 0, 1
 X = np.array([[3.0, 0], [0, 3], [6, 0], [1, 1], [2, 0], [0, 2]], np.float32)
 
 
-def test_the_mean_of_a_document_is_shared_and_loose_sentences_keep_theirs():
+def test_document_means_leave_sentences_without_an_article():
     wanted = np.array([[3, 1]] * 3 + [[1, 1], [2, 0], [0, 2]])
     assert np.allclose(document_means(X, ARTICLES), wanted)
     found = document_means(sparse.csr_array(X), ARTICLES)
     assert sparse.issparse(found) and found.dtype == np.float32 and np.allclose(found.toarray(), wanted)
 
 
-def test_neighbours_count_a_quarter_each():
+def test_neighbours_have_a_weight_of_a_quarter_each():
     # In order of positions the rows of article 5 are 1, 0, 2.
     wanted = np.array([[3, 0.75], [1.5, 1.5], [4.5, 0], [1, 1], [2, 0], [0, 2]])
     assert np.allclose(neighbour_means(X, ARTICLES, POSITIONS), wanted)
@@ -35,7 +35,7 @@ def test_smoothing_solves_its_equation(share, seed):
     assert np.allclose(found[graph.degrees == 0], x[graph.degrees == 0])
 
 
-def test_no_share_changes_nothing_and_nothing_smooths_to_nothing():
+def test_smoothing_with_share_zero_and_of_no_sentences():
     graph = discourse_graph(ARTICLES, POSITIONS)
     assert np.allclose(smoothed(X, graph, 0.0), X)
     none = np.zeros(0, np.int64)

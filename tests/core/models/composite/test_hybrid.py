@@ -1,4 +1,4 @@
-"""A hybrid's cosine is the weighted mean of its parts' cosines."""
+"""The cosine of a hybrid is the weighted mean of the cosines of its parts."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tests.contracts.test_models import corpus, sentences
 from tests.contracts.test_models import trained_nets as net
 
 WITH_WORDS = [0, 1, 3, 4, 6]
-"""Rows of sentences with words that the networks know: every part has a vector of length 1."""
+"""Rows of sentences with known words: every part has a vector of length 1."""
 
 
 def made(words: float, seeds: tuple[int, ...] = (3,)) -> Hybrid:
@@ -46,12 +46,12 @@ def test_without_words_it_is_the_model() -> None:
     assert np.allclose(cosine_matrix(made(0.0).embed(given)), cosine_matrix(net(3).embed(given)), atol=1e-5)
 
 
-def test_words_are_not_counted_twice() -> None:
+def test_sparse_models_are_refused() -> None:
     with pytest.raises(DataError, match="includes tf-idf already"):
         Hybrid(HybridConfig(), 0).fit(Corpus("none", models=(words(),)), SILENT)
 
 
-def test_it_says_what_is_missing() -> None:
+def test_missing_models_are_explained() -> None:
     with pytest.raises(DataError, match="Name one or more"):
         Hybrid(HybridConfig(), 0).fit(Corpus("none"), SILENT)
     with pytest.raises(DataError, match="no models yet"):

@@ -1,4 +1,4 @@
-"""Attention and deletion: weights are a distribution over words, effects are those of leaving a word out."""
+"""Attention weights and deletion effects of words."""
 
 import numpy as np
 import pytest
@@ -17,7 +17,7 @@ from core.models.triplet_network.word_attention import (
 from core.protocols import SILENT
 from core.text.tokens import tokenize
 from core.types import Corpus, Sentence, Split
-from tests.core.models.networks.themes import theme_triplets
+from tests.core.models.triplet_network.themes import theme_triplets
 
 SMALL = {"vocabulary_limit": 50, "hidden": 6, "attention": 4, "threads": 1, "device": "cpu", "epochs": 1}
 WORDS = st.sampled_from(["the", "city", "river", "north", "theme1word2", "theme2word3", "common4", "zyxw", "'s", "."])
@@ -34,16 +34,21 @@ def net(seed, **changes):
 
 @pytest.fixture(scope="module")
 def models():
-    halves = net(1), net(2)
-    joined = {}
+    components = net(1), net(2)
+    concatenated = {}
     for unit in (False, True):
-        joined[unit] = REGISTRY.build("triplets-sen-titles", {"unit_components": unit}, seed=0)
-        joined[unit].fit(Corpus(models=halves), SILENT)
-    return {"net": halves[0], "bounded": net(3, norm_bound=0.1), "joined": joined[False], "unit": joined[True]}
+        concatenated[unit] = REGISTRY.build("triplets-sen-titles", {"unit_components": unit}, seed=0)
+        concatenated[unit].fit(Corpus(models=components), SILENT)
+    return {
+        "net": components[0],
+        "bounded": net(3, norm_bound=0.1),
+        "concatenated": concatenated[False],
+        "unit": concatenated[True],
+    }
 
 
-@pytest.mark.parametrize("name", ["net", "bounded", "joined", "unit"])
-def test_words_are_embedded_as_their_text_is(models, name):
+@pytest.mark.parametrize("name", ["net", "bounded", "concatenated", "unit"])
+def test_embed_words_equals_embed(models, name):
     sentences = [tokenize(text) for text in TEXTS]
     model = models[name]
     assert isinstance(model, Attending)
@@ -52,7 +57,7 @@ def test_words_are_embedded_as_their_text_is(models, name):
 
 @given(sentences=st.lists(SENTENCES, max_size=6))
 def test_attention_is_a_distribution_over_the_words(models, sentences):
-    weights = models["joined"].attention(sentences)
+    weights = models["concatenated"].attention(sentences)
     assert list(weights) == ["sentences", "titles"]
     for listed in weights.values():
         assert [len(w) for w in listed] == [len(s) for s in sentences]
@@ -61,7 +66,7 @@ def test_attention_is_a_distribution_over_the_words(models, sentences):
             assert w.sum() == pytest.approx(1 if len(w) else 0, abs=1e-5)
 
 
-def test_attention_does_not_depend_on_the_sentences_beside_it(models):
+def test_attention_does_not_depend_on_other_sentences(models):
     sentences = [tokenize(text) for text in (*TEXTS, "")]
     (together,) = models["net"].attention(sentences).values()
     for sentence, weights in zip(sentences, together, strict=True):
@@ -69,7 +74,7 @@ def test_attention_does_not_depend_on_the_sentences_beside_it(models):
         assert alone == pytest.approx(weights, abs=1e-6)
 
 
-def test_the_vector_is_the_mean_of_the_states_by_these_weights(models):
+def test_the_vector_is_the_attention_weighted_mean_of_states(models):
     import torch
 
     from core.models.triplet_network.batching import padded_ids
@@ -88,7 +93,7 @@ def test_the_vector_is_the_mean_of_the_states_by_these_weights(models):
 @settings(max_examples=15)
 @given(triplet=st.tuples(SENTENCES, SENTENCES, SENTENCES))
 @pytest.mark.parametrize("name", ["net", "unit"])
-def test_deletion_effects_are_those_of_brute_force(models, name, triplet):
+def test_deletion_effects_equal_brute_force(models, name, triplet):
     model = models[name]
 
     def margins(triplets):
@@ -108,8 +113,8 @@ def test_deletion_effects_are_those_of_brute_force(models, name, triplet):
     assert np.concatenate(changes) == pytest.approx(plain[1:] - plain[0], abs=1e-5)
 
 
-def test_a_triplet_is_read_word_by_word(models):
-    found = read_triplet(models["joined"], TEXTS)
+def test_every_word_of_a_triplet_has_weights_and_effects(models):
+    found = read_triplet(models["concatenated"], TEXTS)
     assert found.sentences[0].words == ("The", "city", "'s", "river", ",", "cold", ".")
     assert found.networks == ["sentences", "titles"]
     each = [s.agreement("titles") for s in found.sentences]
@@ -117,7 +122,7 @@ def test_a_triplet_is_read_word_by_word(models):
     assert -1 <= found.agreement("titles") <= 1
 
 
-def test_agreement_follows_ranks_and_is_undefined_where_nothing_can_be_ranked():
+def test_agreement_is_a_rank_correlation_and_undefined_for_constants():
     def sentence(weights, changes):
         words = tuple(str(i) for i in range(len(weights)))
         return SentenceReading(words, {"network": np.array(weights, "f4")}, np.array(changes, "f4"))
@@ -135,6 +140,6 @@ def test_a_triplet_without_words_has_no_effects(models):
     assert found.agreement("network") is None
 
 
-def test_an_endless_triplet_is_refused(models):
+def test_a_triplet_with_too_many_words_is_refused(models):
     with pytest.raises(DataError, match="601 words"):
         read_triplet(models["net"], ("word " * (MOST_WORDS - 1), "a", "b"))

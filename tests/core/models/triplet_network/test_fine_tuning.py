@@ -1,4 +1,4 @@
-"""A triplet network that is trained further: what it takes over, and that it never gets worse by its own measure."""
+"""Fine-tuning of a triplet network: what it takes from the base model, and that accuracy never falls."""
 
 import numpy as np
 import pytest
@@ -7,9 +7,9 @@ from core.errors import Cancelled, DataError
 from core.models import REGISTRY
 from core.protocols import SILENT, NullReport
 from core.types import Corpus, Sentence, Split
-from tests.core.models.networks.test_training import Interrupting
-from tests.core.models.networks.themes import theme_triplets
-from tests.core.models.test_concatenated import SMALL, joined, net
+from tests.core.models.composite.test_concatenated import SMALL, concatenated, net
+from tests.core.models.triplet_network.test_training import Interrupting
+from tests.core.models.triplet_network.themes import theme_triplets
 
 SENTENCES = [Sentence("theme1word1 theme1word2 common4"), Sentence("theme2word3 common1")]
 GENTLE = {"learning_rate": 1e-6, "epochs": 1, "threads": 1, "device": "cpu"}
@@ -27,7 +27,7 @@ def further(*models, seed=5, **settings):
     return built
 
 
-def test_it_begins_where_the_other_ended(base):
+def test_fine_tuning_starts_from_the_base_model(base):
     gone_on = further(base, hidden=8, vocabulary_limit=10, distance="l1")
     assert gone_on.words is base.words
     assert {n: getattr(gone_on.config, n) for n in ("hidden", "attention", "distance", "vocabulary_limit")} == {
@@ -39,25 +39,25 @@ def test_it_begins_where_the_other_ended(base):
     assert not np.allclose(anew.embed(SENTENCES), base.embed(SENTENCES), atol=1e-2)
 
 
-def test_it_is_never_worse_on_its_validation_triplets(base):
+def test_fine_tuning_never_lowers_validation_accuracy(base):
     wild = further(base, learning_rate=1.0, epochs=2)
     assert wild.metrics["validation accuracy"] >= wild.history[0]["validation accuracy"]
     assert wild.history[0]["validation accuracy"] == further(base).history[0]["validation accuracy"]
 
 
-def test_of_two_joined_networks_that_of_sentences_goes_on(base):
-    both = joined((base, net(2)))
+def test_a_concatenated_base_model_provides_its_sentence_network(base):
+    both = concatenated((base, net(2)))
     assert np.array_equal(further(both).embed(SENTENCES), further(base).embed(SENTENCES))
 
 
-def test_a_model_of_another_kind_or_several_are_refused(base):
+def test_other_or_several_base_models_are_refused(base):
     words = REGISTRY.build("mean-vectors", {}, seed=0)
     for models in ((words,), (base, base)):
         with pytest.raises(DataError, match="one trained triplet network"):
             further(*models)
 
 
-def test_a_checkpoint_of_another_beginning_is_not_taken_up(base, tmp_path):
+def test_a_checkpoint_of_another_base_model_is_ignored(base, tmp_path):
     settings = {**GENTLE, "learning_rate": 0.01, "checkpoint_seconds": 0.0, "epochs": 2, "batch_size": 8}
 
     def trained(model, report):
