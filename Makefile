@@ -66,7 +66,7 @@ test-numerics: $(VENV)/installed-test ## The numeric tests under several instruc
 	@$(BIN)/python -m tests.numeric_settings
 
 slow: $(VENV)/installed-test services ## The tests that train for long
-	@$(BIN)/python -m pytest -m slow
+	@$(BIN)/python -m pytest -m slow -o faulthandler_timeout=0
 
 fix: $(VENV)/installed-test ## Format and repair what can be repaired by itself
 	@$(BIN)/ruff check --fix .

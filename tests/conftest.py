@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import os
 import shutil
 from collections.abc import Callable, Iterator
@@ -12,10 +11,6 @@ from typing import Any
 
 import hypothesis
 import pytest
-from sqlalchemy import event
-from sqlalchemy.dialects.postgresql.psycopg import PGDialect_psycopg
-from sqlalchemy.dialects.sqlite.pysqlite import SQLiteDialect_pysqlite
-from sqlalchemy.engine import Connection, Engine
 
 from db.settings import Settings
 from db.store import Store
@@ -28,7 +23,6 @@ __all__ = ["postgres_server", "redis_server"]
 
 ROOT = Path(__file__).resolve().parents[1]
 BROWSER_TESTS = "tests/e2e/"
-COMPILED: dict[Any, Any] = {}
 
 hypothesis.settings.register_profile(
     "themescope",
@@ -41,26 +35,9 @@ hypothesis.settings.register_profile(
 hypothesis.settings.load_profile("themescope")
 
 
-for dialect in (SQLiteDialect_pysqlite, PGDialect_psycopg):  # each engine has one of its own, and all are alike
-    dialect.__eq__ = lambda self, other: type(self) is type(other)  # type: ignore[method-assign,assignment]
-    dialect.__hash__ = lambda self: hash(type(self))  # type: ignore[method-assign,assignment]
-
-
-@event.listens_for(Engine, "engine_connect")
-def share_compiled(connection: Connection) -> None:
-    """A statement is compiled once for the stores of all tests, as it is once in the life of the app."""
-    connection.execution_options(compiled_cache=COMPILED)
-
-
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """The browser tests come first: one process does them all, and they take longest."""
     items.sort(key=lambda item: not item.nodeid.startswith(BROWSER_TESTS))
-
-
-def pytest_collection_finish() -> None:
-    """What is imported by now stays: no collection of garbage need look through it again."""
-    gc.collect()
-    gc.freeze()
 
 
 @pytest.hookimpl(optionalhook=True)

@@ -11,6 +11,7 @@ from core.registry import Card, Registry
 
 TAGS = {
     "pretrained": "Learns nothing; built from pretrained word vectors or a pretrained encoder.",
+    "stateless": "Embeds with its default settings without having been fitted.",
     "encoder": "Needs the folder of a transformer encoder (setting folder) and the extra encoder.",
     "needs-sentences": "Learns from the running text of a corpus (Corpus.sentences).",
     "needs-triplets": "Learns from training and validation triplets (Corpus.triplets).",
@@ -77,7 +78,7 @@ _BAG_OF_WORDS = (
         "Words weighted by term frequency and inverse document frequency, by default within the sentence's article.",
         "Salton and Buckley 1988, Term-weighting approaches; within the article: this project",
         factory="bag_of_words.counts:Tfidf",
-        tags=("sparse", "per-article", "needs-sentences"),
+        tags=("sparse", "stateless", "per-article", "needs-sentences"),
     ),
     _card(
         "word-counts",
@@ -85,7 +86,7 @@ _BAG_OF_WORDS = (
         "The number of occurrences of each word, without weights: the input of the clusterer sIB.",
         "Slonim, Friedman, Tishby 2002; counts as the package sib-clustering recommends",
         factory="bag_of_words.counts:WordCounts",
-        tags=("sparse",),
+        tags=("sparse", "stateless"),
     ),
 )
 

@@ -55,7 +55,9 @@ def test_reads_and_is_detected_packed_or_not(id, packing, tmp_path):
 
 @READERS
 def test_articles_are_well_formed(id, tmp_path):
-    for article in REGISTRY.build(id).read(sample(tmp_path, id), SILENT):
+    articles = list(REGISTRY.build(id).read(sample(tmp_path, id), SILENT))
+    assert articles
+    for article in articles:
         assert article.title == article.title.strip() != ""
         assert any(section.paragraphs for section in article.sections)
         for index, section in enumerate(article.sections):

@@ -179,12 +179,12 @@ def test_a_newer_store_is_left_alone(empty: Store) -> None:
 
 def test_a_failed_migration_leaves_nothing_behind(empty: Store) -> None:
     query(empty, "CREATE TABLE score (id INTEGER)")  # in the way of the last revision
-    with pytest.raises(Exception, match="score"):
+    with pytest.raises((StoreError, sa.exc.ProgrammingError), match="score"):
         empty.migrate()
     engine = open_engine(empty.settings)
     with engine.connect() as connection:
         assert current_revision(connection) is None
-        assert set(sa.inspect(connection).get_table_names()) <= {"score"}
+        assert sa.inspect(connection).get_table_names() == ["score"]
     engine.dispose()
 
 

@@ -10,8 +10,9 @@ from urllib.parse import urlsplit
 import axe_playwright_python
 from playwright.sync_api import Page, expect
 
-from tests.e2e.conftest import ROOT, App, wait_for
+from tests.e2e.conftest import App, wait_for
 from tests.e2e.hands import at_rest, click_row, open_page, turn_to
+from tests.pages import PAGES
 from tests.webapp.compared import SEVERAL
 from webapp.shared.guard import BROKEN
 
@@ -25,7 +26,6 @@ BARRIERS = """async (rules) => (await axe.run(
   .map(v => `${v.id}: ${v.nodes.map(n => n.html.slice(0, 160)).join(' | ')}`)"""
 ALL_RULES, COLOUR_RULES = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa"], ["color-contrast", "link-in-text-block"]
 MOVED = ".partitions li.moved .said"
-PAGES = sorted(path.stem for path in (ROOT / "webapp" / "views").glob("*.py"))
 
 
 def test_three_clicks_to_the_sentences_that_moved_and_a_link_to_them(page: Page, other_page: Page, filled: App) -> None:

@@ -7,7 +7,6 @@ import re
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -35,14 +34,13 @@ def everything(tmp_path: Path) -> Iterator[psutil.Popen]:
 def test_one_command_starts_web_worker_and_demo_and_stops_them(
     everything: psutil.Popen, tab: Page, tmp_path: Path
 ) -> None:
-    begun, said = time.monotonic(), ""
+    said = ""
     while "Stop with" not in said:
         line = everything.stdout.readline()
         assert line, said
         said += line
     (url,) = re.findall(r"http://127\.0\.0\.1:\d+", said)
     assert answers(url)
-    assert time.monotonic() - begun < 60
     assert str(tmp_path / "home") in said
     children = everything.children(recursive=True)
     wait_for(lambda: any("worker" in " ".join(c.cmdline()) for c in children if c.is_running()), 5, "the worker")

@@ -63,6 +63,8 @@ class TestEnd:
 
     def test_a_job_that_is_gone_is_nothing_to_do(self, runner: Runner) -> None:
         runner.run(4711)
+        with runner.store.reading() as r:
+            assert r.jobs.list() == []
 
     def test_checkpoint_goes_when_done_and_stays_when_failed(self, add: Add, runner: Runner) -> None:
         done, failed = add(), add(what="refuse")

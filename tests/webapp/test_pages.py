@@ -12,18 +12,32 @@ from core.models import REGISTRY
 from db import tables as t
 from db.records import JobStatus, ScoreRecord, TripletSetRecord
 from db.store import Store
+from tests.pages import PAGES
 from tests.webapp.filled import BENCHMARK, CORPUS, HOSTILE, MODEL, SET
+from webapp.features.compare.pairing import ARTICLE_VIEW
 from webapp.features.train import training
+from webapp.shared.comparing import PAIR_VIEW
 from webapp.shared.guard import BROKEN
 
-PAGES = ("home", "corpora", "triplets", "train", "map", "compare", "jobs")
-VIEWS = {
+TABS = {
+    "compare": (
+        "Clustering", PAIR_VIEW, "Hard articles", ARTICLE_VIEW, "Triplet accuracy", "Build a benchmark",
+    ),
     "corpora": ("Read", "All corpora", "Import"),
-    "triplets": ("Look", "Margins", "Sections confused", "Slices", "Reviews", "All sets", "Build a set"),
+    "paper_tables": ("Tables", "Reproduce"),
+    "relabel": ("Edit", "History", "Files and settings", "New labelling"),
+    "summaries": ("One document", "Collections"),
+    "themes": ("New list", "Results"),
     "train": ("New model", "Models"),
-}
-EVERY_VIEW = [(page, view) for page in PAGES for view in VIEWS.get(page, ("",))]
+    "triplets": ("Look", "Margins", "Sections confused", "Slices", "Reviews", "All sets", "Build a set"),
+}  # fmt: skip
+EVERY_TAB = [(page, tab) for page in PAGES for tab in TABS.get(page, ("",))]
 Open = Callable[..., AppTest]
+
+
+def open_tab(open_page: Open, page: str, tab: str) -> AppTest:
+    """The page with this tab open; "" for a page without tabs."""
+    return open_page(page, **({"tab" if page == "compare" else "view": tab} if tab else {}))
 
 
 def words_of(at: AppTest) -> str:
@@ -37,21 +51,23 @@ def jobs_of(store: Store, kind: str) -> list[dict[str, object]]:
         return [dict(job.args) for job in r.jobs.list(status=JobStatus.QUEUED) if job.kind == kind]
 
 
-@pytest.mark.parametrize(("page", "view"), EVERY_VIEW)
+@pytest.mark.parametrize(("page", "tab"), EVERY_TAB)
 def test_an_empty_store_is_no_error_and_says_what_to_do(
-    page: str, view: str, sqlite_store: Store, open_page: Open
+    page: str, tab: str, sqlite_store: Store, open_page: Open
 ) -> None:
-    at = open_page(page, **({"view": view} if view else {}))
+    at = open_tab(open_page, page, tab)
     assert not at.exception
     assert not at.error
     assert len(at.title) == 1
+    assert [found.label for found in at.tabs if found.children] == ([tab] if tab else [])
 
 
-@pytest.mark.parametrize(("page", "view"), EVERY_VIEW)
-def test_a_filled_store_is_shown(page: str, view: str, filled_store: Store, open_page: Open) -> None:
-    at = open_page(page, **({"view": view} if view else {}))
+@pytest.mark.parametrize(("page", "tab"), EVERY_TAB)
+def test_a_filled_store_is_shown(page: str, tab: str, filled_store: Store, open_page: Open) -> None:
+    at = open_tab(open_page, page, tab)
     assert not at.exception
     assert not at.error
+    assert [found.label for found in at.tabs] == list(TABS.get(page, ()))
 
 
 def test_the_missing_worker_is_told_on_every_page(sqlite_store: Store, open_page: Open) -> None:
@@ -113,10 +129,10 @@ def test_a_model_tells_apart_all_that_it_was_measured_on(filled_store: Store, op
 
 
 def test_names_of_others_are_never_markdown(filled_store: Store, open_page: Open) -> None:
-    for page in ("jobs", "home", "train"):
-        for element in open_page(page).markdown:
-            assert "*bold*" not in element.value.replace("\\*", "")
-            assert "](http" not in element.value
+    opened = [*(open_page(page) for page in PAGES), open_page("corpora", corpus=CORPUS, article=HOSTILE)]
+    shown = [text for at in opened for text in (words_of(at), *(element.label for element in at.expander))]
+    assert len([text for text in shown if "\\*bold\\*" in text]) >= 2  # the title of an article and that of a job
+    assert not [text for text in shown if "*bold*" in text.replace("\\*", "") or "](http" in text]
 
 
 def test_an_article_is_found_by_its_address(filled_store: Store, open_page: Open) -> None:
@@ -224,11 +240,11 @@ def test_a_method_is_offered_the_triplets_it_was_made_for() -> None:
         return TripletSetRecord(1, 1, "s", kind, {"third": third}, 0, "d", counts, True, datetime.now(UTC))
 
     by_tags = {"title-triplets": ("titles", "adjacent"), "negative:same_article": ("sentences", "same_article")}
-    for card in REGISTRY:
-        for tag, (kind, third) in by_tags.items():
-            if tag in card.tags:
-                assert training.fits(card, of(kind, third))
-                assert not training.fits(card, of("sentences", "adjacent"))
+    tagged = [(card, *by_tags[tag]) for card in REGISTRY for tag in card.tags & by_tags.keys()]
+    assert {kind for _, kind, _ in tagged} == {"titles", "sentences"}
+    for card, kind, third in tagged:
+        assert training.fits(card, of(kind, third))
+        assert not training.fits(card, of("sentences", "adjacent"))
 
 
 def test_a_mistake_is_told_at_the_form(filled_store: Store, open_page: Open) -> None:

@@ -22,12 +22,12 @@ from webapp.shared.figures import IntervalRow, curve_figure, interval_figure
 from webapp.shared.palette import DARK, LIGHT, THEMES, tones
 
 
-@given(st.text(max_size=60))
+@given(st.text(st.characters(exclude_characters="\u2060"), max_size=60))
 def test_plain_text_leaves_nothing_for_markdown(written: str) -> None:
     shown = text.plain(written)
     assert not re.search(r"(?<!\\)[*_`\[\]<>$~#|!{}]", shown.replace("\\\\", ""))
     back = re.sub(r"\\([!-/:-@\[-`{-~])", r"\1", shown).replace("\u2060", "")
-    assert back == " ".join(written.replace("\u2060", "").split()) or "\u2060" in written
+    assert back == " ".join(written.split())
 
 
 @pytest.mark.parametrize("code", [":smile:", ":material/home:", "http://x.org", "www.x.org", "a@b.org", "->", ">="])

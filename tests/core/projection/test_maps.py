@@ -117,7 +117,3 @@ def test_what_is_compiled_is_kept_and_nothing_is_compiled_for_nothing() -> None:
     assert umap.smooth_knn_dist.stats.cache_path
     assert umap.NNDescent is None or hasattr(sys.modules["pynndescent"], "__file__")
     assert all(hasattr(module, "__file__") for name, module in sys.modules.items() if name.startswith("pynndescent"))
-
-
-def test_settings_from_before_landmarks_keep_their_digest() -> None:
-    assert "landmarks" not in UmapConfig().to_dict()

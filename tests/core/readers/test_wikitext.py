@@ -1,7 +1,6 @@
 """Wikitext becomes text without debris."""
 
 import re
-import time
 
 import pytest
 from hypothesis import given, settings
@@ -131,7 +130,7 @@ def test_broken_markup_never_fails_and_never_leaves_brackets(text):
         "{",
     ],
 )
-def test_bombs_of_markup_take_linear_time(unit):
-    start = time.process_time()
-    paragraphs(unit * 40_000 + " text")
-    assert time.process_time() - start < 5
+def test_repeated_markup_takes_linear_time(unit):
+    """Quadratic time would reach the time limit of a test (``faulthandler_timeout``)."""
+    found = paragraphs(unit * 400_000 + " text")
+    assert [paragraph[-4:] for paragraph in found] in ([], ["text"])

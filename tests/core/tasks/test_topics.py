@@ -1,6 +1,5 @@
 """Classification and clustering of topics against scikit-learn's metrics and a brute-force optimum."""
 
-import time
 from dataclasses import replace
 
 import numpy as np
@@ -134,10 +133,3 @@ def test_cluster_scores_are_those_of_scikit_learn():
     assert found.ami_max == pytest.approx(metrics.adjusted_mutual_info_score(y, labels, average_method="max"))
     assert found.ami_arithmetic == pytest.approx(metrics.adjusted_mutual_info_score(y, labels))
     assert found.ami_max <= found.ami_arithmetic
-
-
-def test_a_published_size_takes_seconds():
-    x, y = blobs(n=4_000, k=8, dim=300, spread=3.0)
-    begun = time.process_time()
-    classify(x[:2_500], y[:2_500], x[2_500:], y[2_500:])
-    assert time.process_time() - begun < 20

@@ -1,7 +1,6 @@
 """Sentences: the package's boundaries, order, bounded work."""
 
 import copy
-import time
 from functools import cache
 
 import pytest
@@ -57,26 +56,11 @@ def test_unknown_language_names_the_known_ones():
         split_articles([], "xx", 1)
 
 
-def test_faster_than_the_package_on_one_core():
-    text = " ".join(
-        [PARAGRAPH, "It was a long day. The sun was high. Nobody had come to see them. Then it rained."] * 200
-    )
-    ours, package = SentenceSplitter("en"), Package("en")
-    seconds = []
-    for split in (package.split, ours.split):
-        start = time.process_time()
-        split(text)
-        seconds.append(time.process_time() - start)
-    assert seconds[0] > 1.5 * seconds[1]
-
-
-@pytest.mark.parametrize(
-    "text", ["." * 200_000, ". " * 100_000, "a" * 500_000 + ".", '."' * 100_000, "(" * 200_000, "A." * 100_000]
-)
-def test_degenerate_texts_take_linear_time(text):
-    start = time.process_time()
-    SentenceSplitter("en").split(text + " End")
-    assert time.process_time() - start < 5
+@pytest.mark.parametrize("unit", [".", ". ", "a", '."', "(", "A."])
+def test_repeated_characters_take_linear_time(unit):
+    """Quadratic time would reach the time limit of a test (``faulthandler_timeout``)."""
+    text = unit * 1_000_000
+    assert "".join(SentenceSplitter("en").split(text)).replace(" ", "") == text.replace(" ", "")
 
 
 def article(number):

@@ -6,7 +6,7 @@ from random import Random
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given, reject, settings
 from hypothesis import strategies as st
 
 from core.errors import ConfigError, DataError
@@ -270,7 +270,7 @@ def test_invariants(articles: list[ArticleSentences], sections: str, third: str,
     try:
         sampled = draw(articles, rules, seed=seed)
     except DataError:
-        return
+        reject()
     assert draw(Random(seed).sample(articles, len(articles)), rules, seed=seed).digest() == sampled.digest()
     sentences: dict[int, Sentence] = {s.id: s for a in articles for s in a.sentences}
     split = {a.article_id: a.split for a in articles}
