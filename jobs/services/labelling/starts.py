@@ -21,20 +21,19 @@ MOST_CLUSTERS = 300
 """Clusters that a labelling begins with at most; the sentences of rarer sections begin unassigned."""
 LEAD = "Introduction"
 
-Begin = Callable[[Unit, NewLabelling], tuple[Partition, Mapping[str, Any]]]
-"""Reads the store; returns the first state and its origin."""
+Begin = Callable[[Store, NewLabelling], tuple[Partition, Mapping[str, Any]]]
+"""Returns the initial state of a labelling and its origin. It computes outside its transactions."""
 
 
-def begin(store: Store, new: NewLabelling, how: Begin) -> LabellingRecord:
-    """Enter a labelling.
+def begin(store: Store, new: NewLabelling, initial: Begin) -> LabellingRecord:
+    """Create a labelling with an initial state.
 
     Raises
     ------
     DataError
         If there are no sentences, or too many.
     """
-    with store.reading() as r:
-        partition, origin = how(r, new)
+    partition, origin = initial(store, new)
     if not len(partition.ids):
         raise DataError("There are no sentences to label here. Choose another article or corpus.")
     if len(partition.ids) > MOST_SENTENCES:
@@ -55,15 +54,18 @@ def begin(store: Store, new: NewLabelling, how: Begin) -> LabellingRecord:
         return w.labellings.create(entered, partition)
 
 
-def from_nothing(r: Unit, new: NewLabelling) -> tuple[Partition, Mapping[str, Any]]:
-    """Every sentence, none assigned."""
-    return start([s.id for s in sentences_of(r, new.corpus_id, new.article_id)]), {"from": "nothing"}
+def from_nothing(store: Store, new: NewLabelling) -> tuple[Partition, Mapping[str, Any]]:
+    """Return every sentence, unassigned."""
+    with store.reading() as r:
+        sentences = sentences_of(r, new.corpus_id, new.article_id)
+    return start([s.id for s in sentences]), {"from": "nothing"}
 
 
-def from_sections(r: Unit, new: NewLabelling) -> tuple[Partition, Mapping[str, Any]]:
-    """One cluster a section title, in order of appearance; the lead is the "Introduction"."""
-    sentences = sentences_of(r, new.corpus_id, new.article_id)
-    titles = _section_titles(r, sentences)
+def from_sections(store: Store, new: NewLabelling) -> tuple[Partition, Mapping[str, Any]]:
+    """Return one cluster per section title, in order of appearance; the lead is the "Introduction"."""
+    with store.reading() as r:
+        sentences = sentences_of(r, new.corpus_id, new.article_id)
+        titles = _section_titles(r, sentences)
     keys = [titles[s.article_id, s.section] for s in sentences]
     kept = {title for title, _ in Counter(keys).most_common(MOST_CLUSTERS)}
     names = list(dict.fromkeys(key for key in keys if key in kept))
@@ -75,27 +77,29 @@ def from_sections(r: Unit, new: NewLabelling) -> tuple[Partition, Mapping[str, A
 def from_labels(ids: Ids, labels: Labels, names: Mapping[int, str], origin: Mapping[str, Any]) -> Begin:
     """(n,) sentences with the label of each, -1 for none; labels without a name are named by their words."""
 
-    def how(r: Unit, new: NewLabelling) -> tuple[Partition, Mapping[str, Any]]:
+    def initial(store: Store, new: NewLabelling) -> tuple[Partition, Mapping[str, Any]]:
         found = np.unique(labels[labels >= 0])
         place = np.searchsorted(found, labels)
         place[labels < 0] = UNASSIGNED
         called = [names.get(int(label), "") for label in found]
         if not all(called):
-            sentences = r.corpora.sentences_by_id(ids)
+            with store.reading() as r:
+                sentences = r.corpora.sentences_by_id(ids)
             telling = cluster_names([sentences[int(i)].text for i in ids], place)
             called = [given or word for given, word in zip(called, telling, strict=True)]
         return start(ids, np.where(place < 0, UNASSIGNED, place + 1), clusters(called)), origin
 
-    return how
+    return initial
 
 
 def from_themes(run_id: int) -> Begin:
     """Themes that were found in a list of sentences, with their names."""
 
-    def how(r: Unit, new: NewLabelling) -> tuple[Partition, Mapping[str, Any]]:
-        run = r.runs.get(run_id)
-        labels = r.runs.labels(run_id)
-        sentences = sentences_of(r, new.corpus_id, new.article_id)
+    def initial(store: Store, new: NewLabelling) -> tuple[Partition, Mapping[str, Any]]:
+        with store.reading() as r:
+            run = r.runs.get(run_id)
+            labels = r.runs.labels(run_id)
+            sentences = sentences_of(r, new.corpus_id, new.article_id)
         numbers = [int(labels[s.article_id][s.position]) + 1 if s.article_id in labels else 0 for s in sentences]
         placed = np.array(numbers, dtype=np.int64)
         placed[placed <= 0] = UNASSIGNED
@@ -103,34 +107,37 @@ def from_themes(run_id: int) -> Begin:
         origin = {"from": "run", "run_id": run_id, "model_id": run.model_id}
         return start([s.id for s in sentences], placed, clusters(names)), origin
 
-    return how
+    return initial
 
 
 def from_labelling(labelling_id: int) -> Begin:
     """Another labelling as it is now, notes and marks too; its history stays behind."""
 
-    def how(r: Unit, new: NewLabelling) -> tuple[Partition, Mapping[str, Any]]:
-        known = r.labellings.get(labelling_id)
-        return r.labellings.snapshot(labelling_id).partition, {"from": "labelling", "name": known.name}
+    def initial(store: Store, new: NewLabelling) -> tuple[Partition, Mapping[str, Any]]:
+        with store.reading() as r:
+            known, snapshot = r.labellings.get(labelling_id), r.labellings.snapshot(labelling_id)
+        return snapshot.partition, {"from": "labelling", "name": known.name}
 
-    return how
+    return initial
 
 
 def from_adjudication(labelling_ids: Sequence[int]) -> Begin:
     """What most of several labellings say, cluster laid on cluster; ties begin unassigned and marked uncertain."""
 
-    def how(r: Unit, new: NewLabelling) -> tuple[Partition, Mapping[str, Any]]:
+    def initial(store: Store, new: NewLabelling) -> tuple[Partition, Mapping[str, Any]]:
         from core.labelling.agreement import adjudicate
 
-        states = [r.labellings.snapshot(id).partition for id in labelling_ids]
+        with store.reading() as r:
+            records = [r.labellings.get(id) for id in labelling_ids]
+            states = [r.labellings.snapshot(id).partition for id in labelling_ids]
         ids = np.unique(np.concatenate([state.ids for state in states]))
         verdict = adjudicate([labels_on(state, ids) for state in states])
         sources = {label: states[rater].clusters[number].name for label, (rater, number) in verdict.names.items()}
-        origin = {"from": "adjudication", "of": [r.labellings.get(id).name for id in labelling_ids]}
-        first, _ = from_labels(ids, verdict.labels, sources, origin)(r, new)
+        origin = {"from": "adjudication", "of": [record.name for record in records]}
+        first, _ = from_labels(ids, verdict.labels, sources, origin)(store, new)
         return replace(first, uncertain=verdict.labels < 0), origin
 
-    return how
+    return initial
 
 
 def labels_on(partition: Partition, ids: Ids) -> Labels:

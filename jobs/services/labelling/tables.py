@@ -15,7 +15,7 @@ from core.labelling.partition import UNASSIGNED, Partition, start
 from core.readers.sentence_lists import Sheet, likely_column, one_line
 from core.types import Sentence
 from db.label_records import NewLabelling
-from db.store import Store, Unit
+from db.store import Store
 from jobs.services.labelling import starts
 from jobs.services.table_files import raw_cell
 
@@ -105,14 +105,15 @@ def plan(
 def from_plan(found: Plan, origin: str) -> starts.Begin:
     """A labelling that begins with what the plan places."""
 
-    def how(r: Unit, new: NewLabelling) -> tuple[Partition, Mapping[str, Any]]:
-        ids = [s.id for s in starts.sentences_of(r, new.corpus_id, new.article_id)]
+    def initial(store: Store, new: NewLabelling) -> tuple[Partition, Mapping[str, Any]]:
+        with store.reading() as r:
+            ids = [s.id for s in starts.sentences_of(r, new.corpus_id, new.article_id)]
         places = [found.placed.get(id, UNASSIGNED) for id in ids]
         numbers = [UNASSIGNED if place == UNASSIGNED else place + 1 for place in places]
         first = start(ids, numbers, starts.clusters(found.names))
         return replace(first, notes=dict(found.notes)), {"from": "table", "name": origin}
 
-    return how
+    return initial
 
 
 def check_whole(found: Plan) -> None:

@@ -11,7 +11,7 @@ from core.errors import ThemescopeError
 from core.labelling.partition import Partition
 from db.label_records import LabellingRecord, NewLabelling, Sharing
 from db.records import ArticleRecord, CorpusRecord
-from db.store import Unit
+from db.store import Store
 from jobs.services.labelling import starts
 from webapp.features.relabel.state import NEW_ARTICLE_SEARCH, NEW_NAME
 from webapp.shared import label_queries, partition_queries, queries, theme_queries
@@ -118,9 +118,9 @@ def _starting_points(chosen: CorpusRecord, article: ArticleRecord | None) -> dic
 
 
 def _from_partition(partition: partition_queries.Partition) -> starts.Begin:
-    def start(r: Unit, new: NewLabelling) -> tuple[Partition, Mapping[str, Any]]:
+    def start(store: Store, new: NewLabelling) -> tuple[Partition, Mapping[str, Any]]:
         division = partition.load()
         origin = {"from": partition.kind, "name": partition.name}
-        return starts.from_labels(division.sentence_ids, division.labels, division.names, origin)(r, new)
+        return starts.from_labels(division.sentence_ids, division.labels, division.names, origin)(store, new)
 
     return start
