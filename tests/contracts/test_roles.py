@@ -200,7 +200,7 @@ def test_an_admin_does_what_others_may_not(sqlite_store: Store) -> None:
     guarded = sqlite_store.by(lambda: "ada")
     people.add(guarded, "val", Role.VIEWER, None, "ada")
     made = add_set(sqlite_store)
-    job = commands.enqueue(guarded, "add-model", {"folder": "x", "name": "y"})
+    job = commands.enqueue(guarded, "embed", {"corpus": "x", "model": "y"})
     commands.cancel(guarded, job.id)
     commands.forget(guarded, job.id)
     own = NewLabelling(made.corpus_id, "own", "lea", Sharing.OWN)
