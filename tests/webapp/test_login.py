@@ -201,7 +201,7 @@ def test_without_a_login_names_are_taken_on_trust(filled_store: Store, open_page
     at.sidebar.text_input(key="person").set_value("ada").run()
     assert "Importing requires the admin role" not in words(at)
     at.sidebar.text_input(key="person").set_value("val").run()
-    assert "May look only" in words(at)
+    assert "Role: viewer" in words(at)
 
 
 def test_a_login_through_an_organisation_is_set_up_by_a_file(tmp_path: Path) -> None:

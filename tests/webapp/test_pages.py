@@ -350,9 +350,9 @@ def test_a_good_end_is_told_until_it_is_dismissed(filled_store: Store, open_page
     at = open_page("corpora")
     at.session_state["asked"] = [1]
     at.run()
-    assert "**Import rivers** is done" in words_of(at)
+    assert "**Import rivers** finished in" in words_of(at)
     next(b for b in at.button if b.label == "Dismiss").click().run()
-    assert "is done" not in words_of(at)
+    assert "finished in" not in words_of(at)
     assert at.session_state["asked"] == []
 
 
@@ -360,5 +360,5 @@ def test_a_long_queue_does_not_push_a_page_away(filled_store: Store, open_page: 
     with filled_store.writing() as w:
         for number in range(9):
             w.jobs.add("cluster", f"Clustering {number}", {})
-    assert "and 7 more waiting" in words_of(open_page("compare"))
-    assert "more waiting" not in words_of(open_page("jobs"))
+    assert "and 7 more queued" in words_of(open_page("compare"))
+    assert "more queued" not in words_of(open_page("jobs"))

@@ -89,9 +89,9 @@ def test_uploads_with_one_name_are_all_kept(tmp_path: Path) -> None:
 
 def test_old_uploads_are_swept(tmp_path: Path) -> None:
     (path,) = uploads.keep([FakeUpload("x.txt", b"1")], tmp_path)
-    uploads.sweep(tmp_path / "uploads")
+    uploads.remove_old(tmp_path / "uploads")
     assert path.exists()
-    uploads.sweep(tmp_path / "uploads", now=path.stat().st_mtime + 8 * 86_400)
+    uploads.remove_old(tmp_path / "uploads", now=path.stat().st_mtime + 8 * 86_400)
     assert not path.exists()
 
 

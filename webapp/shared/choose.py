@@ -1,4 +1,4 @@
-"""Choosing what to look at. A choice lives in the address under a readable name, so a view can be sent as a link."""
+"""Selection of records and empty states. A selection is a readable query parameter, so a view can be linked."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from webapp.shared.text import plain
 
 R = TypeVar("R")
 _ROWS, _LONG = 8, 12
-"""Rows that are shown without scrolling, and without a search above them."""
+"""Numbers of rows that are shown without scrolling, and without a search box."""
 
 
 def by_name(label: str, records: Sequence[R], param: str, name: Callable[[R], str], help: str = "") -> R:
-    """One of ``records`` (at least one), remembered in the address as ``param=name``; equal names are numbered."""
+    """Choose one of ``records`` (at least one) in a select box with the URL key ``param``; equal names are numbered."""
     named: dict[str, R] = {}
     for record in records:
         wanted, number = name(record), 2
@@ -35,9 +35,9 @@ def by_name(label: str, records: Sequence[R], param: str, name: Callable[[R], st
 def clickable(
     records: Sequence[R], param: str, name: Callable[[R], str], frame: pd.DataFrame, columns: Mapping[str, Any]
 ) -> R:
-    """A table of ``records`` (at least one), row for row as ``frame``; a click chooses, and the choice is an address.
+    """Choose one of ``records`` (at least one) by a click in a table, whose rows are those of ``frame``.
 
-    Without a click it is the record that the address names by ``param``, else the first. A long table has a search.
+    The choice is the URL key ``param``; without it, the first record. A long table has a search box.
     """
     names = [name(record) for record in records]
     rows = _searched(frame, param) if len(records) > _LONG else list(range(len(records)))
@@ -63,10 +63,10 @@ def clickable(
 
 
 def _searched(frame: pd.DataFrame, param: str) -> list[int]:
-    """Rows that hold every word that is typed above the table, in any of their cells."""
+    """Return the rows that contain every word of the search box."""
     left, right = st.columns([2, 3], vertical_alignment="center")
     typed = left.text_input(
-        "Find", key=f"find-{param}", placeholder="words of any column", icon=":material/search:",
+        "Find", key=f"find-{param}", placeholder="Words of any column", icon=":material/search:",
         label_visibility="collapsed",
     )  # fmt: skip
     cells = frame.astype(object).where(frame.notna(), "").astype(str).agg(" ".join, axis=1).str.casefold()
@@ -77,20 +77,20 @@ def _searched(frame: pd.DataFrame, param: str) -> list[int]:
 
 
 COUNTED = st.column_config.NumberColumn(format="localized")
-"""A column of counts: separators between thousands."""
+"""Column of counts with thousands separators."""
 
 
 def corpus(help: str = "", first: Collection[int] = (), newest: bool = False) -> CorpusRecord | None:
-    """A corpus, or None with a hint when there is none yet; those whose ids are in ``first`` stand at the top.
+    """Choose a corpus; None, with a link to the import, if there is none.
 
-    With ``newest`` the last one that came is the first: where something is made, it is mostly made of that one.
+    Corpora with ids in ``first`` are listed first; with ``newest`` the list is sorted by age, newest first.
     """
     listed = queries.corpora()
     found = sorted(listed[::-1] if newest else listed, key=lambda record: record.id not in first)
     if not found:
         nothing(
             "No corpus yet.",
-            "Import texts first: a Wikipedia dump, Markdown, HTML, JSONL or plain text.",
+            "Import a Wikipedia dump, Markdown, HTML, JSON lines or plain text.",
             "corpora",
             "Import a corpus",
         )
@@ -99,7 +99,7 @@ def corpus(help: str = "", first: Collection[int] = (), newest: bool = False) ->
 
 
 def nothing(what: str, advice: str, page: str = "", link: str = "") -> None:
-    """An empty state: what is missing and what to do next."""
+    """Draw an empty state: what is missing and what to do."""
     with st.container(border=True, horizontal_alignment="center"):
         st.space("small")
         st.markdown(f"**{plain(what)}**", text_alignment="center")
@@ -110,7 +110,7 @@ def nothing(what: str, advice: str, page: str = "", link: str = "") -> None:
 
 
 def title(name: str, about: str) -> None:
-    """The head of a page."""
+    """Draw title and subtitle of a page."""
     with st.container(gap="xxsmall"):
         st.title(name, anchor=False)
         st.caption(about)

@@ -1,4 +1,4 @@
-"""Deleting, always after a question that says what goes along."""
+"""Deletion with a confirmation that names everything deleted along."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from webapp.shared.text import plain
 
 
 def button(noun: str, name: str, along: str, delete: Callable[[Any], None]) -> None:
-    """A button that asks before ``delete`` is called with the store's repositories; for those who may delete."""
+    """Draw a button that confirms before it calls ``delete`` with the store's repositories; admins only."""
     if may(Right.MANAGE) and st.button(
         f"Delete this {noun} …", icon=":material/delete:", type="tertiary", key=f"delete-{noun}"
     ):
@@ -33,7 +33,7 @@ def _ask(name: str, along: str, delete: Callable[[Any], None]) -> None:
 
 
 def _delete(delete: Callable[[Any], None]) -> None:
-    """Delete, and leave word of how it went: nothing where it went well."""
+    """Delete, and keep the error message, or "" for success, for the next run of the dialog."""
     st.session_state["deletion"] = ""
     try:
         with queries.store().writing() as repositories:

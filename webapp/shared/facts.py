@@ -1,4 +1,4 @@
-"""Settings, counts and results as a table that a person reads, whatever the nesting they are stored in."""
+"""Nested settings, counts and results as a readable table."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ _BETWEEN = " · "
 
 
 def table(facts: Mapping[str, Any], names: tuple[str, str] = ("Setting", "Value"), height: int = 320) -> None:
-    """Two columns, one row a fact; a long table scrolls within ``height`` pixels."""
+    """Draw one row per value; a long table scrolls within ``height`` pixels."""
     rows = list(flat(facts))
     if not rows:
-        st.caption("Nothing is noted here.")
+        st.caption("No output")
         return
     frame = pd.DataFrame(rows, columns=list(names))
     st.dataframe(frame, hide_index=True, height=height if len(rows) > height // 35 else "content")
 
 
 def flat(facts: Mapping[str, Any], above: str = "") -> Iterator[tuple[str, str]]:
-    """(name, value) of every fact in words; names of nested ones begin with the name of what holds them."""
+    """Yield the readable name and value of every fact; nested names begin with the names of their parents."""
     for key, value in facts.items():
         name = str(key)
         label = f"{above}{_BETWEEN}{words(name).lower()}" if above else words(name)
@@ -35,7 +35,7 @@ def flat(facts: Mapping[str, Any], above: str = "") -> Iterator[tuple[str, str]]
 
 
 def shown(name: str, value: Any) -> str:
-    """A value in words: numbers with separators and sensible digits, seconds as a duration, nothing as a dash."""
+    """Return a value as text: numbers with separators, seconds as a duration, no value as a dash."""
     if value is None or value == "":
         return "–"
     if isinstance(value, bool):
@@ -50,7 +50,7 @@ def shown(name: str, value: Any) -> str:
 
 
 def number(value: float) -> str:
-    """Write ``6,580``, ``447``, ``5.51``, ``0.0012``: separators above a thousand, three digits below."""
+    """Return ``6,580``, ``447``, ``5.51`` or ``0.0012``: separators above a thousand, else three significant digits."""
     if float(value).is_integer():
         return f"{int(value):,}"
     return f"{value:,.0f}" if abs(value) >= 100 else f"{value:.3g}"

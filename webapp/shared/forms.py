@@ -1,7 +1,4 @@
-"""A form out of a config: every declared setting becomes the widget that its type, range and choices ask for.
-
-Nothing here knows a method: a new card brings its own form.
-"""
+"""Forms generated from a config: one widget per setting, chosen by its type, range and choices."""
 
 from __future__ import annotations
 
@@ -46,7 +43,7 @@ def config_fields(
 
 
 def checked(cls: type[C], values: Mapping[str, Any]) -> C | None:
-    """The config that ``values`` make; where they make none, the reason is shown at the form and None returned."""
+    """Return the config with ``values``; if they are invalid, show the reason and return None."""
     try:
         return config_from_dict(cls, values)
     except ConfigError as error:
@@ -72,7 +69,7 @@ def _grid(
 
 
 def kinds(hint: Any) -> set[Any]:
-    """The plain classes in a type hint: ``int | None`` → {int, NoneType}; ``tuple[str, ...]`` → {tuple}."""
+    """Return the plain classes in a type hint: ``int | None`` → {int, NoneType}; ``tuple[str, ...]`` → {tuple}."""
     if isinstance(hint, types.UnionType) or typing.get_origin(hint) is typing.Union:
         return set().union(*(kinds(arg) for arg in typing.get_args(hint)))
     if typing.get_origin(hint) is typing.Literal:
@@ -81,7 +78,7 @@ def kinds(hint: Any) -> set[Any]:
 
 
 def widget(key: str, name: str, of: set[Any], info: OptionInfo, default: Any) -> Any:
-    """One widget for a setting of the plain classes ``of``."""
+    """Draw the widget for a setting of the plain classes ``of``."""
     label = plain(labelled(name, info))
     more: dict[str, Any] = {"key": key, "help": plain(info.help) if info.help else None}
     if bool in of:
@@ -104,7 +101,7 @@ def _is_closed(info: OptionInfo) -> bool:
 
 
 def labelled(name: str, info: OptionInfo) -> str:
-    """A setting's label, with its unit where the label does not say it already."""
+    """Return the label of a setting with its unit."""
     label = label_of(name, info)
     return label if not info.unit or info.unit.lower() in label.lower() else f"{label} ({info.unit})"
 

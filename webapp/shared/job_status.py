@@ -1,4 +1,4 @@
-"""Asking for work and watching it."""
+"""Queueing of jobs, and their progress and results on pages."""
 
 from __future__ import annotations
 
@@ -18,20 +18,20 @@ from webapp.shared.figures import curve_figure
 from webapp.shared.navigation import page_link
 from webapp.shared.palette import tones
 from webapp.shared.status import no_worker
-from webapp.shared.text import ago, duration, plain, shorten, words
+from webapp.shared.text import ago, count, duration, plain, shorten, words
 
 _POLL_S = 1.5
 _LISTED = 20
-_BESIDE = 2  # waiting jobs named on pages that have something else to show
+_BESIDE = 2  # queued jobs listed on pages other than Jobs
 _ERROR = 110
 _BADGES = {
-    JobStatus.QUEUED: ("waiting", "gray", ":material/schedule:"),
+    JobStatus.QUEUED: ("queued", "gray", ":material/schedule:"),
     JobStatus.RUNNING: ("running", "blue", ":material/autorenew:"),
     JobStatus.DONE: ("done", "green", ":material/check:"),
     JobStatus.FAILED: ("failed", "red", ":material/error:"),
     JobStatus.CANCELLED: ("cancelled", "orange", ":material/cancel:"),
 }
-INTERRUPTED = "What worked on it has stopped. The next worker goes on where it was, or you cancel it."
+INTERRUPTED = "The worker stopped. The next worker resumes the job, or you can cancel it."
 _INTERRUPTED = ("interrupted", "orange", ":material/pause_circle:")
 
 
@@ -52,7 +52,7 @@ def asked(queue: Callable[[], JobRecord]) -> JobRecord | None:
 
 
 def badge(job: JobRecord) -> None:
-    """The status as a coloured word with a symbol, so that colour is not the only sign."""
+    """Draw the status as a coloured badge with an icon."""
     name, colour, icon = _INTERRUPTED if commands.abandoned(job) else _BADGES[job.status]
     st.badge(name, icon=icon, color=colour)  # type: ignore[arg-type]
 
@@ -70,7 +70,7 @@ def watch(page: str) -> None:
 
 
 def outcomes(kinds: Collection[str]) -> None:
-    """How the jobs of this session ended: why one failed, the last good one with its curves; until dismissed."""
+    """Show how the jobs of this session ended, until the user dismisses the message."""
     asked: list[int] = st.session_state.get("asked", [])
     done: list[JobRecord] = []
     for job_id in list(asked):
@@ -85,14 +85,15 @@ def outcomes(kinds: Collection[str]) -> None:
             done.append(job)
     if done:
         with st.container(border=True):
-            _good_end(done[-1], asked, [job.id for job in done])
+            _success(done[-1], asked, [job.id for job in done])
 
 
-def _good_end(job: JobRecord, asked: list[int], told: list[int]) -> None:
-    more = f" So are {len(told) - 1} more." if len(told) > 1 else ""
+def _success(job: JobRecord, asked: list[int], told: list[int]) -> None:
+    others = len(told) - 1
+    more = f" ({count(others, 'other job')} done)" if others else ""
     with st.container(horizontal=True, vertical_alignment="center"):
         badge(job)
-        st.markdown(f"**{plain(job.title)}** is done, after {duration(elapsed(job))}.{more}", width="content")
+        st.markdown(f"**{plain(job.title)}** finished in {duration(elapsed(job))}{more}.", width="content")
         _result_link(job)
         st.space("stretch")
         _dismiss(asked, told)
@@ -122,7 +123,7 @@ def _live(kinds: tuple[str, ...], known: tuple[int, ...]) -> None:
 
 
 def progress(job: JobRecord) -> None:
-    """Title, bar, message and a way to stop; a job that waits has no bar yet."""
+    """Draw title, progress, message and a button to cancel; a queued job has no progress bar."""
     with st.container(horizontal=True, vertical_alignment="center", wrap=False):
         badge(job)
         st.markdown(f"**{plain(job.title)}**" if job.started else plain(job.title), width="stretch")
@@ -137,18 +138,18 @@ def progress(job: JobRecord) -> None:
             args=(job.id,),
         )
     if job.started:
-        text = INTERRUPTED if commands.abandoned(job) else "stopping …" if job.cancel else plain(job.message) or None
+        text = INTERRUPTED if commands.abandoned(job) else "Cancelling …" if job.cancel else plain(job.message) or None
         st.progress(min(max(job.progress, 0.0), 1.0), text=text)
 
 
 def _since(job: JobRecord) -> str:
     if commands.abandoned(job):
         return ago(job.heartbeat)
-    return f"for {duration(elapsed(job))}" if job.started else f"asked {ago(job.created)}"
+    return f"for {duration(elapsed(job))}" if job.started else f"queued {ago(job.created)}"
 
 
 def active(jobs: Sequence[JobRecord], key: str, listed: int = _LISTED) -> None:
-    """What runs, each with its curves, and below it what waits, in one short list."""
+    """Draw the running jobs with their curves, and the queued ones below."""
     for job in jobs:
         if job.status is JobStatus.RUNNING:
             with st.container(border=True):
@@ -160,19 +161,19 @@ def active(jobs: Sequence[JobRecord], key: str, listed: int = _LISTED) -> None:
             for job in waiting[:listed]:
                 progress(job)
             if waiting[listed:]:
-                st.caption(f"and {len(waiting) - listed:,} more waiting; the page Jobs has them all")
+                st.caption(f"and {len(waiting) - listed:,} more queued; see the page Jobs")
 
 
 def _cancel(job_id: int) -> None:
-    _told(lambda: commands.cancel(queries.store(), job_id))
+    _or_toast(lambda: commands.cancel(queries.store(), job_id))
 
 
 def _retry(job_id: int) -> None:
-    _told(lambda: commands.retry(queries.store(), job_id))
+    _or_toast(lambda: commands.retry(queries.store(), job_id))
 
 
-def _told(change: Callable[[], object]) -> None:
-    """Do something in a callback; what is refused is said on the page that is drawn next."""
+def _or_toast(change: Callable[[], object]) -> None:
+    """Call ``change`` in a callback; show its error as a toast."""
     try:
         change()
     except ThemescopeError as error:
@@ -180,14 +181,14 @@ def _told(change: Callable[[], object]) -> None:
 
 
 def elapsed(job: JobRecord) -> float:
-    """Seconds that a job has run, or ran."""
+    """Return the seconds that a job has run."""
     if job.started is None:
         return 0.0
     return max(0.0, ((job.ended or datetime.now(UTC)) - job.started).total_seconds())
 
 
 def curves(points: Sequence[MetricPoint], key: str) -> None:
-    """Every curve of a job, each with its own scale; losses and accuracies first, the rest folded away."""
+    """Draw the curves of a job: losses and accuracies first, the others in an expander."""
     by_name: dict[str, list[MetricPoint]] = {}
     for point in points:
         by_name.setdefault(point.name, []).append(point)
@@ -212,9 +213,9 @@ def _curve_rows(by_name: Mapping[str, Sequence[MetricPoint]], names: Sequence[st
 
 
 def ended(job: JobRecord) -> None:
-    """One ended job: a line, and everything about it when opened. What is closed is neither read nor drawn."""
+    """Draw an ended job as an expander whose content is read when it is opened."""
     _, colour, icon = _BADGES[job.status]
-    took = f" · took {duration(elapsed(job))}" if job.started else ""
+    took = f" · {duration(elapsed(job))}" if job.started else ""
     when = f" · {ago(job.ended)}" if job.ended else ""
     why = f" :{colour}[· {plain(shorten(job.error, _ERROR))}]" if job.error else ""
     label = f":{colour}[{icon}] {plain(job.title)} :gray[{when}{took}]{why}"
@@ -235,13 +236,13 @@ def _everything(job: JobRecord) -> None:
     if job.error:
         st.error(plain(job.error), icon=":material/error:")
     if job.traceback:
-        with st.popover("For the developers", icon=":material/bug_report:", type="tertiary"):
+        with st.popover("Technical details", icon=":material/bug_report:", type="tertiary"):
             st.code(job.traceback, language=None)
     curves(queries.metrics(job.id), key=f"ended-{job.id}")
     left, right = st.columns(2, gap="medium")
     with left:
-        st.caption("Asked for")
+        st.caption("Arguments")
         facts.table(job.args)
     with right:
         st.caption("Result")
-        facts.table(job.result, ("What", "Value"))
+        facts.table(job.result, ("Name", "Value"))

@@ -1,4 +1,4 @@
-"""Choosing a model out of many: those of one method stand together, and each says what it is."""
+"""Selection of a model: models are grouped by method and labelled with it."""
 
 from __future__ import annotations
 

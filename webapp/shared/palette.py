@@ -1,7 +1,7 @@
-"""Colours of categories: told apart by colour-blind readers, and light enough (or dark enough) for each theme.
+"""Colours of categories for the light and the dark theme, suitable for colour-blind readers.
 
-After Paul Tol's "muted" and "light" schemes (SRON/EPS/TN/09-002), reordered so that neighbours differ most; beyond
-nine categories the same colours come again with another symbol.
+After Paul Tol's "muted" and "light" schemes (SRON/EPS/TN/09-002), reordered so that neighbours differ most. Beyond
+nine categories the colours repeat with another symbol.
 """
 
 from __future__ import annotations
@@ -15,21 +15,21 @@ SYMBOLS = ("circle", "square", "diamond", "triangle-up")
 
 @dataclass(frozen=True, slots=True)
 class Tones:
-    """What a chart needs to know about the theme."""
+    """Colours of charts in one theme."""
 
     categories: tuple[str, ...]
     other: str
-    """Everything that has no category of its own."""
+    """Colour of points without a category of their own."""
     ink: str
     faint: str
     accent: str
 
     def colour(self, index: int) -> str:
-        """Colour of category ``index``; -1 is "other"."""
+        """Return the colour of category ``index``; -1 is "other"."""
         return self.other if index < 0 else self.categories[index % len(self.categories)]
 
     def symbol(self, index: int) -> str:
-        """Symbol of category ``index``: it changes when the colours start again."""
+        """Return the symbol of category ``index``; it changes where the colours repeat."""
         return SYMBOLS[0] if index < 0 else SYMBOLS[index // len(self.categories) % len(SYMBOLS)]
 
 
@@ -43,10 +43,10 @@ _GROUNDS = {"light": "#fdfcf9", "dark": "#12171c"}
 
 
 def ground(theme: str | None) -> str:
-    """The colour of the page behind a map; light when the browser has not said."""
+    """Return the background colour of pages; light if the theme is unknown."""
     return _GROUNDS.get(theme or "light", _GROUNDS["light"])
 
 
 def tones(theme: str | None) -> Tones:
-    """The tones of a theme; light when the browser has not said."""
+    """Return the colours of a theme; light if the theme is unknown."""
     return THEMES.get(theme or "light", THEMES["light"])

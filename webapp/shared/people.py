@@ -1,8 +1,7 @@
-"""Who is at the keyboard.
+"""The person who uses a session.
 
-Where others can reach the pages, it is who signed in. Otherwise it is a name that a person gives in the sidebar, kept
-for as long as the browser's tab is open. Nobody has to give one: work without a name is done by "", which pages show
-as "me"; a name matters as soon as several people work in one store, because labels, verdicts and histories carry it.
+On a shared server it is the person who signed in. Otherwise it is the optional name in the sidebar, kept while the
+browser tab is open. Without a name it is "", which pages show as "me". Labels, verdicts and histories carry the name.
 """
 
 from __future__ import annotations
@@ -21,12 +20,12 @@ _KEY = "person"
 
 
 def current_person() -> str:
-    """The name of who signed in, or that was given in this session; "" where nobody gave one.
+    """Return the name of the person who signed in, or the name in the sidebar; "" for none.
 
     Raises
     ------
     AccessError
-        If people must sign in here, and nobody has.
+        If sign-in is required and nobody has signed in.
     """
     if house.shared():
         return login.require()
@@ -34,23 +33,23 @@ def current_person() -> str:
 
 
 def current_actor() -> Actor:
-    """Who is here, with the role that counts now."""
+    """Return the person with the current role."""
     with house.store().reading() as r:
         return r.people.actor(current_person())
 
 
 def may(right: Right) -> bool:
-    """Whether whoever is here may do that."""
+    """Return whether this person has a right."""
     return current_actor().may(right)
 
 
 def shown(person: str) -> str:
-    """A person's name for any place that reads Markdown; without one, "me"."""
+    """Return a person's name escaped for Markdown; "me" for no name."""
     return plain(person or UNNAMED)
 
 
 def entrance(actor: Actor) -> None:
-    """In the sidebar of every page: who signed in, or a box for a name."""
+    """Draw the signed-in person, or the text box for a name, in the sidebar."""
     if house.shared():
         login.bar(actor)
         return
@@ -61,7 +60,7 @@ def entrance(actor: Actor) -> None:
             max_chars=LONGEST,
             placeholder=UNNAMED,
             icon=":material/person:",
-            help="What you label and judge is kept under this name, so that several people can work side by side.",
+            help="Labels and verdicts are stored under this name.",
         )
         if not actor.may(Right.MANAGE):
-            st.caption("May look only" if not actor.may(Right.LABEL) else "May label and review")
+            st.caption("Role: viewer" if not actor.may(Right.LABEL) else "Role: labeller")

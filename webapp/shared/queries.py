@@ -1,7 +1,7 @@
-"""What pages read. Everything goes through the store's read-only repositories, so a page never waits for a writer.
+"""Queries that several pages use. They read through the read-only engine, so a page never waits for a writer.
 
-Only what cannot change is cached: sentences, map points and labels are written once, and every key carries the digest
-or the time of creation of what it belongs to, because ids may be used again after a deletion.
+Only immutable data is cached: sentences, map points and labels. Cache keys contain a digest or a time of creation,
+because ids may be reused after a deletion.
 """
 
 from __future__ import annotations
@@ -38,16 +38,16 @@ from webapp.shared import store as house
 
 T = TypeVar("T")
 ACTIVE = (JobStatus.QUEUED, JobStatus.RUNNING)
-_SIGN_OF_LIFE_S = 6.0  # workers send a heartbeat every 2 s
+_HEARTBEAT_S = 6.0  # workers send a heartbeat every 2 s
 
 
 def store() -> Store:
-    """The store of this server process, for whoever is at the keyboard: what they write is held to their role.
+    """Return the store for the person of this session, whose role limits what they write.
 
     Raises
     ------
     AccessError
-        If people must sign in here, and nobody has.
+        If sign-in is required and nobody has signed in.
     """
     if get_script_run_ctx(suppress_warning=True) is not None and house.shared():
         login.require()
@@ -242,8 +242,8 @@ def metrics(job_id: int) -> list[MetricPoint]:
 
 
 def worker_alive() -> bool:
-    """True if a worker gave a sign of life lately; with the pages' polling, its end is told within 10 seconds."""
-    return bool(_read(lambda r: r.workers.alive(within_s=_SIGN_OF_LIFE_S)))
+    """Return whether a worker has sent a heartbeat lately; pages notice a stopped worker within 10 seconds."""
+    return bool(_read(lambda r: r.workers.alive(within_s=_HEARTBEAT_S)))
 
 
 def usable_corpus_name(wanted: str) -> str:
@@ -258,7 +258,7 @@ def usable_model_name(wanted: str) -> str:
 
 
 def fingerprint() -> tuple[int, ...]:
-    """Changes whenever a corpus, a model, a benchmark, a run or a map has come or gone."""
+    """Return a value that changes whenever a corpus, model, benchmark, run or map is added or deleted."""
 
     def ask(r: Any) -> tuple[int, ...]:
         lists = (r.corpora.list(), r.models.list(), r.benchmarks.list(), r.runs.list(), r.maps.list())
@@ -268,10 +268,10 @@ def fingerprint() -> tuple[int, ...]:
 
 
 def job_states() -> tuple[tuple[int, str], ...]:
-    """(id, status) of every recent job; changes when one begins, ends or is retried."""
+    """Return (id, status) of every recent job."""
     return tuple((j.id, j.status.value) for j in jobs(limit=500))
 
 
 def workers() -> list[WorkerRecord]:
-    """Workers that gave a sign of life lately."""
-    return _read(lambda r: r.workers.alive(within_s=_SIGN_OF_LIFE_S))
+    """Return the workers with a recent heartbeat."""
+    return _read(lambda r: r.workers.alive(within_s=_HEARTBEAT_S))

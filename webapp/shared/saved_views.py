@@ -1,4 +1,4 @@
-"""Views that people keep under a name: what the address says, put back by a click. Any page places it in two lines."""
+"""Saved views: named query strings of a page."""
 
 from __future__ import annotations
 
@@ -18,10 +18,9 @@ _NAME = "view-name"
 
 
 def saved_views(page: str) -> None:
-    """Save what the address of ``page`` says now, open what was saved, forget it.
+    """Draw the list of saved views of ``page`` (its id), and a form that saves the current one.
 
-    ``page`` is the file in ``views`` and the page's part of the address, such as "compare". Place it last on the
-    page, so that everything the page writes into the address is there.
+    Call it at the end of a page, after everything that writes into the address.
     """
     with queries.store().reading() as r:
         found = r.views.list(page)
@@ -32,7 +31,7 @@ def saved_views(page: str) -> None:
         for view in found:
             _line(page, view, "" if actor is None or actor.owns(view.person) else only_its_maker(view.person))
         if not found:
-            st.caption("A saved view opens this page just as it is now, for everybody who works here.")
+            st.caption("A saved view reopens this page with its current selections, for everyone.")
 
 
 def _save(page: str) -> None:
@@ -47,16 +46,16 @@ def _save(page: str) -> None:
             st.session_state[_NAME] = ""
 
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        st.text_input("Name of this view", key=_NAME, max_chars=200)
+        st.text_input("View name", key=_NAME, max_chars=200)
         st.button("Save", key="save-view", icon=":material/bookmark_add:", on_click=keep)
     if refused := st.session_state.pop("view-refused", ""):
         st.error(plain(refused), icon=":material/error:")
 
 
 def _line(page: str, view: SavedViewRecord, refused: str) -> None:
-    """One view, and its deletion unless there is a sentence that refuses it."""
+    """Draw one view with a button that deletes it, disabled with the reason ``refused``."""
 
-    def forget() -> None:
+    def delete() -> None:
         try:
             with queries.store().writing() as w:
                 w.views.delete(view.id)
@@ -71,6 +70,6 @@ def _line(page: str, view: SavedViewRecord, refused: str) -> None:
         st.caption(f"{shown(view.person)}, {ago(view.created)}")
         st.space("stretch")
         st.button(
-            "Delete", key=f"forget-view-{view.id}", type="tertiary", icon=":material/delete:", on_click=forget,
-            help=plain(refused or "The view is forgotten; nothing that it shows is lost."), disabled=bool(refused),
+            "Delete", key=f"delete-view-{view.id}", type="tertiary", icon=":material/delete:", on_click=delete,
+            help=plain(refused or "Deletes the saved view only, not the data that it shows."), disabled=bool(refused),
         )  # fmt: skip

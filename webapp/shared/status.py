@@ -1,4 +1,4 @@
-"""Is the machine working? In the sidebar of every page, and in full where work is asked for."""
+"""Status of workers and jobs: in the sidebar of every page, and in full on the page Jobs."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _POLL_S = 2.0
 
 
 def sidebar() -> None:
-    """What runs at the moment, or that nobody works; up to date within seconds on every page."""
+    """Draw running jobs and worker status in the sidebar; refreshed every two seconds."""
     with st.sidebar:
         st.space("small")
         _state()
@@ -24,28 +24,28 @@ def _state() -> None:
     running = [job for job in active if job.status is JobStatus.RUNNING]
     waiting = len(active) - len(running)
     if not queries.worker_alive():
-        st.warning("**No worker is running.** The page Jobs says what to do.", icon=":material/pause_circle:")
+        st.warning("**No worker is running.** See the page Jobs.", icon=":material/pause_circle:")
         return
     for job in running[:2]:
         st.progress(min(max(job.progress, 0.0), 1.0), text=plain(job.title))
     if waiting:
-        st.caption(f"{count(waiting, 'job')} waiting")
+        st.caption(f"{count(waiting, 'job')} queued")
     if not active:
         st.caption(":green[●] Worker ready")
 
 
 def no_worker(waiting: int = 0) -> None:
-    """The banner: what is wrong, what it means, what to do."""
-    held = f" {count(waiting, 'job')} will wait until one does." if waiting else ""
+    """Draw the warning that no worker is running."""
+    held = f" {count(waiting, 'queued job')} will start when a worker does." if waiting else ""
     st.warning(
-        f"**No worker is running.** Pages work, but nothing is computed.{held}  \n"
-        "Start everything with `python -m webapp`, or a worker alone with `themescope worker`.",
+        f"**No worker is running.** Pages work, but jobs do not run.{held}  \n"
+        "Start web server and worker with `python -m webapp`, or only a worker with `themescope worker`.",
         icon=":material/pause_circle:",
     )
 
 
 def workers() -> None:
-    """Who works, since when; or the banner."""
+    """Draw the running workers, or the warning that there is none."""
     alive = queries.workers()
     if not alive:
         no_worker(sum(job.status is JobStatus.QUEUED for job in queries.active_jobs()))

@@ -1,4 +1,4 @@
-"""Text of others is data: it is shown letter by letter, never read as Markdown, HTML or an emoji code."""
+"""Escaping and formatting of text. Foreign text is never interpreted as Markdown, HTML or emoji codes."""
 
 from __future__ import annotations
 
@@ -7,32 +7,32 @@ import re
 from datetime import UTC, datetime
 
 _PUNCTUATION = re.compile(r"([!-/:-@\[-`{-~])")
-# What the browser side still rewrites inside plain text nodes: emoji and icon codes, bare links and addresses,
-# arrows between spaces. A word joiner (invisible, zero width) keeps each apart.
+# Streamlit rewrites these even in escaped text: emoji and icon codes, bare links and e-mail addresses, arrows. An
+# invisible word joiner prevents it.
 _JOINER = "\u2060"
 _REWRITTEN = re.compile(r"(?<=\w):(?=//)|:(?=[\w+/-]+:)|(?<=www)(?=\.)|(?=@)|(?<=[<\-~>])(?=[->=])", re.IGNORECASE)
 
 
 def plain(text: object) -> str:
-    """``text`` for any place that reads Markdown (labels, captions, headings, messages): it appears as it is."""
+    """Return ``text`` escaped for Markdown: labels, captions, headings, messages."""
     flat = " ".join(str(text).split())
     apart = _REWRITTEN.sub(lambda match: match.group() + _JOINER, flat)
     return _PUNCTUATION.sub(r"\\\1", apart)
 
 
 def figure_text(text: object, width: int | None = None) -> str:
-    """``text`` for a chart, where tags such as ``<b>`` would be obeyed; cut to ``width`` letters."""
+    """Return ``text`` escaped for a chart, which interprets tags such as ``<b>``; cut to ``width`` characters."""
     flat = " ".join(str(text).split())
     return html.escape(shorten(flat, width) if width else flat, quote=False)
 
 
 def shorten(text: str, width: int) -> str:
-    """At most ``width`` letters, with an ellipsis where something was cut."""
+    """Return at most ``width`` characters, with an ellipsis for what is cut."""
     return text if len(text) <= width else text[: width - 1].rstrip() + "…"
 
 
 def shorten_middle(text: str, width: int) -> str:
-    """At most ``width`` letters, cut in the middle: names that begin alike stay apart by their ends."""
+    """Return at most ``width`` characters, cut in the middle: names with equal beginnings differ at the end."""
     if len(text) <= width:
         return text
     end = (width - 1) // 2
@@ -40,12 +40,12 @@ def shorten_middle(text: str, width: int) -> str:
 
 
 def count(n: float, noun: str, plural: str = "") -> str:
-    """Write ``1 article``, ``6,580 articles``."""
+    """Return ``1 article``, ``6,580 articles``."""
     return f"{n:,} {noun if n == 1 else plural or noun + 's'}"
 
 
 def ago(moment: datetime | None, now: datetime | None = None) -> str:
-    """How long ago, in the words people use."""
+    """Return how long ago a moment was, such as ``5 minutes ago``."""
     if moment is None:
         return "never"
     seconds = ((now or datetime.now(UTC)) - moment).total_seconds()
@@ -58,7 +58,7 @@ def ago(moment: datetime | None, now: datetime | None = None) -> str:
 
 
 def duration(seconds: float) -> str:
-    """Write ``0.4 s``, ``3 min 20 s``, ``2 h 5 min``."""
+    """Return ``0.4 s``, ``3 min 20 s``, ``2 h 5 min``."""
     if seconds < 10:
         return f"{seconds:.1f} s"
     if seconds < 60:
@@ -70,22 +70,22 @@ def duration(seconds: float) -> str:
 
 
 def score(value: float) -> str:
-    """Three digits without the leading zero, as papers print scores: ``.312``, ``-.004``, ``1.000``."""
+    """Return three decimals without the leading zero, as papers print scores: ``.312``, ``-.004``, ``1.000``."""
     text = f"{value:.3f}"
     return ".000" if text == "-0.000" else text.replace("0.", ".", 1) if text.lstrip("-").startswith("0.") else text
 
 
 def signed(value: float) -> str:
-    """Write ``+1.24``, ``−0.0024``: a real minus sign, three digits that count."""
+    """Return ``+1.24`` or ``−0.0024``: with a minus sign, three significant digits."""
     return f"{value:+.3g}".replace("-", "−")
 
 
 def interval(value: float, low: float | None, high: float | None) -> str:
-    """Write ``.312 [.290, .334]``; the value alone where there is no interval."""
+    """Return ``.312 [.290, .334]``, or the value alone without an interval."""
     return score(value) if low is None or high is None else f"{score(value)} [{score(low)}, {score(high)}]"
 
 
 def words(identifier: str) -> str:
-    """A setting's or a key's name as words: ``batch_size`` → "Batch size"."""
+    """Return the name of a setting as words: ``batch_size`` → "Batch size"."""
     spaced = identifier.replace("_", " ").replace("-", " ").strip()
     return spaced[:1].upper() + spaced[1:]

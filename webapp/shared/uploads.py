@@ -1,4 +1,4 @@
-"""Files that came through the browser. Their names are data: cleaned by an allow-list, kept in a fresh folder."""
+"""Uploaded files, stored under sanitized names in a new folder each."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ _RESERVED = re.compile(r"^(con|prn|aux|nul|com\d|lpt\d)(\.|$)", re.IGNORECASE)
 
 
 class Upload(Protocol):
-    """What is used of an uploaded file."""
+    """Interface of an uploaded file."""
 
     name: str
 
     def getbuffer(self) -> memoryview:
-        """The whole content."""
+        """Return the content."""
         ...
 
 
 def safe_name(name: str) -> str:
-    """A file name made of letters, digits, spaces, ``.``, ``_`` and ``-`` only: no folder, not hidden, not reserved.
+    """Return a file name of letters, digits, spaces, ``.``, ``_`` and ``-``: no folder, not hidden, not reserved.
 
     The name is kept recognisable because a reader may take an article's title from it.
     """
@@ -40,7 +40,7 @@ def keep(files: Iterable[Upload], home: Path) -> tuple[Path, ...]:
     """Write uploads into a fresh folder under ``home`` and return their paths."""
     root = home / UPLOADS
     root.mkdir(parents=True, exist_ok=True)
-    sweep(root)
+    remove_old(root)
     folder = root / secrets.token_hex(8)
     folder.mkdir()
     paths = []
@@ -55,7 +55,7 @@ def keep(files: Iterable[Upload], home: Path) -> tuple[Path, ...]:
 
 
 def is_upload(path: Path, home: Path) -> bool:
-    """Whether ``path`` is one that :func:`keep` gave."""
+    """Return whether ``path`` was returned by :func:`keep`."""
     return path.is_relative_to(home / UPLOADS)
 
 
@@ -63,8 +63,8 @@ def _write(out: IO[bytes], file: Upload) -> None:
     out.write(file.getbuffer())
 
 
-def sweep(root: Path, now: float | None = None) -> None:
-    """Remove uploads older than a week: their text has long been imported, or nobody wanted it."""
+def remove_old(root: Path, now: float | None = None) -> None:
+    """Remove uploads older than a week."""
     limit = (now or time.time()) - _KEPT_S
     for folder in root.iterdir():
         if folder.is_dir() and folder.stat().st_mtime < limit:

@@ -1,8 +1,8 @@
 const UNITS = 65535, NEAR = 10, MOST_CORNERS = 240;
 const TOOLS = [
-  ["lasso", "Lasso", "l", "Draw around points (L)", "M4 9c0-3 4-5 8-5s8 2 8 5-4 5-8 5c-2 0-4-.5-5.5-1.3M7 13c-2 1-2 4 0 4s2 2 0 4"],
-  ["box", "Box", "b", "Draw a box around points (B)", "M4 4h4M12 4h4M20 4v4M20 12v4M20 20h-4M12 20H8M4 20v-4M4 12V8"],
-  ["move", "Move", "m", "Move the map (M), also with Shift and drag", "M12 3v18M3 12h18M12 3l-3 3M12 3l3 3M12 21l-3-3M12 21l3-3M3 12l3-3M3 12l3 3M21 12l-3-3M21 12l-3 3"],
+  ["lasso", "Lasso", "l", "Lasso (L)", "M4 9c0-3 4-5 8-5s8 2 8 5-4 5-8 5c-2 0-4-.5-5.5-1.3M7 13c-2 1-2 4 0 4s2 2 0 4"],
+  ["box", "Box", "b", "Box selection (B)", "M4 4h4M12 4h4M20 4v4M20 12v4M20 20h-4M12 20H8M4 20v-4M4 12V8"],
+  ["move", "Move", "m", "Pan (M), also Shift and drag", "M12 3v18M3 12h18M12 3l-3 3M12 3l3 3M12 21l-3-3M12 21l3-3M3 12l3-3M3 12l3 3M21 12l-3-3M21 12l-3 3"],
 ];
 const ACTIONS = [
   ["in", "+", "Zoom in (+)", "M12 5v14M5 12h14"],
@@ -37,7 +37,7 @@ function bits(text, count, flag, into) {
   return true;
 }
 
-// What stands around a map: its tools, its legend, the text of the point under the hand, the picture of it all.
+// Toolbar, legend, tooltip and PNG export of a map.
 const FRAME = {
   bar() {
     for (const [mode, , , title, path] of TOOLS) {
@@ -59,7 +59,7 @@ const FRAME = {
     return button;
   },
 
-  // Where letters and digits mean other things, the tools do not name theirs.
+  // On a page with shortcuts of its own, the tools have none.
   withoutKeys() {
     for (const button of this.tools.querySelectorAll("button")) {
       button.title = button.title.replace(/ \([^)]\)/, "");
@@ -92,7 +92,7 @@ const FRAME = {
       if (!one.count) return;
       const entry = made("button", "entry", this.legend);
       entry.type = "button";
-      entry.title = "Click to hide or show; double-click to see only these";
+      entry.title = "Click to hide or show, double-click to show only this category";
       entry.setAttribute("aria-pressed", String(!this.hidden.includes(kind)));
       const swatch = made("span", `swatch shape${one.shape}`, entry);
       swatch.style.backgroundColor = one.colour;

@@ -1,5 +1,5 @@
-// What hands do on a map: draw, move, zoom, point, press keys.
-const HANDS = {
+// Pointer, wheel and keyboard input of a map.
+const INPUT = {
   listen() {
     const stage = this.stage;
     stage.onpointerdown = (event) => this.down(event);

@@ -1,5 +1,5 @@
-// The view of a map: moving, zooming, drawing around points, hovering, a legend that hides and shows. Only shapes and
-// row numbers are sent up; texts come back and go in through textContent, so nothing in them can become an element.
+// The view of a map: pan, zoom, selection, tooltip and legend. It sends shapes and row numbers to the server. Texts are
+// set through textContent, so they cannot become elements.
 class View {
   constructor(root) {
     this.root = root;
@@ -24,7 +24,7 @@ class View {
     if (!this.drawing) {
       this.wait.setAttribute("role", "alert");
       this.wait.textContent =
-        "This browser cannot draw large maps: WebGL2 is off or missing. The table has every sentence all the same.";
+        "This browser cannot draw the map because WebGL2 is not available. The table has all sentences.";
     }
   }
 
@@ -38,8 +38,8 @@ class View {
     this.keep = setStateValue;
     this.stage.setAttribute("aria-label", data.label);
     this.stage.setAttribute("role", "group");
-    // A high screen is the map's, but for what stands above it, the legend, and, where it is worked on, the sentence
-    // that is looked at. Two maps leave room for the list below them.
+    // On a high screen the map takes the height that controls, legend and sentence details leave. Two linked maps leave
+    // room for the list below.
     const rest = data.outbox ? "38rem" : "29rem";
     this.stage.style.height = data.link ? `${data.height}px` : `max(${data.height}px, 100vh - ${rest})`;
     this.root.style.setProperty("--ink", data.look.ink);
@@ -70,7 +70,7 @@ class View {
     this.seen = seen;
   }
 
-  // On a page whose keys go through an outbox, what is chosen here goes the same way and stays in its order.
+  // On a page with an action queue, selections go through it, so that they keep their order with its shortcuts.
   post(name, value, tell) {
     if (name === "hover") tell(name, value);
     else window.themescopeActions?.push({ kind: name, ...value });
@@ -161,7 +161,7 @@ class View {
     this.redraw();
   }
 
-  // Drawing a million points takes a moment; what only touches the lines above them leaves them as they are.
+  // A million points take long to draw; changes of the overlay alone do not redraw them.
   redraw(points = true) {
     this.stale ||= points;
     this.asked ??= requestAnimationFrame(() => {
@@ -215,12 +215,12 @@ class View {
   }
 }
 
-Object.assign(View.prototype, FRAME, HANDS);
+Object.assign(View.prototype, FRAME, INPUT);
 
 const VIEWS = (window.themescopeViews ??= new Set());
 
-// A view may leave the page before or after it is told so; what is gone is let go when the next one is shown.
-function sweep() {
+// Views are removed when the next one is shown: Streamlit may detach a view before or after it calls the cleanup.
+function removeDetached() {
   for (const view of VIEWS) {
     if (view.root.isConnected) continue;
     view.drawing?.end();
@@ -230,9 +230,9 @@ function sweep() {
 
 export default function (component) {
   const root = component.parentElement.querySelector(".map-view");
-  sweep();
+  removeDetached();
   let view = [...VIEWS].find((one) => one.root === root);
   if (!view) VIEWS.add((view = new View(root)));
   view.show(component);
-  return () => setTimeout(sweep);
+  return () => setTimeout(removeDetached);
 }

@@ -1,5 +1,5 @@
-// Takes in the points of a map and keeps them for the views of this page that draw them. They come apart from the
-// views because they are large and hardly ever change: what is hovered, found or selected then costs no second load.
+// Stores the points of a map for the views of this page. They are sent apart from the view data because they are large
+// and change rarely: hovering, searching and selecting do not send them again.
 function unpacked(text, Kind) {
   const letters = atob(text);
   const bytes = new Uint8Array(letters.length);

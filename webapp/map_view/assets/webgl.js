@@ -1,4 +1,4 @@
-// Draws the points of a map with WebGL2: 16 bits a coordinate, one byte for the colour, one for the state.
+// Draws points with WebGL2: 16 bits per coordinate, one byte for the category, one for the state of each point.
 const SELECTED = 1, FOUND = 2, KINDS = 32;
 const POINTS = { rest: 0, chosen: 1, found: 2 };
 
@@ -61,7 +61,7 @@ function rgba(text, alpha) {
 }
 
 class Drawing {
-  // Null where the browser has no WebGL2.
+  // Returns null if the browser has no WebGL2.
   static on(canvas) {
     const gl = canvas.getContext("webgl2", { antialias: false, premultipliedAlpha: true });
     const program = gl && compiled(gl);
@@ -91,7 +91,7 @@ class Drawing {
     this.gl.bufferData(this.gl.ARRAY_BUFFER, values, this.gl.STATIC_DRAW);
   }
 
-  // `last` is the category of everything else, which lies below the others.
+  // Points of the category `last` ("other") are drawn first, below all others.
   points(scene, last) {
     this.count = scene.kinds.length;
     this.fill("place", scene.places);
@@ -126,7 +126,7 @@ class Drawing {
     return this.gl.getUniformLocation(this.program, name);
   }
 
-  // `camera`: the middle in units of the map, and units a pixel; `size` in pixels of the screen.
+  // `camera`: centre in grid units, and grid units per pixel; `size` in CSS pixels.
   draw(camera, size, hidden) {
     const gl = this.gl, canvas = gl.canvas, ratio = canvas.width / canvas.clientWidth || 1;
     gl.viewport(0, 0, canvas.width, canvas.height);
