@@ -26,8 +26,6 @@ from webapp.shared.navigation import page_link
 from webapp.shared.text import count, plain
 
 _TABLE_ROWS = 500
-_ROW_HEIGHT = 52
-"""Pixels; a sentence wraps to two lines."""
 _WORDS, _SAMPLE = 12, 2_000
 _SHARES = 12
 
@@ -146,7 +144,6 @@ def _table(panel: Panel, rows: Rows, extra: dict[str, Any]) -> None:
             frame,
             hide_index=True,
             height="stretch",
-            row_height=_ROW_HEIGHT,
             column_config=_COLUMNS,
             key=key,
             on_select=lambda: _choose(panel, panel.scene.ids[listed], key),

@@ -34,7 +34,8 @@ def show(corpus: CorpusRecord, record: MapRecord, maps: Sequence[MapRecord]) -> 
     with first:
         articles = controls.articles(whole)
     with fifth:
-        other, display = controls.display(record, maps, len(whole.ids))
+        shown = np.isin(whole.articles, articles) if len(articles) else np.ones(len(whole.ids), bool)
+        other, display = controls.display(record, maps, int(shown.sum()))
     pair = _pair(whole, other)
     base = pair.first if pair is not None else whole
     scene = base.only(np.isin(base.articles, articles)) if len(articles) else base

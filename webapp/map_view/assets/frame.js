@@ -92,7 +92,7 @@ const FRAME = {
       if (!one.count) return;
       const entry = made("button", "entry", this.legend);
       entry.type = "button";
-      entry.title = "Click to hide or show, double-click to show only this category";
+      entry.title = `${one.name}: click to hide or show, double-click to show only this category`;
       entry.setAttribute("aria-pressed", String(!this.hidden.includes(kind)));
       const swatch = made("span", `swatch shape${one.shape}`, entry);
       swatch.style.backgroundColor = one.colour;
