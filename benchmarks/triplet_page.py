@@ -113,51 +113,54 @@ def main() -> None:
 
 def walk(chosen: TripletSetRecord) -> None:
     """Open the set, narrow it, and step through it."""
+    from webapp.features.triplets import queries as page_queries
     from webapp.features.triplets import selection
-    from webapp.features.triplets.selection import Judged, Wanted
+    from webapp.features.triplets.selection import ReviewFilter, TripletFilter
     from webapp.shared import queries, triplet_queries
 
     counted = Counted(queries.store())
-    judges = triplet_queries.judges(triplet_queries.evaluations(chosen))
-    ids = counted("open the set", lambda: selection.ids(chosen, Wanted(), judges))
+    models = page_queries.evaluated_models(triplet_queries.evaluations(chosen))
+    ids = counted("open the set", lambda: selection.ids(chosen, TripletFilter(), models))
     print(f"{len(ids):,} triplets")
     for at in (0, len(ids) // 2, len(ids) - 1):
         for place in (at, at // 50 * 50):  # the second time its page is known
-            counted(f"triplet {at + 1:,} with its page of 50", lambda place=place: step(chosen, judges, ids, place))
+            counted(f"triplet {at + 1:,} with its page of 50", lambda place=place: step(chosen, models, ids, place))
+    one_correct = TripletFilter(correct=Who.AGAINST, correct_model="first", wrong_model="second")
     asked = {
-        "one right where the other is wrong": Wanted(who=Who.AGAINST, ahead="first", behind="second"),
-        "the same again": Wanted(who=Who.AGAINST, ahead="first", behind="second"),
-        "margins from -1 to 0, most wrong first": Wanted(judge="first", low=-1.0, high=0.0, order="wrong"),
-        "section titles": Wanted(section="theme 3", other="theme 4"),
-        "a word in a sentence": Wanted(words="word123"),
+        "one correct where the other is wrong": one_correct,
+        "the same again": one_correct,
+        "margins from -1 to 0, lowest first": TripletFilter(margin_model="first", low=-1.0, high=0.0, order="wrong"),
+        "section titles": TripletFilter(section="theme 3", other="theme 4"),
+        "a word in a sentence": TripletFilter(words="word123"),
     }
     for what, wanted in asked.items():
-        found = counted(what, lambda wanted=wanted: selection.ids(chosen, wanted, judges))
-        counted(f"   step in these {len(found):,}", lambda found=found: step(chosen, judges, found, len(found) // 2))
-    counted("store a verdict", lambda: triplet_queries.review(chosen.id, int(ids[7]), "Ada", Verdict.GOOD, ""))
-    reviews = counted("reviews after it", lambda: triplet_queries.reviews(chosen))
-    counted("not yet reviewed", lambda: selection.with_reviews(ids, reviews, Judged("unreviewed")))
+        found = counted(what, lambda wanted=wanted: selection.ids(chosen, wanted, models))
+        counted(f"   step in these {len(found):,}", lambda found=found: step(chosen, models, found, len(found) // 2))
+    counted("store a verdict", lambda: page_queries.review(chosen.id, int(ids[7]), "Ada", Verdict.GOOD, ""))
+    reviews = counted("reviews after it", lambda: page_queries.reviews(chosen))
+    counted("not yet reviewed", lambda: selection.with_reviews(ids, reviews, ReviewFilter("unreviewed")))
 
 
-def step(chosen: TripletSetRecord, judges: list, ids: np.ndarray, at: int) -> None:
+def step(chosen: TripletSetRecord, models: list, ids: np.ndarray, at: int) -> None:
     """What the page asks for when it shows the triplet in that place."""
-    from webapp.shared import triplet_queries
+    from webapp.features.triplets import queries as page_queries
 
     page = ids[at // 50 * 50 : at // 50 * 50 + 50]
-    triplet_queries.reviews(chosen)
-    triplet_queries.cards(chosen, page)
-    for judge in judges:
-        triplet_queries.margins_at(judge, page)
+    page_queries.reviews(chosen)
+    page_queries.cards(chosen, page)
+    for model in models:
+        page_queries.margins_at(model, page)
 
 
 def export(chosen: TripletSetRecord) -> None:
     """Write every triplet as a file."""
+    from webapp.features.triplets import queries as page_queries
     from webapp.features.triplets.export import Export
     from webapp.shared import triplet_queries
 
-    judges = triplet_queries.judges(triplet_queries.evaluations(chosen))
-    made = Export(chosen, judges, None, triplet_queries.ids(chosen, None))
-    triplet_queries.sections(chosen, None)
+    models = page_queries.evaluated_models(triplet_queries.evaluations(chosen))
+    made = Export(chosen, models, None, triplet_queries.ids(chosen, None))
+    page_queries.sections(chosen, None)
     for name, make in (("CSV", made.csv), ("JSONL", made.jsonl)):
         tracemalloc.start()
         begun = time.process_time()

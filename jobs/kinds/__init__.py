@@ -75,7 +75,7 @@ REGISTRY = Registry(
             config="jobs.kinds.build_triplets:TripletsConfig",
             tags=frozenset({"fills-a-triplet-set"}),
             pages=("triplets",),
-            link=ResultLink("triplets", {"view": "Look"}, {"set": "triplets"}),
+            link=ResultLink("triplets", {"view": "Browse"}, {"set": "triplets"}),
         ),
         JobCard(
             id="clean-triplets",
@@ -85,7 +85,7 @@ REGISTRY = Registry(
             config="jobs.kinds.clean_triplets:CleanTripletsConfig",
             tags=frozenset({"fills-a-triplet-set"}),
             pages=("triplets",),
-            link=ResultLink("triplets", {"view": "Look"}, {"set": "triplets"}),
+            link=ResultLink("triplets", {"view": "Browse"}, {"set": "triplets"}),
         ),
         JobCard(
             id="learn-labels",
@@ -94,7 +94,7 @@ REGISTRY = Registry(
             factory="jobs.kinds.learn_labels:run",
             config="jobs.kinds.learn_labels:LearnConfig",
             tags=frozenset({"fills-a-triplet-set"}),
-            link=ResultLink("triplets", {"view": "Look"}, {"set": "triplets"}),
+            link=ResultLink("triplets", {"view": "Browse"}, {"set": "triplets"}),
         ),
         JobCard(
             id="build-benchmark",

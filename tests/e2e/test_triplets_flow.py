@@ -14,7 +14,7 @@ from core.types import Split, TripletRows
 from tests.e2e.conftest import App
 from tests.e2e.hands import at_rest, choose, click_row, open_page
 from tests.webapp.filled import CORPUS, HOSTILE, MODEL
-from tests.webapp.test_triplet_science import NET, SMALL, add_net, small_nets
+from tests.webapp.test_triplet_margins import NET, SMALL, add_net, small_nets
 
 SET, REVIEWED, LEARNED = "hostile triplets", "triplets to review", "net of rivers"
 EACH, WRONG = 14, 5
@@ -55,9 +55,9 @@ def test_a_bar_leads_to_its_triplets(page: Page, evaluated: App) -> None:
     box = bars.first.bounding_box()
     assert box is not None
     page.mouse.click(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
-    page.get_by_role("button", name=re.compile("Read the 1 from −3")).click()
+    page.get_by_role("button", name=re.compile("Open 1 from −3")).click()
     expect(page.get_by_text("Triplet 1 of 1", exact=True)).to_be_visible()
-    page.get_by_role("button", name="Show all").click()
+    page.get_by_role("button", name="Reset filter").click()
     expect(page.get_by_text("Triplet 1 of 6", exact=True)).to_be_visible()
 
 
@@ -65,20 +65,20 @@ def test_a_row_leads_to_the_triplets_of_a_pair(page: Page, evaluated: App) -> No
     open_page(page, address(evaluated, view="Sections confused"), "Triplets")
     expect(page.locator(".js-plotly-plot").first).to_be_visible()
     click_row(page, 0)
-    page.get_by_role("button", name=re.compile(r"Read the \d+ triplets?")).click()
+    page.get_by_role("button", name=re.compile(r"Open \d+ triplets?")).click()
     expect(page.get_by_text(re.compile(r"^Triplet 1 of \d$"))).to_be_visible()
-    assert "pair=" in page.url
+    assert "triplets_pair=" in page.url
 
 
 def test_words_are_shaded_and_stay_letters(page: Page, evaluated: App) -> None:
     open_page(page, address(evaluated, attention="true", reader=NET), "Triplets")
-    words = page.locator(".words p span")
+    words = page.locator(".attention p span")
     expect(words.first).to_be_visible()
     shown = words.evaluate_all("all => all.map(e => [e.textContent, getComputedStyle(e).backgroundColor, e.title])")
     assert "<" in {text for text, _, _ in shown}
     assert len({colour for _, colour, _ in shown}) > 3
     assert all(re.match(r"attention 0\.\d+; margin [+−]", about) for _, _, about in shown)
-    assert page.locator(".words :is(img, a, strong)").count() == 0
+    assert page.locator(".attention :is(img, a, strong)").count() == 0
     assert page.evaluate("window.pwned") is None
 
 
@@ -118,9 +118,9 @@ def learned(evaluated: App) -> App:
 def test_bad_triplets_are_found_left_out_and_the_difference_is_shown(page: Page, learned: App, worker: object) -> None:
     open_page(page, address(learned, set=REVIEWED, split="train"), "Triplets")
     at_rest(page)
-    page.get_by_text("Filter and order").click()
-    choose(page, "Who is right", "one model, another wrong")
-    choose(page, "Right", MODEL)
+    page.get_by_text("Filter and sort").click()
+    choose(page, "Correct models", "one, not another")
+    choose(page, "Correct", MODEL)
     choose(page, "Wrong", LEARNED)
     expect(page.get_by_text(f"Triplet 1 of {WRONG}", exact=True)).to_be_visible()
     for done, key in enumerate("bgba", start=1):  # each verdict is kept, and the next triplet comes
@@ -133,11 +133,11 @@ def test_bad_triplets_are_found_left_out_and_the_difference_is_shown(page: Page,
     page.keyboard.press("b")
     expect(page.get_by_text(f"{WRONG} of {WRONG} in this filter reviewed")).to_be_visible()
     page.get_by_role("tab", name="Reviews").click()
-    expect(page.get_by_text("Leaves out 3 of the train split, 0 of the validation split.")).to_be_visible()
-    choose(page, "Train again on it", LEARNED)
-    page.get_by_role("button", name="Build the set").click()
-    effect = page.get_by_text(re.compile("95 % interval of the paired bootstrap over 3 articles"))
+    expect(page.get_by_text("Excludes triplets: 3 train, 0 validation.")).to_be_visible()
+    choose(page, "Retrain", LEARNED)
+    page.get_by_role("button", name="Build set").click()
+    effect = page.get_by_text(re.compile("95 % interval .paired bootstrap over 3 articles"))
     expect(effect).to_be_visible(timeout=240_000)
-    expect(page.get_by_text(re.compile("3 train, 0 validation, 0 test left out"))).to_be_visible()
-    page.get_by_role("button", name="See both side by side").click()
+    expect(page.get_by_text(re.compile("3 train, 0 validation, 0 test excluded"))).to_be_visible()
+    page.get_by_role("button", name="Compare margins").click()
     expect(page.get_by_text(re.compile(f"On {3 * EACH} common triplets"))).to_be_visible()

@@ -74,8 +74,9 @@ def open_page() -> Callable[..., AppTest]:
             # Streamlit knows the paths of the pages only after a first run, of Home.
             at.run().switch_page(str(REGISTRY.get(page).script))
         keys = REGISTRY.get(page).page_keys()
-        for name, value in translated(keys, query.items()):
-            at.query_params[name] = value
+        given = [(name, v) for name, value in query.items() for v in ([value] if isinstance(value, str) else value)]
+        for name, value in translated(keys, given):
+            at.query_params[name] = [*at.query_params.get(name, ()), value]
         return at.run()
 
     return run

@@ -29,7 +29,7 @@ TABS = {
     "summaries": ("One document", "Collections"),
     "themes": ("New list", "Results"),
     "train": ("New model", "Models"),
-    "triplets": ("Look", "Margins", "Sections confused", "Slices", "Reviews", "All sets", "Build a set"),
+    "triplets": ("Browse", "Margins", "Section pairs", "Slices", "Reviews", "Sets", "New set"),
 }  # fmt: skip
 EVERY_TAB = [(page, tab) for page in PAGES for tab in TABS.get(page, ("",))]
 Open = Callable[..., AppTest]

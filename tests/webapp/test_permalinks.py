@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import asyncio
 from typing import Any
 from urllib.parse import parse_qsl
 
 import pytest
 from starlette.types import Receive, Scope, Send
 
+from tests.webapp.test_middleware import run
 from webapp.features import REGISTRY
 from webapp.redirects import PermalinkRedirect
 from webapp.shared.permalinks import translated
@@ -66,7 +66,7 @@ def answer(path: str, query: str) -> tuple[int, str]:
 
     scope = {"type": "http", "method": "GET", "path": path, "raw_path": path.encode(), "headers": [],
              "query_string": query.encode(), "server": ("localhost", 80), "scheme": "http"}  # fmt: skip
-    asyncio.run(PermalinkRedirect(app)(scope, None, send))  # type: ignore[arg-type]
+    run(PermalinkRedirect(app)(scope, None, send))  # type: ignore[arg-type]
     headers = {name.decode(): value.decode() for name, value in sent[0]["headers"]}
     return sent[0]["status"], headers.get("location", "")
 

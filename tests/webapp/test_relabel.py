@@ -249,7 +249,7 @@ def test_going_back_from_the_history(filled_store: Store, labelling: LabellingRe
     at = open_page("relabel", view="History")
     frame = at.dataframe[0].value
     assert frame["Reason"].tolist() == ["", "too fine"]
-    next(b for b in at.button if b.label == "Restore the start").click().run()
+    next(b for b in at.button if b.label == "Restore initial state").click().run()
     with filled_store.reading() as r:
         assert r.labellings.snapshot(labelling.id).partition.to_bytes() == first
     press(open_page("relabel"), labelling, "U")

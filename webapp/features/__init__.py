@@ -35,6 +35,7 @@ REGISTRY = Registry(
             title="Triplets",
             summary="Sample triplets, inspect them and review them.",
             factory="webapp.features.triplets.page",
+            keys="webapp.features.triplets.state:KEYS",
             icon=":material/change_history:",
             group=_DATA,
         ),

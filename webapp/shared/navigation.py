@@ -60,7 +60,7 @@ def open_address(query: str) -> None:
     """Show the view that a query string of the open page describes, also one of version 0.1; for callbacks."""
     card, _ = _offered()[st.session_state[_CURRENT]]
     keys = card.page_keys()
-    _show(keys, _grouped(translated(keys, parse_qsl(query))), reset=True)
+    _show(keys, _grouped(translated(keys, parse_qsl(query, keep_blank_values=True))), reset=True)
 
 
 def _offered() -> dict[str, tuple[PageCard, StreamlitPage]]:

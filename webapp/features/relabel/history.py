@@ -52,7 +52,7 @@ def show(state: RelabelState) -> None:
     if rows:
         _details(state, listed[rows[0]])
     st.button(
-        "Restore the start",
+        "Restore initial state",
         icon=":material/first_page:",
         on_click=state.travel,
         args=(lambda session: session.back_to(0), "The labelling is already as it was at the start."),

@@ -16,7 +16,7 @@ from jobs.common.vectors import built_on
 from jobs.kinds import learn_labels
 from jobs.services.labelling.vectors import MOST, models_for, vectors_of
 from webapp.shared import queries
-from webapp.shared.triplet_sets import split_count
+from webapp.shared.triplet_queries import split_count
 
 
 def sets_from_labels(record: LabellingRecord, sets: Sequence[TripletSetRecord]) -> list[TripletSetRecord]:

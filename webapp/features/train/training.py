@@ -17,7 +17,7 @@ from webapp.shared.forms import checked, config_fields
 from webapp.shared.job_status import submit
 from webapp.shared.model_choice import by_method, fine_tunable, with_tag
 from webapp.shared.text import count, duration, plain
-from webapp.shared.triplet_sets import split_count
+from webapp.shared.triplet_queries import split_count
 
 
 def form() -> None:

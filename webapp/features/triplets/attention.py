@@ -1,4 +1,4 @@
-"""How a network reads a triplet: attention on every word, and what happens to the margin when the word is deleted."""
+"""Attention weights of a network on the words of a triplet, beside the effect of deleting each word on the margin."""
 
 from __future__ import annotations
 
@@ -13,45 +13,50 @@ import streamlit as st
 from core.errors import DataError
 from core.models.triplet_network.word_attention import SentenceReading, TripletReading
 from db.records import TripletCard
-from webapp.shared import triplet_queries
+from webapp.features.triplets import queries
+from webapp.features.triplets.state import ATTENTION, ATTENTION_MODEL, ATTENTION_VIEW
 from webapp.shared.choose import by_name
 from webapp.shared.model_choice import by_method
 from webapp.shared.palette import Tones, tones
 from webapp.shared.text import plain, signed, words
 
 _ASSETS = Path(__file__).parent / "assets"
-_DARKEST = 3.0
-"""Times an even share that full shade stands for at least: weights that hardly differ look alike, and light."""
+_FULL_SHADE = 3.0
+"""Minimum weight of the darkest shade, as a multiple of a uniform weight, so that small differences look small."""
 _SUPPORTS, _OPPOSES = 2, 1
-"""Places in the palette: blue and orange."""
+"""Positions in the palette: blue and orange."""
 
 
 def show(triplet: TripletCard, roles: tuple[str, str, str]) -> None:
-    """A switch; while it is on, the words of the triplet as a model reads them."""
-    models = triplet_queries.attending_models()
+    """Draw a switch, and while it is on, the words of the triplet with their weights."""
+    models = queries.models_with_attention()
     left, right = st.columns([5, 4], vertical_alignment="center")
     with left:
         on = st.toggle(
-            "Show which words count", key="attention", bind="query-params", disabled=not models,
-            help="Attention weights of a triplet network, and the margin without each word.",
+            "Show word importance", key=ATTENTION, bind="query-params", disabled=not models,
+            help="Attention weights of a triplet network, and the change of the margin without each word.",
         )  # fmt: skip
     if not models:
-        left.caption("No model here has attention weights. Train a triplet network on the page Train.")
+        left.caption("No model has attention weights. Train a triplet network on the Train page.")
     if not on or not models:
         return
     with right:
-        model = by_name("Read by", by_method(models), "reader", lambda m: m.name)
+        model = by_name("Model", by_method(models), ATTENTION_MODEL, lambda m: m.name)
     try:
-        found = triplet_queries.reading(model.artifact, (triplet.pivot, triplet.positive, triplet.negative))
+        texts = (triplet.pivot, triplet.positive, triplet.negative)
+        found = queries.attention(model.artifact, texts, model)
     except DataError as error:
         st.info(plain(error), icon=":material/info:")
         return
     theme = tones(st.context.theme.type)
     draw = st.components.v2.component(
-        "themescope_words", html='<div class="words"></div>', css=_source("attention.css"), js=_source("attention.js")
+        "themescope_attention",
+        html='<div class="attention"></div>',
+        css=_source("attention.css"),
+        js=_source("attention.js"),
     )
-    draw(data=words_data(found, roles, theme), key="words-read")
-    _explained(found, roles)
+    draw(data=attention_data(found, roles, theme), key=ATTENTION_VIEW)
+    _explanation(found, roles)
 
 
 @cache
@@ -59,17 +64,17 @@ def _source(name: str) -> str:
     return (_ASSETS / name).read_text(encoding="utf-8")
 
 
-def words_data(found: TripletReading, roles: tuple[str, str, str], theme: Tones) -> dict[str, Any]:
-    """What the browser draws, by network and sentence: shade 0…1 and change -1…1, the largest of the triplet."""
+def attention_data(found: TripletReading, roles: tuple[str, str, str], theme: Tones) -> dict[str, Any]:
+    """Return what the browser draws, by network and sentence: shade in [0, 1], change in [-1, 1]."""
     largest = max((float(np.abs(s.changes).max(initial=0)) for s in found.sentences), default=0.0) or 1.0
     colours = {"attention": theme.accent, "supports": theme.colour(_SUPPORTS), "opposes": theme.colour(_OPPOSES)}
     darkest = {
-        name: max(_DARKEST, *(float(s.weights[name].max(initial=0)) * len(s.words) for s in found.sentences))
+        name: max(_FULL_SHADE, *(float(s.weights[name].max(initial=0)) * len(s.words) for s in found.sentences))
         for name in found.networks
     }
     networks = [
         {
-            "name": f"{_network_name(name, found)}, darkest: {darkest[name]:.1f} times an even share",
+            "name": f"{_network_name(name, found)}, darkest: {darkest[name]:.1f} × uniform",
             "sentences": [
                 {"role": role, "words": _words(sentence, name, darkest[name], largest)}
                 for role, sentence in zip(roles, found.sentences, strict=True)
@@ -87,7 +92,7 @@ def _words(sentence: SentenceReading, network: str, darkest: float, largest: flo
             "word": word,
             "shade": float(weight) * len(weights) / darkest,
             "change": float(change) / largest,
-            "about": f"attention {weight:.3f}; margin {signed(change)} without it",
+            "help": f"attention {weight:.3f}; margin {signed(change)} without it",
         }
         for word, weight, change in zip(sentence.words, weights, sentence.changes, strict=True)
     ]
@@ -97,26 +102,28 @@ def _network_name(name: str, found: TripletReading) -> str:
     return f"Attention of the network on {name}" if len(found.networks) > 1 else "Attention"
 
 
-def _explained(found: TripletReading, roles: tuple[str, str, str]) -> None:
-    """What the drawing means, how far attention and deletion agree, and all of it as a table."""
+def _explanation(found: TripletReading, roles: tuple[str, str, str]) -> None:
+    """Draw the legend, the agreement of attention and deletion, and the data table."""
     st.caption(
-        "Shading: attention, as a multiple of an even share among the words. Line below a word: what deleting "
-        "it does to the margin; **blue**, the margin shrinks, so the word speaks for the right order; **orange**, it "
-        f"grows. Margin with all words: {signed(found.margin)}, in this model's own distance.  \n"
-        "Attention is no explanation by itself: it says where the network looked, not what decided. Trust the deletion "
-        "check more, and a word only where both agree."
+        "Shading: attention relative to a uniform weight. Underline: effect of deleting the word. **Blue**: the margin "
+        "shrinks, so the word supports the correct order. **Orange**: the margin grows. "
+        f"Margin with all words: {signed(found.margin)}, by this model's distance.  \n"
+        "Attention alone is not an explanation: it shows where the network looked, not what decided. Prefer the "
+        "deletion check, and rely on words where both agree."
     )
     for name in found.networks:
         whose = (
-            f"{_network_name(name, found)}: rank correlation of it"
+            f"{_network_name(name, found)}: rank correlation"
             if len(found.networks) > 1
             else "Rank correlation of attention"
         )
         each = ", ".join(
             f"{role.lower()} {_correlation(s.agreement(name))}" for role, s in zip(roles, found.sentences, strict=True)
         )
-        st.markdown(f"{whose} and size of the change **{_correlation(found.agreement(name))}** (mean of {plain(each)})")
-    with st.expander("Every word as a table", icon=":material/table:"):
+        st.markdown(
+            f"{whose} with the size of the change: **{_correlation(found.agreement(name))}** (mean of {plain(each)})"
+        )
+    with st.expander("Data table", icon=":material/table:"):
         st.dataframe(table(found, roles), hide_index=True, height=320)
 
 
@@ -125,7 +132,7 @@ def _correlation(value: float | None) -> str:
 
 
 def table(found: TripletReading, roles: tuple[str, str, str]) -> pd.DataFrame:
-    """One row a word, in reading order."""
+    """Return one row per word in reading order."""
     rows = [
         {
             "Sentence": role,

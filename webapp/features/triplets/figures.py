@@ -1,4 +1,4 @@
-"""Charts over many triplets: margins, and accuracy by pair of sections and by article."""
+"""Charts of the Triplets page: margins, and accuracy by section pair and by article."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from webapp.shared.text import figure_text
 
 _PANEL = 250
 WRONG, RIGHT = 1, 0
-"""Places in the palette."""
+"""Positions in the palette."""
 
 
 @dataclass(frozen=True, slots=True)
 class Panel:
-    """The margins of one model."""
+    """The margins of one model, as one panel of the chart."""
 
     name: str
     unit: str
@@ -30,7 +30,7 @@ class Panel:
 
 
 def margins_figure(panels: Sequence[Panel], tones: Tones) -> go.Figure:
-    """One panel below the other, each in its own units; a bar's ``customdata`` is the number of its bin."""
+    """Return a histogram per model in its own unit; ``customdata`` of a bar is the number of its bin."""
     figure = make_subplots(rows=len(panels), cols=1, vertical_spacing=0.36 / len(panels))
     for row, panel in enumerate(panels, 1):
         figure.add_trace(_bars(panel.histogram, tones), row=row, col=1)
@@ -65,7 +65,7 @@ def margins_figure(panels: Sequence[Panel], tones: Tones) -> go.Figure:
 
 
 def _sides(found: MarginHistogram) -> tuple[tuple[float, str, str, int], ...]:
-    return (found.wrong / found.n, "wrong", "right", WRONG), (found.right / found.n, "right", "left", RIGHT)
+    return (found.wrong / found.n, "wrong", "right", WRONG), (found.right / found.n, "correct", "left", RIGHT)
 
 
 def _bars(found: MarginHistogram, tones: Tones) -> go.Bar:
@@ -87,9 +87,9 @@ def _bars(found: MarginHistogram, tones: Tones) -> go.Bar:
 def heat_figure(
     names: Sequence[str], accuracy: npt.NDArray[np.float64], counts: npt.NDArray[np.int64], tones: Tones
 ) -> go.Figure:
-    """(t, t) accuracy of the pairs of t titles, symmetric, not a number where there are too few triplets.
+    """Return a heat map of the symmetric (t, t) accuracy between t titles, NaN where there are too few triplets.
 
-    A square can be clicked: its ``customdata`` is row × t + column.
+    Cells can be clicked: their ``customdata`` is row × t + column.
     """
     labels = [figure_text(name, 22) for name in names]
     shown = np.where(np.tri(len(names), k=-1, dtype=bool), accuracy, np.nan)[1:, :-1]
@@ -127,7 +127,7 @@ def heat_figure(
 
 
 def _squares(labels: Sequence[str], accuracy: npt.NDArray[np.float64], counts: npt.NDArray[np.int64]) -> go.Scatter:
-    """What is clicked on a heat map, which cannot be clicked itself: a clear square over each that has a number."""
+    """Return invisible markers over the cells with a value, because Plotly selects no cells of a heat map."""
     rows, columns = np.nonzero(np.tril(~np.isnan(accuracy), -1))
     places = [*zip(rows.tolist(), columns.tolist(), strict=True)]
     said = [
@@ -149,7 +149,7 @@ def _squares(labels: Sequence[str], accuracy: npt.NDArray[np.float64], counts: n
 
 
 def articles_figure(found: ArticleAccuracy, titles: Sequence[str], tones: Tones) -> go.Figure:
-    """A dot an article: its triplets (on a scale of powers) and their accuracy; ``customdata`` is its place."""
+    """Return a point per article: triplets on a logarithmic scale, and accuracy; ``customdata`` is its position."""
     places = np.arange(len(titles))
     figure = go.Figure(
         go.Scatter(

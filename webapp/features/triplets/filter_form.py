@@ -1,9 +1,9 @@
-"""The filter over the triplets of a set. All of it lives in the address, so that a view can be sent as a link."""
+"""Filter of the Browse tab. All of its settings are URL keys, so that a view can be shared as a link."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import streamlit as st
@@ -11,183 +11,210 @@ import streamlit as st
 from core.metrics.triplet_correctness import Who
 from core.types import Split
 from db.records import TripletReview, Verdict
-from webapp.features.triplets.selection import REVIEWED, UNREVIEWED, Judged, Wanted
-from webapp.features.triplets.state import ANYBODY, PAIR, clear, heading
+from webapp.features.triplets.queries import EvaluatedModel
+from webapp.features.triplets.selection import REVIEWED, UNREVIEWED, ReviewFilter, TripletFilter
+from webapp.features.triplets.state import (
+    ANYONE,
+    ARTICLE,
+    CORRECT,
+    CORRECT_MODEL,
+    FILTER,
+    MARGIN_MAX,
+    MARGIN_MIN,
+    MARGIN_MODEL,
+    ORDER,
+    OTHER_SECTION,
+    PAIR,
+    REVIEWER,
+    SECTION,
+    SPLIT,
+    WORDS,
+    WRONG_MODEL,
+    heading,
+    reset_filter,
+)
+from webapp.features.triplets.state import REVIEWED as REVIEWED_KEY
 from webapp.shared import people
 from webapp.shared.text import plain
-from webapp.shared.triplet_queries import Judge
 
 _ALL = "all"
-_WHO = {
-    "": "does not matter",
-    Who.ANY: "at least one model",
-    Who.ALL: "every model",
-    Who.NONE: "no model",
-    Who.DIFFER: "some models, others wrong",
-    Who.AGAINST: "one model, another wrong",
+_CORRECT = {
+    "": "any",
+    Who.ANY: "at least one",
+    Who.ALL: "all",
+    Who.NONE: "none",
+    Who.DIFFER: "some, not all",
+    Who.AGAINST: "one, not another",
 }
-_ORDERS = {"": "as sampled", "wrong": "most wrong first", "right": "most right first", "close": "closest calls first"}
+_ORDERS = {
+    "": "as sampled",
+    "wrong": "lowest margin first",
+    "right": "highest margin first",
+    "close": "margin closest to 0 first",
+}
 _REVIEWS = {
-    "": "does not matter",
-    UNREVIEWED: "not yet",
-    REVIEWED: "yes",
+    "": "any",
+    UNREVIEWED: "not reviewed",
+    REVIEWED: "reviewed",
     Verdict.GOOD: "good",
     Verdict.BAD: "bad",
     Verdict.AMBIGUOUS: "ambiguous",
 }
+_MARGIN_HELP = "Distance to the other section minus distance to the same section. Below 0, the model is wrong."
 
 
 @dataclass(frozen=True, slots=True)
 class Filter:
-    """What is asked of the triplets themselves, and of what people said of them."""
+    """Conditions on triplets and on their reviews."""
 
-    wanted: Wanted
-    judged: Judged
+    triplets: TripletFilter
+    reviews: ReviewFilter
 
 
 def split() -> Split | None:
-    """The split that is asked for; None: all."""
+    """Return the chosen split; None for all."""
     splits = [_ALL, *(s.value for s in Split)]
-    if st.session_state.get("split", st.query_params.get("split")) not in splits:
-        st.session_state["split"] = _ALL
+    if st.session_state.get(SPLIT, st.query_params.get(SPLIT)) not in splits:
+        st.session_state[SPLIT] = _ALL
     chosen = st.segmented_control(
-        "Split", splits, required=True, key="split", bind="query-params", help="Decided by article title"
+        "Split", splits, required=True, key=SPLIT, bind="query-params", help="The title of an article decides its split"
     )
     return None if chosen in (None, _ALL) else Split(chosen)
 
 
 def words() -> str:
-    """The words that are looked for."""
+    """Return the text to search for in the sentences."""
     return st.text_input(
-        "Find", key="words", bind="query-params", placeholder="words in a sentence", icon=":material/search:"
+        "Search", key=WORDS, bind="query-params", placeholder="words in a sentence", icon=":material/search:"
     ).strip()
 
 
-def panel(chosen: Split | None, text: str, judges: Sequence[Judge], reviews: Sequence[TripletReview]) -> Filter:
-    """Everything else, folded away until it is needed; and in words what is asked for."""
-    with st.expander("Filter and order", icon=":material/filter_list:", key="filter"):
+def panel(
+    chosen: Split | None, text: str, models: Sequence[EvaluatedModel], reviews: Sequence[TripletReview]
+) -> Filter:
+    """Draw the other settings in an expander, and a summary of the filter; return the filter."""
+    with st.expander("Filter and sort", icon=":material/filter_list:", key=FILTER):
         article, section, other = _titles()
-        who, ahead, behind = _who(judges)
-        judge, low, high, order = _margins(judges)
-        judged = _reviews(sorted({r.person for r in reviews}))
+        correct, right, wrong = _correct(models)
+        model, low, high, order = _margins(models)
+        review_filter = _reviews(sorted({r.person for r in reviews}))
     asked = st.query_params.get_all(PAIR)
     pair = (asked[0], asked[1]) if len(asked) == 2 else None
-    wanted = Wanted(chosen, text, article, section, other, pair, who, ahead, behind, judge, low, high, order)
-    told = in_words(wanted, judged)
-    if told:
+    triplets = TripletFilter(
+        chosen, text, article, section, other, pair, correct, right, wrong, model, low, high, order
+    )
+    summary = describe(triplets, review_filter)
+    if summary:
         with st.container(horizontal=True, vertical_alignment="center"):
-            st.markdown(f"Only {told}", width="content")
-            st.button("Show all", icon=":material/close:", on_click=clear, type="tertiary")
-    return Filter(wanted, judged)
+            st.markdown(f"Showing only {summary}", width="content")
+            st.button("Reset filter", icon=":material/close:", on_click=reset_filter, type="tertiary")
+    return Filter(triplets, review_filter)
 
 
 def _titles() -> tuple[str, str, str]:
-    """Parts of the titles of article, section and other section."""
-    asked = (
-        (
-            "Article",
-            "article",
-            "part of a title",
-            "Articles with this in their title; in quotation marks: with this title.",
-        ),
-        ("Section", "section", "such as Career", "Only triplets whose pivot is from a section with this in its title."),
-        ("Other section", "other", "such as Early life", "Only triplets whose third sentence is from such a section."),
+    """Return parts of the titles of article, section and other section."""
+    fields = (
+        ("Article", ARTICLE, "part of a title", "Part of the article's title; in quotation marks, the whole title."),
+        ("Section", SECTION, "such as Career", "Part of the title of the pivot's section."),
+        ("Other section", OTHER_SECTION, "such as Early life", "Part of the title of the negative's section."),
     )
-    found = []
-    for column, (label, key, placeholder, about) in zip(st.columns(3), asked, strict=True):
-        text = column.text_input(label, key=key, bind="query-params", placeholder=placeholder, help=about)
-        found.append(text.strip())
+    found = [
+        column.text_input(label, key=key, bind="query-params", placeholder=placeholder, help=help).strip()
+        for column, (label, key, placeholder, help) in zip(st.columns(3), fields, strict=True)
+    ]
     return found[0], found[1], found[2]
 
 
-def _who(judges: Sequence[Judge]) -> tuple[Who | None, str, str]:
-    """Who must be right, and the two models where one is held against another."""
+def _correct(models: Sequence[EvaluatedModel]) -> tuple[Who | None, str, str]:
+    """Return which models must be correct, and the two models where one is compared with another."""
     left, middle, right = st.columns(3)
-    names = [judge.name for judge in judges]
+    names = [model.name for model in models]
     with left:
-        who = _one_of(
-            "Who is right", _WHO, "who", "Of the models that were evaluated on a triplet.", disabled=not judges
-        )
-    if who != Who.AGAINST:
-        return (Who(who) if who else None), "", ""
+        help = "Of the models that were evaluated on a triplet."
+        correct = _select("Correct models", _CORRECT, CORRECT, help, disabled=not models)
+    if correct != Who.AGAINST:
+        return (Who(correct) if correct else None), "", ""
     with middle:
-        ahead = _model("Right", names, "ahead", 0)
+        first = _select_model("Correct", names, CORRECT_MODEL, 0)
     with right:
-        behind = _model("Wrong", names, "behind", 1)
-    return Who.AGAINST, ahead, behind
+        second = _select_model("Wrong", names, WRONG_MODEL, 1)
+    return Who.AGAINST, first, second
 
 
-def _model(label: str, names: Sequence[str], key: str, place: int) -> str:
-    """One of the models; without a choice, that in its place."""
+def _select_model(label: str, names: Sequence[str], key: str, default: int) -> str:
+    """Return one of the models, by default the one at that place."""
     if st.session_state.get(key, names[0]) not in names:
         st.session_state.pop(key)
     if key not in st.session_state and st.query_params.get(key) not in names:
-        st.session_state[key] = names[min(place, len(names) - 1)]
+        st.session_state[key] = names[min(default, len(names) - 1)]
     return st.selectbox(label, names, key=key, bind="query-params")
 
 
-def _margins(judges: Sequence[Judge]) -> tuple[str, float, float, str]:
-    """Whose margins, their range and their order."""
+def _margins(models: Sequence[EvaluatedModel]) -> tuple[str, float, float, str]:
+    """Return the model whose margins count, their range and their order."""
     columns = st.columns([4, 2, 2, 4])
     with columns[0]:
-        judge = _model("Margin of", [judge.name for judge in judges], "by", 0) if judges else ""
-        if not judges:
-            st.selectbox("Margin of", [], placeholder="no model evaluated yet", disabled=True)
-    about = "Distance to the other section minus distance to the same section; below 0 is wrong."
-    low = columns[1].number_input("from", value=None, key="from", bind="query-params", format="%g", help=about)
-    high = columns[2].number_input("to below", value=None, key="to", bind="query-params", format="%g")
+        model = _select_model("Margin of", [one.name for one in models], MARGIN_MODEL, 0) if models else ""
+        if not models:
+            st.selectbox("Margin of", [], placeholder="no evaluated model", disabled=True)
+    low = columns[1].number_input(
+        "Min", value=None, key=MARGIN_MIN, bind="query-params", format="%g", help=_MARGIN_HELP
+    )
+    high = columns[2].number_input(
+        "Max", value=None, key=MARGIN_MAX, bind="query-params", format="%g", help="Exclusive."
+    )
     with columns[3]:
-        order = _one_of("Order", _ORDERS, "sort", "By the margin of the model at the left.", disabled=not judges)
-    if not judges:
+        order = _select("Sort", _ORDERS, ORDER, "By the margin of the model on the left.", disabled=not models)
+    if not models:
         return "", -math.inf, math.inf, ""
-    return judge, -math.inf if low is None else low, math.inf if high is None else high, order
+    return model, -math.inf if low is None else low, math.inf if high is None else high, order
 
 
-def _reviews(listed: Sequence[str]) -> Judged:
-    """Whether a triplet must have been reviewed, and by whom."""
+def _reviews(listed: Sequence[str]) -> ReviewFilter:
+    """Return the condition on reviews."""
     left, right, _ = st.columns(3)
     with left:
-        state = _one_of("Reviewed", _REVIEWS, "reviewed", "What people made of a triplet, as it stands now.")
+        state = _select("Review", _REVIEWS, REVIEWED_KEY, "The current verdict on a triplet.")
     me = people.current_person()
-    named: dict[str, str | None] = {ANYBODY: None} | {p or people.UNNAMED: p for p in dict.fromkeys([me, *listed])}
+    named: dict[str, str | None] = {ANYONE: None} | {p or people.UNNAMED: p for p in dict.fromkeys([me, *listed])}
     with right:
-        who = _one_of("By", {name: name for name in named}, "reviewer", "Whose verdicts count here.")
-    return Judged(state, named[who])
+        who = _select("Reviewer", {name: name for name in named}, REVIEWER, "The person whose verdicts count.")
+    return ReviewFilter(state, named[who])
 
 
-def _one_of(label: str, options: dict[str, str], key: str, about: str, *, disabled: bool = False) -> str:
-    """One of some ids, shown in words."""
+def _select(label: str, options: Mapping[str, str], key: str, help: str, *, disabled: bool = False) -> str:
+    """Return one of the ids of ``options``, which are shown by their titles."""
     if st.session_state.get(key) not in options:
         st.session_state.pop(key, None)
-    show: Callable[[str], str] = options.__getitem__
+    title: Callable[[str], str] = options.__getitem__
     ids = [str(id) for id in options]
-    chosen = st.selectbox(label, ids, key=key, bind="query-params", format_func=show, help=about, disabled=disabled)
+    chosen = st.selectbox(label, ids, key=key, bind="query-params", format_func=title, help=help, disabled=disabled)
     return chosen if chosen in ids else ids[0]
 
 
-def in_words(wanted: Wanted, judged: Judged) -> str:
-    """What is asked for besides a split and words, for Markdown; "" where nothing is."""
-    titles = (("article", wanted.article), ("section", wanted.section), ("other section", wanted.other))
-    parts = [f"{what} with **{plain(text)}**" for what, text in titles if text]
-    if wanted.pair:
-        a, b = (f"**{plain(heading(title))}**" for title in wanted.pair)
-        parts.append(f"{a} against {b}")
-    if wanted.who is Who.AGAINST:
-        parts.append(f"**{plain(wanted.ahead)}** right, **{plain(wanted.behind)}** wrong")
-    elif wanted.who is not None:
-        parts.append(f"{_WHO[wanted.who]} right")
-    if math.isfinite(wanted.low) or math.isfinite(wanted.high):
-        parts.append(f"margin of **{plain(wanted.judge)}** {margin_range(wanted.low, wanted.high)}")
-    if judged.state:
-        by = "" if judged.person is None else f" by {people.shown(judged.person)}"
-        said = {UNREVIEWED: "not yet reviewed", REVIEWED: "reviewed"}.get(judged.state, f"called {judged.state}")
-        parts.append(said + by)
-    ordered = f", {_ORDERS[wanted.order]}" if wanted.order else ""
-    return (" · ".join(parts) or "the triplets with a margin") + ordered if parts or ordered else ""
+def describe(triplets: TripletFilter, reviews: ReviewFilter) -> str:
+    """Return the filter in words for Markdown, without split and search; "" where there is no other condition."""
+    titles = (("article", triplets.article), ("section", triplets.section), ("other section", triplets.other))
+    parts = [f"{noun} with **{plain(text)}**" for noun, text in titles if text]
+    if triplets.pair:
+        a, b = (f"**{plain(heading(title))}**" for title in triplets.pair)
+        parts.append(f"{a} and {b}")
+    if triplets.correct is Who.AGAINST:
+        parts.append(f"**{plain(triplets.correct_model)}** correct, **{plain(triplets.wrong_model)}** wrong")
+    elif triplets.correct is not None:
+        parts.append(f"correct models: {_CORRECT[triplets.correct]}")
+    if math.isfinite(triplets.low) or math.isfinite(triplets.high):
+        parts.append(f"margin of **{plain(triplets.margin_model)}** {margin_range(triplets.low, triplets.high)}")
+    if reviews.state:
+        by = "" if reviews.person is None else f" by {people.shown(reviews.person)}"
+        verdict = {UNREVIEWED: "not reviewed", REVIEWED: "reviewed"}.get(reviews.state, f"judged {reviews.state}")
+        parts.append(verdict + by)
+    ordered = f", {_ORDERS[triplets.order]}" if triplets.order else ""
+    return (" · ".join(parts) or "triplets with a margin") + ordered if parts or ordered else ""
 
 
 def margin_range(low: float, high: float) -> str:
-    """Margins in words: ``below 0``, ``from −2 to −1``."""
+    """Return margins in words: ``below 0``, ``from −2 to −1``."""
     if math.isinf(low):
         return f"below {high:g}".replace("-", "−")
     return (f"from {low:g}" + ("" if math.isinf(high) else f" to {high:g}")).replace("-", "−")

@@ -1,4 +1,4 @@
-"""The margins of a model over all triplets of a split: how many are wrong, by how much, and beside another model."""
+"""Margins tab: the distribution of a model's margins, and the comparison with another model."""
 
 from __future__ import annotations
 
@@ -15,10 +15,23 @@ from core.metrics.triplet_correctness import Who
 from core.metrics.triplets import correctness
 from core.types import Estimate
 from db.records import TripletSetRecord
-from webapp.features.triplets import evaluation_choice, state
+from webapp.features.triplets import evaluation_choice, sets
 from webapp.features.triplets.figures import Panel, margins_figure
 from webapp.features.triplets.filter_form import margin_range
-from webapp.shared import triplet_queries, triplet_sets
+from webapp.features.triplets.state import (
+    BAR,
+    CHART,
+    CORRECT,
+    CORRECT_MODEL,
+    MARGIN_MAX,
+    MARGIN_MIN,
+    MARGIN_MODEL,
+    ORDER,
+    SPLIT,
+    WRONG_MODEL,
+    triplets_button,
+)
+from webapp.shared import triplet_queries
 from webapp.shared.choose import COUNTED
 from webapp.shared.palette import tones
 from webapp.shared.text import count, plain, score, shorten, signed
@@ -27,11 +40,11 @@ from webapp.shared.triplet_queries import Evaluation
 _RESAMPLES = 2_000
 
 
-def show(sets: Sequence[TripletSetRecord]) -> None:
-    """Histogram, what it says in numbers, and ways to the triplets behind it."""
+def show(listed: Sequence[TripletSetRecord]) -> None:
+    """Draw the histogram, its summary, and buttons that open the triplets behind it."""
     left, middle, right = st.columns(3)
     with left:
-        chosen = triplet_sets.choose(sets)
+        chosen = sets.choose(listed)
     found = triplet_queries.evaluations(chosen)
     if not found:
         evaluation_choice.no_evaluations()
@@ -45,19 +58,19 @@ def show(sets: Sequence[TripletSetRecord]) -> None:
     _chart(panels, shown)
     for panel in panels:
         st.caption(_in_words(panel, first))
-    _doors(shown, panels[0].histogram)
+    _links(shown, panels[0].histogram)
     if beside is not None:
         _beside(first, beside, chosen)
-    with st.expander("The numbers behind the chart", icon=":material/table:"):
+    with st.expander("Data table", icon=":material/table:"):
         for panel in panels:
             st.markdown(f"**{plain(panel.name)}**")
             st.dataframe(_bins(panel.histogram), hide_index=True, height=260, column_config={"Triplets": COUNTED})
 
 
 def _chart(panels: Sequence[Panel], shown: Sequence[Evaluation]) -> None:
-    """The chart; a click on a bar asks for its triplets."""
+    """Draw the chart; a click on a bar selects it."""
     theme = st.context.theme.type
-    key = f"margins-{'-'.join(str(e.run.id) for e in shown)}-{theme}"
+    key = f"{CHART}_margins_{'-'.join(str(e.run.id) for e in shown)}-{theme}"
 
     def pick() -> None:
         points = (st.session_state[key].get("selection") or {}).get("points") or []
@@ -78,8 +91,8 @@ def _chart(panels: Sequence[Panel], shown: Sequence[Evaluation]) -> None:
 
 def _in_words(panel: Panel, first: Evaluation) -> str:
     h = panel.histogram
-    tied = f", {h.tied:,} undecided" if h.tied else ""
-    beyond = f" {h.below + h.above:,} lie beyond the ends of the chart." if h.below + h.above else ""
+    tied = f", {h.tied:,} tied" if h.tied else ""
+    beyond = f" {h.below + h.above:,} are outside the chart." if h.below + h.above else ""
     return (
         f"**{plain(panel.name)}**: {count(h.n, 'triplet')} of the {first.split.value} split, {h.wrong:,} wrong{tied}. "
         f"A margin is the distance to the other section minus the distance to the same section, in "
@@ -87,17 +100,13 @@ def _in_words(panel: Panel, first: Evaluation) -> str:
     )
 
 
-_PICKED = ("bar_of", "bar_from", "bar_to")
-"""Names in the address of the bar that was clicked last."""
-
-
 def _pick(evaluation: Evaluation, low: float, high: float) -> None:
-    st.query_params.update(dict(zip(_PICKED, (evaluation.name, f"{low:g}", f"{high:g}"), strict=True)))
+    st.query_params.update(dict(zip(BAR, (evaluation.name, f"{low:g}", f"{high:g}"), strict=True)))
 
 
 def _picked(shown: Sequence[Evaluation]) -> tuple[Evaluation, float, float] | None:
-    """The bar that was clicked last, where it belongs to one of the charts."""
-    of, low, high = (st.query_params.get(name, "") for name in _PICKED)
+    """Return the bar that was clicked last, if it belongs to one of the charts."""
+    of, low, high = (st.query_params.get(name, "") for name in BAR)
     found = next((e for e in shown if e.name == of), None)
     try:
         return None if found is None else (found, float(low), float(high))
@@ -105,37 +114,39 @@ def _picked(shown: Sequence[Evaluation]) -> tuple[Evaluation, float, float] | No
         return None
 
 
-def _doors(shown: Sequence[Evaluation], found: MarginHistogram) -> None:
-    """To the wrong triplets of the first model, and to those of the bar that was clicked."""
+def _links(shown: Sequence[Evaluation], found: MarginHistogram) -> None:
+    """Draw the buttons that open the wrong triplets of the first model and those of the clicked bar."""
     with st.container(horizontal=True, vertical_alignment="center"):
-        wrong = f"Read the {count(found.wrong, 'wrong one')}"
-        state.door(wrong, found.wrong, key="wrong", to=0.0, **_asked(shown[0]))
+        label = f"Open {count(found.wrong, 'wrong triplet')}"
+        triplets_button(label, found.wrong, _settings(shown[0]) | {MARGIN_MAX: 0.0}, name="wrong")
         bar = _picked(shown)
         if bar is None:
-            st.caption("Or click a bar to read the triplets in it.")
+            st.caption("Or click a bar to open its triplets.")
             return
         evaluation, low, high = bar
         _, margins = triplet_queries.margins(evaluation)
         n = int(((margins >= low) & (margins < high)).sum())
         whose = f" of {shorten(evaluation.name, 24)}" if len(shown) > 1 else ""
-        label = f"Read the {n:,} {margin_range(low, high)}{plain(whose)}"
-        state.door(label, n, key="bar", primary=True, **_asked(evaluation), **{"from": low, "to": high})
+        label = f"Open {n:,} {margin_range(low, high)}{plain(whose)}"
+        settings = _settings(evaluation) | {MARGIN_MIN: low, MARGIN_MAX: high}
+        triplets_button(label, n, settings, name="bar", primary=True)
 
 
-def _asked(evaluation: Evaluation) -> dict[str, Any]:
-    return {"split": evaluation.split.value, "by": evaluation.judge, "sort": "wrong"}
+def _settings(evaluation: Evaluation) -> dict[str, Any]:
+    """Return the filter settings for the triplets of an evaluation, lowest margin first."""
+    return {SPLIT: evaluation.split.value, MARGIN_MODEL: evaluation.model_name, ORDER: "wrong"}
 
 
 def _beside(first: Evaluation, second: Evaluation, chosen: TripletSetRecord) -> None:
-    """Who is right where the other is wrong, and the difference of the two over articles."""
+    """Draw the contingency table of two models, and their difference in accuracy with its interval."""
     a, b, articles = triplet_queries.on_same_triplets(first, second, chosen)
     right_a, right_b = correctness(a), correctness(b)
     gap = _difference(first.run.id, second.run.id, right_a, right_b, articles)
-    of, other = first.judge, second.judge
+    of, other = first.model_name, second.model_name
     frame = pd.DataFrame(
         {
-            "": [f"{of} right", f"{of} wrong"],
-            f"{other} right": [int(((x > 0.5) & (right_b > 0.5)).sum()) for x in (right_a, 1 - right_a)],
+            "": [f"{of} correct", f"{of} wrong"],
+            f"{other} correct": [int(((x > 0.5) & (right_b > 0.5)).sum()) for x in (right_a, 1 - right_a)],
             f"{other} wrong": [int(((x > 0.5) & (right_b < 0.5)).sum()) for x in (right_a, 1 - right_a)],
         }
     )
@@ -144,12 +155,17 @@ def _beside(first: Evaluation, second: Evaluation, chosen: TripletSetRecord) -> 
     with left.container(horizontal=True):
         for ahead, behind, margins in ((first, second, (a, b)), (second, first, (b, a))):
             n = int(((margins[0] > 0) & (margins[1] < 0)).sum())
-            label = f"Read the {n:,} that only {plain(shorten(ahead.judge, 24))} gets right"
-            asked: dict[str, Any] = {"split": first.split.value, "ahead": ahead.judge, "behind": behind.judge}
-            state.door(label, n, key=f"only-{ahead.run.id}", who=Who.AGAINST.value, **asked)
+            label = f"Open {n:,} that only {plain(shorten(ahead.model_name, 24))} gets right"
+            settings = {
+                SPLIT: first.split.value,
+                CORRECT: Who.AGAINST.value,
+                CORRECT_MODEL: ahead.model_name,
+                WRONG_MODEL: behind.model_name,
+            }
+            triplets_button(label, n, settings, name=f"only_{ahead.run.id}")
     right.markdown(
-        f"On {count(len(a), 'common triplet')} **{plain(of)}** is right in {score(float(right_a.mean()))}, "
-        f"**{plain(other)}** in {score(float(right_b.mean()))}: a difference of {_signed(gap.value)} "
+        f"On {count(len(a), 'common triplet')} **{plain(of)}** has accuracy {score(float(right_a.mean()))}, "
+        f"**{plain(other)}** {score(float(right_b.mean()))}: difference {_signed(gap.value)} "
         f"[{_signed(gap.low)}, {_signed(gap.high)}] (95 % bootstrap interval over {count(gap.n, 'article')})."
     )
 

@@ -1,4 +1,4 @@
-"""What people made of the triplets of a set, a set without the bad ones, and what that changes."""
+"""Reviews tab: who reviewed how much, sets without the triplets judged bad, and their effect on models."""
 
 from __future__ import annotations
 
@@ -11,32 +11,43 @@ import streamlit as st
 from core.types import Ids, Split
 from db.records import ModelRecord, TripletReview, TripletSetRecord, Verdict
 from jobs.kinds.clean_triplets import ORIGIN
-from webapp.features.triplets import cleaning, selection, state
-from webapp.shared import people, queries, triplet_queries, triplet_sets
+from webapp.features.triplets import cleaning, selection, sets
+from webapp.features.triplets import queries as queries_
+from webapp.features.triplets.state import (
+    BROWSE,
+    MARGINS,
+    MODEL,
+    RETRAIN,
+    REVIEWED,
+    SECOND_MODEL,
+    VIEW,
+    triplets_button,
+)
+from webapp.shared import people, queries
 from webapp.shared.choose import COUNTED, nothing
 from webapp.shared.job_status import submit
 from webapp.shared.model_effects import Effect, show_difference
 from webapp.shared.text import ago, count, plain
 
 _NO_MODEL = "no model"
-_OUT = {"bad": (Verdict.BAD,), "bad and ambiguous": (Verdict.BAD, Verdict.AMBIGUOUS)}
-_KEPT = [Split.TRAIN.value, Split.VALIDATION.value]
+_VERDICTS = {"bad": (Verdict.BAD,), "bad and ambiguous": (Verdict.BAD, Verdict.AMBIGUOUS)}
+_CLEANED_SPLITS = [Split.TRAIN.value, Split.VALIDATION.value]
 
 
-def show(sets: Sequence[TripletSetRecord]) -> None:
-    """Who reviewed how much, the form for a set without the bad ones, and the sets that were made so."""
+def show(listed: Sequence[TripletSetRecord]) -> None:
+    """Draw the reviewers, the form for a set cleaned triplets, and the sets made so far."""
     left, _ = st.columns(2)
     with left:
-        source = triplet_sets.choose(sets)
-    reviews = triplet_queries.reviews(source)
-    made = cleaning.cleaned_sets(source, sets)
+        source = sets.choose(listed)
+    reviews = queries_.reviews(source)
+    made = cleaning.cleaned_sets(source, listed)
     if reviews:
         _people(reviews)
         _clean(source, reviews)
     elif not made:
         nothing(
-            "Nobody has reviewed a triplet of this set yet.",
-            "Open the tab “Look” and judge some by the keys G, B and A; then leave the bad ones out here.",
+            "No reviews of this set yet.",
+            f"Open the tab “{BROWSE}” and press G, B or A to judge triplets. Bad ones can then be excluded here.",
         )
     for one in made:
         _made(source, one)
@@ -51,68 +62,68 @@ def _people(reviews: Mapping[int, Sequence[TripletReview]]) -> None:
     for person in sorted({r.person for r in said}):
         mine = [r for r in said if r.person == person]
         given = {v.value.title(): sum(r.verdict is v for r in mine) for v in Verdict}
-        rows.append({"Who": person or people.UNNAMED, **given, "Last": ago(max(r.created for r in mine))})
+        rows.append({"Reviewer": person or people.UNNAMED, **given, "Last": ago(max(r.created for r in mine))})
     counted = {v.value.title(): COUNTED for v in Verdict}
     st.dataframe(pd.DataFrame(rows), hide_index=True, column_config=counted, width="content")
     with st.container(horizontal=True):
         for verdict in Verdict:
             n = len(selection.reviewed(reviews, None, verdict))
-            state.door(f"Read the {n:,} {verdict.value}", n, key=f"called-{verdict}", reviewed=verdict.value)
+            triplets_button(f"Open {n:,} {verdict.value}", n, {REVIEWED: verdict.value}, name=f"judged_{verdict}")
 
 
 def _clean(source: TripletSetRecord, reviews: Mapping[int, Sequence[TripletReview]]) -> None:
-    """The form: what is left out, from where, and which model is trained again on the rest."""
-    st.subheader("Build a set without the bad ones", anchor=False)
+    """Draw the form: which triplets to exclude, from which splits, and which model to retrain."""
+    st.subheader("Exclude bad triplets", anchor=False)
     first, second, third = st.columns(3, vertical_alignment="bottom")
-    out = first.segmented_control("Leave out what was called", list(_OUT), default="bad", required=True)
+    out = first.segmented_control("Exclude triplets judged", list(_VERDICTS), default="bad", required=True)
     listed = sorted({r.person for said in reviews.values() for r in said})
     whose = second.multiselect(
-        "By", listed, default=listed, format_func=lambda p: p or people.UNNAMED,
-        help="A triplet is left out as soon as one of them called it so.",
+        "Reviewers", listed, default=listed, format_func=lambda p: p or people.UNNAMED,
+        help="One such verdict by any of these people is enough.",
     )  # fmt: skip
     splits = third.multiselect(
-        "From the splits", [s.value for s in Split], default=_KEPT,
-        help="Leave the test split as it is: results on it can then be compared.",
+        "Splits", [s.value for s in Split], default=_CLEANED_SPLITS,
+        help="Keep the test split unchanged, so that results stay comparable.",
     )  # fmt: skip
-    verdicts = _OUT[out or "bad"]
-    gone = _called(reviews, whose, verdicts)
-    removed = _told(source, gone, splits)
+    verdicts = _VERDICTS[out or "bad"]
+    gone = _judged(reviews, whose, verdicts)
+    removed = _preview(source, gone, splits)
     _form(source, {"leave_out": [v.value for v in verdicts], "people": whose, "splits": splits}, removed)
 
 
-def _called(reviews: Mapping[int, Sequence[TripletReview]], whose: Sequence[str], verdicts: Sequence[Verdict]) -> Ids:
-    """Triplets that one of these people called one of these."""
+def _judged(reviews: Mapping[int, Sequence[TripletReview]], whose: Sequence[str], verdicts: Sequence[Verdict]) -> Ids:
+    """Return the ids of triplets that one of these people gave one of these verdicts."""
     found = [t for t, said in reviews.items() if any(r.person in whose and r.verdict in verdicts for r in said)]
     return np.array(sorted(found), dtype=np.int64)
 
 
-def _told(source: TripletSetRecord, gone: Ids, splits: Sequence[str]) -> int:
-    """Say what would be left out of every split; how many that is."""
+def _preview(source: TripletSetRecord, gone: Ids, splits: Sequence[str]) -> int:
+    """Draw how many triplets of every split would be excluded; return their number."""
     by_split = cleaning.split_counts(source, gone)
     out = {split: n for split, n in by_split.items() if split.value in splits}
-    stay = [f"{n:,} of the {split.value} split" for split, n in by_split.items() if n and split not in out]
-    parts = [f"**{n:,}** of the {split.value} split" for split, n in out.items()]
-    said = f"Leaves out {', '.join(parts) or 'nothing'}."
-    if stay:
-        said += f" Stay, although called so: {', '.join(stay)}."
+    kept = [f"{n:,} {split.value}" for split, n in by_split.items() if n and split not in out]
+    parts = [f"**{n:,}** {split.value}" for split, n in out.items()]
+    message = f"Excludes triplets: {', '.join(parts) or 'none'}."
+    if kept:
+        message += f" Kept despite their verdict: {', '.join(kept)}."
     if Split.TEST in out:
-        said += " Results on a test split without its hard triplets are not comparable: evaluate on the unchanged set."
-    st.caption(said)
+        message += " Results on a changed test split are not comparable. Evaluate on the original set."
+    st.caption(message)
     return sum(out.values())
 
 
 def _form(source: TripletSetRecord, rules: Mapping[str, Sequence[str]], removed: int) -> None:
     models = cleaning.models_trained_on(source)
     taken = {s.name for s in queries.triplet_sets()}
-    with st.form(f"clean-{source.id}"):
+    with st.form(f"{RETRAIN}_form_{source.id}"):
         left, right = st.columns(2)
-        name = left.text_input("Name of the new set", value=_free(f"{source.name} without bad", taken))
+        name = left.text_input("Name", value=_unused_name(f"{source.name} cleaned", taken))
         again = right.selectbox(
-            "Train again on it", [_NO_MODEL, *(m.name for m in models)],
-            help="The same method, settings and seed; then both are evaluated on the unchanged test triplets.",
+            "Retrain", [_NO_MODEL, *(m.name for m in models)],
+            help="Same method, settings and seed. Both models are then evaluated on the original test triplets.",
         )  # fmt: skip
         if not st.form_submit_button(
-            "Build the set", type="primary", icon=":material/cleaning_services:", disabled=not removed
+            "Build set", type="primary", icon=":material/cleaning_services:", disabled=not removed
         ):
             return
     args = {"triplets": source.name, "name": name.strip(), **rules}
@@ -120,13 +131,13 @@ def _form(source: TripletSetRecord, rules: Mapping[str, Sequence[str]], removed:
     if job is None:
         return
     model = next((m for m in models if m.name == again), None)
-    if model is None or repeat(source, name.strip(), model, job.id):
+    if model is None or retrain(source, name.strip(), model, job.id):
         st.rerun()
 
 
-def repeat(source: TripletSetRecord, on: str, model: ModelRecord, after: int | None = None) -> bool:
-    """Queue the same training on the set ``on``, and both models' evaluation on the unchanged test triplets."""
-    name = _free(f"{model.name} without bad", {m.name for m in queries.models()})
+def retrain(source: TripletSetRecord, on: str, model: ModelRecord, after: int | None = None) -> bool:
+    """Queue the training of a model on the set ``on``, and the evaluation of both on the original test triplets."""
+    name = _unused_name(f"{model.name} cleaned", {m.name for m in queries.models()})
     args = {
         "method": model.method, "name": name, "triplets": on, "settings": dict(model.config),
         "seed": model.seed,
@@ -142,8 +153,8 @@ def _evaluate(source: TripletSetRecord, model: str, after: int | None = None) ->
     return submit("evaluate-triplets", args, f"Triplet accuracy of {model}", after=after) is not None
 
 
-def _free(wanted: str, taken: set[str]) -> str:
-    """``wanted``, or with the first free number behind it."""
+def _unused_name(wanted: str, taken: set[str]) -> str:
+    """Return ``wanted``, with a number appended where it is taken."""
     name, number = wanted, 1
     while name in taken:
         number += 1
@@ -152,16 +163,15 @@ def _free(wanted: str, taken: set[str]) -> str:
 
 
 def _made(source: TripletSetRecord, made: TripletSetRecord) -> None:
-    """A set that was made so: what was left out, and what became of the models that learned from it."""
+    """Draw a set made by exclusion, and the models that were retrained on it."""
     origin = made.config[ORIGIN]
     removed = ", ".join(f"{n:,} {split}" for split, n in origin["removed"].items())
-    whose = ", ".join(person or people.UNNAMED for person in origin["people"]) or "anybody"
+    whose = ", ".join(person or people.UNNAMED for person in origin["people"]) or "anyone"
     with st.container(border=True):
         st.markdown(f"**{plain(made.name)}**")
         st.caption(
-            f"Without the triplets that {plain(whose)} called {' or '.join(origin['left_out'])}: {removed} left out. "
-            f"Made {ago(made.created)}. The models below are compared on the test triplets of {plain(source.name)}, "
-            "which nobody touched."
+            f"Without the triplets that {plain(whose)} judged {' or '.join(origin['left_out'])}: {removed} excluded. "
+            f"Created {ago(made.created)}. Models are compared on the unchanged test triplets of {plain(source.name)}."
         )
         found = cleaning.cleaning_effects(source, made)
         for effect in found:
@@ -171,14 +181,14 @@ def _made(source: TripletSetRecord, made: TripletSetRecord) -> None:
 
 
 def _offer(source: TripletSetRecord, made: TripletSetRecord) -> None:
-    """Train a model again, where none was yet."""
+    """Draw the form that retrains a model, where none was retrained yet."""
     models = {m.name: m for m in cleaning.models_trained_on(source)}
     if not models:
-        st.caption(f"No model has learned from {plain(source.name)} yet, so there is nothing to compare with.")
+        st.caption(f"No model is trained on {plain(source.name)} yet, so there is nothing to compare with.")
         return
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        name = st.selectbox("Train again on it", list(models), key=f"again-{made.id}")
-        if st.button("Train and compare", icon=":material/model_training:", key=f"repeat-{made.id}") and repeat(
+        name = st.selectbox("Retrain", list(models), key=f"{RETRAIN}_model_{made.id}")
+        if st.button("Retrain and compare", icon=":material/model_training:", key=f"{RETRAIN}_{made.id}") and retrain(
             source, made.name, models[name]
         ):
             st.rerun()
@@ -188,17 +198,17 @@ def _effect(source: TripletSetRecord, effect: Effect, key: str) -> None:
     if effect.measured is None:
         with st.container(horizontal=True, vertical_alignment="center"):
             st.markdown(
-                f"**{plain(effect.after.name)}** is trained; not yet evaluated beside {plain(effect.before.name)}."
+                f"**{plain(effect.after.name)}** is trained, but not yet compared with {plain(effect.before.name)}."
             )
-            if st.button("Evaluate both", key=f"evaluate-{key}", icon=":material/play_arrow:") and all(
+            if st.button("Evaluate both", key=f"{RETRAIN}_evaluate_{key}", icon=":material/play_arrow:") and all(
                 _evaluate(source, m.name) for m in (effect.before, effect.after)
             ):
                 st.rerun()
         return
     found = effect.measured
-    show_difference(effect, found, ("All triplets", "Without the bad ones"))
+    show_difference(effect, found, ("All triplets", "Cleaned"))
 
-    def beside() -> None:
-        st.session_state.update(view="Margins", model=found.after.name, against=found.before.name)
+    def compare() -> None:
+        st.session_state.update({VIEW: MARGINS, MODEL: found.after.name, SECOND_MODEL: found.before.name})
 
-    st.button("See both side by side", key=f"beside-{key}", icon=":material/compare_arrows:", on_click=beside)
+    st.button("Compare margins", key=f"{RETRAIN}_compare_{key}", icon=":material/compare_arrows:", on_click=compare)

@@ -1,7 +1,7 @@
-"""Which triplets a person wants to see: everything that can be asked for, and the ids that answer it.
+"""Filters over the triplets of a set, and the ids of the triplets that pass them.
 
-The columns of a set stay in memory (about 50 bytes a triplet, once for all visitors), so that any combination is a few
-masks over arrays. What was asked is kept as an array of ids; a page of it is then looked up by key, wherever it lies.
+The columns of a set stay in memory (about 50 bytes per triplet, shared by all sessions), so that any combination is a
+few masks over arrays. The result is an array of ids, of which only the page in view is read with its texts.
 """
 
 from __future__ import annotations
@@ -19,128 +19,128 @@ from core.metrics.section_pairs import fold_heading
 from core.metrics.triplet_correctness import Who, who_is_right
 from core.types import Ids, Split
 from db.records import TripletReview, TripletSections, TripletSetRecord, Verdict
+from webapp.features.triplets import queries
+from webapp.features.triplets.queries import EvaluatedModel
+from webapp.features.triplets.state import UNTITLED
 from webapp.shared import triplet_queries
-from webapp.shared.triplet_queries import Judge, Margins
+from webapp.shared.triplet_queries import Margins
 
 Mask = npt.NDArray[np.bool_]
-NO_HEADING = "(no heading)"
 REVIEWED, UNREVIEWED = "reviewed", "unreviewed"
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
-    """What is asked of the triplets of a set; "" and None ask nothing."""
+class TripletFilter:
+    """Conditions on the triplets of a set; "" and None impose none."""
 
     split: Split | None = None
     words: str = ""
-    """In any of the sentences."""
+    """Text that one of the sentences contains."""
     article: str = ""
     section: str = ""
     other: str = ""
-    """Parts of titles, whatever the case."""
+    """Parts of titles, ignoring case."""
     pair: tuple[str, str] | None = None
-    """Two section titles, in any order and spelling."""
-    who: Who | None = None
-    ahead: str = ""
-    behind: str = ""
-    """Names of the two judges of :attr:`Who.AGAINST`."""
-    judge: str = ""
-    """Whose margins the range and the order are about."""
+    """Two section titles in any order, ignoring case and spacing."""
+    correct: Who | None = None
+    """Which models must be correct."""
+    correct_model: str = ""
+    wrong_model: str = ""
+    """The two models of :attr:`Who.AGAINST`."""
+    margin_model: str = ""
+    """The model whose margins the range and the order refer to."""
     low: float = -math.inf
     high: float = math.inf
-    """From ``low`` up to, without, ``high``."""
+    """Margins from ``low``, inclusive, to ``high``, exclusive."""
     order: str = ""
     """"", or a key of :data:`ORDERS`."""
 
     @property
     def by_margin(self) -> bool:
-        """Whether the margins of one judge are asked about."""
+        """Whether margins matter."""
         return bool(self.order) or math.isfinite(self.low) or math.isfinite(self.high)
 
     @property
-    def everything(self) -> bool:
-        """Whether nothing but a split is asked for."""
-        return self == Wanted(split=self.split)
+    def is_empty(self) -> bool:
+        """Whether there is no condition except a split."""
+        return self == TripletFilter(split=self.split)
 
 
 ORDERS: dict[str, Callable[[Margins], Margins]] = {"wrong": lambda m: m, "right": lambda m: -m, "close": np.abs}
-"""Margins → ascending keys."""
+"""Margins → sort keys in ascending order."""
 
 
-def ids(chosen: TripletSetRecord, wanted: Wanted, judges: Sequence[Judge]) -> Ids:
-    """The triplets of a set that are as wanted, in the order that is wanted."""
-    if wanted.everything:
-        return triplet_queries.ids(chosen, wanted.split)
-    runs = tuple(e.run.id for judge in judges for e in judge.evaluations)
-    return _ids(chosen.id, chosen.created, wanted, runs, chosen, {judge.name: judge for judge in judges})
+def ids(chosen: TripletSetRecord, conditions: TripletFilter, models: Sequence[EvaluatedModel]) -> Ids:
+    """Return the ids of the triplets that pass the filter, in its order."""
+    if conditions.is_empty:
+        return triplet_queries.ids(chosen, conditions.split)
+    runs = tuple(e.run.id for model in models for e in model.evaluations)
+    return _ids(chosen.id, chosen.created, conditions, runs, chosen, {model.name: model for model in models})
 
 
-@st.cache_resource(show_spinner="Looking through the triplets …", max_entries=24)
+@st.cache_resource(show_spinner="Filtering triplets …", max_entries=24)
 def _ids(
     set_id: int,
     created: datetime,
-    wanted: Wanted,
+    conditions: TripletFilter,
     runs: tuple[int, ...],
     _set: TripletSetRecord,
-    _judges: Mapping[str, Judge],
+    _models: Mapping[str, EvaluatedModel],
 ) -> Ids:
-    known = triplet_queries.rows(_set, wanted.split)
-    keep = _by_text(_set, wanted) & _by_sections(_set, wanted) & _by_who(known.ids, wanted, _judges)
+    known = triplet_queries.rows(_set, conditions.split)
+    keep = _by_text(_set, conditions) & _by_sections(_set, conditions) & _by_correctness(known.ids, conditions, _models)
     found = known.ids[keep]
-    if not wanted.by_margin or wanted.judge not in _judges:
+    if not conditions.by_margin or conditions.margin_model not in _models:
         return found
-    margins = triplet_queries.margins_at(_judges[wanted.judge], found)
-    inside = (margins >= wanted.low) & (margins < wanted.high)  # neither holds where there is no margin
+    margins = queries.margins_at(_models[conditions.margin_model], found)
+    inside = (margins >= conditions.low) & (margins < conditions.high)  # both are false where the margin is NaN
     found, margins = found[inside], margins[inside]
-    return found if not wanted.order else found[np.argsort(ORDERS[wanted.order](margins), kind="stable")]
+    return found if not conditions.order else found[np.argsort(ORDERS[conditions.order](margins), kind="stable")]
 
 
-def _by_text(chosen: TripletSetRecord, wanted: Wanted) -> Mask:
-    known = triplet_queries.rows(chosen, wanted.split)
+def _by_text(chosen: TripletSetRecord, conditions: TripletFilter) -> Mask:
+    known = triplet_queries.rows(chosen, conditions.split)
     keep = np.ones(len(known.ids), bool)
-    if wanted.article:
-        keep &= np.isin(known.articles, triplet_queries.titled(chosen, wanted.article))
-    if wanted.words:
+    if conditions.article:
+        keep &= np.isin(known.articles, queries.articles_titled(chosen, conditions.article))
+    if conditions.words:
         columns = [known.pivots] if chosen.kind == "titles" else [known.pivots, known.positives, known.negatives]
-        holding = triplet_queries.holding(chosen, wanted.words)
+        holding = queries.sentences_containing(chosen, conditions.words)
         keep &= np.logical_or.reduce([np.isin(column, holding) for column in columns])
     return keep
 
 
-def _by_sections(chosen: TripletSetRecord, wanted: Wanted) -> Mask | bool:
-    if not (wanted.section or wanted.other or wanted.pair):
+def _by_sections(chosen: TripletSetRecord, conditions: TripletFilter) -> Mask | bool:
+    if not (conditions.section or conditions.other or conditions.pair):
         return True
-    known = triplet_queries.sections(chosen, wanted.split)
-    keep = _titled(known, wanted.section)[known.own] & _titled(known, wanted.other)[known.other]
-    if wanted.pair is not None:
+    known = queries.sections(chosen, conditions.split)
+    keep = _titled(known, conditions.section)[known.own] & _titled(known, conditions.other)[known.other]
+    if conditions.pair is not None:
         folded = [fold_heading(title) for title in known.titles]
-        a, b = (np.array([title == fold_heading(one) for title in folded], bool) for one in wanted.pair)
+        a, b = (np.array([title == fold_heading(one) for title in folded], bool) for one in conditions.pair)
         keep &= (a[known.own] & b[known.other]) | (b[known.own] & a[known.other])
     return keep
 
 
 def _titled(known: TripletSections, part: str) -> Mask:
-    """(t,) which titles have ``part`` in them."""
+    """Return a (t,) mask of the titles that contain ``part``."""
     part = fold_heading(part)
-    return np.array([part in fold_heading(title or NO_HEADING) for title in known.titles], bool)
+    return np.array([part in fold_heading(title or UNTITLED) for title in known.titles], bool)
 
 
-def _by_who(known: Ids, wanted: Wanted, judges: Mapping[str, Judge]) -> Mask | bool:
-    if wanted.who is None:
+def _by_correctness(known: Ids, conditions: TripletFilter, models: Mapping[str, EvaluatedModel]) -> Mask | bool:
+    if conditions.correct is None:
         return True
-    names = [wanted.ahead, wanted.behind] if wanted.who is Who.AGAINST else [*judges]
-    asked = [triplet_queries.margins_at(judges[name], known) for name in names if name in judges]
+    names = [conditions.correct_model, conditions.wrong_model] if conditions.correct is Who.AGAINST else [*models]
+    asked = [queries.margins_at(models[name], known) for name in names if name in models]
     if len(asked) < len(names) or not asked:
         return np.zeros(len(known), bool)
-    return who_is_right(wanted.who, np.stack(asked))
-
-
-# ---------------------------------------------------------------- what people said of them
+    return who_is_right(conditions.correct, np.stack(asked))
 
 
 @dataclass(frozen=True, slots=True)
-class Judged:
-    """Which of the triplets must have been reviewed, by whom (None: anybody)."""
+class ReviewFilter:
+    """Condition on the reviews of a triplet, by one person or by anyone (None)."""
 
     state: str = ""
     """"", :data:`REVIEWED`, :data:`UNREVIEWED`, or a verdict."""
@@ -148,18 +148,20 @@ class Judged:
 
 
 def reviewed(reviews: Mapping[int, Sequence[TripletReview]], person: str | None, verdict: Verdict | None = None) -> Ids:
-    """Ids of the triplets with a verdict (of that kind) by that person, ascending."""
-    wanted = [
+    """Return the ids of the triplets with a verdict (of one kind) by that person, in ascending order."""
+    found = [
         triplet
         for triplet, said in reviews.items()
         if any(person in (None, r.person) and verdict in (None, r.verdict) for r in said)
     ]
-    return np.array(sorted(wanted), dtype=np.int64)
+    return np.array(sorted(found), dtype=np.int64)
 
 
-def with_reviews(found: Ids, reviews: Mapping[int, Sequence[TripletReview]], judged: Judged) -> Ids:
-    """Those of the triplets ``found`` that were reviewed as asked, in their order."""
-    if not judged.state:
+def with_reviews(found: Ids, reviews: Mapping[int, Sequence[TripletReview]], review_filter: ReviewFilter) -> Ids:
+    """Return those of the triplets ``found`` that pass the review filter, in their order."""
+    if not review_filter.state:
         return found
-    verdict = None if judged.state in (REVIEWED, UNREVIEWED) else Verdict(judged.state)
-    return found[np.isin(found, reviewed(reviews, judged.person, verdict), invert=judged.state == UNREVIEWED)]
+    verdict = None if review_filter.state in (REVIEWED, UNREVIEWED) else Verdict(review_filter.state)
+    return found[
+        np.isin(found, reviewed(reviews, review_filter.person, verdict), invert=review_filter.state == UNREVIEWED)
+    ]

@@ -1,4 +1,4 @@
-"""Where a model is weak: triplet accuracy by sentence length, by distance in paragraphs and by article."""
+"""Slices tab: triplet accuracy by sentence length, by paragraph distance and by article."""
 
 from __future__ import annotations
 
@@ -11,16 +11,27 @@ import streamlit as st
 from core.metrics.slices import ArticleAccuracy, Slice, accuracy_by_article, accuracy_slices
 from core.types import Ids
 from db.records import TripletSetRecord
-from webapp.features.triplets import evaluation_choice, state
+from webapp.features.triplets import evaluation_choice, sets
+from webapp.features.triplets import queries as triplet_page_queries
 from webapp.features.triplets.figures import articles_figure
-from webapp.shared import queries, triplet_queries, triplet_sets
+from webapp.features.triplets.state import (
+    ARTICLE,
+    CHART,
+    MARGIN_MODEL,
+    ORDER,
+    SLICED_BY,
+    SPLIT,
+    TABLE,
+    open_triplets,
+)
+from webapp.shared import queries, triplet_queries
 from webapp.shared.choose import COUNTED
 from webapp.shared.figures import IntervalRow, interval_figure
 from webapp.shared.palette import tones
 from webapp.shared.text import count, interval, plain, score
 from webapp.shared.triplet_queries import Evaluation, Margins
 
-_LENGTH, _DISTANCE, _ARTICLE = "Sentence length", "Distance in paragraphs", "Article"
+_LENGTH, _DISTANCE, _ARTICLE = "Sentence length", "Paragraph distance", "Article"
 _LENGTHS = (0, 8, 10, 12, 15, 20, 25, 30)
 _DISTANCES = (0, 1, 2, 3, 4)
 _ABOUT = {
@@ -29,11 +40,11 @@ _ABOUT = {
 }
 
 
-def show(sets: Sequence[TripletSetRecord]) -> None:
-    """One model, or two, over the slices that are asked for."""
+def show(listed: Sequence[TripletSetRecord]) -> None:
+    """Draw one or two models over the chosen slices."""
     left, middle, right = st.columns(3)
     with left:
-        chosen = triplet_sets.choose(sets)
+        chosen = sets.choose(listed)
     found = triplet_queries.evaluations(chosen)
     if not found:
         evaluation_choice.no_evaluations()
@@ -43,9 +54,9 @@ def show(sets: Sequence[TripletSetRecord]) -> None:
     with right:
         second = evaluation_choice.choose_second(first, found)
     kinds = [_LENGTH, _DISTANCE, _ARTICLE] if chosen.kind == "sentences" else [_LENGTH, _ARTICLE]
-    if st.session_state.get("slices") not in kinds:
-        st.session_state.pop("slices", None)
-    by = st.segmented_control("By", kinds, default=kinds[0], required=True, key="slices", bind="query-params")
+    if st.session_state.get(SLICED_BY) not in kinds:
+        st.session_state.pop(SLICED_BY, None)
+    by = st.segmented_control("Slice by", kinds, default=kinds[0], required=True, key=SLICED_BY, bind="query-params")
     if by == _ARTICLE:
         _articles(chosen, first)
     else:
@@ -53,16 +64,16 @@ def show(sets: Sequence[TripletSetRecord]) -> None:
 
 
 def _sliced(chosen: TripletSetRecord, shown: Sequence[Evaluation], by: str) -> None:
-    """A dot with its interval for every slice and model, and the same as a table."""
+    """Draw accuracy and interval of every slice and model as a chart and as a table."""
     starts, unit = (_LENGTHS, "words") if by == _LENGTH else (_DISTANCES, "paragraphs")
-    parts = {e.judge: _slices(chosen, e, by, starts) for e in shown}
+    parts = {e.model_name: _slices(chosen, e, by, starts) for e in shown}
     lines = [
         _line(part, unit, name if len(parts) > 1 else "", place)
         for group in zip(*parts.values(), strict=True)  # all of the same triplets, so of the same slices
         for place, (name, part) in enumerate(zip(parts, group, strict=True))
     ]
     figure = interval_figure(lines, "Triplet accuracy", tones(st.context.theme.type), chance=0.5, sort=False)
-    st.plotly_chart(figure, key=f"slices-{by}", config={"displayModeBar": False})
+    st.plotly_chart(figure, key=f"{CHART}_slices_{by}", config={"displayModeBar": False})
     first = next(iter(parts.values()))
     frame = pd.DataFrame(
         {
@@ -75,7 +86,7 @@ def _sliced(chosen: TripletSetRecord, shown: Sequence[Evaluation], by: str) -> N
         }
     )
     st.dataframe(frame, hide_index=True, column_config={"Triplets": COUNTED, "Articles": COUNTED}, height="content")
-    st.caption(f"{_ABOUT[by]} 95 % bootstrap intervals over articles; they do not test the difference of two slices.")
+    st.caption(f"{_ABOUT[by]} 95 % bootstrap intervals over articles, which do not test the difference between slices.")
 
 
 def _line(part: Slice, unit: str, name: str, place: int) -> IntervalRow:
@@ -83,7 +94,7 @@ def _line(part: Slice, unit: str, name: str, place: int) -> IntervalRow:
     return IntervalRow(label, part.accuracy.value, *_ends(part), place)
 
 
-@st.cache_data(show_spinner="Measuring the slices …", max_entries=32)
+@st.cache_data(show_spinner="Computing slices …", max_entries=32)
 def _cached(
     run_id: int, by: str, starts: tuple[int, ...], _values: Ids, _margins: Margins, _articles: Ids
 ) -> list[Slice]:
@@ -91,7 +102,7 @@ def _cached(
 
 
 def _slices(chosen: TripletSetRecord, evaluation: Evaluation, by: str, starts: tuple[int, ...]) -> list[Slice]:
-    known = triplet_queries.measures(chosen, evaluation.split)
+    known = triplet_page_queries.measures(chosen, evaluation.split)
     ids, margins = triplet_queries.margins(evaluation)
     _, row, at = np.intersect1d(known.ids, ids, assume_unique=True, return_indices=True)
     values = known.words if by == _LENGTH else known.distance
@@ -107,12 +118,12 @@ def _label(part: Slice, unit: str) -> str:
 
 
 def _ends(part: Slice) -> tuple[float | None, float | None]:
-    """The interval; a single article has none."""
+    """Return the interval; a single article has none."""
     return (part.accuracy.low, part.accuracy.high) if part.accuracy.n > 1 else (None, None)
 
 
 def _articles(chosen: TripletSetRecord, evaluation: Evaluation) -> None:
-    """Every article as a dot and as a row; a click reads its triplets."""
+    """Draw every article as a point and as a row; a click opens its triplets."""
     ids, margins = triplet_queries.margins(evaluation)
     known = triplet_queries.rows(chosen, evaluation.split)
     _, row, at = np.intersect1d(known.ids, ids, assume_unique=True, return_indices=True)
@@ -122,37 +133,46 @@ def _articles(chosen: TripletSetRecord, evaluation: Evaluation) -> None:
     order = np.argsort(found.accuracy, kind="stable")
     theme = st.context.theme.type
 
-    def read(place: int) -> None:
-        state.ask(article=f'"{titles[place]}"', split=evaluation.split.value, by=evaluation.judge, sort="wrong")
+    def open_article(place: int) -> None:
+        open_triplets(
+            {
+                ARTICLE: f'"{titles[place]}"',
+                SPLIT: evaluation.split.value,
+                MARGIN_MODEL: evaluation.model_name,
+                ORDER: "wrong",
+            }
+        )
 
     left, right = st.columns([3, 2], gap="medium")
     with left:
-        _dots(found, titles, f"articles-{evaluation.run.id}-{theme}", read)
+        _dots(found, titles, f"{CHART}_articles_{evaluation.run.id}_{theme}", open_article)
         quarter, half, most = np.quantile(found.accuracy, [0.25, 0.5, 0.75])
         st.caption(
-            f"{plain(evaluation.name)} on {count(len(titles), 'article')}: half of them lie between {score(quarter)} "
-            f"and {score(most)}, the median is {score(half)}. Articles with few triplets scatter most, by chance "
-            "alone. Click a dot or a row to read its triplets, the most wrong first."
+            f"{plain(evaluation.name)} on {count(len(titles), 'article')}: median {score(half)}, interquartile "
+            f"range {score(quarter)} to {score(most)}. Articles with few triplets vary most, by chance alone. Click a "
+            "point or a row to open its triplets, lowest margin first."
         )
     with right:
-        _listed(found, titles, order, f"article-rows-{evaluation.run.id}", read)
+        _listed(found, titles, order, f"{TABLE}_articles_{evaluation.run.id}", open_article)
 
 
-def _dots(found: ArticleAccuracy, titles: Sequence[str], key: str, read: Callable[[int], None]) -> None:
+def _dots(found: ArticleAccuracy, titles: Sequence[str], key: str, open_article: Callable[[int], None]) -> None:
     def pick() -> None:
         points = (st.session_state[key].get("selection") or {}).get("points") or []
         if points:
-            read(int(points[0]["customdata"]))
+            open_article(int(points[0]["customdata"]))
 
     figure = articles_figure(found, titles, tones(st.context.theme.type))
     st.plotly_chart(figure, key=key, on_select=pick, selection_mode="points", config={"displayModeBar": False})
 
 
-def _listed(found: ArticleAccuracy, titles: Sequence[str], order: Ids, key: str, read: Callable[[int], None]) -> None:
+def _listed(
+    found: ArticleAccuracy, titles: Sequence[str], order: Ids, key: str, open_article: Callable[[int], None]
+) -> None:
     def pick() -> None:
         cells = st.session_state[key]["selection"]["cells"]
         if cells:
-            read(int(order[cells[0][0]]))
+            open_article(int(order[cells[0][0]]))
 
     frame = pd.DataFrame(
         {

@@ -1,56 +1,132 @@
-"""Ways to some triplets of a set: what a button, a bar or a square asks the filter for, by way of the address."""
+"""Session and URL keys of the Triplets page, and links to the triplets that a filter selects."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import streamlit as st
 
-from webapp.features.triplets.selection import NO_HEADING
+from webapp.shared.state import PageKeys
 
-LOOK = "Look"
-"""The tab that shows what is chosen."""
-PLACE = "triplet"
-"""Name in the address of the triplet that is looked at."""
-PAIR = "pair"
-"""Name in the address of a pair of section titles."""
-ANYBODY = "anybody"
-_EMPTY: dict[str, Any] = {
-    "split": "all", "words": "", "article": "", "section": "", "other": "", "who": "", "ahead": None, "behind": None,
-    "by": None, "from": None, "to": None, "sort": "", "reviewed": "", "reviewer": ANYBODY,
+BROWSE, MARGINS, PAIRS, SLICES, REVIEWS, SETS, NEW = (
+    "Browse", "Margins", "Section pairs", "Slices", "Reviews", "Sets", "New set",
+)  # fmt: skip
+"""The tabs."""
+ANYONE = "anyone"
+NO_MODEL = "none"
+UNTITLED = "(no heading)"
+"""Title of a section without a heading, such as the lead of an article."""
+
+KEYS = PageKeys("triplets")
+VIEW = KEYS.url("view", values={"Look": BROWSE, "Sections confused": PAIRS, "All sets": SETS, "Build a set": NEW})
+SET = KEYS.url("set")
+SET_DETAILS = KEYS.url("set_details", old="set-details")
+TRIPLET = KEYS.url("triplet")
+PAIR = KEYS.url("pair", kind=list)
+
+SPLIT = KEYS.url("split")
+WORDS = KEYS.url("words")
+ARTICLE = KEYS.url("article")
+SECTION = KEYS.url("section")
+OTHER_SECTION = KEYS.url("other_section", old="other")
+CORRECT = KEYS.url(
+    "correct",
+    old="who",
+    values={
+        "does not matter": "any",
+        "at least one model": "at least one",
+        "every model": "all",
+        "no model": "none",
+        "some models, others wrong": "some, not all",
+        "one model, another wrong": "one, not another",
+    },
+)
+CORRECT_MODEL = KEYS.url("correct_model", old="ahead")
+WRONG_MODEL = KEYS.url("wrong_model", old="behind")
+MARGIN_MODEL = KEYS.url("margin_model", old="by")
+MARGIN_MIN = KEYS.url("margin_min", old="from", kind=float)
+MARGIN_MAX = KEYS.url("margin_max", old="to", kind=float)
+ORDER = KEYS.url(
+    "order",
+    old="sort",
+    values={
+        "most wrong first": "lowest margin first",
+        "most right first": "highest margin first",
+        "closest calls first": "margin closest to 0 first",
+    },
+)
+REVIEWED = KEYS.url("reviewed", values={"does not matter": "any", "not yet": "not reviewed", "yes": "reviewed"})
+REVIEWER = KEYS.url("reviewer", values={"anybody": ANYONE})
+
+MODEL = KEYS.url("model")
+SECOND_MODEL = KEYS.url("second_model", old="against", values={"nobody": NO_MODEL})
+BAR = tuple(KEYS.url(name) for name in ("bar_of", "bar_from", "bar_to"))
+"""Evaluation, lower and upper end of the histogram bar that was clicked last."""
+MIN_TRIPLETS = KEYS.url("min_triplets", old="triplets", kind=int)
+MIN_ARTICLES = KEYS.url("min_articles", old="articles", kind=int)
+PAIR_ORDER = KEYS.url("pair_order", old="order")
+SLICED_BY = KEYS.url("sliced_by", old="slices", values={"Distance in paragraphs": "Paragraph distance"})
+ATTENTION = KEYS.url("attention", kind=bool)
+ATTENTION_MODEL = KEYS.url("attention_model", old="reader")
+
+FILTER = KEYS.session("filter")
+TABLE = KEYS.session("table")
+STEP = KEYS.session("step")
+VERDICT, UNDO, NOTE, REFUSED = (KEYS.session(name) for name in ("verdict", "undo", "note", "refused"))
+READ = KEYS.session("read")
+CHART = KEYS.session("chart")
+EXPORT = KEYS.session("export")
+PAIRS_LAYOUT = KEYS.session("pairs_layout")
+ATTENTION_VIEW = KEYS.session("attention_view")
+RETRAIN = KEYS.session("retrain")
+NEW_SET = KEYS.session("new_set")
+
+_DEFAULTS: dict[str, Any] = {
+    SPLIT: "all", WORDS: "", ARTICLE: "", SECTION: "", OTHER_SECTION: "", CORRECT: "", CORRECT_MODEL: None,
+    WRONG_MODEL: None, MARGIN_MODEL: None, MARGIN_MIN: None, MARGIN_MAX: None, ORDER: "", REVIEWED: "",
+    REVIEWER: ANYONE,
 }  # fmt: skip
-"""Every setting and its value where it asks nothing."""
+"""Every filter setting and its value where it selects all triplets."""
 
 
 def heading(title: str) -> str:
-    """A section title as it is shown."""
-    return title or NO_HEADING
+    """Return a section title as it is shown."""
+    return title or UNTITLED
 
 
-def ask(*, pair: tuple[str, str] | None = None, **settings: Any) -> None:
-    """Ask for these triplets alone and open the tab that shows them. For callbacks."""
-    clear()
+def open_triplets(settings: Mapping[str, Any], pair: tuple[str, str] | None = None) -> None:
+    """Browse the triplets that these filter settings select; for callbacks."""
+    reset_filter()
     st.session_state.update(settings)
     if pair is not None:
         st.query_params[PAIR] = list(pair)
-    st.session_state["view"] = LOOK
+    st.session_state[VIEW] = BROWSE
 
 
-def clear() -> None:
-    """Ask for everything again. For callbacks."""
-    st.session_state.update(_EMPTY)
-    for name in (PAIR, PLACE):
+def reset_filter() -> None:
+    """Select all triplets again; for callbacks."""
+    st.session_state.update(_DEFAULTS)
+    for name in (PAIR, TRIPLET):
         if name in st.query_params:
             del st.query_params[name]
 
 
-def door(label: str, count: int, *, key: str, primary: bool = False, **settings: Any) -> None:
-    """A button that leads to the triplets that ``settings`` ask for."""
+def triplets_button(
+    label: str,
+    count: int,
+    settings: Mapping[str, Any],
+    *,
+    name: str,
+    pair: tuple[str, str] | None = None,
+    primary: bool = False,
+) -> None:
+    """Draw a button that opens the ``count`` triplets that the settings select; ``name`` is its key."""
     st.button(
         label,
-        key=f"read-{key}",
-        on_click=ask,
-        kwargs=settings,
+        key=f"{READ}_{name}",
+        on_click=open_triplets,
+        args=(settings, pair),
         disabled=not count,
         icon=":material/chrome_reader_mode:",
         type="primary" if primary else "secondary",

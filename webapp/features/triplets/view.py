@@ -10,36 +10,36 @@ import streamlit as st
 
 from core.types import Ids
 from db.records import TripletReview, TripletSetRecord
-from webapp.features.triplets.state import PLACE
-from webapp.shared.triplet_queries import Judge
+from webapp.features.triplets.queries import EvaluatedModel
+from webapp.features.triplets.state import TRIPLET
 
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """The triplets in view, in their order, and what is known about them."""
+    """The triplets that pass the filter, in order, with models and reviews."""
 
     chosen: TripletSetRecord
-    judges: Sequence[Judge]
+    models: Sequence[EvaluatedModel]
     reviews: Mapping[int, Sequence[TripletReview]]
-    among: Ids
-    """(m,) those that the filter leaves, whatever people said of them."""
+    candidates: Ids
+    """(m,) ids that pass the filter on triplets, whatever their reviews."""
     ids: Ids
-    """(n,) those in view."""
+    """(n,) ids that pass the whole filter."""
     person: str | None
-    """Whose reviews count; None: anybody's."""
+    """The person whose reviews count; None for anyone."""
 
-    def place(self) -> int:
-        """Where the triplet that the address names stands; the first where it is not in view."""
-        asked = st.query_params.get(PLACE, "")
+    def position(self) -> int:
+        """Return the position of the triplet that the URL names; 0 if it is not in view."""
+        asked = st.query_params.get(TRIPLET, "")
         wanted = int(asked) if asked.isdecimal() and len(asked) < 19 else 0
         found = np.flatnonzero(self.ids == wanted)
         return int(found[0]) if len(found) else 0
 
     def step(self, at: int, to: int) -> None:
-        """Go from one place to another, if that is where one still is. For callbacks."""
-        if self.place() == at:
+        """Move from position ``at`` to ``to``, unless the user has left ``at``; for callbacks."""
+        if self.position() == at:
             self.go(to)
 
     def go(self, to: int) -> None:
-        """Look at the triplet in that place. For callbacks."""
-        st.query_params[PLACE] = str(self.ids[min(max(to, 0), len(self.ids) - 1)])
+        """Show the triplet at a position; for callbacks."""
+        st.query_params[TRIPLET] = str(self.ids[min(max(to, 0), len(self.ids) - 1)])

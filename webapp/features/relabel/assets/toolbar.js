@@ -84,6 +84,7 @@ class Toolbar {
       button.title = action.help;
       button.append(make("span", "", action.label), make("kbd", "", action.key));
       button.classList.toggle("on", action.on);
+      button.classList.toggle("switch", action.switch);
       button.setAttribute("aria-disabled", String(action.disabled));
       if (action.switch) button.setAttribute("aria-pressed", String(action.on));
       // A second press of Rename closes the name field; the focus must not close it first.

@@ -1,8 +1,8 @@
-// Shows the words of a triplet. Every text goes in through textContent, so nothing in it can become an element.
+// Words of a triplet shaded by attention. Texts are set through textContent, so that they never become elements.
 function word(part, colours) {
   const span = document.createElement("span");
   span.textContent = part.word;
-  span.title = part.about;
+  span.title = part.help;
   span.style.backgroundColor = `color-mix(in srgb, ${colours.attention} ${Math.round(part.shade * 50)}%, transparent)`;
   const side = part.change < 0 ? colours.supports : colours.opposes;
   span.style.borderBottomColor = `color-mix(in srgb, ${side} ${Math.round(Math.abs(part.change) * 100)}%, transparent)`;
@@ -10,7 +10,7 @@ function word(part, colours) {
 }
 
 export default function ({ data, parentElement }) {
-  const root = parentElement.querySelector(".words");
+  const root = parentElement.querySelector(".attention");
   root.replaceChildren();
   for (const network of data.networks) {
     if (network.name) {

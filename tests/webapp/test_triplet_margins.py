@@ -21,6 +21,7 @@ from tests.core.models.triplet_network.themes import theme_triplets
 from tests.webapp.filled import MODEL, SET
 from tests.webapp.test_pages import words_of
 from webapp.features.triplets import attention, section_pairs
+from webapp.features.triplets import queries as page_queries
 from webapp.features.triplets.browser import roles
 from webapp.shared import triplet_queries
 from webapp.shared.palette import tones
@@ -88,21 +89,21 @@ def add_nets(store: Store, nets: list[object]) -> None:
         add_net(store, net, name, method)
 
 
-@pytest.mark.parametrize("view", ["Margins", "Sections confused"])
+@pytest.mark.parametrize("view", ["Margins", "Section pairs"])
 def test_without_an_evaluation_the_page_says_what_to_do(view: str, filled_store: Store, open_page: Open) -> None:
     without_runs(filled_store)
     at = open_page("triplets", view=view, set=SET)
-    assert "No model has been evaluated on this set yet" in words_of(at)
+    assert "No evaluated model yet" in words_of(at)
     assert "Evaluate" in words_of(at)
 
 
 def test_margins_are_told_in_numbers(filled_store: Store, open_page: Open) -> None:
     at = open_page("triplets", view="Margins", set=SET)
     assert not at.exception and not at.error
-    assert "4 triplets of the test split, 1 wrong, 1 undecided" in words_of(at)
+    assert "4 triplets of the test split, 1 wrong, 1 tied" in words_of(at)
     table = at.dataframe[0].value
     assert table["Triplets"].sum() == 3  # a tie is in no bar
-    assert any(b.label == "Read the 1 wrong one" for b in at.button)
+    assert any(b.label == "Open 1 wrong triplet" for b in at.button)
 
 
 def test_two_models_are_compared_on_the_triplets_of_both(filled_store: Store, open_page: Open) -> None:
@@ -110,20 +111,20 @@ def test_two_models_are_compared_on_the_triplets_of_both(filled_store: Store, op
     add_evaluation(filled_store, "elsewhere", [1.0, 1.0, 1.0, -1.0], Split.TRAIN)
     at = open_page("triplets", view="Margins", set=SET, model=MODEL, against="second")
     assert not at.exception and not at.error
-    assert "elsewhere" not in at.selectbox(key="against").options
-    table = next(d.value for d in at.dataframe if "second right" in d.value.columns)
-    assert table["second right"].tolist() == [1, 1]
+    assert "elsewhere" not in at.selectbox(key="triplets_second_model").options
+    table = next(d.value for d in at.dataframe if "second correct" in d.value.columns)
+    assert table["second correct"].tolist() == [1, 1]
     assert table["second wrong"].tolist() == [1, 0]
-    assert "a difference of −.125" in words_of(at)
+    assert "difference −.125" in words_of(at)
 
 
 def test_the_wrong_ones_are_read_by_a_click(filled_store: Store, open_page: Open) -> None:
     at = open_page("triplets", view="Margins", set=SET)
-    next(b for b in at.button if b.label == "Read the 1 wrong one").click().run()
+    next(b for b in at.button if b.label == "Open 1 wrong triplet").click().run()
     assert not at.exception and not at.error
     assert "Triplet 1 of 1" in words_of(at)
-    assert "below 0, most wrong first" in words_of(at)
-    next(b for b in at.button if b.label == "Show all").click().run()
+    assert "below 0, lowest margin first" in words_of(at)
+    next(b for b in at.button if b.label == "Reset filter").click().run()
     assert "Triplet 1 of 8" in words_of(at)
 
 
@@ -131,40 +132,40 @@ def test_a_range_of_margins_has_an_address(filled_store: Store, open_page: Open)
     at = open_page("triplets", set=SET, by=MODEL, **{"from": "0.5", "to": "2"})
     assert "Triplet 1 of 2" in words_of(at)
     assert "from 0.5 to 2" in words_of(at)
-    assert "right" in words_of(at)
+    assert "correct" in words_of(at)
     at = open_page("triplets", set=SET, by=MODEL, words="Nile", to="2")
-    assert "No triplet matches" in words_of(at)
+    assert "No matching triplets" in words_of(at)
     at = open_page("triplets", set=SET, by="nobody", split="else", triplet="1e9", **{"from": "nonsense"})
     assert "Triplet 1 of 8" in words_of(at)
 
 
 def test_pairs_of_sections_are_counted_and_read(filled_store: Store, open_page: Open) -> None:
     frequent = {"triplets": "1", "articles": "1", "order": "Most frequent"}
-    at = open_page("triplets", view="Sections confused", set=SET, **frequent)
+    at = open_page("triplets", view="Section pairs", set=SET, **frequent)
     assert not at.exception and not at.error
     table = at.dataframe[0].value
     assert table["Triplets"].tolist() == [2, 2]
     pairs = {(a, b): accuracy for a, b, accuracy in zip(*(table[c] for c in table.columns[[0, 1, 4]]), strict=True)}
     assert pairs == {("(no heading)", "History"): ".500", ("Course", "History"): ".750"}
-    at = open_page("triplets", view="Sections confused", set=SET, **frequent, pair=["History", "course"])
-    next(b for b in at.button if b.label == "Read the 2 triplets").click().run()
+    at = open_page("triplets", view="Section pairs", set=SET, **frequent, pair=["History", "course"])
+    next(b for b in at.button if b.label == "Open 2 triplets").click().run()
     assert "Triplet 1 of 2" in words_of(at)
-    assert "**History** against **course**" in words_of(at)
+    assert "**History** and **course**" in words_of(at)
     at = open_page("triplets", set=SET, split="test", pair=["", "History"])
     assert "Triplet 1 of 2" in words_of(at)
 
 
 def test_pairs_that_are_too_rare_are_not_shown(filled_store: Store, open_page: Open) -> None:
     asked = {"triplets": "3", "articles": "1"}
-    said = words_of(open_page("triplets", view="Sections confused", set=SET, **asked))
+    said = words_of(open_page("triplets", view="Section pairs", set=SET, **asked))
     assert "the most frequent has 2 triplets, and none is in more than 1 article." in said
-    assert open_page("triplets", view="Sections confused", set=SET).number_input(key="triplets").value == 1
+    assert open_page("triplets", view="Section pairs", set=SET).number_input(key="triplets_min_triplets").value == 1
 
 
 def test_pairs_leave_as_a_table(filled_store: Store) -> None:
     chosen, _ = evaluated(filled_store)
     (evaluation,) = triplet_queries.evaluations(chosen)
-    pairs = triplet_queries.pair_view(evaluation, chosen).pairs
+    pairs = page_queries.pair_view(evaluation, chosen).pairs
     rows = list(csv.DictReader(io.StringIO(section_pairs.export(pairs, np.arange(len(pairs))))))
     assert [(r["section"], r["other_section"], r["triplets"], r["accuracy"]) for r in rows] == [
         ("", "History", "2", "0.5"),
@@ -189,7 +190,7 @@ def test_an_evaluation_names_its_split_and_distance(filled_store: Store) -> None
 
 def test_without_a_network_there_are_no_words_to_show(filled_store: Store, open_page: Open) -> None:
     at = open_page("triplets", set=SET)
-    assert at.toggle(key="attention").disabled
+    assert at.toggle(key="triplets_attention").disabled
     assert "Train a triplet network" in words_of(at)
 
 
@@ -198,8 +199,8 @@ def test_words_are_read_by_a_network(filled_store: Store, nets: list[object], op
     at = open_page("triplets", set=SET, attention="true", reader=NET)
     assert not at.exception and not at.error
     said = words_of(at)
-    assert "Attention is no explanation by itself" in said
-    assert "Rank correlation of attention and size of the change" in said
+    assert "Attention alone is not an explanation" in said
+    assert "Rank correlation of attention with the size of the change" in said
     table = next(d.value for d in at.dataframe if "Word" in d.value.columns)
     assert table.groupby("Sentence")["Attention"].sum().tolist() == pytest.approx([1, 1, 1], abs=1e-2)
     with filled_store.reading() as r:
@@ -220,9 +221,9 @@ def test_both_halves_of_joined_networks_are_shown(filled_store: Store, nets: lis
 def test_what_the_browser_draws_is_within_its_scales(nets: list[object]) -> None:
     texts = ("<b>The city's</b> river.", "theme1word2 in the north", "")
     found = read_triplet(nets[1], texts)  # type: ignore[arg-type]
-    data = attention.words_data(found, roles("titles"), tones("dark"))
+    data = attention.attention_data(found, roles("titles"), tones("dark"))
     names = [n["name"] for n in data["networks"]]
-    assert names == [f"Attention of the network on {h}, darkest: 3.0 times an even share" for h in found.networks]
+    assert names == [f"Attention of the network on {h}, darkest: 3.0 × uniform" for h in found.networks]
     for network in data["networks"]:
         assert [s["role"] for s in network["sentences"]] == list(roles("titles"))
         parts = [part for s in network["sentences"] for part in s["words"]]
@@ -233,9 +234,9 @@ def test_what_the_browser_draws_is_within_its_scales(nets: list[object]) -> None
 
 def test_the_grid_is_drawn_only_where_titles_meet(filled_store: Store, open_page: Open) -> None:
     frequent = {"triplets": "1", "articles": "1"}
-    at = open_page("triplets", view="Sections confused", set=SET, **frequent)
+    at = open_page("triplets", view="Section pairs", set=SET, **frequent)
     assert not at.exception and not at.error
-    assert not any("Between titles" in s.value for s in at.subheader)  # two pairs of three titles
+    assert not any("Accuracy between frequent titles" in s.value for s in at.subheader)  # two pairs of three titles
     n = 4
     with filled_store.writing() as w:
         chosen = w.triplets.by_name(SET)
@@ -249,5 +250,5 @@ def test_the_grid_is_drawn_only_where_titles_meet(filled_store: Store, open_page
         margins = {Split.VALIDATION: (rows.ids, np.ones(n * n, np.float32))}
         w.runs.add(kind="triplets", digest="grid", model_id=model.id, triplet_set_id=chosen.id,
                    config={"split": "validation"}, margins=margins)  # fmt: skip
-    at = open_page("triplets", view="Sections confused", set=SET, model=f"{MODEL} (validation)", **frequent)
-    assert any("Between titles" in s.value for s in at.subheader)
+    at = open_page("triplets", view="Section pairs", set=SET, model=f"{MODEL} (validation)", **frequent)
+    assert any("Accuracy between frequent titles" in s.value for s in at.subheader)

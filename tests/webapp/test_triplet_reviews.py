@@ -17,7 +17,7 @@ from jobs.queue.foreground import run_here
 from jobs.services.background import check_job
 from tests.webapp.filled import MODEL, SET
 from tests.webapp.test_pages import jobs_of, words_of
-from tests.webapp.test_triplet_science import add_evaluation
+from tests.webapp.test_triplet_margins import add_evaluation
 from webapp.features.triplets import cleaning
 
 Open = Callable[..., AppTest]
@@ -51,15 +51,15 @@ def evaluate(store: Store, model: ModelRecord, on: TripletSetRecord, margins: li
 
 
 def test_reviews_are_counted_by_person(filled_store: Store, open_page: Open) -> None:
-    assert "Nobody has reviewed a triplet" in words_of(open_page("triplets", view="Reviews", set=SET))
+    assert "No reviews of this set yet" in words_of(open_page("triplets", view="Reviews", set=SET))
     review(filled_store)
     at = open_page("triplets", view="Reviews", set=SET)
     assert not at.exception and not at.error
     assert "**4 triplets** reviewed by 2 people" in words_of(at)
     table = at.dataframe[0].value
-    assert table[["Who", "Good", "Bad", "Ambiguous"]].values.tolist() == [["Ada", 0, 2, 0], ["Bob", 0, 1, 1]]
-    next(b for b in at.button if b.label == "Read the 3 bad").click().run()
-    assert "Triplet 1 of 3" in words_of(at) and "Only called bad" in words_of(at)
+    assert table[["Reviewer", "Good", "Bad", "Ambiguous"]].values.tolist() == [["Ada", 0, 2, 0], ["Bob", 0, 1, 1]]
+    next(b for b in at.button if b.label == "Open 3 bad").click().run()
+    assert "Triplet 1 of 3" in words_of(at) and "Showing only judged bad" in words_of(at)
 
 
 def test_a_set_without_the_bad_ones_is_asked_for_with_a_training(filled_store: Store, open_page: Open) -> None:
@@ -67,10 +67,10 @@ def test_a_set_without_the_bad_ones_is_asked_for_with_a_training(filled_store: S
     net = trained(filled_store, "net", chosen, epochs=2)
     at = open_page("triplets", view="Reviews", set=SET)
     said = words_of(at)
-    assert "Leaves out **2** of the train split, **0** of the validation split." in said
-    assert "Stay, although called so: 1 of the test split." in said
-    next(s for s in at.selectbox if s.label == "Train again on it").select("net")
-    next(b for b in at.button if b.label == "Build the set").click().run()
+    assert "Excludes triplets: **2** train, **0** validation." in said
+    assert "Kept despite their verdict: 1 test." in said
+    next(s for s in at.selectbox if s.label == "Retrain").select("net")
+    next(b for b in at.button if b.label == "Build set").click().run()
     assert not at.exception and not at.error
     (clean,) = jobs_of(filled_store, "clean-triplets")
     (train,) = jobs_of(filled_store, "train")
@@ -78,7 +78,7 @@ def test_a_set_without_the_bad_ones_is_asked_for_with_a_training(filled_store: S
     assert (clean["triplets"], clean["people"], clean["splits"]) == (SET, ["Ada", "Bob"], ["train", "validation"])
     assert (train["triplets"], train["method"], train["seed"]) == (clean["name"], net.method, net.seed)
     assert train["settings"] == {"epochs": 2}
-    assert asked == [("net", SET, "test"), ("net without bad", SET, "test")]
+    assert asked == [("net", SET, "test"), ("net cleaned", SET, "test")]
     check_job("clean-triplets", clean)
     check_job("train", train)
     with filled_store.reading() as r:
@@ -93,11 +93,11 @@ def test_what_leaving_out_changed_is_shown_with_its_interval(filled_store: Store
     with filled_store.reading() as r:
         clean = r.triplets.by_name("clean")
     at = open_page("triplets", view="Reviews", set=SET)
-    assert "2 train, 0 validation, 0 test left out" in words_of(at) and "nothing to compare with" in words_of(at)
+    assert "2 train, 0 validation, 0 test excluded" in words_of(at) and "nothing to compare with" in words_of(at)
     before, after = trained(filled_store, "net", chosen), trained(filled_store, "net again", clean)
     trained(filled_store, "another", clean, epochs=9)  # other settings: no twin
     at = open_page("triplets", view="Reviews", set=SET)
-    assert "not yet evaluated beside net" in words_of(at)
+    assert "not yet compared with net" in words_of(at)
     margins = [1.0, -1.0, -1.0, 1.0], [1.0, 1.0, -1.0, 1.0]
     for model, listed in zip((before, after), margins, strict=True):
         evaluate(filled_store, model, chosen, listed)
@@ -108,13 +108,13 @@ def test_what_leaving_out_changed_is_shown_with_its_interval(filled_store: Store
     (effect,) = cleaning.cleaning_effects(chosen, clean)
     a, b = (correctness(np.array(m, np.float32)) for m in margins)
     assert effect.measured is not None and effect.measured.test == paired_test(b, a, np.ones(4, int))
-    next(b for b in at.button if b.label == "See both side by side").click().run()
-    assert at.selectbox(key="model").value == "net again" and "a difference of +.250" in words_of(at)
+    next(b for b in at.button if b.label == "Compare margins").click().run()
+    assert at.selectbox(key="triplets_model").value == "net again" and "difference +.250" in words_of(at)
 
 
 @pytest.mark.parametrize(
     ("by", "scored"),
-    [("Sentence length", [MODEL, "second"]), ("Distance in paragraphs", [MODEL, "second"]), ("Article", ["Accuracy"])],
+    [("Sentence length", [MODEL, "second"]), ("Paragraph distance", [MODEL, "second"]), ("Article", ["Accuracy"])],
 )
 def test_slices_add_up(by: str, scored: list[str], filled_store: Store, open_page: Open) -> None:
     add_evaluation(filled_store, "second", [-1.0, 1.0, 1.0, -1.0])

@@ -19,21 +19,22 @@ from db.records import TripletSetRecord, Verdict
 from db.store import Store
 from tests.webapp.filled import MODEL, SET
 from tests.webapp.test_pages import words_of
-from tests.webapp.test_triplet_science import add_evaluation
+from tests.webapp.test_triplet_margins import add_evaluation
+from webapp.features.triplets import queries as page_queries
 from webapp.features.triplets import selection
 from webapp.features.triplets.export import Export
-from webapp.features.triplets.selection import Judged, Wanted
+from webapp.features.triplets.queries import EvaluatedModel
+from webapp.features.triplets.selection import ReviewFilter, TripletFilter
 from webapp.shared import triplet_queries
-from webapp.shared.triplet_queries import Judge
 
 Open = Callable[..., AppTest]
 TEST = Split.TEST
 
 
-def judged(store: Store) -> tuple[TripletSetRecord, list[Judge]]:
+def judged(store: Store) -> tuple[TripletSetRecord, list[EvaluatedModel]]:
     with store.reading() as r:
         chosen = r.triplets.by_name(SET)
-    return chosen, triplet_queries.judges(triplet_queries.evaluations(chosen))
+    return chosen, page_queries.evaluated_models(triplet_queries.evaluations(chosen))
 
 
 def press(at: AppTest, label: str) -> AppTest:
@@ -48,25 +49,31 @@ def verdicts(store: Store) -> list[tuple[str, Verdict | None, str]]:
 def test_every_part_of_the_filter_is_what_the_cards_say(filled_store: Store) -> None:
     add_evaluation(filled_store, "second", [-1.0, 1.0, 1.0, -1.0])
     chosen, judges = judged(filled_store)
-    every = triplet_queries.cards(chosen, triplet_queries.ids(chosen, None))
-    margins = {j.name: dict(zip([c.id for c in every], triplet_queries.margins_at(j, np.array([c.id for c in every])),
+    every = page_queries.cards(chosen, triplet_queries.ids(chosen, None))
+    margins = {j.name: dict(zip([c.id for c in every], page_queries.margins_at(j, np.array([c.id for c in every])),
                                 strict=True)) for j in judges}  # fmt: skip
     first, second = margins[MODEL], margins["second"]
     asked = {
-        Wanted(): lambda c: True,
-        Wanted(split=TEST): lambda c: c.split is TEST,
-        Wanted(words="PARAGRAPH 1 sentence 1"): lambda c: "paragraph 1 sentence 1" in c.pivot + c.positive + c.negative,
-        Wanted(article="anub"): lambda c: "anub" in c.article,
-        Wanted(article="Nile"): lambda c: False,
-        Wanted(section="cours"): lambda c: c.pivot_section == "Course",
-        Wanted(section="(no", other="hist"): lambda c: (c.pivot_section, c.negative_section) == ("", "History"),
-        Wanted(pair=("history", "COURSE")): lambda c: {c.pivot_section, c.negative_section} == {"Course", "History"},
-        Wanted(who=Who.ALL): lambda c: first[c.id] > 0 and second[c.id] > 0,
-        Wanted(who=Who.NONE): lambda c: c.split is TEST and not (first[c.id] > 0 or second[c.id] > 0),
-        Wanted(who=Who.AGAINST, ahead=MODEL, behind="second"): lambda c: first[c.id] > 0 > second[c.id],
-        Wanted(who=Who.AGAINST, ahead=MODEL, behind="gone"): lambda c: False,
-        Wanted(judge=MODEL, low=-0.25, high=0.5): lambda c: -0.25 <= first[c.id] < 0.5,
-        Wanted(judge="gone", high=0.0): lambda c: True,
+        TripletFilter(): lambda c: True,
+        TripletFilter(split=TEST): lambda c: c.split is TEST,
+        TripletFilter(words="PARAGRAPH 1 sentence 1"): lambda c: (
+            "paragraph 1 sentence 1" in c.pivot + c.positive + c.negative
+        ),
+        TripletFilter(article="anub"): lambda c: "anub" in c.article,
+        TripletFilter(article="Nile"): lambda c: False,
+        TripletFilter(section="cours"): lambda c: c.pivot_section == "Course",
+        TripletFilter(section="(no", other="hist"): lambda c: (c.pivot_section, c.negative_section) == ("", "History"),
+        TripletFilter(pair=("history", "COURSE")): lambda c: (
+            {c.pivot_section, c.negative_section} == {"Course", "History"}
+        ),
+        TripletFilter(correct=Who.ALL): lambda c: first[c.id] > 0 and second[c.id] > 0,
+        TripletFilter(correct=Who.NONE): lambda c: c.split is TEST and not (first[c.id] > 0 or second[c.id] > 0),
+        TripletFilter(correct=Who.AGAINST, correct_model=MODEL, wrong_model="second"): lambda c: (
+            first[c.id] > 0 > second[c.id]
+        ),
+        TripletFilter(correct=Who.AGAINST, correct_model=MODEL, wrong_model="gone"): lambda c: False,
+        TripletFilter(margin_model=MODEL, low=-0.25, high=0.5): lambda c: -0.25 <= first[c.id] < 0.5,
+        TripletFilter(margin_model="gone", high=0.0): lambda c: True,
     }  # fmt: skip
     for wanted, holds in asked.items():
         found = selection.ids(chosen, wanted, judges).tolist()
@@ -77,8 +84,8 @@ def test_every_part_of_the_filter_is_what_the_cards_say(filled_store: Store) -> 
                                                 ("close", [0, -0.25, 0.5, 1])])  # fmt: skip
 def test_orders_by_margin(filled_store: Store, order: str, margins: list[float]) -> None:
     chosen, judges = judged(filled_store)
-    found = selection.ids(chosen, Wanted(judge=MODEL, order=order), judges)
-    assert triplet_queries.margins_at(judges[0], found).tolist() == margins
+    found = selection.ids(chosen, TripletFilter(margin_model=MODEL, order=order), judges)
+    assert page_queries.margins_at(judges[0], found).tolist() == margins
 
 
 def test_a_verdict_is_stored_and_the_next_triplet_comes(filled_store: Store, open_page: Open) -> None:
@@ -126,18 +133,18 @@ def test_reviews_narrow_the_view(filled_store: Store, open_page: Open) -> None:
         ids = [int(i) for i in w.triplets.ids(chosen.id, TEST)]
         w.reviews.add(chosen.id, ids[0], "Ada", Verdict.BAD)
         w.reviews.add(chosen.id, ids[1], "Bob", Verdict.GOOD)
-    reviews, found = triplet_queries.reviews(chosen), np.array(ids)
-    assert selection.with_reviews(found, reviews, Judged()).tolist() == ids
-    assert selection.with_reviews(found, reviews, Judged("reviewed")).tolist() == ids[:2]
-    assert selection.with_reviews(found, reviews, Judged("unreviewed", "Ada")).tolist() == ids[1:]
-    assert selection.with_reviews(found, reviews, Judged("bad")).tolist() == ids[:1]
-    assert selection.with_reviews(found, reviews, Judged("bad", "Bob")).tolist() == []
+    reviews, found = page_queries.reviews(chosen), np.array(ids)
+    assert selection.with_reviews(found, reviews, ReviewFilter()).tolist() == ids
+    assert selection.with_reviews(found, reviews, ReviewFilter("reviewed")).tolist() == ids[:2]
+    assert selection.with_reviews(found, reviews, ReviewFilter("unreviewed", "Ada")).tolist() == ids[1:]
+    assert selection.with_reviews(found, reviews, ReviewFilter("bad")).tolist() == ids[:1]
+    assert selection.with_reviews(found, reviews, ReviewFilter("bad", "Bob")).tolist() == []
     at = open_page("triplets", set=SET, split="test", reviewed="not yet")
-    assert "Triplet 1 of 2" in words_of(at) and "Only not yet reviewed" in words_of(at)
+    assert "Triplet 1 of 2" in words_of(at) and "Showing only not reviewed" in words_of(at)
     press(press(at, "Good"), "Good")
-    assert "Nothing is left here" in words_of(at)
+    assert "No triplet left" in words_of(at)
     at = open_page("triplets", set=SET, split="test", reviewed="good", reviewer="Bob", triplet=str(ids[1]))
-    assert "Triplet 1 of 1" in words_of(at) and "called good by Bob" in words_of(at)
+    assert "Triplet 1 of 1" in words_of(at) and "judged good by Bob" in words_of(at)
 
 
 def test_a_verdict_that_cannot_be_stored_is_told(filled_store: Store, open_page: Open) -> None:
@@ -145,20 +152,20 @@ def test_a_verdict_that_cannot_be_stored_is_told(filled_store: Store, open_page:
     with filled_store.writing() as w:
         w.triplets.connection.execute(sa.text("DELETE FROM triplet"))
     press(at, "Bad")
-    assert "This was not stored" in words_of(at) and verdicts(filled_store) == []
+    assert "Verdict not saved" in words_of(at) and verdicts(filled_store) == []
 
 
 def test_the_address_names_the_triplet(filled_store: Store, open_page: Open) -> None:
     at = open_page("triplets", set=SET, split="test")
     press(at, "Next")
-    (place,) = at.query_params["triplet"]
+    (place,) = at.query_params["triplets_triplet"]
     again = open_page("triplets", set=SET, split="test", triplet=place)
     assert "Triplet 2 of 4" in words_of(again)
 
 
 @pytest.mark.parametrize("packed", [False, True])
 def test_what_is_in_view_leaves_as_a_file(filled_store: Store, packed: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("webapp.features.triplets.export.PACKED_FROM", 3 if packed else 100)
+    monkeypatch.setattr("webapp.features.triplets.export.COMPRESSED_FROM", 3 if packed else 100)
     chosen, judges = judged(filled_store)
     with filled_store.writing() as w:
         ids = [int(i) for i in w.triplets.ids(chosen.id)]
@@ -170,8 +177,8 @@ def test_what_is_in_view_leaves_as_a_file(filled_store: Store, packed: bool, mon
     objects = [json.loads(line) for line in lines.decode("utf-8").splitlines()]
     assert [row["Split"] for row in rows] == [o["Split"] for o in objects] == ["test"] * 4 + ["train"] * 4
     assert [row[f"margin of {MODEL}"] for row in rows] == ["1.0", "0.0", "-0.25", "0.5", "", "", "", ""]
-    assert [o[f"{MODEL} is"] for o in objects] == ["right", "undecided", "wrong", "right", None, None, None, None]
-    cards = triplet_queries.cards(chosen, np.array(ids)[::-1])
+    assert [o[f"{MODEL} is"] for o in objects] == ["correct", "tied", "wrong", "correct", None, None, None, None]
+    cards = page_queries.cards(chosen, np.array(ids)[::-1])
     for row, o, card in zip(rows, objects, cards, strict=True):
         said = card.pivot, card.positive, card.negative, card.article, card.pivot_section, card.negative_section
         assert tuple(row.values())[:6] == tuple(o.values())[:6] == said
@@ -191,7 +198,7 @@ def test_a_step_asks_the_store_few_questions(filled_store: Store, open_page: Ope
     at = open_page("triplets", set=SET, split="test")
     assert "Triplet 1 of 3,004" in words_of(at)
     said: list[str] = []
-    engine = triplet_queries.queries.store()._engine
+    engine = page_queries.queries.store()._engine
     sa.event.listen(engine, "before_cursor_execute", lambda *a: said.append(a[2]))
     press(at, "Next")
     assert "Triplet 2 of 3,004" in words_of(at)

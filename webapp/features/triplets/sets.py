@@ -1,0 +1,95 @@
+"""Sets tab and the form for a new triplet set."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pandas as pd
+import streamlit as st
+
+from core.triplets.rules import TripletRules
+from core.types import Split
+from db.records import CorpusRecord, TripletSetRecord
+from webapp.features.triplets.state import NEW_SET, SET, SET_DETAILS
+from webapp.shared import deleting, facts, queries
+from webapp.shared.choose import COUNTED, by_name, clickable
+from webapp.shared.forms import checked, config_fields
+from webapp.shared.job_status import submit
+from webapp.shared.text import ago, count, plain
+from webapp.shared.triplet_queries import split_count
+
+_KINDS = {"sentences": "Sentences", "titles": "Section titles and sentences"}
+
+
+def choose(listed: Sequence[TripletSetRecord]) -> TripletSetRecord:
+    """Return the chosen one of at least one set, the same on every tab."""
+    return by_name("Triplet set", listed, SET, lambda s: s.name)
+
+
+def show(listed: Sequence[TripletSetRecord]) -> None:
+    """Draw all sets, and the details of the chosen one."""
+    chosen = _overview(listed)
+    st.subheader(plain(chosen.name), anchor=False)
+    left, right = st.columns(2, gap="medium")
+    with left:
+        st.markdown("**Kept and excluded by rule**")
+        facts.table(chosen.counts, ("Item", "Count"), height=430)
+    with right:
+        st.markdown("**Rules**")
+        facts.table({**chosen.config, "seed": chosen.seed}, ("Rule", "Value"), height=430)
+    deleting.button(
+        "set",
+        chosen.name,
+        "its reviews and the accuracies measured on it",
+        lambda r: r.triplets.delete(chosen.id),
+    )
+
+
+def _overview(listed: Sequence[TripletSetRecord]) -> TripletSetRecord:
+    """Draw the table of sets; return the one that was clicked."""
+    names = {c.id: c.name for c in queries.corpora()}
+    frame = pd.DataFrame(
+        {
+            "Set": [s.name for s in listed],
+            "Corpus": [names.get(s.corpus_id, "") for s in listed],
+            "Kind": [s.kind for s in listed],
+            **{split.value.title(): [split_count(s, split) for s in listed] for split in Split},
+            "Seed": [s.seed for s in listed],
+            "Created": [ago(s.created) for s in listed],
+        }
+    )
+    return clickable(listed, SET_DETAILS, lambda s: s.name, frame, {split.value.title(): COUNTED for split in Split})
+
+
+def form(corpus: CorpusRecord) -> None:
+    """Draw the form for a new set."""
+    kind = st.segmented_control(
+        "Positive and negative",
+        list(_KINDS),
+        format_func=_KINDS.__getitem__,
+        default="sentences",
+        required=True,
+        help="“Triplet network on sentences” is trained on sentences, “on section titles” on section titles.",
+    )
+    with st.form(f"{NEW_SET}_{corpus.id}_{kind}"):
+        left, middle, right = st.columns([2, 1, 2])
+        name = left.text_input("Name", value=f"{corpus.name} {kind}")
+        seed = middle.number_input("Seed", min_value=0, value=0, step=1)
+        splits = right.multiselect("Splits", [s.value for s in Split], default=[s.value for s in Split])
+        values = config_fields(TripletRules, f"{NEW_SET}_rules_{corpus.id}_{kind}")
+        st.caption(f"{plain(corpus.name)} has {count(corpus.articles, 'article')}.")
+        if not st.form_submit_button("Build set", type="primary", icon=":material/change_history:"):
+            return
+    rules = checked(TripletRules, values)
+    if rules is None:
+        return
+    args = {
+        "corpus": corpus.name,
+        "name": name.strip(),
+        "kind": kind,
+        "rules": rules.to_dict(),
+        "seed": int(seed),
+        "splits": splits,
+    }
+    if submit("build-triplets", args, f"Triplets {args['name']}"):
+        st.rerun()
