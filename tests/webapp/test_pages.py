@@ -161,7 +161,7 @@ def test_a_corpus_is_deleted_only_after_the_question(filled_store: Store, open_p
 def test_triplets_move_by_buttons_and_show_who_was_right(filled_store: Store, open_page: Open) -> None:
     at = open_page("triplets", set=SET, split="test")
     assert "Triplet 1 of 4" in words_of(at)
-    assert "right" in words_of(at)
+    assert "correct" in words_of(at)
     following = next(b for b in at.button if b.label == "Next")
     assert following.proto.shortcut.lower() == "j"
     following.click().run()
@@ -171,7 +171,7 @@ def test_triplets_move_by_buttons_and_show_who_was_right(filled_store: Store, op
 
 def test_a_set_is_asked_for_with_its_rules(filled_store: Store, open_page: Open) -> None:
     at = open_page("triplets", view="Build a set")
-    next(b for b in at.button if b.label == "Build the set").click().run()
+    next(b for b in at.button if b.label == "Build set").click().run()
     (args,) = jobs_of(filled_store, "build-triplets")
     assert args["corpus"] == CORPUS
     assert args["rules"]["min_tokens"] == 5
@@ -252,7 +252,7 @@ def test_a_mistake_is_told_at_the_form(filled_store: Store, open_page: Open) -> 
     for field in at.number_input:
         if field.label == "Minimum tokens":
             field.set_value(60)
-    next(b for b in at.button if b.label == "Build the set").click().run()
+    next(b for b in at.button if b.label == "Build set").click().run()
     assert "no sentence would be left" in words_of(at)
     assert jobs_of(filled_store, "build-triplets") == []
 
