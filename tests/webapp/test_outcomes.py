@@ -31,7 +31,8 @@ def test_a_set_and_a_map_that_were_made_are_a_click_away(filled_store: Store, op
     made = ended(filled_store, "build-triplets", {"corpus": CORPUS}, {"triplets": SET})
     at = open_page("triplets")
     at.session_state["asked"] = [made]
-    assert links(at.run(), "Open result") == ["triplets_view=Browse&triplets_set=river+triplets"]
+    at.run().button(key=f"open-{made}").click().run()
+    assert not at.exception and at.selectbox(key="triplets_set").value == SET
     drawn = ended(filled_store, "project", {"corpus": CORPUS}, {"map": MAP})
     at = open_page("map")
     at.session_state["asked"] = [drawn]
