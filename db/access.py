@@ -49,7 +49,7 @@ def act_as(connection: Connection, actor: Actor) -> None:
 
 
 def actor_of(connection: Connection) -> Actor | None:
-    """Who a transaction was begun for; None: for the house itself."""
+    """Return who a transaction was begun for; None for the store itself."""
     found: Actor | None = connection.get_execution_options().get(_OPTION)
     return found
 

@@ -84,7 +84,7 @@ class _Link:
 
 
 class Store:
-    """The one door to everything that is kept. Cheap to build; connects on first use; safe between threads.
+    """Access to the database and the artifacts. Cheap to build, connects on first use, and is thread-safe.
 
     Processes take a copy each: a store that is pickled opens its own connections on the other side.
     """

@@ -19,7 +19,7 @@ from core.types import Estimate, Ids, Labels
 
 MISSING = -1
 _PAIRED = 3_000
-"""Sentences of an article that are taken in pairs (4.5 million); of a longer one, a random part."""
+"""Sentences of an article that are compared in pairs (4.5 million pairs); a longer one is sampled."""
 
 
 @dataclass(frozen=True, slots=True)

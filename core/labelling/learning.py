@@ -101,12 +101,12 @@ def nearer_shares(x: Matrix, articles: Ids, sections: Ids) -> npt.NDArray[np.flo
     shares = np.full(len(articles), np.nan)
     for article in np.unique(articles):
         rows = np.flatnonzero(articles == article)
-        likeness, own = cosine_matrix(x[rows]), sections[rows]
+        similarity, own = cosine_matrix(x[rows]), sections[rows]
         for place, row in enumerate(rows.tolist()):
-            same, other = own == own[place], np.sort(likeness[place, own != own[place]])
+            same, other = own == own[place], np.sort(similarity[place, own != own[place]])
             same[place] = False
             if same.any() and len(other):
-                mine = likeness[place, same]
+                mine = similarity[place, same]
                 beaten = np.searchsorted(other, mine, "left") + np.searchsorted(other, mine, "right")
                 shares[row] = beaten.mean() / 2 / len(other)
     return shares

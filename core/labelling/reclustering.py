@@ -30,9 +30,9 @@ def recluster(partition: Partition, x: Matrix, fixed: Ids) -> Partition:
     free = np.flatnonzero(~np.isin(partition.ids, fixed))
     now, seen = partition, set()
     for _ in range(_SWEEPS):
-        likeness = affinities(now, x)[free]
-        best = numbers[likeness.argmax(axis=1)]
-        best = np.where(np.isfinite(likeness.max(axis=1)), best, now.numbers[free])
+        similarity = affinities(now, x)[free]
+        best = numbers[similarity.argmax(axis=1)]
+        best = np.where(np.isfinite(similarity.max(axis=1)), best, now.numbers[free])
         after = now.numbers.copy()
         after[free] = best
         for number in numbers[~np.isin(numbers, after) & np.isin(numbers, now.numbers)]:

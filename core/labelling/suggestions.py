@@ -28,9 +28,9 @@ class Suggestions:
     best: Ids
     """Number of the cluster each is most like; :data:`UNASSIGNED` where there is no cluster to be like."""
     margin: Floats
-    """Best less second best likeness, ≥ 0; infinite where there are fewer than two clusters."""
+    """Best less second best similarity, ≥ 0; infinite where there are fewer than two clusters."""
     pull: Floats
-    """Likeness to the best cluster less that to the own one: above 0 the model disagrees; 0 for unassigned ones."""
+    """Similarity to the best cluster less that to the own one: above 0 the model disagrees; 0 for unassigned ones."""
 
     def queue(self, partition: Partition) -> Ids:
         """Sentence ids, the least clear first; those marked uncertain come before all."""
@@ -47,17 +47,17 @@ class Suggestions:
 
 
 def suggest(partition: Partition, x: Matrix) -> Suggestions:
-    """Likeness of every sentence to every cluster, from (n, dim) vectors in the order of the partition's ids."""
+    """Similarity of every sentence to every cluster, from (n, dim) vectors in the order of the partition's ids."""
     numbers = np.array(sorted(partition.clusters), dtype=np.int64)
-    n, likeness = len(partition.ids), affinities(partition, x)
-    if not len(numbers) or not np.isfinite(likeness).any():
+    n, similarity = len(partition.ids), affinities(partition, x)
+    if not len(numbers) or not np.isfinite(similarity).any():
         return Suggestions(np.full(n, UNASSIGNED, dtype=np.int64), np.full(n, np.inf), np.zeros(n))
-    order = np.argsort(-likeness, axis=1, kind="stable")
-    best = likeness[np.arange(n), order[:, 0]]
-    second = likeness[np.arange(n), order[:, 1]] if len(numbers) > 1 else np.full(n, -np.inf)
+    order = np.argsort(-similarity, axis=1, kind="stable")
+    best = similarity[np.arange(n), order[:, 0]]
+    second = similarity[np.arange(n), order[:, 1]] if len(numbers) > 1 else np.full(n, -np.inf)
     margin = np.where(np.isfinite(second), best - np.where(np.isfinite(second), second, 0.0), np.inf)
     own = np.searchsorted(numbers, partition.numbers).clip(0, len(numbers) - 1)
-    to_own = likeness[np.arange(n), own]
+    to_own = similarity[np.arange(n), own]
     assigned = (partition.numbers != UNASSIGNED) & np.isfinite(to_own)
     pull = np.where(assigned, best - np.where(assigned, to_own, 0.0), 0.0)
     found = np.where(np.isfinite(best), numbers[order[:, 0]], UNASSIGNED)

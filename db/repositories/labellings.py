@@ -39,8 +39,8 @@ class Labellings(Repository):
         People(self.connection).check_may_write(new.owner)
         return self._enter(new, start)
 
-    def take_in(self, new: NewLabelling, start: Partition) -> LabellingRecord:
-        """Enter a labelling that somebody began elsewhere, whatever its owner may do here; takes an admin."""
+    def add_imported(self, new: NewLabelling, start: Partition) -> LabellingRecord:
+        """Add an imported labelling, whatever the rights of its owner here. Requires the admin role."""
         self._require(Right.MANAGE)
         People(self.connection).enter(new.owner)
         return self._enter(new, start)

@@ -16,7 +16,7 @@ _MAP = [t.map_.c[f] for f in MapRecord.__dataclass_fields__]
 
 
 class Maps(Repository):
-    """Maps; their points are one block each and are fetched only when asked for."""
+    """Maps; their points are one block each and are fetched only on request."""
 
     def add(
         self,

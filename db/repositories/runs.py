@@ -97,7 +97,7 @@ class Runs(Repository):
         triplet_set_id: int | None = None,
         corpus_id: int | None = None,
     ) -> list[RunRecord]:
-        """Runs that fit everything asked for, oldest first."""
+        """Runs that match every given argument, oldest first."""
         asked = {
             "benchmark_id": benchmark_id,
             "model_id": model_id,

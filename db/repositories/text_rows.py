@@ -47,7 +47,7 @@ class SectionRows:
 
 
 class SentenceRows:
-    """Rows of ``sentence``. A paragraph without text is passed over and takes no index."""
+    """Rows of ``sentence``. A paragraph without text is skipped and gets no index."""
 
     columns = ("article_id", "position", "section", "paragraph", "opens_paragraph", "text")
 

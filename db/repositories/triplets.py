@@ -151,7 +151,7 @@ class Triplets(Repository):
         return query if split is None else query.where(t.triplet.c.split == SPLITS.index(split))
 
     def cards(self, triplet_ids: Iterable[int] | Ids) -> builtins.list[TripletCard]:
-        """Triplets with everything a person needs to judge them, in the order asked for; gone ones are left out."""
+        """Triplets with everything that a review needs, in the given order; deleted ones are left out."""
         wanted = [int(i) for i in triplet_ids]
         columns = [*_ROW, t.triplet.c.split, t.triplet_set.c.kind]
         found: dict[int, Any] = {}

@@ -90,7 +90,7 @@ def check_parts(bundle: BundleReader, said: Contents, path: Path) -> None:
 
 
 def _report(value: Any) -> dict[str, Any]:
-    """How it was imported: pages show it, and count what was passed over."""
+    """Return the import report, which pages show with the counts of skipped parts."""
     report = dict(value)
     for count in dict(report.get("skipped", {})).values():
         _whole(count)

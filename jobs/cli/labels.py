@@ -1,4 +1,4 @@
-"""`themescope labels …`: what people labelled, out of the house and in again."""
+"""`themescope labels`: list, export and import labellings."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def list_(shell: Shell) -> None:
 def export(shell: Shell, name: str, file: Path) -> None:
     """Write the labelling NAME into FILE.
 
-    .jsonl holds all of it, every step with its people, and can be taken in again; .csv, .xlsx and .parquet hold what
+    .jsonl holds all of it, every step with its people, and can be imported again; .csv, .xlsx and .parquet hold what
     stands now. CSV and Excel are made safe for spreadsheets, the others are raw.
     """
     write = _WRITERS.get(file.suffix.lower())

@@ -1,4 +1,4 @@
-"""Names that are taken: what a new model is called instead is said before the work, where that is known, and after."""
+"""Messages about names of models that are taken already."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def announcement(store: Store, wanted: str) -> str:
 
 
 def renamed(wanted: str, name: str) -> dict[str, str]:
-    """What the result of a job says where the model that it made got a number behind the name that was asked for."""
+    """Return the part of a job's result that tells that its model got a number behind the requested name."""
     if not _numbered(wanted, name):
         return {}
     return {"renamed": f"There was a model called {wanted!r} already, so the new one is called {name!r}."}

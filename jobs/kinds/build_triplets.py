@@ -94,7 +94,7 @@ def store_triplets(
 def _existing(
     context: JobContext, corpus: CorpusRecord, args: TripletsConfig, config: dict[str, Any]
 ) -> TripletSetRecord | None:
-    """The set that was asked for, if it is there; what a killed attempt left under the name is removed."""
+    """Return the same set if it exists, after removing what a killed attempt left under the name."""
     wanted = args.kind, args.seed, config, KINDS.get("build-triplets").revision
     with context.store.reading() as r:
         for found in r.triplets.list(corpus.id):

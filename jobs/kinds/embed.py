@@ -1,4 +1,4 @@
-"""Embeds a whole corpus. Articles that have their vectors already are passed over, which is also how it resumes."""
+"""Job kind: embed a corpus. Articles that have vectors already are skipped, so a repeated job resumes."""
 
 from __future__ import annotations
 

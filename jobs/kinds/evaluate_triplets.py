@@ -146,7 +146,7 @@ def _measured(
 
 
 def _by_relatedness(fitted: Model, sick: Path, report: Report) -> Comparing:
-    """The embedder with its distance replaced by what a regressor of sentence pairs predicts."""
+    """Return the model with its distance replaced by the prediction of a regressor of sentence pairs."""
     from core.tasks.relatedness import RelatednessOrder, fit_relatedness, read_sick
 
     return RelatednessOrder(fitted, fit_relatedness(fitted, read_sick(sick), seed=0, report=report))

@@ -1,4 +1,4 @@
-"""Writes a corpus into one file that another Themescope takes in: text, labellings with people and history, vectors.
+"""Job kind: write a corpus with labellings, history and vectors to one file that another store imports.
 
 Sentences are called by their place in the corpus and steps by their place in their history, so the same content gives
 the same bytes, whatever ids the store uses.
@@ -33,7 +33,7 @@ from jobs.common.models import find_model
 from jobs.common.output import check_target, whole
 
 FOLDER = "bundles"
-"""Where bundles are kept, in the data folder, that somebody asked for in a page."""
+"""Folder of the bundles exported from pages, in the data folder."""
 _KEPT_S = 7 * 86_400
 _PIECE_ROWS = 20_000
 

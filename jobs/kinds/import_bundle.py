@@ -1,4 +1,4 @@
-"""Takes in a bundle: every byte is checked first, and the corpus is shown when all of it is there, or not at all."""
+"""Job kind: import a bundle. Every byte is checked first, and the corpus appears when it is complete."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class ImportBundleConfig(JobConfig):
 
     def title(self) -> str:
         """Names the file."""
-        return f"Take in {Path(self.file).name}"
+        return f"Import {Path(self.file).name}"
 
 
 def run(args: ImportBundleConfig, context: JobContext) -> dict[str, Any]:
@@ -175,7 +175,7 @@ def _store_labelling(context: JobContext, record: CorpusRecord, document: Docume
             next(iter(of)) if about.get("one_article") and len(of) == 1 else None,
             dict(about["origin"]),
         )
-        w.label_steps.take_over(w.labellings.take_in(new, found.start).id, found.log, found.start)
+        w.label_steps.take_over(w.labellings.add_imported(new, found.start).id, found.log, found.start)
 
 
 # --- models and vectors -----------------------------------------------------------------------------------------------

@@ -21,7 +21,7 @@ READER = "list"
 
 @dataclass(frozen=True)
 class ImportListConfig(JobConfig):
-    """Arguments of taking in a list."""
+    """Arguments of an import of a list."""
 
     file: str = option("", "Path of the file, as the worker sees it.", file=True)
     corpus: str = option("", "Name of the new corpus.")
@@ -35,7 +35,7 @@ class ImportListConfig(JobConfig):
 
     def title(self) -> str:
         """Names the corpus."""
-        return f"Take in the list “{self.corpus}”"
+        return f"Import the list “{self.corpus}”"
 
 
 def run(args: ImportListConfig, context: JobContext) -> dict[str, Any]:

@@ -107,7 +107,7 @@ def _digest(
 
 
 def _articles(store: Store, corpus: CorpusRecord, args: ProjectConfig) -> list[ArticleRecord]:
-    """The articles that were asked for, in store order; all of them when none was."""
+    """Return the chosen articles in store order; all of them if none is chosen."""
     with store.reading() as r:
         if not (args.articles or args.titles):
             return r.corpora.articles(corpus.id, limit=max(corpus.articles, 1))

@@ -30,7 +30,7 @@ def write_document(path: Path, paper: Paper, profile: Profile, records: Iterable
 
 
 def document(paper: Paper, profile: Profile, records: Mapping[str, PaperTableRecord]) -> str:
-    """The whole document; a table that was not asked for yet says so."""
+    """Return the whole document, which also lists the tables that were not reproduced yet."""
     lines = [
         f"# Results: {paper.title}",
         "",

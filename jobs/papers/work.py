@@ -1,4 +1,4 @@
-"""Triplet sets, benchmarks and fitted models of a declaration: made when first asked for, then remembered."""
+"""Triplet sets, benchmarks and models of an experiment spec, made on first use and then remembered."""
 
 from __future__ import annotations
 

@@ -88,7 +88,7 @@ class Worker:
         self._idle_since = now if self.runner.busy else self._idle_since
         if self._cold and now - self._idle_since >= IDLE_S:
             self._cold = False
-            threading.Thread(target=_lay_out, name="warm-up", daemon=True).start()
+            threading.Thread(target=_precompile, name="warm-up", daemon=True).start()
 
 
 class _Consumer(Consumer):
@@ -112,7 +112,7 @@ def run_worker(store: Store, workers: int = 1, queue_name: str = "default", warm
     Worker(store, queue_name, warm_up).queue.huey.create_consumer(workers=workers).run()
 
 
-def _lay_out() -> None:
+def _precompile() -> None:
     """Compute a tiny map, which imports umap-learn and compiles its inner loops where they are not cached."""
     from core.precompile import project_points
 

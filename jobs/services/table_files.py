@@ -1,4 +1,4 @@
-"""Tables that leave the house: CSV and Excel with no cell that a spreadsheet would obey, JSON lines as they are."""
+"""Export of tables: CSV and Excel without cells that a spreadsheet runs as formulas, JSON lines unchanged."""
 
 from __future__ import annotations
 

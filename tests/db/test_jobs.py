@@ -50,7 +50,7 @@ class TestLife:
         assert job.created.tzinfo is not None and abs(job.created - datetime.now(UTC)) < timedelta(minutes=10)
         assert job.started is None and job.heartbeat is None and job.ended is None
 
-    def test_claim_beat_finish(self, store: Store) -> None:
+    def test_claim_heartbeat_finish(self, store: Store) -> None:
         id = add(store)
         claimed = claim(store, id)
         assert claimed is not None
@@ -260,7 +260,7 @@ class TestCancel:
             assert w.jobs.request_cancel(id, stale_s=30).status is JobStatus.CANCELLED
         assert claim(store, id) is None
 
-    def test_a_running_job_learns_at_its_beat(self, store: Store) -> None:
+    def test_a_running_job_learns_at_its_heartbeat(self, store: Store) -> None:
         id = add(store)
         claim(store, id)
         with store.writing() as w:
@@ -337,7 +337,7 @@ class TestMetrics:
 
 
 class TestWorkers:
-    def test_beat_and_leave(self, store: Store) -> None:
+    def test_heartbeat_and_leave(self, store: Store) -> None:
         with store.writing() as w:
             w.workers.heartbeat("host:1", "default")
             w.workers.heartbeat("host:1", "default")

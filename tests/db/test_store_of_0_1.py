@@ -104,8 +104,8 @@ def test_every_model_gives_the_vectors_it_gave(name: str, old: Store) -> None:
         sentences = r.corpora.sentences(expected()["article"])
         stored = r.embeddings.get(model.id, [expected()["article"]])[expected()["article"]]
     assert model.method == told["method"]
-    embedder, _ = load_model(old, model)
-    vectors = embedder.embed(sentences)
+    fitted, _ = load_model(old, model)
+    vectors = fitted.embed(sentences)
     assert list(vectors.shape) == told["shape"] == list(stored.shape)
     wanted = np.array(told["distances"])
     for found in (vectors, stored):

@@ -1,4 +1,4 @@
-"""A bundle: what one Themescope writes another takes in, all of it or nothing."""
+"""A bundle: what one store exports another imports, all of it or nothing."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def other(tmp_path: Path, empty_sqlite_file: Path) -> Iterator[Store]:
     store.close()
 
 
-def test_what_is_taken_in_is_what_was_written(store: Store, other: Store, tmp_path: Path) -> None:
+def test_what_is_imported_is_what_was_exported(store: Store, other: Store, tmp_path: Path) -> None:
     fill(store, model=True)
     with store.reading() as r:
         (corpus,) = r.corpora.list()
@@ -170,7 +170,7 @@ def _about(_: dict[str, bytes], manifest: Any) -> None:
 
 
 @pytest.mark.parametrize("change", [_text, _labels, _steps, _vectors, _model, _about])
-def test_nothing_is_taken_in_by_half(sqlite_store: Store, other: Store, tmp_path: Path, change: Any) -> None:
+def test_nothing_is_imported_in_part(sqlite_store: Store, other: Store, tmp_path: Path, change: Any) -> None:
     with_model = change in (_vectors, _model)
     fill(sqlite_store, with_model)
     with sqlite_store.reading() as r:

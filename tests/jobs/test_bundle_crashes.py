@@ -1,4 +1,4 @@
-"""A bundle that is being taken in: nobody sweeps it away, a killed worker leaves nothing, nothing comes twice."""
+"""An import of a bundle: cleanup leaves it alone, a killed worker leaves nothing, nothing comes twice."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def go(context: JobContext, path: Path, corpus: str = "") -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("name", ["", "copy"])
-def test_what_is_being_taken_in_is_left_alone(
+def test_what_is_being_imported_is_left_alone(
     other: Store, bundle: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:
     monkeypatch.setattr("jobs.queue.cleanup.OLD", timedelta(0))
@@ -132,7 +132,7 @@ def test_a_worker_killed_at_any_step_leaves_what_the_next_one_finishes_or_remove
 
 
 @pytest.mark.parametrize("name", ["", "C"])
-def test_what_was_finished_just_before_the_worker_died_is_not_taken_in_twice(
+def test_what_was_finished_just_before_the_worker_died_is_not_imported_twice(
     other: Store, bundle: Path, monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:
     context = started(other, bundle, name)

@@ -38,12 +38,12 @@ def test_it_is_small_and_has_a_card(folder: Path) -> None:
 
 
 def test_it_tells_themes_apart(folder: Path) -> None:
-    embedder, _ = load_model(folder)
+    fitted, _ = load_model(folder)
     war, music = TOPICS
     texts = [war, "Two regiments were sent to defend the town against the invasion.", music]
-    vectors = embedder.embed([Sentence(text) for text in texts])
+    vectors = fitted.embed([Sentence(text) for text in texts])
     assert np.isfinite(vectors).all()
-    near, far = embedder.distances(vectors[[0, 0]], vectors[[1, 2]])
+    near, far = fitted.distances(vectors[[0, 0]], vectors[[1, 2]])
     assert near < far
 
 

@@ -93,7 +93,7 @@ class TestEnqueue:
 
 
 class TestCancel:
-    def test_a_running_job_stops_at_the_next_beat(self, add: Add, runner: Runner) -> None:
+    def test_a_running_job_stops_at_the_next_heartbeat(self, add: Add, runner: Runner) -> None:
         job = add(what="spin")
         with ThreadPoolExecutor(1) as pool:
             future = pool.submit(runner.run, job.id)

@@ -45,8 +45,8 @@ def test_every_sentence_of_the_corpus_gets_its_own_vector(corpus: Store) -> None
         sentences = list(TrainingSentences(corpus, record, everything=True))
     assert done["metrics"]["training sentences"] == record.sentences
     assert {"content loss", "neighbour loss", "words/s"} <= set(model.metrics)
-    embedder, info = load_model(corpus, model)
-    assert np.asarray(embedder.embed(sentences)).any(axis=1).all()
+    fitted, info = load_model(corpus, model)
+    assert np.asarray(fitted.embed(sentences)).any(axis=1).all()
     assert len(info["record"]["train_titles"]) == record.articles
     assert train(corpus, "con-s2v-dis", "again", **SMALL)["cached"]
     assert do(corpus, "embed", corpus="C", model="con")["embedded"] == record.articles

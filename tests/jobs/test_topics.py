@@ -89,8 +89,8 @@ def test_labels_may_be_chosen_by_centred_vectors(news: Store) -> None:
         articles = r.corpora.articles(corpus.id, limit=corpus.articles)
         texts = r.corpora.sentences_of([article.id for article in articles])
         found = next(r.runs.labels(run.id) for run in r.runs.list() if run.kind == "topic-labels")
-    embedder, _ = load_model(news, model)
-    vectors = {id: embedder.embed(sentences) for id, sentences in texts.items()}
+    fitted, _ = load_model(news, model)
+    vectors = {id: fitted.embed(sentences) for id, sentences in texts.items()}
     mean = np.concatenate(list(vectors.values())).mean(axis=0)
     for id, sentences in texts.items():
         assert found[id].tolist() == central(sentences, vectors[id] - mean, TopicSettings())

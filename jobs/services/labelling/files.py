@@ -59,7 +59,7 @@ def import_lines(store: Store, corpus_id: int, lines: Iterable[str], path: Path 
             article if about.get("one_article") else None,
             dict(about["origin"]),
         )
-        record = w.labellings.take_in(new, found.start)
+        record = w.labellings.add_imported(new, found.start)
         w.label_steps.take_over(record.id, found.log, found.start)
         return record
 

@@ -160,7 +160,7 @@ def clusters(names: Sequence[str]) -> list[Cluster]:
 
 
 def cluster_names(texts: Sequence[str], labels: Ids | Any) -> list[str]:
-    """A name for each cluster 0, 1, … from its most telling words; sentences with -1 are passed over."""
+    """Return a name for each cluster 0, 1, … from its most characteristic words; sentences with -1 are ignored."""
     from core.clustering.naming import theme_names, theme_words
 
     known = np.flatnonzero(labels >= 0)

@@ -80,8 +80,8 @@ def test_two_people_at_one_sentence(sqlite_store: Store) -> None:
     with pytest.raises(StaleChangeError) as error:
         ada.do(wanted)
     conflict = ada.conflict(wanted, error.value)
-    (clash,) = conflict.sentences
-    assert (clash.sentence, clash.seen, clash.mine, clash.theirs, clash.person) == (
+    (found,) = conflict.sentences
+    assert (found.sentence, found.seen, found.mine, found.theirs, found.person) == (
         first,
         "Introduction",
         "Heading 2",
