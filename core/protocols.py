@@ -78,7 +78,7 @@ class SubReport:
 
 @runtime_checkable
 class Model(FittedModel, Protocol):
-    """Turns positioned sentences into vectors (an "embedder" in the papers). Built as ``Cls(config, seed)``."""
+    """Turns positioned sentences into vectors. Built as ``Cls(config, seed)``."""
 
     def __init__(self, config: Any, seed: int) -> None: ...
 

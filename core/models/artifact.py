@@ -18,7 +18,7 @@ from typing import Any
 from core.config import digest_of
 from core.errors import ArtifactError, UnknownNameError
 from core.models import REGISTRY
-from core.models.storage import read_json, write_json
+from core.models.storage import SETTINGS, read_json, write_json
 from core.protocols import Model
 from core.registry import Card
 from core.types import FittedModel, fold_title
@@ -33,7 +33,7 @@ def save_model(model: FittedModel, method_id: str, folder: Path, record: Mapping
     REGISTRY.get(method_id)
     folder.mkdir(parents=True, exist_ok=True)
     model.save(folder)
-    settings = read_json(folder / "embedder.json")
+    settings = read_json(folder / SETTINGS)
     info: dict[str, Any] = {
         "format": FORMAT,
         "method": method_id,

@@ -18,7 +18,7 @@ from core.text.word_vectors import WordVectors
 
 C = TypeVar("C", bound=Config)
 
-SETTINGS = "embedder.json"
+SETTINGS = "embedder.json"  # the name that version 0.1 used, kept so that its models load
 _VECTORS, _WORDS = "word-vectors.safetensors", "words.txt"
 
 

@@ -17,9 +17,9 @@ from core.types import Corpus, split_of_title
 
 @pytest.fixture
 def folder(tmp_path):
-    embedder = REGISTRY.build("tfidf", {}, seed=1)
-    embedder.fit(Corpus(), SILENT)
-    save_model(embedder, "tfidf", tmp_path / "model", {"train_titles": title_digests(["Adelaide", "São Paulo"])})
+    model = REGISTRY.build("tfidf", {}, seed=1)
+    model.fit(Corpus(), SILENT)
+    save_model(model, "tfidf", tmp_path / "model", {"train_titles": title_digests(["Adelaide", "São Paulo"])})
     return tmp_path / "model"
 
 
@@ -100,9 +100,9 @@ def test_a_full_size_model_stays_below_25_mb(tmp_path):
     from core.models.triplet_network.network import BiLstmAttention
 
     config = {"word_vectors": str(shared_vectors() / "glove.6B.100d.top100k.fp16.safetensors")}
-    embedder = REGISTRY.build("mean-vectors", config | {"storage": "int8"}, seed=1)
-    embedder.fit(Corpus(), SILENT)
-    save_model(embedder, "mean-vectors", tmp_path, {})
+    model = REGISTRY.build("mean-vectors", config | {"storage": "int8"}, seed=1)
+    model.fit(Corpus(), SILENT)
+    save_model(model, "mean-vectors", tmp_path, {})
     network = sum(p.numel() * 4 for p in BiLstmAttention(100).parameters())
     assert sum(p.stat().st_size for p in tmp_path.iterdir()) + network < 25e6
     assert torch.is_inference_mode_enabled() is False

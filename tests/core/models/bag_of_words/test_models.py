@@ -21,9 +21,9 @@ def article_sentences():
 
 
 def fitted(method, settings, corpus=None):
-    embedder = REGISTRY.build(method, settings, seed=1)
-    embedder.fit(corpus or Corpus(), SILENT)
-    return embedder
+    model = REGISTRY.build(method, settings, seed=1)
+    model.fit(corpus or Corpus(), SILENT)
+    return model
 
 
 def cosines(x):
@@ -41,10 +41,10 @@ def test_tfidf_within_the_article_equals_scikit_learn_on_each_article(sublinear)
 
 def test_tfidf_over_the_corpus_equals_scikit_learn_on_all_sentences():
     sentences = article_sentences()
-    embedder = fitted("tfidf", {"scope": "corpus"}, Corpus(sentences=sentences))
+    model = fitted("tfidf", {"scope": "corpus"}, Corpus(sentences=sentences))
     theirs = TfidfVectorizer().fit_transform([s.text for s in sentences])
-    assert np.allclose(cosines(embedder.embed(sentences)), cosines(theirs), atol=1e-6)
-    assert np.allclose(embedder.embed(sentences[:1]).toarray(), embedder.embed(sentences).toarray()[:1])
+    assert np.allclose(cosines(model.embed(sentences)), cosines(theirs), atol=1e-6)
+    assert np.allclose(model.embed(sentences[:1]).toarray(), model.embed(sentences).toarray()[:1])
 
 
 def test_sentences_without_an_article_count_as_one_article():
@@ -60,14 +60,14 @@ def test_tfidf_over_a_corpus_needs_sentences():
 
 
 def test_mean_vectors_is_the_mean_of_known_words():
-    embedder = fitted("mean-vectors", {"vocabulary_limit": 2_000, "storage": "fp32"})
+    model = fitted("mean-vectors", {"vocabulary_limit": 2_000, "storage": "fp32"})
     table = load_word_vectors("glove-6b-50d", 2_000)
     known = [table.row(word) for word in ("the", "city", ",", "of", "the", "north")]
-    vector = embedder.embed([Sentence("The city, qqxx of the north")])[0]
+    vector = model.embed([Sentence("The city, qqxx of the north")])[0]
     assert np.allclose(vector, table.table[known].mean(axis=0), atol=1e-6)
 
 
 def test_mean_vectors_do_not_depend_on_the_number_of_sentences():
-    embedder = fitted("mean-vectors", {"vocabulary_limit": 500})
+    model = fitted("mean-vectors", {"vocabulary_limit": 500})
     sentences = [Sentence(f"the {'city ' * (i % 7)} in") for i in range(9_000)]
-    assert np.array_equal(embedder.embed(sentences)[8_999], embedder.embed(sentences[8_999:])[0])
+    assert np.array_equal(model.embed(sentences)[8_999], model.embed(sentences[8_999:])[0])

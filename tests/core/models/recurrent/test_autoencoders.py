@@ -99,12 +99,12 @@ def test_short_sentences_are_not_used_in_training():
 def test_the_loss_falls_on_a_tiny_corpus(method):
     sentences = running_text(12)
     settings = {"epochs": 8, "batch_size": 32, "learning_rate": 0.06, "dropout_rate": 0.0}
-    embedder = REGISTRY.build(method, SMALL | settings, seed=1)
+    model = REGISTRY.build(method, SMALL | settings, seed=1)
     curve = Watching()
-    embedder.fit(Corpus(sentences=sentences), curve)
+    model.fit(Corpus(sentences=sentences), curve)
     losses = curve.values
     assert losses[-1] < losses[0] - 1
-    vectors = embedder.embed(sentences)
+    vectors = model.embed(sentences)
     assert vectors.shape == (len(sentences), 32)
     theme = np.array([s.article_id % 4 for s in sentences])
     unit = vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
@@ -150,10 +150,10 @@ def test_noise_changes_what_is_learned():
 
 
 def test_punctuation_and_unknown_words_are_ignored():
-    embedder = REGISTRY.build("sdae", SMALL | {"epochs": 1}, seed=1)
-    embedder.fit(Corpus(sentences=running_text(4)), SILENT)
+    model = REGISTRY.build("sdae", SMALL | {"epochs": 1}, seed=1)
+    model.fit(Corpus(sentences=running_text(4)), SILENT)
     texts = ("theme1word2 common4 theme1word3", "Theme1word2, qqxx (common4) theme1word3!", "qqxx", "")
-    plain, marked, unknown, empty = embedder.embed([Sentence(t) for t in texts])
+    plain, marked, unknown, empty = model.embed([Sentence(t) for t in texts])
     assert np.array_equal(plain, marked) and plain.any()
     assert not unknown.any() and not empty.any()
 

@@ -109,15 +109,15 @@ def test_an_epoch_contains_every_sentence_once(running, size, wanted, seed):
 def test_it_learns_which_sentences_follow_each_other():
     sentences = running_text(20)
     settings = SMALL.to_dict() | {"vocabulary_limit": 10, "epochs": 5, "batch_size": 32, "learning_rate": 0.06}
-    embedder = REGISTRY.build("skip-thought", settings, seed=1)
-    embedder.fit(Corpus(sentences=sentences), SILENT)
-    vectors = embedder.embed(sentences)
+    model = REGISTRY.build("skip-thought", settings, seed=1)
+    model.fit(Corpus(sentences=sentences), SILENT)
+    vectors = model.embed(sentences)
     theme = np.array([s.article_id % 4 for s in sentences])
     unit = vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
     cosines = unit @ unit.T
     same = theme[:, None] == theme
     assert cosines[same].mean() > cosines[~same].mean() + 0.5
-    assert embedder.metrics["sentences/s"] > 0 and embedder.metrics["loss"] < 3.2
+    assert model.metrics["sentences/s"] > 0 and model.metrics["loss"] < 3.2
 
 
 @pytest.fixture(scope="module")
@@ -188,12 +188,12 @@ def test_published_weights_can_be_used_as_a_model(tmp_path):
     path = tmp_path / "weights.safetensors"
     save_file(released(hidden=6, dim=50, prefixes=("encoder_",)), path)
     settings = {"weights": str(path), "vocabulary_limit": 3_000, "threads": 1, "device": "cpu"}
-    embedder = REGISTRY.build("skip-thought", settings, seed=0)
-    embedder.fit(Corpus(), SILENT)
-    vectors = embedder.embed([Sentence("The city of the north"), Sentence("qqxx")])
+    model = REGISTRY.build("skip-thought", settings, seed=0)
+    model.fit(Corpus(), SILENT)
+    vectors = model.embed([Sentence("The city of the north"), Sentence("qqxx")])
     assert vectors.shape == (2, 6) and vectors[0].any() and not vectors[1].any()
-    embedder.save(tmp_path)
-    assert np.array_equal(type(embedder).load(tmp_path).embed([Sentence("The city of the north")]), vectors[:1])
+    model.save(tmp_path)
+    assert np.array_equal(type(model).load(tmp_path).embed([Sentence("The city of the north")]), vectors[:1])
 
 
 @pytest.mark.parametrize(

@@ -28,8 +28,8 @@ def test_training_metrics_and_history(net):
 def test_the_number_of_validation_triplets_is_limited():
     settings = {"vocabulary_limit": 50, "hidden": 4, "attention": 4, "threads": 1, "epochs": 1, "validation_limit": 1}
     triplets = {Split.TRAIN: theme_triplets(2), Split.VALIDATION: theme_triplets(10, seed=1)}
-    embedder = fitted("triplets-sen", settings, Corpus(triplets=triplets))
-    assert embedder.metrics["validation accuracy"] in (0, 0.5, 1)
+    model = fitted("triplets-sen", settings, Corpus(triplets=triplets))
+    assert model.metrics["validation accuracy"] in (0, 0.5, 1)
 
 
 def test_long_and_short_sentences_together_give_the_same_vectors(net):
