@@ -53,7 +53,7 @@ def test_a_file_is_seen_before_it_is_imported(page: Page, app: App, worker: psut
     page.locator("input[type=file][multiple]").set_input_files(str(articles_file))
     expect(page.get_by_text("the first 5 articles of")).to_be_visible()
     expect(page.get_by_role("combobox", name="Format (detected)")).to_have_value("JSON lines")
-    name = page.get_by_label("Name of the corpus")
+    name = page.get_by_label("Corpus name")
     name.fill(CORPUS)
     name.press("Enter")
     page.get_by_role("button", name="Import", exact=True).click()
@@ -104,7 +104,7 @@ def test_a_model_is_trained_and_its_curve_moves(page: Page, app: App, worker: ps
     expect(page.get_by_text("training triplets").first).to_be_visible()
     page.get_by_text("More settings").click()
     # Longer than anybody watches, on any machine; it is cancelled once its curve has moved.
-    wanted = {"Name of the model": "endless", "Hidden": "24", "Epochs": "1000", "Patience stop": "1000"}
+    wanted = {"Model name": "endless", "Hidden": "24", "Epochs": "1000", "Patience stop": "1000"}
     for label, value in wanted.items():
         page.locator(f'input[aria-label="{label}"]').first.fill(value)
     page.get_by_role("button", name="Train", exact=True).click()

@@ -67,7 +67,7 @@ def test_a_folder_is_imported_under_its_own_name(sqlite_store: Store, open_page:
     at.session_state["import-path-0"] = str(folder)
     at.run()
     assert not at.exception
-    assert next(field for field in at.text_input if field.label == "Name of the corpus").value == "river towns"
+    assert next(field for field in at.text_input if field.label == "Corpus name").value == "river towns"
     next(button for button in at.button if button.label == "Import").click().run()
     assert not at.exception
     with sqlite_store.reading() as r:
@@ -86,7 +86,7 @@ def test_a_name_that_was_typed_just_before_the_click_counts(
     at.session_state["import-path-0"] = str(path)
     at.run()
     # Both reach the server in one run: the button is still the one of the page as it was before the typing.
-    next(field for field in at.text_input if field.label == "Name of the corpus").set_value(" My towns ")
+    next(field for field in at.text_input if field.label == "Corpus name").set_value(" My towns ")
     next(field for field in at.selectbox if field.label == "Language").set_value("de")
     next(button for button in at.button if button.label == "Import").click().run()
     assert not at.exception

@@ -37,7 +37,7 @@ def press(at: AppTest, label: str) -> AppTest:
 
 
 def test_a_bundle_is_asked_for_and_fetched(filled_store: Store, open_page: Open) -> None:
-    at = press(open_page("corpora", view="All corpora", **{"corpus-details": CORPUS}), "Make the bundle")
+    at = press(open_page("corpora", view="All corpora", **{"corpus-details": CORPUS}), "Create bundle")
     assert not at.exception
     with filled_store.reading() as r:
         (job,) = [j for j in r.jobs.list(status=JobStatus.QUEUED) if j.kind == "export-bundle"]
@@ -56,7 +56,7 @@ def test_a_bundle_is_looked_into_and_taken_in(filled_store: Store, open_page: Op
     at.session_state["bundle-path-0"] = str(path)
     at.run()
     assert f"{CORPUS}" in words(at) and "labelling" in words(at)
-    at = press(at, "Take in")
+    at = press(at, "Import bundle")
     with filled_store.reading() as r:
         (job,) = [j for j in r.jobs.list(status=JobStatus.QUEUED) if j.kind == "import-bundle"]
     assert job.args == {"file": str(path), "corpus": f"{CORPUS} 2"}
@@ -79,7 +79,7 @@ def test_what_is_no_bundle_is_said(sqlite_store: Store, open_page: Open, typed: 
     at.session_state["bundle-path-0"] = typed
     at.run()
     assert said in words(at)
-    assert not any(x.label == "Take in" for x in at.button)
+    assert not any(x.label == "Import bundle" for x in at.button)
 
 
 @pytest.mark.parametrize("typed", ["nowhere.txt", "~nobody-of-that-name/a.txt", "a\0.txt"])

@@ -59,7 +59,7 @@ def test_seeds_are_averaged_and_places_are_ranges(compared: Store, open_page: Op
     assert list(table["Model"]) == ["net", MODEL, "–"]
     assert list(table["Seeds"]) == [2, 1, 1]
     assert table["AMI"][0] == ".660 ±.010"
-    assert list(table["Place"]) == ["1–3"] * 3, "three articles can show nothing"
+    assert list(table["Rank"]) == ["1–3"] * 3, "three articles can show nothing"
     assert list(table["Group"]) == ["a"] * 3
     spread = next(d.value for d in at.dataframe if "Standard deviation" in d.value)
     assert list(spread.iloc[0]) == ["net · Iclust", 2, ".071", ".610, .710"]
@@ -216,7 +216,7 @@ def test_triplet_accuracy_is_tested_over_articles_and_over_triplets(compared: St
     table = at.dataframe[0].value
     assert list(table["Model"]) == [MODEL, "net seed 1", "net seed 2"]
     assert list(table["Group"]) == ["", "a", "b"]
-    assert list(table["Place"]) == ["–", "1", "2"]
+    assert list(table["Rank"]) == ["–", "1", "2"]
     assert list(at.dataframe[1].value["Difference"]) == [".467 [.200, .600]"]
     for test in ("wilcoxon", "mcnemar"):
         at = open_page("compare", tab="Triplet accuracy", set=SET, **{"by-test": test})

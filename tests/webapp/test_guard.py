@@ -15,11 +15,11 @@ Open = Callable[..., AppTest]
 FORMS = [
     ("Creating a map", "Create map", "map", {}),
     ("Building a set of triplets", "Build the set", "triplets", {"view": "Build a set"}),
-    ("Building a benchmark", "Build the benchmark", "compare", {"tab": "Build a benchmark"}),
-    ("Reproducing tables", "Reproduce", "paper_tables", {"view": "Reproduce"}),
+    ("Building benchmarks", "Build benchmark", "compare", {"tab": "Build a benchmark"}),
+    ("Reproduction of tables", "Reproduce", "paper_tables", {"view": "Reproduce"}),
 ]
 OFFERS = [
-    ("compare", {"tab": "Clustering"}, "Add to this comparison"),
+    ("compare", {"tab": "Clustering"}, "Run methods"),
     ("compare", {"tab": "Triplet accuracy"}, "Evaluate more models"),
 ]
 

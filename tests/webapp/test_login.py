@@ -174,10 +174,10 @@ def test_an_admin_sees_people_and_changes_their_roles(shared: Store, open_page: 
 def test_an_admin_adds_somebody(shared: Store, open_page: Open) -> None:
     at = sign_in(open_page("people"), "ada")
     next(x for x in at.text_input if x.label == "Name").set_value("Ida")
-    next(x for x in at.text_input if x.label == "First password").set_value("short")
+    next(x for x in at.text_input if x.label == "Initial password").set_value("short")
     at = press(at, "Add")
     assert "10 to 1,000 characters" in words(at)
-    next(x for x in at.text_input if x.label == "First password").set_value("long enough, this")
+    next(x for x in at.text_input if x.label == "Initial password").set_value("long enough, this")
     at = press(at, "Add")
     assert people.sign_in(shared, "Ida", "long enough, this", people.Attempts())
 

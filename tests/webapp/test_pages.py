@@ -198,7 +198,7 @@ def test_a_model_under_a_name_that_is_taken_is_asked_for_under_a_free_one(filled
     with filled_store.writing() as w:
         w.models.add(name="mean-vectors", method="tfidf", config={}, seed=0, digest="d", artifact="a", metrics={})
     for given, asked in (("mean-vectors", "mean-vectors 2"), ("free", "free")):
-        next(t for t in at.text_input if t.label == "Name of the model").set_value(given)
+        next(t for t in at.text_input if t.label == "Model name").set_value(given)
         next(b for b in at.button if b.label == "Train").click().run()
         assert jobs_of(filled_store, "train")[0]["name"] == asked
     fresh = open_page("train", method=REGISTRY.get("mean-vectors").title)
@@ -225,8 +225,8 @@ def test_a_network_goes_on_from_another_and_stops_by_another_set(filled_store: S
         w.triplets.finish(few.id, {"triplets": {"train": 4, "validation": 0, "test": 0}})
     title = REGISTRY.get("triplets-sen").title
     at = open_page("train", method=title, set="few")
-    beginning = next(field for field in at.selectbox if field.label == "Go on from")
-    assert beginning.options == ["Nothing: begin anew", "net"]  # and none that no training can go on from
+    beginning = next(field for field in at.selectbox if field.label == "Start from")
+    assert beginning.options == ["Scratch", "net"]  # and none that no training can go on from
     beginning.set_value("net").run()
     next(b for b in at.button if b.label == "Train").click().run()
     assert not at.exception

@@ -60,7 +60,7 @@ def test_triplet_accuracy_is_asked_for(untrained: Store, open_page: Open) -> Non
 
 
 def test_vectors_for_summaries_are_asked_for(untrained: Store, open_page: Open) -> None:
-    press(open_page("summaries", corpus=CORPUS), "Compute its vectors")
+    press(open_page("summaries", corpus=CORPUS), "Embed corpus")
     assert [args["model"] for args in queued(untrained, "embed")] == [DEFAULT_MODEL]
 
 

@@ -92,8 +92,8 @@ def test_a_folder_with_a_link_that_leads_out_is_refused(sqlite_store: Store, ope
 @pytest.mark.parametrize(
     ("page", "query", "label"),
     [
-        ("corpora", {"view": "Import"}, "Where is the bundle?"),
-        ("train", {"view": "New model"}, "Folder of a saved model on the server"),
+        ("corpora", {"view": "Import"}, "Source"),
+        ("train", {"view": "New model"}, "Model folder on the server"),
         ("paper_tables", {"view": "Reproduce"}, "Data folder"),
     ],
 )
@@ -135,6 +135,6 @@ def test_settings_that_name_files_outside_are_refused(sqlite_store: Store, open_
 def test_a_model_outside_is_not_added(sqlite_store: Store, open_page: Open, folder: Path) -> None:
     at = open_page("train", view="New model")
     next(f for f in at.text_input if f.label.startswith("Folder of")).set_value(str(folder.parent / "private"))
-    [field for field in at.text_input if field.label == "Name of the model"][-1].set_value("m")
+    [field for field in at.text_input if field.label == "Model name"][-1].set_value("m")
     next(button for button in at.button if button.label == "Add").click().run()
     assert "is not below the folders that pages may read" in shown(at) and queued(sqlite_store) == []

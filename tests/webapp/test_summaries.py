@@ -56,7 +56,7 @@ def test_a_summary_that_ends_within_a_sentence_says_so(embedded: Store, open_pag
 
 def test_another_model_is_asked_for(filled_store: Store, open_page: Open) -> None:
     at = open_page("summaries", corpus=CORPUS)
-    next(button for button in at.button if button.label == "Compute its vectors").click().run()
+    next(button for button in at.button if button.label == "Embed corpus").click().run()
     with filled_store.reading() as r:
         args = [job.args for job in r.jobs.list(status=JobStatus.QUEUED) if job.kind == "embed"]
     assert args == [{"corpus": CORPUS, "model": MODEL}]

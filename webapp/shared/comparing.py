@@ -188,7 +188,7 @@ def _frame(scope: Scope) -> tuple[pd.DataFrame, Styler]:
     several = any(len(method.runs) > 1 for method in found.methods)
     frame = pd.DataFrame(
         {
-            "Place": [place_text(place) for place in found.places()],
+            "Rank": [place_text(place) for place in found.places()],
             "Model": ["–" if m.floor else m.model for m in found.methods],
             "Clusterer": [m.clusterer for m in found.methods],
             **({"Seeds": [len(m.runs) for m in found.methods]} if several else {}),
@@ -231,7 +231,7 @@ def _column_config(scope: Scope) -> dict[str, Any]:
     }
     beside = {_beside(scope.comparison.metric, name): text(alignment="right", width=150) for name in scope.beside}
     return {
-        "Place": text(help="The places that the tests leave open; a click on a row shows the difference.", width=52),
+        "Rank": text(help="The places that the tests leave open; a click on a row shows the difference.", width=52),
         "Model": text(width=150 if len(shown) < 6 else 126),
         "Clusterer": text(width=176 if len(shown) < 6 else 146),
         "Seeds": st.column_config.NumberColumn(help="Runs that differ in the seed; averaged first.", width=50),
@@ -266,7 +266,7 @@ def _every_comparison(found: Comparison) -> None:
     family = found.family
     if family is None or not len(family.ps):
         return
-    label = f"Every comparison ({len(family.ps):,})"
+    label = f"All comparisons ({len(family.ps):,})"
     # Drawn when somebody opens it: a long table costs the browser more than the rest of the page.
     folded = st.expander(label, icon=":material/compare_arrows:", key="every-comparison", on_change="rerun")
     if folded.open:
@@ -295,7 +295,7 @@ def _pairs(found: Comparison, family: Family) -> None:
         column_config={name: right for name in ("Difference", "p", "Corrected p")},
     )
     st.download_button(
-        "CSV of all comparisons",
+        "Download comparisons (CSV)",
         data=lambda: comparisons_csv(found),
         file_name="themescope-comparisons.csv",
         mime="text/csv",

@@ -77,7 +77,7 @@ def _table(scored: Sequence[tuple[Evaluation, ScoreRecord]], family: Family | No
     st.dataframe(
         pd.DataFrame(
             {
-                "Place": [place_text(places[columns[i]]) if i in columns else "–" for i in rows],
+                "Rank": [place_text(places[columns[i]]) if i in columns else "–" for i in rows],
                 "Model": [e.name for e, _ in scored],
                 "Triplet accuracy": [with_interval(s) for _, s in scored],
                 "Group": [letters[columns[i]] if i in columns else "" for i in rows],
@@ -86,9 +86,9 @@ def _table(scored: Sequence[tuple[Evaluation, ScoreRecord]], family: Family | No
         ),
         hide_index=True,
         column_config={
-            "Place": st.column_config.TextColumn(help="The places that the tests leave open.", width=60),
+            "Rank": st.column_config.TextColumn(help="Ranks that the tests do not exclude.", width=60),
             "Triplet accuracy": st.column_config.TextColumn(alignment="right"),
-            "Group": st.column_config.TextColumn(help="Models that share a letter cannot be told apart."),
+            "Group": st.column_config.TextColumn(help="Models that share a letter do not differ significantly."),
             "Articles": COUNTED,
         },
     )
@@ -96,13 +96,13 @@ def _table(scored: Sequence[tuple[Evaluation, ScoreRecord]], family: Family | No
 
 def _explained(test: SignificanceTest, family: Family | None) -> None:
     told = (
-        f" Place and group: {test.title}, {count(len(family.ps), 'comparison')} corrected together by Holm; a model "
-        "is called better only where the interval of the difference over articles excludes 0 as well."
+        f" Rank and group: {test.title}, Holm-corrected over {count(len(family.ps), 'comparison')}; a model "
+        "ranks higher only if the interval of the difference over articles also excludes 0."
         if family
         else ""
     )
     st.caption(
-        "Share of triplets whose pivot is nearer to the sentence of its own section than to the other one; chance is "
+        "Share of triplets whose pivot is nearer to the positive than to the negative; chance is "
         f".500. Mean with the 95 % bootstrap interval over articles.{told}  \n**{test.title}**: {test.summary}"
     )
 
@@ -113,7 +113,7 @@ def _pairs(names: Sequence[str], family: Family | None, columns: Mapping[int, in
     name = {column: names[row] for row, column in columns.items()}
     order = family.ps.argsort(kind="stable").tolist()
     parts = [(name[int(family.first[i])], name[int(family.second[i])], family.differences[i], i) for i in order]
-    with st.expander(f"Every comparison ({len(parts):,})", icon=":material/compare_arrows:"):
+    with st.expander(f"All comparisons ({len(parts):,})", icon=":material/compare_arrows:"):
         right = st.column_config.TextColumn(alignment="right")
         st.dataframe(
             pd.DataFrame(
@@ -131,7 +131,7 @@ def _pairs(names: Sequence[str], family: Family | None, columns: Mapping[int, in
         header = ("first", "second", "difference", "low", "high", "articles", f"p_{test.id}", "p_holm")
         rows = [(a, b, d.value, d.low, d.high, d.n, family.ps[i], family.corrected[i]) for a, b, d, i in parts]
         st.download_button(
-            "CSV of all comparisons",
+            "Download comparisons (CSV)",
             data=lambda: csv_text(header, rows),
             file_name="themescope-triplet-comparisons.csv",
             mime="text/csv",

@@ -27,7 +27,7 @@ def missing(benchmark: BenchmarkRecord) -> None:
     """Ask for combinations that have not been run."""
     if not may(Right.MANAGE):
         return
-    st.subheader("Add to this comparison", anchor=False)
+    st.subheader("Run methods", anchor=False)
     models = by_method(queries.selectable_models())
     left, right = st.columns(2)
     chosen = left.multiselect("Models", [m.name for m in models], default=preselected(models))
@@ -35,7 +35,7 @@ def missing(benchmark: BenchmarkRecord) -> None:
     paper = [c.id for c in CLUSTERERS if "paper" in c.tags or "no-vectors" in c.tags]
     clusterers = right.multiselect("Clusterers", ids, default=paper, format_func=clusterer_title)
     wanted = combinations(benchmark, [m for m in models if m.name in chosen], clusterers)
-    label = f"Run {count(len(wanted), 'missing combination')}" if wanted else "Nothing is missing"
+    label = f"Run {count(len(wanted), 'missing combination')}" if wanted else "All combinations run"
     clicked = st.button(label, type="primary", icon=":material/play_arrow:", disabled=not wanted)
     if clicked and _queue(benchmark, wanted):
         st.rerun()
@@ -78,10 +78,10 @@ def _about(benchmark: BenchmarkRecord) -> None:
     left, right = st.columns([3, 2], gap="medium")
     with left:
         if isinstance(beside, Mapping):
-            st.caption("What it holds, beside the set that was published")
+            st.caption("Benchmark statistics beside the published set")
             st.dataframe(_beside(beside), hide_index=True, height="content")
     with right:
-        st.caption("How articles were chosen")
+        st.caption("Article selection")
         facts.table({**counts, "rules": benchmark.config}, ("Rule or count", "Value"), height=420)
 
 
@@ -94,19 +94,22 @@ def _beside(table: Mapping[str, Any]) -> pd.DataFrame:
 
 def build(corpora: Sequence[CorpusRecord]) -> None:
     """The form for a new benchmark."""
-    if closed("Building a benchmark"):
+    if closed("Building benchmarks"):
         return
     by_name = {c.name: c for c in corpora}
     corpus = by_name[pinned("Corpus", list(by_name), "of")]
     with st.form(f"benchmark-{corpus.id}"):
         left, middle, right = st.columns([2, 1, 2])
-        name = left.text_input("Name of the benchmark", value=f"{corpus.name} sections")
+        name = left.text_input("Benchmark name", value=f"{corpus.name} sections")
         seed = middle.number_input("Seed", min_value=0, value=0, step=1)
         splits = right.multiselect(
-            "Splits", ["test", "validation", "train"], default=["test"], help="Models learn from train; test on test."
+            "Splits",
+            ["test", "validation", "train"],
+            default=["test"],
+            help="Models are trained on train; evaluate on test.",
         )
         values = config_fields(ScbRules, f"scb-{corpus.id}")
-        if not st.form_submit_button("Build the benchmark", type="primary", icon=":material/rule:"):
+        if not st.form_submit_button("Build benchmark", type="primary", icon=":material/rule:"):
             return
     rules = checked(ScbRules, values)
     if rules is None:

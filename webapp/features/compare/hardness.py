@@ -35,7 +35,7 @@ def show(pair: PairOfMethods) -> None:
     header = ["trait", "from", "to", "articles"]
     header += [f"{name}{end}" for name in ("first", "second", "difference") for end in ("", "_low", "_high")]
     st.download_button(
-        "CSV of all slices",
+        "Download slices (CSV)",
         data=lambda: csv_text(header, ([t, p.low, p.high, p.n, *_ends(p)] for t, p in rows)),
         file_name="themescope-slices.csv",
         mime="text/csv",
@@ -43,8 +43,8 @@ def show(pair: PairOfMethods) -> None:
         on_click="ignore",
     )
     st.caption(
-        f"Slices hold about as many articles each; means of {unit} with 95 % bootstrap intervals over the articles of "
-        "the slice. Slices by one trait differ in the others too: a difference between them is a hint, not a cause."
+        f"Slices of roughly equal size; means of {unit} with 95 % bootstrap intervals over the articles of "
+        "the slice. Slices by one property also differ in others: a difference is no evidence of a cause."
     )
 
 

@@ -9,7 +9,7 @@ from webapp.shared.saved_views import saved_views
 
 title(
     "Compare",
-    "A good method puts the sentences of one section into one cluster, in articles it has never seen.",
+    "Compare methods: how well do clusters match the sections of unseen articles?",
 )
 watch("compare")
 CLUSTERING, HARD, TRIPLETS, BUILD = "Clustering", "Hard articles", "Triplet accuracy", "Build a benchmark"
@@ -29,14 +29,14 @@ with tabs[view]:
                 (pairing.show if view == PAIR else hardness.show)(pair)
         else:
             nothing(
-                "No benchmark yet.", "Open the tab “Build a benchmark”: it takes the sections of articles as truth."
+                "No benchmark yet.", "Build one in the tab “Build a benchmark”. Article sections are the ground truth."
             )
     elif view == TRIPLETS:
         sets = queries.triplet_sets_to_read()
         if sets:
             accuracy.show(by_name("Triplet set", sets, "set", lambda s: s.name))
         else:
-            nothing("No triplets yet.", "Build a set first.", "triplets", "Triplets")
+            nothing("No triplets yet.", "Build a triplet set first.", "triplets", "Triplets")
     elif not corpora:
         nothing("No corpus yet.", "Import texts with sections first.", "corpora", "Import a corpus")
     elif view == ARTICLE:

@@ -25,7 +25,7 @@ from webapp.shared.pinning import pin, pinned, pinned_segment
 from webapp.shared.text import count, plain, score
 
 ARTICLE_VIEW = "One article"
-_ORDERS = {"first": "First ahead", "second": "Second ahead", "either": "Largest difference"}
+_ORDERS = {"first": "First higher", "second": "Second higher", "either": "Largest difference"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,8 +54,8 @@ def choose_pair(scope: Scope | None) -> PairOfMethods | None:
     tested = [m for m, column in zip(found.methods, found.columns, strict=True) if column >= 0]
     if scores is None or len(tested) < 2:
         nothing(
-            "There are no two methods to hold against each other.",
-            "Cluster the benchmark by a second method in the tab “Clustering”, or choose fewer filters above.",
+            "There are no two methods to compare.",
+            "Run a second method in the tab “Clustering”, or clear filters above.",
         )
         return None
     names = {m.name: i for i, m in enumerate(tested)}
@@ -65,7 +65,7 @@ def choose_pair(scope: Scope | None) -> PairOfMethods | None:
     with right:
         b = names[pinned("Second", list(names), "second", list(names)[1])]
     if a == b:
-        st.info("A method does not differ from itself. Choose another one on either side.", icon=":material/info:")
+        st.info("Choose two different methods.", icon=":material/info:")
         return None
     return PairOfMethods(scope, tested[a], tested[b], scores.articles, scores.values[:, [a, b]])
 
@@ -90,13 +90,13 @@ def _in_words(pair: PairOfMethods) -> None:
     d, p, corrected = found.family.between(*at)
     better = found.family.better()
     ahead = "better" if better[at[0], at[1]] else "worse" if better[at[1], at[0]] else ""
-    verdict = f"**{ahead}** than" if ahead else "**not told apart** from"
+    verdict = f"**{ahead}** than" if ahead else "**not significantly different** from"
     gaps = pair.gaps
     st.markdown(
         f"**{plain(pair.first.name)}** is {verdict} **{plain(pair.second.name)}**: {found.metric.title} "
         f"{_signed(d.value)} [{_signed(d.low)}, {_signed(d.high)}] over {count(d.n, 'article')} (95 % bootstrap "
         f"interval); {found.test.title} p {_with_sign(p)}, corrected for {count(found.claims, 'comparison')} "
-        f"{_with_sign(corrected)}. It is ahead on {int((gaps > 0).sum()):,} articles, behind on "
+        f"{_with_sign(corrected)}. It scores higher on {int((gaps > 0).sum()):,} articles, lower on "
         f"{int((gaps < 0).sum()):,}, equal on {int((gaps == 0).sum()):,}."
     )
 
@@ -172,7 +172,7 @@ def _table(pair: PairOfMethods, articles: Articles, titles: Sequence[str]) -> No
         },
     )
     with st.container(horizontal=True, vertical_alignment="center"):
-        st.caption("**Click an article**, here or in the chart, to read both clusterings of it.")
+        st.caption("**Click an article** in the table or chart to compare its two clusterings.")
         st.space("stretch")
         st.download_button(
             "CSV",

@@ -84,15 +84,15 @@ def choose_and_show(corpora: Sequence[CorpusRecord]) -> None:
     found = {p.name: p for p in partitions(article, corpus.created)}
     if len(found) < 2:
         nothing(
-            "This article is divided in one way only: its sections.",
-            "Choose an article of a benchmark that has been clustered, or cluster one in the tab “Clustering”.",
+            "This article has only one partition: its sections.",
+            "Choose an article of a clustered benchmark, or run a clustering in the tab “Clustering”.",
         )
         return
     names = list(found)
     with left:
-        one = found[pinned("Left", names, LEFT, names[1], "What is read from the left.")]
+        one = found[pinned("Left", names, LEFT, names[1], "Reference partition.")]
     with right:
-        other = found[pinned("Right", names, RIGHT, names[0], "What it is held against.")]
+        other = found[pinned("Right", names, RIGHT, names[0], "Partition to compare with.")]
     _show(article, corpus, one, other)
 
 
@@ -106,10 +106,10 @@ def _article(corpus: CorpusRecord, benchmarks: Sequence[BenchmarkRecord]) -> Art
         listed = [*first.values(), *(a for a in listed if a.id not in first)][:_LISTED]
     options = {a.title: a for a in ([asked] if asked else []) + listed}
     if not options:
-        nothing("This corpus has no articles.", "Choose another one.")
+        nothing("This corpus has no articles.", "Choose another corpus.")
         return None
     more = corpus.articles - len(listed)
-    help = f"The first {_LISTED} are listed; the others are found from the table of two methods." if more > 0 else ""
+    help = f"The first {_LISTED} are listed; open others from the tab “Two methods”." if more > 0 else ""
     return options[pinned("Article", list(options), ARTICLE, help=help)]
 
 
@@ -118,7 +118,7 @@ def _show(article: ArticleRecord, corpus: CorpusRecord, one: Partition, other: P
     left, right = one.load(), other.load()
     found = meet(left, right, sentences, {s.position: s.title for s in titles})
     if found is None:
-        nothing("These two share no sentence.", "Choose partitions that were made of the same sentences.")
+        nothing("These partitions share no sentence.", "Choose partitions of the same sentences.")
         return
     st.subheader(plain(article.title), anchor=False)
     moved = len(found.matching.moved)
@@ -155,11 +155,11 @@ def _in_words(found: Meeting, one: Partition, other: Partition) -> str:
     ari = METRICS.build("ari").score(found.first, found.second)
     pairs = found.matching.pairs
     alone = len(found.matching.only_first), len(found.matching.only_second)
-    unmatched = f"; without a partner are {alone[0]} on the left and {alone[1]} on the right" if sum(alone) else ""
+    unmatched = f"; unmatched: {alone[0]} left, {alone[1]} on the right" if sum(alone) else ""
     return (
         f"**{plain(one.name)}** beside **{plain(other.name)}**: of {count(n, 'sentence')} {n - moved:,} stay and "
         f"**{moved:,} moved**. {count(len(pairs), 'cluster')} matched one-to-one so that the most sentences stay"
-        f"{unmatched}. Agreement above chance (ARI): {score(ari)}."
+        f"{unmatched}. Adjusted Rand index (ARI): {score(ari)}."
     )
 
 
@@ -186,7 +186,7 @@ def pair_data(
         number = numbers[0].get(a, 0) if a is not None else numbers[1].get(b or 0, 0)
         if everything or any(part and part["sentences"] for part in group.values()):
             groups.append(group | {"name": f"Cluster {number}" if number else "Not assigned"})
-    return {"left": names[0], "right": names[1], "groups": groups, "empty": "No partner on this side."}
+    return {"left": names[0], "right": names[1], "groups": groups, "empty": "Unmatched."}
 
 
 def _side(
@@ -214,7 +214,7 @@ def _side(
         drawn[cluster] = {
             "name": cluster_name(numbers.get(cluster), division.names.get(cluster)),
             "about": f"{count(len(rows), 'sentence')}, {stay:,} stay; mainly “{shorten(title, _TITLE)}” ({n} of them)",
-            "quiet": "Nothing moved here.",
+            "quiet": "No sentence changed cluster.",
             "sentences": sentences,
         }
     return drawn

@@ -46,24 +46,24 @@ def report(corpus: CorpusRecord) -> None:
     rest = {key: value for key, value in corpus.report.items() if key != "skipped"}
     left, right = st.columns(2, gap="medium")
     with left:
-        st.markdown("**Passed over at import**")
+        st.markdown("**Skipped at import**")
         if dropped:
             facts.table(dropped, ("Reason", "Count"))
         else:
-            st.caption("Nothing: every article of the files is here.")
+            st.caption("Nothing was skipped.")
     if rest:
         with right:
-            st.markdown("**How it was imported**")
+            st.markdown("**Import settings**")
             facts.table(rest)
     topics = queries.topic_counts(corpus.id, corpus.created)
     if any(topic for topic, _ in topics):
-        st.markdown("**Topics of its articles**")
+        st.markdown("**Topics**")
         _topics(topics)
 
 
 def _topics(counts: Mapping[tuple[str, str], int]) -> None:
     """A row for each topic, a column for each part that the source knows."""
-    names = {"train": "Train", "test": "Test", "": "No part"}
+    names = {"train": "Train", "test": "Test", "": "No split"}
     parts = [part for part in PARTS if any(p == part for _, p in counts)]
     topics = sorted({topic for topic, _ in counts}, key=lambda t: (t == "", t))
     columns = {names[part]: [counts.get((topic, part), 0) for topic in topics] for part in parts}
@@ -85,12 +85,12 @@ def browse(corpora: Sequence[CorpusRecord]) -> None:
         )
         total = queries.count_articles(corpus.id, search)
         found = queries.articles(corpus.id, search, limit=_LISTED)
-        more = f"The first {_LISTED} of " if total > _LISTED else ""
+        more = f"Showing {_LISTED} of " if total > _LISTED else ""
         st.caption(f"{more}{count(total, 'article')}" + (" found" if search else ""))
         chosen = _list(corpus, found)
     with main:
         if chosen is None:
-            nothing("No article has this in its title.", "Shorten the search on the left.")
+            nothing("No article matches.", "Shorten the search term on the left.")
         else:
             _show(corpus, chosen)
 
@@ -124,7 +124,7 @@ def _show(corpus: CorpusRecord, article: ArticleRecord) -> None:
     usable = {s.id for section in kept for s, _ in eligible(section, rules, Counter())}
     st.header(plain(article.title), anchor=False)
     with st.container(horizontal=True, vertical_alignment="center"):
-        st.badge(article.split.value, color="gray", help="Decided by the title alone, the same for everybody")
+        st.badge(article.split.value, color="gray", help="The split depends only on the title")
         if article.topic:
             said = f", in the {article.part} part of its source" if article.part else ""
             st.badge(plain(article.topic), color="primary", help=f"Topic given by the source{said}")
@@ -136,11 +136,11 @@ def _show(corpus: CorpusRecord, article: ArticleRecord) -> None:
     if len(kept) < rules.min_sections:
         usable = set()
         st.caption(
-            f"Only {count(len(kept), 'section')} would be left after the triplet rules, which ask for "
-            f"{rules.min_sections}: this article gives no triplets."
+            f"Only {count(len(kept), 'section')} remain after the triplet rules, which require "
+            f"{rules.min_sections}: no triplets are drawn from this article."
         )
     else:
         st.caption(
-            f":primary[▍] {count(len(usable), 'sentence')} that triplets may use · :gray[▍] other paragraph openings"
+            f":primary[▍] {count(len(usable), 'sentence')} eligible for triplets · :gray[▍] other paragraph openings"
         )
     reader.article(sections, sentences, usable, inside or "")

@@ -26,10 +26,10 @@ def export(corpus: CorpusRecord) -> None:
     """Ask for a bundle of a corpus, and fetch the last one; for admins only: it holds blind labellings, too."""
     if not may(Right.MANAGE):
         return
-    with st.expander("Bundle: everything in one file", icon=":material/inventory_2:"):
+    with st.expander("Export bundle", icon=":material/inventory_2:"):
         st.caption(
-            "A zip with the text, what people labelled with its whole history, and models with their vectors if you "
-            "like. Another Themescope takes it in as it is; nothing in it is ever run."
+            "A ZIP file with the text, the labellings with their history and, if chosen, models with their vectors. "
+            "Another Themescope imports it unchanged. It contains no code."
         )
         _ask(corpus)
         made = _made(corpus)
@@ -43,14 +43,14 @@ def _ask(corpus: CorpusRecord) -> None:
         chosen = st.multiselect(
             "Models with their vectors",
             [model.name for model in able],
-            placeholder="none" if able else "no model has vectors of this corpus",
+            placeholder="none" if able else "no model has embedded this corpus",
             disabled=not able,
             key=f"bundle-models-{corpus.id}",
             width=420,
         )
-        labellings = st.toggle("Labellings, with people and history", value=True, key=f"bundle-labels-{corpus.id}")
+        labellings = st.toggle("Include labellings with history", value=True, key=f"bundle-labels-{corpus.id}")
         st.space("stretch")
-        if st.button("Make the bundle", icon=":material/inventory_2:", key=f"bundle-{corpus.id}"):
+        if st.button("Create bundle", icon=":material/inventory_2:", key=f"bundle-{corpus.id}"):
             args = {"corpus": corpus.name, "labellings": labellings, "models": chosen}
             if submit("export-bundle", args, f"Bundle of “{corpus.name}”"):
                 st.rerun()
@@ -89,12 +89,12 @@ def _fetch(corpus: CorpusRecord, made: JobRecord) -> None:
             on_click="ignore",
         )
         labelled = count(int(made.result.get("labellings", 0)), "labelling")
-        st.caption(f"made {ago(made.ended)}, with {labelled}; kept for a week")
+        st.caption(f"created {ago(made.ended)} with {labelled}; deleted after a week")
 
 
 def take_in() -> None:
     """Choose a bundle, see what it holds, take it in."""
-    with st.expander("Take in a bundle", icon=":material/inventory_2:"):
+    with st.expander("Import bundle", icon=":material/inventory_2:"):
         path = _file()
         if path is None:
             return
@@ -106,10 +106,10 @@ def take_in() -> None:
             return
         _said(about)
         free = queries.usable_corpus_name(about.corpus.name)
-        name = st.text_input("Name of the corpus", value=free, key=f"bundle-name-{path}")
-        if st.button("Take in", type="primary", icon=":material/download:", disabled=not (name or "").strip()):
+        name = st.text_input("Corpus name", value=free, key=f"bundle-name-{path}")
+        if st.button("Import bundle", type="primary", icon=":material/download:", disabled=not (name or "").strip()):
             args = {"file": str(path), "corpus": (name or "").strip()}
-            if submit("import-bundle", args, f"Take in “{args['corpus']}”"):
+            if submit("import-bundle", args, f"Import bundle “{args['corpus']}”"):
                 st.session_state["bundle-round"] = st.session_state.get("bundle-round", 0) + 1
                 st.rerun()
 
@@ -129,8 +129,8 @@ def _said(about: Contents) -> None:
 def _file() -> Path | None:
     """Return the path of the chosen bundle: an upload, or a file of the server."""
     turn = st.session_state.get("bundle-round", 0)
-    if server_paths.by_path("Where is the bundle?", f"bundle-how-{turn}"):
-        text = (st.text_input("Path of the bundle", key=f"bundle-path-{turn}") or "").strip()
+    if server_paths.by_path("Source", f"bundle-how-{turn}"):
+        text = (st.text_input("Path of the bundle file", key=f"bundle-path-{turn}") or "").strip()
         return server_paths.typed(text) if text else None
     file = st.file_uploader("Bundle", type=["zip"], max_upload_size=_MOST_MB, key=f"bundle-file-{turn}")
     if file is None:

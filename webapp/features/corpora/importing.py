@@ -73,7 +73,7 @@ def _round() -> int:
 def _files() -> tuple[Path, ...]:
     """Return the paths of the chosen files: uploads kept in the data folder, or files of the server."""
     turn = _round()
-    if server_paths.by_path("Where is the text?", f"import-how-{turn}"):
+    if server_paths.by_path("Source", f"import-how-{turn}"):
         path = st.text_input("Path of a file or folder", key=f"import-path-{turn}", placeholder="/data/wiki.xml.bz2")
         return _on_server(path) if path and path.strip() else ()
     files = st.file_uploader(
@@ -82,7 +82,7 @@ def _files() -> tuple[Path, ...]:
         accept_multiple_files=True,
         max_upload_size=_UPLOAD_MB,
         key=f"import-files-{turn}",
-        help="Import larger files by their path on the server, or with the themescope command.",
+        help="Import larger files by their path on the server or with the command line.",
     )
     return _kept(files) if files else ()
 
@@ -112,7 +112,7 @@ def _on_server(text: str) -> tuple[Path, ...]:
 def _in_folder(folder: Path) -> tuple[Path, ...]:
     known = [path for path in sorted(folder.iterdir()) if path.suffix.lstrip(".").lower() in suffixes()]
     if not known:
-        st.error(f"There is no readable file in {plain(folder)}. Known endings: {', '.join(suffixes())}.")
+        st.error(f"No file in {plain(folder)} has a known suffix. Known suffixes: {', '.join(suffixes())}.")
     # A link in the folder may lead out of what pages may read.
     found = [server_paths.typed(str(path)) for path in known]
     return () if None in found else tuple(path for path in found if path is not None)
@@ -125,13 +125,13 @@ def _about(paths: Sequence[Path]) -> tuple[str, str, str]:
     stem = source.replace("_", " ").replace("-", " ").strip() or "corpus"
     key = _key(paths)
     left, middle, right = st.columns([2, 1, 2])
-    name = left.text_input("Name of the corpus", value=queries.usable_corpus_name(stem), key=f"import-name-{key}")
+    name = left.text_input("Corpus name", value=queries.usable_corpus_name(stem), key=f"import-name-{key}")
     language = middle.selectbox(
         "Language",
         LANGUAGES,
         index=LANGUAGES.index("en"),
         key=f"language-{key}",
-        help="Decides how sentences are split.",
+        help="Determines how sentences are split.",
     )
     ids = REGISTRY.ids()
     try:
@@ -162,9 +162,9 @@ def _show_preview(path: Path, reader_id: str, settings: dict[str, Any]) -> bool:
         st.error(plain(error), icon=":material/error:")
         return False
     if not seen.articles:
-        st.warning("No article was found at the beginning of this file in this format. Choose another format.")
+        st.warning("No article found at the beginning of this file. Choose another format.")
         return False
-    st.markdown(f"**Preview:** the first {count(len(seen.articles), 'article')} of `{_code(path.name)}`")
+    st.markdown(f"**Preview:** {count(len(seen.articles), 'article')} of `{_code(path.name)}`")
     for article in seen.articles:
         _article(article)
     _skipped(seen)
@@ -190,4 +190,4 @@ def _article(article: Article) -> None:
 def _skipped(seen: Preview) -> None:
     if seen.skipped:
         parts = [f"{number:,} × {plain(words(reason)).lower()}" for reason, number in seen.skipped.items()]
-        st.caption("Passed over so far: " + ", ".join(parts))
+        st.caption("Skipped so far: " + ", ".join(parts))

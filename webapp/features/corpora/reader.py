@@ -34,7 +34,11 @@ def reader_data(
 def _sentence(sentence: Sentence, eligible: bool) -> dict[str, Any]:
     why = ""
     if sentence.opens_paragraph:
-        why = "Opens its paragraph; may stand in triplets" if eligible else "Opens its paragraph; not used in triplets"
+        why = (
+            "Opens its paragraph; eligible for triplets"
+            if eligible
+            else "Opens its paragraph; not eligible for triplets"
+        )
     return {"text": sentence.text, "opens": sentence.opens_paragraph, "eligible": eligible, "why": why}
 
 

@@ -12,7 +12,7 @@ from webapp.shared.text import count
 _POLL_S = 2.0
 _SHOWN = 25
 
-title("Jobs", "Everything that takes long. A job survives a crash of its worker and goes on from where it was.")
+title("Jobs", "Background jobs. A job resumes from its last checkpoint after a crash.")
 known = queries.job_states()
 
 
@@ -28,7 +28,7 @@ def now() -> None:
 now()
 everything = queries.jobs(limit=500)
 if not everything:
-    nothing("No job has been asked for yet.", "Importing, training, clustering and drawing maps happen here.")
+    nothing("No jobs yet.", "Imports, training, clustering and maps appear here.")
 ended = sorted((j for j in everything if j.status.ended), key=lambda j: j.ended or j.created, reverse=True)
 if ended:
     st.subheader("Ended", anchor=False)
@@ -41,7 +41,7 @@ if ended:
         "Find a job",
         key="job",
         bind="query-params",
-        placeholder="a word of its title or its error",
+        placeholder="word in the title or error",
         icon=":material/search:",
         label_visibility="collapsed",
     )

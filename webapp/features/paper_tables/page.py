@@ -6,7 +6,7 @@ from webapp.features.paper_tables import paper_queries, papers
 from webapp.shared.choose import by_name, nothing, title
 from webapp.shared.job_status import watch
 
-title("Paper tables", "The tables of the papers, measured here: published number, ours, the data used, what differs.")
+title("Paper tables", "Tables of the papers: published results beside ours, with data and deviations.")
 watch("paper_tables")
 declared = by_name("Paper", paper_queries.papers(), "paper", lambda p: p.title)
 st.caption(declared.citation)
@@ -24,7 +24,7 @@ if results.open:
         else:
             nothing(
                 "No table has been reproduced yet.",
-                f"Open the tab “Reproduce”, or run: themescope reproduce {declared.id} --corpus NAME",
+                f"Start one in the tab “Reproduce”, or run: themescope reproduce {declared.id} --corpus NAME",
             )
 if again.open:
     with again:

@@ -23,16 +23,16 @@ from webapp.shared.people import may
 from webapp.shared.text import ago, plain
 
 Json = Mapping[str, Any]
-_VERDICTS = {"holds": "✓ holds", "reversed": "✗ reversed", "not shown": "– not shown"}
-_AGAIN = "Computes only what is not in the store yet."
+_VERDICTS = {"holds": "✓ reproduced", "reversed": "✗ reversed", "not shown": "– inconclusive"}
+_AGAIN = "Results already in the store are reused."
 _DATA = {
-    "data": ("Data folder", "Folder with the data sets of the paper, as the worker sees it."),
-    "words": ("Word vectors", "Table of word vectors for running text: its id, or a file."),
+    "data": ("Data folder", "Folder with the paper's data sets on the worker's machine."),
+    "words": ("Word vectors", "Word-vector table for running text: an id or a file."),
 }
 _OF_ARTICLES = {
-    "triplets": ("Published triplets", "Folder with your copy of the published triplet files."),
-    "scb": ("Published benchmark", "Your copy of the published clustering benchmark (CSV)."),
-    "sick": ("SICK", "Folder of your copy of SICK: pairs of sentences whose relatedness people have rated."),
+    "triplets": ("Published triplets", "Folder with the published triplet files."),
+    "scb": ("Published benchmark", "The published clustering benchmark (CSV file)."),
+    "sick": ("SICK", "Folder with SICK: sentence pairs with human relatedness ratings."),
 }
 """What only a paper asks for that draws on articles with sections."""
 
@@ -47,7 +47,7 @@ def show(record: PaperTableRecord) -> None:
     content = record.content
     st.caption(f"{plain(content['source'])}. {plain(content['about'])}")
     if not content["complete"]:
-        st.info("Some rows are not measured yet. They follow row by row while the job runs.", icon=":material/info:")
+        st.info("Some rows are not measured yet. The job adds them one by one.", icon=":material/info:")
     column = _column(content["columns"], record.id)
     frame, said = said_once(_frame(content, column))
     st.dataframe(frame, hide_index=True, column_config=_WIDTHS)
@@ -124,7 +124,7 @@ def _ours(ours: Json, digits: int) -> str:
 def _claims(content: Json) -> None:
     """What the paper says of the order of rows, and what our numbers say to it."""
     titles = {column["metric"]: column["title"] for column in content["columns"]}
-    st.subheader("Does the order hold?", anchor=False)
+    st.subheader("Is the order reproduced?", anchor=False)
     lines = [
         {
             "Claim": f"{claim['first']} {'>' if claim['relation'] == 'better' else '≈'} {claim['second']}",
@@ -137,7 +137,7 @@ def _claims(content: Json) -> None:
     ]
     st.dataframe(pd.DataFrame(lines), hide_index=True)
     st.caption(
-        "Paired on what both rows were measured on: mean difference with its 95 % bootstrap interval, and p of "
+        "Paired over the items of both rows: mean difference with 95 % bootstrap interval and p of "
         "Wilcoxon's signed-rank test, corrected by Holm over the table."
     )
 
@@ -187,11 +187,11 @@ def export(content: Json) -> str:
 
 def ask(declared: Paper) -> None:
     """A form to reproduce some tables, or all."""
-    if closed("Reproducing tables"):
+    if closed("Reproduction of tables"):
         return
     source = None
     if declared.needs_articles:
-        source = choose_corpus("Its articles become triplets and benchmark; the parts are decided by title.")
+        source = choose_corpus("Source of triplets and benchmark. The split depends on article titles.")
         if source is None:
             return
     profile = by_name("Profile", declared.profiles, "profile-asked", lambda p: p.title)
@@ -199,7 +199,7 @@ def ask(declared: Paper) -> None:
     titles = {table.id: f"{table.id} · {table.title}" for table in declared.tables}
     with st.form("reproduce"):
         tables = st.multiselect("Tables", list(titles), format_func=titles.__getitem__, placeholder="all")
-        with st.expander("Data at hand", icon=":material/folder_open:"):
+        with st.expander("Data files", icon=":material/folder_open:"):
             given = _data(declared)
         if st.form_submit_button("Reproduce", type="primary", icon=":material/science:"):
             _enqueue(declared, profile, source, tables, given)

@@ -5,8 +5,8 @@ from webapp.features.people import roster
 from webapp.shared.choose import nothing, title
 from webapp.shared.people import may
 
-title("People", "Who works here and what they may do. What somebody did stays under their name.")
+title("People", "Users and their roles. Past work keeps its author.")
 if may(Right.MANAGE):
     roster.show()
 else:
-    nothing("Only an admin sees this page.", "Ask one, if you need to know who may do what.")
+    nothing("Only admins can open this page.", "Ask an admin about roles.")

@@ -17,9 +17,9 @@ from webapp.shared.people import UNNAMED, current_person
 from webapp.shared.text import ago, count, plain
 
 _MAY = {
-    Role.VIEWER: "Viewer: looks, changes nothing",
-    Role.LABELLER: "Labeller: labels and reviews",
-    Role.ADMIN: "Admin: everything, roles too",
+    Role.VIEWER: "Viewer: read only",
+    Role.LABELLER: "Labeller: label and review",
+    Role.ADMIN: "Admin: full access, including roles",
 }
 _REFUSED = "roster-refused"
 _WAYS = {"password": "password", "organisation": "organisation", "": "–"}
@@ -32,7 +32,7 @@ def show() -> None:
         st.error(plain(refused), icon=":material/error:")
     _state(found)
     if not found:
-        nothing("Nobody has worked here yet.", "Whoever labels or reviews something is listed here.")
+        nothing("No users yet.", "Everyone who labels or reviews is listed here.")
     else:
         left, right = st.columns([3, 2], gap="large")
         with left:
@@ -48,11 +48,11 @@ def _state(found: list[members.Member]) -> None:
     if not admins:
         st.info(
             "Nobody is an admin, so everybody but viewers may do everything. With the first admin, labellers label "
-            "and review only.",
+            "and review.",
             icon=":material/lock_open:",
         )
     elif not house.shared():
-        st.caption("Only this machine can reach these pages, so names are taken on trust: nobody has to sign in.")
+        st.caption("These pages are reachable from this machine only, so no sign-in is required.")
 
 
 def _table(found: list[members.Member]) -> members.Member:
@@ -61,8 +61,8 @@ def _table(found: list[members.Member]) -> members.Member:
             "Name": [member.person.name or UNNAMED for member in found],
             "Role": [member.person.role.value.capitalize() for member in found],
             "Last seen": [ago(member.person.seen) for member in found],
-            "Signs in by": [_WAYS[member.login] for member in found],
-            "Since": [member.person.created.date() for member in found],
+            "Sign-in": [_WAYS[member.login] for member in found],
+            "Added": [member.person.created.date() for member in found],
         }
     )
     st.caption(count(len(found), "person", "people"))
@@ -73,7 +73,7 @@ def _change(member: members.Member) -> None:
     name = member.person.name
     st.subheader(plain(name or UNNAMED), anchor=False)
     role = st.radio(
-        "What they may do",
+        "Role",
         list(Role),
         index=list(Role).index(member.person.role),
         format_func=_MAY.__getitem__,
@@ -86,7 +86,7 @@ def _change(member: members.Member) -> None:
             _remove(name)
 
 
-@st.dialog("Remove this person?")
+@st.dialog("Remove user?")
 def _remove(name: str) -> None:
     st.markdown(
         f"**{plain(name or UNNAMED)}** can sign in no more, and the role is forgotten. Labels, verdicts and histories "
@@ -104,14 +104,14 @@ def _removed(name: str) -> None:
 
 def _add() -> None:
     """Somebody new, with a first password that the admin tells them."""
-    with st.expander("Add a person", icon=":material/person_add:"), st.form("add-person", border=False):
+    with st.expander("Add user", icon=":material/person_add:"), st.form("add-person", border=False):
         left, right = st.columns(2)
         name = left.text_input("Name", max_chars=members.LONGEST_NAME)
         role = right.selectbox("Role", list(Role), index=1, format_func=_MAY.__getitem__)
         password = left.text_input(
-            "First password", type="password", help="Signing in is only asked for where others can reach the pages."
+            "Initial password", type="password", help="Required only where others can reach the pages."
         )
-        right.caption("Who signs in through an organisation is added by: themescope people add E-MAIL --oidc")
+        right.caption("To add a user who signs in through an organisation: themescope people add E-MAIL --oidc")
         if st.form_submit_button("Add", icon=":material/person_add:"):
             _try(
                 lambda: members.add(

@@ -7,7 +7,7 @@ from webapp.shared import queries
 from webapp.shared.choose import nothing, title
 from webapp.shared.job_status import watch
 
-title("Summaries", "The most central sentences of a document, by any method; scores in place, methods side by side.")
+title("Summaries", "Extractive summaries: the most central sentences of a document, by several methods side by side.")
 watch("summaries")
 document, collections = st.tabs(["One document", "Collections"], key="view", bind="query-params", on_change="rerun")
 if document.open:
@@ -18,7 +18,7 @@ if document.open:
         else:
             nothing(
                 "No corpus yet.",
-                "Import documents first; a file with people's summaries (JSON lines) works as well.",
+                "Import documents first, for example a JSON Lines file with reference summaries.",
                 "corpora",
                 "Import a corpus",
             )

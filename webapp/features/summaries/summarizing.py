@@ -61,11 +61,11 @@ def article(corpora: Sequence[CorpusRecord]) -> None:
         found = queries.articles(corpus.id, search, limit=_LISTED)
     if not found:
         with main:
-            nothing("No article has this in its title.", "Shorten the search on the left.")
+            nothing("No article matches.", "Shorten the search term on the left.")
         return
     with side:
         chosen = by_name("Article", found, "article", lambda a: a.title)
-        words = st.number_input("Words of a summary", 10, 1_000, 100, 10, key="summary-words")
+        words = st.number_input("Summary length (words)", 10, 1_000, 100, 10, key="summary-words")
         embedded = summary_queries.models_of(chosen)
         references = _references()
         _missing(corpus, embedded)
@@ -90,8 +90,8 @@ def _choose(embedded: Sequence[ModelRecord]) -> list[Method]:
 
 def _references() -> list[str]:
     text = st.text_area(
-        "Summaries by people", key="references", placeholder="paste one, or several with a blank line between them",
-        help="ROUGE-1 compares with them: recall of the first 100 words, stemmed, without function words.",
+        "Reference summaries", key="references", placeholder="paste one or more, separated by blank lines",
+        help="ROUGE-1 recall of the first 100 words, stemmed, without stop words.",
     )  # fmt: skip
     return [part for block in (text or "").split("\n\n") if (part := " ".join(block.split()))]
 
@@ -104,9 +104,9 @@ def _missing(corpus: CorpusRecord, embedded: Sequence[ModelRecord]) -> None:
     absent = [model for model in queries.selectable_models() if model.id not in have]
     if not absent:
         return
-    with st.expander("Use another model", icon=":material/add:"):
+    with st.expander("Add a model", icon=":material/add:"):
         model = one_model("Model", absent, "embed-by")
-        if st.button("Compute its vectors", help=f"For all of {plain(corpus.name)}; a worker does it."):
+        if st.button("Embed corpus", help=f"Embeds all of {plain(corpus.name)} in the background."):
             submit("embed", {"corpus": corpus.name, "model": model.name}, f"Embed “{corpus.name}” by “{model.name}”")
             st.rerun()
 
@@ -116,7 +116,7 @@ def _show(
 ) -> None:
     _, sentences = queries.article_text(article.id, corpus.created)
     if not methods:
-        nothing("No method is chosen.", "Choose one or more above.")
+        nothing("No method selected.", "Select one or more above.")
         return
     ranked = [_ranked(method, article, sentences, words) for method in methods]
     if references:
@@ -128,8 +128,8 @@ def _show(
                 st.markdown(f"**{plain(made.method.name)}**")
                 st.text(made.summary.text + (" …" if _cut(made.summary, sentences) else ""))
                 st.caption(count(len(made.summary.text.split()), "word"))
-    shown = by_name("Scores in the text by", ranked, "scores", lambda made: made.method.name)
-    st.caption("The stronger its colour, the higher a sentence scores; underlined ones are in the summary.")
+    shown = by_name("Highlight scores of", ranked, "scores", lambda made: made.method.name)
+    st.caption("Darker sentences score higher; underlined sentences are in the summary.")
     _shaded(sentences, shown)
 
 
@@ -189,8 +189,8 @@ def collections() -> None:
     found = summary_queries.measured()
     if not found:
         nothing(
-            "Nothing has been measured on a collection yet.",
-            "On the command line: themescope evaluate summaries FILE --baseline lead --method MODEL",
+            "No collection has been evaluated yet.",
+            "Run: themescope evaluate summaries FILE --baseline lead --method MODEL",
         )
         return
     by_file: dict[tuple[str, int], list[summary_queries.Measured]] = {}

@@ -15,7 +15,7 @@ class Measured:
 
     run: RunRecord
     model: str
-    """Name of the model; "" for methods that look at no vectors."""
+    """Model name; "" for methods that look at no vectors."""
 
 
 def models_of(article: ArticleRecord) -> list[ModelRecord]:

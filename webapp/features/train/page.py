@@ -8,7 +8,7 @@ from webapp.shared.choose import nothing, title
 from webapp.shared.guard import closed
 from webapp.shared.job_status import watch
 
-title("Train", "Every method learns here, from its own form. Curves move while it learns; you may leave the page.")
+title("Train", "Train a model. Progress is live; you can leave the page.")
 watch("train")
 learn, have = st.tabs(["New model", "Models"], key="view", bind="query-params", on_change="rerun")
 if learn.open:
@@ -22,4 +22,4 @@ if have.open:
         if models:
             trained.models(models)
         else:
-            nothing("No model yet.", "Train one under “New model”. Mean vectors takes seconds and is a fair start.")
+            nothing("No model yet.", "Train one in the tab “New model”. “Mean of word vectors” takes seconds.")

@@ -37,10 +37,10 @@ def _frame(found: Sequence[ModelRecord]) -> pd.DataFrame:
         {
             "Model": [m.name for m in found],
             "Method": [method_title(m.method) for m in found],
-            "Learned from": [_learned_from(m, sets, corpora) for m in found],
+            "Training data": [_learned_from(m, sets, corpora) for m in found],
             "Triplets": [m.metrics.get("training triplets") for m in found],
             "Validation accuracy": [m.metrics.get("validation accuracy") for m in found],
-            "Made": ["pretrained" if m.id == NOT_STORED else ago(m.created) for m in found],
+            "Created": ["pretrained" if m.id == NOT_STORED else ago(m.created) for m in found],
         }
     )
 
@@ -73,8 +73,8 @@ def model(chosen: ModelRecord) -> None:
         left, right = st.columns(2, gap="medium")
         with left.expander("Settings", icon=":material/tune:"):
             facts.table({"seed": chosen.seed, **chosen.config})
-        with right.expander("Everything measured in training", icon=":material/monitoring:"):
-            facts.table(chosen.metrics, ("What", "Value"))
+        with right.expander("Training metrics", icon=":material/monitoring:"):
+            facts.table(chosen.metrics, ("Metric", "Value"))
 
 
 _NUMBERS = ("validation accuracy", "training triplets", "training seconds", "triplets/s")
@@ -96,11 +96,11 @@ def _evaluations(chosen: ModelRecord) -> None:
     """Every score of a model beside what it was measured on."""
     found = evaluations(chosen)
     if not found:
-        st.caption("Not evaluated on a benchmark or a test set yet.")
-        page_link("compare", "Evaluate it on the page Compare")
+        st.caption("No evaluations yet.")
+        page_link("compare", "Evaluate on Compare")
         return
     st.dataframe(
-        pd.DataFrame(found, columns=["Measured on", "How", "Score", "Value with 95 % interval", "Over"]),
+        pd.DataFrame(found, columns=["Data", "Protocol", "Metric", "Value with 95 % interval", "Items"]),
         hide_index=True,
     )
 

@@ -35,7 +35,7 @@ def form() -> None:
         left, right = st.columns([3, 1])
         given = _name(card, data)
         free = queries.usable_model_name(given)
-        name = left.text_input("Name of the model", value=free, key=f"model-name-{given}", help=_NUMBERED)
+        name = left.text_input("Model name", value=free, key=f"model-name-{given}", help=_NUMBERED)
         seed = right.number_input("Seed", min_value=0, value=0, step=1)
         values = config_fields(card.config_class(), f"method-{card.id}")
         if not st.form_submit_button("Train", type="primary", icon=":material/model_training:"):
@@ -49,7 +49,7 @@ def form() -> None:
         st.rerun()
 
 
-_NUMBERED = "If a model of that name exists already, the new one gets a number behind it."
+_NUMBERED = "If the name is taken, a number is appended."
 
 
 def _name(card: Card, data: Mapping[str, Any]) -> str:
@@ -66,16 +66,16 @@ def _data(card: Card) -> dict[str, Any] | None:
         sets = [s for s in queries.triplet_sets() if fits(card, s)]
         if not sets:
             kind, third = wanted(card)
-            more = f" whose third sentence is “{third.replace('_', ' ')}”" if third else ""
-            nothing(f"This method learns from triplets of {kind}{more}.", *_BUILD)
+            more = f" with negatives from “{third.replace('_', ' ')}”" if third else ""
+            nothing(f"This method requires triplets of {kind}{more}.", *_BUILD)
             return None
-        chosen = by_name("Triplets to learn from", sets, "set", lambda s: s.name)
+        chosen = by_name("Training triplets", sets, "set", lambda s: s.name)
         estimate(card, chosen)
         validation = _validation(chosen, sets)
         return None if validation is None else {"triplets": chosen.name, **validation, **_beginning()}
     if "needs-sentences" in card.tags:
         return _running_text(card)
-    st.caption("This method needs no text to learn from: word vectors are all it uses.")
+    st.caption("This method needs no training data, only word vectors.")
     return {}
 
 
@@ -85,26 +85,26 @@ def _validation(chosen: TripletSetRecord, sets: Sequence[TripletSetRecord]) -> d
         return {}
     able = [s for s in sets if split_count(s, Split.VALIDATION)]
     if not able:
-        nothing("This method stops by validation triplets, and no set has any.", *_BUILD)
+        nothing("Early stopping needs validation triplets; no set has them.", *_BUILD)
         return None
     able.sort(key=lambda s: s.corpus_id != chosen.corpus_id)
-    return {"validation": by_name("Validation triplets of", able, "validation-set", lambda s: s.name).name}
+    return {"validation": by_name("Validation triplets from", able, "validation-set", lambda s: s.name).name}
 
 
 def _beginning() -> dict[str, Any]:
     """A trained network to go on from, if one is wanted."""
     able = [m.name for m in fine_tunable(queries.models())]
     chosen = st.selectbox(
-        "Go on from",
+        "Start from",
         [None, *able],
-        format_func=lambda name: name or "Nothing: begin anew",
-        help="A network that is trained further keeps its words, its shape and its distance. A smaller learning rate "
-        "changes it gently.",
+        format_func=lambda name: name or "Scratch",
+        help="Fine-tuning keeps the vocabulary, architecture and distance of the base model. A lower learning rate "
+        "changes it less.",
     )
     return {"models": [chosen]} if chosen else {}
 
 
-_BUILD = ("There is no such set yet; build one first.", "triplets", "Triplets")
+_BUILD = ("Build a triplet set first.", "triplets", "Triplets")
 _NEGATIVE = "negative:"
 
 
@@ -125,16 +125,16 @@ def _running_text(card: Card) -> dict[str, Any] | None:
     """A corpus, and for a method that builds on another one the model of it, if one is wanted."""
     corpora = queries.corpora()
     if not corpora:
-        nothing("This method learns from a corpus, and there is none.", "Import one first.", "corpora", "Corpora")
+        nothing("This method requires a corpus.", "Import a corpus first.", "corpora", "Corpora")
         return None
-    data: dict[str, Any] = {"corpus": by_name("Corpus to learn from", corpora, "corpus", lambda c: c.name).name}
+    data: dict[str, Any] = {"corpus": by_name("Training corpus", corpora, "corpus", lambda c: c.name).name}
     if "accepts-base-model" in card.tags:
         own = with_tag(queries.models(), "content-vectors")
         names = [None, *(m.name for m in own)]
-        chosen = st.selectbox("Content vectors", names, format_func=lambda name: name or "Learn them on the way")
+        chosen = st.selectbox("Content vectors", names, format_func=lambda name: name or "Train with this model")
         data |= {"models": [chosen]} if chosen else {}
     if "transductive" in card.tags:
-        st.caption("It learns a vector for every sentence of the corpus, those of articles kept for tests included.")
+        st.caption("Learns a vector for every sentence of the corpus, including test articles.")
     return data
 
 
@@ -142,9 +142,9 @@ def _bases(card: Card) -> dict[str, Any] | None:
     """The models that a method builds on, and where it needs text a corpus."""
     found = [model.name for model in by_method(queries.selectable_models())]
     if not found:
-        nothing("This method builds on trained models, and there is none.", "Train one first.")
+        nothing("This method requires trained models.", "Train a model first.")
         return None
-    chosen = st.multiselect("Models that it builds on", found, found[:1], help="Several stand side by side.")
+    chosen = st.multiselect("Base models", found, found[:1], help="Several models are concatenated.")
     text = _running_text(card) if "needs-sentences" in card.tags else {}
     return None if text is None or not chosen else {"models": chosen, **text}
 
@@ -156,7 +156,7 @@ def _networks() -> dict[str, Any] | None:
     others = [m for m in trained if m not in titles]
     if not titles or not others:
         nothing(
-            "This method joins two trained networks.",
+            "This method concatenates two trained networks.",
             f"Train {'one on section titles' if others else 'one on sentences'} first.",
         )
         return None
@@ -177,19 +177,19 @@ def estimate(card: Card, chosen: TripletSetRecord) -> None:
     ]
     text = f"{count(train, 'training triplet')}, {split_count(chosen, Split.VALIDATION):,} for validation."
     if rates:
-        text += f" One pass takes about {duration(train / rates[0])}, as fast as the last training on this machine."
+        text += f" One epoch takes about {duration(train / rates[0])}, based on your last run."
     st.caption(text)
 
 
 def add_from_folder() -> None:
     """Add a model that was trained elsewhere from a folder of the server."""
-    with st.expander("Add a model from a folder", icon=":material/folder_open:"):
+    with st.expander("Add saved model", icon=":material/folder_open:"):
         if not server_paths.offered():
             server_paths.explain()
             return
         with st.form("add-model"):
-            folder = st.text_input("Folder of a saved model on the server")
-            name = st.text_input("Name of the model", help=_NUMBERED)
+            folder = st.text_input("Model folder on the server")
+            name = st.text_input("Model name", help=_NUMBERED)
             if st.form_submit_button("Add"):
                 name = queries.usable_model_name(name)
                 if submit("add-model", {"folder": server_paths.expanded(folder), "name": name}, f"Add {name}"):
