@@ -19,8 +19,8 @@ from db.store import Store
 from jobs.services import people
 from tests.webapp.compared import SEVERAL, add_comparison
 from tests.webapp.filled import CORPUS, HOSTILE, METRICS, MODEL, SET
-from webapp.features.compare import partition_pair
-from webapp.shared import compare_queries, comparing, comparison_text, partition_queries, pinning
+from webapp.features.compare import exports, method_table, partition_pair, view_state
+from webapp.shared import compare_queries, partition_queries
 from webapp.shared.palette import tones
 
 FIRST, SECOND = "net · Iclust", f"{MODEL} · Iclust"
@@ -168,15 +168,15 @@ def test_a_comparison_leaves_as_csv_latex_and_a_paragraph(compared: Store, open_
     with compared.reading() as r:
         benchmark = r.benchmarks.by_name(SEVERAL)
     found = _comparison(benchmark)
-    rows = list(csv.DictReader(io.StringIO(comparison_text.as_csv(found, ["ami"]))))
+    rows = list(csv.DictReader(io.StringIO(exports.as_csv(found, ["ami"]))))
     assert [(row["model"], row["seeds"], row["group_ami"]) for row in rows] == [("net", "2", "a"), (MODEL, "1", "a"), (
         partition_queries.NO_VECTORS, "1", "a")]  # fmt: skip
     assert float(rows[0]["ami"]) == pytest.approx(0.66) and rows[0]["last_place_ami"] == "3"
-    pairs = list(csv.DictReader(io.StringIO(comparison_text.comparisons_csv(found))))
+    pairs = list(csv.DictReader(io.StringIO(exports.comparisons_csv(found))))
     assert len(pairs) == 3 and float(pairs[0]["difference"]) == pytest.approx(0.35)
-    table = comparison_text.latex(found, ["ami"])
+    table = exports.latex(found, ["ami"])
     assert r"\textbf{.660} $\pm$ .010$^{\mathrm{a}}$" in table and table.count(r"\\") == 4
-    said = comparison_text.paragraph(found, ["ami"], {"Iclust": {"restarts": 10, "diagonal": True}})
+    said = exports.paragraph(found, ["ami"], {"Iclust": {"restarts": 10, "diagonal": True}})
     for part in (
         "3 articles",
         "min sections 5",
@@ -186,13 +186,13 @@ def test_a_comparison_leaves_as_csv_latex_and_a_paragraph(compared: Store, open_
         "restarts 10",
     ):
         assert part in said
-    assert comparison_text.tex(r"50 % & a_b \ ~") == r"50 \% \& a\_b \textbackslash{} \textasciitilde{}"
+    assert exports.tex(r"50 % & a_b \ ~") == r"50 \% \& a\_b \textbackslash{} \textasciitilde{}"
 
 
-def _comparison(benchmark: object) -> comparison_text.Comparison:
+def _comparison(benchmark: object) -> exports.Comparison:
     methods = compare_queries.methods(benchmark)  # type: ignore[arg-type]
     means = compare_queries.means(methods, list(METRICS))
-    scope = comparing.scope_of((benchmark, []), methods, means, ["ami"], (comparing.METRICS.get("ami"), TESTS[0]))  # type: ignore[arg-type]
+    scope = method_table.scope_of((benchmark, []), methods, means, ["ami"], (method_table.METRICS.get("ami"), TESTS[0]))  # type: ignore[arg-type]
     return scope.comparison
 
 
@@ -230,13 +230,13 @@ def test_a_view_is_saved_opened_and_forgotten(compared: Store, open_page: Open) 
     with compared.reading() as r:
         (view,) = r.views.list("compare")
     assert (view.name, view.person) == ("who *wins*", "")
-    assert "tab=Two+methods" in view.query and "second=mean" in view.query
+    assert "compare_tab=Two+methods" in view.query and "compare_second=mean" in view.query
     at.text_input(key="view-name").set_value("who *wins*").run()
     at.button(key="save-view").click().run()
     assert "who \\*wins\\*" in at.error[0].value
     at = open_page("compare")
     at.button(key=f"open-view-{view.id}").click().run()
-    assert at.query_params["tab"] in ("Two methods", ["Two methods"]) and not at.exception
+    assert at.query_params["compare_tab"] in ("Two methods", ["Two methods"]) and not at.exception
     at.button(key=f"delete-view-{view.id}").click().run()
     with compared.reading() as r:
         assert r.views.list() == []
@@ -257,17 +257,16 @@ def test_a_view_of_somebody_else_is_opened_but_not_forgotten(compared: Store, op
     assert (kept_from("ann"), kept_from("eve"), kept_from("")) == (["bob"], [], ["ann", "bob"])
 
 
-def test_what_is_pinned_is_bound_to_no_widget() -> None:
-    """Streamlit takes what a bound widget leaves behind out of the address, on whatever page it was."""
-    sources = [path.read_text(encoding="utf-8") for path in Path(pinning.__file__).parents[1].rglob("*.py")]
-    calls = [call for text in sources for call in re.findall(r"pinned(?:_segment|_some|_tabs)?\((.*?)\)\n", text, re.S)]
-    pinned = {"benchmark", "metric", "test", "first", "second", "tab", "models", "clusterers", "others", "of", "title"}
-    assert len(calls) > 10
+def test_what_is_always_in_the_url_is_bound_to_no_widget() -> None:
+    """Streamlit removes from the URL what a bound widget leaves behind, on whatever page it was."""
+    sources = [path.read_text(encoding="utf-8") for path in Path(view_state.__file__).parent.glob("*.py")]
+    calls = [call for text in sources for call in re.findall(r"\w+_in_url\((.*?)\)\n", text, re.S)]
+    kept = {name for call in calls for name in re.findall(r"state\.([A-Z_]+)", call)}
     bound = {
-        key
+        name
         for text in sources
-        for key in re.findall(r'key="([a-z-]+)",[^()]*?bind="query-params"', text, re.S)
-        + re.findall(r'by_name\([^()]*?, "([a-z-]+)"', text, re.S)
+        for name in re.findall(r'key=state\.([A-Z_]+),[^()]*?bind="query-params"', text, re.S)
+        + re.findall(r"by_name\([^()]*?, state\.([A-Z_]+)", text, re.S)
     }
-    assert {"view", "corpus", "set"} <= bound
-    assert not bound & pinned
+    assert {"TAB", "BENCHMARK", "METRIC", "FIRST", "SECOND", "ARTICLE"} <= kept
+    assert "TRIPLETS" in bound and not bound & kept

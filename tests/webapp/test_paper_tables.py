@@ -14,7 +14,7 @@ from core.papers import paper
 from db.records import JobStatus
 from db.store import Store
 from tests.webapp.filled import CORPUS, HOSTILE
-from webapp.features.paper_tables.papers import export, said_once
+from webapp.features.paper_tables.views import export, said_once
 
 Open = Callable[..., AppTest]
 ARGUMENTS = {"paper": "ed18", "profile": "quick", "corpus": CORPUS, "sick": "pairs"}

@@ -12,7 +12,7 @@ from db.records import JobStatus, ScoreRecord, VectorBlock
 from db.store import Store
 from tests.webapp.filled import CORPUS, MODEL
 from tests.webapp.test_pages import words_of
-from webapp.features.summaries.summarizing import Method, Ranked, shaded_data
+from webapp.features.summaries.views import Method, Ranked, shaded_data
 
 Open = Callable[..., AppTest]
 

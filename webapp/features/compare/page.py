@@ -1,10 +1,18 @@
 """Compare: choose a method by numbers that say how sure they are."""
 
-from webapp.features.compare import accuracy, benchmarking, hardness, pairing, partition_pair
-from webapp.shared import comparing, queries
+from webapp.features.compare import (
+    benchmarks,
+    hard_articles,
+    method_pair,
+    method_table,
+    partition_pair,
+    state,
+    triplet_accuracy,
+)
+from webapp.features.compare.view_state import tabs_in_url
+from webapp.shared import queries
 from webapp.shared.choose import by_name, nothing, title
 from webapp.shared.job_status import watch
-from webapp.shared.pinning import pinned_tabs
 from webapp.shared.saved_views import saved_views
 
 title(
@@ -13,20 +21,20 @@ title(
 )
 watch("compare")
 CLUSTERING, HARD, TRIPLETS, BUILD = "Clustering", "Hard articles", "Triplet accuracy", "Build a benchmark"
-PAIR, ARTICLE = comparing.PAIR_VIEW, pairing.ARTICLE_VIEW
-tabs = pinned_tabs([CLUSTERING, PAIR, HARD, ARTICLE, TRIPLETS, BUILD], "tab")
+PAIR, ARTICLE = method_table.PAIR_VIEW, method_pair.ARTICLE_VIEW
+tabs = tabs_in_url([CLUSTERING, PAIR, HARD, ARTICLE, TRIPLETS, BUILD], state.TAB)
 view = next(name for name, tab in tabs.items() if tab.open)
 with tabs[view]:
     corpora = queries.corpora()
     if view in (CLUSTERING, PAIR, HARD):
         if queries.benchmarks():
-            benchmark, scope = comparing.choose_scope()
+            benchmark, scope = method_table.choose_scope()
             if view == CLUSTERING:
-                comparing.clustering(scope)
-                benchmarking.missing(benchmark)
-                benchmarking.about(benchmark)
-            elif (pair := pairing.choose_pair(scope)) is not None:
-                (pairing.show if view == PAIR else hardness.show)(pair)
+                method_table.clustering(scope)
+                benchmarks.missing(benchmark)
+                benchmarks.about(benchmark)
+            elif (pair := method_pair.choose_pair(scope)) is not None:
+                (method_pair.show if view == PAIR else hard_articles.show)(pair)
         else:
             nothing(
                 "No benchmark yet.", "Build one in the tab “Build a benchmark”. Article sections are the ground truth."
@@ -34,7 +42,7 @@ with tabs[view]:
     elif view == TRIPLETS:
         sets = queries.triplet_sets_to_read()
         if sets:
-            accuracy.show(by_name("Triplet set", sets, "set", lambda s: s.name))
+            triplet_accuracy.show(by_name("Triplet set", sets, state.TRIPLETS, lambda s: s.name))
         else:
             nothing("No triplets yet.", "Build a triplet set first.", "triplets", "Triplets")
     elif not corpora:
@@ -42,5 +50,5 @@ with tabs[view]:
     elif view == ARTICLE:
         partition_pair.choose_and_show(corpora)
     else:
-        benchmarking.build(corpora)
+        benchmarks.build(corpora)
 saved_views("compare")

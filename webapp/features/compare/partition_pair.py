@@ -18,23 +18,23 @@ from core.metrics.matching import UNASSIGNED, Matching, match_clusters
 from core.types import Labels, Sentence
 from db.records import ArticleRecord, BenchmarkRecord, CorpusRecord
 from jobs.services.table_files import csv_text
+from webapp.features.compare import state
+from webapp.features.compare.view_state import choice_in_url, segment_in_url
 from webapp.shared import queries
 from webapp.shared.choose import nothing
 from webapp.shared.palette import Tones, tones
 from webapp.shared.partition_queries import LEAD, Division, Partition, partitions
-from webapp.shared.pinning import pinned, pinned_segment
 from webapp.shared.text import count, plain, score, shorten
 
 _ASSETS = Path(__file__).parent / "assets"
 _LISTED = 500
 _TITLE = 28
 ALL, MOVED = "all", "moved"
-CORPUS, ARTICLE, LEFT, RIGHT = "of", "title", "left", "right"
 
 
 def address(corpus: str, article: str, left: str, right: str) -> dict[str, str]:
     """What the address of the tab says to show two partitions (by their names) of an article (by its title)."""
-    return {CORPUS: corpus, ARTICLE: article, LEFT: left, RIGHT: right}
+    return {state.ARTICLE_CORPUS: corpus, state.ARTICLE: article, state.LEFT: left, state.RIGHT: right}
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +76,7 @@ def choose_and_show(corpora: Sequence[CorpusRecord]) -> None:
     with left:
         clustered = {benchmark.corpus_id for benchmark in benchmarks}
         by_name = {c.name: c for c in sorted(corpora, key=lambda c: c.id not in clustered)}
-        corpus = by_name[pinned("Corpus", list(by_name), CORPUS)]
+        corpus = by_name[choice_in_url("Corpus", list(by_name), state.ARTICLE_CORPUS)]
     with right:
         article = _article(corpus, [b for b in benchmarks if b.corpus_id == corpus.id])
     if article is None:
@@ -90,15 +90,15 @@ def choose_and_show(corpora: Sequence[CorpusRecord]) -> None:
         return
     names = list(found)
     with left:
-        one = found[pinned("Left", names, LEFT, names[1], "Reference partition.")]
+        one = found[choice_in_url("Left", names, state.LEFT, names[1], "Reference partition.")]
     with right:
-        other = found[pinned("Right", names, RIGHT, names[0], "Partition to compare with.")]
+        other = found[choice_in_url("Right", names, state.RIGHT, names[0], "Partition to compare with.")]
     _show(article, corpus, one, other)
 
 
 def _article(corpus: CorpusRecord, benchmarks: Sequence[BenchmarkRecord]) -> ArticleRecord | None:
     """The article of the address, or one of the corpus; those of the newest of ``benchmarks`` stand first."""
-    asked = queries.article_titled(corpus.id, st.query_params.get(ARTICLE, ""))
+    asked = queries.article_titled(corpus.id, st.query_params.get(state.ARTICLE, ""))
     listed = queries.articles(corpus.id, limit=_LISTED)
     for benchmark in benchmarks[:1]:
         ids = [*queries.benchmark_sentences(benchmark.id, benchmark.digest)][:_LISTED]
@@ -110,7 +110,7 @@ def _article(corpus: CorpusRecord, benchmarks: Sequence[BenchmarkRecord]) -> Art
         return None
     more = corpus.articles - len(listed)
     help = f"The first {_LISTED} are listed; open others from the tab “Two methods”." if more > 0 else ""
-    return options[pinned("Article", list(options), ARTICLE, help=help)]
+    return options[choice_in_url("Article", list(options), state.ARTICLE, help=help)]
 
 
 def _show(article: ArticleRecord, corpus: CorpusRecord, one: Partition, other: Partition) -> None:
@@ -124,10 +124,10 @@ def _show(article: ArticleRecord, corpus: CorpusRecord, one: Partition, other: P
     moved = len(found.matching.moved)
     st.markdown(_in_words(found, one, other))
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        shown = pinned_segment(
+        shown = segment_in_url(
             "Show",
-            {ALL: "All sentences", MOVED: f"Only the {moved:,} that moved"},
-            "sentences",
+            {ALL: "All sentences", MOVED: f"Changed only ({moved:,})"},
+            state.SENTENCES,
             MOVED if moved else ALL,
         )
         st.space("stretch")
@@ -146,7 +146,7 @@ def _show(article: ArticleRecord, corpus: CorpusRecord, one: Partition, other: P
         js=_source("partitions.js"),
     )
     data = pair_data(found, (left, right), (one.name, other.name), tones(st.context.theme.type), shown == ALL)
-    draw(data=data, key="partitions")
+    draw(data=data, key=state.PARTITIONS)
     _table(found, left, right, one, other)
 
 
@@ -155,11 +155,11 @@ def _in_words(found: Meeting, one: Partition, other: Partition) -> str:
     ari = METRICS.build("ari").score(found.first, found.second)
     pairs = found.matching.pairs
     alone = len(found.matching.only_first), len(found.matching.only_second)
-    unmatched = f"; unmatched: {alone[0]} left, {alone[1]} on the right" if sum(alone) else ""
+    unmatched = f"; unmatched: {alone[0]} left, {alone[1]} right" if sum(alone) else ""
     return (
-        f"**{plain(one.name)}** beside **{plain(other.name)}**: of {count(n, 'sentence')} {n - moved:,} stay and "
-        f"**{moved:,} moved**. {count(len(pairs), 'cluster')} matched one-to-one so that the most sentences stay"
-        f"{unmatched}. Adjusted Rand index (ARI): {score(ari)}."
+        f"**{plain(one.name)}** and **{plain(other.name)}**: {moved:,} of {count(n, 'sentence')} **changed cluster**. "
+        f"{count(len(pairs), 'pair')} of clusters matched one-to-one with the largest overlap{unmatched}. "
+        f"Adjusted Rand index (ARI): {score(ari)}."
     )
 
 
@@ -213,7 +213,7 @@ def _side(
         stay = len(rows) - len(moved.intersection(rows))
         drawn[cluster] = {
             "name": cluster_name(numbers.get(cluster), division.names.get(cluster)),
-            "about": f"{count(len(rows), 'sentence')}, {stay:,} stay; mainly “{shorten(title, _TITLE)}” ({n} of them)",
+            "about": f"{count(len(rows), 'sentence')}, {stay:,} unchanged; mostly “{shorten(title, _TITLE)}” ({n})",
             "quiet": "No sentence changed cluster.",
             "sentences": sentences,
         }
@@ -239,7 +239,7 @@ def _columns(found: Meeting, left: Division, right: Division) -> tuple[list[str]
 
 def _table(found: Meeting, left: Division, right: Division, one: Partition, other: Partition) -> None:
     """What moved, as a table."""
-    with st.expander(f"The {len(found.matching.moved):,} moved sentences as a table", icon=":material/table:"):
+    with st.expander(f"Changed sentences ({len(found.matching.moved):,})", icon=":material/table:"):
         first, second = _columns(found, left, right)
         rows = found.matching.moved.tolist()
         frame = pd.DataFrame(

@@ -13,9 +13,10 @@ from core.triplets.filtering import eligible, kept_sections
 from core.triplets.rules import ArticleSentences, TripletRules
 from core.types import PARTS
 from db.records import ArticleRecord, CorpusRecord
-from webapp.features.corpora import reader
+from webapp.features.corpora import reader, state
 from webapp.shared import facts, queries
 from webapp.shared.choose import COUNTED, by_name, clickable, nothing
+from webapp.shared.state import CORPUS
 from webapp.shared.text import ago, count, plain
 
 _LISTED = 500
@@ -26,7 +27,7 @@ def table(corpora: Sequence[CorpusRecord]) -> CorpusRecord:
     kinds = ("Articles", "Sections", "Paragraphs", "Sentences")
     return clickable(
         corpora,
-        "corpus-details",
+        state.DETAILS,
         lambda c: c.name,
         pd.DataFrame(
             {
@@ -79,9 +80,13 @@ def browse(corpora: Sequence[CorpusRecord]) -> None:
     """Corpus, search and titles on the left, the article on the right."""
     side, main = st.columns([1, 3], gap="medium")
     with side:
-        corpus = by_name("Corpus", corpora, "corpus", lambda c: c.name)
+        corpus = by_name("Corpus", corpora, CORPUS, lambda c: c.name)
         search = st.text_input(
-            "Find an article", key="find", bind="query-params", placeholder="part of a title", icon=":material/search:"
+            "Find an article",
+            key=state.SEARCH,
+            bind="query-params",
+            placeholder="part of a title",
+            icon=":material/search:",
         )
         total = queries.count_articles(corpus.id, search)
         found = queries.articles(corpus.id, search, limit=_LISTED)
@@ -99,18 +104,18 @@ def _list(corpus: CorpusRecord, found: Sequence[ArticleRecord]) -> ArticleRecord
     """The list with one article chosen: by a click, by the address, or the first."""
     if not found:
         return None
-    wanted = st.query_params.get("article", "")
+    wanted = st.query_params.get(state.ARTICLE, "")
     event = st.dataframe(
         pd.DataFrame({"Article": [a.title for a in found]}),
         hide_index=True,
         height=500,
         on_select="rerun",
         selection_mode="single-cell",
-        key=f"articles-{corpus.id}-{hash(tuple(a.id for a in found))}",
+        key=f"{state.ARTICLES}_{corpus.id}-{hash(tuple(a.id for a in found))}",
     )
     cells = event["selection"]["cells"]
     if cells:
-        st.query_params["article"] = found[cells[0][0]].title
+        st.query_params[state.ARTICLE] = found[cells[0][0]].title
         return found[cells[0][0]]
     named = next((a for a in found if a.title == wanted), None)
     return named or (queries.article_titled(corpus.id, wanted) if wanted else None) or found[0]
@@ -132,7 +137,9 @@ def _show(corpus: CorpusRecord, article: ArticleRecord) -> None:
         if article.url.startswith(("https://", "http://")):
             st.link_button("Source", article.url, icon=":material/open_in_new:", type="tertiary")
         st.space("stretch")
-        inside = st.text_input("Find in text", key="in", placeholder="find in text", label_visibility="collapsed")
+        inside = st.text_input(
+            "Find in text", key=state.FIND_IN_TEXT, placeholder="find in text", label_visibility="collapsed"
+        )
     if len(kept) < rules.min_sections:
         usable = set()
         st.caption(

@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from webapp.features.corpora import articles, bundling, importing
+from webapp.features.corpora import articles, bundles, import_form, state
 from webapp.shared import deleting, queries
 from webapp.shared.choose import nothing, title
 from webapp.shared.guard import closed
@@ -12,7 +12,9 @@ from webapp.shared.text import plain
 title("Corpora", "Your source texts. Articles keep their sections and paragraphs.")
 watch("corpora")
 corpora = queries.corpora()
-read, listing, bring = st.tabs(["Read", "All corpora", "Import"], key="view", bind="query-params", on_change="rerun")
+read, listing, bring = st.tabs(
+    ["Read", "All corpora", "Import"], key=state.VIEW, bind="query-params", on_change="rerun"
+)
 
 
 if read.open:
@@ -29,15 +31,15 @@ if listing.open:
             chosen = articles.table(corpora)
             st.subheader(plain(chosen.name), anchor=False)
             articles.report(chosen)
-            bundling.export(chosen)
+            bundles.export(chosen)
             along = f"{chosen.articles:,} articles with all triplets, vectors, benchmarks and maps based on them"
             deleting.button("corpus", chosen.name, along, lambda r: r.corpora.delete(chosen.id))
 if bring.open:
     with bring:
         if not closed("Importing"):
             st.caption(
-                "The format is detected from the content. A preview shows the first articles before anything is stored. "
-                "Invalid files change nothing."
+                "The format is detected from the content. A preview shows the first articles before anything is "
+                "stored. Invalid files change nothing."
             )
-            importing.form()
-            bundling.take_in()
+            import_form.form()
+            bundles.take_in()

@@ -11,6 +11,7 @@ from typing import Any
 import streamlit as st
 
 from core.types import SectionRecord, Sentence
+from webapp.features.corpora import state
 
 _ASSETS = Path(__file__).parent / "assets"
 
@@ -49,4 +50,4 @@ def article(
     show = st.components.v2.component(
         "themescope_reader", html='<div class="reader"></div>', css=_source("reader.css"), js=_source("reader.js")
     )
-    show(data=reader_data(sections, sentences, eligible, query), key="reader")
+    show(data=reader_data(sections, sentences, eligible, query), key=state.READER)

@@ -12,10 +12,10 @@ from db.records import BenchmarkRecord, CorpusRecord, JobRecord, ModelRecord
 from jobs.services import demo
 from webapp.shared import compare_queries, queries
 from webapp.shared.choose import COUNTED
-from webapp.shared.comparing import HEADLINE, with_half_width
 from webapp.shared.job_status import badge
 from webapp.shared.model_choice import method_title
 from webapp.shared.navigation import page_link, switch_page
+from webapp.shared.scores import HEADLINE, with_half_width
 from webapp.shared.text import ago, count, plain, shorten
 
 _NEWEST = 5

@@ -1,8 +1,9 @@
-"""Jobs: trust the machine. The queue, what runs, what failed and why."""
+"""The page Jobs: the queue, running jobs, and the jobs that have ended with their errors."""
 
 import streamlit as st
 
 from db.records import JobStatus
+from webapp.features.jobs.state import PAGE, SEARCH, STATUS
 from webapp.shared import job_status as jobs
 from webapp.shared import queries
 from webapp.shared.choose import nothing, title
@@ -18,7 +19,7 @@ known = queries.job_states()
 
 @st.fragment(run_every=_POLL_S)
 def now() -> None:
-    """Worker and active jobs; the page is drawn anew when a job has begun or ended."""
+    """Draw the worker and the active jobs; rerun the page when a job has started or ended."""
     if queries.job_states() != known:
         st.rerun()
     workers()
@@ -35,11 +36,11 @@ if ended:
     states = ["all", *(s.value for s in (JobStatus.DONE, JobStatus.FAILED, JobStatus.CANCELLED))]
     left, right = st.columns([3, 2], vertical_alignment="bottom")
     state = left.segmented_control(
-        "Show", states, default="all", required=True, key="state", bind="query-params", label_visibility="collapsed"
+        "Show", states, default="all", required=True, key=STATUS, bind="query-params", label_visibility="collapsed"
     )
     search = right.text_input(
         "Find a job",
-        key="job",
+        key=SEARCH,
         bind="query-params",
         placeholder="word in the title or error",
         icon=":material/search:",
@@ -50,12 +51,12 @@ if ended:
         job for job in ended if state in ("all", job.status.value) and wanted in f"{job.title} {job.error}".casefold()
     ]
     pages = max(1, -(-len(listed) // _SHOWN))
-    if st.session_state.get("page", 1) > pages:
-        st.session_state.pop("page")
+    if st.session_state.get(PAGE, 1) > pages:
+        st.session_state.pop(PAGE)
     lines = st.container(gap="xsmall")
     with st.container(horizontal=True, vertical_alignment="bottom"):
         page = (
-            st.number_input(f"Page (of {pages})", 1, pages, 1, key="page", bind="query-params", width=140)
+            st.number_input(f"Page (of {pages})", 1, pages, 1, key=PAGE, bind="query-params", width=140)
             if pages > 1
             else 1
         )

@@ -2,25 +2,25 @@
 
 import streamlit as st
 
-from webapp.features.paper_tables import paper_queries, papers
+from webapp.features.paper_tables import queries, state, views
 from webapp.shared.choose import by_name, nothing, title
 from webapp.shared.job_status import watch
 
 title("Paper tables", "Tables of the papers: published results beside ours, with data and deviations.")
 watch("paper_tables")
-declared = by_name("Paper", paper_queries.papers(), "paper", lambda p: p.title)
+declared = by_name("Paper", queries.papers(), state.PAPER, lambda p: p.title)
 st.caption(declared.citation)
-results, again = st.tabs(["Tables", "Reproduce"], key="view", bind="query-params", on_change="rerun")
+results, again = st.tabs(["Tables", "Reproduce"], key=state.VIEW, bind="query-params", on_change="rerun")
 if results.open:
     with results:
-        found = paper_queries.tables(declared.id)
+        found = queries.tables(declared.id)
         if found:
             left, right = st.columns([3, 1])
             with right:
-                profile = by_name("Profile", list(found), "profile", str)
+                profile = by_name("Profile", list(found), state.PROFILE, str)
             with left:
-                record = by_name("Table", list(found[profile].values()), "table", papers.table_name)
-            papers.show(record)
+                record = by_name("Table", list(found[profile].values()), state.TABLE, views.table_name)
+            views.show(record)
         else:
             nothing(
                 "No table has been reproduced yet.",
@@ -28,4 +28,4 @@ if results.open:
             )
 if again.open:
     with again:
-        papers.ask(declared)
+        views.ask(declared)

@@ -1,12 +1,12 @@
 """People: who works here, what they may do, when they were seen."""
 
 from db.roles import Right
-from webapp.features.people import roster
+from webapp.features.people import members
 from webapp.shared.choose import nothing, title
 from webapp.shared.people import may
 
 title("People", "Users and their roles. Past work keeps its author.")
 if may(Right.MANAGE):
-    roster.show()
+    members.show()
 else:
     nothing("Only admins can open this page.", "Ask an admin about roles.")

@@ -2,19 +2,19 @@
 
 import streamlit as st
 
-from webapp.features.summaries import summarizing
+from webapp.features.summaries import state, views
 from webapp.shared import queries
 from webapp.shared.choose import nothing, title
 from webapp.shared.job_status import watch
 
 title("Summaries", "Extractive summaries: the most central sentences of a document, by several methods side by side.")
 watch("summaries")
-document, collections = st.tabs(["One document", "Collections"], key="view", bind="query-params", on_change="rerun")
+document, collections = st.tabs(["One document", "Collections"], key=state.VIEW, bind="query-params", on_change="rerun")
 if document.open:
     with document:
         corpora = [corpus for corpus in queries.corpora() if corpus.articles]
         if corpora:
-            summarizing.article(corpora)
+            views.article(corpora)
         else:
             nothing(
                 "No corpus yet.",
@@ -24,4 +24,4 @@ if document.open:
             )
 if collections.open:
     with collections:
-        summarizing.collections()
+        views.collections()

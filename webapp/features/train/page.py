@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from webapp.features.train import trained, training
+from webapp.features.train import form, models, state
 from webapp.shared import queries
 from webapp.shared.choose import nothing, title
 from webapp.shared.guard import closed
@@ -10,16 +10,16 @@ from webapp.shared.job_status import watch
 
 title("Train", "Train a model. Progress is live; you can leave the page.")
 watch("train")
-learn, have = st.tabs(["New model", "Models"], key="view", bind="query-params", on_change="rerun")
+learn, have = st.tabs(["New model", "Models"], key=state.VIEW, bind="query-params", on_change="rerun")
 if learn.open:
     with learn:
         if not closed("Training"):
-            training.form()
-            training.add_from_folder()
+            form.form()
+            form.add_from_folder()
 if have.open:
     with have:
         models = queries.selectable_models()
         if models:
-            trained.models(models)
+            models.models(models)
         else:
             nothing("No model yet.", "Train one in the tab “New model”. “Mean of word vectors” takes seconds.")

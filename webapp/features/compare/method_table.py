@@ -15,16 +15,16 @@ from core.metrics import REGISTRY as METRICS
 from core.metrics.statistics.multiple_comparisons import TESTS, Family, SignificanceTest, corrected_together
 from core.registry import Card
 from db.records import BenchmarkRecord, ScoreRecord
-from webapp.shared import compare_queries, figure_export, queries
+from webapp.features.compare import downloads, state
+from webapp.features.compare.exports import Comparison, as_csv, comparisons_csv, latex, paragraph, place_text
+from webapp.features.compare.view_state import choice_in_url, segment_in_url, set_in_url, several_in_url
+from webapp.shared import compare_queries, queries
 from webapp.shared.compare_queries import Method
-from webapp.shared.comparison_text import Comparison, as_csv, comparisons_csv, latex, paragraph, place_text
-from webapp.shared.figures import IntervalRow, interval_figure
+from webapp.shared.figures import interval_figure
 from webapp.shared.palette import tones
-from webapp.shared.pinning import pin, pinned, pinned_segment, pinned_some
+from webapp.shared.scores import HEADLINE, interval_row, p_text, with_half_width
 from webapp.shared.text import count, duration, interval, plain, score
 
-HEADLINE = "ami"
-"""The score that stands for all where there is room for one: corrected for chance, and the paper's."""
 PAIR_VIEW = "Two methods"
 BEST = "background-color: rgba(31, 143, 136, 0.25)"
 FLOOR = "color: light-dark(#5b656d, #a3abb2)"
@@ -52,17 +52,17 @@ def choose_scope() -> tuple[BenchmarkRecord, Scope | None]:
     benchmarks = {b.name: b for b in queries.benchmarks()}
     row = st.columns(4 if len(benchmarks) > 1 else 3)
     with row[0]:
-        benchmark = benchmarks[pinned("Benchmark", list(benchmarks), "benchmark", _newest())]
+        benchmark = benchmarks[choice_in_url("Benchmark", list(benchmarks), state.BENCHMARK, _newest())]
     found = compare_queries.methods(benchmark)
     with row[1]:
-        models = pinned_some("Models", list(dict.fromkeys(m.model for m in found if not m.floor)), "models")
+        models = several_in_url("Models", list(dict.fromkeys(m.model for m in found if not m.floor)), state.MODELS)
     with row[2]:
-        clusterers = pinned_some("Clusterers", list(dict.fromkeys(m.clusterer for m in found)), "clusterers")
+        clusterers = several_in_url("Clusterers", list(dict.fromkeys(m.clusterer for m in found)), state.CLUSTERERS)
     others: list[str] = []
     if len(benchmarks) > 1:
         with row[3]:
             rest = [name for name in benchmarks if name != benchmark.name]
-            others = pinned_some("Beside it", rest, "others", "Other benchmarks, tested as one family.", none="none")
+            others = several_in_url("Other benchmarks", rest, state.OTHERS, "Tested as one family.", none="none")
     kept = [m for m in found if (m.floor or m.model in models) and m.clusterer in clusterers]
     means = compare_queries.means(kept, METRICS.ids())
     present = sorted({m for row in means for m in row}, key=lambda m: ("paper" not in METRICS.get(m).tags, _order(m)))
@@ -85,12 +85,14 @@ def _order(metric: str) -> int:
 def _choose_test(present: Sequence[str]) -> tuple[Card, SignificanceTest]:
     tests = {test.id: test for test in TESTS}
     with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
-        metric = METRICS.get(pinned_segment("Score", {m: METRICS.get(m).title for m in present}, "metric", HEADLINE))
+        metric = METRICS.get(
+            segment_in_url("Metric", {m: METRICS.get(m).title for m in present}, state.METRIC, HEADLINE)
+        )
         test = tests[
-            pinned_segment(
+            segment_in_url(
                 "Paired test",
                 {test.id: test.title for test in TESTS},
-                "test",
+                state.TEST,
                 help="  \n".join(f"**{test.title}**: {test.summary}" for test in TESTS),
             )
         ]
@@ -143,7 +145,7 @@ def clustering(scope: Scope | None) -> None:
         (m, row[found.metric.id]) for m, row in zip(found.methods, found.means, strict=True) if found.metric.id in row
     ]
     lines = [interval_row(m.name, s, -1 if m.floor else m.colour) for m, s in scored]
-    figure_export.chart(
+    downloads.chart(
         interval_figure(lines, found.metric.title, tones(st.context.theme.type)),
         f"intervals-{found.metric.id}",
         "themescope-comparison",
@@ -168,7 +170,7 @@ def _table(scope: Scope) -> None:
         if cells and len(found.methods) > 1:
             row = cells[0][0]
             best, second = found.methods[0], found.methods[row or 1]
-            pin({"first": best.name, "second": second.name, "tab": PAIR_VIEW})
+            set_in_url({state.FIRST: best.name, state.SECOND: second.name, state.TAB: PAIR_VIEW})
 
     st.dataframe(
         styled,
@@ -268,7 +270,7 @@ def _every_comparison(found: Comparison) -> None:
         return
     label = f"All comparisons ({len(family.ps):,})"
     # Drawn when somebody opens it: a long table costs the browser more than the rest of the page.
-    folded = st.expander(label, icon=":material/compare_arrows:", key="every-comparison", on_change="rerun")
+    folded = st.expander(label, icon=":material/compare_arrows:", key=state.COMPARISONS, on_change="rerun")
     if folded.open:
         with folded:
             _pairs(found, family)
@@ -304,11 +306,6 @@ def _pairs(found: Comparison, family: Family) -> None:
     )
 
 
-def p_text(p: float) -> str:
-    """Write ``.012``, ``< .001``."""
-    return "< .001" if p < 0.001 else score(p)
-
-
 def _seeds(found: Comparison) -> None:
     """How much of a score is luck of the seed, for methods that have several."""
     several = [method for method in found.methods if len(method.runs) > 1]
@@ -340,7 +337,7 @@ def _take_away(scope: Scope) -> None:
             st.download_button(
                 label, data=text, file_name=file, mime="text/plain", icon=":material/download:", on_click="ignore"
             )
-        shut = st.popover("Methods paragraph", icon=":material/notes:", key="methods-paragraph", on_change="rerun")
+        shut = st.popover("Methods paragraph", icon=":material/notes:", key=state.METHODS_PARAGRAPH, on_change="rerun")
         if shut.open:
             shut.code(paragraph(found, scope.metrics, _settings(found)), language=None, wrap_lines=True)
 
@@ -349,22 +346,3 @@ def _settings(found: Comparison) -> dict[str, Mapping[str, object]]:
     """Clusterer → its settings, where its card is known."""
     settings = {m.clusterer: m.runs[0].config for m in found.methods if m.runs[0].clusterer in CLUSTERERS}
     return {title: config for title, config in settings.items() if config}
-
-
-def interval_row(label: str, found: ScoreRecord, colour: int = 0) -> IntervalRow:
-    """A line of the interval chart."""
-    return IntervalRow(label, found.value, found.low, found.high, colour)
-
-
-def with_interval(score: ScoreRecord | None) -> str:
-    """Write ``.312 [.290, .334]``, or a dash."""
-    return "–" if score is None else interval(score.value, score.low, score.high)
-
-
-def with_half_width(record: ScoreRecord | None) -> str:
-    """Write ``.312 ±.022``, or a dash: short enough for a table of every score."""
-    if record is None:
-        return "–"
-    if record.low is None or record.high is None:
-        return score(record.value)
-    return f"{score(record.value)} ±{score((record.high - record.low) / 2)}"

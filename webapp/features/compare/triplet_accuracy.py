@@ -12,16 +12,17 @@ from core.types import Split
 from db.records import ScoreRecord, TripletSetRecord
 from db.roles import Right
 from jobs.services.table_files import csv_text
-from webapp.shared import compare_queries, figure_export, queries, triplet_queries
+from webapp.features.compare import downloads, state
+from webapp.features.compare.exports import place_text
+from webapp.features.compare.view_state import segment_in_url
+from webapp.shared import compare_queries, queries, triplet_queries
 from webapp.shared.choose import COUNTED
-from webapp.shared.comparing import interval_row, p_text, with_interval
-from webapp.shared.comparison_text import place_text
 from webapp.shared.figures import interval_figure
 from webapp.shared.job_status import submit
 from webapp.shared.model_choice import by_method, preselected
 from webapp.shared.palette import tones
 from webapp.shared.people import may
-from webapp.shared.pinning import pinned_segment
+from webapp.shared.scores import interval_row, p_text, with_interval
 from webapp.shared.text import count, interval
 from webapp.shared.triplet_queries import Evaluation
 
@@ -42,10 +43,10 @@ def show(chosen: TripletSetRecord) -> None:
 
 def _compare(every: Sequence[Evaluation], splits: Sequence[Split]) -> None:
     with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
-        asked = pinned_segment("Split", {split.value: split.value for split in splits}, "part")
+        asked = segment_in_url("Split", {split.value: split.value for split in splits}, state.SPLIT)
         tests = {test.id: test for test in _TESTS}
         about = "  \n".join(f"**{test.title}**: {test.summary}" for test in _TESTS)
-        test = tests[pinned_segment("Paired test", {t.id: t.title for t in _TESTS}, "by-test", help=about)]
+        test = tests[segment_in_url("Paired test", {t.id: t.title for t in _TESTS}, state.TRIPLET_TEST, help=about)]
     found = [e for e in every if e.split is Split(asked)]
     means = queries.mean_scores(e.run.id for e in found)
     scored = [(e, next(iter(means[e.run.id].values()))) for e in found if means.get(e.run.id)]
@@ -54,7 +55,7 @@ def _compare(every: Sequence[Evaluation], splits: Sequence[Split]) -> None:
     _table(scored, family, columns)
     lines = [interval_row(e.name, s) for e, s in scored]
     figure = interval_figure(lines, "Triplet accuracy", tones(st.context.theme.type), chance=0.5)
-    figure_export.chart(figure, "accuracy", "themescope-triplet-accuracy")
+    downloads.chart(figure, state.ACCURACY_CHART, "themescope-triplet-accuracy")
     _explained(test, family)
     _pairs([e.name for e, _ in scored], family, columns, test)
 
@@ -148,7 +149,7 @@ def _ask(chosen: TripletSetRecord, done: set[str]) -> None:
     if not rest:
         return
     st.subheader("Evaluate more models", anchor=False)
-    names = st.multiselect("Models", [m.name for m in rest], default=preselected(rest), key="evaluate")
+    names = st.multiselect("Models", [m.name for m in rest], default=preselected(rest), key=state.EVALUATE)
     if st.button("Evaluate", type="primary", icon=":material/play_arrow:", disabled=not names):
         asked = [
             submit("evaluate-triplets", {"model": n, "triplets": chosen.name}, f"Triplet accuracy of {n}")

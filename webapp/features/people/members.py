@@ -10,6 +10,7 @@ import streamlit as st
 from core.errors import ThemescopeError
 from db.label_records import Role
 from jobs.services import people as members
+from webapp.features.people import state
 from webapp.shared import queries
 from webapp.shared import store as house
 from webapp.shared.choose import clickable, nothing
@@ -21,14 +22,13 @@ _MAY = {
     Role.LABELLER: "Labeller: label and review",
     Role.ADMIN: "Admin: full access, including roles",
 }
-_REFUSED = "roster-refused"
 _WAYS = {"password": "password", "organisation": "organisation", "": "–"}
 
 
 def show() -> None:
     """The list, and what can be changed about the one that was chosen."""
     found = members.members(queries.store())
-    if refused := st.session_state.pop(_REFUSED, ""):
+    if refused := st.session_state.pop(state.REFUSED, ""):
         st.error(plain(refused), icon=":material/error:")
     _state(found)
     if not found:
@@ -43,11 +43,11 @@ def show() -> None:
 
 
 def _state(found: list[members.Member]) -> None:
-    """In a sentence, what the roles mean at the moment."""
+    """State what the roles mean at the moment."""
     admins = [member.person.name for member in found if member.person.role is Role.ADMIN]
     if not admins:
         st.info(
-            "Nobody is an admin, so everybody but viewers may do everything. With the first admin, labellers label "
+            "No admin yet: everyone except viewers has full access. Once there is an admin, labellers can only label "
             "and review.",
             icon=":material/lock_open:",
         )
@@ -66,7 +66,7 @@ def _table(found: list[members.Member]) -> members.Member:
         }
     )
     st.caption(count(len(found), "person", "people"))
-    return clickable(found, "member", lambda member: member.person.name or UNNAMED, frame, {})
+    return clickable(found, state.MEMBER, lambda member: member.person.name or UNNAMED, frame, {})
 
 
 def _change(member: members.Member) -> None:
@@ -77,7 +77,7 @@ def _change(member: members.Member) -> None:
         list(Role),
         index=list(Role).index(member.person.role),
         format_func=_MAY.__getitem__,
-        key=f"role-{name}",
+        key=f"{state.ROLE}_{name}",
     )
     with st.container(horizontal=True):
         if st.button("Save", type="primary", icon=":material/save:", disabled=role is member.person.role):
@@ -89,8 +89,7 @@ def _change(member: members.Member) -> None:
 @st.dialog("Remove user?")
 def _remove(name: str) -> None:
     st.markdown(
-        f"**{plain(name or UNNAMED)}** can sign in no more, and the role is forgotten. Labels, verdicts and histories "
-        "stay under that name."
+        f"**{plain(name or UNNAMED)}** can no longer sign in and loses the role. Labels, reviews and history are kept."
     )
     st.button("Remove", type="primary", icon=":material/person_remove:", on_click=_removed, args=(name,))
 
@@ -99,7 +98,7 @@ def _removed(name: str) -> None:
     try:
         members.remove(queries.store(), name, current_person())
     except ThemescopeError as error:
-        st.session_state[_REFUSED] = str(error)
+        st.session_state[state.REFUSED] = str(error)
 
 
 def _add() -> None:

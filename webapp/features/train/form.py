@@ -11,11 +11,13 @@ from core.models import REGISTRY
 from core.registry import Card
 from core.types import Split
 from db.records import TripletSetRecord
+from webapp.features.train import state
 from webapp.shared import queries, server_paths
 from webapp.shared.choose import by_name, nothing
 from webapp.shared.forms import checked, config_fields
 from webapp.shared.job_status import submit
 from webapp.shared.model_choice import by_method, fine_tunable, with_tag
+from webapp.shared.state import CORPUS
 from webapp.shared.text import count, duration, plain
 from webapp.shared.triplet_queries import split_count
 
@@ -25,19 +27,19 @@ def form() -> None:
     cards = list(REGISTRY)
     left, right = st.columns(2, gap="medium")
     with left:
-        card = by_name("Method", cards, "method", lambda c: c.title)
+        card = by_name("Method", cards, state.METHOD, lambda c: c.title)
         st.caption(f"{plain(card.summary)}  \nSource: {plain(card.source)}")
     with right:
         data = _data(card)
     if data is None:
         return
-    with st.form(f"train-{card.id}"):
+    with st.form(f"{state.FORM}_{card.id}"):
         left, right = st.columns([3, 1])
         given = _name(card, data)
         free = queries.usable_model_name(given)
-        name = left.text_input("Model name", value=free, key=f"model-name-{given}", help=_NUMBERED)
+        name = left.text_input("Model name", value=free, key=f"{state.NAME}_{given}", help=_NUMBERED)
         seed = right.number_input("Seed", min_value=0, value=0, step=1)
-        values = config_fields(card.config_class(), f"method-{card.id}")
+        values = config_fields(card.config_class(), f"{state.SETTINGS}_{card.id}")
         if not st.form_submit_button("Train", type="primary", icon=":material/model_training:"):
             return
     config = checked(card.config_class(), values)
@@ -69,7 +71,7 @@ def _data(card: Card) -> dict[str, Any] | None:
             more = f" with negatives from “{third.replace('_', ' ')}”" if third else ""
             nothing(f"This method requires triplets of {kind}{more}.", *_BUILD)
             return None
-        chosen = by_name("Training triplets", sets, "set", lambda s: s.name)
+        chosen = by_name("Training triplets", sets, state.TRIPLETS, lambda s: s.name)
         estimate(card, chosen)
         validation = _validation(chosen, sets)
         return None if validation is None else {"triplets": chosen.name, **validation, **_beginning()}
@@ -88,7 +90,7 @@ def _validation(chosen: TripletSetRecord, sets: Sequence[TripletSetRecord]) -> d
         nothing("Early stopping needs validation triplets; no set has them.", *_BUILD)
         return None
     able.sort(key=lambda s: s.corpus_id != chosen.corpus_id)
-    return {"validation": by_name("Validation triplets from", able, "validation-set", lambda s: s.name).name}
+    return {"validation": by_name("Validation triplets from", able, state.VALIDATION, lambda s: s.name).name}
 
 
 def _beginning() -> dict[str, Any]:
@@ -127,7 +129,7 @@ def _running_text(card: Card) -> dict[str, Any] | None:
     if not corpora:
         nothing("This method requires a corpus.", "Import a corpus first.", "corpora", "Corpora")
         return None
-    data: dict[str, Any] = {"corpus": by_name("Training corpus", corpora, "corpus", lambda c: c.name).name}
+    data: dict[str, Any] = {"corpus": by_name("Training corpus", corpora, CORPUS, lambda c: c.name).name}
     if "accepts-base-model" in card.tags:
         own = with_tag(queries.models(), "content-vectors")
         names = [None, *(m.name for m in own)]
@@ -160,8 +162,8 @@ def _networks() -> dict[str, Any] | None:
             f"Train {'one on section titles' if others else 'one on sentences'} first.",
         )
         return None
-    first = by_name("Network on sentences", others, "network", lambda m: m.name)
-    second = by_name("Network on titles", titles, "titles-network", lambda m: m.name)
+    first = by_name("Network on sentences", others, state.SENTENCE_NETWORK, lambda m: m.name)
+    second = by_name("Network on titles", titles, state.TITLE_NETWORK, lambda m: m.name)
     return {"models": [first.name, second.name]}
 
 
@@ -187,7 +189,7 @@ def add_from_folder() -> None:
         if not server_paths.offered():
             server_paths.explain()
             return
-        with st.form("add-model"):
+        with st.form(state.ADD_MODEL):
             folder = st.text_input("Model folder on the server")
             name = st.text_input("Model name", help=_NUMBERED)
             if st.form_submit_button("Add"):

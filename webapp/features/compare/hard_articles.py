@@ -8,9 +8,10 @@ import streamlit as st
 from core.metrics.article_difficulty import TRAITS, ArticleSlice
 from core.types import Estimate
 from jobs.services.table_files import csv_text
-from webapp.features.compare.compare_figures import slices_figure
-from webapp.features.compare.pairing import PairOfMethods
-from webapp.shared import compare_queries, figure_export
+from webapp.features.compare import downloads
+from webapp.features.compare.figures import slices_figure
+from webapp.features.compare.method_pair import PairOfMethods
+from webapp.shared import compare_queries
 from webapp.shared.palette import tones
 from webapp.shared.text import interval, plain
 
@@ -28,7 +29,7 @@ def show(pair: PairOfMethods) -> None:
         left, right = st.columns([2, 3], gap="medium", vertical_alignment="center")
         with left:
             figure = slices_figure(parts, labels, names, unit, tones(st.context.theme.type))
-            figure_export.chart(figure, f"slices-{trait.id}", f"themescope-by-{trait.id}")
+            downloads.chart(figure, f"slices-{trait.id}", f"themescope-by-{trait.id}")
         ends = {name: st.column_config.TextColumn(width=132) for name in ("First", "Second", "Difference")}
         right.dataframe(_frame(parts, labels, trait.title), hide_index=True, column_config=ends)
     rows = [(trait.id, part) for trait in TRAITS for part in found[trait.id]]

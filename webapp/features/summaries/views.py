@@ -19,12 +19,14 @@ from core.tasks.summaries.scoring import Summary, extract
 from core.types import Sentence
 from db.records import ArticleRecord, CorpusRecord, ModelRecord
 from db.roles import Right
-from webapp.features.summaries import summary_queries
+from webapp.features.summaries import state
+from webapp.features.summaries.queries import Measured, measured, models_of, vectors_of
 from webapp.shared import queries
 from webapp.shared.choose import by_name, nothing
 from webapp.shared.job_status import submit
 from webapp.shared.model_choice import by_method, one_model
 from webapp.shared.people import may
+from webapp.shared.state import CORPUS
 from webapp.shared.text import count, interval, plain, score
 
 _ASSETS = Path(__file__).parent / "assets"
@@ -56,17 +58,17 @@ def article(corpora: Sequence[CorpusRecord]) -> None:
     """Choose an article and methods; show the summaries, their ROUGE-1, and the scores in place."""
     side, main = st.columns([1, 3], gap="medium")
     with side:
-        corpus = by_name("Corpus", corpora, "corpus", lambda c: c.name)
-        search = st.text_input("Find an article", key="find", bind="query-params", placeholder="part of a title")
+        corpus = by_name("Corpus", corpora, CORPUS, lambda c: c.name)
+        search = st.text_input("Find an article", key=state.SEARCH, bind="query-params", placeholder="part of a title")
         found = queries.articles(corpus.id, search, limit=_LISTED)
     if not found:
         with main:
             nothing("No article matches.", "Shorten the search term on the left.")
         return
     with side:
-        chosen = by_name("Article", found, "article", lambda a: a.title)
-        words = st.number_input("Summary length (words)", 10, 1_000, 100, 10, key="summary-words")
-        embedded = summary_queries.models_of(chosen)
+        chosen = by_name("Article", found, state.ARTICLE, lambda a: a.title)
+        words = st.number_input("Summary length (words)", 10, 1_000, 100, 10, key=state.LENGTH)
+        embedded = models_of(chosen)
         references = _references()
         _missing(corpus, embedded)
     with main:
@@ -84,13 +86,13 @@ def _choose(embedded: Sequence[ModelRecord]) -> list[Method]:
     names = [method.name for method in known]
     baselines = [m.name for m in known if "baseline" in SUMMARIZERS.get(m.summarizer).tags]
     first = [name for name in names if name not in baselines][: _BESIDE - 1] + baselines[:1]
-    wanted = st.multiselect("Methods", names, default=first, key=f"by-{len(names)}")
+    wanted = st.multiselect("Methods", names, default=first, key=f"{state.METHODS}_{len(names)}")
     return [method for method in known if method.name in wanted]
 
 
 def _references() -> list[str]:
     text = st.text_area(
-        "Reference summaries", key="references", placeholder="paste one or more, separated by blank lines",
+        "Reference summaries", key=state.REFERENCES, placeholder="paste one or more, separated by blank lines",
         help="ROUGE-1 recall of the first 100 words, stemmed, without stop words.",
     )  # fmt: skip
     return [part for block in (text or "").split("\n\n") if (part := " ".join(block.split()))]
@@ -105,7 +107,7 @@ def _missing(corpus: CorpusRecord, embedded: Sequence[ModelRecord]) -> None:
     if not absent:
         return
     with st.expander("Add a model", icon=":material/add:"):
-        model = one_model("Model", absent, "embed-by")
+        model = one_model("Model", absent, state.NEW_MODEL)
         if st.button("Embed corpus", help=f"Embeds all of {plain(corpus.name)} in the background."):
             submit("embed", {"corpus": corpus.name, "model": model.name}, f"Embed “{corpus.name}” by “{model.name}”")
             st.rerun()
@@ -128,14 +130,14 @@ def _show(
                 st.markdown(f"**{plain(made.method.name)}**")
                 st.text(made.summary.text + (" …" if _cut(made.summary, sentences) else ""))
                 st.caption(count(len(made.summary.text.split()), "word"))
-    shown = by_name("Highlight scores of", ranked, "scores", lambda made: made.method.name)
+    shown = by_name("Highlight scores of", ranked, state.SCORES, lambda made: made.method.name)
     st.caption("Darker sentences score higher; underlined sentences are in the summary.")
     _shaded(sentences, shown)
 
 
 def _ranked(method: Method, article: ArticleRecord, sentences: Sequence[Sentence], words: int) -> Ranked:
     texts = [sentence.text for sentence in sentences]
-    vectors = summary_queries.vectors_of(article, method.model) if method.model else None
+    vectors = vectors_of(article, method.model) if method.model else None
     scores: Scores = SUMMARIZERS.build(method.summarizer).scores(texts, vectors, 0)
     return Ranked(method, scores, extract(texts, scores, words))
 
@@ -181,23 +183,23 @@ def _shaded(sentences: Sequence[Sentence], made: Ranked) -> None:
     show = st.components.v2.component(
         "themescope_shaded", html='<div class="shaded"></div>', css=_source("shaded.css"), js=_source("shaded.js")
     )
-    show(data=shaded_data(sentences, made), key="shaded")
+    show(data=shaded_data(sentences, made), key=state.TEXT)
 
 
 def collections() -> None:
     """ROUGE-1 of every method that was measured on documents with people's summaries."""
-    found = summary_queries.measured()
+    found = measured()
     if not found:
         nothing(
             "No collection has been evaluated yet.",
             "Run: themescope evaluate summaries FILE --baseline lead --method MODEL",
         )
         return
-    by_file: dict[tuple[str, int], list[summary_queries.Measured]] = {}
-    for measured in found:
-        by_file.setdefault((measured.run.config["file"], measured.run.config["words"]), []).append(measured)
+    by_file: dict[tuple[str, int], list[Measured]] = {}
+    for one in found:
+        by_file.setdefault((one.run.config["file"], one.run.config["words"]), []).append(one)
     groups = list(by_file)
-    file = by_name("Documents", groups, "documents", lambda group: f"{group[0]}, {group[1]} words")
+    file = by_name("Documents", groups, state.DOCUMENTS, lambda group: f"{group[0]}, {group[1]} words")
     rows = by_file[file]
     scores = queries.mean_scores([measured.run.id for measured in rows])
     names = ("ROUGE-1 recall", "ROUGE-1 precision", "ROUGE-1 f1")

@@ -14,6 +14,7 @@ from db.roles import Right
 from jobs.papers.document import number
 from jobs.services.paper_tables import reproduce_again
 from jobs.services.table_files import csv_text
+from webapp.features.paper_tables import state
 from webapp.shared import queries, server_paths
 from webapp.shared.choose import by_name
 from webapp.shared.choose import corpus as choose_corpus
@@ -76,7 +77,7 @@ def _column(columns: Sequence[Json], key: int) -> Json:
         default=columns[0]["metric"],
         required=True,
         format_func=titles.__getitem__,
-        key=f"metric-{key}",
+        key=f"{state.METRIC}_{key}",
     )
     return next(column for column in columns if column["metric"] == chosen)
 
@@ -194,7 +195,7 @@ def ask(declared: Paper) -> None:
         source = choose_corpus("Source of triplets and benchmark. The split depends on article titles.")
         if source is None:
             return
-    profile = by_name("Profile", declared.profiles, "profile-asked", lambda p: p.title)
+    profile = by_name("Profile", declared.profiles, state.NEW_PROFILE, lambda p: p.title)
     st.caption(plain(profile.about))
     titles = {table.id: f"{table.id} · {table.title}" for table in declared.tables}
     with st.form("reproduce"):

@@ -13,6 +13,7 @@ from core.readers import REGISTRY
 from core.readers.formats import Preview, detect, preview, suffixes
 from core.text.splitting import LANGUAGES
 from core.types import Article
+from webapp.features.corpora import state
 from webapp.shared import queries, server_paths, uploads
 from webapp.shared.forms import checked, config_fields
 from webapp.shared.job_status import submit
@@ -28,7 +29,7 @@ def form() -> None:
         return
     name, language, reader_id = _about(paths)
     card = REGISTRY.get(reader_id)
-    settings = config_fields(card.config_class(), f"reader-{reader_id}")
+    settings = config_fields(card.config_class(), f"{state.IMPORT}_reader_{reader_id}")
     config = checked(card.config_class(), settings)
     if config is None or not _show_preview(paths[0], reader_id, config.to_dict()):
         return
@@ -58,30 +59,35 @@ def _ask(args: dict[str, Any], key: int, turn: int) -> None:
     """
     if turn != _round():
         return
-    args |= {"corpus": st.session_state[f"import-name-{key}"].strip(), "language": st.session_state[f"language-{key}"]}
+    args |= {
+        "corpus": st.session_state[f"{state.IMPORT}_name_{key}"].strip(),
+        "language": st.session_state[f"{state.IMPORT}_language_{key}"],
+    }
     if submit("import-corpus", args, f"Import {args['corpus']}"):
-        st.session_state["import-round"] = turn + 1
-        st.session_state.pop("uploaded", None)
+        st.session_state[state.IMPORT_ROUND] = turn + 1
+        st.session_state.pop(state.UPLOADED, None)
 
 
 def _round() -> int:
     """How many imports were asked for in this session; each empties the form."""
-    turn: int = st.session_state.get("import-round", 0)
+    turn: int = st.session_state.get(state.IMPORT_ROUND, 0)
     return turn
 
 
 def _files() -> tuple[Path, ...]:
     """Return the paths of the chosen files: uploads kept in the data folder, or files of the server."""
     turn = _round()
-    if server_paths.by_path("Source", f"import-how-{turn}"):
-        path = st.text_input("Path of a file or folder", key=f"import-path-{turn}", placeholder="/data/wiki.xml.bz2")
+    if server_paths.by_path("Source", f"{state.IMPORT}_source_{turn}"):
+        path = st.text_input(
+            "Path of a file or folder", key=f"{state.IMPORT}_path_{turn}", placeholder="/data/wiki.xml.bz2"
+        )
         return _on_server(path) if path and path.strip() else ()
     files = st.file_uploader(
         "Files",
         type=list(suffixes()),
         accept_multiple_files=True,
         max_upload_size=_UPLOAD_MB,
-        key=f"import-files-{turn}",
+        key=f"{state.IMPORT}_files_{turn}",
         help="Import larger files by their path on the server or with the command line.",
     )
     return _kept(files) if files else ()
@@ -90,9 +96,9 @@ def _files() -> tuple[Path, ...]:
 def _kept(files: Sequence[Any]) -> tuple[Path, ...]:
     """Write uploads once, not on every rerun."""
     known = tuple(file.file_id for file in files)
-    if st.session_state.get("uploaded", ((), ()))[0] != known:
-        st.session_state["uploaded"] = (known, uploads.keep(files, queries.store().settings.home))
-    paths: tuple[Path, ...] = st.session_state["uploaded"][1]
+    if st.session_state.get(state.UPLOADED, ((), ()))[0] != known:
+        st.session_state[state.UPLOADED] = (known, uploads.keep(files, queries.store().settings.home))
+    paths: tuple[Path, ...] = st.session_state[state.UPLOADED][1]
     return paths
 
 
@@ -125,12 +131,12 @@ def _about(paths: Sequence[Path]) -> tuple[str, str, str]:
     stem = source.replace("_", " ").replace("-", " ").strip() or "corpus"
     key = _key(paths)
     left, middle, right = st.columns([2, 1, 2])
-    name = left.text_input("Corpus name", value=queries.usable_corpus_name(stem), key=f"import-name-{key}")
+    name = left.text_input("Corpus name", value=queries.usable_corpus_name(stem), key=f"{state.IMPORT}_name_{key}")
     language = middle.selectbox(
         "Language",
         LANGUAGES,
         index=LANGUAGES.index("en"),
-        key=f"language-{key}",
+        key=f"{state.IMPORT}_language_{key}",
         help="Determines how sentences are split.",
     )
     ids = REGISTRY.ids()
@@ -144,7 +150,7 @@ def _about(paths: Sequence[Path]) -> tuple[str, str, str]:
         ids,
         index=ids.index(found),
         format_func=lambda id: REGISTRY.get(id).title,
-        key=f"import-reader-{key}",
+        key=f"{state.IMPORT}_format_{key}",
     )
     return name, language, reader_id
 

@@ -13,6 +13,7 @@ from db.roles import Right
 from jobs.bundles.archive import BundleReader
 from jobs.bundles.contents import Contents, contents
 from jobs.kinds.export_bundle import FOLDER
+from webapp.features.corpora import state
 from webapp.shared import queries, server_paths, uploads
 from webapp.shared.job_status import submit
 from webapp.shared.people import UNNAMED, may
@@ -45,12 +46,14 @@ def _ask(corpus: CorpusRecord) -> None:
             [model.name for model in able],
             placeholder="none" if able else "no model has embedded this corpus",
             disabled=not able,
-            key=f"bundle-models-{corpus.id}",
+            key=f"{state.BUNDLE}_models_{corpus.id}",
             width=420,
         )
-        labellings = st.toggle("Include labellings with history", value=True, key=f"bundle-labels-{corpus.id}")
+        labellings = st.toggle(
+            "Include labellings with history", value=True, key=f"{state.BUNDLE}_labellings_{corpus.id}"
+        )
         st.space("stretch")
-        if st.button("Create bundle", icon=":material/inventory_2:", key=f"bundle-{corpus.id}"):
+        if st.button("Create bundle", icon=":material/inventory_2:", key=f"{state.BUNDLE}_create_{corpus.id}"):
             args = {"corpus": corpus.name, "labellings": labellings, "models": chosen}
             if submit("export-bundle", args, f"Bundle of “{corpus.name}”"):
                 st.rerun()
@@ -106,11 +109,11 @@ def take_in() -> None:
             return
         _said(about)
         free = queries.usable_corpus_name(about.corpus.name)
-        name = st.text_input("Corpus name", value=free, key=f"bundle-name-{path}")
+        name = st.text_input("Corpus name", value=free, key=f"{state.BUNDLE}_name_{path}")
         if st.button("Import bundle", type="primary", icon=":material/download:", disabled=not (name or "").strip()):
             args = {"file": str(path), "corpus": (name or "").strip()}
             if submit("import-bundle", args, f"Import bundle “{args['corpus']}”"):
-                st.session_state["bundle-round"] = st.session_state.get("bundle-round", 0) + 1
+                st.session_state[state.BUNDLE_ROUND] = st.session_state.get(state.BUNDLE_ROUND, 0) + 1
                 st.rerun()
 
 
@@ -128,16 +131,16 @@ def _said(about: Contents) -> None:
 
 def _file() -> Path | None:
     """Return the path of the chosen bundle: an upload, or a file of the server."""
-    turn = st.session_state.get("bundle-round", 0)
-    if server_paths.by_path("Source", f"bundle-how-{turn}"):
-        text = (st.text_input("Path of the bundle file", key=f"bundle-path-{turn}") or "").strip()
+    turn = st.session_state.get(state.BUNDLE_ROUND, 0)
+    if server_paths.by_path("Source", f"{state.BUNDLE}_source_{turn}"):
+        text = (st.text_input("Path of the bundle file", key=f"{state.BUNDLE}_path_{turn}") or "").strip()
         return server_paths.typed(text) if text else None
-    file = st.file_uploader("Bundle", type=["zip"], max_upload_size=_MOST_MB, key=f"bundle-file-{turn}")
+    file = st.file_uploader("Bundle", type=["zip"], max_upload_size=_MOST_MB, key=f"{state.BUNDLE}_file_{turn}")
     if file is None:
         return None
-    kept = st.session_state.get("bundle-kept", ("", None))
+    kept = st.session_state.get(state.BUNDLE_KEPT, ("", None))
     if kept[0] != file.file_id:
         kept = (file.file_id, uploads.keep([file], queries.store().settings.home)[0])
-        st.session_state["bundle-kept"] = kept
+        st.session_state[state.BUNDLE_KEPT] = kept
     path: Path = kept[1]
     return path

@@ -11,20 +11,21 @@ from core.metrics import REGISTRY as METRICS
 from core.models import REGISTRY
 from db.records import ModelRecord, RunRecord
 from jobs.common.models import NOT_STORED
+from webapp.features.train import state
 from webapp.shared import deleting, facts, queries
 from webapp.shared.choose import COUNTED, clickable
-from webapp.shared.comparing import HEADLINE, with_interval
 from webapp.shared.job_status import curves
 from webapp.shared.model_choice import method_title
 from webapp.shared.navigation import page_link
 from webapp.shared.partition_queries import clusterer_title
+from webapp.shared.scores import HEADLINE, with_interval
 from webapp.shared.text import ago, count, plain, score, words
 
 
 def models(found: Sequence[ModelRecord]) -> None:
     """Every model in a table, newest first, one of them in full."""
     newest = sorted(found, key=lambda m: m.created, reverse=True)
-    model(clickable(newest, "model", lambda m: m.name, _frame(newest), _COLUMNS))
+    model(clickable(newest, state.MODEL, lambda m: m.name, _frame(newest), _COLUMNS))
 
 
 _COLUMNS = {"Triplets": COUNTED, "Validation accuracy": st.column_config.NumberColumn(format="%.3f")}
@@ -69,7 +70,7 @@ def model(chosen: ModelRecord) -> None:
         _evaluations(chosen)
         trained = queries.training_of(chosen.id)
         if trained is not None:
-            curves(queries.metrics(trained.id), key=f"model-{chosen.id}")
+            curves(queries.metrics(trained.id), key=f"{state.CURVES}_{chosen.id}")
         left, right = st.columns(2, gap="medium")
         with left.expander("Settings", icon=":material/tune:"):
             facts.table({"seed": chosen.seed, **chosen.config})

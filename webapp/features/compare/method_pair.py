@@ -13,15 +13,16 @@ import streamlit as st
 from core.metrics.article_difficulty import TRAITS
 from core.types import Ids
 from jobs.services.table_files import csv_text
-from webapp.features.compare import partition_pair
-from webapp.features.compare.compare_figures import scatter_figure
-from webapp.shared import compare_queries, figure_export, queries
+from webapp.features.compare import downloads, partition_pair, state
+from webapp.features.compare.figures import scatter_figure
+from webapp.features.compare.method_table import Scope
+from webapp.features.compare.view_state import choice_in_url, segment_in_url, set_in_url
+from webapp.shared import compare_queries, queries
 from webapp.shared.choose import nothing
 from webapp.shared.compare_queries import Articles, Method
-from webapp.shared.comparing import Scope, p_text
 from webapp.shared.palette import tones
 from webapp.shared.partition_queries import partition_name
-from webapp.shared.pinning import pin, pinned, pinned_segment
+from webapp.shared.scores import p_text
 from webapp.shared.text import count, plain, score
 
 ARTICLE_VIEW = "One article"
@@ -61,9 +62,9 @@ def choose_pair(scope: Scope | None) -> PairOfMethods | None:
     names = {m.name: i for i, m in enumerate(tested)}
     left, right = st.columns(2)
     with left:
-        a = names[pinned("First", list(names), "first")]
+        a = names[choice_in_url("First", list(names), state.FIRST)]
     with right:
-        b = names[pinned("Second", list(names), "second", list(names)[1])]
+        b = names[choice_in_url("Second", list(names), state.SECOND, list(names)[1])]
     if a == b:
         st.info("Choose two different methods.", icon=":material/info:")
         return None
@@ -117,7 +118,7 @@ def _scatter(pair: PairOfMethods, titles: Sequence[str]) -> None:
     names = pair.first.name, pair.second.name
     key = f"pair-{pair.first.digest}-{pair.second.digest}-{pair.scope.comparison.metric.id}-{theme}"
     by_id = {int(id): title for id, title in zip(pair.articles, titles, strict=True)}
-    chosen = next((id for id, title in by_id.items() if title == st.query_params.get(partition_pair.ARTICLE)), None)
+    chosen = next((id for id, title in by_id.items() if title == st.query_params.get(state.ARTICLE)), None)
 
     def pick() -> None:
         points = (st.session_state[key].get("selection") or {}).get("points") or []
@@ -128,12 +129,12 @@ def _scatter(pair: PairOfMethods, titles: Sequence[str]) -> None:
     figure = scatter_figure(
         pair.articles, titles, pair.values, names, pair.scope.comparison.metric.title, tones(theme), chosen
     )
-    figure_export.chart(figure, key, "themescope-two-methods", on_select=pick, selection_mode="points")
+    downloads.chart(figure, key, "themescope-two-methods", on_select=pick, selection_mode="points")
 
 
 def _table(pair: PairOfMethods, articles: Articles, titles: Sequence[str]) -> None:
     """Every article with both scores and what is known of it; a click opens it."""
-    order_by = pinned_segment("Order of articles", _ORDERS, "sort")
+    order_by = segment_in_url("Order of articles", _ORDERS, state.ORDER)
     gaps = pair.gaps
     order = np.argsort({"first": -gaps, "second": gaps}.get(order_by, -np.abs(gaps)), kind="stable")
     rows = articles.rows(pair.articles)[order]
@@ -193,4 +194,4 @@ def _open(pair: PairOfMethods, title: str) -> None:
         partition_name(run, models.get(run.model_id or -1), benchmark)
         for run in (pair.first.runs[0], pair.second.runs[0])
     )
-    pin({"tab": ARTICLE_VIEW, **partition_pair.address(corpus, title, left, right)})
+    set_in_url({state.TAB: ARTICLE_VIEW, **partition_pair.address(corpus, title, left, right)})

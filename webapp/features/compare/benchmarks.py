@@ -12,6 +12,8 @@ from core.clustering import REGISTRY as CLUSTERERS
 from core.tasks.scb import ScbRules
 from db.records import BenchmarkRecord, CorpusRecord, ModelRecord
 from db.roles import Right
+from webapp.features.compare import state
+from webapp.features.compare.view_state import choice_in_url
 from webapp.shared import facts, queries
 from webapp.shared.forms import checked, config_fields
 from webapp.shared.guard import closed
@@ -19,7 +21,6 @@ from webapp.shared.job_status import submit
 from webapp.shared.model_choice import by_method, preselected
 from webapp.shared.partition_queries import clusterer_title
 from webapp.shared.people import may
-from webapp.shared.pinning import pinned
 from webapp.shared.text import count, plain, words
 
 
@@ -66,7 +67,7 @@ def _queue(benchmark: BenchmarkRecord, wanted: Sequence[tuple[ModelRecord | None
 
 def about(benchmark: BenchmarkRecord) -> None:
     """What a benchmark holds, beside the published set where the builder laid it there."""
-    folded = st.expander(f"About {plain(benchmark.name)}", icon=":material/info:", key="about", on_change="rerun")
+    folded = st.expander(f"About {plain(benchmark.name)}", icon=":material/info:", key=state.ABOUT, on_change="rerun")
     if folded.open:
         with folded:
             _about(benchmark)
@@ -97,7 +98,7 @@ def build(corpora: Sequence[CorpusRecord]) -> None:
     if closed("Building benchmarks"):
         return
     by_name = {c.name: c for c in corpora}
-    corpus = by_name[pinned("Corpus", list(by_name), "of")]
+    corpus = by_name[choice_in_url("Corpus", list(by_name), state.ARTICLE_CORPUS)]
     with st.form(f"benchmark-{corpus.id}"):
         left, middle, right = st.columns([2, 1, 2])
         name = left.text_input("Benchmark name", value=f"{corpus.name} sections")

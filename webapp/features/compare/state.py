@@ -1,0 +1,30 @@
+"""Session and URL keys of the page Compare."""
+
+from webapp.shared.state import PageKeys
+
+KEYS = PageKeys("compare")
+TAB = KEYS.url("tab")
+BENCHMARK = KEYS.url("benchmark")
+MODELS = KEYS.url("models", kind=list)
+CLUSTERERS = KEYS.url("clusterers", kind=list)
+OTHERS = KEYS.url("others", kind=list)
+METRIC = KEYS.url("metric")
+TEST = KEYS.url("test")
+FIRST = KEYS.url("first")
+SECOND = KEYS.url("second")
+ORDER = KEYS.url("order", old="sort")
+ARTICLE_CORPUS = KEYS.url("corpus", old="of")
+ARTICLE = KEYS.url("article", old="title")
+LEFT = KEYS.url("left")
+RIGHT = KEYS.url("right")
+SENTENCES = KEYS.url("sentences")
+TRIPLETS = KEYS.url("triplets", old="set")
+SPLIT = KEYS.url("split", old="part")
+TRIPLET_TEST = KEYS.url("triplet_test", old="by-test")
+
+EVALUATE = KEYS.session("evaluate")
+ABOUT = KEYS.session("about")
+PARTITIONS = KEYS.session("partitions")
+COMPARISONS = KEYS.session("comparisons")
+METHODS_PARAGRAPH = KEYS.session("methods_paragraph")
+ACCURACY_CHART = KEYS.session("accuracy_chart")

@@ -1,0 +1,22 @@
+"""Session and URL keys of the page Corpora."""
+
+from webapp.shared.state import PageKeys
+
+KEYS = PageKeys("corpora")
+VIEW = KEYS.url("view")
+SEARCH = KEYS.url("search", old="find")
+ARTICLE = KEYS.url("article")
+DETAILS = KEYS.url("details", old="corpus-details")
+
+FIND_IN_TEXT = KEYS.session("find_in_text")
+ARTICLES = KEYS.session("articles")
+READER = KEYS.session("reader")
+IMPORT = KEYS.session("import")
+"""Prefix of the fields of the import form."""
+IMPORT_ROUND = KEYS.session("import_round")
+"""Number of imports that were queued in this session; each empties the form."""
+UPLOADED = KEYS.session("uploaded")
+BUNDLE = KEYS.session("bundle")
+"""Prefix of the fields of the bundle forms."""
+BUNDLE_ROUND = KEYS.session("bundle_round")
+BUNDLE_KEPT = KEYS.session("bundle_kept")

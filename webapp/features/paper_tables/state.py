@@ -1,0 +1,12 @@
+"""Session and URL keys of the page Paper tables."""
+
+from webapp.shared.state import PageKeys
+
+KEYS = PageKeys("paper_tables")
+VIEW = KEYS.url("view")
+PAPER = KEYS.url("paper")
+PROFILE = KEYS.url("profile")
+TABLE = KEYS.url("table")
+NEW_PROFILE = KEYS.url("new_profile", old="profile-asked")
+
+METRIC = KEYS.session("metric")

@@ -1,0 +1,16 @@
+"""Session and URL keys of the page Summaries."""
+
+from webapp.shared.state import PageKeys
+
+KEYS = PageKeys("summaries")
+VIEW = KEYS.url("view")
+SEARCH = KEYS.url("search", old="find")
+ARTICLE = KEYS.url("article")
+SCORES = KEYS.url("scores")
+DOCUMENTS = KEYS.url("documents")
+
+LENGTH = KEYS.session("length")
+METHODS = KEYS.session("methods")
+REFERENCES = KEYS.session("references")
+NEW_MODEL = KEYS.session("new_model")
+TEXT = KEYS.session("text")
