@@ -40,8 +40,8 @@ def test_a_file_that_cannot_be_imported(
     monkeypatch.setattr("core.readers.streams.LINE_LIMIT", 50_000)
     path = tmp_path / name if name == "nowhere.txt" else write_bad(tmp_path, name)
     at = open_page("corpora", view="Import")
-    at.session_state["import-how-0"] = SERVER_PATH
-    at.session_state["import-path-0"] = str(path)
+    at.session_state["corpora_import_source_0"] = SERVER_PATH
+    at.session_state["corpora_import_path_0"] = str(path)
     at.run()
     assert not at.exception
     assert SENTENCES[name] in "\n".join(error.value.replace("\\", "") for error in at.error)
@@ -63,8 +63,8 @@ def test_a_folder_is_imported_under_its_own_name(sqlite_store: Store, open_page:
     for name in ("a", "b"):
         (folder / f"{name}.md").write_text(f"# {name}\n\n## History\n\nIt was founded in 1204.\n", encoding="utf-8")
     at = open_page("corpora", view="Import")
-    at.session_state["import-how-0"] = SERVER_PATH
-    at.session_state["import-path-0"] = str(folder)
+    at.session_state["corpora_import_source_0"] = SERVER_PATH
+    at.session_state["corpora_import_path_0"] = str(folder)
     at.run()
     assert not at.exception
     assert next(field for field in at.text_input if field.label == "Corpus name").value == "river towns"
@@ -73,7 +73,7 @@ def test_a_folder_is_imported_under_its_own_name(sqlite_store: Store, open_page:
     with sqlite_store.reading() as r:
         (job,) = r.jobs.list()
     assert (job.kind, job.args["corpus"], len(job.args["files"])) == ("import-corpus", "river towns", 2)
-    assert at.session_state["import-round"] == 1
+    assert at.session_state["corpora_import_round"] == 1
 
 
 def test_a_name_that_was_typed_just_before_the_click_counts(
@@ -82,8 +82,8 @@ def test_a_name_that_was_typed_just_before_the_click_counts(
     path = tmp_path / "towns.md"
     path.write_text("# Towns\n\n## History\n\nIt was founded in 1204.\n", encoding="utf-8")
     at = open_page("corpora", view="Import")
-    at.session_state["import-how-0"] = SERVER_PATH
-    at.session_state["import-path-0"] = str(path)
+    at.session_state["corpora_import_source_0"] = SERVER_PATH
+    at.session_state["corpora_import_path_0"] = str(path)
     at.run()
     # Both reach the server in one run: the button is still the one of the page as it was before the typing.
     next(field for field in at.text_input if field.label == "Corpus name").set_value(" My towns ")

@@ -45,15 +45,15 @@ def test_a_bundle_is_asked_for_and_fetched(filled_store: Store, open_page: Open)
     run_here(filled_store, "export-bundle", job.args, quiet=True)
     at = open_page("corpora", view="All corpora", **{"corpus-details": CORPUS})
     assert not at.exception
-    assert "kept for a week" in words(at)
+    assert "deleted after a week" in words(at)
 
 
 def test_a_bundle_is_looked_into_and_taken_in(filled_store: Store, open_page: Open, tmp_path: Path) -> None:
     path = tmp_path / "a.zip"
     run_here(filled_store, "export-bundle", {"corpus": CORPUS, "file": str(path)}, quiet=True)
     at = open_page("corpora", view="Import")
-    at.session_state["bundle-how-0"] = SERVER_PATH
-    at.session_state["bundle-path-0"] = str(path)
+    at.session_state["corpora_bundle_source_0"] = SERVER_PATH
+    at.session_state["corpora_bundle_path_0"] = str(path)
     at.run()
     assert f"{CORPUS}" in words(at) and "labelling" in words(at)
     at = press(at, "Import bundle")
@@ -75,8 +75,8 @@ def test_a_bundle_is_looked_into_and_taken_in(filled_store: Store, open_page: Op
 def test_what_is_no_bundle_is_said(sqlite_store: Store, open_page: Open, typed: str, said: str) -> None:
     Path("a.zip").write_text("text", encoding="utf-8")
     at = open_page("corpora", view="Import")
-    at.session_state["bundle-how-0"] = SERVER_PATH
-    at.session_state["bundle-path-0"] = typed
+    at.session_state["corpora_bundle_source_0"] = SERVER_PATH
+    at.session_state["corpora_bundle_path_0"] = typed
     at.run()
     assert said in words(at)
     assert not any(x.label == "Import bundle" for x in at.button)
@@ -85,8 +85,8 @@ def test_what_is_no_bundle_is_said(sqlite_store: Store, open_page: Open, typed: 
 @pytest.mark.parametrize("typed", ["nowhere.txt", "~nobody-of-that-name/a.txt", "a\0.txt"])
 def test_a_path_that_leads_nowhere_is_said(sqlite_store: Store, open_page: Open, typed: str) -> None:
     at = open_page("corpora", view="Import")
-    at.session_state["import-how-0"] = SERVER_PATH
-    at.session_state["import-path-0"] = typed
+    at.session_state["corpora_import_source_0"] = SERVER_PATH
+    at.session_state["corpora_import_path_0"] = typed
     assert "There is no file" in words(at.run())
 
 
@@ -95,6 +95,6 @@ def test_a_bundle_is_for_admins(filled_store: Store, open_page: Open) -> None:
     run_here(filled_store, "export-bundle", {"corpus": CORPUS}, quiet=True)
     people.set_role(filled_store, "ada", Role.ADMIN)
     at = open_page("corpora", view="All corpora", **{"corpus-details": CORPUS})
-    assert "kept for a week" not in words(at) and not at.exception
+    assert "deleted after a week" not in words(at) and not at.exception
     at.sidebar.text_input(key="person").set_value("ada").run()
-    assert "kept for a week" in words(at)
+    assert "deleted after a week" in words(at)

@@ -70,7 +70,7 @@ def test_seeds_are_averaged_and_places_are_ranges(compared: Store, open_page: Op
 def test_long_tables_are_sent_when_they_are_opened(compared: Store, open_page: Open) -> None:
     at = open_page("compare", benchmark=SEVERAL)
     assert not at.code and not any("Corrected p" in d.value for d in at.dataframe)
-    for key in ("every-comparison", "methods-paragraph", "about"):
+    for key in ("compare_comparisons", "compare_methods_paragraph", "compare_about"):
         at.session_state[key] = True
     at.run()
     columns = {column for d in at.dataframe for column in d.value.columns}
@@ -80,7 +80,8 @@ def test_long_tables_are_sent_when_they_are_opened(compared: Store, open_page: O
 
 def test_what_is_chosen_stands_in_the_address(compared: Store, open_page: Open) -> None:
     at = open_page("compare", benchmark=SEVERAL, tab="Two methods", test="t")
-    asked = {name: at.query_params[name] for name in ("tab", "benchmark", "metric", "test", "first", "second", "sort")}
+    names = ("tab", "benchmark", "metric", "test", "first", "second", "order")
+    asked = {name: at.query_params[f"compare_{name}"] for name in names}
     assert {name: value[0] if isinstance(value, list) else value for name, value in asked.items()} == {
         "tab": "Two methods",
         "benchmark": SEVERAL,
@@ -88,13 +89,13 @@ def test_what_is_chosen_stands_in_the_address(compared: Store, open_page: Open) 
         "test": "t",
         "first": FIRST,
         "second": SECOND,
-        "sort": "first",
+        "order": "first",
     }
-    at.selectbox(key="pinned-second").set_value("Random labels").run()
-    assert at.query_params["second"] in ("Random labels", ["Random labels"])
+    at.selectbox(key="compare_second_widget").set_value("Random labels").run()
+    assert at.query_params["compare_second"] in ("Random labels", ["Random labels"])
     assert "net · Iclust is better than Random labels: AMI +.650 [+.650, +.650]" in _flat(at)
-    at.selectbox(key="pinned-second").set_value(FIRST).run()
-    assert "does not differ from itself" in words_of(at)
+    at.selectbox(key="compare_second_widget").set_value(FIRST).run()
+    assert "Choose two different methods" in words_of(at)
 
 
 def _flat(at: AppTest) -> str:
@@ -116,14 +117,14 @@ def test_an_article_is_read_in_two_ways(compared: Store, open_page: Open) -> Non
     left, right = f"net seed 1 · Iclust on {SEVERAL}", "Sections"
     at = open_page("compare", tab="One article", of=CORPUS, title=HOSTILE, left=left, right=right)
     said = _flat(at)
-    assert f"{left} beside {right}: of 24 sentences" in said
-    moved = int(re.findall(r"and (\d+) moved", said)[0])
+    assert f"{left} and {right}: " in said
+    moved = int(re.findall(r"(\d+) of 24 sentences changed cluster", said)[0])
     table = at.dataframe[0].value
     assert len(table) == moved > 0
     assert set(table["Sentence"].str.split().str[-4:].str.join(" ")) <= {"1 has some words.", "0 has some words."}
-    assert "3 clusters matched one-to-one" in said and "are 0 on the left and 3 on the right" in said
+    assert "3 cluster pairs matched one-to-one" in said and "unmatched: 0 left, 3 right" in said
     same = open_page("compare", tab="One article", of=CORPUS, title="Nile", left="Sections", right="Sections")
-    assert "of 24 sentences 24 stay and 0 moved" in _flat(same)
+    assert "0 of 24 sentences changed cluster" in _flat(same)
 
 
 def test_everything_that_divides_an_article_is_offered(compared: Store) -> None:

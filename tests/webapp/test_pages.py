@@ -117,8 +117,8 @@ def test_a_model_tells_apart_all_that_it_was_measured_on(filled_store: Store, op
         about = {"part": "test"}
         w.runs.add(kind="topics", digest="t", model_id=model.id, corpus_id=corpus.id, config=about, scores=topics)
     at = open_page("train", view="Models", model=MODEL)
-    shown = next(table.value for table in at.dataframe if "How" in table.value)
-    rows = {tuple(row) for row in shown[["Measured on", "How", "Score", "Over"]].to_numpy().tolist()}
+    shown = next(table.value for table in at.dataframe if "Protocol" in table.value)
+    rows = {tuple(row) for row in shown[["Data", "Protocol", "Metric", "Items"]].to_numpy().tolist()}
     assert {
         ("sick", "Cosine", "Mean squared error", "3,942 pairs"),
         ("sick", "Regression", "Mean squared error", "3,942 pairs"),
@@ -138,13 +138,13 @@ def test_names_of_others_are_never_markdown(filled_store: Store, open_page: Open
 def test_an_article_is_found_by_its_address(filled_store: Store, open_page: Open) -> None:
     at = open_page("corpora", corpus=CORPUS, article="Nile")
     assert at.header[0].value == "Nile"
-    assert "10 sentences that triplets may use" in words_of(at)
+    assert "10 sentences eligible for triplets" in words_of(at)
     at = open_page("corpora", corpus=CORPUS, article=HOSTILE)
     assert at.header[0].value.startswith("\\<img")
 
 
 def test_a_search_without_a_hit_says_so(filled_store: Store, open_page: Open) -> None:
-    assert "No article has this in its title" in words_of(open_page("corpora", find="Amazon")).replace("\\", "")
+    assert "No article matches" in words_of(open_page("corpora", find="Amazon")).replace("\\", "")
 
 
 def test_a_corpus_is_deleted_only_after_the_question(filled_store: Store, open_page: Open) -> None:
@@ -202,7 +202,7 @@ def test_a_model_under_a_name_that_is_taken_is_asked_for_under_a_free_one(filled
         next(b for b in at.button if b.label == "Train").click().run()
         assert jobs_of(filled_store, "train")[0]["name"] == asked
     fresh = open_page("train", method=REGISTRY.get("mean-vectors").title)
-    assert fresh.text_input(key="model-name-mean-vectors").value == "mean-vectors 2"
+    assert fresh.text_input(key="train_name_mean-vectors").value == "mean-vectors 2"
 
 
 def test_networks_are_joined_by_name(filled_store: Store, open_page: Open) -> None:

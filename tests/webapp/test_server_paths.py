@@ -34,8 +34,8 @@ def allowed(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 def typed(open_page: Open, path: Path) -> AppTest:
     """The import form after a path was typed."""
     at = open_page("corpora", view="Import")
-    at.session_state["import-how-0"] = SERVER_PATH
-    at.session_state["import-path-0"] = str(path)
+    at.session_state["corpora_import_source_0"] = SERVER_PATH
+    at.session_state["corpora_import_path_0"] = str(path)
     at.run()
     assert not at.exception
     return at

@@ -21,7 +21,7 @@ def test_an_empty_store_says_what_to_do(sqlite_store: Store, open_page: Open) ->
     at = open_page("summaries")
     assert not at.exception and "No corpus yet" in words_of(at)
     at = open_page("summaries", view="Collections")
-    assert not at.exception and "Nothing has been measured" in words_of(at)
+    assert not at.exception and "No collection has been evaluated" in words_of(at)
 
 
 @pytest.fixture
@@ -39,7 +39,7 @@ def test_methods_stand_side_by_side(embedded: Store, open_page: Open) -> None:
     assert not at.exception and not at.error
     assert len(at.text) == 3 and all(text.value.strip() for text in at.text)
     assert at.multiselect[0].value == ["LexRank on Tf-Idf", f"LexRank on {MODEL}", "Lead"]
-    at.text_area(key="references").set_value(at.text[0].value).run()
+    at.text_area(key="summaries_references").set_value(at.text[0].value).run()
     table = at.dataframe[0].value
     assert list(table.columns) == ["Method", "ROUGE-1 recall", "Precision", "F1"] and len(table) == 3
     assert table["ROUGE-1 recall"].iloc[0] == "1.000"
@@ -47,10 +47,10 @@ def test_methods_stand_side_by_side(embedded: Store, open_page: Open) -> None:
 
 def test_a_summary_that_ends_within_a_sentence_says_so(embedded: Store, open_page: Open) -> None:
     at = open_page("summaries", corpus=CORPUS)
-    at.number_input(key="summary-words").set_value(10).run()
+    at.number_input(key="summaries_length").set_value(10).run()
     lead = at.text[2].value
     assert lead.endswith(" …") and len(lead.split()) == 11
-    at.number_input(key="summary-words").set_value(1_000).run()
+    at.number_input(key="summaries_length").set_value(1_000).run()
     assert not at.text[2].value.endswith("…")
 
 
@@ -65,8 +65,8 @@ def test_another_model_is_asked_for(filled_store: Store, open_page: Open) -> Non
 def test_no_method_and_no_article(filled_store: Store, open_page: Open) -> None:
     at = open_page("summaries", corpus=CORPUS)
     at.multiselect[0].set_value([]).run()
-    assert "No method is chosen" in words_of(at)
-    assert "No article has this" in words_of(open_page("summaries", corpus=CORPUS, find="zzzz"))
+    assert "No method selected" in words_of(at)
+    assert "No article matches" in words_of(open_page("summaries", corpus=CORPUS, find="zzzz"))
 
 
 def test_collections_show_what_was_measured(filled_store: Store, open_page: Open) -> None:

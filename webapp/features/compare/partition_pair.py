@@ -158,7 +158,7 @@ def _in_words(found: Meeting, one: Partition, other: Partition) -> str:
     unmatched = f"; unmatched: {alone[0]} left, {alone[1]} right" if sum(alone) else ""
     return (
         f"**{plain(one.name)}** and **{plain(other.name)}**: {moved:,} of {count(n, 'sentence')} **changed cluster**. "
-        f"{count(len(pairs), 'pair')} of clusters matched one-to-one with the largest overlap{unmatched}. "
+        f"{count(len(pairs), 'cluster pair')} matched one-to-one by largest overlap{unmatched}. "
         f"Adjusted Rand index (ARI): {score(ari)}."
     )
 

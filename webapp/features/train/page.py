@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from webapp.features.train import form, models, state
+from webapp.features.train import form, model_cards, state
 from webapp.shared import queries
 from webapp.shared.choose import nothing, title
 from webapp.shared.guard import closed
@@ -20,6 +20,6 @@ if have.open:
     with have:
         models = queries.selectable_models()
         if models:
-            models.models(models)
+            model_cards.show(models)
         else:
             nothing("No model yet.", "Train one in the tab “New model”. “Mean of word vectors” takes seconds.")

@@ -22,7 +22,7 @@ from webapp.shared.scores import HEADLINE, with_interval
 from webapp.shared.text import ago, count, plain, score, words
 
 
-def models(found: Sequence[ModelRecord]) -> None:
+def show(found: Sequence[ModelRecord]) -> None:
     """Every model in a table, newest first, one of them in full."""
     newest = sorted(found, key=lambda m: m.created, reverse=True)
     model(clickable(newest, state.MODEL, lambda m: m.name, _frame(newest), _COLUMNS))
