@@ -240,19 +240,11 @@ def test_a_method_is_offered_the_triplets_it_was_made_for() -> None:
         return TripletSetRecord(1, 1, "s", kind, {"third": third}, 0, "d", counts, True, datetime.now(UTC))
 
     by_tags = {"title-triplets": ("titles", "adjacent"), "negative:same_article": ("sentences", "same_article")}
-<<<<<<< HEAD
     tagged = [(card, *by_tags[tag]) for card in REGISTRY for tag in card.tags & by_tags.keys()]
     assert {kind for _, kind, _ in tagged} == {"titles", "sentences"}
     for card, kind, third in tagged:
         assert form.fits(card, of(kind, third))
         assert not form.fits(card, of("sentences", "adjacent"))
-=======
-    for card in REGISTRY:
-        for tag, (kind, third) in by_tags.items():
-            if tag in card.tags:
-                assert form.fits(card, of(kind, third))
-                assert not form.fits(card, of("sentences", "adjacent"))
->>>>>>> 1a19a97 (Declare the keys of the remaining pages and name the files of their features for what they hold)
 
 
 def test_a_mistake_is_told_at_the_form(filled_store: Store, open_page: Open) -> None:
