@@ -17,6 +17,7 @@ from core.neighbours import cosines, nearest_neighbours
 from core.text.tokens import tokenize
 from core.types import Ids, Matrix
 from db.records import CorpusRecord, MapRecord, ModelRecord
+from jobs.services import inference
 from webapp.features.map.state import WHOLE_WORDS
 from webapp.map_view.geometry import Rows, rows_of
 from webapp.map_view.scene import Scene
@@ -113,10 +114,8 @@ def _compared(record: MapRecord, model: ModelRecord, whole: Scene, query: str | 
 
 
 def _query(model: ModelRecord, whole: Scene, query: str | int) -> Matrix:
-    from jobs.services.search import vector_of
-
     if isinstance(query, str):
-        return vector_of(embedder(model.artifact, model), query)
+        return inference.query_vector(queries.store(), model, query)
     return next(vectors for _, vectors in _blocks(model, whole.only(whole.rows_of(np.array([query])))))
 
 
@@ -141,11 +140,3 @@ def _vectors(digest: str, _model: ModelRecord, _whole: Scene) -> Matrix:
     if sparse.issparse(parts[0][1]):
         return sparse.vstack([vectors for _, vectors in parts], format="csr")[back]
     return np.concatenate([vectors.astype(np.float16) for _, vectors in parts])[back]
-
-
-@st.cache_resource(show_spinner="Loading the model …", max_entries=2)
-def embedder(artifact: str, _model: ModelRecord) -> Any:
-    """Return the fitted model; ``artifact`` is the cache key."""
-    from jobs.services.search import embedder_of
-
-    return embedder_of(queries.store(), _model)
