@@ -27,6 +27,7 @@ from playwright.sync_api import Browser, Page, sync_playwright
 from db.settings import Settings
 from db.store import Store
 from tests.e2e.hands import shown, using
+from tests.recorded_server import looked_up
 from tests.webapp.compared import add_comparison
 from tests.webapp.filled import CORPUS, MODEL, fill
 
@@ -139,18 +140,24 @@ def environment_for(home: Path) -> dict[str, str]:
 
 @contextmanager
 def serving(home: Path, **settings: str) -> Iterator[str]:
-    """The address of a server on a data folder; ``settings`` are variables of its environment."""
+    """The address of a server on a data folder; ``settings`` are variables of its environment.
+
+    Afterwards the server must have looked up no foreign host.
+    """
     chromium()
     port = free_port()
     options = {"server.port": str(port), "server.address": "127.0.0.1", "server.headless": "true"}
     flags = [part for name, value in options.items() for part in (f"--{name}", value)]
-    web = start([sys.executable, "-m", "webapp.server", *flags], environment_for(home) | settings, home)
+    record = home / "looked-up.txt"
+    command = [sys.executable, "-m", "tests.recorded_server", str(record), *flags]
+    web = start(command, environment_for(home) | settings, home)
     try:
         url = f"http://127.0.0.1:{port}"
         wait_for(lambda: answers(url), 60, "the web's answer")
         yield url
     finally:
         stop(web)
+    assert looked_up(record) == []
 
 
 @pytest.fixture(scope="session")

@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.recorded_server import looked_up
 from tests.servers import free_port
 from webapp.middleware import FOREIGN_HOST, FOREIGN_ORIGIN, SECURITY_HEADERS
 
@@ -59,18 +60,13 @@ class Server:
         """Open a websocket as Streamlit's page does."""
         return self.ask("/_stcore/stream", **HANDSHAKE, **headers)
 
-    def looked_up(self) -> list[str]:
-        """Hosts that were resolved and addresses that were connected to, without those of this machine."""
-        lines = self.record.read_text(encoding="utf-8").splitlines()
-        return [line for line in lines if not re.search(r"'(localhost|127\.0\.0\.1|0\.0\.0\.0|::1?)'| None$", line)]
-
 
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     folder = tmp_path_factory.mktemp("serving")
     found = Server(free_port(), folder / "record.txt")
     flags = ["--server.address", "0.0.0.0", "--server.port", str(found.port)]
-    command = [sys.executable, "-m", "tests.webapp.recorded_server", str(found.record), *flags]
+    command = [sys.executable, "-m", "tests.recorded_server", str(found.record), *flags]
     environment = {**os.environ, "THEMESCOPE_HOME": str(folder / "home")}
     with (folder / "log.txt").open("wb") as log:
         process = subprocess.Popen(command, cwd=ROOT, env=environment, stdout=log, stderr=log)
@@ -126,4 +122,4 @@ def test_a_foreign_origin_is_refused_without_any_look_up(server: Server) -> None
     for origin in ("http://evil.example", f"http://evil.example:{server.port}", "null"):
         answer = server.handshake(Origin=origin)
         assert (answer.status, answer.body) == (403, FOREIGN_ORIGIN)
-    assert server.looked_up() == []
+    assert looked_up(server.record) == []

@@ -1,4 +1,4 @@
-"""The web process with a record of its look-ups: ``python -m tests.webapp.recorded_server RECORD FLAG …``.
+"""The web process with a record of its look-ups: ``python -m tests.recorded_server RECORD FLAG …``.
 
 Each line of the file RECORD is a host that the process resolved or an address that it connected to.
 """
@@ -6,7 +6,9 @@ Each line of the file RECORD is a host that the process resolved or an address t
 from __future__ import annotations
 
 import os
+import re
 import sys
+from pathlib import Path
 from typing import Any
 
 EVENTS = ("socket.getaddrinfo", "socket.gethostbyname", "socket.gethostbyaddr", "socket.connect", "socket.sendto")
@@ -22,6 +24,12 @@ def record_into(path: str) -> None:
             os.write(descriptor, f"{event} {target!r}\n".encode())
 
     sys.addaudithook(hook)
+
+
+def looked_up(record: Path) -> list[str]:
+    """Return the hosts and addresses in a record, without those of this machine."""
+    lines = record.read_text(encoding="utf-8").splitlines()
+    return [line for line in lines if not re.search(r"'(localhost|127\.0\.0\.1|0\.0\.0\.0|::1?)'| None$", line)]
 
 
 def main() -> None:
