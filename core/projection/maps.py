@@ -179,29 +179,26 @@ def _layout(
     umap: Any, rows: Floats, graph: Any, config: UmapConfig, random_state: np.random.RandomState, report: Report
 ) -> Points:
     a, b = umap.find_ab_params(1.0, config.min_dist)
-    epochs = _Epochs(report)
-    try:
-        points, _ = umap.simplicial_set_embedding(
-            rows,
-            graph,
-            n_components=2,
-            initial_alpha=1.0,
-            a=a,
-            b=b,
-            gamma=1.0,
-            negative_sample_rate=5,
-            n_epochs=config.epochs or (500 if len(rows) <= 10_000 else 200),
-            init=_start(rows),
-            random_state=random_state,
-            metric="euclidean",
-            metric_kwds={},
-            densmap=False,
-            densmap_kwds={},
-            output_dens=False,
-            tqdm_kwds={"disable": False, "file": epochs, "bar_format": "{n_fmt} {total_fmt}", "mininterval": 0.2},
-        )
-    finally:
-        epochs.release()
+    bar = {"disable": False, "file": _Epochs(report), "bar_format": "{n_fmt} {total_fmt}", "mininterval": 0.2}
+    points, _ = umap.simplicial_set_embedding(
+        rows,
+        graph,
+        n_components=2,
+        initial_alpha=1.0,
+        a=a,
+        b=b,
+        gamma=1.0,
+        negative_sample_rate=5,
+        n_epochs=config.epochs or (500 if len(rows) <= 10_000 else 200),
+        init=_start(rows),
+        random_state=random_state,
+        metric="euclidean",
+        metric_kwds={},
+        densmap=False,
+        densmap_kwds={},
+        output_dens=False,
+        tqdm_kwds=bar,
+    )
     return np.asarray(points, dtype=np.float32)
 
 
@@ -213,11 +210,7 @@ def _start(rows: Floats) -> str:
 
 
 class _Epochs:
-    """The file that umap-learn's progress bar writes to: turns "12 200" into progress, and carries a cancel out.
-
-    tqdm holds its process-wide lock while it writes and does not give it back when the writing fails; so after a
-    cancel it is released here.
-    """
+    """File that umap-learn's progress bar writes to: reports "12 200" as progress and raises ``Cancelled`` once."""
 
     def __init__(self, report: Report) -> None:
         self._report = report
@@ -236,12 +229,6 @@ class _Epochs:
 
     def flush(self) -> None:
         """Nothing is buffered."""
-
-    def release(self) -> None:
-        from tqdm.auto import tqdm  # type: ignore[import-untyped]
-
-        if self._cancelled:
-            tqdm.get_lock().release()
 
 
 def _in_a_row(n: int) -> Points:

@@ -1,60 +1,40 @@
-"""umap-learn, imported without what it compiles for nothing, and with its compiled loops kept on disk.
+"""Import of umap-learn, with its compiled functions cached on disk.
 
-Its import takes pynndescent along, which compiles for some twenty seconds on a machine that never did so before; it
-seeks neighbours, which :mod:`core.projection.maps` does exactly by itself. Its own loops compile in each process anew.
+umap-learn compiles its loops anew in every process, for about ten seconds. pynndescent, which umap-learn imports for
+an approximate search that :mod:`core.projection.maps` does not use, compiles at its first import and caches the result
+itself; :mod:`core.precompile` fills both caches.
 """
 
 from __future__ import annotations
 
-import sys
+import threading
 import warnings
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from functools import cache
 from types import ModuleType
 from typing import Any
 
-_UNUSED = {
-    "pynndescent": ("NNDescent",),
-    "pynndescent.distances": ("named_distances",),
-    "pynndescent.sparse": ("sparse_named_distances",),
-}
-
 
 @cache
 def load_umap() -> Any:
-    """The module ``umap.umap_``: graph and layout. The first call in a process imports and takes a second or two."""
-    with warnings.catch_warnings(), _without_search():
+    """Import and return the module ``umap.umap_``; the first call in a process takes seconds."""
+    with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # umap-learn warns about optional packages that are not needed here
         import umap.layouts
         import umap.umap_
+        from tqdm.auto import tqdm  # type: ignore[import-untyped]
+    # A cancelled layout raises while its progress bar writes, and tqdm then keeps its lock: this one never blocks.
+    tqdm.set_lock(threading.Semaphore(1_000_000))
     for module in (umap.umap_, umap.layouts):
-        _keep_compiled(module)
+        _cache_compiled(module)
     return umap.umap_
 
 
-@contextmanager
-def _without_search() -> Iterator[None]:
-    """Let empty modules stand for pynndescent while umap-learn is imported, unless somebody has imported it."""
-    if "pynndescent" in sys.modules:
-        yield
-        return
-    for name, contents in _UNUSED.items():
-        stand_in = ModuleType(name)
-        vars(stand_in).update(dict.fromkeys(contents))
-        sys.modules[name] = stand_in
-    try:
-        yield
-    finally:
-        for name in _UNUSED:
-            del sys.modules[name]
-
-
-def _keep_compiled(module: ModuleType) -> None:
-    """Let numba keep what it compiles of a module's functions, as it does for ``njit(cache=True)``."""
+def _cache_compiled(module: ModuleType) -> None:
+    """Let numba cache what it compiles of the module's functions, as ``njit(cache=True)`` does."""
     from numba.core.dispatcher import Dispatcher
 
     for function in vars(module).values():
         if isinstance(function, Dispatcher) and not function.signatures:
-            with suppress(RuntimeError):  # no folder that it may write to
+            with suppress(RuntimeError):  # there is no writable folder for the cache
                 function.enable_caching()

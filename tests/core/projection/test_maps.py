@@ -1,6 +1,5 @@
 """Maps: seeded, of any size, faithful on clear clusters, cancelled when asked."""
 
-import sys
 import threading
 
 import numpy as np
@@ -112,8 +111,5 @@ def test_of_many_a_part_is_laid_out_and_the_others_stand_among_their_like() -> N
     assert faithfulness(x, points) > 0.5 * faithfulness(x, project(x, FAST, 0, SILENT))
 
 
-def test_what_is_compiled_is_kept_and_nothing_is_compiled_for_nothing() -> None:
-    umap = load_umap()
-    assert umap.smooth_knn_dist.stats.cache_path
-    assert umap.NNDescent is None or hasattr(sys.modules["pynndescent"], "__file__")
-    assert all(hasattr(module, "__file__") for name, module in sys.modules.items() if name.startswith("pynndescent"))
+def test_compiled_functions_of_umap_learn_are_cached_on_disk() -> None:
+    assert load_umap().smooth_knn_dist.stats.cache_path
