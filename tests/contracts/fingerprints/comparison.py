@@ -1,0 +1,124 @@
+"""Comparing fingerprints with those that were kept, and keeping new ones."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from core.clustering import REGISTRY as CLUSTERERS
+from core.metrics import REGISTRY as METRICS
+from core.models import REGISTRY as MODELS
+from core.readers import REGISTRY as READERS
+from core.registry import Card
+from core.tasks.summaries import REGISTRY as SUMMARIZERS
+from core.text.word_tables import REGISTRY as WORD_TABLES
+from jobs.kinds import REGISTRY as JOB_KINDS
+from tests.contracts.fingerprints import families as of
+from tests.contracts.fingerprints.families import Fingerprint, Value
+from tests.contracts.fingerprints.job_kinds import WITHOUT_RESULTS, of_job_kind
+
+FILE = Path(__file__).with_name("fingerprints.json")
+TOLERANCES = {"models": 1e-4, "job kinds": 1e-4}
+"""Relative differences that are taken for rounding; processors differ by 1e-6, other algorithms by 1e-3 and more."""
+EXACT = 1e-8
+"""Tolerance of the other families, which compute in double precision or count."""
+
+Family = tuple[Iterable[Card], Callable[[Card], Fingerprint]]
+Kept = dict[str, dict[str, dict[str, Any]]]
+
+FAMILIES: Mapping[str, Family] = {
+    "models": (MODELS, of.of_model),
+    "clusterers": (CLUSTERERS, of.of_clusterer),
+    "metrics": (METRICS, of.of_metric),
+    "readers": (READERS, of.of_reader),
+    "summarizers": (SUMMARIZERS, of.of_summarizer),
+    "word tables": (WORD_TABLES, of.of_word_table),
+    "job kinds": ([card for card in JOB_KINDS if card.id not in WITHOUT_RESULTS], of_job_kind),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """An implementation whose fingerprint is not the one that was kept."""
+
+    family: str
+    id: str
+    reason: str
+    allowed: bool
+    """Whether the new fingerprint may be written."""
+
+    def __str__(self) -> str:
+        return f"{self.family} {self.id}: {self.reason}"
+
+
+def computable(card: Card) -> bool:
+    """Return whether the libraries of an implementation are installed."""
+    return "encoder" not in card.tags or find_spec("transformers") is not None
+
+
+def compare(family: str, card: Card, values: Fingerprint, kept: Mapping[str, Any] | None) -> Change | None:
+    """Return what is wrong with the kept fingerprint of a card, if anything."""
+    if kept is None:
+        return Change(family, card.id, "there is no fingerprint. Write it.", True)
+    if kept["revision"] != card.revision:
+        reason = f"the fingerprint is of revision {kept['revision']}, the card has {card.revision}. Write it again."
+        return Change(family, card.id, reason, card.revision > kept["revision"])
+    if same(kept["values"], values, TOLERANCES.get(family, EXACT)):
+        return None
+    reason = "the results have changed. Raise the revision of the card, then write the fingerprint again."
+    return Change(family, card.id, reason, False)
+
+
+def same(kept: Fingerprint, values: Fingerprint, tolerance: float) -> bool:
+    """Return whether texts are equal and numbers close; small numbers are compared by the largest one."""
+    if len(kept) != len(values):
+        return False
+    if any(a != b for a, b in zip(kept, values, strict=True) if isinstance(a, str) or isinstance(b, str)):
+        return False
+    a, b = (
+        np.array([value for value in part if not isinstance(value, str)], dtype=np.float64) for part in (kept, values)
+    )
+    scale = float(np.abs(a).max(initial=1e-12))
+    return bool(np.allclose(b, a, rtol=tolerance, atol=0.1 * tolerance * scale))
+
+
+def update(kept: Kept, families: Mapping[str, Family]) -> tuple[Kept, list[Change]]:
+    """Return the fingerprints to keep, and everything that changed; those that may not be written stay as they were."""
+    found: Kept = {}
+    changes: list[Change] = []
+    for family, (cards, compute) in families.items():
+        before = kept.get(family, {})
+        found[family] = {card.id: before[card.id] for card in cards if card.id in before}
+        for card in filter(computable, cards):
+            values = compute(card)
+            change = compare(family, card, values, before.get(card.id))
+            if change is not None:
+                changes.append(change)
+            if change is not None and change.allowed:
+                found[family][card.id] = {"revision": card.revision, "values": [_rounded(value) for value in values]}
+    return found, changes
+
+
+def read() -> Kept:
+    """Return the kept fingerprints: family → id → revision and values."""
+    kept: Kept = json.loads(FILE.read_text(encoding="utf-8")) if FILE.is_file() else {}
+    return kept
+
+
+def write(kept: Kept) -> None:
+    """Write the fingerprints, one implementation a line."""
+    parts = []
+    for family, found in kept.items():
+        lines = [f"    {json.dumps(id)}: {json.dumps(found[id], ensure_ascii=False)}" for id in sorted(found)]
+        parts.append(f"  {json.dumps(family)}: {{\n" + ",\n".join(lines) + "\n  }")
+    FILE.write_text("{\n" + ",\n".join(parts) + "\n}\n", encoding="utf-8", newline="\n")
+
+
+def _rounded(value: Value) -> Value:
+    return value if isinstance(value, str) else float(f"{value:.9g}")

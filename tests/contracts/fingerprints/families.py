@@ -1,0 +1,131 @@
+"""Fingerprints of models, clusterers, metrics, readers, summarizers and tables of word vectors."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import tempfile
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from core.clustering import REGISTRY as CLUSTERERS
+from core.config import digest_of
+from core.metrics import REGISTRY as METRICS
+from core.models import REGISTRY as MODELS
+from core.protocols import SILENT, Model, NullReport
+from core.readers import REGISTRY as READERS
+from core.readers.formats import sample
+from core.registry import Card
+from core.tasks.summaries import REGISTRY as SUMMARIZERS
+from tests.contracts.fingerprints.inputs import (
+    Floats,
+    articles,
+    corpus,
+    fixed,
+    numbers,
+    partition,
+    sentences,
+    upper,
+)
+
+Value = float | str
+Fingerprint = list[Value]
+
+
+class Curves(NullReport):
+    """Report that keeps the points of every curve except those of speed."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.points: list[float] = []
+
+    def metric(self, name: str, step: float, value: float) -> None:
+        """Keep the value."""
+        if "/s" not in name and "seconds" not in name:
+            self.points.append(value)
+
+
+SMALL = {
+    "vocabulary_limit": 3_000, "hidden": 8, "attention": 4, "epochs": 2, "batch_size": 8, "threads": 1,
+    "device": "cpu", "word_dim": 12, "decoder": 8, "learning_rate": 0.02,
+}  # fmt: skip
+LEARNED = {"dim": 12, "epochs": 5, "learning_rate": 0.1, "memory_rate": 0.2, "subsampling": 0}
+
+
+def build_model(card: Card, seed: int, report: NullReport) -> Model:
+    """A model with small settings, fitted to the tiny corpus."""
+    from core.models.con_s2v.config import TrainingConfig
+
+    wanted = SMALL | (LEARNED if issubclass(card.config_class(), TrainingConfig) else {})
+    wanted |= {"folder": str(_encoder())} if "encoder" in card.tags else {}
+    fields = {field.name for field in dataclasses.fields(card.config_class())}
+    model: Model = MODELS.build(card.id, {k: v for k, v in wanted.items() if k in fields}, seed=seed)
+    parts = [_network(seed), _network(seed + 1)] if "needs-models" in card.tags else []
+    return model.fit(dataclasses.replace(corpus(), models=parts), report)
+
+
+@cache
+def _network(seed: int) -> Model:
+    return build_model(MODELS.get("triplets-sen"), seed, SILENT)
+
+
+@cache
+def _encoder() -> Path:
+    """A folder with a BERT over the words of the tiny corpus, whose weights are :func:`fixed`."""
+    import torch
+    from transformers import BertConfig, BertModel, BertTokenizerFast
+
+    folder = Path(tempfile.mkdtemp())
+    words = sorted({word.strip(".").lower() for s in sentences() for word in s.text.split()})
+    (folder / "vocab.txt").write_text("\n".join(["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", *words]), "utf-8")
+    BertTokenizerFast(vocab=str(folder / "vocab.txt")).save_pretrained(folder)
+    sizes = {"hidden_size": 16, "num_hidden_layers": 1, "num_attention_heads": 2, "intermediate_size": 16}
+    network = BertModel(BertConfig(vocab_size=len(words) + 5, **sizes))
+    with torch.no_grad():
+        for place, weights in enumerate(network.parameters()):
+            weights.copy_(torch.from_numpy(fixed(1, weights.numel(), place).reshape(weights.shape)))
+    network.save_pretrained(folder)
+    return folder
+
+
+def of_model(card: Card) -> Fingerprint:
+    curves = Curves()
+    vectors: Any = build_model(card, 3, curves).embed(sentences())
+    return [*upper(vectors @ vectors.T), *curves.points]
+
+
+def of_clusterer(card: Card) -> Fingerprint:
+    def data(seed: int) -> Floats:
+        x = fixed(40, 6, seed)
+        return np.floor(1_000 * np.abs(x)) if "counts" in card.tags else x
+
+    clusterer = CLUSTERERS.build(card.id)
+    return [partition(clusterer.fit_predict(data(seed), 4, seed)) for seed in range(3)]
+
+
+def of_metric(card: Card) -> Fingerprint:
+    metric = METRICS.build(card.id)
+    pairs = [np.floor(5 * (fixed(30, 2, seed) + 0.5)).astype(np.int32).T for seed in range(3)]
+    return [metric.score(first, second // divisor) for divisor in (1, 2) for first, second in pairs]
+
+
+def of_reader(card: Card) -> Fingerprint:
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / f"sample{getattr(card, 'suffixes', ('',))[0]}"
+        path.write_bytes(sample(card.id))
+        reader = READERS.build(card.id)
+        read = [dataclasses.asdict(found) for found in reader.read(path, SILENT)]
+    return [digest_of(json.loads(json.dumps([read, reader.skipped])))]
+
+
+def of_summarizer(card: Card) -> Fingerprint:
+    texts = [s.text for s in articles()[0].sentences[:8]]
+    return numbers(SUMMARIZERS.build(card.id).scores(texts, fixed(8, 5), 1))
+
+
+def of_word_table(card: Card) -> Fingerprint:
+    table = card.resolve()(limit=50)
+    return [*table.words[:10], *numbers(table.vectors(slice(0, 3))[:, :5].ravel())]
