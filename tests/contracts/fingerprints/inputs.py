@@ -20,7 +20,10 @@ VERBS = ("was built", "was lost", "grew", "was sold", "came back", "was seen")
 
 
 def fixed(rows: int, columns: int, seed: int = 0) -> Floats:
-    """Return (rows, columns) numbers of -0.5…0.5, made by integer arithmetic alone, so that they are the same everywhere."""
+    """Return (rows, columns) numbers of -0.5…0.5.
+
+    They are made by integer arithmetic alone, so that they are the same on every processor and with every numpy.
+    """
     i, j = np.indices((rows, columns)).astype(np.uint64)
     mixed = (i * np.uint64(7919) + j * np.uint64(104_729) + np.uint64(seed * 1_299_709 + 12_345)) * np.uint64(
         2_654_435_761
