@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from core.config import digest_of
-from core.errors import UnknownNameError
+from core.errors import ConflictError, UnknownNameError
 from core.pretrained import DEFAULT, DEFAULT_MODEL, model_folder, pretrained_folders
 from db.artifacts import digest_of_folder
 from db.records import ModelRecord
@@ -36,12 +36,24 @@ def find_model(store: Store, name: str) -> ModelRecord:
         except UnknownNameError as error:
             if not is_pretrained(name):
                 raise UnknownNameError("model", name, [*error.known, DEFAULT, *pretrained_folders()]) from None
-    folder = model_folder(name)
+    return _stored(store, model_folder(name))
+
+
+def _stored(store: Store, folder: Path) -> ModelRecord:
+    """Return the record of the pretrained model in ``folder``, which is added to the store if needed."""
+    digest = _record(folder.name, folder).digest
     with store.reading() as r:
-        stored = r.models.by_digest(_record(folder.name, folder).digest)
-    if stored is not None:
-        return stored
-    return add_model(store, folder, folder.name, _info(folder), store.writing)[0]
+        found = r.models.by_digest(digest)
+    if found is not None:
+        return found
+    try:
+        return add_model(store, folder, folder.name, _info(folder), store.writing)[0]
+    except ConflictError:  # another process may have added it meanwhile
+        with store.reading() as r:
+            found = r.models.by_digest(digest)
+        if found is None:
+            raise
+        return found
 
 
 def is_pretrained(name: str) -> bool:

@@ -24,6 +24,7 @@ from db.store import Store
 from jobs.common.vectors import load_model
 from jobs.kinds import check_job
 from jobs.queue.control import retry
+from jobs.queue.foreground import run_here
 from jobs.queue.huey_queue import JobQueue
 from jobs.queue.runner import Runner
 from jobs.services import people
@@ -268,3 +269,23 @@ def test_passwords_still_sign_in(own: Store) -> None:
     assert found is not None and found[0] == "ada"
     with pytest.raises(AccessError):
         people.sign_in(own, "ben", "a-password-for-tests", people.Attempts())
+
+
+def test_sets_benchmarks_and_vectors_are_found_again_and_scores_are_computed_anew(own: Store) -> None:
+    """Version 0.1 did not record which code computed a score, so no score of it stands for one of this version."""
+
+    def do(kind: str, **args: object) -> dict[str, object]:
+        return run_here(own, kind, args, quiet=True)
+
+    splits = ["validation", "test"]
+    sampled = do("build-triplets", corpus="Islands", name="again", rules={"profile": "all"})
+    built = do("build-benchmark", corpus="Islands", name="again", splits=splits)
+    assert (sampled["cached"], sampled["triplets"]) == (True, "island triplets")
+    assert (built["cached"], built["benchmark"]) == (True, "island sections")
+    assert do("embed", corpus="Islands", model="island tfidf")["cached"]
+    with own.reading() as r:
+        before = {run.id for run in r.runs.list(kind="clustering")}
+    clustering = {"benchmark": "island sections", "model": "island tfidf", "clusterer": "kmeans"}
+    assert [do("cluster", **clustering)["cached"] for _ in range(2)] == [False, True]
+    with own.reading() as r:
+        assert before < {run.id for run in r.runs.list(kind="clustering")}

@@ -6,7 +6,6 @@ import csv
 import json
 import shutil
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -143,12 +142,6 @@ def test_jobs_find_it_by_name(store: Store) -> None:
     assert run_here(store, "embed", {"corpus": "C", "model": shown.name}, quiet=True)["embedded"] == 8
     (shown,) = selectable_models(store)
     assert shown == find_model(store, DEFAULT) and shown.id != NOT_STORED
-
-
-def test_several_at_once_store_it_once(store: Store) -> None:
-    with ThreadPoolExecutor(4) as pool:
-        found = list(pool.map(lambda name: find_model(store, name), [DEFAULT, DEFAULT_MODEL] * 2))
-    assert len({model.id for model in found}) == 1
 
 
 def test_one_that_was_added_under_another_name_is_found(store: Store) -> None:

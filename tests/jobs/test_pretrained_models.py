@@ -1,19 +1,25 @@
-"""Pretrained models: size, model card, vectors and training articles."""
+"""Pretrained models: size, model card, vectors, training articles, and their copy in the store."""
 
 from __future__ import annotations
 
 import json
 import lzma
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from threading import Barrier
 
 import numpy as np
 import pytest
 
+from core.errors import ConflictError
 from core.models.artifact import load_model, read_info, saw_title
-from core.pretrained import pretrained_folders
+from core.pretrained import DEFAULT, DEFAULT_MODEL, pretrained_folders
 from core.protocols import SILENT
 from core.readers import REGISTRY as READERS
 from core.types import Sentence, Split, split_of_title
+from db.records import ModelRecord
+from db.store import Store
+from jobs.common.models import find_model
 from jobs.services.demo import demo_dump
 
 MODELS = list(pretrained_folders().values())
@@ -64,3 +70,25 @@ def test_no_test_article_was_in_its_training(folder: Path, shared_data: Path) ->
                 seen[split_of_title(title)] += saw_title(info, title)
     assert seen[Split.TEST] == 0
     assert seen[Split.TRAIN] + seen[Split.VALIDATION] == len(info["record"]["train_titles"]) > 4_000
+
+
+def test_it_is_stored_once_however_many_ask_for_it_at_once(store: Store) -> None:
+    begin = Barrier(4)
+
+    def ask(name: str) -> ModelRecord:
+        begin.wait()
+        return find_model(store, name)
+
+    with ThreadPoolExecutor(4) as pool:
+        found = list(pool.map(ask, [DEFAULT, DEFAULT_MODEL] * 2))
+    with store.reading() as r:
+        assert r.models.list() == [found[0]] == [*{model.id: model for model in found}.values()]
+
+
+def test_a_conflict_with_something_else_is_told(sqlite_store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    def conflict(*_: object, **__: object) -> None:
+        raise ConflictError("Something else.")
+
+    monkeypatch.setattr("jobs.common.models.add_model", conflict)
+    with pytest.raises(ConflictError, match="Something else"):
+        find_model(sqlite_store, DEFAULT)
