@@ -70,6 +70,7 @@ def _cards(family: str) -> Rows:
             "title": card.title,
             "summary": card.summary,
             "source": card.source,
+            "revision": card.revision,
             "tags": " ".join(sorted(card.tags)),
             "settings": {
                 name: {"help": info.help, "default": default_of(field)}

@@ -6,6 +6,7 @@ import json
 import shutil
 import zipfile
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ import pytest
 
 from core.errors import DataError, ReadError, ThemescopeError
 from core.labelling import operations as op
+from core.models import REGISTRY as METHODS
 from core.types import Article, Paragraph, Section
 from db.label_records import NewLabelling, Sharing
 from db.settings import Settings
@@ -112,6 +114,31 @@ def test_what_is_imported_is_what_was_exported(store: Store, other: Store, tmp_p
     # A second time it is numbered, and shares the model.
     again = do(other, "import-bundle", file=str(first))
     assert again["corpus"] == f"{corpus.name} 2" and again["models"] == ["net"]
+
+
+def test_vectors_of_two_revisions_of_a_method_are_not_mixed(
+    sqlite_store: Store, other: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fill(sqlite_store, model=True)
+    with sqlite_store.reading() as r:
+        (corpus,) = r.corpora.list()
+    file = str(tmp_path / "first.zip")
+    do(sqlite_store, "export-bundle", corpus=corpus.name, file=file, models=["net"])
+    monkeypatch.setitem(METHODS._cards, "mean-vectors", replace(METHODS.get("mean-vectors"), revision=2))
+
+    def embedded(name: str) -> tuple[int, int]:
+        """Revision of the model, and how many articles have vectors."""
+        with other.reading() as r:
+            model = r.models.by_name("net")
+            return model.revision, len(r.embeddings.have(model.id, r.corpora.by_name(name).id))
+
+    first = do(other, "import-bundle", file=file)["corpus"]
+    assert embedded(first) == (1, 3)
+    assert do(other, "embed", corpus=first, model="net")["embedded"] == 4
+    assert embedded(first) == (2, 4)
+    second = do(other, "import-bundle", file=file)["corpus"]
+    assert embedded(second) == (2, 0)
+    assert do(other, "embed", corpus=second, model="net")["embedded"] == 4
 
 
 def test_a_bundle_from_one_engine_goes_to_the_other(sqlite_store: Store, tmp_path: Path, postgres_url: str) -> None:
