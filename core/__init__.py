@@ -1,12 +1,17 @@
 """Themescope as a library: sentences in; vectors, clusters, themes and scores out.
 
-Everything here works in a notebook, without a store, a queue or a browser::
+Everything here works in a notebook, without a store, a queue or a browser:
 
-    import core as themescope
-
-    model = themescope.load("default")
-    vectors = model.encode(["One sentence.", "Another one."])
-    labels = themescope.SentenceClusterer(model, k="auto").fit_predict(sentences)
+>>> import core as themescope
+>>> sentences = [
+...     "The river floods every spring.", "The stream runs into the river.",
+...     "The orchestra played a symphony.", "She plays the violin in an orchestra.",
+... ]
+>>> model = themescope.load("default")
+>>> model.encode(sentences).shape
+(4, 1200)
+>>> themescope.SentenceClusterer(model, k=2).fit_predict(sentences).tolist()
+[0, 0, 1, 1]
 
 Names are imported when they are first used, so that ``import core`` stays light.
 """

@@ -106,6 +106,12 @@ def load(name: str | Path = DEFAULT, precision: Literal["fp32", "int8"] = "fp32"
         If the saved model is damaged.
     ConfigError
         If the method does not support the precision.
+
+    Examples
+    --------
+    >>> from core import load
+    >>> load("default").encode("One sentence.").shape
+    (1200,)
     """
     from core.models.artifact import load_model
 
@@ -129,6 +135,12 @@ def encode(sentences: str | Sequence[str], model: ModelLike = DEFAULT) -> Matrix
     """Return the vectors of sentences by a model, see :meth:`SentenceModel.encode`.
 
     The model is loaded at every call; keep the result of :func:`load` for repeated use.
+
+    Examples
+    --------
+    >>> from core import encode
+    >>> encode(["One sentence.", "Another one."]).shape
+    (2, 1200)
     """
     vectors: Matrix = encoder(model).encode(sentences)
     return vectors
@@ -171,6 +183,16 @@ def find_themes(
         If a setting is invalid.
     DataError
         If there are too few or too many sentences.
+
+    Examples
+    --------
+    >>> from core import find_themes
+    >>> themes = find_themes([
+    ...     "The river floods every spring.", "The stream runs into the river.",
+    ...     "The orchestra played a symphony.", "She plays the violin in an orchestra.",
+    ... ], k=2)
+    >>> sorted(theme.size for theme in themes.themes)
+    [2, 2]
     """
     from core.config import config_from_dict
     from core.protocols import SILENT

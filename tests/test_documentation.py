@@ -1,0 +1,293 @@
+"""Every example in the documentation runs, and everything that it names exists.
+
+Python blocks of the documents and doctests of the library are executed. Commands are parsed by the real command line,
+without being run. Links, paths, modules, settings and extras are looked up.
+"""
+
+from __future__ import annotations
+
+import doctest
+import importlib
+import importlib.util
+import json
+import os
+import re
+import shlex
+import subprocess
+import sys
+import tomllib
+import types
+from collections.abc import Callable
+from pathlib import Path
+
+import click
+import numpy as np
+import pytest
+
+import core
+import db.settings
+from core.models import REGISTRY as METHODS
+from jobs.cli.main import main
+from tests.strings import PACKAGES, ROOT
+
+DOCUMENTS = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/*.md")])
+IMPORTABLE = (*PACKAGES, "tests", "benchmarks")
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+MODULES = [
+    ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__")
+    for path in sorted(ROOT.glob("core/**/*.py"))
+    if ">>>" in path.read_text(encoding="utf-8")
+]
+PLUGIN_DOCUMENT = ROOT / "CONTRIBUTING.md"
+
+each_document = pytest.mark.parametrize("document", DOCUMENTS, ids=[path.name for path in DOCUMENTS])
+
+
+def blocks(document: Path, *languages: str) -> list[str]:
+    """The code blocks of a document in one of the languages, without their indentation."""
+    text = document.read_text(encoding="utf-8")
+    found = re.findall(r"^( *)```(\w*)\n(.*?)^\1```$", text, re.MULTILINE | re.DOTALL)
+    return [re.sub(rf"^{indent}", "", body, flags=re.MULTILINE) for indent, name, body in found if name in languages]
+
+
+def prose(document: Path) -> str:
+    """The text of a document without its code blocks."""
+    return re.sub(r"^( *)```.*?^\1```$", "", document.read_text(encoding="utf-8"), flags=re.MULTILINE | re.DOTALL)
+
+
+def code_words(document: Path) -> list[str]:
+    """What stands in backticks outside of code blocks, on one line each."""
+    return [" ".join(word.split()) for word in re.findall(r"`([^`]+)`", prose(document))]
+
+
+PYTHON = [(path, number) for path in DOCUMENTS for number in range(len(blocks(path, "python")))]
+
+
+@pytest.fixture
+def files_of_a_release(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A working directory with the files that the example in docs/recurrent-weights.md converts."""
+    monkeypatch.chdir(tmp_path)
+    np.save("utable.npy", np.ones((2, 3)))
+    Path("dictionary.txt").write_text("one\ntwo\n")
+    return tmp_path
+
+
+@pytest.mark.usefixtures("files_of_a_release")
+@pytest.mark.parametrize(("document", "number"), PYTHON, ids=[f"{path.stem}-{n}" for path, n in PYTHON])
+def test_python_blocks_run(document: Path, number: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    module = types.ModuleType("documented_example")
+    monkeypatch.setitem(sys.modules, module.__name__, module)
+    code = blocks(document, "python")[number]
+    exec(compile(code, f"{document.name}, block {number}", "exec"), vars(module))
+
+
+def test_the_converted_table_of_word_vectors_is_readable(files_of_a_release: Path) -> None:
+    from core.text.word_vectors import load_word_vectors
+
+    for code in blocks(ROOT / "docs" / "recurrent-weights.md", "python"):
+        exec(code, {})
+    table = load_word_vectors(str(files_of_a_release / "utable.safetensors"))
+    assert list(table.words) == ["one", "two"]
+
+
+@pytest.mark.parametrize("module", MODULES)
+def test_doctests_pass(module: str) -> None:
+    result = doctest.testmod(importlib.import_module(module), optionflags=doctest.ELLIPSIS)
+    assert result.attempted > 0
+    assert result.failed == 0
+
+
+def test_the_public_names_have_examples() -> None:
+    """All but ``reproduce``, which takes minutes, and the class that ``load`` returns."""
+    for name in set(core.__all__) - {"reproduce", "SentenceModel"}:
+        assert ">>>" in (getattr(core, name).__doc__ or ""), name
+
+
+# Commands
+
+
+def arguments(document: Path) -> list[list[str]]:
+    """Arguments of each command ``themescope`` in the shell blocks of a document."""
+    lines = [line for block in blocks(document, "sh") for line in block.splitlines()]
+    words = [shlex.split(line, comments=True) for line in lines]
+    after_pipe = [line[len(line) - line[::-1].index("|") :] if "|" in line else line for line in words]
+    return [line[1:] for line in after_pipe if line[:1] == ["themescope"]]
+
+
+def parse(arguments: list[str]) -> tuple[str, dict]:
+    """Parse arguments as the command line does, without running the command; its path and its parameters."""
+    command: click.Command = main
+    context = click.Context(main, info_name="themescope")
+    while isinstance(command, click.Group) and arguments:
+        name, found, arguments = command.resolve_command(context, arguments)
+        assert name is not None and found is not None
+        command = found
+        context = command.make_context(name, list(arguments), parent=context) if not isinstance(found, click.Group) else (
+            click.Context(found, info_name=name, parent=context)
+        )  # fmt: skip
+    return context.command_path.removeprefix("themescope "), context.params
+
+
+@pytest.fixture
+def missing_files_allowed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The files of the examples are not there; their names are accepted."""
+    monkeypatch.setattr(click.Path, "convert", lambda self, value, parameter, context: Path(value))
+
+
+@pytest.mark.usefixtures("missing_files_allowed")
+@each_document
+def test_commands_are_accepted(document: Path) -> None:
+    for line in arguments(document):
+        command, parameters = parse(line)
+        if command == "train":
+            METHODS.configure(parameters["method"], dict(setting.split("=", 1) for setting in settings_of(line)))
+
+
+def settings_of(line: list[str]) -> list[str]:
+    return [value for option, value in zip(line, line[1:], strict=False) if option == "--set"]
+
+
+@pytest.mark.usefixtures("missing_files_allowed")
+@each_document
+def test_commands_in_sentences_exist(document: Path) -> None:
+    """An abridged command may lack arguments; its name and its options exist."""
+    for text in code_words(document):
+        if not text.startswith("themescope "):
+            continue
+        words = [word for word in shlex.split(text)[1:] if "…" not in word]
+        try:
+            parse([word for word in words if word != "--help"])
+        except (click.MissingParameter, click.exceptions.NoArgsIsHelpError):
+            pass
+
+
+@each_document
+def test_make_targets_and_python_modules_exist(document: Path) -> None:
+    targets = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
+    texts = [*code_words(document), *blocks(document, "sh")]
+    for target in re.findall(r"^make ([a-z-]+)", "\n".join(texts), re.MULTILINE):
+        assert target in targets
+    for module in re.findall(r"python -m ([\w.]+)", "\n".join(texts)):
+        assert importlib.util.find_spec(module), module
+
+
+# Names
+
+
+@each_document
+def test_links_lead_somewhere(document: Path) -> None:
+    for link in re.findall(r"\]\(([^)\s]+)\)", prose(document)):
+        if not re.match(r"https?:", link):
+            assert (document.parent / link.partition("#")[0]).exists(), link
+
+
+@each_document
+def test_named_files_and_folders_exist(document: Path) -> None:
+    for word in code_words(document):
+        if re.fullmatch(rf"(?:{'|'.join(IMPORTABLE)}|docs)/[\w./-]*", word):
+            assert (ROOT / word).exists(), word
+
+
+@each_document
+def test_named_modules_exist(document: Path) -> None:
+    for word in code_words(document):
+        if re.fullmatch(rf"(?:{'|'.join(IMPORTABLE)})(?:\.\w+)+", word) and not (ROOT / word).exists():
+            assert resolves(word.split(".")), word
+
+
+def resolves(parts: list[str]) -> bool:
+    """Whether a dotted name is a module, or an attribute of one."""
+    depth = len(parts)
+    while depth and not is_module(parts[:depth]):
+        depth -= 1
+    found = importlib.import_module(".".join(parts[:depth])) if depth and depth < len(parts) else None
+    for part in parts[depth:]:
+        if not hasattr(found, part):
+            return False
+        found = getattr(found, part)
+    return depth > 0
+
+
+def is_module(parts: list[str]) -> bool:
+    path = ROOT.joinpath(*parts)
+    return path.with_suffix(".py").is_file() or path.is_dir()
+
+
+@each_document
+def test_named_groups_of_entry_points_are_read(document: Path) -> None:
+    sources = [path.read_text(encoding="utf-8") for package in PACKAGES for path in (ROOT / package).glob("**/*.py")]
+    groups = set(re.findall(r'plugin_group="(themescope\.\w+)"', "".join(sources)))
+    assert groups >= {f"themescope.{kind}" for kind in ("models", "clusterers", "readers", "metrics", "pages")}
+    named = {word for word in code_words(document) if re.fullmatch(r"themescope\.(?!db$)[a-z_]+", word)}
+    assert named <= groups
+
+
+def test_the_readme_has_every_setting() -> None:
+    found = set(re.findall(r"^\| `([A-Z_]+)` \|", (ROOT / "README.md").read_text(encoding="utf-8"), re.MULTILINE))
+    assert found == set(re.findall(r"^``([A-Z_]+)``", db.settings.__doc__ or "", re.MULTILINE))
+
+
+def test_the_readme_has_every_extra() -> None:
+    """All but ``test``, which `make test` installs."""
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    table = text.partition("| extra |")[2].partition("\n\n")[0]
+    extras = set(PROJECT["project"]["optional-dependencies"]) - {"test"}
+    assert set(re.findall(r"^\| `(\w+)` \|", table, re.MULTILINE)) == extras
+
+
+@each_document
+def test_named_extras_exist(document: Path) -> None:
+    for extra in re.findall(r"themescope\[(\w+)\]", document.read_text(encoding="utf-8")):
+        assert extra in PROJECT["project"]["optional-dependencies"]
+
+
+# The method that CONTRIBUTING.md adds
+
+USE_IT = """
+import json
+import sys
+from pathlib import Path
+from core.models import REGISTRY
+from core.models.artifact import load_model, save_model
+from core.types import Corpus, Sentence
+id = sys.argv[1]
+model = REGISTRY.build(id, seed=0).fit(Corpus("tiny"))
+sentences = [Sentence("A banana."), Sentence("")]
+model.save(Path(sys.argv[2]))
+again = REGISTRY.get(id).resolve().load(Path(sys.argv[2]))
+print(json.dumps([model.embed(sentences).tolist(), again.embed(sentences).tolist()]))
+"""
+
+
+@pytest.fixture
+def in_a_process(tmp_path: Path) -> Callable[..., str]:
+    """Runs Python with the package that CONTRIBUTING.md shows; registries load plug-ins once in a process."""
+    (code,), (metadata,) = blocks(PLUGIN_DOCUMENT, "python"), blocks(PLUGIN_DOCUMENT, "toml")
+    ((group, entries),) = tomllib.loads(metadata)["project"]["entry-points"].items()
+    ((name, reference),) = entries.items()
+    module = tmp_path.joinpath(*reference.partition(":")[0].split(".")).with_suffix(".py")
+    module.parent.mkdir()
+    module.write_text(code, encoding="utf-8")
+    information = tmp_path / "example-1.0.dist-info"
+    information.mkdir()
+    (information / "METADATA").write_text("Metadata-Version: 2.1\nName: example\nVersion: 1.0\n")
+    (information / "entry_points.txt").write_text(f"[{group}]\n{name} = {reference}\n")
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join([str(tmp_path), str(ROOT)])}
+
+    def run(*command: str) -> str:
+        return subprocess.run(
+            [sys.executable, *command], env=environment, cwd=ROOT, capture_output=True, text=True, check=True
+        ).stdout
+
+    return run
+
+
+def test_the_method_of_the_guide_is_found_fitted_saved_and_loaded(
+    in_a_process: Callable[..., str], tmp_path: Path
+) -> None:
+    listed = json.loads(in_a_process("-m", "jobs.cli", "list", "methods", "--json"))
+    assert "letter-counts" in {row["id"] for row in listed["methods"]}
+    (tmp_path / "saved").mkdir()
+    vectors, again = json.loads(in_a_process("-c", USE_IT, "letter-counts", str(tmp_path / "saved")))
+    assert vectors == again
+    assert vectors[0] != vectors[1]
