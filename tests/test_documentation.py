@@ -18,6 +18,8 @@ import sys
 import tomllib
 import types
 from collections.abc import Callable
+from contextlib import suppress
+from itertools import pairwise
 from pathlib import Path
 
 import click
@@ -122,9 +124,10 @@ def parse(arguments: list[str]) -> tuple[str, dict]:
         name, found, arguments = command.resolve_command(context, arguments)
         assert name is not None and found is not None
         command = found
-        context = command.make_context(name, list(arguments), parent=context) if not isinstance(found, click.Group) else (
-            click.Context(found, info_name=name, parent=context)
-        )  # fmt: skip
+        if isinstance(found, click.Group):
+            context = click.Context(found, info_name=name, parent=context)
+        else:
+            context = found.make_context(name, list(arguments), parent=context)
     return context.command_path.removeprefix("themescope "), context.params
 
 
@@ -144,7 +147,7 @@ def test_commands_are_accepted(document: Path) -> None:
 
 
 def settings_of(line: list[str]) -> list[str]:
-    return [value for option, value in zip(line, line[1:], strict=False) if option == "--set"]
+    return [value for option, value in pairwise(line) if option == "--set"]
 
 
 @pytest.mark.usefixtures("missing_files_allowed")
@@ -155,10 +158,8 @@ def test_commands_in_sentences_exist(document: Path) -> None:
         if not text.startswith("themescope "):
             continue
         words = [word for word in shlex.split(text)[1:] if "…" not in word]
-        try:
+        with suppress(click.MissingParameter, click.exceptions.NoArgsIsHelpError):
             parse([word for word in words if word != "--help"])
-        except (click.MissingParameter, click.exceptions.NoArgsIsHelpError):
-            pass
 
 
 @each_document
