@@ -1,8 +1,7 @@
-"""The one place where roles are enforced: every statement that writes, in a transaction that is begun for a person.
+"""Enforcement of roles for every statement that writes in a transaction begun for a person.
 
-Whatever a page does goes through ``Store.writing`` of a store that knows who is at the keyboard, so a new way of
-writing is held to this table without anybody thinking of it: what is not listed here takes an admin. Jobs and the
-command line work on the store itself, as whoever owns the data folder.
+Pages write through ``Store.writing`` of a store that knows the person. Tables not listed here require the admin role.
+Jobs and the command line use the store itself, with the rights of the owner of the data folder.
 """
 
 from __future__ import annotations
@@ -39,30 +38,30 @@ _RIGHTS: Mapping[str, Right] = {
 
 
 def right_to_write(table: str) -> Right:
-    """What it takes to write into a table."""
+    """Return the right that writing to a table requires."""
     return _RIGHTS.get(table, Right.MANAGE)
 
 
 def act_as(connection: Connection, actor: Actor) -> None:
-    """From here on this connection refuses to write what ``actor`` may not."""
+    """Check every later statement of this connection against the role of ``actor``."""
     connection.execution_options(**{_OPTION: actor})
 
 
 def actor_of(connection: Connection) -> Actor | None:
-    """Return who a transaction was begun for; None for the store itself."""
+    """Return the person for whom a transaction was begun; None for the store itself."""
     found: Actor | None = connection.get_execution_options().get(_OPTION)
     return found
 
 
 def check_write(connection: Connection, table: str) -> None:
-    """Refuse (:class:`core.errors.AccessError`) what whoever the transaction was begun for may not."""
+    """Raise :class:`core.errors.AccessError` if the person of the transaction may not write to ``table``."""
     actor = actor_of(connection)
     if actor is not None:
         actor.require(right_to_write(table))
 
 
 def enforce(engine: Engine) -> None:
-    """Check every statement of this engine; what goes past statements (bulk inserts) asks ``check_write`` itself."""
+    """Check every statement of this engine; bulk inserts call ``check_write`` themselves."""
 
     @event.listens_for(engine, "before_execute")
     def _check(connection: Connection, clause: Any, *_: Any) -> None:

@@ -1,4 +1,4 @@
-"""Artifact files: the folders of fitted models, named by their content, and the checkpoints of running jobs."""
+"""Artifact files: content-addressed folders of fitted models, and checkpoints of running jobs."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class Artifacts:
         return digest
 
     def path(self, digest: str) -> Path:
-        """The folder of an artifact; only read from it.
+        """Return the folder of an artifact, for reading only.
 
         Raises
         ------
@@ -66,28 +66,28 @@ class Artifacts:
         return folder
 
     def has(self, digest: str) -> bool:
-        """True if the folder of this artifact is there."""
+        """Return whether the folder of this artifact exists."""
         return bool(_DIGEST.fullmatch(digest)) and (self._folder / digest).is_dir()
 
     def check(self, digest: str) -> None:
-        """Read an artifact in full and compare it with its name; :class:`ArtifactError` when it was damaged."""
+        """Compare the content of an artifact with its digest; raise :class:`ArtifactError` if it was damaged."""
         if digest_of_folder(self.path(digest)) != digest:
             raise ArtifactError(
                 f"The files of artifact {digest} were changed or damaged. Train or add the model again."
             )
 
     def delete(self, digest: str) -> None:
-        """Remove an artifact, if it is there."""
+        """Remove an artifact, if it exists."""
         if _DIGEST.fullmatch(digest):
             shutil.rmtree(self._folder / digest, ignore_errors=True)
 
     def unused(self, in_use: Collection[str]) -> list[str]:
-        """Digests of the artifacts that are not among ``in_use``."""
+        """Return the digests of the artifacts that are not in ``in_use``."""
         folders = sorted(self._folder.iterdir()) if self._folder.is_dir() else []
         return [f.name for f in folders if _DIGEST.fullmatch(f.name) and f.name not in in_use]
 
     def remove_unused(self, in_use: Collection[str], older_than_s: float = _DAY) -> list[str]:
-        """Remove artifacts that nothing uses and that are old enough not to be just on their way into the store."""
+        """Remove unused artifacts, except recent ones that a running job may be about to store."""
         limit = time.time() - older_than_s
         gone = []
         for digest in self.unused(in_use):
@@ -98,13 +98,13 @@ class Artifacts:
         return gone
 
     def checkpoint_folder(self, job_id: int) -> Path:
-        """A folder of the job's own that survives a crash; made when it is not there."""
+        """Return the job's checkpoint folder, which survives a crash; create it if missing."""
         folder = self._checkpoints / f"job-{int(job_id)}"
         folder.mkdir(parents=True, exist_ok=True)
         return folder
 
     def drop_checkpoint(self, job_id: int) -> None:
-        """Remove the job's checkpoint folder, if it is there."""
+        """Remove the job's checkpoint folder, if it exists."""
         shutil.rmtree(self._checkpoints / f"job-{int(job_id)}", ignore_errors=True)
 
     def _move(self, partial: Path, target: Path) -> None:
@@ -119,7 +119,7 @@ class Artifacts:
                 raise
 
     def _remove_partial(self) -> None:
-        """What a killed process left behind."""
+        """Remove leftovers of killed processes."""
         for folder in self._folder.glob(f"{_PARTIAL}*"):
             try:
                 old = folder.stat().st_mtime < time.time() - _DAY
@@ -130,7 +130,7 @@ class Artifacts:
 
 
 def digest_of_folder(folder: Path) -> str:
-    """BLAKE2b-128 over the names, sizes and bytes of every file below ``folder``, in order of their names."""
+    """Return the BLAKE2b-128 digest of the names, sizes and bytes of all files below ``folder``, sorted by name."""
     files = _files(folder)
     if not files:
         raise ArtifactError(f"Nothing was written into {folder.name}, so there is no artifact to keep.")
@@ -153,7 +153,7 @@ def _files(folder: Path) -> list[Path]:
 
 
 def _age_of(folder: Path) -> float:
-    """When it was last moved into place; far in the future when somebody else has just removed it."""
+    """Return when it was last moved into place; far in the future if it was just removed."""
     try:
         return folder.stat().st_mtime
     except FileNotFoundError:

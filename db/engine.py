@@ -1,4 +1,4 @@
-"""Engines: SQLite in WAL mode with explicit transactions, or PostgreSQL.
+"""Database engines: SQLite in WAL mode with explicit transactions, or PostgreSQL.
 
 On SQLite a writer begins with BEGIN IMMEDIATE: a deferred transaction that turns into a writer fails at once with
 'database is locked' when another one wrote meanwhile, however long the timeout. Readers begin deferred and therefore
@@ -24,7 +24,7 @@ TIMEOUT_SECONDS = 15.0
 
 
 def open_engine(settings: Settings, *, foreign_keys: bool = True) -> Engine:
-    """An engine for writers; connects on first use.
+    """Return an engine for writers, which connects on first use.
 
     Migrations ask for ``foreign_keys`` off (SQLite only), because rebuilding a table drops the old one.
 
@@ -54,7 +54,7 @@ def _engine(settings: Settings, foreign_keys: bool) -> Engine:
 
 
 def readers_of(engine: Engine) -> Engine:
-    """The same pool for work that only reads: it never waits for a writer, and a write through it is refused."""
+    """Return an engine on the same pool that refuses writes and never waits for a writer."""
     if engine.dialect.name == "sqlite":
         return engine.execution_options(readonly=True)
     return engine.execution_options(postgresql_readonly=True, isolation_level="REPEATABLE READ")
@@ -101,7 +101,7 @@ def _sqlite(url: URL, foreign_keys: bool) -> Engine:
 
 
 def _use_wal(db: sqlite3.Connection) -> None:
-    """Switch to WAL. The first switch needs the file alone and does not wait for others by itself."""
+    """Switch to WAL. The first switch needs exclusive access and does not wait for it by itself."""
     until = time.monotonic() + TIMEOUT_SECONDS
     while db.execute("PRAGMA journal_mode").fetchone()[0] != "wal":
         try:
@@ -115,5 +115,5 @@ def _use_wal(db: sqlite3.Connection) -> None:
 
 
 def _holds(text: str, lowered: str) -> bool:
-    """Whether ``text`` holds ``lowered`` whatever its case: LIKE of SQLite folds ASCII letters only."""
+    """Return whether ``text`` contains ``lowered``, ignoring case; LIKE of SQLite folds ASCII letters only."""
     return lowered in text.lower()

@@ -1,4 +1,4 @@
-"""What a driver complains about, as a sentence that says what to do. Never shows a password."""
+"""Conversion of database driver errors to messages, which never contain a password."""
 
 from __future__ import annotations
 
@@ -32,13 +32,13 @@ _UNREACHABLE = (
 
 
 def as_store_error(error: Exception, settings: Settings) -> StoreError | None:
-    """The sentence for ``error``, or None when it can only be a defect of ours."""
+    """Return the message for ``error``, or None if it can only be a defect."""
     where = settings.database_label
     if isinstance(error, IntegrityError):
         return ConflictError("Something this needs was changed or deleted meanwhile; nothing was written. Try again.")
     if isinstance(error, PoolTimeout):
         return StoreError(f"Too many readers and writers at once for the store at {where}. Try again.")
-    # SQLite's own errors come bare when they happen while a connection is being prepared.
+    # SQLite errors are not wrapped when they happen while a connection is being prepared.
     cause = error.orig if isinstance(error, DBAPIError) else error
     text, state = str(cause), getattr(cause, "sqlstate", None)
     if state in _STATES:

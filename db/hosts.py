@@ -1,4 +1,4 @@
-"""Host names and IP addresses in one written form, so that they can be compared."""
+"""Canonical form of host names and IP addresses."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Plain records of labellings and people: what the store keeps about them."""
+"""Records of labellings and people."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ class Role(StrEnum):
     """What a person may do."""
 
     VIEWER = "viewer"
-    """Look only."""
+    """Read only."""
     LABELLER = "labeller"
     """Change their own labellings and the shared ones, and review triplets."""
     ADMIN = "admin"
-    """Everything: other people's labellings, imports, jobs, deletion, and who may do what."""
+    """Everything: other people's labellings, imports, jobs, deletion and roles."""
 
 
 class Sharing(StrEnum):
-    """Who works in a labelling."""
+    """Who may change a labelling."""
 
     OWN = "own"
     """Its owner."""
@@ -40,13 +40,13 @@ class Sharing(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class PersonRecord:
-    """Somebody who has worked here; "" is the person who gave no name."""
+    """Person known to the store; "" is the person without a name."""
 
     name: str
     role: Role
     created: datetime
     seen: datetime | None = None
-    """When they last opened or used a page; to the minute."""
+    """Time of last use of a page, to the minute."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,11 +59,11 @@ class LabellingRecord:
     kind: Sharing
     owner: str
     blind: bool
-    """Whether sections, suggestions and other people's labels are hidden while one works in it."""
+    """Whether sections, suggestions and other people's labels are hidden during labelling."""
     article_id: int | None
-    """The article it is about; None for more than one."""
+    """The article of the labelling; None for more than one."""
     origin: Mapping[str, Any]
-    """What it began with: "from" ("run", "sections", "labelling", "nothing", "file"), and which."""
+    """Initial state: "from" ("run", "sections", "labelling", "nothing", "file"), and its name."""
     sentences: int
     created: datetime
     deleted: datetime | None = None
@@ -71,7 +71,7 @@ class LabellingRecord:
 
 @dataclass(frozen=True, slots=True)
 class Draft:
-    """A step that somebody wants to take, see :class:`core.labelling.history.Step`."""
+    """Step to be appended, see :class:`core.labelling.history.Step`."""
 
     kind: Kind
     operation: str
@@ -84,7 +84,7 @@ class Draft:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Snapshot:
-    """A labelling as it was shown to somebody, with what is needed to tell whether it is still so.
+    """State of a labelling as shown to a user, with versions to detect conflicts.
 
     A version is the id of the step that changed a sentence or a cluster last; 0 is the start.
     """
@@ -95,15 +95,15 @@ class Snapshot:
     cluster_versions: Mapping[int, int]
     """Of each cluster, deleted ones too."""
     step: int = 0
-    """The last step that is in it."""
+    """Last step included."""
 
     @property
     def issued(self) -> int:
-        """The highest number that a cluster ever had here; the next new one is given the number after."""
+        """Return the highest cluster number ever used; the next new cluster gets the number after it."""
         return max(self.cluster_versions, default=0)
 
     def after(self, step: Step, change_set: ChangeSet) -> Snapshot:
-        """The same after one more step of the log."""
+        """Return the snapshot after one more step."""
         versions = self.versions
         touched = change_set.sentences()
         if len(touched):
@@ -113,7 +113,7 @@ class Snapshot:
         return Snapshot(apply(self.partition, change_set), versions, {**self.cluster_versions, **turned}, step.id)
 
     def only(self, ids: Ids) -> Snapshot:
-        """The same with these of its sentences only."""
+        """Return the snapshot restricted to these sentences."""
         rows = np.sort(self.partition.rows(np.unique(ids)))
         p = self.partition
         kept = {i: p.notes[i] for i in p.ids[rows].tolist() if i in p.notes}
@@ -123,7 +123,7 @@ class Snapshot:
 
 @dataclass(frozen=True, slots=True)
 class Presence:
-    """Somebody who has a labelling open."""
+    """Person who has a labelling open."""
 
     person: str
     seen: datetime
@@ -131,7 +131,7 @@ class Presence:
 
 @dataclass(frozen=True, slots=True)
 class NewLabelling:
-    """What a labelling begins with."""
+    """Properties of a new labelling."""
 
     corpus_id: int
     name: str

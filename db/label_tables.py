@@ -27,7 +27,7 @@ person = sa.Table(
     sa.Column("seen", UtcDateTime),
 )
 
-# Of a session's token only the digest is kept: who reads the store cannot sign in by it.
+# Only the digest of a session token is stored, so reading the store does not allow signing in.
 sign_in = sa.Table(
     "sign_in",
     metadata,
@@ -44,7 +44,7 @@ labelling = sa.Table(
     sa.Column("corpus_id", Big, sa.ForeignKey("corpus.id", ondelete=_CASCADE), nullable=False, index=True),
     sa.Column("name", Text, nullable=False, unique=True),
     sa.Column("kind", Text, nullable=False),
-    # Names of people are no foreign keys: what somebody did stays under the name it was done under.
+    # Names of people are not foreign keys, because labels and reviews outlive accounts.
     sa.Column("owner", Text, nullable=False),
     sa.Column("blind", sa.Boolean, nullable=False),
     sa.Column("article_id", Big, sa.ForeignKey("article.id", ondelete=_CASCADE), index=True),
@@ -66,7 +66,7 @@ label_cluster = sa.Table(
     sa.Column("version", Big, nullable=False),
 )
 
-# No key to the sentence, as everywhere: sentences leave with their corpus, which takes its labellings along.
+# No foreign key to the sentence: sentences are deleted with their corpus, which deletes its labellings.
 label = sa.Table(
     "label",
     metadata,

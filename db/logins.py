@@ -1,4 +1,4 @@
-"""The password file: a hash for each name that may sign in, in the data folder, readable by its owner alone.
+"""Password file in the data folder, with a hash for each account, readable by its owner only.
 
 A name without a hash signs in through the organisation's own login (OIDC). Roles are in the store.
 """
@@ -22,7 +22,7 @@ _LOCK_WAIT_S = 15.0
 
 
 class Logins:
-    """The file, read anew each time: what the command line changes counts at once."""
+    """Password file, read on every access so that changes by the command line take effect at once."""
 
     def __init__(self, home: Path) -> None:
         self.path = home / "logins.json"
@@ -50,7 +50,7 @@ class Logins:
             yield
 
     def all(self) -> dict[str, str]:
-        """Name → hash of the password, "" for who signs in by OIDC.
+        """Return name → password hash, "" for accounts with OIDC.
 
         Raises
         ------
@@ -73,18 +73,18 @@ class Logins:
         return _checked(found, self.path)
 
     def put(self, name: str, hashed: str) -> None:
-        """Let somebody sign in by a hash, or with "" by OIDC. Only inside :meth:`locked`."""
+        """Add or change an account with a hash, or "" for OIDC. Only inside :meth:`locked`."""
         self._write(self.all() | {name: hashed})
 
     def remove(self, name: str) -> None:
-        """Let somebody sign in no more. Only inside :meth:`locked`."""
+        """Remove an account. Only inside :meth:`locked`."""
         known = self.all()
         if name not in known:
             raise UnknownNameError("person who may sign in", name, known)
         self._write({other: hashed for other, hashed in known.items() if other != name})
 
     def _write(self, logins: Mapping[str, str]) -> None:
-        """In full under another name, then moved into place: nobody ever reads half of it."""
+        """Write the file atomically."""
         try:
             self._put(json.dumps({"version": _VERSION, "people": dict(sorted(logins.items()))}, indent=2) + "\n")
         except OSError as error:

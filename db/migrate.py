@@ -1,4 +1,4 @@
-"""Running the migrations, one process at a time."""
+"""Migrations, run by one process at a time."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _ADVISORY_LOCK = 0x7468656D65  # "theme": any number that nobody else uses in th
 
 
 def configuration() -> Config:
-    """Alembic's settings: the revisions beside this file, and no ini file."""
+    """Return the Alembic configuration, which needs no ini file."""
     config = Config()
     config.set_main_option("script_location", (Path(db.__file__).parent / "migrations").as_posix().replace("%", "%%"))
     config.set_main_option("path_separator", "os")
@@ -29,7 +29,7 @@ def configuration() -> Config:
 
 
 def upgrade(settings: Settings, revision: str = "head") -> None:
-    """Bring the store to ``revision`` in one transaction that locks everybody else's migration out.
+    """Migrate the store to ``revision`` in one transaction that excludes other migrations.
 
     Raises
     ------
@@ -53,13 +53,13 @@ def upgrade(settings: Settings, revision: str = "head") -> None:
 
 
 def current_revision(connection: Connection) -> str | None:
-    """The schema's revision; None before the first migration."""
+    """Return the revision of the schema; None before the first migration."""
     return MigrationContext.configure(connection).get_current_revision()
 
 
 @cache
 def revisions() -> ScriptDirectory:
-    """Every revision there is; read once, for each is a module that is found and run."""
+    """Return every known revision; cached, because each is a module that must be imported."""
     return ScriptDirectory.from_config(configuration())
 
 

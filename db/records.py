@@ -1,4 +1,4 @@
-"""Plain records of what the store keeps: what ``db`` returns, ``jobs`` writes and ``webapp`` shows.
+"""Records of stored objects.
 
 ``id`` is the store's stable id; a record that has not been stored yet has id 0. Times are UTC and aware.
 """
@@ -20,7 +20,7 @@ Json = Mapping[str, Any]
 
 
 class JobStatus(StrEnum):
-    """Life of a job. Only ``queued`` and ``running`` can still change by themselves."""
+    """Status of a job. Only ``queued`` and ``running`` can still change by themselves."""
 
     QUEUED = "queued"
     RUNNING = "running"
@@ -30,7 +30,7 @@ class JobStatus(StrEnum):
 
     @property
     def ended(self) -> bool:
-        """True once the job will not move again unless somebody retries it."""
+        """Return whether the job has ended; it can only be retried."""
         return self in (JobStatus.DONE, JobStatus.FAILED, JobStatus.CANCELLED)
 
 
@@ -48,7 +48,7 @@ class CorpusRecord:
     paragraphs: int = 0
     sentences: int = 0
     report: Json = field(default_factory=dict)
-    """How it came in: files, reader, config, and what was skipped by reason."""
+    """Import report: files, reader, config, and skipped items by reason."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +71,7 @@ class ArticleRecord:
 
     @property
     def split(self) -> Split:
-        """The split its title hashes to."""
+        """Return the split, a hash of the title."""
         from core.types import split_of_bucket
 
         return split_of_bucket(self.bucket)
@@ -89,7 +89,7 @@ class TripletSetRecord:
     config: Json
     seed: int
     digest: str
-    """Names the content: the same rules on the same text give the same digest."""
+    """Digest of the content: the same rules on the same text give the same digest."""
     counts: Json
     ready: bool
     created: datetime
@@ -99,21 +99,21 @@ class TripletSetRecord:
 
 @dataclass(frozen=True, slots=True)
 class TripletSections:
-    """Which sections the triplets of a split pull apart; row i of every (n,) array is one triplet, in their order."""
+    """Section titles of the triplets of a split; row i of every (n,) array is triplet i."""
 
     ids: Ids
     articles: Ids
     own: npt.NDArray[np.int32]
-    """Place in ``titles`` of the title of the pivot's section."""
+    """Index in ``titles`` of the pivot's section."""
     other: npt.NDArray[np.int32]
-    """Place in ``titles`` of the title of the negative's section."""
+    """Index in ``titles`` of the negative's section."""
     titles: Sequence[str]
-    """Every title once, as it is written; empty for the lead."""
+    """Distinct titles; empty for the lead."""
 
 
 @dataclass(frozen=True, slots=True)
 class TripletMeasures:
-    """How long and how far apart the sentences of the triplets of a split are; row i of every (n,) array is one."""
+    """Lengths and distances of the sentences of a split's triplets; row i of every (n,) array is triplet i."""
 
     ids: Ids
     articles: Ids
@@ -124,7 +124,7 @@ class TripletMeasures:
 
 
 class Verdict(StrEnum):
-    """What a person thinks of a triplet: whether its label holds."""
+    """Verdict of a reviewer: whether the label of a triplet is right."""
 
     GOOD = "good"
     BAD = "bad"
@@ -133,22 +133,22 @@ class Verdict(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class TripletReview:
-    """One person's verdict on one triplet. Reviews are only added; of a person's the latest counts."""
+    """One person's verdict on one triplet. Reviews are only added; a person's latest one counts."""
 
     id: int
     set_id: int
     triplet_id: int
     person: str
-    """"" where nobody gave a name."""
+    """"" if the person has no name."""
     verdict: Verdict | None
-    """None takes the person's earlier verdict back."""
+    """None withdraws the person's earlier verdict."""
     note: str
     created: datetime
 
 
 @dataclass(frozen=True, slots=True)
 class TripletCard:
-    """One triplet with everything a person needs to judge it."""
+    """Triplet with its texts and titles, for review."""
 
     id: int
     split: Split
@@ -174,7 +174,7 @@ class ModelRecord:
     config: Json
     seed: int
     digest: str
-    """Identifies the method with its revision, the config, the data and the seed."""
+    """Digest of the method with its revision, the config, the data and the seed."""
     corpus_id: int | None
     triplet_set_id: int | None
     metrics: Json
@@ -186,7 +186,7 @@ class ModelRecord:
 
 @dataclass(frozen=True, slots=True)
 class BenchmarkRecord:
-    """A clustering benchmark: articles, their sentences, and the section of each as truth."""
+    """A clustering benchmark: articles, their sentences, and the section of each as true cluster."""
 
     id: int
     corpus_id: int
@@ -247,7 +247,7 @@ class MapRecord:
     faithfulness: float
     """Share of the true 15 nearest neighbours that are kept on the map, 0…1."""
     sampled_from: int
-    """How many sentences there were to choose from; larger than the number of points when it is a sample."""
+    """Number of candidate sentences; larger than the number of points if they are a sample."""
     created: datetime
 
 
@@ -261,16 +261,16 @@ class MapPoints:
 
 @dataclass(frozen=True, slots=True)
 class SentencePlaces:
-    """Where sentences stand, without their text; row i of every (n,) array is one sentence."""
+    """Positions of sentences without their text; row i of every (n,) array is one sentence."""
 
     ids: Ids
     articles: Ids
     positions: Ids
-    """Place of the sentence in its article."""
+    """Index of the sentence in its article."""
     sections: npt.NDArray[np.int32]
-    """Place in ``titles`` of the title of its section."""
+    """Index in ``titles`` of its section."""
     titles: Sequence[str]
-    """Every title once, as it is written; empty for the lead."""
+    """Distinct titles; empty for the lead."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -280,10 +280,10 @@ class PaperTableRecord:
     id: int
     paper: str
     name: str
-    """Id of the table in the paper's declaration."""
+    """Id of the table in the paper's spec."""
     profile: str
     arguments: Json
-    """Arguments of the job that made it: corpus, files, seeds; enough to ask for it again."""
+    """Arguments of the job that made it: corpus, files, seeds; sufficient to reproduce it."""
     content: Json
     """Rows, columns, tests and the data used, as ``jobs.papers`` wrote them."""
     created: datetime
@@ -299,7 +299,7 @@ class VectorBlock:
 
 @dataclass(frozen=True, slots=True)
 class JobRecord:
-    """A piece of background work; this row, not the queue, is the truth about it."""
+    """A background job; its row, not the queue, holds its state."""
 
     id: int
     kind: str
@@ -320,9 +320,9 @@ class JobRecord:
     heartbeat: datetime | None
     ended: datetime | None
     error: str
-    """One sentence for the person."""
+    """Error message for the user."""
     traceback: str
-    """For the log; empty when the error was the input's, not ours."""
+    """Traceback for the log; empty if the input caused the error."""
     result: Json
 
 
@@ -337,7 +337,7 @@ class MetricPoint:
 
 @dataclass(frozen=True, slots=True)
 class WorkerRecord:
-    """A worker process that has beaten lately."""
+    """A worker process that has sent a heartbeat recently."""
 
     owner: str
     queue: str
@@ -347,13 +347,13 @@ class WorkerRecord:
 
 @dataclass(frozen=True, slots=True)
 class SavedViewRecord:
-    """What the address of a page said when somebody kept it."""
+    """View of a page that somebody saved."""
 
     id: int
     page: str
-    """The page's part of the address, such as "compare"."""
+    """URL path of the page, such as "compare"."""
     name: str
     query: str
-    """What stands behind the question mark."""
+    """Query string of the URL."""
     person: str
     created: datetime

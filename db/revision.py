@@ -1,4 +1,4 @@
-"""Whether the tables are up to date, told without Alembic: its import would take a third of every start."""
+"""Check of the schema revision without Alembic, whose import would take a third of every start."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What people may do: three roles, three rights, and the sentence for who may not.
+"""Roles, rights, and the messages for missing rights.
 
 A viewer looks. A labeller labels and reviews as well. An admin does everything: imports, training and any other job,
 deletion, roles. The store asks here, in every transaction that is begun for a person (see ``db.access``).
@@ -17,7 +17,7 @@ NOBODY = "The person without a name"
 
 
 class Right(StrEnum):
-    """Something that a role may allow."""
+    """Right that a role grants."""
 
     LOOK = "look"
     LABEL = "label and review"
@@ -33,17 +33,17 @@ _RIGHTS: Mapping[Role, frozenset[Right]] = {
 
 @dataclass(frozen=True, slots=True)
 class Actor:
-    """Somebody who is about to change something, with the role that counts now."""
+    """Person who makes a change, with the current role."""
 
     name: str
     role: Role
 
     def may(self, right: Right) -> bool:
-        """Whether the role allows it."""
+        """Return whether the role grants a right."""
         return right in _RIGHTS[self.role]
 
     def require(self, right: Right) -> None:
-        """Refuse (:class:`core.errors.AccessError`) what the role does not allow."""
+        """Raise :class:`core.errors.AccessError` if the role does not grant a right."""
         if self.may(right):
             return
         who = self.name or NOBODY
@@ -52,7 +52,7 @@ class Actor:
         raise AccessError(f"{who} may label and review, but not {right.value}. Ask an admin.")
 
     def owns(self, maker: str) -> bool:
-        """Whether what ``maker`` made is this person's to delete: their own, and for an admin anybody's."""
+        """Return whether the person may delete objects of ``maker``: their own, or as an admin any."""
         return maker == self.name or self.may(Right.MANAGE)
 
     def require_own(self, maker: str) -> None:
@@ -67,5 +67,5 @@ class Actor:
 
 
 def only_its_maker(maker: str) -> str:
-    """The sentence for everybody but ``maker`` and the admins."""
+    """Return the message for everybody except ``maker`` and admins."""
     return f"Only {maker or 'the person without a name'}, who made it, or an admin may do that."

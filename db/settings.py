@@ -33,7 +33,7 @@ _QUEUES = ("sqlite", "redis", "rediss", "postgres", "postgresql", "postgresql+ps
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """The data folder, the two addresses, and what the pages may do; passwords stay out of its ``repr``."""
+    """Data folder, URLs of store and queue, and access settings; ``repr`` shows no passwords."""
 
     home: Path
     database_url: str = field(repr=False)
@@ -162,7 +162,7 @@ def _folders(text: str) -> tuple[Path, ...]:
 
 
 def _platform_home(environ: Mapping[str, str]) -> Path:
-    """The folder where this system keeps the data of programs."""
+    """Return the platform's folder for application data."""
     home = Path.home()
     if sys.platform == "win32":
         return Path(environ.get("LOCALAPPDATA") or home / "AppData" / "Local") / "themescope"

@@ -41,7 +41,7 @@ def batches(items: Iterable[T], size: int) -> Iterator[list[T]]:
 
 
 def within(connection: Connection, column: sa.ColumnElement[int], ids: Sequence[int]) -> sa.ColumnElement[bool]:
-    """``column`` is one of ``ids``: any number of them in a single variable (a JSON text, or an array)."""
+    """Return the condition that ``column`` is in ``ids``, passed as one parameter (JSON or an array)."""
     if connection.dialect.name == "sqlite":
         listed = sa.func.json_each(json.dumps(ids)).table_valued("value")
         return column.in_(sa.select(listed.c.value))
@@ -51,7 +51,7 @@ def within(connection: Connection, column: sa.ColumnElement[int], ids: Sequence[
 
 
 def id_chunks(ids: Iterable[int] | Ids) -> Iterator[list[int]]:
-    """Plain ints without repetition, in bounded chunks."""
+    """Yield distinct ids as ints, in chunks."""
     if isinstance(ids, np.ndarray):
         ordered = np.sort(ids)
         yield from batches(ordered[np.append(True, ordered[1:] != ordered[:-1])].tolist() if len(ids) else [], ID_CHUNK)
@@ -60,7 +60,7 @@ def id_chunks(ids: Iterable[int] | Ids) -> Iterator[list[int]]:
 
 
 def contains(connection: Connection, column: sa.ColumnElement[str], text: str) -> sa.ColumnElement[bool]:
-    """``column`` holds ``text`` somewhere, whatever the case; ``%`` and ``_`` stand for themselves."""
+    """Return the condition that ``column`` contains ``text``, ignoring case; ``%`` and ``_`` are literal."""
     text = clean_text(text)
     if connection.dialect.name == "sqlite" and (len(text) > PATTERN_LIMIT or not text.isascii()):
         return sa.func.holds(column, text.lower()) == sa.true()

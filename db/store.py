@@ -1,4 +1,4 @@
-"""The store: units of work over the repositories. What is not committed is rolled back."""
+"""Store: units of work over the repositories."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ class Unit:
 
 
 Writer = Callable[[], str]
-"""Tells the name of whoever is about to write; raises :class:`core.errors.AccessError` when that is nobody."""
+"""Returns the name of the person who writes; raises :class:`core.errors.AccessError` if there is none."""
 
 
 class _Link:
@@ -177,7 +177,7 @@ class Store:
             return set(connection.execute(sa.select(t.model.c.artifact)).scalars())
 
     def close(self) -> None:
-        """Give back the connections; the store opens new ones when it is used again."""
+        """Close the connections; the store opens new ones on the next use."""
         self._link.close()
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -187,7 +187,7 @@ class Store:
 
     @contextmanager
     def _told(self) -> Iterator[None]:
-        """Turn what the driver says into a sentence."""
+        """Convert driver errors to ``StoreError``."""
         try:
             yield
         except (SQLAlchemyError, sqlite3.Error) as error:

@@ -68,7 +68,7 @@ class Text(sa.TypeDecorator[str]):
     cache_ok = True
 
     def process_bind_param(self, value: str | None, dialect: Dialect) -> str | None:
-        """Clean on the way in."""
+        """Replace characters that no database can store."""
         return None if value is None else clean_text(value)
 
 
@@ -79,11 +79,11 @@ class Json(sa.TypeDecorator[Any]):
     cache_ok = True
 
     def process_bind_param(self, value: Any, dialect: Dialect) -> str | None:
-        """Write."""
+        """Serialise."""
         return dump_json(value)
 
     def process_result_value(self, value: str | None, dialect: Dialect) -> Any:
-        """Read."""
+        """Parse."""
         return None if value is None else json.loads(value)
 
 

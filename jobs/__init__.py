@@ -1,1 +1,1 @@
-"""Everything that takes long, and the command line that runs the same jobs in the foreground."""
+"""Background jobs, and the command line, which runs the same jobs in the foreground."""

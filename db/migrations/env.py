@@ -1,4 +1,4 @@
-"""Alembic's entry: runs the revisions over the connection that ``db.migrate`` hands in."""
+"""Alembic environment, which runs the revisions on the connection that ``db.migrate`` provides."""
 
 from alembic import context
 

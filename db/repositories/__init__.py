@@ -1,1 +1,1 @@
-"""One repository a family of tables; each returns the plain records of ``db.records``."""
+"""Repositories, one per family of tables, which return the records of ``db.records``."""

@@ -1,4 +1,4 @@
-"""What every repository shares."""
+"""Base class of repositories."""
 
 from __future__ import annotations
 
@@ -23,25 +23,25 @@ class Repository:
         self.connection = connection
 
     def _require(self, right: Right) -> None:
-        """Refuse (:class:`core.errors.AccessError`) whoever may not, where the tables alone do not tell."""
+        """Raise :class:`core.errors.AccessError` without the right, where the table does not decide it."""
         actor = actor_of(self.connection)
         if actor is not None:
             actor.require(right)
 
     def _require_self(self, name: str) -> None:
-        """Refuse work under another's name."""
+        """Raise ``AccessError`` for work under another person's name."""
         actor = actor_of(self.connection)
         if actor is not None:
             actor.require_self(name)
 
     def _require_own(self, maker: str) -> None:
-        """Refuse what only its maker or an admin may do."""
+        """Raise ``AccessError`` unless the person is the maker or an admin."""
         actor = actor_of(self.connection)
         if actor is not None:
             actor.require_own(maker)
 
     def _row(self, statement: sa.Select[Any]) -> Any:
-        """The first row, or None."""
+        """Return the first row, or None."""
         return self.connection.execute(statement).first()
 
     def _number(self, statement: sa.Select[Any]) -> int:
@@ -53,7 +53,7 @@ class Repository:
         return int(key[0])
 
     def _named(self, table: sa.Table, columns: Sequence[sa.Column[Any]], name: str) -> Any:
-        """The row called ``name``, or an error that offers the nearest names."""
+        """Return the row called ``name``, or raise an error that suggests similar names."""
         row = self._row(sa.select(*columns).where(table.c.name == name))
         if row is None:
             known = self.connection.execute(sa.select(table.c.name)).scalars().all()
@@ -68,7 +68,7 @@ class Repository:
         return row
 
     def _free_name(self, table: sa.Table, name: str) -> str:
-        """``name``, trimmed; refuses an empty, overlong or taken one."""
+        """Return ``name`` trimmed; raise an error if it is empty, too long or taken."""
         name = clean_text(name).strip()
         if not name:
             raise DataError(f"A {noun(table)} needs a name.")
@@ -79,7 +79,7 @@ class Repository:
         return name
 
     def _usable_name(self, table: sa.Table, wanted: str) -> str:
-        """``wanted``, or with the first free number behind it: ``wanted 2``."""
+        """Return ``wanted``, with the first free number appended if taken: ``wanted 2``."""
         wanted = (clean_text(wanted).strip() or noun(table))[: NAME_LIMIT - 8]
         taken = set(self.connection.execute(sa.select(table.c.name)).scalars())
         name, number = wanted, 1
@@ -89,11 +89,11 @@ class Repository:
         return name
 
     def _delete(self, table: sa.Table, id: int) -> None:
-        """Delete a row with all that hangs on it; an unknown id is an error."""
+        """Delete a row and its dependent rows; raise an error for an unknown id."""
         if self.connection.execute(table.delete().where(table.c.id == id)).rowcount == 0:
             self._by_id(table, [table.c.id], id)
 
 
 def noun(table: sa.Table) -> str:
-    """What a person calls a row of ``table``."""
+    """Return the user-visible name of a row of ``table``."""
     return table.name.replace("_", " ")

@@ -1,4 +1,4 @@
-"""Background work. The row is the truth; the queue carries only its id and may deliver it twice, or never.
+"""Background jobs. The row holds the state; the queue carries only its id and may lose or repeat it.
 
 Life: ``queued`` → :meth:`Jobs.claim` → ``running`` → :meth:`Jobs.finish` → ``done``, ``failed`` or ``cancelled``.
 Whoever holds a row proves it by ``owner``; every write of a worker is conditional on it, and a worker that
@@ -25,19 +25,19 @@ _QUEUED, _RUNNING = JobStatus.QUEUED.value, JobStatus.RUNNING.value
 
 
 class HeartbeatReply(NamedTuple):
-    """The answer to a heartbeat."""
+    """Reply to a heartbeat."""
 
     owned: bool
-    """False: the row is somebody else's now; stop without writing."""
+    """False: another worker owns the row; stop without writing."""
     cancel: bool
-    """True: the person asked to stop."""
+    """True: cancellation was requested."""
 
 
 class Jobs(Repository):
     """Rows of background work and their curves."""
 
     def add(self, kind: str, title: str, args: Json, queue: str = "default", after: int | None = None) -> JobRecord:
-        """A queued job; ``after`` names a job that must be done before it may start."""
+        """Add a queued job; ``after`` is the id of a job that must be done before it may start."""
         if after is not None:
             self.get(after)
         time = now()
@@ -59,7 +59,7 @@ class Jobs(Repository):
         return [_record(row) for row in self.connection.execute(query)]
 
     def counts(self) -> dict[JobStatus, int]:
-        """How many jobs stand in each status."""
+        """Return the number of jobs in each status."""
         rows = self.connection.execute(sa.select(t.job.c.status, sa.func.count()).group_by(t.job.c.status))
         found = {status: int(n) for status, n in rows}
         return {status: found.get(status.value, 0) for status in JobStatus}
@@ -106,7 +106,7 @@ class Jobs(Repository):
         )
 
     def note(self, id: int, **notes: Any) -> None:
-        """Keep what another attempt at a job must know, in its result until it ends."""
+        """Store notes for later attempts in the job's result until it ends."""
         result = {**self.get(id).result, **notes}
         self.connection.execute(t.job.update().where(t.job.c.id == id).values(result=result))
 

@@ -114,7 +114,7 @@ class LabelSteps(Repository):
         return renumbered(change_set, {number: issued + 1 + place for place, number in enumerate(fresh)})
 
     def _check(self, labelling_id: int, change_set: ChangeSet, snapshot: Snapshot) -> None:
-        """What changes is as it was shown; nobody is put into, or left in, a cluster that is not there."""
+        """Check that changed items are as shown and that no sentence is in a missing cluster."""
         sentences = change_set.sentences()
         seen = snapshot.versions[snapshot.partition.rows(sentences)]
         c = t.label.c
@@ -145,7 +145,7 @@ class LabelSteps(Repository):
         return changed
 
     def _left_behind(self, labelling_id: int, change_set: ChangeSet, moved: Ids) -> set[int]:
-        """Sentences that somebody else has put into a cluster that is to be deleted."""
+        """Return the sentences that another person moved to a cluster that is to be deleted."""
         if not change_set.deleted():
             return set()
         c = t.label.c
@@ -153,7 +153,7 @@ class LabelSteps(Repository):
         return {*self.connection.execute(query).scalars()} - {*moved.tolist()}
 
     def _stale(self, labelling_id: int, sentences: list[int], clusters: list[int], seen: int) -> StaleChangeError:
-        """The error that says who was first."""
+        """Return the conflict error, which names the other person."""
         later = [step for step in self.list(labelling_id, after=seen)]
         people = sorted({step.person or "the person without a name" for step in later}) or ["somebody else"]
         last = f"“{later[-1].summary}” was the last change." if later else ""

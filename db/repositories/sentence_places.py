@@ -1,4 +1,4 @@
-"""Where many sentences stand: a few statements and arrays, no object and no text for each sentence."""
+"""Positions of many sentences as arrays, read by a few statements without their text."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from db.sql import grouped_columns, id_chunks, within
 
 
 def sentence_places(connection: Connection, sentence_ids: Ids) -> SentencePlaces:
-    """Article, position and section title of each sentence, in the order of the ids; without those that are gone."""
+    """Return article, position and section title of existing sentences, in the order of the ids."""
     c = t.sentence.c
     found = [np.empty((4, 0), np.int64)]
     for chunk in id_chunks(sentence_ids):

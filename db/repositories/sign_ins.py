@@ -14,9 +14,9 @@ from db.repositories.base import Repository
 from db.sql import now
 
 IDLE = timedelta(hours=12)
-"""A session ends when it has not been used for so long …"""
+"""Maximum time without use of a session."""
 LONGEST = timedelta(days=7)
-"""… and when it is so old."""
+"""Maximum age of a session."""
 
 
 class SignIns(Repository):

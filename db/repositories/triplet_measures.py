@@ -1,4 +1,4 @@
-"""How long the sentences of many triplets are and how far apart: a few statements and arrays, no text is fetched."""
+"""Sentence lengths and distances of many triplets as arrays, read without fetching text."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What people think of single triplets: rows are added, never changed, and of a person's the latest counts."""
+"""Reviews of triplets. Rows are added, never changed; a person's latest review counts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The section titles of many triplets: a few statements and arrays, no object for each triplet.
+"""Section titles of many triplets as arrays, read by a few statements.
 
 Half a million triplets share some 200,000 sentences. Each is looked up once and joined in memory, which is quicker than
 a join in the database for every triplet, and far quicker than cards.

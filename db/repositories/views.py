@@ -1,4 +1,4 @@
-"""Views of pages that people keep under a name."""
+"""Saved views of pages."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from db.types import clean_text
 
 _VIEW = [t.saved_view.c[f] for f in SavedViewRecord.__dataclass_fields__]
 QUERY_LIMIT = 8_000
-"""Characters of an address that every browser takes."""
+"""Maximum URL length in characters that every browser supports."""
 
 
 class Views(Repository):

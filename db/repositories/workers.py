@@ -26,10 +26,10 @@ class Workers(Repository):
             self.connection.execute(t.worker.insert().values(owner=owner, queue=queue, started=time, heartbeat=time))
 
     def alive(self, within_s: float = 10) -> list[WorkerRecord]:
-        """Workers that have beaten in the last ``within_s`` seconds, oldest first."""
+        """Return the workers with a heartbeat in the last ``within_s`` seconds, oldest first."""
         query = sa.select(t.worker).where(t.worker.c.heartbeat >= now() - timedelta(seconds=within_s))
         return [WorkerRecord(**r._mapping) for r in self.connection.execute(query.order_by(t.worker.c.started))]
 
     def leave(self, owner: str) -> None:
-        """Say goodbye; unknown owners are nothing to worry about."""
+        """Remove the row of a worker that stops; unknown owners are ignored."""
         self.connection.execute(t.worker.delete().where(t.worker.c.owner == owner))

@@ -1,1 +1,1 @@
-"""A corpus in one file: a zip of JSON lines and safetensors with a manifest of digests. Nothing in it is ever run."""
+"""Bundles: a corpus in one zip of JSON lines and safetensors with a manifest of digests. No part is executed."""

@@ -1,4 +1,4 @@
-"""The zip of a bundle: written part by part, and read with bounds, after every digest has been checked.
+"""Writer and reader of bundle files, with size limits and a digest for every part.
 
 Names inside are compared with what a bundle consists of and are never used as paths. The same parts give the same
 bytes, so two bundles are equal when their files are.
@@ -24,7 +24,7 @@ ARTICLES = "articles.jsonl"
 MOST_UNPACKED = 20_000_000_000
 MOST_PARTS = 20_000
 MOST_LINE = 200_000_000
-"""Bytes of a line: an article, or one step of a labelling."""
+"""Largest line in bytes: an article, or one step of a labelling."""
 _MOST_RATIO = 200
 _MOST_MANIFEST = 10_000_000
 _SMALL = 10_000_000
@@ -37,12 +37,12 @@ _NAME = re.compile(
 _THE_BEGINNING = (1980, 1, 1, 0, 0, 0)
 
 Told = Callable[[float], None]
-"""Hears the share of the work that is done, 0…1; may raise to stop it."""
+"""Callback for the share of the work that is done, 0…1; may raise to stop it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """What the manifest says of a part."""
+    """Entry of a part in the manifest."""
 
     bytes: int
     sha256: str
@@ -50,21 +50,21 @@ class Part:
 
 @dataclass(slots=True)
 class _Counted:
-    """A stream that counts and digests what goes through."""
+    """Writable stream that counts and digests the bytes written to it."""
 
     stream: IO[bytes]
     digest: Any = field(default_factory=hashlib.sha256)
     size: int = 0
 
     def write(self, data: bytes) -> None:
-        """Write on."""
+        """Write data and update the count and the digest."""
         self.stream.write(data)
         self.digest.update(data)
         self.size += len(data)
 
 
 class BundleWriter:
-    """Writes a bundle to ``path``; the manifest goes in last, by :meth:`close`."""
+    """Writer of a bundle; :meth:`close` writes the manifest last."""
 
     def __init__(self, path: Path) -> None:
         self._zip = zipfile.ZipFile(path, "x", zipfile.ZIP_DEFLATED, allowZip64=True)
@@ -72,7 +72,7 @@ class BundleWriter:
 
     @contextmanager
     def part(self, name: str) -> Iterator[Callable[[bytes], None]]:
-        """Begin a part; what is called with bytes writes them."""
+        """Begin a part and yield a function that writes bytes to it."""
         if not _NAME.fullmatch(name) or name in self._parts:
             raise ReadError(name, "a bundle cannot hold a part of that name.")
         with self._zip.open(_entry(name), "w", force_zip64=True) as stream:
@@ -81,7 +81,7 @@ class BundleWriter:
         self._parts[name] = Part(counted.size, counted.digest.hexdigest())
 
     def close(self, about: Mapping[str, Any]) -> None:
-        """Write the manifest; ``about`` says what the bundle holds."""
+        """Write the manifest with ``about``, a description of the content."""
         parts = {name: {"bytes": part.bytes, "sha256": part.sha256} for name, part in sorted(self._parts.items())}
         manifest = {"format": FORMAT, "version": VERSION, "about": dict(about), "parts": parts}
         self._zip.writestr(_entry(MANIFEST), json.dumps(manifest, indent=1, sort_keys=True) + "\n")
@@ -102,12 +102,12 @@ def _entry(name: str) -> zipfile.ZipInfo:
 
 
 class BundleReader:
-    """Reads a bundle. Opening it checks names and sizes; :meth:`check` compares every byte with the manifest.
+    """Reader of a bundle. Opening it checks names and sizes; :meth:`check` compares every byte with the manifest.
 
     Raises
     ------
     ReadError
-        If the file is no bundle, is damaged, unpacks to too much, or holds what no bundle holds.
+        If the file is not a bundle, is damaged, is too large unpacked, or has unexpected parts.
     """
 
     def __init__(self, path: Path) -> None:
@@ -164,7 +164,7 @@ class BundleReader:
         return about, parts
 
     def check(self, told: Told = lambda share: None) -> None:
-        """Read everything once and compare it with the manifest."""
+        """Read every part once and compare it with the manifest."""
         total, done = sum(part.bytes for part in self.parts.values()) or 1, 0
         for name, part in self.parts.items():
             digest = hashlib.sha256()
@@ -176,7 +176,7 @@ class BundleReader:
                 raise self._error("it was changed after it was made, or damaged.", position=name)
 
     def lines(self, name: str) -> Iterator[str]:
-        """The lines of a part, each with its end."""
+        """Yield the lines of a part, including line ends."""
         with self._told(name), self._zip.open(self._entries[name]) as stream:
             while line := stream.readline(MOST_LINE + 1):
                 if len(line) > MOST_LINE:
@@ -184,17 +184,17 @@ class BundleReader:
                 yield line.decode("utf-8")
 
     def copy(self, name: str, target: Path) -> None:
-        """Write a part into a file."""
+        """Copy a part to a file."""
         with target.open("xb") as stream:
             for piece in self._pieces(name):
                 stream.write(piece)
 
     def data(self, name: str) -> bytes:
-        """A part as a whole."""
+        """Return the bytes of a part."""
         return b"".join(self._pieces(name))
 
     def named(self, prefix: str) -> list[str]:
-        """The parts whose names begin so, in order."""
+        """Return the parts whose names start with the prefix, in order."""
         return sorted(name for name in self.parts if name.startswith(prefix))
 
     def _pieces(self, name: str) -> Iterator[bytes]:
@@ -204,7 +204,7 @@ class BundleReader:
 
     @contextmanager
     def _told(self, name: str) -> Iterator[None]:
-        """Turn what the library says of a damaged file into a sentence."""
+        """Convert errors of the zip library to a ``ReadError``."""
         try:
             yield
         except (zipfile.BadZipFile, OSError, EOFError, UnicodeDecodeError, NotImplementedError) as error:

@@ -1,4 +1,4 @@
-"""An article with its sentences as one line of JSON, and back: nothing is lost and nothing is guessed."""
+"""Lossless conversion between an article with its sentences and one line of JSON."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from db.records import ArticleRecord
 
 
 def article_of(about: ArticleRecord, sections: Sequence[SectionRecord], sentences: Sequence[Sentence]) -> Article:
-    """A stored article as it came in: its sentences by section and paragraph, in page order."""
+    """Return a stored article with its sentences by section and paragraph, in page order."""
     paragraphs: dict[int, list[Paragraph]] = {}
     for (section, _), found in groupby(sentences, key=lambda s: (s.section, s.paragraph)):
         paragraphs.setdefault(section, []).append(Paragraph("", tuple(s.text for s in found)))
@@ -23,7 +23,7 @@ def article_of(about: ArticleRecord, sections: Sequence[SectionRecord], sentence
 
 
 def to_line(article: Article) -> bytes:
-    """One line, letters outside ASCII escaped."""
+    """Return one line of JSON with non-ASCII characters escaped."""
     sections = [
         {"title": s.title, "level": s.level, "path": s.path, "paragraphs": [p.sentences for p in s.paragraphs]}
         for s in article.sections
@@ -33,7 +33,7 @@ def to_line(article: Article) -> bytes:
 
 
 def from_lines(lines: Iterable[str], path: Path) -> Iterator[Article]:
-    """The articles of :func:`to_line`, one after the other.
+    """Yield the articles that :func:`to_line` wrote.
 
     Raises
     ------

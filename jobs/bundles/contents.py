@@ -1,4 +1,4 @@
-"""What a bundle says of itself in its manifest, checked before anybody relies on it."""
+"""Validated description of a bundle's content, as stored in its manifest."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ class BundledCorpus:
     articles: int
     sentences: int
     digest: str
-    """Of its text, see ``jobs.common.digests.TextDigest``."""
+    """Digest of the text, see ``jobs.common.digests.TextDigest``."""
     report: Mapping[str, Any]
-    """How it was imported once."""
+    """Report of its original import."""
 
 
 @dataclass(frozen=True, slots=True)
 class BundledModel:
-    """A model of a bundle, with what the store says of it."""
+    """A model of a bundle, with its metadata."""
 
     name: str
     method: str
@@ -41,7 +41,7 @@ class BundledModel:
 
 @dataclass(frozen=True, slots=True)
 class Contents:
-    """Everything that is in a bundle."""
+    """Content of a bundle."""
 
     corpus: BundledCorpus
     labellings: tuple[tuple[str, str], ...]
@@ -50,7 +50,7 @@ class Contents:
 
 
 def contents(about: Mapping[str, Any], path: Path) -> Contents:
-    """The words of a manifest; :class:`ReadError` when something is missing or of another kind."""
+    """Parse a manifest; raise :class:`ReadError` if an entry is missing or has the wrong type."""
     try:
         corpus = about["corpus"]
         return Contents(
@@ -81,12 +81,12 @@ def contents(about: Mapping[str, Any], path: Path) -> Contents:
 
 
 def check_parts(bundle: BundleReader, said: Contents, path: Path) -> None:
-    """Refuse (:class:`ReadError`) a bundle with more or fewer labellings and models than its manifest says."""
+    """Raise :class:`ReadError` if the labellings and models are not those listed in the manifest."""
     folders = {name.rpartition("/")[0] for name in bundle.named("models/") + bundle.named("vectors/")}
     known = {f"{kind}/{place:02d}" for kind in ("models", "vectors") for place in range(len(said.models))}
     labellings = [f"labellings/{number:04d}.jsonl" for number in range(len(said.labellings))]
     if not folders <= known or bundle.named("labellings/") != labellings:
-        raise ReadError(path, "its parts are not those that its manifest tells of.", advice="Export it again.")
+        raise ReadError(path, "its parts do not match its manifest.", advice="Export it again.")
 
 
 def _report(value: Any) -> dict[str, Any]:
@@ -98,7 +98,7 @@ def _report(value: Any) -> dict[str, Any]:
 
 
 def _text(value: Any) -> str:
-    """Text that a store keeps as it is, and a terminal can show."""
+    """Return text that can be stored unchanged and printed in a terminal."""
     if not isinstance(value, str):
         raise TypeError(value)
     value.encode("utf-8")

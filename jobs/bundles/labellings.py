@@ -1,4 +1,4 @@
-"""A labelling as a file that holds all of it: the start, every step with its people, and the sentences it is about.
+"""Complete export of a labelling as JSON lines: start, sentences, and every step with its author.
 
 JSON lines, texts as they are. The current state is not in it: it is what the steps lead to, and is checked on reading
 against a digest of it. Sentences are named by their text and place, so that a labelling finds them in another store.
@@ -30,7 +30,7 @@ FORMAT, VERSION = "themescope labelling", 1
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where a sentence stands, and what it says."""
+    """Position and text of a sentence."""
 
     article: str
     position: int
@@ -39,7 +39,7 @@ class Place:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Document:
-    """A whole labelling."""
+    """A labelling with its history."""
 
     about: Mapping[str, Any]
     """Name, owner, kind, blind, origin, created, corpus."""
@@ -49,12 +49,12 @@ class Document:
     """Of every sentence, by the ids that the other parts use."""
 
     def end(self) -> Partition:
-        """The state that the steps lead to."""
+        """Return the state after the last step."""
         return replay(self.start, (change_set for _, change_set in self.log))
 
 
 def export_document(store: Store, labelling_id: int) -> Document:
-    """Everything about a labelling, history and all."""
+    """Return a labelling with its complete history."""
     with store.reading() as r:
         record, snapshot = r.labellings.get(labelling_id), r.labellings.snapshot(labelling_id)
         log = tuple(r.label_steps.since(labelling_id, 0))
@@ -75,7 +75,7 @@ def export_document(store: Store, labelling_id: int) -> Document:
 
 
 def to_lines(document: Document) -> Iterator[str]:
-    """The lines of the file, each with its line end."""
+    """Yield the lines of the file, including line ends."""
     end = hashlib.sha256(document.end().to_bytes()).hexdigest()
     yield _line({"format": FORMAT, "version": VERSION, "about": dict(document.about), "end": end})
     start = document.start
@@ -106,7 +106,7 @@ def from_lines(lines: Iterable[str], path: Path | str = "the file") -> Document:
     Raises
     ------
     ReadError
-        If a line is damaged or missing; nothing is guessed.
+        If a line is damaged or missing.
     """
     head: dict[str, Any] = {}
     clusters: list[Cluster] = []
@@ -137,7 +137,7 @@ def from_lines(lines: Iterable[str], path: Path | str = "the file") -> Document:
 
 
 def _decoded(lines: Iterable[str], path: Path | str) -> Iterator[str]:
-    """The lines of a file that is being read."""
+    """Decode the lines of a file."""
     try:
         yield from lines
     except UnicodeDecodeError as error:
@@ -172,7 +172,7 @@ def _assembled(
 
 def _check(document: Document, end: str, path: Path | str) -> None:
     try:
-        # What no labelling can begin with is refused: a sentence twice, or in a cluster that is not there.
+        # Invalid initial states are rejected: a duplicate sentence, or one in an unknown cluster.
         begun(document.start.ids, document.start.numbers, document.start.clusters.values())
         found = hashlib.sha256(document.end().to_bytes()).hexdigest()
     except Exception as error:
@@ -182,7 +182,7 @@ def _check(document: Document, end: str, path: Path | str) -> None:
 
 
 def moved(document: Document, names: Mapping[int, int]) -> Document:
-    """The same labelling about the same sentences under other ids: old id → new id, for every one."""
+    """Return the labelling with its sentence ids replaced; the mapping must cover every sentence."""
     start = document.start
     ids = np.array([names[int(i)] for i in start.ids], dtype=np.int64)
     order = np.argsort(ids, kind="stable")
@@ -193,7 +193,7 @@ def moved(document: Document, names: Mapping[int, int]) -> Document:
 
 
 def numbered(document: Document) -> Document:
-    """The same with its steps called 1, 2, …: what they are called in a store says nothing in another."""
+    """Return the labelling with steps numbered 1, 2, …, because ids of one store mean nothing in another."""
     names = {step.id: number for number, (step, _) in enumerate(document.log, 1)}
     log = tuple(
         (replace(step, id=names[step.id], target=None if step.target is None else names[step.target]), change_set)
@@ -242,7 +242,7 @@ def _unpacked(entry: dict[str, Any]) -> Change:
 
 
 def _step(facts: dict[str, Any], known: set[int]) -> Step:
-    """A step; ``known`` are the ids of those before it, which alone it can take back, and it joins them."""
+    """Parse a step and add its id to ``known``; a step can only undo steps that are already known."""
     id, target = _whole(facts["id"]), facts["target"]
     kind, when = Kind(facts["kind"]), datetime.fromisoformat(facts["when"])
     if id in known or when.tzinfo is None or (target not in known if kind is not Kind.DO else target is not None):
@@ -254,7 +254,7 @@ def _step(facts: dict[str, Any], known: set[int]) -> Step:
 
 @dataclass(frozen=True, slots=True)
 class _Sentence:
-    """A line about a sentence."""
+    """Parsed line of a sentence."""
 
     id: int
     place: Place
@@ -279,7 +279,7 @@ def _cluster(value: list[Any]) -> Cluster:
 
 
 def _whole(value: Any) -> int:
-    """A whole number that a store can keep."""
+    """Integer that fits a database column."""
     if not isinstance(value, int) or isinstance(value, bool) or not -(2**63) <= value < 2**63:
         raise TypeError(value)
     return value

@@ -1,4 +1,4 @@
-"""Vectors of consecutive articles as safetensors: dense rows, or sparse ones as CSR, each article's rows in order."""
+"""Serialisation of the vectors of consecutive articles as safetensors, dense or sparse (CSR)."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from core.types import Matrix
 
 
 def to_bytes(blocks: Sequence[Matrix]) -> bytes:
-    """(n₁, dim), (n₂, dim), … one below the other, with the rows of each; float16 where that loses nothing."""
+    """Stack blocks (n₁, dim), (n₂, dim), … with their row counts; float16 where that is lossless."""
     from safetensors.numpy import save
 
     rows = np.array([block.shape[0] for block in blocks], dtype=np.int64)
@@ -34,7 +34,7 @@ def to_bytes(blocks: Sequence[Matrix]) -> bytes:
 
 
 def precision(blocks: Sequence[Matrix]) -> str:
-    """What the store has to keep them in: "float16" where that loses nothing, else "float32"."""
+    """Return the storage type: "float16" where that is lossless, else "float32"."""
     stored: list[Any] = [block.data if sparse.issparse(block) else block for block in blocks]
     return "float16" if all(_short(np.asarray(x)).dtype == np.float16 for x in stored) else "float32"
 
@@ -46,7 +46,7 @@ def _short(values: Any) -> Any:
 
 
 def from_bytes(data: bytes, path: Path) -> list[Matrix]:
-    """The blocks of :func:`to_bytes`; :class:`ReadError` for anything else."""
+    """Return the blocks that :func:`to_bytes` wrote; raise :class:`ReadError` for other data."""
     from safetensors import SafetensorError
     from safetensors.numpy import load
 

@@ -1,1 +1,1 @@
-"""The parts of the command line; :mod:`jobs.cli.main` puts them together."""
+"""Commands of the command line, assembled in :mod:`jobs.cli.main`."""

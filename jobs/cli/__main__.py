@@ -1,4 +1,4 @@
-"""What the command `themescope` starts: Ctrl-C ends it in a word, even while the modules are still being read."""
+"""Entry point of the command `themescope`, which handles Ctrl-C even while modules are imported."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`themescope bundle …`: a corpus with everything that people made of it, in one file."""
+"""`themescope bundle`: export, import and inspect bundles."""
 
 from __future__ import annotations
 
@@ -14,14 +14,16 @@ from jobs.cli.tables import pairs
 
 @click.group("bundle")
 def bundle() -> None:
-    """Carry a corpus, its labellings with people and history, and vectors from one Themescope to another."""
+    """Move a corpus with its labellings, their history, and vectors to another installation."""
 
 
 @bundle.command()
 @click.argument("corpus")
 @click.argument("file", type=click.Path(path_type=Path, dir_okay=False))
-@click.option("--without-labellings", is_flag=True, help="Leave out what people labelled.")
-@click.option("--model", "models", multiple=True, metavar="MODEL", help="A model with its vectors, too (repeat it).")
+@click.option("--without-labellings", is_flag=True, help="Leave out labellings.")
+@click.option(
+    "--model", "models", multiple=True, metavar="MODEL", help="Model to include with its vectors (repeatable)."
+)
 @background
 @common
 @pass_shell
@@ -33,12 +35,12 @@ def export(shell: Shell, corpus: str, file: Path, without_labellings: bool, mode
 
 @bundle.command("import")
 @click.argument("file", type=click.Path(path_type=Path))
-@click.option("--name", default="", help="Name of the new corpus; else its own, numbered where that is taken.")
+@click.option("--name", default="", help="Name of the new corpus; default: the name in the bundle, numbered if taken.")
 @background
 @common
 @pass_shell
 def import_(shell: Shell, file: Path, name: str) -> None:
-    """Import the bundle FILE, all of it or nothing."""
+    """Import the bundle FILE. If an error occurs, nothing is imported."""
     result = shell.run("import-bundle", {"file": str(file.absolute()), "corpus": name})
     shell.show(result, pairs(result))
 
@@ -48,7 +50,7 @@ def import_(shell: Shell, file: Path, name: str) -> None:
 @common
 @pass_shell
 def show(shell: Shell, file: Path) -> None:
-    """Say what the bundle FILE holds, without taking it in."""
+    """Show the content of the bundle FILE without importing it."""
     with BundleReader(file) as found:
         about = contents(found.about, file)
     said = {name: getattr(about.corpus, name) for name in ("name", "language", "articles", "sentences", "digest")}

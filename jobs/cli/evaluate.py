@@ -27,15 +27,17 @@ def evaluate() -> None:
 @click.argument("source")
 @METHODS
 @click.option(
-    "--clusterer", "clusterers", multiple=True, default=("iclust", "kmeans"), help="Id of a clusterer (repeat it)."
+    "--clusterer", "clusterers", multiple=True, default=("iclust", "kmeans"), help="Id of a clusterer (repeatable)."
 )
 @click.option("--split", "splits", multiple=True, help="Split to take articles from; default: test.")
-@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Seed of draws and starts.")
+@click.option(
+    "--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Seed of sampling and initialisation."
+)
 @settings_option("benchmark")
 @common
 @pass_shell
 def scb(shell: Shell, source: str, methods: tuple[str, ...], clusterers: tuple[str, ...], **options: Any) -> None:
-    """Cluster SOURCE (a published CSV file, a corpus or a benchmark) and score the clusters against its sections."""
+    """Cluster SOURCE (a published CSV file, a corpus or a benchmark) and compare the clusters with its sections."""
     from core.tasks.scb import ScbRules
 
     for clusterer in clusterers:
@@ -57,7 +59,7 @@ def scb(shell: Shell, source: str, methods: tuple[str, ...], clusterers: tuple[s
 @common
 @pass_shell
 def triplets(shell: Shell, source: str, methods: tuple[str, ...], split: str) -> None:
-    """Triplet accuracy on SOURCE: a triplet set, or a CSV file with the columns Sentence1, Sentence2, Sentence3."""
+    """Measure triplet accuracy on SOURCE: a triplet set, or a CSV file with columns Sentence1, Sentence2, Sentence3."""
     corpus = ""
     if looks_like_file(source):
         if not Path(source).is_file():
@@ -74,19 +76,19 @@ def triplets(shell: Shell, source: str, methods: tuple[str, ...], split: str) ->
 @evaluate.command()
 @click.argument("source", type=click.Path(path_type=Path))
 @METHODS
-@click.option("--cosine", is_flag=True, help="Compare by cosine alone; nothing is learned from the training pairs.")
+@click.option("--cosine", is_flag=True, help="Use the cosine alone, without a regressor trained on the training pairs.")
 @click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Seed of the regressor.")
 @common
 @pass_shell
 def sick(shell: Shell, source: Path, methods: tuple[str, ...], cosine: bool, seed: int) -> None:
-    """Relatedness of the sentence pairs of SOURCE: a folder with the files of SICK, or its one full file."""
+    """Predict the relatedness of the sentence pairs of SOURCE: a folder with the files of SICK, or its full file."""
     args = {"sick": str(source.absolute()), "regressor": not cosine, "seed": seed}
     rows = [shell.run("evaluate-relatedness", {"model": model_for(shell, method), **args}) for method in methods]
     shell.show({"source": str(source), "rows": rows}, _pairs_table(rows))
 
 
 def _combinations(models: Sequence[str], clusterers: Sequence[str]) -> list[tuple[str, str]]:
-    """Every model with every clusterer; those that look at no vectors once, without a model."""
+    """Return every pair of model and clusterer; clusterers that use no vectors appear once, without a model."""
     found = [("", c) for c in clusterers if "no-vectors" in CLUSTERERS.get(c).tags]
     return found + [(m, c) for m in models for c in clusterers if "no-vectors" not in CLUSTERERS.get(c).tags]
 

@@ -18,15 +18,17 @@ from jobs.cli.tables import interval, table
 @click.command()
 @click.argument("corpus")
 @METHODS
-@click.option("--labels", help="Model or method whose vectors choose the labelled sentences; default: each its own.")
+@click.option(
+    "--labels", help="Model or method whose vectors select the labelled sentences; default: the evaluated one."
+)
 @click.option("--tune", is_flag=True, help="Choose the classifier's C on the held-out documents.")
-@click.option("--unit", is_flag=True, help="Cluster vectors of length 1 instead of raw ones.")
+@click.option("--unit", is_flag=True, help="Normalise vectors to length 1 before clustering.")
 @click.option("--part", type=click.Choice(("test", "validation")), default="test", show_default=True)
 @click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Seed of the clustering.")
 @common
 @pass_shell
 def topics(shell: Shell, corpus: str, methods: tuple[str, ...], labels: str | None, **options: Any) -> None:
-    """Tell the topics of the documents of CORPUS from single sentences: by classifier and by clustering."""
+    """Predict the topics of the documents of CORPUS from single sentences, by classification and by clustering."""
     chosen_by = {"labels": model_for(shell, labels, corpus)} if labels else {}
     args = {"corpus": corpus, **chosen_by, **{name: options[name] for name in ("tune", "unit", "part", "seed")}}
     rows = [shell.run("evaluate-topics", {"model": model_for(shell, method, corpus), **args}) for method in methods]
@@ -41,15 +43,17 @@ def topics(shell: Shell, corpus: str, methods: tuple[str, ...], labels: str | No
     "baselines",
     multiple=True,
     type=click.Choice([card.id for card in SUMMARIZERS if "vectors" not in card.tags]),
-    help="Summarizer that needs no model (repeat it).",
+    help="Summarizer that needs no model (repeatable).",
 )
-@click.option("--words", type=click.IntRange(min=1), default=100, show_default=True, help="Length of a summary.")
+@click.option(
+    "--words", type=click.IntRange(min=1), default=100, show_default=True, help="Length of a summary in words."
+)
 @click.option("--keep-stop-words", is_flag=True, help="Count function words in ROUGE as well.")
-@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Seed of random order.")
+@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Seed of the random order.")
 @common
 @pass_shell
 def summaries(shell: Shell, source: Path, methods: tuple[str, ...], baselines: tuple[str, ...], **options: Any) -> None:
-    """Summarise the documents of SOURCE and compare with people's summaries (ROUGE-1).
+    """Summarise the documents of SOURCE and compare with reference summaries (ROUGE-1).
 
     SOURCE is a file of JSON lines, or a folder with documents/ and references/.
     """

@@ -24,7 +24,7 @@ _TOLD = 20
 
 @click.group("labels")
 def labels() -> None:
-    """List labellings, write them to files, and take labels in."""
+    """List, export and import labellings."""
 
 
 @labels.command("list")
@@ -71,17 +71,17 @@ _WRITERS: dict[str, Callable[[Store, LabellingRecord], bytes]] = {
 
 @labels.command("import")
 @click.argument("file", type=click.Path(path_type=Path))
-@click.option("--corpus", required=True, help="Corpus that the sentences are of.")
-@click.option("--article", default="", help="Title of the one article that they are of.")
-@click.option("--name", default="", help="Name of the new labelling; default: that of the file.")
-@click.option("--person", default="", help="Whose labelling it is.")
+@click.option("--corpus", required=True, help="Corpus of the sentences.")
+@click.option("--article", default="", help="Title of the article, if all sentences are from one.")
+@click.option("--name", default="", help="Name of the new labelling; default: the file name.")
+@click.option("--person", default="", help="Owner of the labelling.")
 @click.option("--cluster", "cluster", default="", metavar="COLUMN", help="Column of the cluster.")
 @click.option("--id", "id", default="", metavar="COLUMN", help="Column of the sentence's id.")
-@click.option("--text", "text", default="", metavar="COLUMN", help="Column of the sentence, word for word.")
+@click.option("--text", "text", default="", metavar="COLUMN", help="Column of the exact sentence text.")
 @click.option("--note", "note", default="", metavar="COLUMN", help="Column of a note.")
-@click.option("--together", is_flag=True, help="A text that several sentences say stands for all of them.")
+@click.option("--together", is_flag=True, help="Assign all sentences that have the same text.")
 @click.option("--skip", is_flag=True, help="Skip rows that match no sentence; otherwise nothing is imported.")
-@click.option("--dry-run", is_flag=True, help="Only say what would be done.")
+@click.option("--dry-run", is_flag=True, help="Show what would be imported, without importing it.")
 @common
 @pass_shell
 def import_(shell: Shell, file: Path, corpus: str, article: str, dry_run: bool, skip: bool, **options: Any) -> None:
@@ -130,7 +130,7 @@ def _where(store: Store, corpus: str, article: str) -> tuple[int, int | None]:
 
 
 def _is_whole(file: Path) -> bool:
-    """Whether a file is a labelling as `labels export` writes it."""
+    """Return whether a file is a labelling that `labels export` wrote."""
     if file.suffix.lower() != ".jsonl" or not file.is_file():
         return False
     with file.open("rb") as stream:

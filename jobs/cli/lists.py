@@ -1,4 +1,4 @@
-"""`themescope list …`: what there is to choose from, and what has been made."""
+"""`themescope list`: registered implementations and stored objects."""
 
 from __future__ import annotations
 
@@ -105,7 +105,7 @@ def _triplets(store: Store) -> Rows:
 
 
 def _models(store: Store) -> Rows:
-    """Stored models and pretrained ones; those that are not stored yet have no time of creation."""
+    """Return stored and pretrained models; those not stored yet have no creation time."""
     pretrained = {model.digest for model in pretrained_models()}
     return [
         {

@@ -1,11 +1,11 @@
-"""`themescope embed`, `similar` and `cluster`: trained models at work on a corpus, or on a file without any store."""
+"""`themescope embed`, `similar` and `cluster`: inference on a corpus, or on a file without a store."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import click
 import numpy as np
@@ -23,11 +23,12 @@ from jobs.queue.foreground import Bar
 from jobs.services.table_files import csv_text, excel_bytes, json_lines
 
 METHOD = click.option("--method", default=DEFAULT, help=MODEL_HELP)
-COLUMN = click.option("--column", default="", help="Column of the sentences; else the one with the longest cells.")
+COLUMN = click.option("--column", default="", help="Column of the sentences; default: the one with the longest cells.")
 PRECISION = click.option(
     "--precision", type=click.Choice(("fp32", "int8")), default="fp32", show_default=True, help="int8 is faster."
 )
 OUT = click.option("--out", type=click.Path(path_type=Path), default=None, help="File to write.")
+Precision = Literal["fp32", "int8"]
 Embed = Callable[[Sequence[str]], Vectors]
 Rows = Sequence[Sequence[Any]]
 
@@ -66,18 +67,20 @@ def embed(shell: Shell, source: str, method: str, **options: Any) -> None:
 
 @click.command()
 @click.argument("sentence")
-@click.option("--in", "source", required=True, metavar="SOURCE", help="Corpus or file to look in.")
-@click.option("--top", type=click.IntRange(1, 1_000), default=10, show_default=True, help="How many to show.")
+@click.option("--in", "source", required=True, metavar="SOURCE", help="Corpus or file to search.")
+@click.option(
+    "--top", type=click.IntRange(1, 1_000), default=10, show_default=True, help="Number of sentences to show."
+)
 @METHOD
 @COLUMN
 @common
 @pass_shell
 def similar(shell: Shell, sentence: str, source: str, top: int, method: str, column: str) -> None:
-    """Find the sentences of a corpus or a file that are most like SENTENCE to a model."""
+    """Find the nearest neighbours of SENTENCE in a corpus or a file."""
     from core.neighbours import nearest_neighbours
 
     if not sentence.strip():
-        raise DataError("Give a sentence to look for.")
+        raise DataError("Give a sentence to search for.")
     embed_texts = _model(shell, method, "fp32")
     texts = _texts(Path(source), column) if is_file(source) else _corpus_texts(shell, source)
     vectors = embed_texts([sentence, *texts])
@@ -88,8 +91,10 @@ def similar(shell: Shell, sentence: str, source: str, top: int, method: str, col
 
 @click.command()
 @click.argument("source")
-@click.option("--k", "wanted", default="auto", show_default=True, help="Number of themes, or auto for a suggestion.")
-@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Seed of samples and starts.")
+@click.option("--k", "wanted", default="auto", show_default=True, help="Number of themes, or auto to choose it.")
+@click.option(
+    "--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Seed of sampling and initialisation."
+)
 @click.option("--model-only", is_flag=True, help="Do not count the words that sentences share.")
 @METHOD
 @COLUMN
@@ -141,22 +146,22 @@ class _BarReport:
         self._bar = bar
 
     def progress(self, done: float, total: float, message: str = "") -> None:
-        """Draw the bar."""
+        """Update the bar."""
         self._bar(done / total if total else 0.0, message)
 
     def metric(self, name: str, step: float, value: float) -> None:
-        """There is no curve in a terminal."""
+        """Ignore metrics, which a progress bar cannot show."""
 
     def checkpoint_folder(self) -> None:
-        """Nothing is resumed."""
+        """Return no folder, because these commands are not resumable."""
 
 
 def is_file(source: str) -> bool:
-    """True for an existing file, and for a name that can only be meant as one."""
+    """Return whether ``source`` is a file or has the suffix of one."""
     return Path(source).is_file() or Path(source).suffix.lower().lstrip(".") in KINDS
 
 
-def _model(shell: Shell, wanted: str, precision: str) -> Embed:
+def _model(shell: Shell, wanted: str, precision: Precision) -> Embed:
     """Return what turns strings into vectors: a pretrained model or a folder, else a stored model or a method."""
     from core import load
     from core.api import SentenceModel

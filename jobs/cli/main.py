@@ -1,4 +1,4 @@
-"""The command line: the same jobs as the pages, in the foreground, with a progress bar."""
+"""Command line, which runs the same jobs as the pages in the foreground."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from jobs.common.digests import code_version
 @click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(code_version(), prog_name="themescope")
 def main() -> None:
-    """Learn which sentences belong to the same theme, cluster by it, and see how well that works.
+    """Train, cluster with and evaluate sentence embeddings for thematic clustering.
 
     Settings come from the environment: THEMESCOPE_HOME (data folder), DATABASE_URL, QUEUE_URL.
     """

@@ -1,4 +1,4 @@
-"""`themescope people …`: who may sign in where the pages can be reached by others, and what they may do."""
+"""`themescope people`: accounts and roles."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ ROLE = click.Choice([role.value for role in Role])
 
 @click.group("people")
 def people_() -> None:
-    """Say who may sign in, and what they may do (viewer, labeller, admin)."""
+    """Manage accounts and roles (viewer, labeller, admin)."""
 
 
 @people_.command("list")
 @common
 @pass_shell
 def list_(shell: Shell) -> None:
-    """List people with their role, how they sign in, and when they were seen last."""
+    """List people with role, sign-in method and time of last use."""
     rows = [
         {
             "name": member.person.name or "(no name)",
@@ -40,12 +40,12 @@ def list_(shell: Shell) -> None:
 
 @people_.command()
 @click.argument("name")
-@click.option("--role", type=ROLE, default=Role.LABELLER.value, show_default=True, help="What they may do.")
-@click.option("--oidc", is_flag=True, help="They sign in through your organisation; NAME is their e-mail address.")
+@click.option("--role", type=ROLE, default=Role.LABELLER.value, show_default=True, help="Role of the person.")
+@click.option("--oidc", is_flag=True, help="Sign in through your organisation (OIDC); NAME is the e-mail address.")
 @common
 @pass_shell
 def add(shell: Shell, name: str, role: str, oidc: bool) -> None:
-    """Let NAME sign in. The password is prompted for, or read from standard input (one line)."""
+    """Add an account for NAME. The password is prompted for, or read from standard input (one line)."""
     password = None if oidc else _password()
     stored = people.add(shell.store, name, Role(role), password)
     shell.show({"name": stored, "role": role}, f"{stored} may sign in as {role}.")
@@ -67,7 +67,7 @@ def password(shell: Shell, name: str) -> None:
 @common
 @pass_shell
 def set_role(shell: Shell, name: str, role: str) -> None:
-    """Say what NAME may do: viewer, labeller or admin."""
+    """Set the role of NAME: viewer, labeller or admin."""
     people.set_role(shell.store, name, Role(role))
     shell.show({"name": name, "role": role}, f"{name} is {role} now.")
 
@@ -77,13 +77,13 @@ def set_role(shell: Shell, name: str, role: str) -> None:
 @common
 @pass_shell
 def remove(shell: Shell, name: str) -> None:
-    """Let NAME sign in no more. What they did stays under their name."""
+    """Remove the account of NAME. Their labellings and reviews are kept."""
     people.remove(shell.store, name)
     shell.show({"name": name}, f"{name} is removed; what they labelled stays.")
 
 
 def _password() -> str:
-    """Typed twice without being shown; from a script, the first line of standard input."""
+    """Prompt for a password twice, or read the first line of standard input if it is not a terminal."""
     if sys.stdin.isatty():
         typed: str = click.prompt(
             f"Password (at least {SHORTEST} characters)", hide_input=True, confirmation_prompt=True

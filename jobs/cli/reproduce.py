@@ -1,4 +1,4 @@
-"""`themescope reproduce`: the tables of a paper, measured here."""
+"""`themescope reproduce`: reproduce the tables of a paper."""
 
 from __future__ import annotations
 
@@ -21,21 +21,21 @@ _PATH = click.Path(exists=True, path_type=Path)
 
 @click.command()
 @click.argument("paper", type=click.Choice(list(PAPERS)))
-@click.option("--profile", default="quick", show_default=True, help="How much is spent: quick, full or published.")
-@click.option("--table", "tables", multiple=True, help="Only this table (repeat it).")
+@click.option("--profile", default="quick", show_default=True, help="Computational effort: quick, full or published.")
+@click.option("--table", "tables", multiple=True, help="Table to reproduce (repeatable); default: all.")
 @click.option("--corpus", default="", help="Name of a corpus in the store; default: the data folder's articles.")
 @click.option("--data", type=_PATH, help="Folder with data sets: wikipedia/articles, vectors, sick.")
 @click.option("--words", default="", help="Table of word vectors for running text: an id or a file.")
 @click.option("--triplets", type=_PATH, help="Folder with your copy of the published triplets (CSV), or the test file.")
 @click.option("--scb", type=_PATH, help="Your copy of the published clustering benchmark (CSV).")
 @click.option("--sick", type=_PATH, help="Your copy of SICK.")
-@click.option("--seeds", type=click.IntRange(min=0), help="Only so many runs of whatever is random.")
-@click.option("--document", type=click.Path(path_type=Path), help="File of the results [docs/results-PAPER.md].")
+@click.option("--seeds", type=click.IntRange(min=0), help="Number of seeds of random steps.")
+@click.option("--document", type=click.Path(path_type=Path), help="Output file [docs/results-PAPER.md].")
 @background
 @common
 @pass_shell
 def reproduce(shell: Shell, paper: str, tables: tuple[str, ...], document: Path | None, **options: Any) -> None:
-    """Measure the tables of PAPER beside the published numbers. What was computed before is found, not repeated."""
+    """Reproduce the tables of PAPER and compare them with the published numbers. Stored results are reused."""
     args: dict[str, Any] = {
         "paper": paper,
         "tables": list(tables),

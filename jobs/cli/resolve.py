@@ -1,4 +1,4 @@
-"""Stored models, benchmarks and corpora that the arguments of a command mean."""
+"""Resolution of command arguments to stored models, benchmarks and corpora."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ MODEL_HELP = "Name or folder of a model, or id of a method; “default” is the
 
 
 def model_for(shell: Shell, wanted: str, corpus: str = "") -> str:
-    """Return the name of the stored model that ``wanted`` means.
+    """Return the name of the stored model that ``wanted`` refers to.
 
     It is looked for among the models (the stored ones by name; a pretrained one by name or as "default", which is then
     stored), the methods, and the folders of saved models, which are then stored. See :func:`_model_of_method`.
@@ -61,7 +61,7 @@ def _model_of_method(shell: Shell, card: Card, corpus: str) -> str:
 def benchmark_for(
     shell: Shell, source: str, splits: tuple[str, ...], rules: Mapping[str, Any], seed: int
 ) -> tuple[str, str]:
-    """(benchmark, corpus) for a published CSV file, or for a corpus or benchmark by name; made when it is not there."""
+    """Return (benchmark, corpus) for a published CSV file, a corpus or a benchmark; build it if missing."""
     with shell.store.reading() as r:
         by_name = {b.name: b for b in r.benchmarks.list()}
         if source in by_name:
@@ -79,7 +79,7 @@ def benchmark_for(
 
 
 def corpus_of_csv(shell: Shell, path: Path) -> str:
-    """The corpus made of this benchmark file; imported if it is not there yet."""
+    """Return the corpus of this benchmark file; import it if missing."""
     args: dict[str, object] = {"files": [str(path.absolute())], "reader": "scb-csv"}
     if path.is_file():
         digest = [file_digest(path)]
@@ -94,12 +94,12 @@ def corpus_of_csv(shell: Shell, path: Path) -> str:
 
 
 def looks_like_file(source: str) -> bool:
-    """True for an existing file, and for a name that can only be meant as one."""
+    """Return whether ``name`` is a file or can only be the name of one."""
     return Path(source).is_file() or source.lower().endswith((".csv", ".csv.gz"))
 
 
 def _here(shell: Shell, kind: str, args: dict[str, object]) -> dict[str, object]:
-    """Run a job in the foreground even if the command's own work goes to the background."""
+    """Run a job in the foreground, even if the command's main job is queued."""
     background, shell.background = shell.background, False
     try:
         return shell.run(kind, args)

@@ -1,4 +1,4 @@
-"""Commands around the product itself: worker, demo, doctor."""
+"""`themescope worker`, `themescope demo` and `themescope doctor`."""
 
 from __future__ import annotations
 
@@ -11,13 +11,15 @@ from jobs.cli.tables import table
 
 
 @click.command()
-@click.option("--workers", type=click.IntRange(1, 64), default=1, show_default=True, help="Jobs done side by side.")
-@click.option("--queue", "queue_name", default="default", show_default=True, help="Queue to work on.")
-@click.option("--warm-up/--no-warm-up", default=True, help="Compile what maps need while there is nothing to do.")
+@click.option(
+    "--workers", type=click.IntRange(1, 64), default=1, show_default=True, help="Number of jobs to run in parallel."
+)
+@click.option("--queue", "queue_name", default="default", show_default=True, help="Name of the queue.")
+@click.option("--warm-up/--no-warm-up", default=True, help="Precompile the code that maps need while idle.")
 @common
 @pass_shell
 def worker(shell: Shell, workers: int, queue_name: str, warm_up: bool) -> None:
-    """Do the jobs of the queue until stopped. Interrupted jobs go back into the queue and resume."""
+    """Run queued jobs until stopped. Interrupted jobs are queued again and resume."""
     from jobs.queue.worker import run_worker
 
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(name)s %(message)s")
@@ -29,7 +31,7 @@ def worker(shell: Shell, workers: int, queue_name: str, warm_up: bool) -> None:
 @common
 @pass_shell
 def demo(shell: Shell) -> None:
-    """Queue the demo: Wikipedia articles, triplets, models, comparison, maps. Only on an empty store."""
+    """Queue the demo: Wikipedia articles, triplets, models, comparison, maps. Requires an empty store."""
     from jobs.services.demo import seed_demo
 
     jobs = seed_demo(shell.store)
@@ -52,6 +54,6 @@ def doctor(shell: Shell) -> int:
     rows = [{"": check.mark, "what": check.name, "found": check.found} for check in checks]
     problems = [check.name for check in checks if check.problem]
     values = [{"name": c.name, "ok": not c.problem, "warning": c.warning, "found": c.found} for c in checks]
-    end = f"{len(problems)} problem(s)." if problems else "Everything is in order."
+    end = f"{len(problems)} problem(s)." if problems else "No problems found."
     shell.show({"ok": not problems, "checks": values}, f"{table(rows)}\n\n{end}")
     return FAILED if problems else 0

@@ -1,4 +1,4 @@
-"""Parts that all commands share: options, the store, output as text or JSON, errors and exit codes."""
+"""Options, store access, output (text or JSON), errors and exit codes shared by all commands."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class Shell:
 
     @cached_property
     def store(self) -> Store:
-        """The store of the environment's settings, migrated."""
+        """Migrated store that the environment variables select."""
         store = Store(Settings.from_environment())
         store.migrate()
         return store
@@ -61,7 +61,7 @@ class Shell:
         return run_here(self.store, kind, args, quiet=self.json and not sys.stderr.isatty())
 
     def show(self, value: Json, text: str) -> None:
-        """Print ``value`` as JSON, or ``text`` for people."""
+        """Print ``value`` as JSON with ``--json``, else ``text``."""
         click.echo(json.dumps(value, ensure_ascii=False, indent=2, default=_plain) if self.json else text)
 
 
@@ -82,7 +82,7 @@ def common(function: F) -> F:
 
 def background(function: F) -> F:
     """Give a command the option ``--background``."""
-    help = "Queue the job for a worker, and return at once."
+    help = "Queue the job for a worker and return immediately."
     return click.option("--background", is_flag=True, expose_value=False, callback=_flag("background"), help=help)(
         function
     )
@@ -130,7 +130,7 @@ class Commands(click.Group):
     """Command group that reports every error as one sentence and an exit code."""
 
     def main(self, *args: Any, **kwargs: Any) -> Any:
-        """Run, and exit with 0 (well), 1 (failed), 2 (bad input) or 130 (cancelled)."""
+        """Run the command and exit with 0 (success), 1 (failure), 2 (bad input) or 130 (cancelled)."""
         # The traceback of a defect is in the job's row and shown with --debug; logging would print it here as well.
         logging.getLogger("jobs").addHandler(logging.NullHandler())
         kwargs.pop("standalone_mode", None)

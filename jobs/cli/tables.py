@@ -1,4 +1,4 @@
-"""Plain text tables: columns aligned, numbers to the right, intervals beside their means."""
+"""Plain text tables with aligned columns."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 
 def table(rows: Sequence[Mapping[str, Any]], columns: Sequence[str] | None = None, empty: str = "Nothing here.") -> str:
-    """``rows`` under their column names; ``empty`` when there are none."""
+    """Return ``rows`` as an aligned table, or ``empty`` if there are none."""
     if not rows:
         return empty
     names = list(columns or rows[0])
@@ -19,13 +19,13 @@ def table(rows: Sequence[Mapping[str, Any]], columns: Sequence[str] | None = Non
 
 
 def pairs(values: Mapping[str, Any]) -> str:
-    """One ``name  value`` line for each entry."""
+    """Return one ``name value`` line for each entry."""
     width = max(len(name) for name in values)
     return "\n".join(f"{name.ljust(width)}  {_text(value)}".rstrip() for name, value in values.items())
 
 
 def interval(score: Mapping[str, Any] | None) -> str:
-    """``.512 [.498, .527]``, the value alone where it has no interval, or a dash where there is no score."""
+    """Return ``.512 [.498, .527]``, the value alone without an interval, or a dash without a score."""
     if score is None:
         return "–"
     if score["low"] is None:

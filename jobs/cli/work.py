@@ -16,7 +16,7 @@ from jobs.common.models import find_model
 from jobs.common.names import announcement
 
 KINDS = click.Choice(("sentences", "titles"))
-SEED = click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Seed of every draw.")
+SEED = click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Random seed.")
 
 
 @click.command("import")
@@ -42,8 +42,8 @@ def import_(shell: Shell, files: tuple[Path, ...], pairs: tuple[str, ...], **opt
 @click.argument("corpus")
 @click.option("--kind", type=KINDS, default="sentences", show_default=True, help="Texts compared with the pivot.")
 @click.option("--name", default="", help="Name of the new set; default: named after corpus and kind.")
-@click.option("--split", "splits", multiple=True, help="Split to sample (repeat it); default: all three.")
-@click.option("--without", multiple=True, metavar="CORPUS", help="Exclude articles that CORPUS contains (repeat it).")
+@click.option("--split", "splits", multiple=True, help="Split to sample (repeatable); default: all three.")
+@click.option("--without", multiple=True, metavar="CORPUS", help="Exclude articles that CORPUS contains (repeatable).")
 @settings_option("rules")
 @SEED
 @background
@@ -66,7 +66,7 @@ def triplets(shell: Shell, corpus: str, pairs: tuple[str, ...], splits: tuple[st
 @click.option("--triplets", default="", help="Triplet set to learn from.")
 @click.option("--validation", default="", help="Another triplet set, whose validation triplets decide early stopping.")
 @click.option("--corpus", default="", help="Corpus to learn from, for methods that need no triplets.")
-@click.option("--model", "models", multiple=True, help="Component, submodel or base model (repeat it).")
+@click.option("--model", "models", multiple=True, help="Component, submodel or base model (repeatable).")
 @click.option("--name", default="", help="Name of the new model; default: the method's.")
 @settings_option("method")
 @SEED
@@ -117,8 +117,10 @@ def export_model(shell: Shell, model: str, folder: Path) -> None:
 @click.command("map")
 @click.argument("corpus")
 @click.option("--method", required=True, help=MODEL_HELP)
-@click.option("--article", "articles", multiple=True, help="Title or id of an article to draw (repeat it).")
-@click.option("--limit", type=click.IntRange(min=5), default=20_000, show_default=True, help="Most sentences.")
+@click.option("--article", "articles", multiple=True, help="Title or id of an article to draw (repeatable).")
+@click.option(
+    "--limit", type=click.IntRange(min=5), default=20_000, show_default=True, help="Maximum number of sentences."
+)
 @click.option("--name", default="", help="Name of the map.")
 @settings_option("projection")
 @SEED
@@ -144,7 +146,7 @@ def _reader_settings(path: Path, reader: str, pairs: tuple[str, ...]) -> dict[st
 
 
 def _announce(shell: Shell, name: str) -> None:
-    """Tell that the name of a new model is taken while there is still time to stop and choose another."""
+    """Warn before the work starts that the name of a new model is taken."""
     if told := announcement(shell.store, name):
         click.echo(told, err=True)
 

@@ -1,4 +1,4 @@
-"""Articles of the store in the shape that samplers and benchmark builders read."""
+"""Stored articles as input for samplers and benchmark builders."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from db.store import Store
 
 
 def ready_corpus(store: Store, name: str) -> CorpusRecord:
-    """The corpus of that name; one that is still being imported is refused."""
+    """Return the corpus called ``name``; raise ``DataError`` while it is being imported."""
     with store.reading() as r:
         corpus = r.corpora.by_name(name)
     if not corpus.ready:
@@ -23,7 +23,7 @@ def ready_corpus(store: Store, name: str) -> CorpusRecord:
 
 
 def splits_of(names: Sequence[str]) -> tuple[Split, ...]:
-    """Splits by name, in their usual order."""
+    """Return splits by name, in the order train, validation, test."""
     unknown = sorted(set(names) - {s.value for s in Split})
     if unknown or not names:
         what = f"not {unknown[0]!r}" if unknown else "and at least one is needed"
@@ -32,7 +32,7 @@ def splits_of(names: Sequence[str]) -> tuple[Split, ...]:
 
 
 def titles_of(store: Store, corpora: Sequence[str]) -> frozenset[str]:
-    """Titles of all articles of the named corpora, folded as the split folds them."""
+    """Return the titles of all articles of the named corpora, folded as for splitting."""
     folded: set[str] = set()
     for name in corpora:
         corpus = ready_corpus(store, name)
@@ -45,7 +45,7 @@ def titles_of(store: Store, corpora: Sequence[str]) -> frozenset[str]:
 class StoredArticles:
     """The articles of a corpus in store order, a few hundred in memory at a time; can be iterated again.
 
-    Articles whose folded title is in ``without`` are passed over.
+    Articles whose folded title is in ``without`` are skipped.
     """
 
     def __init__(
@@ -57,7 +57,7 @@ class StoredArticles:
     ) -> None:
         self._store, self._corpus, self._splits, self._without = store, corpus, splits, without
         self.titles: list[str] = []
-        """Titles seen by the last iteration."""
+        """Titles read in the last iteration."""
 
     def __length_hint__(self) -> int:
         return self._corpus.articles

@@ -1,4 +1,4 @@
-"""Base of the configs of jobs."""
+"""Base class of job configs."""
 
 from __future__ import annotations
 

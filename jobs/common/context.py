@@ -1,4 +1,4 @@
-"""What a running job sees: the store, its own id, where to report, and when to stop.
+"""Context of a running job: store, id, progress report and stop request.
 
 A job calls its report about every second. The calls only note things in memory; the heartbeat of the job
 (:mod:`jobs.queue.heartbeat`) writes them to the store, so that reporting never waits for the disk.
@@ -24,22 +24,22 @@ Watcher = Callable[[float, str], None]
 
 
 class LeaveJob(BaseException):
-    """Stop at once and touch nothing: the job belongs to somebody else, or will be taken up again later.
+    """Raised to leave a job unchanged: another worker owns it, or it will be resumed later.
 
     Not an ``Exception``, so that no clean-up meant for failures (such as removing what was imported) runs.
     """
 
 
 class OwnershipLost(LeaveJob):
-    """Another worker took the job over while this one was silent."""
+    """Raised when another worker has taken over the job, because this one sent no heartbeat."""
 
 
 class Interrupted(LeaveJob):
-    """The worker is shutting down; the job goes back into the queue and resumes from its checkpoint."""
+    """Raised when the worker shuts down; the job is queued again and resumes from its checkpoint."""
 
 
 class Stop(Enum):
-    """Why a job was told to stop."""
+    """Reason to stop a job."""
 
     CANCEL = Cancelled
     LOST = OwnershipLost
@@ -47,12 +47,12 @@ class Stop(Enum):
 
 
 class JobContext:
-    """The report of a job, kept in its row. Made for one attempt at one job."""
+    """Report and store access of one attempt at a job; progress is kept in the job's row."""
 
     def __init__(self, store: Store, job: JobRecord, owner: str, watcher: Watcher | None = None) -> None:
         self.store, self.job_id, self.owner = store, job.id, owner
         self.last: dict[str, MetricPoint] = {}
-        """The newest point of every curve, for the record of what was made."""
+        """Latest point of every curve, recorded with the result."""
         self._watcher = watcher
         self._lock = threading.Lock()
         self._share, self._message = job.progress, job.message
@@ -60,7 +60,7 @@ class JobContext:
         self._stop = Stop.CANCEL if job.cancel else None
 
     def progress(self, done: float, total: float, message: str = "") -> None:
-        """Note the share done; raises ``Cancelled`` (or :class:`LeaveJob`) when the job should stop."""
+        """Record the share done; raise ``Cancelled`` or :class:`LeaveJob` if the job should stop."""
         share = min(max(done / total, 0.0), 1.0) if total > 0 else 0.0
         with self._lock:
             self._share, self._message = share, message or self._message
@@ -69,7 +69,7 @@ class JobContext:
         self.check()
 
     def metric(self, name: str, step: float, value: float) -> None:
-        """Note one point of a live curve."""
+        """Record one point of a live curve."""
         point = MetricPoint(name, float(step), float(value))
         with self._lock:
             self.last[name] = point
@@ -77,15 +77,15 @@ class JobContext:
         self.check()
 
     def checkpoint_folder(self) -> Path:
-        """The folder of this job that survives its worker."""
+        """Return the job's checkpoint folder, which survives a crash of the worker."""
         return self.store.artifacts.checkpoint_folder(self.job_id)
 
     def part(self, low: float, high: float, message: str = "") -> SubReport:
-        """A report for one stage: its 0…1 is ``low``…``high`` of the job."""
+        """Return a report for one stage, whose 0…1 is ``low``…``high`` of the job."""
         return SubReport(self, low, high, message)
 
     def stop(self, why: Stop) -> None:
-        """Ask the job to stop at its next report; the first reason given stays."""
+        """Ask the job to stop at its next report; later reasons are ignored."""
         with self._lock:
             self._stop = self._stop or why
 
@@ -96,7 +96,7 @@ class JobContext:
 
     @contextmanager
     def writing(self) -> Iterator[Unit]:
-        """A transaction of the store that only the job's owner gets through.
+        """Begin a transaction that fails unless this worker still owns the job.
 
         A worker that was thought dead (or is shutting down) and comes back in the middle of its work would otherwise
         write what another worker is writing as well. Raises :class:`OwnershipLost`; nothing is written then.
@@ -107,7 +107,7 @@ class JobContext:
             yield w
 
     def heartbeat(self) -> None:
-        """Write progress and metrics to the row, and learn whether to stop. Called from the heartbeat thread."""
+        """Write progress and metrics to the row, and read whether to stop. Called from the heartbeat thread."""
         with self._lock:
             share, message, points = self._share, self._message, self._metrics
             self._metrics = []
@@ -119,7 +119,7 @@ class JobContext:
             logger.warning("The heartbeat of job %d was not written; trying again.", self.job_id, exc_info=True)
 
     def end(self) -> None:
-        """Write what is still to be written; the status says the rest."""
+        """Write the remaining metrics when the job ends."""
         with self._lock:
             self._message = ""
         self.heartbeat()

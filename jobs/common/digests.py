@@ -1,4 +1,4 @@
-"""Digests that identify cached work: the same inputs and the same code give the same digest."""
+"""Digests of inputs and code revisions that identify stored results."""
 
 from __future__ import annotations
 
@@ -34,20 +34,20 @@ def work_digest(kind: Card, /, *parts: Card, **inputs: Any) -> str:
 
 
 def file_digest(path: Path) -> str:
-    """Digest of the bytes of a file."""
+    """Return the digest of the bytes of a file."""
     with path.open("rb") as stream:
         return hashlib.file_digest(stream, lambda: hashlib.blake2b(digest_size=16)).hexdigest()
 
 
 def folder_digest(path: Path) -> str:
-    """Digest of the files in a folder, whatever it is called; of a file, that of its bytes."""
+    """Return the digest of the files in a folder, whatever its name; of a file, that of its bytes."""
     if not path.is_dir():
         return file_digest(path)
     return digest_of([[file.name, file_digest(file)] for file in sorted(path.iterdir()) if file.is_file()])
 
 
 def tree_digest(path: Path) -> str:
-    """Digest of all files below a folder with their places in it; of a file, that of its bytes."""
+    """Return the digest of all files below a folder with their relative paths; of a file, that of its bytes."""
     if not path.is_dir():
         return file_digest(path)
     files = sorted(file for file in path.rglob("*") if file.is_file())
@@ -55,14 +55,14 @@ def tree_digest(path: Path) -> str:
 
 
 class TextDigest:
-    """Digest of a corpus: of its articles' text, whatever their order in the files."""
+    """Digest of the text of a corpus, independent of the order of its articles."""
 
     def __init__(self, language: str) -> None:
         self._language = language
         self._articles: list[bytes] = []
 
     def add(self, article: Article) -> None:
-        """Count one article in; 16 bytes are kept of it."""
+        """Add an article; 16 bytes are kept of it."""
         digest = hashlib.blake2b(digest_size=16)
         for part in _parts(article):
             digest.update(part.encode("utf-8", "surrogatepass"))

@@ -1,4 +1,4 @@
-"""Models of the store: found by name, added from a folder. Pretrained models are added when they are first used."""
+"""Stored models: lookup by name, and adding from a folder. Pretrained models are added on first use."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ def pretrained_models() -> list[ModelRecord]:
 def add_model(
     store: Store, source: Path, name: str, info: Mapping[str, Any], writing: Writing
 ) -> tuple[ModelRecord, bool]:
-    """Copy the saved model in ``source`` into the store, once for the same files.
+    """Copy the saved model in ``source`` into the store, unless the same files are stored already.
 
     ``info`` is its ``model.json``. Returns the record and whether the model was stored before.
     """
@@ -107,7 +107,7 @@ def add_model(
 
 
 def _digest(artifact: str) -> str:
-    """The digest that identifies a model by its files, in the form that version 0.1 stored."""
+    """Return the digest that identifies a model by its files, in the form that version 0.1 stored."""
     return digest_of({"what": "add-model", "code": "0.1.0", "artifact": artifact})
 
 
@@ -136,7 +136,7 @@ def _info(folder: Path) -> dict[str, Any]:
 
 
 def _copy(source: Path, target: Path) -> None:
-    """Plain files only, one level deep: what a saved model consists of."""
+    """Copy the regular files of a saved model, which has no subfolders."""
     for file in sorted(source.iterdir()):
         if file.is_file() and not file.is_symlink():
             shutil.copyfile(file, target / file.name)

@@ -1,4 +1,4 @@
-"""Messages about names of models that are taken already."""
+"""Messages about model names that are already taken."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from db.store import Store
 
 
 def announcement(store: Store, wanted: str) -> str:
-    """What to tell, before any work, whoever asks for a model under a name that is taken; empty where it is free."""
+    """Return a warning if the name of a new model is taken, else ""."""
     with store.reading() as r:
         name = r.models.usable_name(wanted)
     if not _numbered(wanted, name):
@@ -15,12 +15,12 @@ def announcement(store: Store, wanted: str) -> str:
 
 
 def renamed(wanted: str, name: str) -> dict[str, str]:
-    """Return the part of a job's result that tells that its model got a number behind the requested name."""
+    """Return result entries that report that a number was appended to the requested model name."""
     if not _numbered(wanted, name):
         return {}
     return {"renamed": f"There was a model called {wanted!r} already, so the new one is called {name!r}."}
 
 
 def _numbered(wanted: str, name: str) -> bool:
-    """Whether a number was put behind; blanks around a name are no part of it."""
+    """Return whether a number was appended; surrounding blanks are ignored."""
     return name.startswith(f"{wanted.strip()} ")

@@ -1,4 +1,4 @@
-"""Files that people name to be written: whole or not at all, and never in place of the file that is read."""
+"""Atomic writing of output files, which never replaces the input file."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from core.errors import DataError
 
 
 def check_target(out: Path, source: Path | None = None) -> None:
-    """Refuse (:class:`DataError`), before any work is done, what a file cannot be written as."""
+    """Raise :class:`DataError` if ``out`` cannot be written; call it before the work starts."""
     if out.is_dir():
         raise DataError(f"{str(out)!r} is a folder. Name a file.")
     if not out.parent.is_dir():
@@ -25,7 +25,7 @@ def check_target(out: Path, source: Path | None = None) -> None:
 
 @contextmanager
 def whole(out: Path) -> Iterator[Path]:
-    """A name to write under; moved to ``out`` when the block ends well, so that what stands there is never half."""
+    """Yield a temporary path that is moved to ``out`` if the block succeeds."""
     target = Path(os.path.realpath(out))
     partial = target.with_name(f".{target.name}.{secrets.token_hex(4)}")
     try:

@@ -1,4 +1,4 @@
-"""Takes back what an unfinished import has stored, in steps that let others write in between."""
+"""Removal of unfinished imports in short transactions, so that others can write in between."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from db.store import Store
 
 
 def remove_unfinished(store: Store, corpus_id: int, seconds: float = math.inf) -> bool:
-    """Remove an abandoned corpus; with ``seconds``, as much of it as that allows. True when nothing is left."""
+    """Remove an abandoned corpus within ``seconds``, if given; return True when nothing is left."""
     end = time.monotonic() + seconds
     while True:
         with store.writing() as w:

@@ -1,4 +1,4 @@
-"""Scores between the estimates of ``core`` and the rows of the store."""
+"""Conversion of estimates of ``core`` to score rows of the store."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from db.store import Store
 
 
 def total(metric: str, estimate: Estimate) -> ScoreRecord:
-    """The row of a mean with its interval."""
+    """Return the score row of a mean with its interval."""
     return ScoreRecord(0, None, metric, estimate.value, estimate.low, estimate.high, estimate.n)
 
 
 def estimates(store: Store, run_id: int) -> dict[str, dict[str, Any]]:
-    """The means of a run by metric, as plain JSON."""
+    """Return the means of a run by metric as JSON values."""
     with store.reading() as r:
         rows = r.runs.scores([run_id])
     return {row.metric: {"value": row.value, "low": row.low, "high": row.high, "n": row.n} for row in rows}

@@ -1,4 +1,4 @@
-"""Which files of this machine pages may read: those below the folders that the owner named, and uploads.
+"""Access control for server files that pages name: uploads, and folders that the owner allows.
 
 The command line acts as the owner of the data folder and may read every file; pages act for whoever operates them. The
 folders are the setting ``THEMESCOPE_IMPORT_FOLDERS``.
@@ -18,7 +18,7 @@ from db.settings import Settings
 from jobs.common.config import JobConfig
 
 UPLOADS = "uploads"
-"""Folder in the data folder where pages keep what was uploaded."""
+"""Folder of uploaded files, in the data folder."""
 NO_FOLDERS = (
     "To read files of the server by their path, set THEMESCOPE_IMPORT_FOLDERS to the folders that pages may read, and "
     "restart Themescope. The themescope command reads files without it."
@@ -46,7 +46,7 @@ def readable(settings: Settings, path: Path) -> Path:
 
 
 def check_files(settings: Settings, config: JobConfig) -> None:
-    """Refuse (:class:`core.errors.AccessError`) a job with a path that pages may not read or write."""
+    """Raise :class:`core.errors.AccessError` for a job with a path that pages may not read or write."""
     for name in config.file_names():
         path = _path_in(name)
         if path is None:
@@ -62,7 +62,7 @@ def _roots(settings: Settings) -> tuple[Path, ...]:
 
 
 def _real(path: Path) -> Path:
-    """Return ``path`` without links; one with a null byte, which no file can have, as it is written."""
+    """Return ``path`` with links resolved; a path with a null byte is returned unchanged."""
     if "\0" in str(path):
         return Path(os.path.abspath(path))
     try:
@@ -79,6 +79,6 @@ def _path_in(name: str) -> Path | None:
 
 
 def _links_below(folder: Path) -> Iterator[Path]:
-    """Yield every symbolic link in a folder and below: a job reads what they lead to."""
+    """Yield every symbolic link below a folder, because jobs read their targets."""
     for parent, folders, files in os.walk(folder):
         yield from (found for name in (*folders, *files) if (found := Path(parent, name)).is_symlink())

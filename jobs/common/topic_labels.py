@@ -1,4 +1,4 @@
-"""Topic tasks of stored corpora: which sentences LexRank labels by a model's vectors, found once and kept as a run."""
+"""Topic tasks of stored corpora: sentences that LexRank selects by a model's vectors, stored as a run."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def topic_task_of(
 def vectors_of_articles(
     context: JobContext, corpus: CorpusRecord, model: ModelRecord, report: Report
 ) -> Iterator[tuple[ArticleRecord, Sequence[Sentence], Matrix]]:
-    """Every article with its sentences and their vectors, computed here and kept nowhere.
+    """Yield every article with its sentences and their vectors, without storing them.
 
     A comparison of many methods on tens of thousands of sentences would fill the store with blocks that are read once.
     """
@@ -61,7 +61,7 @@ def vectors_of_articles(
 
 
 def _texts(context: JobContext, corpus: CorpusRecord) -> Iterator[list[tuple[ArticleRecord, list[Sentence]]]]:
-    """Groups of whole articles with their sentences; no transaction stays open while one is worked on."""
+    """Yield groups of articles with their sentences; no transaction is open in between."""
     with context.store.reading() as r:
         articles = r.corpora.articles(corpus.id, limit=corpus.articles)
     for group in article_groups(articles):
@@ -73,7 +73,7 @@ def _texts(context: JobContext, corpus: CorpusRecord) -> Iterator[list[tuple[Art
 def _chosen(
     context: JobContext, card: Card, corpus: CorpusRecord, model: ModelRecord, settings: TopicSettings, report: Report
 ) -> dict[int, list[int]]:
-    """Article id → indices of its labelled sentences."""
+    """Return article id → indices of its labelled sentences."""
     # Held-out documents are chosen afterwards, so neither their share nor the seed names the labels.
     labelling = {name: getattr(settings, name) for name in ("share", "min_words", "threshold", "centred")}
     digest = work_digest(card, method_of(model), run=KIND, model=model.digest, corpus=text_digest(corpus), **labelling)
@@ -123,7 +123,7 @@ def _label(
 
 
 def _mean(context: JobContext, corpus: CorpusRecord, model: ModelRecord, report: Report) -> Any:
-    """(dim,) mean of the vectors of all sentences that have one."""
+    """Return the (dim,) mean of the non-zero sentence vectors."""
     total, count = np.zeros(0), 0
     for _, _, vectors in vectors_of_articles(context, corpus, model, report):
         if sparse.issparse(vectors):
@@ -135,5 +135,5 @@ def _mean(context: JobContext, corpus: CorpusRecord, model: ModelRecord, report:
 
 
 def text_digest(corpus: CorpusRecord) -> list[Any]:
-    """What names the text and the topics of a stored corpus in a digest."""
+    """Return the values that identify the text and topics of a stored corpus in a digest."""
     return [corpus.id, str(corpus.report.get("digest", ""))]

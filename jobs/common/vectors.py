@@ -1,4 +1,4 @@
-"""Vectors of stored sentences: computed once for each article and model, kept as blocks, read where they are needed."""
+"""Vectors of stored sentences, computed once per article and model and stored as blocks."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from db.store import Store
 from jobs.common.context import JobContext
 
 BATCH_SENTENCES = 4_096
-"""Sentences embedded at once: enough to fill buckets of equal length, few enough to cancel within seconds."""
+"""Sentences per batch: enough to fill buckets of equal length, few enough to cancel within seconds."""
 
 
 def load_model(store: Store, model: ModelRecord) -> tuple[Model, dict[str, Any]]:
-    """The fitted method of a model, and what its artifact says about it."""
+    """Load a stored model; return it with its metadata."""
     from core.models import artifact
 
     return artifact.load_model(store.artifacts.path(model.artifact))
@@ -35,7 +35,7 @@ def method_of(model: ModelRecord) -> Card:
 
 
 def seen_in_training(store: Store, model: ModelRecord, titles: Iterable[str]) -> list[str]:
-    """Those of ``titles`` that the model learned from."""
+    """Return those of ``titles`` that the model was trained on."""
     from core.models.artifact import read_info, saw_title
 
     info = read_info(store.artifacts.path(model.artifact))
@@ -43,9 +43,9 @@ def seen_in_training(store: Store, model: ModelRecord, titles: Iterable[str]) ->
 
 
 def built_on(store: Store, model: ModelRecord) -> list[ModelRecord]:
-    """The models that a model joins, builds on or went on from, as far as they are still in the store.
+    """Return the stored components, submodels and base models of a model.
 
-    None where the model's own files cannot be read, which whoever uses it is told.
+    Empty if the model's files cannot be read; loading the model reports that.
     """
     from core.models.artifact import read_info
 
@@ -59,7 +59,7 @@ def built_on(store: Store, model: ModelRecord) -> list[ModelRecord]:
 
 
 def embed_articles(context: JobContext, model: ModelRecord, articles: Sequence[ArticleRecord], report: Report) -> int:
-    """Embed and store those of ``articles`` that have no block yet; how many there were."""
+    """Embed and store those of ``articles`` that have no block yet; return their number."""
     store = context.store
     _forget_outdated(context, model)
     missing = _missing(store, model, articles)
@@ -81,7 +81,7 @@ def embed_articles(context: JobContext, model: ModelRecord, articles: Sequence[A
 
 
 def rows_of(store: Store, model: ModelRecord, wanted: Mapping[int, Ids]) -> Matrix:
-    """(n, dim) vectors of chosen sentences: article id → positions in it, in the order of ``wanted``."""
+    """Return (n, dim) vectors of sentences, given as article id → positions, in the order of ``wanted``."""
     parts: list[Any] = []
     for ids in _chunks(list(wanted), 100):
         with store.reading() as r:
@@ -91,7 +91,7 @@ def rows_of(store: Store, model: ModelRecord, wanted: Mapping[int, Ids]) -> Matr
 
 
 def _forget_outdated(context: JobContext, model: ModelRecord) -> None:
-    """Delete the vectors of a model that an older revision of its method computed, those of every corpus."""
+    """Delete the vectors of a model, in every corpus, that an older revision of its method computed."""
     revision = method_of(model).revision
     if model.revision == revision:
         return
@@ -112,7 +112,7 @@ def _missing(store: Store, model: ModelRecord, articles: Sequence[ArticleRecord]
 def _blocks(
     fitted: Model, group: Sequence[ArticleRecord], sentences: Mapping[int, list[Sentence]]
 ) -> list[VectorBlock]:
-    """Whole articles together: a method may look at the other sentences of an article."""
+    """Embed whole articles, because a method may use the other sentences of an article."""
     flat = [sentence for article in group for sentence in sentences.get(article.id, [])]
     vectors = fitted.embed(flat)
     blocks, start = [], 0
@@ -124,7 +124,7 @@ def _blocks(
 
 
 def article_groups(articles: Sequence[ArticleRecord]) -> Iterator[list[ArticleRecord]]:
-    """Whole articles, about ``BATCH_SENTENCES`` sentences at a time."""
+    """Yield groups of whole articles with about ``BATCH_SENTENCES`` sentences."""
     group: list[ArticleRecord] = []
     for article in articles:
         group.append(article)

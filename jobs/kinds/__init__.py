@@ -1,4 +1,4 @@
-"""Job kinds, as cards. The queue, the pages and the command line know a kind by its card alone.
+"""Job kinds, as cards through which the queue, the pages and the command line use them.
 
 A kind is a module with a config (a :class:`~jobs.common.config.JobConfig`) and a function ``run(config, context)``
 that returns the result as a mapping of JSON values. A job may be interrupted at any time and run again, so ``run``
@@ -50,7 +50,7 @@ class JobCard(Card):
     pages: tuple[str, ...] = ()
     """Ids of the pages that show the progress of such jobs; the page of all jobs shows every kind."""
     link: ResultLink | None = None
-    """Where the result is looked at, if there is such a place."""
+    """Link to the result, if a page shows it."""
 
 
 REGISTRY = Registry(

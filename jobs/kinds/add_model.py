@@ -22,16 +22,16 @@ class AddModelConfig(JobConfig):
     name: str = option("", "Name of the model in the store.")
 
     def validate(self) -> None:
-        """Both are needed."""
+        """Check that folder and name are given."""
         self.require("folder", "name")
 
     def title(self) -> str:
-        """Names the model."""
+        """Return a title with the name of the model."""
         return f"Add model “{self.name}”"
 
 
 def run(args: AddModelConfig, context: JobContext) -> dict[str, Any]:
-    """Load the folder to check it, copy it and add the model to the store, once for the same files."""
+    """Load the folder to check it, and add the model to the store unless the same files are stored already."""
     from core.models.artifact import load_model
 
     source = Path(args.folder)

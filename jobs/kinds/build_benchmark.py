@@ -1,4 +1,4 @@
-"""Builds a clustering benchmark (SCB-like, or from a published CSV) and stores it."""
+"""Job kind: build a clustering benchmark (like SCB, or from a published CSV file)."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from jobs.kinds import REGISTRY as KINDS
 
 @dataclass(frozen=True)
 class BenchmarkConfig(JobConfig):
-    """Arguments of a benchmark."""
+    """Arguments of building a benchmark."""
 
     corpus: str = option("", "Name of the corpus to choose articles from.")
     name: str = option("", "Name of the new benchmark.")
@@ -27,7 +27,7 @@ class BenchmarkConfig(JobConfig):
     splits: tuple[str, ...] = option(("test",), "Splits to choose from; models never learn from test articles.")
 
     def validate(self) -> None:
-        """Names, rules and splits must make sense before anything is queued."""
+        """Check names, rules and splits before the job is queued."""
         from core.tasks.scb import ScbRules
 
         self.require("corpus", "name")
@@ -35,12 +35,12 @@ class BenchmarkConfig(JobConfig):
         splits_of(self.splits)
 
     def title(self) -> str:
-        """Names the benchmark and its corpus."""
+        """Return a title with benchmark and corpus."""
         return f"Build benchmark “{self.name}” from “{self.corpus}”"
 
 
 def run(args: BenchmarkConfig, context: JobContext) -> dict[str, Any]:
-    """Choose the articles and store them; nothing is computed when the same benchmark exists."""
+    """Choose the articles and store them, unless the same benchmark exists."""
     from core.tasks.scb import ScbRules, build_scb
 
     store, corpus = context.store, ready_corpus(context.store, args.corpus)

@@ -1,4 +1,4 @@
-"""Samples a triplet set from a corpus and stores it. The same request again finds the set that is there."""
+"""Job kind: sample a triplet set from a corpus. The same request returns the stored set."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ BATCH_ROWS = 20_000
 
 @dataclass(frozen=True)
 class TripletsConfig(JobConfig):
-    """Arguments of a triplet set."""
+    """Arguments of sampling triplets."""
 
     corpus: str = option("", "Name of the corpus to sample from.")
     name: str = option("", "Name of the new triplet set.")
@@ -33,7 +33,7 @@ class TripletsConfig(JobConfig):
     without: tuple[str, ...] = option((), "Names of corpora whose articles are kept out, compared by title.")
 
     def validate(self) -> None:
-        """Names, rules and splits must make sense before anything is queued."""
+        """Check names, rules and splits before the job is queued."""
         from core.triplets.rules import TripletRules
 
         self.require("corpus", "name")
@@ -41,12 +41,12 @@ class TripletsConfig(JobConfig):
         splits_of(self.splits)
 
     def title(self) -> str:
-        """Names the set and its corpus."""
+        """Return a title with set and corpus."""
         return f"Sample triplets “{self.name}” from “{self.corpus}”"
 
 
 def run(args: TripletsConfig, context: JobContext) -> dict[str, Any]:
-    """Sample and store; nothing is computed when the same set exists."""
+    """Sample and store the triplets, unless the same set exists."""
     from core.triplets.rules import TripletRules
     from core.triplets.sample import sample_triplets
 
@@ -75,7 +75,7 @@ def store_triplets(
     rows: dict[Split, TripletRows],
     counts: Json,
 ) -> TripletSetRecord:
-    """Store a set in pieces, as 0.8…1 of the job, and show it; a failure leaves nothing behind.
+    """Store a set in batches, as 0.8…1 of the job, and show it; on failure, remove it.
 
     ``about`` is its kind, rules, seed, digest and revision.
     """
@@ -94,7 +94,7 @@ def store_triplets(
 def _existing(
     context: JobContext, corpus: CorpusRecord, args: TripletsConfig, config: dict[str, Any]
 ) -> TripletSetRecord | None:
-    """Return the same set if it exists, after removing what a killed attempt left under the name."""
+    """Return the same set if it exists; remove leftovers of a killed attempt."""
     wanted = args.kind, args.seed, config, KINDS.get("build-triplets").revision
     with context.store.reading() as r:
         for found in r.triplets.list(corpus.id):
@@ -105,7 +105,7 @@ def _existing(
 
 
 def existing_set(context: JobContext, corpus_id: int, name: str, digest: str) -> TripletSetRecord | None:
-    """The set of a corpus with that digest, if it is there; what a killed attempt left under the name is removed."""
+    """Return the set of a corpus with that digest, if any; remove leftovers of a killed attempt."""
     with context.store.reading() as r:
         found = r.triplets.by_digest(corpus_id, digest)
     if found is None:
@@ -114,7 +114,7 @@ def existing_set(context: JobContext, corpus_id: int, name: str, digest: str) ->
 
 
 def clear_leftover(context: JobContext, name: str) -> None:
-    """Remove what a killed attempt left under a name; :class:`DuplicateNameError` where a finished set has it."""
+    """Remove leftovers under a name; raise :class:`DuplicateNameError` if a finished set has it."""
     with context.store.reading() as r:
         try:
             taken = r.triplets.by_name(name)
@@ -148,7 +148,7 @@ def _nothing(corpus: CorpusRecord, counts: dict[str, Any]) -> str:
 
 
 def told(record: TripletSetRecord, cached: bool) -> dict[str, Any]:
-    """The result of a job that made, or found, a set."""
+    """Return the result of a job that created or found a set."""
     counts = dict(record.counts)
     return {
         "triplets": record.name,

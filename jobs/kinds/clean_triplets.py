@@ -1,4 +1,4 @@
-"""Makes a triplet set without the triplets that people called bad. The set they were found in stays as it is."""
+"""Job kind: copy a triplet set without triplets that reviewers judged bad. The source is unchanged."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ from jobs.kinds import REGISTRY as KINDS
 from jobs.kinds.build_triplets import existing_set, store_triplets, told
 
 ORIGIN = "cleaned"
-"""Where the rules of a cleaned set say what it was made from, and what was left out."""
+"""Key of the source and the removed triplets in the rules of a cleaned set."""
 
 
 @dataclass(frozen=True)
 class CleanTripletsConfig(JobConfig):
-    """Arguments of a set without some triplets."""
+    """Arguments of removing triplets."""
 
     triplets: str = option("", "Name of the triplet set that was reviewed.")
     name: str = option("", "Name of the new triplet set.")
@@ -37,7 +37,7 @@ class CleanTripletsConfig(JobConfig):
     )
 
     def validate(self) -> None:
-        """Names, verdicts and splits must make sense before anything is queued."""
+        """Check names, verdicts and splits before the job is queued."""
         self.require("triplets", "name", "leave_out", "splits")
         splits_of(self.splits)
         known = (Verdict.BAD.value, Verdict.AMBIGUOUS.value)
@@ -45,22 +45,22 @@ class CleanTripletsConfig(JobConfig):
             raise ConfigError(f"Triplets can be left out that were called {' or '.join(known)}.")
 
     def title(self) -> str:
-        """Names both sets."""
+        """Return a title with both sets."""
         return f"“{self.name}”: “{self.triplets}” without {' and '.join(self.leave_out)} triplets"
 
 
 @dataclass(frozen=True)
 class _Cleaned:
-    """What stays of a set."""
+    """Remaining triplets of a set."""
 
     rows: dict[Split, TripletRows]
     removed: dict[str, int]
-    """Split → how many were left out."""
+    """Split → number of removed triplets."""
     digest: str
 
 
 def run(args: CleanTripletsConfig, context: JobContext) -> dict[str, Any]:
-    """Leave out and store; the same request finds the set that is there."""
+    """Store the remaining triplets, unless the same set exists."""
     with context.store.reading() as r:
         source = r.triplets.by_name(args.triplets)
         if not source.ready:
@@ -81,7 +81,7 @@ def run(args: CleanTripletsConfig, context: JobContext) -> dict[str, Any]:
 
 
 def _without(context: JobContext, source: TripletSetRecord, out: Ids, splits: tuple[Split, ...]) -> _Cleaned:
-    """The rows that stay; the digest names the source and the places of what was left out."""
+    """Return the remaining rows; the digest covers the source and the removed rows."""
     rows, removed, places = {}, {}, {}
     for done, split in enumerate(Split):
         context.progress(0.1 * done, 1.0, f"Reading the {split.value} triplets")
@@ -105,7 +105,7 @@ def _origin(args: CleanTripletsConfig, source: TripletSetRecord, cleaned: _Clean
 
 
 def _counts(before: Mapping[str, Any], cleaned: _Cleaned) -> dict[str, Any]:
-    """The counts of the source, with the triplets that stay and those that were left out."""
+    """Return the counts of the source with the numbers of remaining and removed triplets."""
     triplets = {split.value: len(rows.ids) for split, rows in cleaned.rows.items()}
     total = sum(triplets.values())
     dropped = {**before.get("triplets", {}).get("dropped", {}), "reviewed": sum(cleaned.removed.values())}

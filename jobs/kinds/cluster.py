@@ -1,4 +1,4 @@
-"""Clusters every article of a benchmark and scores the clusters against the sections."""
+"""Job kind: cluster every article of a benchmark and compare the clusters with the sections."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class ClusterConfig(JobConfig):
     seed: int = option(0, "Seed of random starts.", low=0)
 
     def validate(self) -> None:
-        """The clusterer must exist, its settings make sense, and a model be named if it looks at vectors."""
+        """Check the clusterer and its settings, and that a model is given if it uses vectors."""
         from core.clustering import REGISTRY as CLUSTERERS
 
         self.require("clusterer", "benchmark")
@@ -44,13 +44,13 @@ class ClusterConfig(JobConfig):
             raise ConfigError(f"{self.clusterer!r} clusters vectors. Name the model whose vectors it shall use.")
 
     def title(self) -> str:
-        """Names all three."""
+        """Return a title with model, clusterer and benchmark."""
         what = f"{self.model} × {self.clusterer}" if self.model else self.clusterer
         return f"Cluster “{self.benchmark}” by {what}"
 
 
 def run(args: ClusterConfig, context: JobContext) -> dict[str, Any]:
-    """Embed what is missing, cluster, score, store. The same run is found, not repeated."""
+    """Embed, cluster, score and store. A stored run with the same digest is returned."""
     from core.clustering import REGISTRY as CLUSTERERS
 
     store = context.store
@@ -84,12 +84,12 @@ class _Work:
 
     @property
     def store(self) -> Store:
-        """The store of the job."""
+        """Store of the job."""
         return self.context.store
 
     @property
     def digest(self) -> str:
-        """Identifies this run."""
+        """Return the digest of this run."""
         return work_digest(
             KINDS.get("cluster"),
             *self._cards(),
@@ -101,7 +101,7 @@ class _Work:
         )
 
     def _cards(self) -> Iterator[Card]:
-        """The implementations that decide the outcome."""
+        """Return the cards of the implementations that affect the result."""
         from core.clustering import REGISTRY as CLUSTERERS
         from core.metrics import REGISTRY as METRICS
 
@@ -111,14 +111,14 @@ class _Work:
         yield from METRICS
 
     def embed(self, items: Sequence[BenchmarkItem]) -> None:
-        """Make sure that the articles of the benchmark have vectors."""
+        """Embed the articles of the benchmark that have no vectors."""
         if self.model is not None:
             with self.store.reading() as r:
                 articles = r.corpora.articles_by_id([item.article_id for item in items])
             embed_articles(self.context, self.model, list(articles.values()), self.context.part(0.0, 0.5))
 
     def cluster(self, items: Sequence[BenchmarkItem]) -> list[Labels]:
-        """Labels of every item, with as many clusters as the article has sections."""
+        """Return the labels of every item, with as many clusters as the article has sections."""
         from core.tasks.clustering import cluster_items
 
         pairs = ((item.truth, x) for item, x in self._matrices(items))
@@ -126,7 +126,7 @@ class _Work:
         return cluster_items(pairs, self.clusterer, self.config, self.seed, 0, report, total=len(items))
 
     def _matrices(self, items: Sequence[BenchmarkItem]) -> Iterator[tuple[BenchmarkItem, Matrix | None]]:
-        """Each item with the vectors of its sentences, some articles at a time."""
+        """Yield each item with the vectors of its sentences, in groups of articles."""
         if self.model is None:
             yield from ((item, None) for item in items)
             return
@@ -140,7 +140,7 @@ class _Work:
                 yield item, blocks[item.article_id][rows]
 
     def keep(self, items: Sequence[BenchmarkItem], labels: Sequence[Labels], seconds: float) -> RunRecord:
-        """Score and store."""
+        """Score and store the labels."""
         from core.tasks.clustering import score_labels
 
         scores = score_labels([item.truth for item in items], labels)
@@ -161,7 +161,7 @@ class _Work:
             )
 
     def result(self, run: RunRecord, cached: bool) -> dict[str, Any]:
-        """What the job tells: the scores, and a warning when the model knows articles of the benchmark."""
+        """Return the scores, with a warning if the model was trained on articles of the benchmark."""
         return {
             "run_id": run.id,
             "model": self.model.name if self.model else "",

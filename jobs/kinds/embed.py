@@ -21,16 +21,16 @@ class EmbedConfig(JobConfig):
     model: str = option("", "Name of the model.")
 
     def validate(self) -> None:
-        """Both are needed."""
+        """Check that corpus and model are given."""
         self.require("corpus", "model")
 
     def title(self) -> str:
-        """Names both."""
+        """Return a title with corpus and model."""
         return f"Embed “{self.corpus}” by “{self.model}”"
 
 
 def run(args: EmbedConfig, context: JobContext) -> dict[str, Any]:
-    """Embed what is missing."""
+    """Embed articles that have no vectors."""
     corpus, model = ready_corpus(context.store, args.corpus), find_model(context.store, args.model)
     with context.store.reading() as r:
         articles = r.corpora.articles(corpus.id, limit=corpus.articles)

@@ -1,4 +1,4 @@
-"""Relatedness of sentence pairs (SICK): correlations and error of a model, with intervals over pairs."""
+"""Job kind: evaluate relatedness of sentence pairs (SICK) by correlation and error."""
 
 from __future__ import annotations
 
@@ -32,16 +32,16 @@ class EvaluateRelatednessConfig(JobConfig):
     seed: int = option(0, "Seed of the regressor.", low=0)
 
     def validate(self) -> None:
-        """Both are needed."""
+        """Check that model and data are given."""
         self.require("model", "sick")
 
     def title(self) -> str:
-        """Names the model and the data."""
+        """Return a title with model and data."""
         return f"Relatedness by “{self.model}” on “{Path(self.sick).name}”"
 
 
 def run(args: EvaluateRelatednessConfig, context: JobContext) -> dict[str, Any]:
-    """Evaluate; the same evaluation is found, not repeated."""
+    """Evaluate and store. A stored evaluation with the same digest is returned."""
     from core.tasks.relatedness import evaluate_sick, read_sick
 
     store, path = context.store, Path(args.sick)

@@ -1,4 +1,4 @@
-"""Summaries of documents by a method, and their ROUGE-1 against people's summaries."""
+"""Job kind: summarise documents and compute ROUGE-1 against reference summaries."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class EvaluateSummariesConfig(JobConfig):
     seed: int = option(0, "Seed of random order.", low=0)
 
     def validate(self) -> None:
-        """Documents are needed, and a model exactly where the method looks at vectors."""
+        """Check that documents are given, and a model exactly if the method uses vectors."""
         from core.metrics.rouge import RougeSettings
 
         self.require("documents", "summarizer")
@@ -49,13 +49,13 @@ class EvaluateSummariesConfig(JobConfig):
             raise ConfigError(f"{self.summarizer!r} looks at vectors. Name the model whose vectors it shall use.")
 
     def title(self) -> str:
-        """Names the documents and the method."""
+        """Return a title with documents and method."""
         by = f"{self.model} × {self.summarizer}" if self.model else self.summarizer
         return f"Summaries of “{Path(self.documents).name}” by {by}"
 
 
 def run(args: EvaluateSummariesConfig, context: JobContext) -> dict[str, Any]:
-    """Summarise, score, store. The same evaluation is found, not repeated."""
+    """Summarise, score and store. A stored evaluation with the same digest is returned."""
     from core.metrics.rouge import RougeSettings
     from core.tasks.summaries.documents import read_summary_documents
     from core.tasks.summaries.scoring import score_summaries

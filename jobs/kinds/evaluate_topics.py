@@ -1,4 +1,4 @@
-"""Topics of sentences: how well a model's vectors tell the topic of their document, by classifying and clustering."""
+"""Job kind: predict the topic of a sentence's document by classification and clustering."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 KIND = "topics"
 PER_DOCUMENT = "accuracy"
-"""The score that is also kept for every document, for paired tests of two methods."""
+"""Score that is also stored per document, for paired tests of two methods."""
 
 
 @dataclass(frozen=True)
@@ -52,13 +52,13 @@ class EvaluateTopicsConfig(JobConfig):
     seed: int = option(0, "Seed of the clustering's starts.", low=0)
 
     def validate(self) -> None:
-        """Model and corpus are needed, and settings must make sense."""
+        """Check that model and corpus are given and the settings are valid."""
         self.require("model", "corpus")
         self.topic_settings()
         self.classifier_settings()
 
     def topic_settings(self) -> TopicSettings:
-        """Return how sentences are labelled."""
+        """Return the settings of sentence labelling."""
         return config_from_dict(TopicSettings, self.task)
 
     def classifier_settings(self) -> MaxEntSettings:
@@ -68,12 +68,12 @@ class EvaluateTopicsConfig(JobConfig):
         return config_from_dict(MaxEntSettings, self.classifier)
 
     def title(self) -> str:
-        """Names the model and the corpus."""
+        """Return a title with model and corpus."""
         return f"Topics of “{self.corpus}” by “{self.model}”"
 
 
 def run(args: EvaluateTopicsConfig, context: JobContext) -> dict[str, Any]:
-    """Label, embed, classify, cluster, store. The same evaluation is found, not repeated."""
+    """Label, embed, classify, cluster and store. A stored evaluation with the same digest is returned."""
     store, corpus = context.store, ready_corpus(context.store, args.corpus)
     model, labels = find_model(store, args.model), find_model(store, args.labels or args.model)
     settings: dict[str, Any] = {
@@ -108,7 +108,7 @@ def run(args: EvaluateTopicsConfig, context: JobContext) -> dict[str, Any]:
 
 
 class _Vectors:
-    """The vectors of the labelled sentences of a task, by part."""
+    """Vectors of the labelled sentences of a task, by part."""
 
     def __init__(self, context: JobContext, corpus: CorpusRecord, model: ModelRecord, task: TopicTask) -> None:
         items = joined([task.train, task.validation, task.test])
@@ -126,7 +126,7 @@ class _Vectors:
         self._matrix: Any = sparse.vstack(parts, format="csr") if sparse.issparse(parts[0]) else np.concatenate(parts)
 
     def of(self, items: TopicItems) -> Matrix:
-        """(n, dim) vectors of the items."""
+        """Return the (n, dim) vectors of the items."""
         places = zip(items.articles.tolist(), items.positions.tolist(), strict=True)
         matrix: Matrix = self._matrix[np.array([self._rows[place] for place in places], np.int64)]
         return matrix
@@ -134,7 +134,7 @@ class _Vectors:
 
 @dataclass(frozen=True)
 class _Measured:
-    """What came out: scores of the test items, clusters, and what the settings became."""
+    """Results: scores of the test items, clusters, and the chosen settings."""
 
     test: TopicItems
     scores: TopicScores
@@ -143,7 +143,7 @@ class _Measured:
     about: dict[str, Any]
 
     def records(self, seed: int) -> Iterator[ScoreRecord]:
-        """Means with intervals over documents; every document's accuracy; the clusters' scores."""
+        """Return score rows: means with intervals over documents, accuracy per document, and cluster scores."""
         from core.tasks.topics import scores_with_intervals
 
         for name, estimate in scores_with_intervals(self.test.labels, self.scores, self.test.articles, seed).items():

@@ -1,4 +1,4 @@
-"""Triplet accuracy of a model, on a stored set or on a CSV file, with an interval over articles."""
+"""Job kind: measure triplet accuracy on a stored set or a CSV file, with an interval over articles."""
 
 from __future__ import annotations
 
@@ -45,20 +45,20 @@ class EvaluateTripletsConfig(JobConfig):
     )
 
     def validate(self) -> None:
-        """A model is needed, and a set or a file."""
+        """Check that a model is given, and a set or a file."""
         self.require("model")
         if bool(self.triplets) == bool(self.file):
             raise ConfigError("Name either a triplet set or a CSV file of triplets.")
 
     def title(self) -> str:
-        """Names the model and the data."""
+        """Return a title with model and data."""
         what = Path(self.file).name if self.file else f"{self.triplets} ({self.split})"
         return f"Triplet accuracy of “{self.model}” on “{what}”"
 
 
 @dataclass(frozen=True)
 class _Data:
-    """Where the triplets come from, and what they are known by in a digest and in the result."""
+    """Source of the triplets, and its names in the digest and the result."""
 
     key: dict[str, Any]
     about: dict[str, Any]
@@ -66,7 +66,7 @@ class _Data:
 
 
 def run(args: EvaluateTripletsConfig, context: JobContext) -> dict[str, Any]:
-    """Evaluate; the margins of all triplets are kept, and the same evaluation is not repeated."""
+    """Evaluate and store the margins of all triplets. A stored evaluation with the same digest is returned."""
     store, model = context.store, find_model(context.store, args.model)
     data = _file(args) if args.file else _set(store, args)
     by = {"relatedness": folder_digest(Path(args.sick))} if args.sick else {}
@@ -108,7 +108,7 @@ def _set(store: Store, args: EvaluateTripletsConfig) -> _Data:
 
 
 def _triplets(store: Store, args: EvaluateTripletsConfig, data: _Data) -> tuple[TripletTexts, Ids]:
-    """The triplets as text, and the ids that their margins are kept under: their row numbers for a file."""
+    """Return the triplets as text and their ids; for a file, the ids are row numbers."""
     from core.triplets.csv import read_triplets_csv
 
     if data.set_id is None:
@@ -131,7 +131,7 @@ def _measured(
     *,
     stored: bool,
 ) -> tuple[list[ScoreRecord], Any]:
-    """Mean and articles' scores, and the margins; articles of a file are not those of the store."""
+    """Return the mean, scores per article and margins; a file has no stored articles."""
     from core.metrics.triplets import triplet_accuracy
 
     fitted, _ = load_model(store, model)

@@ -50,16 +50,16 @@ class ExportBundleConfig(JobConfig):
     models: tuple[str, ...] = option((), "Names of models that come along, with their vectors of the corpus.")
 
     def validate(self) -> None:
-        """A corpus is needed."""
+        """Check that a corpus is given."""
         self.require("corpus")
 
     def title(self) -> str:
-        """Names the corpus."""
+        """Return a title with the corpus."""
         return f"Bundle of “{self.corpus}”"
 
 
 def run(args: ExportBundleConfig, context: JobContext) -> dict[str, Any]:
-    """Write under another name, then move into place: what stands there is always whole."""
+    """Write to a temporary file and move it into place."""
     store = context.store
     corpus = ready_corpus(store, args.corpus)
     models = [_with_vectors(store, corpus, name) for name in dict.fromkeys(args.models)]
@@ -93,7 +93,7 @@ def _target(store: Store, file: str) -> Path:
 
 
 def _check(file: Path) -> None:
-    """On disk before it is called by its name, and within the bounds of whoever takes it in."""
+    """Check that the file was written in full and is within the limits of an import."""
     with file.open("rb+") as stream:
         os.fsync(stream.fileno())
     with BundleReader(file):
@@ -101,7 +101,7 @@ def _check(file: Path) -> None:
 
 
 def _with_vectors(store: Store, corpus: CorpusRecord, name: str) -> ModelRecord:
-    """A model that has vectors of the whole corpus."""
+    """Return a model that has vectors of the whole corpus."""
     model = find_model(store, name)
     with store.reading() as r:
         have = r.embeddings.have(model.id, corpus.id)
@@ -122,7 +122,7 @@ def _write(
     models: list[ModelRecord],
     context: JobContext,
 ) -> dict[str, Any]:
-    """Every part; returns what the manifest says of them."""
+    """Write every part; return their description for the manifest."""
     digest = _write_articles(bundle, store, corpus, context.part(0.0, 0.5, "Articles"))
     named = _write_labellings(bundle, store, corpus, context.part(0.5, 0.7, "Labellings")) if labellings else []
     for place, model in enumerate(models):
@@ -166,7 +166,7 @@ def _write_articles(bundle: BundleWriter, store: Store, corpus: CorpusRecord, re
 
 
 def _write_labellings(bundle: BundleWriter, store: Store, corpus: CorpusRecord, report: Report) -> list[dict[str, Any]]:
-    """One part a labelling, oldest first; each is called what it was called when it was written."""
+    """Write one part per labelling, oldest first; return their names as of the export."""
     named = []
     with store.reading() as r:
         found = r.labellings.list(corpus.id)
@@ -184,7 +184,7 @@ def _write_labellings(bundle: BundleWriter, store: Store, corpus: CorpusRecord, 
 
 
 def _write_model(bundle: BundleWriter, store: Store, model: ModelRecord, place: int) -> None:
-    """The files of a model; it consists of plain files in one folder."""
+    """Write the files of a model, which are regular files in one folder."""
     folder = store.artifacts.path(model.artifact)
     for file in sorted(folder.iterdir()):
         if not file.is_file() or file.is_symlink():
@@ -195,7 +195,7 @@ def _write_model(bundle: BundleWriter, store: Store, model: ModelRecord, place: 
 
 @dataclass(frozen=True, slots=True)
 class _Sink:
-    """A writer as a file to copy into."""
+    """Writable file object around a function that writes bytes."""
 
     write: Callable[[bytes], None]
 
@@ -203,7 +203,7 @@ class _Sink:
 def _write_vectors(
     bundle: BundleWriter, store: Store, corpus: CorpusRecord, model: ModelRecord, place: int, report: Report
 ) -> None:
-    """Parts of about ``_PIECE_ROWS`` sentences, articles in their order."""
+    """Write vectors in parts of about ``_PIECE_ROWS`` sentences, in order of articles."""
     for number, (done, blocks) in enumerate(_blocks(store, corpus, model)):
         with bundle.part(f"vectors/{place:02d}/{number:05d}.safetensors") as write:
             write(vectors.to_bytes(blocks))
@@ -211,7 +211,7 @@ def _write_vectors(
 
 
 def _blocks(store: Store, corpus: CorpusRecord, model: ModelRecord) -> Iterator[tuple[int, list[Matrix]]]:
-    """(articles done, vectors of the next ones)."""
+    """Yield (articles done, vectors of the next articles)."""
     with store.reading() as r:
         listed = [a for a in r.corpora.articles(corpus.id, limit=corpus.articles) if a.sentences]
     batch: list[int] = []

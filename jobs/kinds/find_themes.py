@@ -1,4 +1,4 @@
-"""Finds themes in a corpus: embeds its sentences, clusters them all together, names the clusters, keeps the result.
+"""Job kind: find themes by clustering all sentences of a corpus and naming the clusters.
 
 The result is a run of kind "themes": labels by article, the margin of every sentence, and in ``config`` the names,
 curves and reason. Deleting the corpus takes the labels along.
@@ -38,19 +38,19 @@ class FindThemesConfig(JobConfig):
     seed: int = option(0, "Seed of samples and random starts.", low=0)
 
     def validate(self) -> None:
-        """Corpus and model are needed, and the settings must make sense."""
+        """Check that corpus and model are given and the settings are valid."""
         from core.tasks.themes.find import ThemesConfig
 
         self.require("corpus", "model")
         config_from_dict(ThemesConfig, self.settings)
 
     def title(self) -> str:
-        """Names both."""
+        """Return a title with corpus and model."""
         return f"Find themes in “{self.corpus}” by “{self.model}”"
 
 
 def run(args: FindThemesConfig, context: JobContext) -> dict[str, Any]:
-    """Embed what is missing, find themes, store them. The same themes are found again, not computed twice."""
+    """Embed, find themes and store them. Stored themes with the same digest are returned."""
     from core.clustering import REGISTRY as CLUSTERERS
     from core.tasks.themes.find import MOST, ThemesConfig, find_themes
 
@@ -92,13 +92,13 @@ class _Work:
     seed: int
 
     def sentences(self) -> list[Sentence]:
-        """Every sentence, in store order: the order of the vectors."""
+        """Return every sentence in store order, which is the order of the vectors."""
         with self.context.store.reading() as r:
             found = r.corpora.sentences_of([a.id for a in self.articles])
         return [sentence for article in self.articles for sentence in found.get(article.id, [])]
 
     def keep(self, sentences: Sequence[Sentence], themes: Any, settings: dict[str, Any], seconds: float) -> RunRecord:
-        """Store labels, margins and what the themes are called."""
+        """Store labels, margins and names of the themes."""
         ids = np.array([s.id for s in sentences], dtype=np.int64)
         owners = np.array([s.article_id for s in sentences], dtype=np.int64)
         described = [{**asdict(t), "central": ids[list(t.central)].tolist()} for t in themes.themes]

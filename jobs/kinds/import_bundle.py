@@ -1,4 +1,4 @@
-"""Job kind: import a bundle. Every byte is checked first, and the corpus appears when it is complete."""
+"""Job kind: import a bundle. All digests are checked first; the corpus is visible once complete."""
 
 from __future__ import annotations
 
@@ -27,27 +27,27 @@ from jobs.common.removal import remove_unfinished
 from jobs.kinds.import_corpus import CANCEL_S, batches
 
 _BEGUN, _ADDED = "begun_corpus", "added_models"
-"""Notes in the job's row: the corpus that an attempt has begun, and the models that it has added."""
+"""Keys of notes in the job's row: the corpus begun by an attempt, and the models it added."""
 
 
 @dataclass(frozen=True)
 class ImportBundleConfig(JobConfig):
-    """Arguments of taking in a bundle."""
+    """Arguments of importing a bundle."""
 
     file: str = option("", "Path of the bundle, as the worker sees it.", file=True)
     corpus: str = option("", "Name of the new corpus; empty: its own, numbered where that is taken.")
 
     def validate(self) -> None:
-        """A file is needed."""
+        """Check that a file is given."""
         self.require("file")
 
     def title(self) -> str:
-        """Names the file."""
+        """Return a title with the file name."""
         return f"Import {Path(self.file).name}"
 
 
 def run(args: ImportBundleConfig, context: JobContext) -> dict[str, Any]:
-    """Check, store, show; an attempt that broke off is removed and begun anew."""
+    """Check and store the bundle; leftovers of an interrupted attempt are removed first."""
     with BundleReader(Path(args.file)) as bundle:
         about = contents(bundle.about, Path(args.file))
         check_parts(bundle, about, Path(args.file))
@@ -77,7 +77,7 @@ def _fill(
 
 
 def _open(args: ImportBundleConfig, context: JobContext, about: BundledCorpus) -> CorpusRecord:
-    """Return an empty corpus, or the whole one whose worker died just after; what else was left is removed first."""
+    """Return an empty corpus, or the complete one of an earlier attempt; remove other leftovers."""
     with context.store.reading() as r:
         noted = r.jobs.get(context.job_id).result.get(_BEGUN)
         left = next((c for c in r.corpora.list(include_unready=True) if _note(c) == noted), None)
@@ -93,12 +93,12 @@ def _open(args: ImportBundleConfig, context: JobContext, about: BundledCorpus) -
 
 
 def _note(made: CorpusRecord | ModelRecord) -> str:
-    """What tells it from another that was given the same id after it was removed."""
+    """Return a value that distinguishes a corpus from a later one with the same id."""
     return f"{made.id} {made.created.isoformat()}"
 
 
 def _take_back(context: JobContext, corpus_id: int, seconds: float = math.inf) -> None:
-    """Remove what was stored, as far as ``seconds`` allow; the cleanup of a worker removes the rest."""
+    """Remove stored rows within ``seconds``; the worker's cleanup removes the rest."""
     with context.writing() as w:
         if not any(c.id == corpus_id and not c.ready for c in w.corpora.list(include_unready=True)):
             return
@@ -154,7 +154,7 @@ def _store_labellings(bundle: BundleReader, context: JobContext, record: CorpusR
 
 
 def _store_labelling(context: JobContext, record: CorpusRecord, document: Document, ids: Ids) -> None:
-    """Enter one: the same sentences, people, steps and times."""
+    """Store a labelling with its sentences, people, steps and times."""
     start = document.start
     if len(start.ids) and (start.ids[0] < 0 or start.ids[-1] >= len(ids)):
         raise DataError("A labelling of the bundle is about sentences that it does not hold. Export it again.")
@@ -214,7 +214,7 @@ def _store_models(
 def _model(
     bundle: BundleReader, args: ImportBundleConfig, context: JobContext, said: BundledModel, place: int
 ) -> ModelRecord:
-    """The model itself: the one that is here already, or its files, loaded once to see that they are one."""
+    """Return the stored model with the same files, else add it after loading it as a check."""
     from core.models.artifact import load_model
 
     with context.store.reading() as r:

@@ -1,4 +1,4 @@
-"""Import: files → articles → sentences → store, in batches, resumable after any article, rolled back when it fails.
+"""Job kind: import files as a corpus, in batches, resumable after any article.
 
 The corpus stays invisible until the last article is in. What the store already holds is the checkpoint: a resumed
 import reads its files from the start, skips as many articles as are stored, and goes on.
@@ -32,9 +32,9 @@ logger = logging.getLogger(__name__)
 BATCH_SENTENCES = 2_000
 BATCH_ARTICLES = 200
 CANCEL_S = 1.0
-"""Seconds that a cancelled import may spend on removing what it has stored; people wait for it."""
+"""Seconds that a cancelled import may spend on removing its rows, because a person waits."""
 SMALL_FILE = 2_000_000
-"""Bytes below which starting processes costs more than it saves."""
+"""Input size in bytes below which a single process is faster."""
 
 
 @dataclass(frozen=True)
@@ -49,7 +49,7 @@ class ImportConfig(JobConfig):
     workers: int = option(0, "Processes that split sentences; 0 means one for each core.", low=0, high=256)
 
     def validate(self) -> None:
-        """Names, reader and settings must make sense before anything is queued."""
+        """Check names, reader and settings before the job is queued."""
         from core.readers import REGISTRY as READERS
 
         self.require("files", "corpus")
@@ -59,7 +59,7 @@ class ImportConfig(JobConfig):
             READERS.configure(self.reader, self.settings)
 
     def title(self) -> str:
-        """Names the file, or how many there are, and the corpus."""
+        """Return a title with the file, or the number of files, and the corpus."""
         what = _short(Path(self.files[0]).name) if len(self.files) == 1 else f"{len(self.files)} files"
         return f"Import {what} into “{self.corpus}”"
 
@@ -69,7 +69,7 @@ def _short(name: str) -> str:
 
 
 def run(args: ImportConfig, context: JobContext) -> dict[str, Any]:
-    """Import; raises ``ReadError`` and leaves the store as it was when a file is broken."""
+    """Import the files; raise ``ReadError`` and leave the store unchanged if a file is damaged."""
     from core.text.splitting import SentenceSplitter
 
     SentenceSplitter(args.language)
@@ -87,14 +87,14 @@ def run(args: ImportConfig, context: JobContext) -> dict[str, Any]:
 
 
 def _take_back(context: JobContext, record: CorpusRecord, seconds: float = math.inf) -> None:
-    """Remove what was stored. The name is free at once; a worker removes what takes longer than ``seconds``."""
+    """Release the name and remove the stored rows within ``seconds``; a worker removes the rest."""
     with context.writing() as w:
         w.corpora.abandon(record.id)
     remove_unfinished(context.store, record.id, seconds)
 
 
 def _open(args: ImportConfig, context: JobContext, stamp: str) -> CorpusRecord:
-    """The corpus to fill: a new one, or the one an earlier attempt of this job left."""
+    """Return a new corpus, or the one that an earlier attempt of this job left."""
     marker = context.checkpoint_folder() / "corpus"
     try:
         with context.store.reading() as r:
@@ -112,7 +112,7 @@ def _open(args: ImportConfig, context: JobContext, stamp: str) -> CorpusRecord:
 
 
 def _remove_orphan(args: ImportConfig, context: JobContext, found: CorpusRecord) -> None:
-    """Delete what an import that will never go on has left under this name, or say that the name is taken."""
+    """Delete an abandoned import under this name, or raise an error that the name is taken."""
     if found.ready:
         raise DuplicateNameError("corpus", args.corpus)
     with context.store.reading() as r:
@@ -163,7 +163,7 @@ def _digested(articles: Iterator[Article], digest: TextDigest) -> Iterator[Artic
 
 
 def batches(articles: Iterator[Article]) -> Iterator[list[Article]]:
-    """Whole articles, about 2,000 sentences at a time."""
+    """Yield batches of whole articles with about 2,000 sentences."""
     batch: list[Article] = []
     sentences = 0
     for article in articles:

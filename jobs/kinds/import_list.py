@@ -1,4 +1,4 @@
-"""Takes a list of sentences in as a corpus: one article, a section for each group, each sentence on its own."""
+"""Job kind: import a list of sentences as a corpus of one article, with a section per group."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from jobs.common.context import JobContext
 from jobs.common.digests import TextDigest, file_digest
 
 READER = "list"
-"""What the report of such a corpus says about how it was read."""
+"""Reader recorded in the import report of such a corpus."""
 
 
 @dataclass(frozen=True)
 class ImportListConfig(JobConfig):
-    """Arguments of an import of a list."""
+    """Arguments of importing a list of sentences."""
 
     file: str = option("", "Path of the file, as the worker sees it.", file=True)
     corpus: str = option("", "Name of the new corpus.")
@@ -30,16 +30,16 @@ class ImportListConfig(JobConfig):
     language: str = option("en", "Language of the text, as a two-letter code.")
 
     def validate(self) -> None:
-        """A file and a name are needed."""
+        """Check that a file and a name are given."""
         self.require("file", "corpus")
 
     def title(self) -> str:
-        """Names the corpus."""
+        """Return a title with the corpus."""
         return f"Import the list “{self.corpus}”"
 
 
 def run(args: ImportListConfig, context: JobContext) -> dict[str, Any]:
-    """Read and store; a list that this job has stored already is found again."""
+    """Read and store the list; a list that this job has already stored is returned."""
     path = Path(args.file)
     context.progress(0, 1, "Reading the file")
     sheet = read_sheet(path)
@@ -65,7 +65,7 @@ def run(args: ImportListConfig, context: JobContext) -> dict[str, Any]:
 
 
 def article_of(sheet: Sheet, args: ImportListConfig) -> tuple[Article, dict[str, Any]]:
-    """The sentences as an article, groups in order of their first sentence; and what was left out."""
+    """Return an article, groups in order of their first sentence, and the numbers of skipped rows."""
     column = args.column or likely_column(sheet)
     for name in filter(None, (column, args.group)):
         if name not in sheet.columns:
@@ -91,7 +91,7 @@ def article_of(sheet: Sheet, args: ImportListConfig) -> tuple[Article, dict[str,
 
 
 def _stored(context: JobContext, name: str, report: dict[str, Any]) -> Any:
-    """The corpus that an earlier attempt of this job stored just before its worker died."""
+    """Return the corpus that an earlier attempt of this job stored, if any."""
     with context.store.reading() as r:
         found = [c for c in r.corpora.list() if c.name == name]
     same = found and all(found[0].report.get(key) == report[key] for key in ("digest", "settings", "readers"))

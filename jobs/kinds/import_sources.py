@@ -1,4 +1,4 @@
-"""The files of an import: which reader reads them, and how far they are read."""
+"""Files of an import with their readers and the reading progress."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from jobs.kinds import REGISTRY as KINDS
 
 
 class Sources:
-    """The files with their readers, read one after the other."""
+    """Files with their readers, read one after the other."""
 
     def __init__(self, paths: list[Path], reader: str, settings: Mapping[str, Any]) -> None:
         from core.readers import REGISTRY as READERS
@@ -33,7 +33,7 @@ class Sources:
 
     @property
     def size(self) -> int:
-        """Bytes on disk of all files."""
+        """Return the total size of the files in bytes."""
         return sum(self._sizes)
 
     def stamp(self) -> str:
@@ -42,7 +42,7 @@ class Sources:
         return " ".join([*files, *(f"{id}:{revision}" for id, revision in _later(revisions(self.ids)))])
 
     def articles(self, report: Report) -> Iterator[Article]:
-        """Every article of every file, in order."""
+        """Yield every article of every file, in order."""
         before = 0
         for path, reader, size in zip(self._paths, self._readers, self._sizes, strict=True):
             part = SubReport(report, before / self.size, (before + size) / self.size)
@@ -50,7 +50,7 @@ class Sources:
             before += size
 
     def report(self) -> dict[str, Any]:
-        """What the corpus remembers of how it came in."""
+        """Return the import report that is stored with the corpus."""
         skipped: dict[str, int] = {}
         for reader in self._readers:
             for reason, count in reader.skipped.items():
@@ -90,16 +90,16 @@ def _later(found: Mapping[str, int]) -> list[list[Any]]:
 
 
 class Counter(SubReport):
-    """A report that says how much is in, whatever the reader says it is doing."""
+    """Report that shows the number of stored articles instead of the reader's message."""
 
     def __init__(self, report: Report, articles: int) -> None:
         super().__init__(report, 0.0, 1.0)
         self.articles = articles
 
     def add(self, batch: list[Article]) -> None:
-        """Count a stored batch."""
+        """Add the articles of a stored batch."""
         self.articles += len(batch)
 
     def progress(self, done: float, total: float, message: str = "") -> None:
-        """Pass the share on, with the count instead of the message."""
+        """Forward the progress with the count as its message."""
         super().progress(done, total, f"{self.articles:,} articles stored")

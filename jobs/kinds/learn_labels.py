@@ -1,4 +1,4 @@
-"""Makes triplets of what people placed in labellings: a set of its own, with its rules and where it comes from.
+"""Job kind: sample a triplet set from the clusters of labellings.
 
 Only what a person placed counts, pairs on which people contradict each other are used neither way, and articles of the
 test split are left out by ``core`` (see ``core.labelling.learning``).
@@ -34,19 +34,19 @@ class LearnConfig(JobConfig):
     seed: int = option(0, "Seed of every draw.", low=0)
 
     def validate(self) -> None:
-        """There must be a labelling and a name."""
+        """Check that labellings and a name are given."""
         self.require("name")
         if not self.labellings:
             raise ConfigError("Name one labelling or more.")
 
     def title(self) -> str:
-        """Names the set and its labellings."""
+        """Return a title with set and labellings."""
         return f"Triplets “{self.name}” from labels of {', '.join(f'“{name}”' for name in self.labellings)}"
 
 
 @dataclass(frozen=True, slots=True)
 class Lessons:
-    """What labellings of one corpus teach."""
+    """Labels of one corpus to sample from, collected from its labellings."""
 
     records: tuple[LabellingRecord, ...]
     placed: tuple[Placed, ...]
@@ -54,7 +54,7 @@ class Lessons:
 
 
 def lessons(store: Store, names: tuple[str, ...]) -> Lessons:
-    """What people placed in these labellings, and where they contradict each other."""
+    """Return the labels that people gave in these labellings, and their contradictions."""
     records, placed = [], []
     for name in names:
         with store.reading() as r:
@@ -68,7 +68,7 @@ def lessons(store: Store, names: tuple[str, ...]) -> Lessons:
 
 
 def run(args: LearnConfig, context: JobContext) -> dict[str, Any]:
-    """Draw and store; the same labels give the same set."""
+    """Sample and store the triplets; the same labels give the same set."""
     context.progress(0.0, 1, "Reading labels")
     found = lessons(context.store, args.labellings)
     rows = _rows(context.store, found, args)
@@ -109,13 +109,13 @@ def _rows(store: Store, found: Lessons, args: LearnConfig) -> dict[Split, Triple
 
 
 def joined(parts: list[TripletRows]) -> TripletRows:
-    """Blocks of triplets one after the other."""
+    """Concatenate blocks of triplets."""
     import numpy as np
 
     return TripletRows(*(np.concatenate([getattr(p, name) for p in parts]) for name in TripletRows.__slots__))
 
 
 def _last_step(store: Store, labelling_id: int) -> int:
-    """The step that a labelling stood at; provenance of what was learned from it."""
+    """Return the last step of a labelling, as provenance."""
     with store.reading() as r:
         return r.labellings.snapshot(labelling_id).step

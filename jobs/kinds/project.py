@@ -1,4 +1,4 @@
-"""Draws a map: chooses sentences, projects their vectors to the plane, and measures how faithful that is."""
+"""Job kind: compute a map by projecting sentence vectors to two dimensions."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from jobs.common.vectors import embed_articles, method_of, rows_of
 from jobs.kinds import REGISTRY as KINDS
 
 FEWEST = 5
-"""Fewer sentences than this make no map."""
+"""Minimum number of sentences of a map."""
 
 
 @dataclass(frozen=True)
@@ -39,14 +39,14 @@ class ProjectConfig(JobConfig):
     name: str = option("", "Name of the map; empty names it after what it shows.")
 
     def validate(self) -> None:
-        """Corpus and model are needed, and the settings must make sense."""
+        """Check that corpus and model are given and the settings are valid."""
         from core.projection.maps import UmapConfig
 
         self.require("corpus", "model")
         config_from_dict(UmapConfig, self.settings)
 
     def title(self) -> str:
-        """Names what is drawn."""
+        """Return a title with corpus and model."""
         count = len(self.articles) + len(self.titles)
         what = f"{count} article{'s' * (count > 1)} of “{self.corpus}”" if count else f"“{self.corpus}”"
         if len(self.titles) == 1 and not self.articles:
@@ -55,7 +55,7 @@ class ProjectConfig(JobConfig):
 
 
 def run(args: ProjectConfig, context: JobContext) -> dict[str, Any]:
-    """Draw and store. The same map is found, not drawn again."""
+    """Compute and store the map. A stored map with the same digest is returned."""
     from core.projection.maps import UmapConfig, faithfulness, project
 
     store = context.store
@@ -126,7 +126,7 @@ def _articles(store: Store, corpus: CorpusRecord, args: ProjectConfig) -> list[A
 
 
 def _sample(articles: Sequence[ArticleRecord], limit: int, seed: int) -> tuple[dict[int, Ids], int]:
-    """(article id → chosen positions, how many there were to choose from); every sentence is equally likely."""
+    """Return (article id → sampled positions, number of candidates); sampling is uniform over sentences."""
     counts = np.array([a.sentences for a in articles], dtype=np.int64)
     available = int(counts.sum())
     if available < FEWEST:
@@ -141,7 +141,7 @@ def _sample(articles: Sequence[ArticleRecord], limit: int, seed: int) -> tuple[d
 
 
 def _sentence_ids(store: Store, chosen: dict[int, Ids]) -> Ids:
-    """Ids of the chosen sentences, in the order of the vectors."""
+    """Return the ids of the chosen sentences, in the order of the vectors."""
     ids: list[int] = []
     articles = list(chosen)
     for start in range(0, len(articles), 100):
@@ -154,7 +154,7 @@ def _sentence_ids(store: Store, chosen: dict[int, Ids]) -> Ids:
 
 
 def _name(corpus: CorpusRecord, model: ModelRecord, articles: Sequence[ArticleRecord]) -> str:
-    """Named after what it shows: one article, some, or (no ``articles``) the whole corpus."""
+    """Return a default name from the corpus or the articles that the map shows."""
     what = corpus.name
     if articles:
         what = articles[0].title + (f" and {len(articles) - 1} more" if len(articles) > 1 else "")

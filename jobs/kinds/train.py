@@ -1,4 +1,4 @@
-"""Fits a method and keeps it as a model: resumes from its checkpoint, and never fits the same thing twice."""
+"""Job kind: fit a method and store the model. Resumable; the same fit is not repeated."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class TrainConfig(JobConfig):
     )  # fmt: skip
 
     def validate(self) -> None:
-        """The method must exist, its settings make sense, and triplets be named if it learns from them."""
+        """Check the method and its settings, and that triplets are given if it learns from them."""
         from core.models import REGISTRY as METHODS
 
         self.require("method", "name")
@@ -71,14 +71,14 @@ class TrainConfig(JobConfig):
         return super().file_names() + METHODS.configure(self.method, self.settings).file_names()
 
     def title(self) -> str:
-        """Names the method, the data and the model."""
+        """Return a title with method, data and model."""
         source = self.triplets or self.corpus or ", ".join(Path(file).name for file in self.files)
         return f"Train “{self.name}” ({self.method})" + (f" on “{source}”" if source else "")
 
 
 @dataclass(frozen=True)
 class _Data:
-    """What a model learns from, and the names it goes into the record by."""
+    """Training data and their names in the model's record."""
 
     corpus: CorpusRecord | None
     triplets: TripletSetRecord | None
@@ -86,15 +86,15 @@ class _Data:
     models: tuple[ModelRecord, ...] = ()
     everything: bool = False
     validation: TripletSetRecord | None = None
-    """Another set whose validation triplets are used, if any."""
+    """Other triplet set that provides the validation triplets, if any."""
 
     def digest(self, card: Card) -> list[str]:
-        """The inputs that decide the outcome."""
+        """Return the digest of all inputs that affect the result."""
         return [*self._models(card), *self._source(card)]
 
     @property
     def splits(self) -> list[tuple[Split, TripletSetRecord]]:
-        """Which triplets are learned from, and which ones it is stopped by. Those of the test split are never read."""
+        """Return the training and validation triplets; the test split is never read."""
         if self.triplets is None:
             return []
         return [(Split.TRAIN, self.triplets), (Split.VALIDATION, self.validation or self.triplets)]
@@ -116,7 +116,7 @@ class _Data:
 
 
 def run(args: TrainConfig, context: JobContext) -> dict[str, Any]:
-    """Fit, save the artifact, enter the model. Returns at once when this very fit exists."""
+    """Fit the method and store artifact and model. A stored model with the same digest is returned."""
     from core.models import REGISTRY as METHODS
     from core.models.artifact import title_digests
 
@@ -148,7 +148,7 @@ def run(args: TrainConfig, context: JobContext) -> dict[str, Any]:
 
 
 def _drop_foreign_checkpoint(context: JobContext, digest: str) -> None:
-    """Start anew where the checkpoint was written by an older revision of the code, which has another digest."""
+    """Delete the checkpoint if an older revision of the code wrote it."""
     marker = context.checkpoint_folder() / "digest.txt"
     if marker.is_file() and marker.read_text(encoding="ascii") != digest:
         shutil.rmtree(marker.parent)
@@ -157,7 +157,7 @@ def _drop_foreign_checkpoint(context: JobContext, digest: str) -> None:
 
 
 def _word_tables(config: Config) -> list[Card]:
-    """The cards of the tables of word vectors that a config names."""
+    """Return the cards of the word vector tables that a config names."""
     from core.text.word_tables import REGISTRY as TABLES
 
     return [TABLES.get(value) for value in config.to_dict().values() if isinstance(value, str) and value in TABLES]
@@ -183,7 +183,7 @@ def _find_data(store: Store, args: TrainConfig, everything: bool) -> _Data:
 
 
 def _load_data(store: Store, card: Card, data: _Data) -> tuple[Corpus, dict[str, Any]]:
-    """The corpus as the method sees it, and the record of it that goes into the artifact."""
+    """Return the training data and their description for the artifact."""
     from core.triplets.csv import read_triplets_csv
 
     record: dict[str, Any] = {"code": code_version(), "revision": card.revision}
@@ -212,7 +212,7 @@ def _load_data(store: Store, card: Card, data: _Data) -> tuple[Corpus, dict[str,
 
 
 def _titles(store: Store, card: Card, data: _Data, corpus: Corpus) -> list[str]:
-    """Titles of every article that had a part in the fit."""
+    """Return the titles of all articles used in the fit."""
     titles = list(corpus.sentences.titles) if isinstance(corpus.sentences, TrainingSentences) else []
     if "needs-triplets" in card.tags:
         with store.reading() as r:
@@ -224,7 +224,7 @@ def _titles(store: Store, card: Card, data: _Data, corpus: Corpus) -> list[str]:
 
 @dataclass(frozen=True)
 class _Made:
-    """Everything that is written down about a new model."""
+    """Metadata of a new model."""
 
     args: TrainConfig
     config: Config

@@ -1,1 +1,1 @@
-"""Carries out the declarations of ``core.papers`` with the kinds of jobs that exist."""
+"""Reproduction of the experiment specs of ``core.papers`` with the registered job kinds."""

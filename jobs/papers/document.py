@@ -30,7 +30,7 @@ def write_document(path: Path, paper: Paper, profile: Profile, records: Iterable
 
 
 def document(paper: Paper, profile: Profile, records: Mapping[str, PaperTableRecord]) -> str:
-    """Return the whole document, which also lists the tables that were not reproduced yet."""
+    """Return the document, which also lists the tables that were not reproduced yet."""
     lines = [
         f"# Results: {paper.title}",
         "",
@@ -79,7 +79,7 @@ def _rows(content: Json) -> Iterator[str]:
 
 
 def cell(row: Json, column: Json) -> str:
-    """``.312 [.300, .325] ± .004 · .303 · +.009``, with dashes for what is not there."""
+    """Return ``.312 [.300, .325] ± .004 · .303 · +.009``, with dashes for missing values."""
     ours, digits = row["ours"].get(column["metric"]), column["digits"]
     if ours is None:
         return _published(row, column)
@@ -95,7 +95,7 @@ def cell(row: Json, column: Json) -> str:
 
 
 def number(value: float, digits: int, *, sign: bool = False) -> str:
-    """A number as papers print it: no zero before the point, thousands set apart."""
+    """Format a number as papers do: no leading zero, and thousands separators."""
     text = f"{value:{'+' if sign else ''},.{digits}f}"
     if float(text.replace(",", "")) == 0:
         text = f"{0:.{digits}f}"
@@ -140,5 +140,5 @@ def _line(*cells: str) -> str:
 
 
 def _plain(text: str) -> str:
-    """Names of files and corpora are data: nothing in them is a line break, a tag or a link."""
+    """Escape a name so that it contains no line break, tag or link."""
     return " ".join(text.split()).replace("<", "&lt;").replace("[x]", "\\[x]").replace("](", "]\\(")

@@ -1,4 +1,4 @@
-"""Reproduces the tables of a paper: whatever they need and the store lacks is made, the rest is found.
+"""Job kind: reproduce the tables of a paper, reusing stored results.
 
 Every step is an ordinary job with a digest, so that a second run computes nothing and an interrupted one goes on.
 """
@@ -27,7 +27,7 @@ class ReproduceConfig(JobConfig):
     """Arguments of a reproduction."""
 
     paper: str = option("", f"Id of the paper: {', '.join(PAPERS)}.")
-    profile: str = option("quick", "How much is spent: quick (minutes), full (a night) or as published (a GPU).")
+    profile: str = option("quick", "Computational effort: quick (minutes), full (a night) or as published (a GPU).")
     tables: tuple[str, ...] = option((), "Tables to reproduce; empty: all.")
     corpus: str = option("", "Name of a corpus in the store; empty: the Wikipedia articles of the data folder.")
     data: str = option("", "Folder with data sets: wikipedia/articles, vectors, sick.", file=True)
@@ -41,7 +41,7 @@ class ReproduceConfig(JobConfig):
     document: str = option("", "Markdown file to write the results to; empty: none.", file=True)
 
     def validate(self) -> None:
-        """Paper, profile and tables must be declared."""
+        """Check paper, profile and tables."""
         self.require("paper")
         declared = paper(self.paper)
         declared.profile(self.profile)
@@ -49,13 +49,13 @@ class ReproduceConfig(JobConfig):
             declared.table(table)
 
     def title(self) -> str:
-        """Names the paper, the profile and the tables."""
+        """Return a title with paper, profile and tables."""
         which = f"table{'s' if len(self.tables) > 1 else ''} {', '.join(self.tables)}" if self.tables else "all tables"
         return f"Reproduce {self.paper}, {which} ({self.profile})"
 
 
 def run(args: ReproduceConfig, context: JobContext) -> dict[str, Any]:
-    """Reproduce; a table is kept row by row, and replaces an older one when it is whole."""
+    """Reproduce the tables; each is stored row by row and replaces the older one when complete."""
     declared = paper(args.paper)
     profile = declared.profile(args.profile)
     profile = replace(profile, seeds=profile.seeds[: args.seeds or None])
@@ -85,7 +85,7 @@ def run(args: ReproduceConfig, context: JobContext) -> dict[str, Any]:
 
 
 def _windows(tables: list[Table]) -> list[tuple[float, float]]:
-    """The share of the progress of each table: by its rows."""
+    """Return the window of progress of each table, in proportion to its rows."""
     total = sum(len(table.rows) for table in tables)
     windows, before = [], 0
     for table in tables:
@@ -96,13 +96,13 @@ def _windows(tables: list[Table]) -> list[tuple[float, float]]:
 
 
 def _tell(steps: Steps, window: tuple[float, float], done: int, of: int) -> None:
-    """One of ``of`` equal parts of the window belongs to the steps that follow."""
+    """Assign one of ``of`` equal parts of the window to the next steps."""
     low, high = window
     steps.window(low + (high - low) * done / of, low + (high - low) * (done + 1) / of)
 
 
 def _keep(args: ReproduceConfig, context: JobContext, declared: Paper, name: str, content: dict[str, Any]) -> None:
-    """Put a table into the store and the file; one with rows to come does not replace a whole one."""
+    """Write a table to the store and the file; an incomplete table does not replace a complete one."""
     with context.store.reading() as r:
         before = r.papers.get(declared.id, name, args.profile)
     if before is not None and before.content["complete"] and not content["complete"]:

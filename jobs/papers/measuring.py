@@ -1,4 +1,4 @@
-"""One measurement of a row with one seed: which job it takes, and its numbers item by item."""
+"""Measurements of a row with one seed: the job to run, and its values per item."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ ACCURACY = "accuracy"
 
 
 def seeds_of(measure: Measure, work: Work) -> tuple[int, ...]:
-    """The seeds with which a measurement can differ; a count is a count."""
+    """Return the seeds on which a measurement depends; counts depend on none."""
     match measure:
         case CountTriplets() | CountBenchmark() | CountTopics() | CountSummaries():
             return (0,)
@@ -46,7 +46,7 @@ def seeds_of(measure: Measure, work: Work) -> tuple[int, ...]:
 
 
 def measure(wanted: Measure, work: Work, seed: int) -> Reading:
-    """Carry a measurement out; what is stored is only read."""
+    """Carry out a measurement, reusing stored results."""
     match wanted:
         case CountTriplets(triplets):
             return _counted_triplets(work, triplets)
@@ -64,7 +64,7 @@ def measure(wanted: Measure, work: Work, seed: int) -> Reading:
 
 
 def data_of(wanted: Measure, work: Work) -> str:
-    """In words: what was measured on, and what the model learned from."""
+    """Describe the evaluation data and the training data."""
     match wanted:
         case CountTriplets(triplets):
             return f"{work.sources.corpus.name}: {work.sources.corpus.articles:,} articles"
@@ -160,7 +160,7 @@ def _benchmark_words(work: Work, id: str) -> str:
 
 
 def _model_words(work: Work, id: str) -> str:
-    """What a model learned from: triplets, text, the word vectors alone, or the models it is made of."""
+    """Describe the training data: triplets, text, word vectors alone, or other models."""
     declared = work.paper.model(id)
     if declared.parts:
         return "made of: " + "; ".join(_model_words(work, part) for part in declared.parts)

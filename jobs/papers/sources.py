@@ -1,4 +1,4 @@
-"""Where the data of a reproduction come from: the store, a data folder, or a person's own copies of published files."""
+"""Data of a reproduction: from the store, a data folder, or copies of published files."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _PART_NAMES = {Split.TRAIN: ("train",), Split.VALIDATION: ("valid", "dev"), Spli
 
 @dataclass(frozen=True)
 class Wanted:
-    """Where a person says that data are; "" where they do not."""
+    """Locations of data that the user gave; "" if not given."""
 
     corpus: str = ""
     data: str = ""
@@ -40,7 +40,7 @@ class Wanted:
 
 @dataclass(frozen=True)
 class Sources:
-    """What there is to work with. Reading a part that is missing raises :class:`DataError` with what to give."""
+    """Available data. Reading a part that is missing raises :class:`DataError` with what to give."""
 
     articles: CorpusRecord | None
     """The corpus of articles with sections; None where the paper needs none."""
@@ -55,13 +55,13 @@ class Sources:
 
     @property
     def corpus(self) -> CorpusRecord:
-        """The corpus of articles."""
+        """Return the corpus of articles."""
         if self.articles is None:
             raise DataError("Name a corpus of articles with sections (--corpus).")
         return self.articles
 
     def files_of(self, declared: CorpusData) -> list[Path]:
-        """The files of a declared corpus in the data folder."""
+        """Return the files of a specified corpus in the data folder."""
         found = [path for pattern in declared.files for path in sorted(self.data.glob(pattern))] if self.data else []
         if not found:
             where = f"there is none in {self.data.name!r}" if self.data else "no data folder was named"
@@ -69,7 +69,7 @@ class Sources:
         return found
 
     def words_for(self, slot: str) -> str:
-        """The word vectors of a slot."""
+        """Return the word vectors of a slot."""
         if slot not in self.words:
             raise DataError(
                 "The word vectors of the paper for SICK are not at hand: give a data folder that has them (--data), or "
@@ -78,19 +78,19 @@ class Sources:
         return self.words[slot]
 
     def pairs(self) -> Path:
-        """The copy of SICK."""
+        """Return the path of SICK."""
         if self.sick is None:
             raise DataError("SICK is not at hand: give its folder (--sick) or a data folder that has it (--data).")
         return self.sick
 
     def training_files(self) -> tuple[Path, Path] | None:
-        """Published triplets to learn from: training and validation, if both were given."""
+        """Return the published training and validation triplets, if both were given."""
         found = [self.triplet_files.get(split) for split in (Split.TRAIN, Split.VALIDATION)]
         return (found[0], found[1]) if found[0] and found[1] else None
 
 
 def find_sources(store: Store, wanted: Wanted, run: Run, *, needs_articles: bool = True) -> Sources:
-    """Look everything up; articles and a benchmark that are only files yet are imported."""
+    """Find the data; import articles and a benchmark that exist only as files."""
     data = _data_folder(wanted.data)
     words = {TEXT_WORDS: wanted.words or _existing(data, *_TEXT_VECTORS) or _INSTALLED_WORDS}
     pair_words = _existing(data, *_PAIR_VECTORS) or wanted.words
@@ -135,7 +135,7 @@ def corpus_of(
     reader: str = "",
     settings: Mapping[str, Any] | None = None,
 ) -> str:
-    """The name of the corpus made of exactly these files, and by ``settings`` of the reader if those are given.
+    """Return the name of the corpus imported from exactly these files, with these reader ``settings``.
 
     Imported as ``name`` (numbered if taken) if it is not there.
     """
@@ -150,7 +150,7 @@ def corpus_of(
         same = same and (not reader or corpus.report.get("readers") == [reader])
         if same and up_to_date(corpus) and (settings is None or corpus.report.get("settings") == settings):
             return corpus.name
-    # A name that only an unfinished import holds is ours to finish.
+    # A name that only an unfinished import uses is reused to finish that import.
     taken = {corpus.name for corpus in ready}
     free = next(n for n in chain([name], (f"{name} {i}" for i in count(2))) if n not in taken)
     args: dict[str, Any] = {"files": [str(path.absolute()) for path in files], "corpus": free, "reader": reader}
@@ -182,6 +182,6 @@ def _data_folder(name: str) -> Path | None:
 
 
 def _existing(data: Path | None, *parts: str) -> str:
-    """The path below the data folder as text, "" where it is not."""
+    """Return the path below the data folder as text, or "" if it does not exist."""
     path = data.joinpath(*parts) if data else None
     return str(path) if path is not None and path.exists() else ""

@@ -1,4 +1,4 @@
-"""Jobs inside a job: each step is an ordinary kind, which finds by digest what has been done before."""
+"""Steps of a job, each a job kind of its own that reuses stored results by digest."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from jobs.kinds import REGISTRY, check_job
 
 
 class StepContext(JobContext):
-    """The context of a step: the row, the owner and the stop signs of the whole job, a checkpoint folder of its own."""
+    """Context of a step: row, owner and stop request of the whole job, with its own checkpoint folder."""
 
     def __init__(self, parent: JobContext, report: Report, folder: Path) -> None:
         with parent.store.reading() as r:
@@ -23,7 +23,7 @@ class StepContext(JobContext):
         self._parent, self._folder = parent, folder
 
     def checkpoint_folder(self) -> Path:
-        """A folder that the same step finds again after a crash."""
+        """Return a folder that the same step uses again after a crash."""
         self._folder.mkdir(parents=True, exist_ok=True)
         return self._folder
 
@@ -33,7 +33,7 @@ class StepContext(JobContext):
 
 
 class Steps:
-    """Runs steps one after the other and counts what had to be computed."""
+    """Runner of steps that counts which had to be computed."""
 
     def __init__(self, context: JobContext) -> None:
         self.context = context
@@ -41,11 +41,11 @@ class Steps:
         self._low, self._high = 0.0, 1.0
 
     def window(self, low: float, high: float) -> None:
-        """The share of the whole job that the next steps fill."""
+        """Set the window of the whole job's progress for the next steps."""
         self._low, self._high = low, high
 
     def run(self, kind: str, args: Mapping[str, Any]) -> dict[str, Any]:
-        """Run one step; its result. Half of what is left of the window is its share of the progress."""
+        """Run one step and return its result; it takes half of the remaining window of progress."""
         config = check_job(kind, args)
         end = (self._low + self._high) / 2
         report = self.context.part(self._low, end, config.title())

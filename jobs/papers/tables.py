@@ -1,4 +1,4 @@
-"""A reproduced table as plain JSON: published numbers, ours with interval and spread, data, differences, tests."""
+"""Reproduced tables as JSON: published and measured values, intervals, spread over seeds, data, tests."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ PENDING = "the job has not come to this row yet."
 HOLDS, REVERSED, OPEN = "holds", "reversed", "not shown"
 _SIGNIFICANT = 0.05
 Progress = Callable[[int, int], None]
-"""(done, of): measurements of this table."""
+"""Callback for (done, of), counted in measurements of this table."""
 
 
 def reproduce_table(table: Table, work: Work, tell: Progress, keep: Callable[[Json], None]) -> Json:
@@ -58,7 +58,7 @@ def _content(table: Table, work: Work, rows: Sequence[Json], found: Mapping[str,
 
 
 def _blank(row: Row) -> Json:
-    """A row of which nothing but the declaration is known."""
+    """Return a row that was not measured yet."""
     return {
         "id": row.id,
         "title": row.title,
@@ -98,7 +98,7 @@ def _row(table: Table, row: Row, work: Work, found: dict[str, list[Reading]], te
 
 
 def summary(metric: str, readings: Sequence[Reading]) -> Json:
-    """Mean over seeds; its interval over items from each item's mean over seeds; the spread of the seeds apart."""
+    """Return the mean over seeds, its interval over items, and separately the spread over seeds."""
     by_seed = [float(reading.scores[metric]) for reading in readings]
     estimate = _estimate(metric, readings)
     found: Json = {"value": float(np.mean(by_seed)), "seeds": by_seed}
@@ -124,7 +124,7 @@ def _mean_values(metric: str, readings: Sequence[Reading]) -> Any:
 
 
 def _claims(table: Table, found: Mapping[str, Sequence[Reading]]) -> list[Json]:
-    """Every claim whose rows were measured on the same items, with p-values corrected over the table."""
+    """Test every claim whose rows share their items, with p-values corrected over the table."""
     tests = [(claim, _tested(claim, found)) for claim in table.claims]
     ps = holm([test["p"] for _, test in tests if test])
     claims: list[Json] = []
@@ -155,7 +155,7 @@ def _tested(claim: Claim, found: Mapping[str, Sequence[Reading]]) -> Json:
 
 
 def _verdict(claim: Claim, test: Mapping[str, float], p: float) -> str:
-    """What interval and corrected p say together; only where both exclude 0 is an order shown."""
+    """Return the verdict: an order only if both the interval and the corrected p-value exclude 0."""
     if claim.relation == SIMILAR:
         return HOLDS if test["low"] <= 0.0 <= test["high"] else REVERSED
     if p >= _SIGNIFICANT:

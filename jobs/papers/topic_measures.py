@@ -14,9 +14,9 @@ from jobs.papers.reading import Reading
 from jobs.papers.work import Work
 
 BY_DOCUMENT = "accuracy by document"
-"""Mean over documents of the share of their sentences whose topic was told: what paired tests compare."""
+"""Mean over documents of the share of sentences with the correct topic; used in paired tests."""
 SECONDS = "seconds"
-"""Wall seconds of fitting the model and all that it builds on."""
+"""Wall-clock seconds of fitting the model and its base models."""
 _PER_DOCUMENT = "accuracy"
 
 
@@ -24,7 +24,7 @@ TopicMeasure: TypeAlias = CountTopics | CountSummaries | Topics | ChosenSetting 
 
 
 def measure_of_topics(wanted: TopicMeasure, work: Work, seed: int) -> Reading:
-    """Carry one of these measurements out."""
+    """Carry out one of these measurements."""
     match wanted:
         case CountTopics():
             return counted_topics(wanted, work)
@@ -39,13 +39,13 @@ def measure_of_topics(wanted: TopicMeasure, work: Work, seed: int) -> Reading:
 
 
 def counted_topics(wanted: CountTopics, work: Work) -> Reading:
-    """Sizes of the task; the evaluation of the labelling model itself knows them."""
+    """Return the sizes of the task, from the evaluation of the labelling model."""
     result = _evaluated(Topics(wanted.labels, wanted.labels, wanted.settings), work, work.profile.seeds[0])
     return Reading({name: float(value) for name, value in result["counts"].items()}, run=result["digest"])
 
 
 def topics(wanted: Topics, work: Work, seed: int) -> Reading:
-    """Scores of both tasks; accuracy document by document, for paired tests."""
+    """Return the scores of both tasks, with accuracy per document for paired tests."""
     result = _evaluated(wanted, work, seed)
     with work.store.reading() as r:
         rows = r.runs.scores([result["run_id"]], per_article=True)
@@ -66,7 +66,7 @@ def topics(wanted: Topics, work: Work, seed: int) -> Reading:
 
 
 def chosen_setting(wanted: ChosenSetting, work: Work, seed: int) -> Reading:
-    """The value whose model tells the topics of the held-out documents best; the smaller of two."""
+    """Return the value with the highest accuracy on held-out documents; the smaller one in a tie."""
     settings = {**wanted.settings, "part": "validation"}
     scores = {
         value: _evaluated(Topics(model, wanted.labels, settings), work, seed)["scores"]["weighted F1"]
@@ -77,7 +77,7 @@ def chosen_setting(wanted: ChosenSetting, work: Work, seed: int) -> Reading:
 
 
 def counted_summaries(wanted: CountSummaries, work: Work) -> Reading:
-    """Documents, and how many sentences and references they have."""
+    """Return the numbers of documents, sentences and references."""
     from core.tasks.summaries.documents import read_summary_documents
 
     found = read_summary_documents(_documents(wanted.documents, work), report=work.steps.context)
@@ -86,7 +86,7 @@ def counted_summaries(wanted: CountSummaries, work: Work) -> Reading:
 
 
 def summaries(wanted: Summaries, work: Work, seed: int) -> Reading:
-    """ROUGE-1 recall, document by document."""
+    """Return ROUGE-1 recall per document."""
     args: dict[str, Any] = {
         "documents": str(_documents(wanted.documents, work)),
         "summarizer": wanted.summarizer,

@@ -20,7 +20,7 @@ T = TypeVar("T")
 
 
 class Work:
-    """What a declaration stands for in this store, with this profile and these data."""
+    """Stored objects of an experiment spec for a profile and data."""
 
     def __init__(self, paper: Paper, profile: Profile, sources: Sources, steps: Steps) -> None:
         self.paper, self.profile, self.sources, self.steps = paper, profile, sources, steps
@@ -28,31 +28,31 @@ class Work:
         self._made: dict[tuple[str, str, int], Any] = {}
 
     def corpus(self, id: str) -> CorpusRecord:
-        """The declared corpus of that id; "" is that of articles."""
+        """Return the corpus with that id; "" means the corpus of articles."""
         if not id:
             return self.sources.corpus
         return self._once(("corpus", id, 0), lambda: self._corpus(self.paper.corpus_data(id)))
 
     def corpus_of_model(self, id: str) -> CorpusRecord:
-        """The corpus whose text the model of that id learns from."""
+        """Return the corpus on which the model with that id is trained."""
         return self.corpus(self.paper.model(id).corpus)
 
     def triplet_set(self, id: str) -> TripletSetRecord:
-        """The set of that id, sampled from the corpus; articles of a published benchmark are kept out."""
+        """Return the set with that id, sampled from the corpus without articles of a published benchmark."""
         return self._once(("triplets", id, 0), lambda: self._triplet_set(self.paper.triplet_data(id)))
 
     def benchmark(self, id: str) -> BenchmarkRecord:
-        """The benchmark of that id: the published file where it was given, else built from the corpus."""
+        """Return the benchmark with that id: the published file if given, else built from the corpus."""
         return self._once(("benchmark", id, 0), lambda: self._benchmark(id))
 
     def model(self, id: str, seed: int) -> ModelRecord:
-        """The model of that id; one without anything random is fitted once for all seeds."""
+        """Return the model with that id; a deterministic one is fitted once for all seeds."""
         declared = self.paper.model(id)
         seed = seed if declared.random else 0
         return self._once(("model", id, seed), lambda: self._model(declared, seed))
 
     def _once(self, key: tuple[str, str, int], make: Callable[[], T]) -> T:
-        """Make it, or raise again what went wrong the first time: every row that needs it says the same."""
+        """Build an object once; if that failed, raise the same error again for every row that needs it."""
         if key not in self._made:
             try:
                 self._made[key] = make()
@@ -120,7 +120,7 @@ class Work:
         return {**args, "name": name, "settings": settings}
 
     def _data(self, model: Model, tags: frozenset[str]) -> dict[str, Any]:
-        """What a model learns from: published files before our own triplets, or the text of the corpus."""
+        """Return the training data: published files if given, else sampled triplets, or the corpus."""
         if model.triplets:
             files = self.sources.training_files() if self.paper.triplet_data(model.triplets).replaceable else None
             return {"files": list(map(str, files))} if files else {"triplets": self.triplet_set(model.triplets).name}

@@ -1,4 +1,4 @@
-"""How often a job was taken up without getting any further, kept beside its checkpoint.
+"""Counter of attempts at a job without progress, kept beside its checkpoint.
 
 A job may be interrupted any number of times as long as it advances between two interruptions. One that takes its
 worker down again and again at the same place is given up.
@@ -10,13 +10,13 @@ import json
 from pathlib import Path
 
 CAP = 5
-"""Fruitless attempts after which a job is given up."""
+"""Attempts without progress after which a job fails."""
 
 _FILE = "attempts.json"
 
 
 def note_attempt(folder: Path, attempt: int, progress: float) -> int:
-    """Note that attempt number ``attempt`` (from 1) starts where the last one left off; how many were in vain."""
+    """Record the start of attempt ``attempt`` (from 1); return how many attempts made no progress."""
     path = folder / _FILE
     best, vain = 0.0, 0
     if attempt > 1:
@@ -27,7 +27,7 @@ def note_attempt(folder: Path, attempt: int, progress: float) -> int:
 
 
 def forgive(folder: Path) -> None:
-    """Forget the count, after an interruption that was not the job's fault."""
+    """Reset the count after an interruption that the job did not cause."""
     (folder / _FILE).unlink(missing_ok=True)
 
 

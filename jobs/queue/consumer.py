@@ -1,6 +1,6 @@
-"""What ``huey_consumer jobs.queue.consumer.huey`` loads: the worker described by the environment's settings.
+"""Worker for ``huey_consumer jobs.queue.consumer.huey``, configured by environment variables.
 
-Nothing is opened when this module is imported; ``huey`` is built when it is first asked for.
+Nothing is opened when this module is imported; ``huey`` is built on first access.
 ``themescope worker`` does the same and is the recommended way to start one.
 """
 
@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 from functools import cache
 
-# An OpenMP thread that waits must not burn the core that another process needs: 2.4 s became 18 s when two processes
+# Waiting OpenMP threads must not occupy a core that another process needs: 2.4 s became 18 s when two processes
 # shared two cores. Torch reads this when it is imported, so it is set before anything can import torch.
 os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
 
@@ -20,7 +20,7 @@ from jobs.queue.worker import Worker
 
 @cache
 def worker() -> Worker:
-    """The worker of this process, with a migrated store."""
+    """Return the worker of this process, with a migrated store."""
     store = Store(Settings.from_environment())
     store.migrate()
     return Worker(store)

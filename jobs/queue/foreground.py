@@ -1,4 +1,4 @@
-"""Runs a job here and now, with a progress bar: the same code and the same row as in a worker, without the queue.
+"""Foreground execution of jobs with a progress bar, with the same code and row as in a worker.
 
 Pages see a foreground job as running. Should this process be killed, a worker takes the job over.
 """
@@ -28,7 +28,7 @@ from jobs.queue.runner import new_owner
 
 
 class JobFailed(ThemescopeError):
-    """A foreground job failed by a defect of ours; ``traceback`` is for the report of it."""
+    """Raised when a foreground job failed because of a defect; ``traceback`` is for the bug report."""
 
     def __init__(self, job_id: int, error: str, traceback: str) -> None:
         self.job_id, self.traceback = job_id, traceback
@@ -36,12 +36,12 @@ class JobFailed(ThemescopeError):
 
 
 def run_here(store: Store, kind: str, args: Mapping[str, Any], *, quiet: bool = False) -> dict[str, Any]:
-    """Run a job to its end in this process; its result.
+    """Run a job in this process and return its result.
 
     Raises
     ------
     ThemescopeError
-        What the job said, as the error it said it with; :class:`JobFailed` when it broke.
+        The error that the job raised; :class:`JobFailed` for a defect.
     Cancelled
         After Ctrl-C, or when somebody cancelled it from a page.
     """
@@ -55,9 +55,9 @@ def run_here(store: Store, kind: str, args: Mapping[str, Any], *, quiet: bool = 
 
 
 def resume_here(store: Store, kind: str, args: Mapping[str, Any], *, quiet: bool = False) -> dict[str, Any]:
-    """Like :func:`run_here`, but a job with the same arguments that did not come to its end is taken up again.
+    """Like :func:`run_here`, but resume an unfinished job with the same arguments.
 
-    So what it has in its checkpoint is not lost. One that runs elsewhere is left alone.
+    Its checkpoint is used. A job that runs elsewhere is not touched.
     """
     wanted = check_job(kind, args).to_dict()
     owner = new_owner()
@@ -92,7 +92,7 @@ def _run_claimed(store: Store, claimed: JobRecord, owner: str, quiet: bool) -> d
 
 
 class Bar:
-    """A progress line on standard error: drawn over in a terminal, a line now and then in a log."""
+    """Progress line on standard error: redrawn in a terminal, repeated at intervals in a log."""
 
     def __init__(self, title: str, quiet: bool = False) -> None:
         self._title, self._quiet = title, quiet
@@ -101,7 +101,7 @@ class Bar:
         self._last, self._said = 0.0 if self._terminal else time.monotonic(), ""
 
     def __call__(self, share: float, message: str) -> None:
-        """Show where the work is; drawn at most ten times a second."""
+        """Show the progress, at most ten times a second."""
         now = time.monotonic()
         if self._quiet or now - self._last < (0.1 if self._terminal else 10.0):
             return
@@ -127,7 +127,7 @@ class Bar:
 
 @contextmanager
 def _ctrl_c(stop: Callable[[], None]) -> Iterator[None]:
-    """First Ctrl-C: stop at the next step and clean up. Second: stop at once."""
+    """Handle Ctrl-C: the first stops at the next step and cleans up, the second stops at once."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return

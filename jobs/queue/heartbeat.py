@@ -12,7 +12,7 @@ logger = logging.getLogger(__name__)
 
 
 class Heartbeat:
-    """Calls ``send`` every ``every`` seconds from a daemon thread, the first time at once; a context manager.
+    """Daemon thread that calls ``send`` at once and then every ``every`` seconds; a context manager.
 
     An error in ``send`` is logged and does not end the heartbeat.
     """

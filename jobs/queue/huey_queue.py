@@ -1,4 +1,4 @@
-"""The queue: huey on SQLite, Redis or PostgreSQL, told apart by the address alone.
+"""Job queue: huey on SQLite, Redis or PostgreSQL, chosen by the URL.
 
 Messages are JSON with nothing in them but a job's id; huey's pickled messages would let anybody who can write to the
 queue run code in the worker.
@@ -21,11 +21,11 @@ from core.errors import ConfigError, MissingExtraError, StoreError, ThemescopeEr
 from db.settings import sqlite_path, without_password
 
 Work = Callable[[int], None]
-"""What the queue hands a job's id to."""
+"""Function that receives the ids of jobs."""
 
 
 class JsonMessages(Serializer):
-    """Messages as JSON objects: id, task name and arguments. Whatever else huey could send is not used here."""
+    """Serialiser of messages as JSON objects: id, task name and arguments."""
 
     def _serialize(self, data: Message) -> bytes:
         return json.dumps({"id": data.id, "name": data.name, "args": list(data.args or ())}).encode("utf-8")
@@ -43,7 +43,7 @@ class JsonMessages(Serializer):
 
 
 class JobQueue:
-    """Sends ids of jobs; in a worker, ``work`` is what receives them.
+    """Queue of job ids; in a worker, ``work`` receives them.
 
     One queue named ``default`` with one consumer thread is the normal case: jobs fan out over the cores themselves,
     and one job at a time never shares a GPU. More threads (``themescope worker --workers 2``) help when short jobs
@@ -63,7 +63,7 @@ class JobQueue:
         self._task = self.huey.task(retries=0)(run_job)
 
     def send(self, job_id: int) -> None:
-        """Let some worker look at job ``job_id``. Call it after the row is committed."""
+        """Send job ``job_id`` to a worker. Call it after the row is committed."""
         try:
             self._task(job_id)
         except Exception as error:
@@ -72,16 +72,16 @@ class JobQueue:
             ) from error
 
     def is_empty(self) -> bool:
-        """True if no message waits."""
+        """Return whether the queue has no messages."""
         return int(self.huey.storage.queue_size()) == 0
 
     def close(self) -> None:
-        """Close connections; the queue stays usable and opens them again."""
+        """Close connections; they are opened again on the next use."""
         self.huey.storage.close()
 
 
 def build_huey(url: str, name: str) -> Huey:
-    """The huey behind ``url``: ``sqlite:///file``, ``redis://…`` or ``postgresql://…``; without stored results."""
+    """Return a huey for ``url`` (``sqlite:///file``, ``redis://…``, ``postgresql://…``) without result storage."""
     kind = url.split(":", 1)[0].split("+", 1)[0]
     common: dict[str, Any] = {"results": False, "serializer": JsonMessages()}
     try:

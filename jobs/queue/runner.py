@@ -28,16 +28,16 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 LOST_S = 60.0
-"""Seconds after which a queued job without a message in the queue is sent again."""
+"""Seconds after which a queued job without a message is sent again."""
 
 
 def new_owner() -> str:
-    """A name for this process that no other process, on any machine, has or will have."""
+    """Return a globally unique name for this process."""
     return f"{socket.gethostname()}:{os.getpid()}:{secrets.token_hex(4)}"
 
 
 class Runner:
-    """Runs jobs in this process. Thread-safe: several worker threads may share one."""
+    """Runner of jobs in this process. Thread-safe: several worker threads may share one."""
 
     def __init__(self, store: Store, queue: JobQueue, owner: str | None = None) -> None:
         self.store, self.queue, self.owner = store, queue, owner or new_owner()
@@ -47,11 +47,11 @@ class Runner:
 
     @property
     def busy(self) -> bool:
-        """True while a job runs here."""
+        """Return whether a job is running in this process."""
         return bool(self._running)
 
     def run(self, job_id: int) -> None:
-        """Do job ``job_id`` if it is there to be done and nobody else does it."""
+        """Run job ``job_id`` if it can be claimed."""
         job = self._claim(job_id)
         if job is None:
             return
@@ -63,14 +63,14 @@ class Runner:
         self.send_dependents(job_id)
 
     def send_dependents(self, job_id: int) -> None:
-        """Let the jobs that waited for ``job_id`` be looked at; the store lets them start only if it is done."""
+        """Send the jobs that wait for ``job_id``; the store lets them start only if it is done."""
         with self.store.reading() as r:
             waiting = r.jobs.dependents(job_id)
         for next_id in waiting:
             self.queue.send(next_id)
 
     def recover(self) -> list[int]:
-        """Send again what fell out of the queue: abandoned jobs, and queued ones without a message. Which ones."""
+        """Send abandoned jobs, and queued ones without a message, again; return their ids."""
         with self.store.reading() as r:
             lost = r.jobs.stale(STALE_S)
             if self.queue.is_empty():
@@ -84,7 +84,7 @@ class Runner:
         return again
 
     def shut_down(self) -> None:
-        """Put every running job back into the queue, to be resumed by the next worker."""
+        """Queue every running job again, to be resumed by the next worker."""
         with self._lock:
             running = list(self._running.items())
         for job_id, context in running:

@@ -1,4 +1,4 @@
-"""What pages and the command line call to have work done in the background."""
+"""Functions for pages and the command line to queue and control background jobs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The first five minutes: a chain of ordinary jobs over text that comes with an installed package.
+"""Demo: a chain of jobs over text that comes with an installed package.
 
 Nothing is fetched and nothing is prepared: everything the demo shows is the output of the jobs that a person's own
 corpus goes through.
@@ -22,7 +22,7 @@ TRIPLETS = "Wikipedia sample, sentences"
 BENCHMARK = "Wikipedia sample, sections"
 SMALL_NET = "triplets-sen, trained here"
 ARTICLE = "Autism"
-"""A test article with eight sections: nothing of the demo learns from it."""
+"""Test article with eight sections; no model of the demo is trained on it."""
 
 _DUMP = "enwiki-latest-pages-articles1.xml-*.bz2"
 _CLUSTERERS = ("iclust", "kmeans")
@@ -53,7 +53,7 @@ def seed_demo(store: Store) -> list[JobRecord]:
 
 
 def demo_dump() -> Path:
-    """The fragment of an English Wikipedia dump that comes with gensim."""
+    """Return the fragment of an English Wikipedia dump that gensim contains."""
     package = importlib.util.find_spec("gensim")
     for folder in (package.submodule_search_locations or []) if package else []:
         for path in sorted(Path(folder, "test", "test_data").glob(_DUMP)):
@@ -62,26 +62,26 @@ def demo_dump() -> Path:
 
 
 class _Chain:
-    """Queues jobs one after the other."""
+    """Queue of jobs that run one after the other."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
         self.jobs: list[JobRecord] = []
 
     def add(self, kind: str, args: Mapping[str, Any], after: int | None = None) -> int:
-        """Queue one job; its id, for the next ones to wait for."""
+        """Queue one job and return its id, for the next ones to wait for."""
         self.jobs.append(enqueue(self._store, kind, args, after=after, files_known=True))
         return self.jobs[-1].id
 
     def compare(self, model: str, after: int) -> None:
-        """Queue everything that the comparison shows of a model."""
+        """Queue the jobs whose results the page Compare shows for a model."""
         self.add("evaluate-triplets", {"model": model, "triplets": TRIPLETS}, after)
         for clusterer in _CLUSTERERS:
             self.add("cluster", {"model": model, "clusterer": clusterer, "benchmark": BENCHMARK}, after)
 
 
 def _models(chain: _Chain, after: int) -> dict[str, int]:
-    """Models that need no training, the best first: name → the job that its use waits for."""
+    """Models that need no training, the best first: name → job that must be done before its use."""
     made = dict.fromkeys((model.name for model in pretrained_models()), after)
     made["mean-vectors"] = chain.add("train", {"method": "mean-vectors", "name": "mean-vectors"}, after)
     made["tfidf"] = chain.add("train", {"method": "tfidf", "name": "tfidf", "corpus": CORPUS}, after)

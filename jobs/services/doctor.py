@@ -1,4 +1,4 @@
-"""Looks at an installation and says what is wrong with it; every check stands alone."""
+"""Independent checks of an installation."""
 
 from __future__ import annotations
 
@@ -33,12 +33,12 @@ NEEDED = (
     "sentence-splitter",
 )
 LEAST_DISK = 2_000_000_000
-"""Bytes: a model in training with its checkpoint, and room for the store to grow."""
+"""Required disk space in bytes, for a model in training with its checkpoint and growth of the store."""
 
 
 @dataclass(frozen=True)
 class Check:
-    """What was looked at and found."""
+    """Result of a check."""
 
     name: str
     found: str
@@ -47,12 +47,12 @@ class Check:
 
     @property
     def mark(self) -> str:
-        """One sign for a list."""
+        """Return a one-character mark for a list."""
         return "✗" if self.problem else "!" if self.warning else "✓"
 
 
 def examine() -> list[Check]:
-    """Check everything; never raises."""
+    """Run every check; never raises."""
     checks: list[Check] = []
     for look in (_python, _packages, _accelerator, _word_vectors):
         checks += _guarded(look.__name__.strip("_"), look)
@@ -175,7 +175,7 @@ def _worker(store: Store) -> Iterator[Check]:
 
 
 def _people(store: Store) -> Iterator[Check]:
-    """Who may sign in; a file of hashes that others may read is a problem."""
+    """Check the accounts and the permissions of the password file."""
     logins = Logins(store.settings.home).all()
     with store.reading() as r:
         admins = len(r.people.admins())

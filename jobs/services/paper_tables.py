@@ -1,4 +1,4 @@
-"""What pages do with reproduced tables of papers."""
+"""Operations on reproduced tables of papers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Passwords as strong hashes: scrypt (RFC 7914) with a salt of its own for each, from the standard library.
+"""Salted password hashes with scrypt (RFC 7914) from the standard library.
 
 The costs are in the text of the hash, so that they can grow without making old hashes useless: n = 2¹⁵, r = 8, p = 3
 takes 32 MiB and about a fifth of a second, as OWASP's password storage sheet asks for.
@@ -15,14 +15,14 @@ import unicodedata
 from core.errors import ConfigError, DataError
 
 SHORTEST, LONGEST = 10, 1_000
-"""Characters of a password."""
+"""Minimum and maximum length of a password in characters."""
 _LOG_N, _R, _P = 15, 8, 3
 _MEMORY = 256 * 1024 * 1024
 _SALT, _KEY = 16, 32
 
 
 def hash_password(password: str) -> str:
-    """``scrypt$15$8$3$salt$key``, salt and key in base 64.
+    """Return ``scrypt$15$8$3$salt$key``, with salt and key in base 64.
 
     Raises
     ------
@@ -38,7 +38,7 @@ def hash_password(password: str) -> str:
 
 
 def verify(password: str, hashed: str | None) -> bool:
-    """Whether the password is the one that was hashed. Without a hash it takes as long, and is never right."""
+    """Return whether the password matches the hash. Without a hash it takes as long and returns False."""
     if not hashed:
         _derived(password[:LONGEST], b"\0" * _SALT, _LOG_N, _R, _P)
         return False

@@ -32,7 +32,7 @@ from jobs.services.passwords import hash_password, verify
 logger = logging.getLogger(__name__)
 
 LONGEST_NAME = 60
-"""Letters of a name."""
+"""Maximum length of a name in characters."""
 _FREE_TRIES = 3
 _LONGEST_WAIT_S = 300.0
 _REMEMBERED = 10_000
@@ -50,7 +50,7 @@ def tidy(name: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Member:
-    """Somebody with a role, and how they sign in."""
+    """Account with its role and sign-in method."""
 
     person: PersonRecord
     login: str
@@ -58,7 +58,7 @@ class Member:
 
 
 def members(store: Store) -> list[Member]:
-    """Everybody who has a role or may sign in."""
+    """Return everybody who has a role or may sign in."""
     logins = Logins(store.settings.home)
     known = logins.all()
     with store.reading() as r:
@@ -77,7 +77,7 @@ def _way(hashed: str | None) -> str:
 
 
 def add(store: Store, name: str, role: Role, password: str | None, by: str | None = None) -> str:
-    """Let somebody sign in with a password, or without one by OIDC. Returns the name as it is stored.
+    """Add an account with a password, or with OIDC without one. Return the name as it is stored.
 
     ``by`` is the admin who does it; None: whoever owns the data folder.
 
@@ -117,7 +117,7 @@ def _check_new(name: str, logins: Logins) -> None:
 
 
 def set_password(store: Store, name: str, password: str) -> None:
-    """Give somebody another password; they sign in anew everywhere."""
+    """Set a new password and end all sessions of the person."""
     logins = Logins(store.settings.home)
     name = _named(name, logins.all())
     _check_known(name, logins)
@@ -137,14 +137,14 @@ def _check_known(name: str, logins: Logins) -> None:
 
 
 def set_role(store: Store, name: str, role: Role, by: str | None = None) -> None:
-    """Set what somebody may do from now on."""
+    """Set the role of a person."""
     with Logins(store.settings.home).locked(), store.writing() as w:
         name = _named(name, {person.name for person in w.people.list()})
         w.people.set_role(name, role, _authority(w.people.admins(), by, name))
 
 
 def remove(store: Store, name: str, by: str | None = None) -> None:
-    """Let somebody sign in no more and remove their role; what they did stays under their name."""
+    """Remove an account and its role; labellings and reviews of the person are kept."""
     logins = Logins(store.settings.home)
     with logins.locked():
         known = logins.all()
@@ -175,7 +175,7 @@ def _without_login(logins: Logins, name: str) -> Iterator[None]:
 
 
 def _named(name: str, known: Collection[str]) -> str:
-    """One of ``known`` as it is, or else the name as it is stored; :class:`DataError` for none."""
+    """Return a name of ``known`` unchanged, or else in stored form; raise :class:`DataError` if empty."""
     found = name if name in known else tidy(clean_text(name))
     if not found and found not in known:
         raise DataError("A person needs a name.")
@@ -183,7 +183,7 @@ def _named(name: str, known: Collection[str]) -> str:
 
 
 def _authority(admins: list[str], by: str | None, name: str) -> str:
-    """In whose name a change is made: the owner of the data folder may do what any admin may."""
+    """Return in whose name a change is made; the owner of the data folder acts as an admin."""
     if by is not None:
         return by
     return next(iter(admins), name)
@@ -193,7 +193,7 @@ def _authority(admins: list[str], by: str | None, name: str) -> str:
 
 
 def check_sharing(store: Store, oidc: bool, address: str) -> None:
-    """Refuse to be reached from other machines while nobody could sign in, or nobody could manage.
+    """Refuse to serve other machines while nobody can sign in or there is no admin.
 
     Raises
     ------
@@ -216,7 +216,7 @@ def check_sharing(store: Store, oidc: bool, address: str) -> None:
 
 @dataclass
 class Attempts:
-    """Wrong passwords of late, by name; kept in memory, for one server process, and forgotten with it."""
+    """Recent failed sign-ins by name, in the memory of one server process."""
 
     failed: OrderedDict[str, tuple[int, float]] = field(default_factory=OrderedDict)
     lock: threading.Lock = field(default_factory=threading.Lock)
@@ -229,7 +229,7 @@ class Attempts:
         return max(0.0, last + min(2.0 ** (count - _FREE_TRIES + 1), _LONGEST_WAIT_S) - now)
 
     def note(self, name: str, now: float) -> None:
-        """Count a wrong password."""
+        """Record a failed attempt."""
         count, _ = self.failed.pop(name, (0, 0.0))
         self.failed[name] = (count + 1, now)
         if len(self.failed) > _REMEMBERED:
@@ -237,7 +237,7 @@ class Attempts:
 
 
 def sign_in(store: Store, name: str, password: str, attempts: Attempts) -> str:
-    """Check a password and begin a session: its token, for the browser alone.
+    """Check a password, begin a session and return its token for the browser.
 
     Raises
     ------
@@ -275,7 +275,7 @@ def session_of(store: Store, token: str) -> tuple[str, datetime] | None:
 
 
 def admitted(store: Store, name: str) -> str:
-    """The name under which somebody comes in whom the organisation's login has vouched for.
+    """Return the name of a person whom the organisation's login (OIDC) has authenticated.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""Search by meaning over stored vectors: what pages and the command line ask of a model without training anything."""
+"""Semantic search over stored vectors."""
 
 from __future__ import annotations
 
@@ -11,14 +11,13 @@ from core.protocols import Model
 from core.types import Ids, Matrix, Sentence
 from db.records import ModelRecord
 from db.store import Store
-from jobs.common.vectors import load_model
 
 _ARTICLES = 100
-"""Blocks read at once."""
+"""Number of blocks read at once."""
 
 
 def stored_blocks(store: Store, model: ModelRecord, articles: Ids, positions: Ids) -> Iterator[tuple[Ids, Matrix]]:
-    """(rows, their vectors) in blocks: row i is the sentence at ``positions[i]`` of ``articles[i]``; in any order.
+    """Yield (rows, vectors) in any order; row i is the sentence at ``positions[i]`` of ``articles[i]``.
 
     Dense vectors come as they are kept, float16 as a rule. Raises :class:`DataError` where an article has no vectors.
     """
@@ -38,13 +37,8 @@ def stored_blocks(store: Store, model: ModelRecord, articles: Ids, positions: Id
             yield rows, blocks[owner][positions[rows]]
 
 
-def embedder_of(store: Store, model: ModelRecord) -> Model:
-    """The fitted method of a model."""
-    return load_model(store, model)[0]
-
-
 def vector_of(fitted: Model, text: str) -> Matrix:
-    """(1, dim) vector of typed words, as a sentence of no text.
+    """Return the (1, dim) vector of a typed text.
 
     Raises :class:`DataError` where the model knows none of the words, so that nothing could be near.
     """

@@ -15,24 +15,24 @@ _UNPRINTABLE = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff
 
 
 def safe_cell(value: Any) -> Any:
-    """A text that a spreadsheet would obey as a formula gets an apostrophe before it; numbers stay numbers."""
+    """Prefix an apostrophe to text that a spreadsheet would run as a formula; numbers are unchanged."""
     if isinstance(value, str) and value.startswith(_FORMULA):
         return "'" + value
     return value
 
 
 def raw_cell(text: str) -> str:
-    """A text that :func:`safe_cell` made safe, as it was."""
+    """Undo :func:`safe_cell`."""
     return text[1:] if text.startswith("'") and text[1:].startswith(_FORMULA) else text
 
 
 def csv_text(header: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
-    """Comma-separated with a header row and the line ends of RFC 4180; cells are made safe for spreadsheets."""
+    """Return CSV (RFC 4180) with a header row and cells that are safe for spreadsheets."""
     return "".join(csv_pieces(header, rows))
 
 
 def csv_pieces(header: Sequence[str], rows: Iterable[Sequence[Any]]) -> Iterator[str]:
-    """The lines of :func:`csv_text` one by one, for tables that are larger than memory should be."""
+    """Yield the lines of :func:`csv_text`, for large tables."""
     out = io.StringIO(newline="")
     writer = csv.writer(out)
     for row in chain([header], rows):
@@ -43,18 +43,18 @@ def csv_pieces(header: Sequence[str], rows: Iterable[Sequence[Any]]) -> Iterator
 
 
 def json_lines(header: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
-    """One object a line, values as they are."""
+    """Return one JSON object per line with unchanged values."""
     return "".join(json_pieces(header, rows))
 
 
 def json_pieces(header: Sequence[str], rows: Iterable[Sequence[Any]]) -> Iterator[str]:
-    """The lines of :func:`json_lines` one by one."""
+    """Yield the lines of :func:`json_lines`."""
     for row in rows:
         yield json.dumps(dict(zip(header, row, strict=True)), ensure_ascii=False) + "\n"
 
 
 def excel_bytes(header: Sequence[str], rows: Iterable[Sequence[Any]], title: str = "themes") -> bytes:
-    """An Excel workbook with one sheet; cells are made safe, and letters that XML cannot hold are left out."""
+    """Return an Excel workbook with one sheet; cells are safe, characters invalid in XML are removed."""
     import openpyxl
     from openpyxl.cell import WriteOnlyCell
 

@@ -1,4 +1,4 @@
-"""Roles hold on every way of writing: each table, each entry point, and there is no door beside the door."""
+"""Roles are enforced for each table and each entry point, and pages have no other access to the store."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def test_the_roles() -> None:
 
 
 @pytest.fixture
-def house(store: Store) -> Store:
+def staffed_store(store: Store) -> Store:
     """A store where each role has somebody."""
     for name in ("ada", "lea", "val"):
         people.set_role(store, name, PEOPLE[name])
@@ -67,8 +67,8 @@ def house(store: Store) -> Store:
 
 
 @pytest.mark.parametrize("name", PEOPLE)
-def test_no_statement_gets_past(house: Store, name: str) -> None:
-    actor, guarded = Actor(name, PEOPLE[name]), house.by(lambda: name)
+def test_no_statement_gets_past(staffed_store: Store, name: str) -> None:
+    actor, guarded = Actor(name, PEOPLE[name]), staffed_store.by(lambda: name)
     for table in metadata.tables.values():
         allowed = actor.may(right_of(table.name))
         nothing, column = sa.false(), next(iter(table.c))
@@ -121,7 +121,7 @@ class Scene:
             return change(w)
 
 
-def _desk(s: Scene) -> object:
+def _label(s: Scene) -> object:
     session = LabellingSession(s.store, s.labelling, s.name)
     return session.do(op.create(session.partition, session.next_number, "New", session.partition.ids[:1]))
 
@@ -133,7 +133,7 @@ def _begin(s: Scene) -> object:
 ENTRIES: dict[str, tuple[Right, Callable[[Scene], object]]] = {
     "say who is here": (Right.LOOK, lambda s: s.write(lambda w: w.people.heartbeat(s.labelling, s.name, "session"))),
     "begin a labelling": (Right.LABEL, _begin),
-    "label": (Right.LABEL, _desk),
+    "label": (Right.LABEL, _label),
     "rename a labelling": (Right.LABEL, lambda s: s.write(lambda w: w.labellings.rename(s.labelling, "x", s.name))),
     "review": (
         Right.LABEL,
@@ -242,7 +242,7 @@ def _content(store: Store) -> list[object]:
         return [connection.execute(sa.select(table)).all() for table in metadata.sorted_tables]
 
 
-# --- no door beside the door ------------------------------------------------------------------------------------------
+# --- no unchecked access ----------------------------------------------------------------------------------------------
 
 
 def test_pages_have_no_other_store_than_that_of_their_person() -> None:

@@ -287,7 +287,7 @@ class TestMaps:
 
 
 class TestPlaces:
-    def test_where_sentences_stand_in_the_order_they_are_asked_for(self, store: Store) -> None:
+    def test_where_sentences_stand_in_the_requested_order(self, store: Store) -> None:
         corpus = add_corpus(store, articles=3)
         with store.reading() as r:
             articles = r.corpora.articles(corpus.id)

@@ -130,7 +130,7 @@ class TestTriplets:
             stored = sum(r.triplets.count(first["triplet_set_id"], split) for split in Split)
         assert stored == first["counts"]["triplets"]["total"] > 100
 
-    def test_only_the_splits_that_are_asked_for(self, corpus: Store) -> None:
+    def test_only_the_requested_splits(self, corpus: Store) -> None:
         made = do(corpus, "build-triplets", corpus="C", name="T", splits=["test"])
         assert made["counts"]["triplets"]["train"] == 0 < made["counts"]["triplets"]["test"]
 

@@ -1,1 +1,1 @@
-"""Working in labellings: what pages, the command line and the load test call; none of it is a background job."""
+"""Operations on labellings for pages, the command line and the load test, without background jobs."""

@@ -1,4 +1,4 @@
-"""Labellings that come and go as files."""
+"""Export and import of labellings as files."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ LEAD = "Introduction"
 
 
 def export_lines(store: Store, labelling_id: int) -> str:
-    """The whole labelling as JSON lines, values as they are."""
+    """Yield the labelling with its history as JSON lines."""
     return "".join(to_lines(export_document(store, labelling_id)))
 
 
@@ -65,7 +65,7 @@ def import_lines(store: Store, corpus_id: int, lines: Iterable[str], path: Path 
 
 
 def _sentences_of(r: Unit, corpus_id: int, document: Document) -> tuple[dict[int, int], int | None]:
-    """Old id → id in the store, by article, place and text; and the article, where there is one only."""
+    """Match sentences by article, position and text: return old id → id, and the article if there is one."""
     names: dict[int, int] = {}
     articles: set[int] = set()
     by_title: dict[str, dict[int, Place]] = {}
@@ -85,7 +85,7 @@ def _sentences_of(r: Unit, corpus_id: int, document: Document) -> tuple[dict[int
 
 
 def rows(store: Store, labelling_id: int) -> list[tuple[Any, ...]]:
-    """The current state as a table, see :data:`HEADER`, in reading order."""
+    """Return the current state as rows, see :data:`HEADER`, in reading order."""
     with store.reading() as r:
         snapshot = r.labellings.snapshot(labelling_id)
         steps: dict[int, Step] = {step.id: step for step in r.label_steps.list(labelling_id)}
@@ -116,7 +116,7 @@ def rows(store: Store, labelling_id: int) -> list[tuple[Any, ...]]:
 
 
 def parquet_bytes(header: tuple[str, ...], lines: list[tuple[Any, ...]]) -> bytes:
-    """A Parquet file, values as they are."""
+    """Return the table as a Parquet file with unchanged values."""
     import io
 
     import pyarrow as pa

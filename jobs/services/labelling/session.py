@@ -26,7 +26,7 @@ UNASSIGNED_NAME = "unassigned"
 
 @dataclass(frozen=True, slots=True)
 class SentenceConflict:
-    """A sentence that two people changed: its cluster as seen, as wanted, and as the other person left it."""
+    """Sentence that two people changed, with its cluster as seen, as wanted and as stored."""
 
     sentence: int
     seen: str
@@ -38,7 +38,7 @@ class SentenceConflict:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Conflict:
-    """A change that was not written, because another person changed the same sentences or clusters first."""
+    """Change that was not written because another person changed the same sentences or clusters first."""
 
     operation: op.Operation
     reason: str

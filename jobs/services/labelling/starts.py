@@ -1,4 +1,4 @@
-"""What a labelling can begin with: a clustering or themes, the sections, another labelling, or nothing."""
+"""Initial states of labellings: a clustering, themes, sections, another labelling, or unassigned."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from db.label_records import LabellingRecord, NewLabelling
 from db.store import Store, Unit
 
 MOST_SENTENCES = 200_000
-"""Sentences of a labelling; a larger corpus is labelled article by article."""
+"""Maximum number of sentences of a labelling; a larger corpus is labelled article by article."""
 MOST_CLUSTERS = 300
-"""Clusters that a labelling begins with at most; the sentences of rarer sections begin unassigned."""
+"""Maximum number of initial clusters; sentences of rarer sections begin unassigned."""
 LEAD = "Introduction"
 
 Begin = Callable[[Store, NewLabelling], tuple[Partition, Mapping[str, Any]]]
@@ -93,7 +93,7 @@ def from_labels(ids: Ids, labels: Labels, names: Mapping[int, str], origin: Mapp
 
 
 def from_themes(run_id: int) -> Begin:
-    """Themes that were found in a list of sentences, with their names."""
+    """Return the themes found in a list of sentences, with their names."""
 
     def initial(store: Store, new: NewLabelling) -> tuple[Partition, Mapping[str, Any]]:
         with store.reading() as r:
@@ -111,7 +111,7 @@ def from_themes(run_id: int) -> Begin:
 
 
 def from_labelling(labelling_id: int) -> Begin:
-    """Another labelling as it is now, notes and marks too; its history stays behind."""
+    """Return the current state of another labelling with notes and marks, without its history."""
 
     def initial(store: Store, new: NewLabelling) -> tuple[Partition, Mapping[str, Any]]:
         with store.reading() as r:
@@ -122,7 +122,7 @@ def from_labelling(labelling_id: int) -> Begin:
 
 
 def from_adjudication(labelling_ids: Sequence[int]) -> Begin:
-    """What most of several labellings say, cluster laid on cluster; ties begin unassigned and marked uncertain."""
+    """Return the majority of aligned labellings; ties begin unassigned and marked uncertain."""
 
     def initial(store: Store, new: NewLabelling) -> tuple[Partition, Mapping[str, Any]]:
         from core.labelling.agreement import adjudicate
@@ -141,7 +141,7 @@ def from_adjudication(labelling_ids: Sequence[int]) -> Begin:
 
 
 def labels_on(partition: Partition, ids: Ids) -> Labels:
-    """(n,) cluster numbers of these sentences as labels; -1 for unassigned ones and those it does not have."""
+    """Return (n,) cluster numbers of these sentences; -1 if unassigned or not in the labelling."""
     labels = np.full(len(ids), -1, dtype=np.int32)
     known = np.isin(ids, partition.ids)
     labels[known] = partition.numbers[partition.rows(ids[known])]
@@ -149,7 +149,7 @@ def labels_on(partition: Partition, ids: Ids) -> Labels:
 
 
 def clusters(names: Sequence[str]) -> list[Cluster]:
-    """Clusters 1, 2, … under these names; one that comes twice is numbered."""
+    """Return clusters 1, 2, … with these names; duplicate names are numbered."""
     seen: Counter[str] = Counter()
     found = []
     for number, name in enumerate(names, 1):
@@ -171,7 +171,7 @@ def cluster_names(texts: Sequence[str], labels: Ids | Any) -> list[str]:
 
 
 def sentences_of(r: Unit, corpus_id: int, article_id: int | None) -> list[Sentence]:
-    """The sentences of an article, or of a whole corpus; :class:`DataError` for more than a labelling takes."""
+    """Return the sentences of an article or a corpus; raise :class:`DataError` if there are too many."""
     if article_id is not None:
         return r.corpora.sentences(article_id)
     corpus = r.corpora.get(corpus_id)
@@ -184,6 +184,6 @@ def sentences_of(r: Unit, corpus_id: int, article_id: int | None) -> list[Senten
 
 
 def _section_titles(r: Unit, sentences: Sequence[Sentence]) -> dict[tuple[int, int], str]:
-    """(article id, section position) → title."""
+    """Return (article id, section position) → title."""
     of = r.corpora.sections_of(sorted({s.article_id for s in sentences}))
     return {(article, s.position): s.title.strip() or LEAD for article, found in of.items() for s in found}

@@ -1,7 +1,7 @@
-"""Labels from a table: a sentence in each row, by its id or word for word, and the cluster that it belongs to.
+"""Import of labels from a table with a sentence (id or exact text) and its cluster in each row.
 
-First a plan is made and shown: what was found, what several sentences say, what none says. Then a labelling begins
-with it, or not at all. Sentences that the table does not name begin unassigned.
+A plan lists matches, ambiguous rows and unmatched rows before anything is stored. Sentences
+that the table does not name begin unassigned.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _NOTE = ("note", "notes", "comment", "comments")
 
 @dataclass(frozen=True, slots=True)
 class Columns:
-    """Which column of a table holds what; "" for none. A cluster, and an id or a text, are needed."""
+    """Names of the columns of a table; "" for none. A cluster, and an id or a text, are needed."""
 
     cluster: str
     id: str = ""
@@ -37,42 +37,42 @@ class Columns:
 
 @dataclass(frozen=True, slots=True)
 class Trouble:
-    """A row that places no sentence, and why."""
+    """Row that assigns no sentence, with the reason."""
 
     row: int
-    """As a spreadsheet numbers it."""
+    """Row number as in a spreadsheet."""
     text: str
     why: str
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What a table would do."""
+    """Plan of an import."""
 
     names: tuple[str, ...]
-    """Of the clusters, in the order of the table."""
+    """Names of the clusters, in the order of the table."""
     placed: Mapping[int, int]
     """Sentence id → index of its cluster, :data:`UNASSIGNED` for none."""
     notes: Mapping[int, str]
     rows: int
-    """Rows that place a sentence."""
+    """Number of rows that assign a sentence."""
     sentences: int
-    """Sentences that could be placed."""
+    """Number of sentences that could be assigned."""
     missing: tuple[Trouble, ...]
-    """No sentence is meant by these rows."""
+    """Rows that match no sentence."""
     ambiguous: tuple[Trouble, ...]
-    """Several sentences say what is in these rows."""
+    """Rows that match several sentences."""
     contradicting: tuple[Trouble, ...]
-    """An earlier row puts the same sentence elsewhere."""
+    """Rows that contradict an earlier row."""
 
     @property
     def troubles(self) -> list[Trouble]:
-        """Every row that is left out, by number."""
+        """Return every skipped row, ordered by number."""
         return sorted((*self.missing, *self.ambiguous, *self.contradicting), key=lambda trouble: trouble.row)
 
 
 def likely_columns(sheet: Sheet) -> Columns:
-    """What the names of the columns suggest."""
+    """Guess the columns from their names."""
 
     def named(names: Sequence[str]) -> str:
         known = {column.strip().lower(): column for column in reversed(sheet.columns)}
@@ -87,7 +87,7 @@ def likely_columns(sheet: Sheet) -> Columns:
 def plan(
     store: Store, corpus_id: int, article_id: int | None, sheet: Sheet, columns: Columns, together: bool = False
 ) -> Plan:
-    """Find the sentence of each row; ``together``: a text that several sentences say stands for all of them.
+    """Match each row to a sentence; with ``together``, a text assigns all sentences that have it.
 
     Raises
     ------
@@ -103,7 +103,7 @@ def plan(
 
 
 def from_plan(found: Plan, origin: str) -> starts.Begin:
-    """A labelling that begins with what the plan places."""
+    """Create a labelling from a plan."""
 
     def initial(store: Store, new: NewLabelling) -> tuple[Partition, Mapping[str, Any]]:
         with store.reading() as r:
@@ -117,7 +117,7 @@ def from_plan(found: Plan, origin: str) -> starts.Begin:
 
 
 def check_whole(found: Plan) -> None:
-    """Refuse (:class:`DataError`) a plan that leaves rows out; says which."""
+    """Raise :class:`DataError`, naming the rows, if a plan skips any."""
     troubles = found.troubles
     if not troubles:
         return
@@ -138,7 +138,7 @@ def _check(sheet: Sheet, columns: Columns) -> None:
 
 
 class _Planner:
-    """Goes through the rows of one table."""
+    """Builder of the plan of one table."""
 
     def __init__(self, sentences: Sequence[Sentence], columns: Columns, together: bool) -> None:
         self._columns, self._together, self._total = columns, together, len(sentences)
@@ -173,7 +173,7 @@ class _Planner:
         return Plan(tuple(self._names), self._placed, self._notes, rows, self._total, *troubles)
 
     def _meant(self, id: str, text: str) -> tuple[list[int], str]:
-        """Ids of the sentences that a row means, or why there is none. An id counts where the text is its text."""
+        """Return the ids of the sentences that a row matches, or the reason that there are none."""
         known = _whole(id)
         said = (text, raw_cell(text))
         if known in self._texts and (not text or self._texts[known] in said):
@@ -183,7 +183,7 @@ class _Planner:
         return [], f"no sentence here has the id {id[:20]!r}" if id else "the row names no sentence"
 
     def _place(self, number: int, ids: list[int], row: Mapping[str, str]) -> int:
-        """Put the sentences where the row says; the number of an earlier row that says otherwise, else 0."""
+        """Assign the sentences of a row; return the number of an earlier row that contradicts it, else 0."""
         name = raw_cell(row[self._columns.cluster])
         place = self._names.get(name, len(self._names)) if name else UNASSIGNED
         other = next((i for i in ids if self._placed.get(i, place) != place), None)
@@ -208,7 +208,7 @@ class _Planner:
 
 
 def _whole(text: str) -> int:
-    """The number in a cell, also where a spreadsheet made 12.0 of it; -1 for none."""
+    """Parse an id, also as written by a spreadsheet (12.0); -1 if there is none."""
     try:
         value = float(text)
     except ValueError:

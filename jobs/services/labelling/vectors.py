@@ -1,4 +1,4 @@
-"""Vectors of the sentences of a labelling, from the blocks that are stored."""
+"""Stored vectors of the sentences of a labelling."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from db.store import Store
 from jobs.services.search import stored_blocks
 
 MOST = 30_000
-"""Sentences that suggestions are made for; more would fill the memory of a page."""
+"""Maximum number of sentences with suggestions, which limits the memory of a page."""
 
 
 def models_for(store: Store, corpus_id: int, articles: set[int]) -> list[ModelRecord]:
-    """Models whose vectors of all these articles are stored, the newest first."""
+    """Return the models that have vectors of all these articles, newest first."""
     with store.reading() as r:
         return [m for m in reversed(r.models.list()) if articles <= r.embeddings.have(m.id, corpus_id)]
 
 
 def vectors_of(store: Store, model_id: int, ids: Ids) -> Matrix:
-    """(n, dim) vectors of these sentences, row for row; every one of their articles must be embedded."""
+    """Return (n, dim) vectors of these sentences in order; their articles must be embedded."""
     with store.reading() as r:
         known, model = r.corpora.sentences_by_id(ids), r.models.get(model_id)
     places = np.array([(known[int(i)].article_id, known[int(i)].position) for i in ids], dtype=np.int64)

@@ -10,7 +10,7 @@ import streamlit as st
 
 from core.errors import StoreError
 from core.labelling.partition import COLOURS
-from webapp.features.relabel import queries
+from webapp.features.relabel import queries as labelling_queries
 from webapp.features.relabel.actions import (
     ACTIONS,
     CLUSTERS_PER_KEY_PAGE,
@@ -21,9 +21,8 @@ from webapp.features.relabel.actions import (
     dispatch,
 )
 from webapp.features.relabel.state import TOOLBAR, RelabelState
-from webapp.shared import people
+from webapp.shared import people, queries
 from webapp.shared.palette import Tones, tones
-from webapp.shared.queries import store
 from webapp.shared.text import ago, count, plain, shorten
 
 _ASSETS = Path(__file__).parent / "assets"
@@ -156,16 +155,16 @@ def status_text(state: RelabelState) -> str:
 def _presence(state: RelabelState) -> None:
     """Report this person's presence every few seconds, show who else is present, and offer their changes."""
     try:
-        with store().writing() as w:
+        with queries.store().writing() as w:
             w.people.heartbeat(state.record.id, state.session.person, state.browser_session)
     except StoreError as error:
         st.warning(plain(error), icon=":material/delete:")
         return
-    others = [p.person for p in queries.presence(state.record.id) if p.person != state.session.person]
+    others = [p.person for p in labelling_queries.presence(state.record.id) if p.person != state.session.person]
     with st.container(horizontal=True, vertical_alignment="center", width="content"):
         if others and not state.record.blind:
             st.markdown(f":material/group: Also here: {' · '.join(people.shown(name) for name in others)}")
-        waiting = queries.steps_after(state.record.id, state.session.snapshot.step)
+        waiting = labelling_queries.steps_after(state.record.id, state.session.snapshot.step)
         label = f"Show {count(waiting, 'new change')}"
         if waiting and st.button(label, icon=":material/refresh:", type="tertiary"):
             st.rerun()
