@@ -79,7 +79,7 @@ def _topics_table(rows: Sequence[Mapping[str, Any]]) -> str:
         for row in rows
     ]
     counts = ", ".join(f"{value:,} {name}" for name, value in rows[0]["counts"].items())
-    stopped = [f"The classifier of {row['model']} was stopped before its end." for row in rows if not row["converged"]]
+    stopped = [f"The classifier of {row['model']} stopped before it converged." for row in rows if not row["converged"]]
     return "\n".join([counts, "", table(lines), *stopped])
 
 

@@ -93,7 +93,7 @@ def _target(store: Store, file: str) -> Path:
 
 
 def _check(file: Path) -> None:
-    """Check that the file was written in full and is within the limits of an import."""
+    """Flush the file to disk and check that it can be imported."""
     with file.open("rb+") as stream:
         os.fsync(stream.fileno())
     with BundleReader(file):

@@ -24,7 +24,7 @@ from core.papers.spec import (
 from core.tasks.summaries import REGISTRY as SUMMARIZERS
 from core.types import Split
 from db.records import ModelRecord
-from jobs.papers.reading import Reading
+from jobs.papers.measurement import Measurement
 from jobs.papers.topic_measures import measure_of_topics
 from jobs.papers.work import Work
 
@@ -45,14 +45,14 @@ def seeds_of(measure: Measure, work: Work) -> tuple[int, ...]:
     return work.profile.seeds
 
 
-def measure(wanted: Measure, work: Work, seed: int) -> Reading:
+def measure(wanted: Measure, work: Work, seed: int) -> Measurement:
     """Carry out a measurement, reusing stored results."""
     match wanted:
         case CountTriplets(triplets):
             return _counted_triplets(work, triplets)
         case CountBenchmark(benchmark):
             table = work.benchmark(benchmark).counts["table"]["ours"]
-            return Reading({name: float(value) for name, value in table.items()})
+            return Measurement({name: float(value) for name, value in table.items()})
         case Accuracy():
             return _accuracy(wanted, work, seed)
         case Clustering():
@@ -86,13 +86,13 @@ def data_of(wanted: Measure, work: Work) -> str:
             return documents.rsplit("/", 1)[-1] + (f"; {_model_words(work, model)}" if model else "")
 
 
-def _counted_triplets(work: Work, id: str) -> Reading:
+def _counted_triplets(work: Work, id: str) -> Measurement:
     counts = work.triplet_set(id).counts
     numbers = {split.value: float(counts["triplets"][split.value]) for split in Split}
-    return Reading({**numbers, "articles": float(counts["articles"]["with_triplets"]["total"])})
+    return Measurement({**numbers, "articles": float(counts["articles"]["with_triplets"]["total"])})
 
 
-def _accuracy(wanted: Accuracy, work: Work, seed: int) -> Reading:
+def _accuracy(wanted: Accuracy, work: Work, seed: int) -> Measurement:
     args: dict[str, Any] = {"model": work.model(wanted.model, seed).name}
     if wanted.regressor:
         args["sick"] = str(work.sources.pairs())
@@ -103,10 +103,10 @@ def _accuracy(wanted: Accuracy, work: Work, seed: int) -> Reading:
         ids, margins = r.runs.margins(result["run_id"], Split.TEST)
         groups = None if file else r.triplets.rows(work.triplet_set(wanted.triplets).id, Split.TEST).articles
     correct = (0.5 + 0.5 * np.sign(margins)).astype(np.float64)
-    return Reading({ACCURACY: float(correct.mean())}, {ACCURACY: correct}, ids, groups, run=result["digest"])
+    return Measurement({ACCURACY: float(correct.mean())}, {ACCURACY: correct}, ids, groups, run=result["digest"])
 
 
-def _clustering(wanted: Clustering, work: Work, seed: int) -> Reading:
+def _clustering(wanted: Clustering, work: Work, seed: int) -> Measurement:
     args = {
         "model": work.model(wanted.model, seed).name if wanted.model else "",
         "clusterer": wanted.clusterer,
@@ -125,14 +125,14 @@ def _clustering(wanted: Clustering, work: Work, seed: int) -> Reading:
     seen = result["articles_seen_in_training"]
     warning = f"{seen:,} of these articles were in its training" if seen else ""
     means = {metric: float(found.mean()) for metric, found in values.items()}
-    return Reading(means, values, items, run=result["digest"], warning=warning)
+    return Measurement(means, values, items, run=result["digest"], warning=warning)
 
 
-def _relatedness(wanted: Relatedness, work: Work, seed: int) -> Reading:
+def _relatedness(wanted: Relatedness, work: Work, seed: int) -> Measurement:
     args = {"sick": str(work.sources.pairs()), "regressor": wanted.regressor, "seed": seed}
     result = work.steps.run("evaluate-relatedness", {"model": work.model(wanted.model, seed).name, **args})
     scores: Mapping[str, Mapping[str, Any]] = result["scores"]
-    return Reading(
+    return Measurement(
         {metric: score["value"] for metric, score in scores.items()},
         intervals={metric: (score["low"], score["high"], score["n"]) for metric, score in scores.items()},
         run=result["digest"],

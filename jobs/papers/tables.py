@@ -12,7 +12,7 @@ from core.metrics.statistics.intervals import bootstrap_mean
 from core.metrics.statistics.paired_tests import holm, paired_test
 from core.papers.spec import SIMILAR, Claim, Row, Table
 from core.types import Estimate
-from jobs.papers.measuring import Reading, data_of, measure, seeds_of
+from jobs.papers.measuring import Measurement, data_of, measure, seeds_of
 from jobs.papers.work import Work
 
 Json = dict[str, Any]
@@ -28,7 +28,7 @@ def reproduce_table(table: Table, work: Work, tell: Progress, keep: Callable[[Js
 
     ``keep`` is given the table after each row that took work, with the rows to come marked as not measured yet.
     """
-    found: dict[str, list[Reading]] = {}
+    found: dict[str, list[Measurement]] = {}
     rows = [_blank(row) | {"missing": PENDING} for row in table.rows]
     for number, row in enumerate(table.rows):
 
@@ -42,7 +42,7 @@ def reproduce_table(table: Table, work: Work, tell: Progress, keep: Callable[[Js
     return _content(table, work, rows, found) | {"complete": True}
 
 
-def _content(table: Table, work: Work, rows: Sequence[Json], found: Mapping[str, Sequence[Reading]]) -> Json:
+def _content(table: Table, work: Work, rows: Sequence[Json], found: Mapping[str, Sequence[Measurement]]) -> Json:
     return {
         "title": table.title,
         "source": table.source,
@@ -72,35 +72,35 @@ def _blank(row: Row) -> Json:
     }
 
 
-def _row(table: Table, row: Row, work: Work, found: dict[str, list[Reading]], tell: Progress) -> Json:
+def _row(table: Table, row: Row, work: Work, found: dict[str, list[Measurement]], tell: Progress) -> Json:
     content = _blank(row)
     seeds = seeds_of(row.measure, work)
     try:
-        readings = []
+        measurements = []
         for number, seed in enumerate(seeds):
             tell(number, len(seeds))
-            readings.append(measure(row.measure, work, seed))
-        content["data"] = "; ".join(filter(None, (data_of(row.measure, work), readings[0].warning)))
+            measurements.append(measure(row.measure, work, seed))
+        content["data"] = "; ".join(filter(None, (data_of(row.measure, work), measurements[0].warning)))
     except (Cancelled, StoreError):
         raise
     except ThemescopeError as error:
         return content | {"missing": str(error)}
-    found[row.id] = readings
-    metrics = [column.metric for column in table.columns if column.metric in readings[0].scores]
-    content["ours"] = {metric: summary(metric, readings) for metric in metrics}
+    found[row.id] = measurements
+    metrics = [column.metric for column in table.columns if column.metric in measurements[0].scores]
+    content["ours"] = {metric: summary(metric, measurements) for metric in metrics}
     content["difference"] = {
         metric: content["ours"][metric]["value"] - row.published[metric]
         for metric in metrics
         if metric in row.published
     }
-    content["runs"] = [reading.run for reading in readings if reading.run]
+    content["runs"] = [measurement.run for measurement in measurements if measurement.run]
     return content
 
 
-def summary(metric: str, readings: Sequence[Reading]) -> Json:
+def summary(metric: str, measurements: Sequence[Measurement]) -> Json:
     """Return the mean over seeds, its interval over items, and separately the spread over seeds."""
-    by_seed = [float(reading.scores[metric]) for reading in readings]
-    estimate = _estimate(metric, readings)
+    by_seed = [float(measurement.scores[metric]) for measurement in measurements]
+    estimate = _estimate(metric, measurements)
     found: Json = {"value": float(np.mean(by_seed)), "seeds": by_seed}
     if len(by_seed) > 1:
         found["spread"] = float(np.std(by_seed, ddof=1))
@@ -109,21 +109,21 @@ def summary(metric: str, readings: Sequence[Reading]) -> Json:
     return found
 
 
-def _estimate(metric: str, readings: Sequence[Reading]) -> Estimate | None:
-    if metric in readings[0].values:
-        return bootstrap_mean(_mean_values(metric, readings), readings[0].groups)
-    ends = [reading.intervals[metric] for reading in readings if metric in reading.intervals]
+def _estimate(metric: str, measurements: Sequence[Measurement]) -> Estimate | None:
+    if metric in measurements[0].values:
+        return bootstrap_mean(_mean_values(metric, measurements), measurements[0].groups)
+    ends = [measurement.intervals[metric] for measurement in measurements if metric in measurement.intervals]
     if not ends:
         return None
     low, high = (float(np.mean([end[i] for end in ends])) for i in (0, 1))
     return Estimate(float("nan"), low, high, ends[0][2])
 
 
-def _mean_values(metric: str, readings: Sequence[Reading]) -> Any:
-    return np.mean([reading.values[metric] for reading in readings], axis=0)
+def _mean_values(metric: str, measurements: Sequence[Measurement]) -> Any:
+    return np.mean([measurement.values[metric] for measurement in measurements], axis=0)
 
 
-def _claims(table: Table, found: Mapping[str, Sequence[Reading]]) -> list[Json]:
+def _claims(table: Table, found: Mapping[str, Sequence[Measurement]]) -> list[Json]:
     """Test every claim whose rows share their items, with p-values corrected over the table."""
     tests = [(claim, _tested(claim, found)) for claim in table.claims]
     ps = holm([test["p"] for _, test in tests if test])
@@ -142,13 +142,13 @@ def _claims(table: Table, found: Mapping[str, Sequence[Reading]]) -> list[Json]:
     return claims
 
 
-def _tested(claim: Claim, found: Mapping[str, Sequence[Reading]]) -> Json:
+def _tested(claim: Claim, found: Mapping[str, Sequence[Measurement]]) -> Json:
     first, second = found.get(claim.first), found.get(claim.second)
     if not first or not second or claim.metric not in first[0].values or claim.metric not in second[0].values:
         return {}
     if not np.array_equal(first[0].items, second[0].items):
         return {}
-    one, other = (_mean_values(claim.metric, readings) for readings in (first, second))
+    one, other = (_mean_values(claim.metric, measurements) for measurements in (first, second))
     test = paired_test(one, other, first[0].groups)
     difference = test.difference
     return {"difference": difference.value, "low": difference.low, "high": difference.high, "p": test.p}

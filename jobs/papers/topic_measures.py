@@ -10,7 +10,7 @@ import numpy as np
 
 from core.errors import DataError
 from core.papers.spec import ChosenSetting, CountSummaries, CountTopics, Summaries, Topics
-from jobs.papers.reading import Reading
+from jobs.papers.measurement import Measurement
 from jobs.papers.work import Work
 
 BY_DOCUMENT = "accuracy by document"
@@ -23,7 +23,7 @@ _PER_DOCUMENT = "accuracy"
 TopicMeasure: TypeAlias = CountTopics | CountSummaries | Topics | ChosenSetting | Summaries
 
 
-def measure_of_topics(wanted: TopicMeasure, work: Work, seed: int) -> Reading:
+def measure_of_topics(wanted: TopicMeasure, work: Work, seed: int) -> Measurement:
     """Carry out one of these measurements."""
     match wanted:
         case CountTopics():
@@ -38,13 +38,13 @@ def measure_of_topics(wanted: TopicMeasure, work: Work, seed: int) -> Reading:
             return summaries(wanted, work, seed)
 
 
-def counted_topics(wanted: CountTopics, work: Work) -> Reading:
+def counted_topics(wanted: CountTopics, work: Work) -> Measurement:
     """Return the sizes of the task, from the evaluation of the labelling model."""
     result = _evaluated(Topics(wanted.labels, wanted.labels, wanted.settings), work, work.profile.seeds[0])
-    return Reading({name: float(value) for name, value in result["counts"].items()}, run=result["digest"])
+    return Measurement({name: float(value) for name, value in result["counts"].items()}, run=result["digest"])
 
 
-def topics(wanted: Topics, work: Work, seed: int) -> Reading:
+def topics(wanted: Topics, work: Work, seed: int) -> Measurement:
     """Return the scores of both tasks, with accuracy per document for paired tests."""
     result = _evaluated(wanted, work, seed)
     with work.store.reading() as r:
@@ -54,7 +54,7 @@ def topics(wanted: Topics, work: Work, seed: int) -> Reading:
     by_document = np.array([of_document[int(i)] for i in items])
     found: Mapping[str, Mapping[str, Any]] = result["scores"]
     known = {metric: score for metric, score in found.items() if score["low"] is not None}
-    return Reading(
+    return Measurement(
         {metric: score["value"] for metric, score in found.items()}
         | {BY_DOCUMENT: float(by_document.mean()), SECONDS: _seconds(wanted.model, work, seed)},
         {BY_DOCUMENT: by_document},
@@ -65,7 +65,7 @@ def topics(wanted: Topics, work: Work, seed: int) -> Reading:
     )
 
 
-def chosen_setting(wanted: ChosenSetting, work: Work, seed: int) -> Reading:
+def chosen_setting(wanted: ChosenSetting, work: Work, seed: int) -> Measurement:
     """Return the value with the highest accuracy on held-out documents; the smaller one in a tie."""
     settings = {**wanted.settings, "part": "validation"}
     scores = {
@@ -73,19 +73,19 @@ def chosen_setting(wanted: ChosenSetting, work: Work, seed: int) -> Reading:
         for value, model in sorted(wanted.models.items())
     }
     best = max(scores, key=lambda value: scores[value]["value"])
-    return Reading({"value": best, "f1": scores[best]["value"]})
+    return Measurement({"value": best, "f1": scores[best]["value"]})
 
 
-def counted_summaries(wanted: CountSummaries, work: Work) -> Reading:
+def counted_summaries(wanted: CountSummaries, work: Work) -> Measurement:
     """Return the numbers of documents, sentences and references."""
     from core.tasks.summaries.documents import read_summary_documents
 
     found = read_summary_documents(_documents(wanted.documents, work), report=work.steps.context)
     means = {name: float(np.mean([len(getattr(d, name)) for d in found])) for name in ("sentences", "references")}
-    return Reading({"documents": float(len(found)), **means})
+    return Measurement({"documents": float(len(found)), **means})
 
 
-def summaries(wanted: Summaries, work: Work, seed: int) -> Reading:
+def summaries(wanted: Summaries, work: Work, seed: int) -> Measurement:
     """Return ROUGE-1 recall per document."""
     args: dict[str, Any] = {
         "documents": str(_documents(wanted.documents, work)),
@@ -99,7 +99,7 @@ def summaries(wanted: Summaries, work: Work, seed: int) -> Reading:
         single = r.runs.get(result["run_id"]).config["per_document"]
     values = {metric: np.array(numbers) for metric, numbers in single.items() if metric != "ids"}
     scores = {metric: float(found.mean()) for metric, found in values.items()}
-    return Reading(scores, values, np.arange(len(single["ids"])), run=result["digest"])
+    return Measurement(scores, values, np.arange(len(single["ids"])), run=result["digest"])
 
 
 def _evaluated(wanted: Topics, work: Work, seed: int) -> dict[str, Any]:

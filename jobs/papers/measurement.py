@@ -14,7 +14,7 @@ Floats = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True)
-class Reading:
+class Measurement:
     """Numbers of one measurement. ``items`` and each of ``values`` have shape (n,); they are empty for mere counts."""
 
     scores: Mapping[str, float]
