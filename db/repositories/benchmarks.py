@@ -19,7 +19,7 @@ _ITEM = ("benchmark_id", "position", "article_id", "sentence_ids", "truth")
 
 
 class Benchmarks(Repository):
-    """Articles with the true section of each of their sentences."""
+    """Repository of benchmarks: articles with the true section of each sentence."""
 
     def add(
         self,
@@ -49,32 +49,32 @@ class Benchmarks(Repository):
         return self.get(id)
 
     def list(self, corpus_id: int | None = None) -> list[BenchmarkRecord]:
-        """All benchmarks (of one corpus), oldest first."""
+        """Return all benchmarks (of one corpus), oldest first."""
         query = sa.select(*_BENCHMARK).order_by(t.benchmark.c.id)
         if corpus_id is not None:
             query = query.where(t.benchmark.c.corpus_id == corpus_id)
         return [BenchmarkRecord(*row) for row in self.connection.execute(query)]
 
     def get(self, benchmark_id: int) -> BenchmarkRecord:
-        """The benchmark of that id, or :class:`UnknownNameError`."""
+        """Return the benchmark with that id; raise :class:`UnknownNameError` if there is none."""
         return BenchmarkRecord(*self._by_id(t.benchmark, _BENCHMARK, benchmark_id))
 
     def by_name(self, name: str) -> BenchmarkRecord:
-        """The benchmark of that name; :class:`UnknownNameError` offers the nearest."""
+        """Return the benchmark called ``name``; :class:`UnknownNameError` suggests similar names."""
         return BenchmarkRecord(*self._named(t.benchmark, _BENCHMARK, name))
 
     def usable_name(self, wanted: str) -> str:
-        """``wanted``, or with the first free number behind it: ``wanted 2``."""
+        """Return ``wanted``, with the first free number appended if taken: ``wanted 2``."""
         return self._usable_name(t.benchmark, wanted)
 
     def items(self, benchmark_id: int) -> builtins.list[BenchmarkItem]:
-        """The articles of a benchmark, in their order."""
+        """Return the articles of a benchmark, in order."""
         c = t.benchmark_item.c
         query = sa.select(c.article_id, c.sentence_ids, c.truth).where(c.benchmark_id == benchmark_id)
         return [_item(*row) for row in self.connection.execute(query.order_by(c.position))]
 
     def items_of(self, article_id: int) -> dict[int, BenchmarkItem]:
-        """Benchmark id → what it holds of an article."""
+        """Return benchmark id → its items of an article."""
         c = t.benchmark_item.c
         query = sa.select(c.benchmark_id, c.article_id, c.sentence_ids, c.truth).where(c.article_id == article_id)
         return {id: _item(*row) for id, *row in self.connection.execute(query.order_by(c.benchmark_id))}

@@ -24,12 +24,12 @@ _SENTENCE_ORDER = (t.sentence.c.article_id, t.sentence.c.position)
 
 
 class Corpora(Repository):
-    """The text. Articles keep the order they came in; ids never change and are never used again."""
+    """Repository of corpora and their text. Articles keep their order; ids are never reused."""
 
     # --- corpora ----------------------------------------------------------------------------------------------------
 
     def create(self, name: str, language: str) -> CorpusRecord:
-        """An empty corpus, hidden until :meth:`finish`.
+        """Create an empty corpus, hidden until :meth:`finish`.
 
         Raises
         ------
@@ -47,7 +47,7 @@ class Corpora(Repository):
         return self.get(self._insert(t.corpus, **values, **counts))
 
     def finish(self, corpus_id: int, report: Json) -> CorpusRecord:
-        """Show the corpus to everybody, with the report of its import."""
+        """Make the corpus visible and store the report of its import."""
         self.connection.execute(t.corpus.update().where(t.corpus.c.id == corpus_id).values(ready=True, report=report))
         return self.get(corpus_id)
 
@@ -63,7 +63,7 @@ class Corpora(Repository):
         self._delete(t.corpus, corpus_id)
 
     def abandon(self, corpus_id: int) -> None:
-        """Give up an unfinished import at once: its name is free again, and it only waits to be removed."""
+        """Abandon an unfinished import: release its name and mark it for removal."""
         name = f"unfinished import {corpus_id}"
         if not self.get(corpus_id).name.startswith(name):
             name = self._usable_name(t.corpus, name)
@@ -84,22 +84,22 @@ class Corpora(Repository):
         return bool(last)
 
     def list(self, include_unready: bool = False) -> list[CorpusRecord]:
-        """All corpora, oldest first."""
+        """Return all corpora, oldest first."""
         query = sa.select(t.corpus).order_by(t.corpus.c.id)
         if not include_unready:
             query = query.where(t.corpus.c.ready)
         return [CorpusRecord(**row._mapping) for row in self.connection.execute(query)]
 
     def by_name(self, name: str) -> CorpusRecord:
-        """The corpus of that name, ready or not; :class:`UnknownNameError` offers the nearest."""
+        """Return the corpus called ``name``, ready or not; :class:`UnknownNameError` suggests similar names."""
         return CorpusRecord(**self._named(t.corpus, list_of(t.corpus), name)._mapping)
 
     def get(self, corpus_id: int) -> CorpusRecord:
-        """The corpus of that id, or :class:`UnknownNameError`."""
+        """Return the corpus with that id; raise :class:`UnknownNameError` if there is none."""
         return CorpusRecord(**self._by_id(t.corpus, list_of(t.corpus), corpus_id)._mapping)
 
     def usable_name(self, wanted: str) -> str:
-        """``wanted``, or with the first free number behind it: ``wanted 2``."""
+        """Return ``wanted``, with the first free number appended if taken: ``wanted 2``."""
         return self._usable_name(t.corpus, wanted)
 
     # --- writing text -----------------------------------------------------------------------------------------------
@@ -125,7 +125,7 @@ class Corpora(Repository):
         self.connection.execute(t.corpus.update().where(t.corpus.c.id == corpus_id).values(grown))
 
     def imported_articles(self, corpus_id: int) -> int:
-        """How many articles are in so far; an interrupted import goes on from here."""
+        """Return the number of stored articles, from which an interrupted import resumes."""
         last = sa.select(sa.func.max(t.article.c.position)).where(t.article.c.corpus_id == corpus_id)
         position = self.connection.execute(last).scalar_one()
         return 0 if position is None else position + 1
@@ -135,13 +135,13 @@ class Corpora(Repository):
     def articles(
         self, corpus_id: int, search: str = "", split: Split | None = None, offset: int = 0, limit: int = 50
     ) -> builtins.list[ArticleRecord]:
-        """A page of articles in store order; ``search`` looks into titles."""
+        """Return a page of articles in store order, filtered by ``search`` in titles."""
         query = self._article_query(sa.select(*_ARTICLE), corpus_id, search, split)
         query = query.order_by(t.article.c.position).offset(offset).limit(limit)
         return [ArticleRecord(*row) for row in self.connection.execute(query)]
 
     def count_articles(self, corpus_id: int, search: str = "", split: Split | None = None) -> int:
-        """How many articles :meth:`articles` would page through."""
+        """Return the total number of articles of :meth:`articles`."""
         return self._number(self._article_query(sa.select(sa.func.count()), corpus_id, search, split))
 
     def _article_query(self, query: sa.Select[Any], corpus_id: int, search: str, split: Split | None) -> sa.Select[Any]:
@@ -153,11 +153,11 @@ class Corpora(Repository):
         return query
 
     def article(self, article_id: int) -> ArticleRecord:
-        """One article, or :class:`UnknownNameError`."""
+        """Return one article; raise :class:`UnknownNameError` if there is none."""
         return ArticleRecord(*self._by_id(t.article, _ARTICLE, article_id))
 
     def articles_by_id(self, ids: Iterable[int] | Ids) -> dict[int, ArticleRecord]:
-        """Articles by id, any number; ids that are gone are left out."""
+        """Return articles by id; missing ids are skipped."""
         return {row.id: ArticleRecord(*row) for row in self._within(_ARTICLE, t.article.c.id, ids)}
 
     def articles_by_title(self, corpus_id: int, title: str) -> builtins.list[ArticleRecord]:
@@ -172,7 +172,7 @@ class Corpora(Repository):
         return [article for article in folded if article.title == title] or folded
 
     def topic_counts(self, corpus_id: int) -> dict[tuple[str, str], int]:
-        """How many articles have each (topic, part) that occurs; ("", "") are those without both."""
+        """Return the number of articles per (topic, part); ("", "") are those without both."""
         c = t.article.c
         query = sa.select(c.topic, c.part, sa.func.count()).where(c.corpus_id == corpus_id)
         rows = self.connection.execute(query.group_by(c.topic, c.part).order_by(c.topic, c.part))
@@ -181,39 +181,39 @@ class Corpora(Repository):
     # --- sections and sentences -------------------------------------------------------------------------------------
 
     def sections(self, article_id: int) -> builtins.list[SectionRecord]:
-        """The headings of an article, in page order."""
+        """Return the sections of an article, in page order."""
         query = sa.select(*_SECTION).where(t.section.c.article_id == article_id).order_by(t.section.c.position)
         return [_section(row) for row in self.connection.execute(query)]
 
     def sections_by_id(self, ids: Iterable[int] | Ids) -> dict[int, SectionRecord]:
-        """Sections by id, any number."""
+        """Return sections by id."""
         return {row.id: _section(row) for row in self._within(_SECTION, t.section.c.id, ids)}
 
     def sections_of(self, article_ids: Iterable[int] | Ids) -> dict[int, builtins.list[SectionRecord]]:
-        """The sections of each article, in page order."""
+        """Return the sections of each article, in page order."""
         found: dict[int, builtins.list[SectionRecord]] = {}
         for row in self._within(_SECTION, t.section.c.article_id, article_ids, *_SECTION_ORDER):
             found.setdefault(row.article_id, []).append(_section(row))
         return found
 
     def sentences(self, article_id: int) -> builtins.list[Sentence]:
-        """The sentences of an article, in page order."""
+        """Return the sentences of an article, in page order."""
         query = sa.select(*_SENTENCE).where(t.sentence.c.article_id == article_id).order_by(t.sentence.c.position)
         return [Sentence(*row) for row in self.connection.execute(query)]
 
     def sentence_ids(self, corpus_id: int) -> Ids:
-        """(n,) ids of all sentences of a corpus, article by article, in page order."""
+        """Return (n,) ids of all sentences of a corpus, article by article, in page order."""
         query = sa.select(t.sentence.c.id).join(t.article, t.article.c.id == t.sentence.c.article_id)
         query = query.where(t.article.c.corpus_id == corpus_id)
         (ids,) = id_columns(self.connection.execute(query.order_by(t.article.c.position, t.sentence.c.position)), 1)
         return ids
 
     def sentences_by_id(self, ids: Iterable[int] | Ids) -> dict[int, Sentence]:
-        """Sentences by id, any number; ids that are gone are left out."""
+        """Return sentences by id; missing ids are skipped."""
         return {row.id: Sentence(*row) for row in self._within(_SENTENCE, t.sentence.c.id, ids)}
 
     def sentences_of(self, article_ids: Iterable[int] | Ids) -> dict[int, builtins.list[Sentence]]:
-        """The sentences of each article, in page order."""
+        """Return the sentences of each article, in page order."""
         found: dict[int, builtins.list[Sentence]] = {}
         for row in self._within(_SENTENCE, t.sentence.c.article_id, article_ids, *_SENTENCE_ORDER):
             found.setdefault(row.article_id, []).append(Sentence(*row))
@@ -222,7 +222,7 @@ class Corpora(Repository):
     def search_sentences(
         self, corpus_id: int, search: str, offset: int = 0, limit: int = 50
     ) -> builtins.list[Sentence]:
-        """A page of the sentences that hold ``search``, in store order."""
+        """Return a page of the sentences that contain ``search``, in store order."""
         query = (
             sa.select(*_SENTENCE)
             .join(t.article, t.article.c.id == t.sentence.c.article_id)
@@ -234,7 +234,7 @@ class Corpora(Repository):
     def iterate(
         self, corpus_id: int, splits: Iterable[Split] | None = None, batch: int = 200
     ) -> Iterator[tuple[ArticleRecord, builtins.list[SectionRecord], builtins.list[Sentence]]]:
-        """Every article with its text, in store order, ``batch`` articles in memory at a time."""
+        """Yield every article with its text, in store order, ``batch`` articles in memory at a time."""
         position, query = -1, sa.select(*_ARTICLE).where(t.article.c.corpus_id == corpus_id)
         if splits is not None:
             query = query.where(sa.or_(sa.false(), *(t.article.c.bucket.between(*bucket_range(s)) for s in splits)))

@@ -1,4 +1,4 @@
-"""Vectors: one block an article and model."""
+"""Vectors: one block per article and model."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Embeddings(Repository):
     """Blocks of shape (sentences of the article, dim), rows in sentence order; dense, or sparse as CSR."""
 
     def add(self, model_id: int, blocks: Sequence[VectorBlock], dtype: str = "float16") -> None:
-        """Keep blocks, in place of older ones of the same articles; ``dtype`` is "float16" or "float32".
+        """Store blocks, replacing older ones of the same articles; ``dtype`` is "float16" or "float32".
 
         Raises
         ------
@@ -39,18 +39,18 @@ class Embeddings(Repository):
         bulk_insert(self.connection, t.embedding, _COLUMNS, rows)
 
     def have(self, model_id: int, corpus_id: int) -> set[int]:
-        """Ids of the articles that are embedded."""
+        """Return the ids of the embedded articles."""
         query = sa.select(t.embedding.c.article_id).join(t.article, t.article.c.id == t.embedding.c.article_id)
         chosen = query.where(t.embedding.c.model_id == model_id, t.article.c.corpus_id == corpus_id)
         return set(self.connection.execute(chosen).scalars())
 
     def models(self, article_id: int) -> set[int]:
-        """Ids of the models that have embedded an article."""
+        """Return the ids of the models that have embedded an article."""
         query = sa.select(t.embedding.c.model_id).where(t.embedding.c.article_id == article_id)
         return set(self.connection.execute(query).scalars())
 
     def get(self, model_id: int, article_ids: Iterable[int] | Ids) -> dict[int, Matrix]:
-        """float32 blocks (n, dim) by article, dense or CSR as they were given; articles without one are left out."""
+        """Return float32 blocks (n, dim) by article, dense or CSR as stored; articles without one are skipped."""
         found: dict[int, Matrix] = {}
         c = t.embedding.c
         for chunk in id_chunks(article_ids):
@@ -62,7 +62,7 @@ class Embeddings(Repository):
         return found
 
     def delete(self, model_id: int) -> None:
-        """Forget all vectors of a model."""
+        """Delete all vectors of a model."""
         self.connection.execute(t.embedding.delete().where(t.embedding.c.model_id == model_id))
 
 

@@ -34,7 +34,7 @@ class HeartbeatReply(NamedTuple):
 
 
 class Jobs(Repository):
-    """Rows of background work and their curves."""
+    """Repository of jobs and their metrics."""
 
     def add(self, kind: str, title: str, args: Json, queue: str = "default", after: int | None = None) -> JobRecord:
         """Add a queued job; ``after`` is the id of a job that must be done before it may start."""
@@ -47,11 +47,11 @@ class Jobs(Repository):
         return self.get(self._insert(t.job, **values, **blank, **start))
 
     def get(self, id: int) -> JobRecord:
-        """One job, or :class:`UnknownNameError`."""
+        """Return one job; raise :class:`UnknownNameError` if there is none."""
         return _record(self._by_id(t.job, _COLUMNS, id))
 
     def list(self, limit: int = 100, status: JobStatus | Iterable[JobStatus] | None = None) -> list[JobRecord]:
-        """The newest jobs first; ``status``: one, or several."""
+        """Return jobs, newest first, filtered by one or several values of ``status``."""
         query = sa.select(*_COLUMNS).order_by(t.job.c.id.desc()).limit(limit)
         if status is not None:
             wanted = [status] if isinstance(status, str) else status
@@ -155,7 +155,7 @@ class Jobs(Repository):
         self.connection.execute(t.job_metric.insert(), rows)
 
     def metrics(self, id: int) -> builtins.list[MetricPoint]:
-        """The curves of a job, by name and step."""
+        """Return the metrics of a job, by name and step."""
         c = t.job_metric.c
         query = sa.select(c.name, c.step, c.value).where(c.job_id == id).order_by(c.name, c.step)
         return [MetricPoint(*row) for row in self.connection.execute(query)]
@@ -174,7 +174,7 @@ class Jobs(Repository):
         return self.get(id)
 
     def retry(self, id: int) -> JobRecord:
-        """Queue a failed or cancelled job anew, together with the jobs that failed only because of it."""
+        """Queue a failed or cancelled job again, with the jobs that failed only because of it."""
         job = self.get(id)
         if job.status not in (JobStatus.FAILED, JobStatus.CANCELLED):
             raise StoreError(f"Job {id} is {job.status.value}; only a failed or cancelled job can be tried again.")
@@ -187,7 +187,7 @@ class Jobs(Repository):
         return self.get(id)
 
     def delete(self, id: int) -> None:
-        """Forget an ended job."""
+        """Delete an ended job."""
         job = self.get(id)
         if not job.status.ended:
             raise StoreError(f"Job {id} is {job.status.value}. Cancel it before you delete it.")
@@ -198,13 +198,13 @@ class Jobs(Repository):
     # --- recovery ---------------------------------------------------------------------------------------------------
 
     def stale(self, stale_s: float) -> builtins.list[int]:
-        """Running jobs whose owner has been silent for ``stale_s`` seconds."""
+        """Return running jobs whose owner has sent no heartbeat for ``stale_s`` seconds."""
         old = t.job.c.heartbeat < now() - timedelta(seconds=stale_s)
         query = sa.select(t.job.c.id).where(t.job.c.status == _RUNNING, old)
         return [*self.connection.execute(query.order_by(t.job.c.id)).scalars()]
 
     def waiting(self, older_than_s: float) -> builtins.list[int]:
-        """Jobs queued for longer than that which nothing holds back: their message may be lost."""
+        """Return jobs that could have started but were queued for longer; their message may be lost."""
         earlier = t.job.alias("earlier")
         old = t.job.c.queued < now() - timedelta(seconds=older_than_s)
         held = sa.exists().where(earlier.c.id == t.job.c.after, earlier.c.status.in_([_QUEUED, _RUNNING]))
@@ -212,7 +212,7 @@ class Jobs(Repository):
         return [*self.connection.execute(query.order_by(t.job.c.id)).scalars()]
 
     def dependents(self, id: int) -> builtins.list[int]:
-        """Queued jobs that wait for this one: what to put on the queue when it is done."""
+        """Return the queued jobs that wait for this one."""
         query = sa.select(t.job.c.id).where(t.job.c.after == id, t.job.c.status == _QUEUED)
         return [*self.connection.execute(query.order_by(t.job.c.id)).scalars()]
 

@@ -44,7 +44,7 @@ _COPIED = ("operation", "summary", "person", "reason", "selection_method")
 
 
 class LabelSteps(Repository):
-    """Steps of labellings. Steps are appended and read, never altered or removed."""
+    """Repository of the steps of labellings, which are only appended and read."""
 
     def append(
         self, labelling_id: int, draft: Draft, change_set: ChangeSet, snapshot: Snapshot
@@ -200,7 +200,7 @@ class LabelSteps(Repository):
         search: str = "",
         limit: int | None = None,
     ) -> list[Step]:
-        """Steps in their order; with ``limit`` the last ones of those that fit."""
+        """Return matching steps in order; with ``limit``, the last ones."""
         c = t.label_step.c
         query = sa.select(*_STEP).where(c.labelling_id == labelling_id, c.id > after).order_by(c.id.desc())
         if person is not None:
@@ -213,7 +213,7 @@ class LabelSteps(Repository):
         return [_step(row) for row in self.connection.execute(query.limit(limit))][::-1]
 
     def since(self, labelling_id: int, step_id: int) -> builtins.list[tuple[Step, ChangeSet]]:
-        """Steps after one, in their order, with their changes."""
+        """Return the steps after one, in order, with their changes."""
         steps = self.list(labelling_id, after=step_id)
         if not steps:
             return []
@@ -225,13 +225,13 @@ class LabelSteps(Repository):
         return [(step, found.get(step.id, ChangeSet())) for step in steps]
 
     def change_set(self, step_id: int) -> ChangeSet:
-        """The changes of one step."""
+        """Return the changes of one step."""
         c = t.label_event.c
         query = sa.select(c.step_id, c.field, c.sentence_id, c.old, c.new).where(c.step_id == step_id)
         return _change_set(self.connection.execute(query.order_by(c.position)).all())
 
     def of_sentence(self, labelling_id: int, sentence_id: int) -> builtins.list[Step]:
-        """The steps that touched one sentence, in their order."""
+        """Return the steps that changed one sentence, in order."""
         steps = sa.select(t.label_event.c.step_id).where(t.label_event.c.sentence_id == sentence_id)
         c = t.label_step.c
         query = sa.select(*_STEP).where(c.labelling_id == labelling_id, c.id.in_(steps)).order_by(c.id)
@@ -263,7 +263,7 @@ def _packed(cluster: Cluster | None) -> str:
 
 
 def _change_set(rows: Sequence[Any]) -> ChangeSet:
-    """The changes that events, in their order, stand for."""
+    """Return the changes that ordered events represent."""
     changes: list[Change] = []
     for field, group in groupby(rows, key=lambda row: row.field):
         if field == _CLUSTER_ITSELF:

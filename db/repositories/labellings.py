@@ -1,4 +1,4 @@
-"""Labellings: what there is, and the current state of each. Their history is in ``label_steps``."""
+"""Labellings and their current state. Their history is in ``label_steps``."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _CLUSTER = ("labelling_id", "number", "name", "colour", "deleted", "version")
 
 
 class Labellings(Repository):
-    """Partitions that people make. Deleting one hides it; nothing is lost until :meth:`purge`."""
+    """Repository of labellings. Deleting one hides it until :meth:`purge`."""
 
     def create(self, new: NewLabelling, start: Partition) -> LabellingRecord:
         """Enter a labelling that begins with ``start``.
@@ -89,19 +89,19 @@ class Labellings(Repository):
         return ids, numbers, names
 
     def get(self, labelling_id: int) -> LabellingRecord:
-        """The labelling of that id, or :class:`UnknownNameError`."""
+        """Return the labelling with that id; raise :class:`UnknownNameError` if there is none."""
         return _record(self._by_id(t.labelling, _LABELLING, labelling_id))
 
     def by_name(self, name: str) -> LabellingRecord:
-        """The labelling of that name; :class:`UnknownNameError` offers the nearest."""
+        """Return the labelling called ``name``; :class:`UnknownNameError` suggests similar names."""
         return _record(self._named(t.labelling, _LABELLING, name))
 
     def usable_name(self, wanted: str) -> str:
-        """``wanted``, or with the first free number behind it: ``wanted 2``."""
+        """Return ``wanted``, with the first free number appended if taken: ``wanted 2``."""
         return self._usable_name(t.labelling, wanted)
 
     def snapshot(self, labelling_id: int) -> Snapshot:
-        """The current state, with versions."""
+        """Return the current state with versions."""
         c = t.label.c
         query = sa.select(c.sentence_id, c.number, c.uncertain, c.version).where(c.labelling_id == labelling_id)
         columns = id_columns(self.connection.execute(query.order_by(c.sentence_id)), 4)
@@ -122,20 +122,20 @@ class Labellings(Repository):
     # --- the labelling itself ---------------------------------------------------------------------------------------
 
     def rename(self, labelling_id: int, name: str, person: str) -> LabellingRecord:
-        """Give it another name."""
+        """Rename a labelling."""
         self.check_may_change(labelling_id, person)
         if self.get(labelling_id).name != name.strip():
             self._set(labelling_id, name=self._free_name(t.labelling, name))
         return self.get(labelling_id)
 
     def share(self, labelling_id: int, kind: Sharing, blind: bool, person: str) -> LabellingRecord:
-        """Say who works in it, and whether blindly; only its owner (or an admin) may."""
+        """Set sharing and blind mode; requires the owner or an admin."""
         self._check_owner(labelling_id, person)
         self._set(labelling_id, kind=kind.value, blind=blind)
         return self.get(labelling_id)
 
     def delete(self, labelling_id: int, person: str) -> None:
-        """Hide it, history and all; only its owner (or an admin) may."""
+        """Hide a labelling with its history; requires the owner or an admin."""
         self._check_owner(labelling_id, person)
         self._set(labelling_id, deleted=now())
 
@@ -145,14 +145,14 @@ class Labellings(Repository):
         self._set(labelling_id, deleted=None)
 
     def purge(self, labelling_id: int, person: str) -> None:
-        """Remove it for good, history and all; only its owner (or an admin) may."""
+        """Delete a labelling with its history permanently; requires the owner or an admin."""
         self._check_owner(labelling_id, person)
         steps = sa.select(t.label_step.c.id).where(_steps_of(labelling_id))
         self.connection.execute(t.label_event.delete().where(t.label_event.c.step_id.in_(steps)))
         self._delete(t.labelling, labelling_id)
 
     def check_may_change(self, labelling_id: int, person: str) -> None:
-        """Refuse (:class:`StoreError`) who may not change this labelling."""
+        """Raise :class:`StoreError` if the person may not change this labelling."""
         role = People(self.connection).check_may_write(person)
         record = self.get(labelling_id)
         if record.deleted is not None:

@@ -16,7 +16,7 @@ _MAP = [t.map_.c[f] for f in MapRecord.__dataclass_fields__]
 
 
 class Maps(Repository):
-    """Maps; their points are one block each and are fetched only on request."""
+    """Repository of maps; points are stored as one block per map and fetched only on request."""
 
     def add(
         self,
@@ -54,32 +54,32 @@ class Maps(Repository):
         return self.get(self._insert(t.map_, **values, **about, **blocks))
 
     def list(self, corpus_id: int | None = None) -> list[MapRecord]:
-        """All maps (of one corpus), oldest first."""
+        """Return all maps (of one corpus), oldest first."""
         query = sa.select(*_MAP).order_by(t.map_.c.id)
         if corpus_id is not None:
             query = query.where(t.map_.c.corpus_id == corpus_id)
         return [MapRecord(*row) for row in self.connection.execute(query)]
 
     def get(self, map_id: int) -> MapRecord:
-        """The map of that id, or :class:`UnknownNameError`."""
+        """Return the map with that id; raise :class:`UnknownNameError` if there is none."""
         return MapRecord(*self._by_id(t.map_, _MAP, map_id))
 
     def by_digest(self, digest: str) -> MapRecord | None:
-        """The map of that digest, if there is one."""
+        """Return the map with that digest, if any."""
         row = self._row(sa.select(*_MAP).where(t.map_.c.digest == digest))
         return None if row is None else MapRecord(*row)
 
     def points(self, map_id: int) -> MapPoints:
-        """Sentence ids (n,) and coordinates (n, 2)."""
+        """Return sentence ids (n,) and coordinates (n, 2)."""
         row = self._by_id(t.map_, [t.map_.c.sentence_ids, t.map_.c.points], map_id)
         return MapPoints(from_bytes(row.sentence_ids, "<i8"), from_bytes(row.points, "<f4").reshape(-1, 2))
 
     def places(self, sentence_ids: Ids) -> SentencePlaces:
-        """Where sentences stand, in the order of their ids; those that are gone are left out."""
+        """Return the positions of sentences in the order of their ids; missing ones are skipped."""
         return sentence_places(self.connection, sentence_ids)
 
     def sentences_with(self, corpus_id: int, text: str) -> Ids:
-        """(n,) ids of the sentences of a corpus that hold ``text``, whatever the case."""
+        """Return (n,) ids of the sentences of a corpus that contain ``text``, ignoring case."""
         query = (
             sa.select(t.sentence.c.id)
             .join(t.article, t.article.c.id == t.sentence.c.article_id)

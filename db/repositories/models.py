@@ -14,7 +14,7 @@ _MODEL = [t.model.c[f] for f in ModelRecord.__dataclass_fields__]
 
 
 class Models(Repository):
-    """One row a fitted method; its files are an artifact."""
+    """Repository of models; their files are artifacts."""
 
     def add(
         self,
@@ -57,18 +57,18 @@ class Models(Repository):
         return self.get(self._insert(t.model, **values, created=now()))
 
     def list(self, method: str | None = None) -> list[ModelRecord]:
-        """All models (of one method), oldest first."""
+        """Return all models (of one method), oldest first."""
         query = sa.select(*_MODEL).order_by(t.model.c.id)
         if method is not None:
             query = query.where(t.model.c.method == method)
         return [ModelRecord(*row) for row in self.connection.execute(query)]
 
     def get(self, model_id: int) -> ModelRecord:
-        """The model of that id, or :class:`UnknownNameError`."""
+        """Return the model with that id; raise :class:`UnknownNameError` if there is none."""
         return ModelRecord(*self._by_id(t.model, _MODEL, model_id))
 
     def by_name(self, name: str) -> ModelRecord:
-        """The model of that name; :class:`UnknownNameError` offers the nearest."""
+        """Return the model called ``name``; :class:`UnknownNameError` suggests similar names."""
         return ModelRecord(*self._named(t.model, _MODEL, name))
 
     def by_digest(self, digest: str) -> ModelRecord | None:
@@ -85,5 +85,5 @@ class Models(Repository):
         self._delete(t.model, model_id)
 
     def usable_name(self, wanted: str) -> str:
-        """``wanted``, or with the first free number behind it: ``wanted 2``."""
+        """Return ``wanted``, with the first free number appended if taken: ``wanted 2``."""
         return self._usable_name(t.model, wanted)

@@ -13,10 +13,10 @@ _TABLE = [t.paper_table.c[f] for f in PaperTableRecord.__dataclass_fields__]
 
 
 class Papers(Repository):
-    """One row a table and profile; what is put there replaces what was."""
+    """Repository of paper tables, one per table and profile."""
 
     def put(self, paper: str, name: str, profile: str, arguments: Json, content: Json) -> PaperTableRecord:
-        """Keep ``content``; one that is the same as before keeps its time as well."""
+        """Store ``content``; the time changes only if the content does."""
         found = self.get(paper, name, profile)
         if found is not None and (found.content, found.arguments) == (content, arguments):
             return found
@@ -30,13 +30,13 @@ class Papers(Repository):
         return record
 
     def get(self, paper: str, name: str, profile: str) -> PaperTableRecord | None:
-        """The table as last reproduced, if it ever was."""
+        """Return the table as last reproduced, if any."""
         c = t.paper_table.c
         row = self._row(sa.select(*_TABLE).where(c.paper == paper, c.name == name, c.profile == profile))
         return None if row is None else PaperTableRecord(*row)
 
     def list(self, paper: str | None = None, profile: str | None = None) -> list[PaperTableRecord]:
-        """All tables (of a paper, of a profile), in the order in which they were first made."""
+        """Return all tables (of a paper, of a profile), in order of creation."""
         query = sa.select(*_TABLE).order_by(t.paper_table.c.id)
         for name, value in (("paper", paper), ("profile", profile)):
             if value is not None:

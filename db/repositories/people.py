@@ -1,4 +1,4 @@
-"""People: who has worked here, what they may do, and who has a labelling open."""
+"""People, their roles, and their presence in labellings."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ _ADVISORY_LOCK = 0x70656F706C65  # "people": any number that nobody else uses in
 
 
 class People(Repository):
-    """One row a name. Whoever works here first under a name is entered as a labeller."""
+    """Repository of people. A new name gets the role labeller."""
 
     def list(self) -> list[PersonRecord]:
-        """Everybody, by name."""
+        """Return everybody, by name."""
         c = t.person.c
         query = sa.select(c.name, c.role, c.created, c.seen).order_by(c.name)
         return [PersonRecord(name, Role(role), *times) for name, role, *times in self.connection.execute(query)]
@@ -38,7 +38,7 @@ class People(Repository):
             self.connection.execute(sa.select(sa.func.pg_advisory_xact_lock(_ADVISORY_LOCK)))
 
     def admins(self) -> builtins.list[str]:
-        """Names of the admins."""
+        """Return the names of the admins."""
         query = sa.select(t.person.c.name).where(t.person.c.role == Role.ADMIN.value).order_by(t.person.c.name)
         return [*self.connection.execute(query).scalars()]
 
@@ -79,7 +79,7 @@ class People(Repository):
         return known.get(name)
 
     def restore_role(self, name: str, role: Role | None) -> None:
-        """Take :meth:`set_role` back."""
+        """Undo :meth:`set_role`."""
         own = t.person.c.name == name
         change = t.person.delete() if role is None else t.person.update().values(role=role.value)
         self.connection.execute(change.where(own))
@@ -93,7 +93,7 @@ class People(Repository):
             raise UnknownNameError("person", name, known)
 
     def remove(self, name: str, by: str) -> None:
-        """Remove somebody's role and end their sessions; what they did stays under their name."""
+        """Remove a person's role and end their sessions; labellings and reviews are kept."""
         self.check_removal(name, by)
         self.connection.execute(t.sign_in.delete().where(t.sign_in.c.person == name))
         self.connection.execute(t.person.delete().where(t.person.c.name == name))
@@ -115,14 +115,14 @@ class People(Repository):
         return role
 
     def touch(self, name: str) -> None:
-        """Note that somebody was here now."""
+        """Record that a person was active now."""
         self.enter(name)
         self.connection.execute(t.person.update().where(t.person.c.name == name).values(seen=now()))
 
     # --- who is here ------------------------------------------------------------------------------------------------
 
     def here(self, labelling_id: int, within_s: float = 20.0) -> builtins.list[Presence]:
-        """Who has the labelling open, by name; one entry a person."""
+        """Return who has the labelling open, by name, one entry per person."""
         c = t.label_presence.c
         query = sa.select(c.person, sa.func.max(c.seen)).where(c.labelling_id == labelling_id)
         query = query.where(c.seen >= now() - timedelta(seconds=within_s)).group_by(c.person).order_by(c.person)

@@ -25,7 +25,7 @@ _SCORE = ("run_id", "article_id", "metric", "value", "low", "high", "n")
 
 
 class Runs(Repository):
-    """What was measured. A run is entered whole, with its digest: the same one is never computed twice."""
+    """Repository of runs, identified by digest."""
 
     def add(
         self,
@@ -81,11 +81,11 @@ class Runs(Repository):
             self.connection.execute(t.margin.insert().values(run_id=run_id, **row))
 
     def get(self, run_id: int) -> RunRecord:
-        """The run of that id, or :class:`UnknownNameError`."""
+        """Return the run with that id; raise :class:`UnknownNameError` if there is none."""
         return RunRecord(*self._by_id(t.run, _RUN, run_id))
 
     def by_digest(self, digest: str) -> RunRecord | None:
-        """The run of that digest, if there is one."""
+        """Return the run with that digest, if any."""
         row = self._row(sa.select(*_RUN).where(t.run.c.digest == digest))
         return None if row is None else RunRecord(*row)
 
@@ -97,7 +97,7 @@ class Runs(Repository):
         triplet_set_id: int | None = None,
         corpus_id: int | None = None,
     ) -> list[RunRecord]:
-        """Runs that match every given argument, oldest first."""
+        """Return the runs that match every given argument, oldest first."""
         asked = {
             "benchmark_id": benchmark_id,
             "model_id": model_id,
@@ -126,7 +126,7 @@ class Runs(Repository):
         return {article: from_bytes(data, "<i4") for article, data in self.connection.execute(query)}
 
     def scores(self, run_ids: Iterable[int] | Ids, per_article: bool = False) -> builtins.list[ScoreRecord]:
-        """Means with their intervals, or the values of single articles, run by run."""
+        """Return means with intervals, or values per article, by run."""
         c, found = t.score.c, []
         which = c.article_id.is_not(None) if per_article else c.article_id.is_(None)
         for chunk in id_chunks(run_ids):
@@ -135,7 +135,7 @@ class Runs(Repository):
         return found
 
     def of_article(self, article_id: int) -> builtins.list[RunRecord]:
-        """Runs that gave the sentences of an article labels, oldest first."""
+        """Return the runs with labels for the sentences of an article, oldest first."""
         labelled = sa.select(t.assignment.c.run_id).where(t.assignment.c.article_id == article_id)
         query = sa.select(*_RUN).where(t.run.c.id.in_(labelled)).order_by(t.run.c.id)
         return [RunRecord(*row) for row in self.connection.execute(query)]

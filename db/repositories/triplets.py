@@ -26,12 +26,12 @@ _KINDS = ("sentences", "titles")
 
 
 class Triplets(Repository):
-    """Triplets are kept as ids; texts are looked up. Their order is the order they were added in, split by split."""
+    """Repository of triplet sets. Triplets are stored as ids, in the order of insertion within each split."""
 
     def create(
         self, corpus_id: int, name: str, kind: str, config: Json, seed: int, digest: str, revision: int = 1
     ) -> TripletSetRecord:
-        """An empty set, hidden from :meth:`list` until :meth:`finish`.
+        """Create an empty set, hidden from :meth:`list` until :meth:`finish`.
 
         Raises
         ------
@@ -55,13 +55,13 @@ class Triplets(Repository):
         bulk_insert(self.connection, t.triplet, _NEW, ((int(set_id), number, *row) for row in table))
 
     def finish(self, set_id: int, counts: Json) -> TripletSetRecord:
-        """Show the set to everybody."""
+        """Make the set visible."""
         update = t.triplet_set.update().where(t.triplet_set.c.id == set_id)
         self.connection.execute(update.values(ready=True, counts=counts))
         return self.get(set_id)
 
     def list(self, corpus_id: int | None = None, include_unready: bool = False) -> list[TripletSetRecord]:
-        """Finished sets (of one corpus), oldest first."""
+        """Return finished sets (of one corpus), oldest first."""
         query = sa.select(*_SET).order_by(t.triplet_set.c.id)
         if not include_unready:
             query = query.where(t.triplet_set.c.ready)
@@ -70,22 +70,22 @@ class Triplets(Repository):
         return [TripletSetRecord(*row) for row in self.connection.execute(query)]
 
     def by_name(self, name: str) -> TripletSetRecord:
-        """The set of that name, ready or not; :class:`UnknownNameError` offers the nearest."""
+        """Return the set called ``name``, ready or not; :class:`UnknownNameError` suggests similar names."""
         return TripletSetRecord(*self._named(t.triplet_set, _SET, name))
 
     def get(self, set_id: int) -> TripletSetRecord:
-        """The set of that id, or :class:`UnknownNameError`."""
+        """Return the set with that id; raise :class:`UnknownNameError` if there is none."""
         return TripletSetRecord(*self._by_id(t.triplet_set, _SET, set_id))
 
     def by_digest(self, corpus_id: int, digest: str) -> TripletSetRecord | None:
-        """The finished set with this content, if there is one."""
+        """Return the finished set with this digest, if any."""
         c = t.triplet_set.c
         query = sa.select(*_SET).where(c.corpus_id == corpus_id, c.digest == digest, c.ready).order_by(c.id)
         row = self._row(query)
         return None if row is None else TripletSetRecord(*row)
 
     def usable_name(self, wanted: str) -> str:
-        """``wanted``, or with the first free number behind it: ``wanted 2``."""
+        """Return ``wanted``, with the first free number appended if taken: ``wanted 2``."""
         return self._usable_name(t.triplet_set, wanted)
 
     def delete(self, set_id: int) -> None:
@@ -96,7 +96,7 @@ class Triplets(Repository):
     # --- triplets ---------------------------------------------------------------------------------------------------
 
     def rows(self, set_id: int, split: Split, limit: int | None = None) -> TripletRows:
-        """The triplets of a split as ids, in their order."""
+        """Return the triplets of a split as ids, in order."""
         c = t.triplet.c
         query = sa.select(*_ROW).where(c.set_id == set_id, c.split == SPLITS.index(split)).order_by(c.id).limit(limit)
         return TripletRows(*id_columns(self.connection.execute(query), len(_ROW)))
@@ -121,13 +121,13 @@ class Triplets(Repository):
         return measures(self.connection, self.get(set_id).kind, self.rows(set_id, split))
 
     def ids(self, set_id: int, split: Split | None = None) -> Ids:
-        """Ids of the triplets of a split, or of all, split by split."""
+        """Return the ids of the triplets of a split, or of all splits in order."""
         query = self._of(sa.select(t.triplet.c.id), set_id, split).order_by(t.triplet.c.split, t.triplet.c.id)
         (found,) = id_columns(self.connection.execute(query), 1)
         return found
 
     def count(self, set_id: int, split: Split | None = None) -> int:
-        """How many triplets a split has, or all."""
+        """Return the number of triplets of a split, or of all."""
         return self._number(self._of(sa.select(sa.func.count()), set_id, split))
 
     def holding(self, corpus_id: int, text: str) -> Ids:

@@ -20,10 +20,10 @@ QUERY_LIMIT = 8_000
 
 
 class Views(Repository):
-    """What an address says of a page, by page and name; seen by everybody who works in the store."""
+    """Repository of saved views, visible to all people of the store."""
 
     def add(self, page: str, name: str, query: str, person: str = "") -> SavedViewRecord:
-        """Keep a view.
+        """Save a view.
 
         Raises
         ------
@@ -51,13 +51,13 @@ class Views(Repository):
         return SavedViewRecord(*self._by_id(t.saved_view, _VIEW, view_id))
 
     def list(self, page: str | None = None) -> builtins.list[SavedViewRecord]:
-        """All views (of a page), newest first."""
+        """Return all views (of a page), newest first."""
         query = sa.select(*_VIEW).order_by(t.saved_view.c.id.desc())
         if page is not None:
             query = query.where(t.saved_view.c.page == page)
         return [SavedViewRecord(*row) for row in self.connection.execute(query)]
 
     def delete(self, view_id: int) -> None:
-        """Forget a view; only whoever saved it (or an admin) may."""
+        """Delete a view; requires the person who saved it or an admin."""
         self._require_own(self.get(view_id).person)
         self._delete(t.saved_view, view_id)

@@ -15,7 +15,7 @@ FORGET_AFTER = timedelta(days=1)
 
 
 class Workers(Repository):
-    """One row a worker process, refreshed by its heartbeats."""
+    """Repository of worker processes, updated by their heartbeats."""
 
     def heartbeat(self, owner: str, queue: str) -> None:
         """Record a heartbeat of ``owner``; the first one adds it and removes workers silent for a day."""

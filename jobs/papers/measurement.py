@@ -1,4 +1,4 @@
-"""The numbers of one measurement."""
+"""Result of one measurement of an experiment spec."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Floats = npt.NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Measurement:
-    """Numbers of one measurement. ``items`` and each of ``values`` have shape (n,); they are empty for mere counts."""
+    """Measured scores. ``items`` and each of ``values`` have shape (n,); they are empty for counts."""
 
     scores: Mapping[str, float]
     values: Mapping[str, Floats] = field(default_factory=dict)
@@ -23,8 +23,8 @@ class Measurement:
     groups: Ids | None = None
     """Articles of the items, where an article has several."""
     intervals: Mapping[str, tuple[float, float, int]] = field(default_factory=dict)
-    """(low, high, n) of metrics that have no values item by item."""
+    """(low, high, n) of metrics that have no values per item."""
     run: str = ""
     """Digest of the stored run."""
     warning: str = ""
-    """What makes the numbers too good."""
+    """Warning about the validity of the scores."""
