@@ -185,7 +185,7 @@ BAD = {
     "absent file": (["import", "x.txt", "--corpus", "C"], 2, "x.txt: this file does not exist."),
     "unknown corpus": (["triplets", "nothing"], 2, "There is no corpus called 'nothing'."),
     "unknown setting": (["triplets", "C", "--set", "profil=all"], 2, "Did you mean 'profile'"),
-    "no pair": (["triplets", "C", "--set", "profile"], 2, "--set takes NAME=VALUE"),
+    "no pair": (["triplets", "C", "--set", "profile"], 2, "--set: expected NAME=VALUE"),
     "value out of range": (
         ["triplets", "C", "--set", "min_tokens=0"],
         2,

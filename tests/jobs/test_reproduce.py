@@ -294,7 +294,7 @@ def test_numbers_are_printed_as_in_papers() -> None:
 def test_intervals_resample_items_after_averaging_over_seeds() -> None:
     items = np.arange(4)
     readings = [
-        measuring.Reading({"m": float(np.mean(v))}, {"m": np.array(v)}, items)
+        measuring.Measurement({"m": float(np.mean(v))}, {"m": np.array(v)}, items)
         for v in ([0.0, 1.0, 0.0, 1.0], [1.0, 0.0, 1.0, 0.0])
     ]
     found = summary("m", readings)
