@@ -1,6 +1,6 @@
-"""The loop of labelling on real data: somebody restores the sections of articles, and a network learns from it.
+"""Labelling loop on real data: a simulated user restores the sections of articles, and a network is trained on them.
 
-    python -m benchmarks.labelling_loop --corpus wikipedia --triplets shipped --benchmark "wikipedia benchmark"
+    python -m benchmarks.labelling_loop --corpus wikipedia --triplets wikipedia --benchmark "wikipedia benchmark"
 
 Everything goes through the product's own jobs, in the store of ``THEMESCOPE_HOME``:
 

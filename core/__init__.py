@@ -1,4 +1,4 @@
-"""Themescope as a library: sentences in; vectors, clusters, themes and scores out.
+"""Public library interface: vectors, clusters, themes and scores of sentences.
 
 Everything here works in a notebook, without a store, a queue or a browser:
 

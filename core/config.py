@@ -1,4 +1,4 @@
-"""Configs: documented frozen dataclasses that survive JSON and refuse nonsense with a sentence.
+"""Configs: documented, validated, frozen dataclasses that can be stored as JSON.
 
 Each field is declared with :func:`option`, which carries its help text, range or choices; a form, the command line
 and the documentation table are drawn from the same declaration.
@@ -26,7 +26,7 @@ _HINTS: dict[type[Config], Mapping[str, Any]] = {}
 
 @dataclass(frozen=True, slots=True)
 class OptionInfo:
-    """What is known about one setting beside its type and default."""
+    """Description of a setting: help text, bounds, choices, unit and label."""
 
     help: str
     low: float | None = None
@@ -34,9 +34,9 @@ class OptionInfo:
     choices: tuple[Any, ...] | None = None
     unit: str = ""
     file: bool = False
-    """The value may name a file of this machine."""
+    """Whether the value may be the path of a local file."""
     label: str = ""
-    """What people call it, where its name in words does not say it."""
+    """Name shown to users, if not derived from the name of the field."""
 
 
 def option(
@@ -50,7 +50,7 @@ def option(
     file: bool = False,
     label: str = "",
 ) -> Any:
-    """A dataclass field with help text and bounds (inclusive); ``file``, ``label``: :class:`OptionInfo`."""
+    """Return a dataclass field with help text and inclusive bounds; ``file``, ``label``: :class:`OptionInfo`."""
     info = OptionInfo(help, low, high, tuple(choices) if choices is not None else None, unit, file, label)
     if isinstance(default, dict):
         return dataclasses.field(default_factory=default.copy, metadata={"option": info})
@@ -59,7 +59,7 @@ def option(
 
 @dataclass(frozen=True)
 class Config:
-    """Base of every config. Values are checked when it is built, so an invalid config does not exist."""
+    """Base class of configs. Values are validated on construction."""
 
     renamed: ClassVar[Mapping[str, str]] = {}
     """Former name of a setting → its name; stored settings may use either, see :func:`config_from_dict`."""
@@ -72,10 +72,10 @@ class Config:
         self.validate()
 
     def validate(self) -> None:
-        """Rules across fields; override and raise :class:`ConfigError`."""
+        """Validate rules that involve several fields; override and raise :class:`ConfigError`."""
 
     def named(self, name: str) -> str:
-        """A setting as sentences call it: what people read at its widget, and what ``--set`` calls it."""
+        """Return the label and name of a setting for messages, such as ``Minimum tokens (min_tokens)``."""
         return _named(name, options(type(self))[name][2])
 
     def to_dict(self) -> dict[str, Any]:
@@ -83,30 +83,30 @@ class Config:
         return {field.name: _plain(getattr(self, field.name)) for field in dataclasses.fields(self)}
 
     def without_folders(self: C) -> C:
-        """The same settings with the names of files but not where this machine keeps them, for what is handed on."""
+        """Return the settings with file names in place of local paths, for exports."""
         files = [name for name, (_, _, info) in options(type(self)).items() if info.file]
         return dataclasses.replace(self, **{name: _last_part(getattr(self, name)) for name in files})
 
     def file_names(self) -> list[str]:
-        """Return the values of all settings that may name a file of this machine, those of nested configs included."""
+        """Return the values of all settings that may be paths of local files, including nested configs."""
         values = [(getattr(self, name), info) for name, (_, _, info) in options(type(self)).items()]
         nested = [name for value, _ in values if isinstance(value, Config) for name in value.file_names()]
         named = [value if isinstance(value, tuple) else (value,) for value, info in values if info.file]
         return [name for names in (*named, nested) for name in names if name]
 
     def digest(self) -> str:
-        """16 hex digits that name these settings."""
+        """Return 16 hex digits that identify these settings."""
         return digest_of(self.to_dict())
 
 
 def options(cls: type[Config]) -> dict[str, tuple[dataclasses.Field[Any], Any, OptionInfo]]:
-    """Every setting of a config class: name → (field, resolved type, what is known about it)."""
+    """Return the settings of a config class: name → (field, resolved type, description)."""
     hints = _hints(cls)
     return {f.name: (f, hints[f.name], f.metadata.get("option", OptionInfo(""))) for f in dataclasses.fields(cls)}
 
 
 def _hints(cls: type[Config]) -> Mapping[str, Any]:
-    """The types of the settings; each is source text, which every question to ``typing`` would compile anew."""
+    """Return the types of the settings, cached because resolving annotations is slow."""
     if cls not in _HINTS:
         _HINTS[cls] = typing.get_type_hints(cls)
     return _HINTS[cls]
@@ -127,7 +127,7 @@ def config_from_dict(cls: type[C], values: Mapping[str, Any]) -> C:
 
 
 def parse_value(cls: type[Config], name: str, text: str) -> Any:
-    """The value that ``text`` (from a command line ``--set name=text``) stands for."""
+    """Return the value of ``text`` from a command line option ``--set name=text``."""
     known = options(cls)
     _check_known(cls, name, known)
     kinds = _kinds(known[name][1])
@@ -148,20 +148,20 @@ def json_or_text(text: str) -> Any:
 
 
 def label_of(name: str, info: OptionInfo) -> str:
-    """What people read a setting by: its label, or its name in full words."""
+    """Return the label of a setting, by default its name in full words."""
     spelled = info.label or " ".join(_IN_FULL.get(part, part) for part in name.split("_"))
     return spelled[:1].upper() + spelled[1:]
 
 
 def digest_of(value: Any) -> str:
-    """16 hex digits of any JSON value; key order does not matter."""
+    """Return 16 hex digits of the hash of a JSON value, independent of key order."""
     text = json.dumps(value, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
     return hashlib.blake2b(text.encode("utf-8"), digest_size=8).hexdigest()
 
 
 def _check_known(cls: type[Config], name: str, known: Collection[str]) -> None:
     if not known:
-        raise ConfigError(f"Nothing can be set here, so there is no setting called {name!r}. Leave it out.")
+        raise ConfigError(f"There are no settings here, so {name!r} is unknown. Leave it out.")
     if name not in known:
         raise ConfigError(str(UnknownNameError("setting", name, known)))
 

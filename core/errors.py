@@ -1,4 +1,4 @@
-"""Exceptions. The message of each is a sentence that says what is wrong, where, and what to do.
+"""Exceptions. Each message states what is wrong, where, and what to do.
 
 Pages, jobs and the command line show ``str(error)`` of any :class:`ThemescopeError`; every other exception is treated
 as a defect of Themescope.
@@ -12,7 +12,7 @@ from pathlib import Path
 
 
 class ThemescopeError(Exception):
-    """Base of every error that is meant to be read by the person who caused it."""
+    """Base class of errors with a message for users."""
 
 
 class ConfigError(ThemescopeError):
@@ -20,7 +20,7 @@ class ConfigError(ThemescopeError):
 
 
 class UnknownNameError(ThemescopeError):
-    """A name that nothing is registered or stored under; the message offers the nearest ones."""
+    """An unknown name; the message suggests the nearest known names."""
 
     def __init__(self, kind: str, name: str, known: Iterable[str]) -> None:
         self.kind, self.name, self.known = kind, name, sorted(known)
@@ -44,7 +44,7 @@ class DuplicateNameError(ThemescopeError):
 
 
 class MissingExtraError(ThemescopeError):
-    """A package that an optional feature needs is not installed."""
+    """A missing package that an optional feature requires."""
 
     def __init__(self, feature: str, package: str, extra: str) -> None:
         self.feature, self.package, self.extra = feature, package, extra
@@ -63,7 +63,7 @@ class PluginError(ThemescopeError):
 
 
 class ReadError(ThemescopeError):
-    """A file that cannot be read as what it claims to be.
+    """A file that cannot be read in its format.
 
     ``position`` says where, in the words of the format: "line 12", "byte 4,096", "page 'Adelaide'".
     """
@@ -79,7 +79,7 @@ class DataError(ThemescopeError):
 
 
 class TrainingError(ThemescopeError):
-    """Training cannot go on: no data for a split, or the loss is no longer finite."""
+    """Training cannot continue: no data for a split, or the loss is no longer finite."""
 
 
 class ArtifactError(ThemescopeError):
@@ -87,19 +87,19 @@ class ArtifactError(ThemescopeError):
 
 
 class StoreError(ThemescopeError):
-    """The store refuses or cannot be reached."""
+    """A store that rejects an operation or is unavailable."""
 
 
 class ConflictError(StoreError):
-    """Somebody else changed the same thing first; nothing was overwritten."""
+    """A conflicting change by another user; nothing was overwritten."""
 
 
 class AccessError(StoreError):
-    """Somebody wants to do what their role does not allow, or has not signed in; nothing was done."""
+    """An action that requires another role or signing in; nothing was done."""
 
 
 class Cancelled(ThemescopeError):
-    """The person asked to stop. Raised by ``Report`` between two steps; partial work is kept or rolled back."""
+    """Cancellation by the user, raised by ``Report`` between two steps; partial work is kept or rolled back."""
 
     def __init__(self) -> None:
         super().__init__("Cancelled.")

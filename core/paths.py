@@ -1,4 +1,4 @@
-"""Paths as people write them."""
+"""Expansion of user-given paths."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ DATA = Path(__file__).parent / "data"
 
 
 def at_home(text: str | Path, advice: str = "Write the path in full.") -> Path:
-    """``text`` as a path, where ``~`` is the home folder of whoever runs this and ``~name`` that of somebody else.
+    """Return ``text`` as a path with ``~`` and ``~name`` expanded to home folders.
 
     Raises :class:`core.errors.ConfigError`, ending with ``advice``, where there is no such home folder.
     """

@@ -24,7 +24,7 @@ _SMALL = {"dim": 8, "epochs": 1, "threads": 1, "min_count": 0}
 
 
 def precompile() -> None:
-    """Run every compiled method on a handful of sentences."""
+    """Run every compiled method on a few sentences."""
     vectors = np.random.default_rng(0).normal(size=(24, 8)).astype(np.float32)
     for card in CLUSTERERS:
         if not card.tags & {"no-vectors", "counts"}:
@@ -48,10 +48,10 @@ def project_points() -> None:
 
 def _learn(card: Card) -> None:
     names = {field.name for field in fields(card.config_class())}
-    embedder = METHODS.build(card.id, {name: value for name, value in _SMALL.items() if name in names}, seed=0)
+    model = METHODS.build(card.id, {name: value for name, value in _SMALL.items() if name in names}, seed=0)
     sentences = [Sentence(text, id=i, article_id=i // 2, position=i % 2) for i, text in enumerate(_TEXT * 3)]
-    embedder.fit(Corpus("a few sentences", sentences=sentences), SILENT)
-    embedder.embed([Sentence("A king lost her song.", id=len(sentences))])  # a new one has its vector inferred
+    model.fit(Corpus("a few sentences", sentences=sentences), SILENT)
+    model.embed([Sentence("A king lost her song.", id=len(sentences))])  # a new one has its vector inferred
 
 
 if __name__ == "__main__":

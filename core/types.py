@@ -28,7 +28,7 @@ Ids: TypeAlias = npt.NDArray[np.int64]  # (n,) stable ids of the store
 
 
 class Split(StrEnum):
-    """Where an article may be used. Decided by its title alone, see :func:`split_of_title`."""
+    """Split of an article, determined by its title, see :func:`split_of_title`."""
 
     TRAIN = "train"
     VALIDATION = "validation"
@@ -58,7 +58,7 @@ def split_of_bucket(bucket: int) -> Split:
 
 
 def split_of_title(title: str) -> Split:
-    """The split of an article; the same for everybody, whatever else is in the corpus."""
+    """Return the split of an article, independent of the rest of the corpus."""
     return split_of_bucket(title_bucket(title))
 
 
@@ -168,7 +168,7 @@ class Corpus:
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """A mean with its 95 % interval, and how many groups it was taken over."""
+    """A mean with its 95 % interval and its number of groups."""
 
     value: float
     low: float

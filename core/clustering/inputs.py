@@ -17,7 +17,7 @@ MOST_ITEMS = 12_000
 
 
 def check_items(n: int, k: int | None, most: int = MOST_ITEMS) -> int:
-    """Return ``k``, or raise: the clusterer was not told it, or there are too few or too many items."""
+    """Return ``k``; raise an error if it is missing, or if there are too few or too many items."""
     if k is None:
         raise ConfigError("This clusterer does not choose the number of clusters itself: give k.")
     if k < 1:
@@ -33,7 +33,7 @@ def check_items(n: int, k: int | None, most: int = MOST_ITEMS) -> int:
 
 
 def checked(x: Matrix, k: int | None, most: int = MOST_ITEMS) -> tuple[Matrix, int]:
-    """Return the matrix as float64 (CSR stays sparse) and the number of clusters; raise on nonsense."""
+    """Return the matrix as float64 (CSR stays sparse) and the number of clusters; raise an error if invalid."""
     if x.ndim != 2:
         raise DataError(f"A clusterer needs one row of numbers a sentence, not an array of shape {x.shape}.")
     k = check_items(x.shape[0], k, most)

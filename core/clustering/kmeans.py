@@ -1,4 +1,4 @@
-"""k-means in the readings that Ein Dor et al. 2018 leaves open.
+"""k-means in the variants compatible with Ein Dor et al. 2018.
 
 All run on the matrix of inner products, which is smaller than the vectors for an article and serves sparse rows too.
 """
@@ -37,7 +37,7 @@ class KMeansConfig(Config):
 
 
 class _GramKMeans(ABC):
-    """Lloyd's algorithm on a matrix of inner products; subclasses say which."""
+    """Lloyd's algorithm on a matrix of inner products; subclasses define the matrix."""
 
     spherical = False
 

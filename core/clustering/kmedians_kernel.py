@@ -1,4 +1,4 @@
-"""Compiled loop of k-medians in L1. It stands alone in its file, as numba's cache wants (see ``kernels``)."""
+"""Compiled loop of k-medians in L1. In a file of its own for numba's cache (see ``kernels``)."""
 
 from __future__ import annotations
 

@@ -22,7 +22,7 @@ _MARKS = {"ref", "rrb", "lrb", "nbsp"}  # what is left of markup in many data se
 
 
 def theme_words(texts: Sequence[str], labels: Labels, k: int, words: int = 3) -> list[tuple[str, ...]]:
-    """Up to ``words`` words (or pairs of words) for each of ``k`` clusters of ``texts``, the most telling first."""
+    """Return up to ``words`` words or word pairs for each of ``k`` clusters of ``texts``, best first."""
     terms = [_terms(text) for text in texts]
     forms: dict[str, Counter[str]] = {}
     for written in (pair for line in terms for pair in line):
@@ -43,7 +43,7 @@ def theme_words(texts: Sequence[str], labels: Labels, k: int, words: int = 3) ->
 
 
 def theme_names(words: Sequence[Sequence[str]]) -> list[str]:
-    """A name for each cluster from its words; unlike all others."""
+    """Return a unique name for each cluster, made of its words."""
     names: list[str] = []
     for number, found in enumerate(words):
         wanted = " · ".join(found) or f"theme {number + 1}"
@@ -52,7 +52,7 @@ def theme_names(words: Sequence[Sequence[str]]) -> list[str]:
 
 
 def _terms(text: str) -> list[tuple[str, str]]:
-    """(key, written form) of the words that can name something."""
+    """Return the (key, written form) of words suitable for names."""
     from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS
 
     found = []

@@ -1,4 +1,4 @@
-"""Random labels: what every method must beat."""
+"""Random labels as a baseline."""
 
 from __future__ import annotations
 

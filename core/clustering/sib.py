@@ -1,4 +1,4 @@
-"""Sequential information bottleneck: a clusterer of counts, by the public package (algorithms C.7)."""
+"""Sequential information bottleneck: a clusterer of counts, by the public package."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ class SequentialInformationBottleneck:
 
 
 def _without_gaps(labels: Labels, filled: np.ndarray[tuple[int], np.dtype[np.intp]], k: int) -> Labels:
-    """Give clusters that nobody is in a sentence without words, then one of the largest cluster."""
+    """Fill empty clusters with a sentence without words, then one of the largest cluster."""
     spare = [int(i) for i in np.setdiff1d(np.arange(len(labels)), filled)]
     for cluster in range(k):
         if not (labels == cluster).any():

@@ -1,4 +1,4 @@
-"""Spectral clustering of the graph of nearest neighbours (Ng, Jordan, Weiss 2002; algorithms C.6, I.2)."""
+"""Spectral clustering of the graph of nearest neighbours (Ng, Jordan, Weiss 2002)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Ward's agglomeration on unit vectors: nearly as good as Iclust, and the same every time (algorithms C.6, I.2)."""
+"""Ward's agglomerative clustering of unit vectors (Ward 1963); deterministic."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Ward:
         self.config = config
 
     def fit_predict(self, x: Matrix, k: int | None = None, seed: int = 0) -> Labels:
-        """(n,) labels 0…k-1, every cluster non-empty; ``seed`` plays no part."""
+        """(n,) labels 0…k-1, every cluster non-empty; ``seed`` is ignored."""
         from scipy.cluster.hierarchy import cut_tree, linkage
         from scipy.spatial.distance import squareform
 

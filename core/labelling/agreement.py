@@ -1,4 +1,4 @@
-"""How far people (or a person and a model) agree on which sentences belong together.
+"""Inter-annotator agreement on partitions of sentences.
 
 Clusters have no common names, so what is compared is whether two sentences are put together. A number is given only
 where there was something to agree on; otherwise the reason is told, never NaN and never 1.0.
@@ -95,7 +95,7 @@ def alpha(raters: Sequence[Labels], articles: Ids, seed: int = 0) -> Alpha:
 
 
 def _judgements(raters: Sequence[Labels]) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
-    """Of every pair of rows: how many put them together, and how many have judged them."""
+    """Return for every pair of rows how many raters put them together, and how many rated both."""
     i, j = np.triu_indices(len(raters[0]), 1)
     ones, judged = np.zeros(len(i), dtype=np.int64), np.zeros(len(i), dtype=np.int64)
     for labels in raters:
@@ -107,7 +107,7 @@ def _judgements(raters: Sequence[Labels]) -> tuple[npt.NDArray[np.int64], npt.ND
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """What several people together say: (n,) arrays in the order of the sentences."""
+    """Consensus of several labellings; (n,) arrays in the order of the sentences."""
 
     labels: Labels
     """The cluster most of them chose, by the labels of the first; -1 on a tie, or where nobody assigned it."""
@@ -120,7 +120,7 @@ class Verdict:
 
 
 def adjudicate(raters: Sequence[Labels]) -> Verdict:
-    """Lay the partitions over the first one, cluster on cluster, and count.
+    """Match the clusters of all partitions with those of the first, and count votes.
 
     A cluster that matches none of the first's gets a label of its own after them.
     """

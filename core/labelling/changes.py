@@ -1,4 +1,4 @@
-"""The smallest changes of a labelling. Each names what was there before, so that it can be checked and taken back.
+"""Elementary changes of a labelling. Each contains the previous values, for conflict checks and undo.
 
 A change fits only the state it was made for: where something else is there by now, applying it raises
 :class:`StaleChangeError` and nothing happens. Undo is therefore exact, or refused.
@@ -20,7 +20,7 @@ from core.types import Ids
 
 
 class Field(StrEnum):
-    """What of a sentence can change."""
+    """Fields of a sentence that can change."""
 
     CLUSTER = "cluster"
     UNCERTAIN = "uncertain"
@@ -29,7 +29,7 @@ class Field(StrEnum):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SentenceChanges:
-    """One field of m sentences; row i of every part is one of them, none comes twice."""
+    """Change of one field of m different sentences; row i of every array is one sentence."""
 
     field: Field
     ids: Ids
@@ -38,26 +38,26 @@ class SentenceChanges:
     new: Sequence[Any] | npt.NDArray[Any]
 
     def inverse(self) -> SentenceChanges:
-        """What takes this back."""
+        """Return the inverse change."""
         return replace(self, old=self.new, new=self.old)
 
 
 @dataclass(frozen=True, slots=True)
 class ClusterChange:
-    """A cluster that comes (``old`` None), goes (``new`` None), or gets another name or colour."""
+    """Creation (``old`` None), deletion (``new`` None), renaming or recolouring of a cluster."""
 
     old: Cluster | None
     new: Cluster | None
 
     @property
     def number(self) -> int:
-        """Which cluster."""
+        """Return the number of the cluster."""
         known = self.old or self.new
         assert known is not None
         return known.number
 
     def inverse(self) -> ClusterChange:
-        """What takes this back."""
+        """Return the inverse change."""
         return ClusterChange(self.new, self.old)
 
 
@@ -66,7 +66,7 @@ Change: TypeAlias = SentenceChanges | ClusterChange
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ChangeSet:
-    """Changes that happen together or not at all, in this order."""
+    """Atomic, ordered changes."""
 
     changes: tuple[Change, ...] = ()
 
@@ -77,25 +77,25 @@ class ChangeSet:
         return iter(self.changes)
 
     def inverse(self) -> ChangeSet:
-        """What takes all of it back."""
+        """Return the inverse change set."""
         return ChangeSet(tuple(change.inverse() for change in reversed(self.changes)))
 
     def sentences(self) -> Ids:
-        """(m,) ids of the sentences that are touched, ascending, each once."""
+        """Return the (m,) unique ids of the changed sentences, ascending."""
         parts = [change.ids for change in self.changes if isinstance(change, SentenceChanges)]
         return np.unique(np.concatenate(parts)) if parts else np.empty(0, dtype=np.int64)
 
     def created(self) -> list[int]:
-        """Numbers of the clusters that come."""
+        """Return the numbers of the created clusters."""
         return [c.number for c in self.changes if isinstance(c, ClusterChange) and c.old is None]
 
     def deleted(self) -> list[int]:
-        """Numbers of the clusters that go."""
+        """Return the numbers of the deleted clusters."""
         return [c.number for c in self.changes if isinstance(c, ClusterChange) and c.new is None]
 
 
 class StaleChangeError(ConflictError):
-    """What a change was made for is not there any more: somebody else was first. Nothing was changed.
+    """A conflict with an earlier change by another user. Nothing was changed.
 
     ``sentences`` and ``clusters`` say where the two differ.
     """
@@ -107,7 +107,7 @@ class StaleChangeError(ConflictError):
 
 
 def marked(partition: Partition, field: Field, ids: Ids, new: Any) -> SentenceChanges | None:
-    """Give a field of these sentences one new value; those that have it are left out, None when all have."""
+    """Set a field of sentences to one value; unchanged sentences are omitted, None if none changes."""
     ids = np.unique(np.asarray(ids, dtype=np.int64))
     old = values(partition, field, partition.rows(ids))
     other = np.array([value != new for value in old], dtype=bool) if field is Field.NOTE else np.asarray(old) != new
@@ -119,7 +119,7 @@ def marked(partition: Partition, field: Field, ids: Ids, new: Any) -> SentenceCh
 
 
 def values(partition: Partition, field: Field, rows: Rows) -> npt.NDArray[Any]:
-    """(m,) what ``field`` holds in these rows."""
+    """Return the (m,) values of ``field`` in these rows."""
     if field is Field.CLUSTER:
         return partition.numbers[rows]
     if field is Field.UNCERTAIN:
@@ -130,7 +130,7 @@ def values(partition: Partition, field: Field, rows: Rows) -> npt.NDArray[Any]:
 
 
 def apply(partition: Partition, change_set: ChangeSet) -> Partition:
-    """The partition after ``change_set``.
+    """Return the partition after ``change_set``.
 
     Raises
     ------
@@ -175,7 +175,7 @@ def _write(partition: Partition, change: SentenceChanges) -> Partition:
 
 
 def _check_members(after: Partition, change_set: ChangeSet) -> None:
-    """No sentence is in a cluster that is gone."""
+    """Check that no sentence is in a deleted cluster."""
     used = {
         int(n)
         for c in change_set
@@ -189,7 +189,7 @@ def _check_members(after: Partition, change_set: ChangeSet) -> None:
 
 
 def difference(before: Partition, after: Partition) -> ChangeSet:
-    """The shortest change set that leads from one state of a labelling to another of the same sentences."""
+    """Return the shortest change set between two states of a labelling of the same sentences."""
     numbers = sorted({*before.clusters, *after.clusters})
     pairs = [(before.clusters.get(n), after.clusters.get(n)) for n in numbers]
     turned = [ClusterChange(old, new) for old, new in pairs if old != new]
@@ -205,7 +205,7 @@ def difference(before: Partition, after: Partition) -> ChangeSet:
 
 
 def renumbered(change_set: ChangeSet, names: dict[int, int]) -> ChangeSet:
-    """The same change set with other numbers for the clusters it creates: somebody else took them first."""
+    """Return the change set with new numbers for its created clusters, if theirs are taken."""
 
     def named(cluster: Cluster | None) -> Cluster | None:
         return cluster and replace(cluster, number=names.get(cluster.number, cluster.number))
@@ -222,7 +222,7 @@ def renumbered(change_set: ChangeSet, names: dict[int, int]) -> ChangeSet:
 
 
 def rebased(partition: Partition, change_set: ChangeSet) -> ChangeSet:
-    """What ``change_set`` wanted, made for another state: its new values over whatever is there now.
+    """Return ``change_set`` rebased on another state: its new values replace the current ones.
 
     Sentences that came into a cluster which it deletes become unassigned with the others.
     """

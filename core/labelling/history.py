@@ -16,7 +16,7 @@ from core.labelling.partition import Partition
 
 
 class Kind(StrEnum):
-    """Kind of a step: something new, or the undo or redo of another step."""
+    """Kind of a step: an operation, or the undo or redo of another step."""
 
     DO = "do"
     UNDO = "undo"

@@ -1,4 +1,4 @@
-"""From what people did to what a model may learn: pairs that belong together or apart, contradictions, triplets.
+"""Training data from labellings: must-link and cannot-link pairs, contradictions, triplets.
 
 Only sentences that a person has placed count; where a labelling merely began with them, nobody has said anything.
 Articles of the test split teach nothing: :func:`teaching_triplets` decides that by their titles, as everywhere, and
@@ -28,7 +28,7 @@ section loss only loses (experiment log)."""
 
 @dataclass(frozen=True, slots=True)
 class Placed:
-    """The sentences of a labelling that a person has put where they are."""
+    """Sentences of a labelling that users placed explicitly."""
 
     partition: Partition
     ids: Ids
@@ -36,7 +36,7 @@ class Placed:
 
 
 def placed_by_people(partition: Partition, log: Iterable[tuple[Step, ChangeSet]]) -> Placed:
-    """What people placed, whatever it was that they did; a step that was undone counts no more.
+    """Return the sentences that users placed by any operation; undone steps are ignored.
 
     Sentences marked uncertain and those without a cluster are left out.
     """
@@ -62,17 +62,17 @@ def placed_by_people(partition: Partition, log: Iterable[tuple[Step, ChangeSet]]
 
 @dataclass(frozen=True, slots=True)
 class Contradiction:
-    """Two sentences that must be together by what some said, and apart by what others did."""
+    """Two sentences that some labellings put together and others apart."""
 
     first: int
     second: int
     together: tuple[int, ...]
-    """Places of the labellings that put them together."""
+    """Positions of the labellings that put them together."""
     apart: tuple[int, ...]
 
 
 def contradictions(labellings: Sequence[Placed], most: int = 1_000) -> list[Contradiction]:
-    """Pairs on which people differ, at most ``most`` of them, in the order of their ids."""
+    """Return at most ``most`` contradictory pairs, in the order of their ids."""
     ids, counts = np.unique(np.concatenate([np.zeros(0, np.int64), *(p.ids for p in labellings)]), return_counts=True)
     shared = ids[counts > 1]
     cluster = np.full((len(labellings), len(shared)), UNASSIGNED, dtype=np.int64)
@@ -93,7 +93,7 @@ def contradictions(labellings: Sequence[Placed], most: int = 1_000) -> list[Cont
 
 
 def nearer_shares(x: Matrix, articles: Ids, sections: Ids) -> npt.NDArray[np.float64]:
-    """How well (n, dim) vectors keep sections together, sentence by sentence, inside their (n,) articles.
+    """Return the separation of sections by (n, dim) vectors, per sentence within its article.
 
     For each sentence the share of pairs, one sentence of its section and one of another section, of which the first is
     nearer by cosine; ties count half. NaN where its article has no such pair: (n,) values.
@@ -170,7 +170,7 @@ def _of_article(
 
 
 def _surest(sentences: list[int], known: set[int]) -> list[int]:
-    """Those that a person placed, where there are any; else all."""
+    """Return the sentences that users placed, or all sentences if there are none."""
     return [s for s in sentences if s in known] or sentences
 
 

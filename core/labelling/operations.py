@@ -58,20 +58,20 @@ def assign(partition: Partition, ids: Ids, number: int) -> Operation:
 
 
 def accept(partition: Partition, wanted: Mapping[int, Ids]) -> Operation:
-    """Put sentences where a suggestion says: cluster number → sentence ids."""
+    """Accept suggestions: cluster number → sentence ids."""
     moved = {number: marked(partition, Field.CLUSTER, ids, number) for number, ids in wanted.items()}
     names = ", ".join(f"{_sentences(change)} → {partition.cluster(number).name}" for number, change in moved.items())
     return Operation(OperationKind.ACCEPT, names, _change_set(*moved.values()))
 
 
 def unassign(partition: Partition, ids: Ids) -> Operation:
-    """Take sentences out of their clusters."""
+    """Unassign sentences."""
     change = marked(partition, Field.CLUSTER, ids, UNASSIGNED)
     return Operation(OperationKind.UNASSIGN, f"{_sentences(change)} → unassigned", _change_set(change))
 
 
 def create(partition: Partition, number: int, name: str, ids: Ids, colour: int | None = None) -> Operation:
-    """Make a cluster, and put sentences into it (or none)."""
+    """Create a cluster with the given sentences, possibly none."""
     cluster = _new(partition, number, name, colour)
     change = marked(partition, Field.CLUSTER, ids, number)
     change_set = _change_set(ClusterChange(None, cluster), change)
@@ -79,7 +79,7 @@ def create(partition: Partition, number: int, name: str, ids: Ids, colour: int |
 
 
 def merge(partition: Partition, numbers: Iterable[int], into: int) -> Operation:
-    """Put the sentences of several clusters into one of them and delete the others; nothing else is touched."""
+    """Merge several clusters into one of them."""
     kept = partition.cluster(into)
     others = [partition.cluster(n) for n in dict.fromkeys(numbers) if n != into]
     ids = partition.ids[np.isin(partition.numbers, [c.number for c in others])]
@@ -90,7 +90,7 @@ def merge(partition: Partition, numbers: Iterable[int], into: int) -> Operation:
 
 
 def split(partition: Partition, number: int, parts: Sequence[tuple[str, Ids]], first_number: int) -> Operation:
-    """Divide a cluster. The first part keeps its number and colour, under the name given; the others become new ones.
+    """Split a cluster. The first part keeps its number and colour; the other parts become new clusters.
 
     ``parts`` are (name, ids), together exactly the sentences of the cluster; a part may not be empty.
     """
@@ -117,14 +117,14 @@ def split(partition: Partition, number: int, parts: Sequence[tuple[str, Ids]], f
 
 
 def rename(partition: Partition, number: int, name: str) -> Operation:
-    """Give a cluster another name."""
+    """Rename a cluster."""
     old = partition.cluster(number)
     new = replace(old, name=_free(partition, name, but=number))
     return Operation(OperationKind.RENAME, f"{old.name} is now {new.name}", _turn(old, new))
 
 
 def recolour(partition: Partition, number: int, colour: int) -> Operation:
-    """Give a cluster another place in the palette."""
+    """Change the colour of a cluster."""
     old = partition.cluster(number)
     return Operation(
         OperationKind.RECOLOUR, f"{old.name} in another colour", _turn(old, replace(old, colour=_colour(colour)))
@@ -140,7 +140,7 @@ def delete(partition: Partition, number: int) -> Operation:
 
 
 def mark(partition: Partition, ids: Ids, uncertain: bool) -> Operation:
-    """Say that one is not sure about sentences, or that one is."""
+    """Mark sentences as uncertain or certain."""
     change = marked(partition, Field.UNCERTAIN, ids, int(uncertain))
     what = OperationKind.UNCERTAIN if uncertain else OperationKind.CERTAIN
     return Operation(
@@ -149,7 +149,7 @@ def mark(partition: Partition, ids: Ids, uncertain: bool) -> Operation:
 
 
 def note(partition: Partition, ids: Ids, text: str) -> Operation:
-    """Write a note on sentences; an empty one removes it."""
+    """Set the note of sentences; an empty note removes it."""
     text = _storable(text).strip()
     if len(text) > NOTE_LIMIT:
         raise DataError(f"A note may have {NOTE_LIMIT:,} characters; this one has {len(text):,}.")
@@ -159,12 +159,12 @@ def note(partition: Partition, ids: Ids, text: str) -> Operation:
 
 
 def back(now: Partition, then: Partition, summary: str) -> Operation:
-    """Make everything as it was."""
+    """Restore an earlier state."""
     return Operation(OperationKind.BACK, summary, difference(now, then))
 
 
 def around(now: Partition, then: Partition, fixed: int) -> Operation:
-    """Take over what clustering again around ``fixed`` placed sentences gave."""
+    """Apply the result of re-clustering around ``fixed`` placed sentences."""
     change_set = difference(now, then)
     return Operation(
         OperationKind.RECLUSTER,
@@ -174,13 +174,13 @@ def around(now: Partition, then: Partition, fixed: int) -> Operation:
 
 
 def free_colour(partition: Partition) -> int:
-    """The first place in the palette that the fewest clusters have."""
+    """Return the first of the least used colours of the palette."""
     used = np.bincount([c.colour for c in partition.clusters.values()], minlength=COLOURS)
     return int(np.argmin(used))
 
 
 def free_name(partition: Partition, wanted: str) -> str:
-    """``wanted``, or with the first free number behind it: ``wanted 2``."""
+    """Return ``wanted``, with the first free number appended if it is taken: ``wanted 2``."""
     taken = {c.name for c in partition.clusters.values()}
     base = wanted.strip()[: NAME_LIMIT - 8].strip() or "Cluster"
     name, number = base, 1
@@ -191,7 +191,7 @@ def free_name(partition: Partition, wanted: str) -> str:
 
 
 def with_duplicates(ids: Ids, texts: dict[int, str]) -> Ids:
-    """``ids`` and every other sentence that says the same, word for word (case and spaces aside); ascending.
+    """Return ``ids`` and the ids of sentences with the same text (case and spaces ignored), ascending.
 
     ``texts`` holds every sentence of the labelling.
     """
@@ -206,7 +206,7 @@ def _new(partition: Partition, number: int, name: str, colour: int | None) -> Cl
 
 
 def _free(partition: Partition, name: str, but: int | None = None) -> str:
-    """``name``, trimmed; refuses an empty, overlong or taken one."""
+    """Return ``name`` trimmed; reject an empty, overlong or taken name."""
     name = " ".join(_storable(name).split())
     if not name:
         raise DataError("A cluster needs a name.")
@@ -218,7 +218,7 @@ def _free(partition: Partition, name: str, but: int | None = None) -> str:
 
 
 def _storable(text: str) -> str:
-    """``text`` with what no database can keep (NUL, lone surrogates) replaced, so that it comes back as it went."""
+    """Return ``text`` with characters that databases cannot store (NUL, lone surrogates) replaced."""
     return "".join("\ufffd" if c == "\0" or "\ud800" <= c <= "\udfff" else c for c in text)
 
 

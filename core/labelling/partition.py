@@ -21,7 +21,7 @@ Rows = npt.NDArray[np.intp]  # (m,) places in ``Partition.ids``
 
 @dataclass(frozen=True, slots=True)
 class Cluster:
-    """A cluster. Its number is its own for ever: it is not given again, even after the cluster is deleted."""
+    """A cluster. Its number is never reused, even after the cluster is deleted."""
 
     number: int
     name: str
@@ -30,7 +30,7 @@ class Cluster:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Partition:
-    """Sentences and where they belong; row i of every array is sentence ``ids[i]``."""
+    """State of a labelling; row i of every array is sentence ``ids[i]``."""
 
     ids: Ids
     """(n,) sentence ids, ascending, each once."""
@@ -59,7 +59,7 @@ class Partition:
         return found
 
     def sizes(self) -> dict[int, int]:
-        """Number → how many sentences, for every cluster; :data:`UNASSIGNED` too."""
+        """Return the size of every cluster by number, including :data:`UNASSIGNED`."""
         found, counts = np.unique(self.numbers, return_counts=True)
         counted = dict(zip(found.tolist(), counts.tolist(), strict=True))
         return {number: counted.get(number, 0) for number in (*self.clusters, UNASSIGNED)}
@@ -71,21 +71,21 @@ class Partition:
         return self.clusters[number]
 
     def to_bytes(self) -> bytes:
-        """Everything in one canonical form: equal states give equal bytes, and only they do."""
+        """Return a canonical serialisation: equal states give equal bytes, different states different bytes."""
         clusters = [(c.number, c.name, c.colour) for _, c in sorted(self.clusters.items())]
         head = json.dumps([clusters, sorted(self.notes.items())], ensure_ascii=True).encode("ascii")
         arrays = (self.ids.astype("<i8"), self.numbers.astype("<i8"), self.uncertain.astype("u1"))
         return b"|".join([head, *(array.tobytes() for array in arrays)])
 
     def with_clusters(self, clusters: Mapping[int, Cluster]) -> Partition:
-        """The same sentences with other clusters."""
+        """Return the partition with other clusters."""
         return replace(self, clusters=clusters)
 
 
 def start(
     ids: Iterable[int] | Ids, numbers: Iterable[int] | Ids | None = None, clusters: Iterable[Cluster] = ()
 ) -> Partition:
-    """A partition to begin with; without ``numbers`` nothing is assigned.
+    """Return an initial partition; without ``numbers`` all sentences are unassigned.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""Clustering again around what people have placed: in seconds, without training anything.
+"""Constrained re-clustering around sentences that users placed, without training.
 
 Placed sentences stay where they are, so every "these belong together" and "these do not" of theirs holds; each other
 sentence goes to the cluster that it is most like on average, again and again until nothing moves (the moves of Iclust
@@ -19,7 +19,7 @@ _SWEEPS = 30
 
 
 def recluster(partition: Partition, x: Matrix, fixed: Ids) -> Partition:
-    """The same clusters with the sentences that are not ``fixed`` put where (n, dim) vectors put them.
+    """Return the clusters with sentences that are not ``fixed`` reassigned by (n, dim) vectors.
 
     Sentences that somebody left unassigned on purpose are fixed as well when they are in ``fixed``. A cluster is
     never emptied: its last sentence stays.

@@ -1,4 +1,4 @@
-"""Proposing how a cluster could be split: clustering again inside it, with names, before anything is done."""
+"""Proposals for splitting a cluster: named sub-clusters of its sentences."""
 
 from __future__ import annotations
 

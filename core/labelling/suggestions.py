@@ -1,4 +1,4 @@
-"""What a model makes of a labelling: which cluster a sentence is most like, and how clearly.
+"""Suggestions of a model for a labelling: nearest cluster of each sentence and its margin.
 
 A sentence is as like a cluster as its mean cosine to the cluster's other sentences. Its margin is that of the best
 cluster less that of the second best; the smallest margins are where a person's time is spent best (margin sampling,
@@ -23,7 +23,7 @@ Floats = npt.NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True)
 class Suggestions:
-    """For n sentences; row i of every array is one of them."""
+    """Suggestions for n sentences; row i of every array is one sentence."""
 
     best: Ids
     """Number of the cluster each is most like; :data:`UNASSIGNED` where there is no cluster to be like."""
@@ -33,13 +33,13 @@ class Suggestions:
     """Similarity to the best cluster less that to the own one: above 0 the model disagrees; 0 for unassigned ones."""
 
     def queue(self, partition: Partition) -> Ids:
-        """Sentence ids, the least clear first; those marked uncertain come before all."""
+        """Return sentence ids by ascending margin; sentences marked uncertain come first."""
         order = np.lexsort((partition.ids, self.margin, ~partition.uncertain))
         found: Ids = partition.ids[order]
         return found
 
     def against(self, partition: Partition) -> Ids:
-        """Ids of the assigned sentences that the model would put elsewhere, the clearest disagreement first."""
+        """Return the ids of assigned sentences that the model puts into another cluster, largest margin first."""
         differ = (self.best != partition.numbers) & (partition.numbers != UNASSIGNED) & (self.best != UNASSIGNED)
         rows = np.flatnonzero(differ)
         found: Ids = partition.ids[rows[np.argsort(-self.pull[rows], kind="stable")]]

@@ -1,7 +1,7 @@
 """Metrics that compare two partitions of the same sentences. Cards only; see ``core.registry``.
 
 Tags: ``chance-corrected`` has mean 0 over random labels; ``paper`` is a column of the paper's table; ``variant`` is
-another way to compute a metric that stands beside it, shown where it is asked for.
+an alternative computation of another metric, shown only on request.
 """
 
 from core.registry import Card, Registry

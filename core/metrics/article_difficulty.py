@@ -1,4 +1,4 @@
-"""Which articles are hard: traits of an article's true sections, and mean scores over slices of articles by a trait."""
+"""Difficulty of articles: traits of their true sections, and mean scores by ranges of a trait."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ PARTS = 4
 
 @dataclass(frozen=True, slots=True)
 class Trait:
-    """One number about the true sections of an article."""
+    """A numeric property of the true sections of an article."""
 
     id: str
     title: str

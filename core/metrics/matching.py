@@ -45,12 +45,12 @@ class Matching:
 
     @property
     def stayed(self) -> int:
-        """Items that did not move."""
+        """Number of items in matched clusters."""
         return len(self.aligned) - len(self.moved)
 
 
 def match_clusters(first: Labels, second: Labels) -> Matching:
-    """Match the clusters of two partitions (n,) so that the most items stay; clusters that share nothing stay alone.
+    """Match the clusters of two partitions (n,) with maximum overlap; disjoint clusters stay unmatched.
 
     Raises :class:`DataError` when the partitions are not of the same items.
     """
@@ -78,7 +78,7 @@ def match_clusters(first: Labels, second: Labels) -> Matching:
 
 
 def _overlaps(first: Labels, second: Labels) -> tuple[Labels, Labels, Table]:
-    """Labels of both partitions, ascending, and (u, v) how many items each two share."""
+    """Return the labels of both partitions, ascending, and their (u, v) contingency table."""
     rows, columns = (np.unique(labels[labels != UNASSIGNED]) for labels in (first, second))
     both = (first != UNASSIGNED) & (second != UNASSIGNED)
     table = np.zeros((len(rows), len(columns)), dtype=np.int64)

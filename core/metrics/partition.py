@@ -22,7 +22,7 @@ _TINY = 1e-12
 
 @dataclass(frozen=True)
 class MetricConfig(Config):
-    """Metrics have no settings: another variant is another metric."""
+    """Empty settings: each variant of a metric is registered as its own metric."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +56,7 @@ class ContingencyTable:
 
     @property
     def identical(self) -> bool:
-        """True when the partitions differ in nothing but names."""
+        """Whether the partitions are equal up to renaming of labels."""
         rows, columns = self.counts.shape
         return bool(rows == columns == np.count_nonzero(self.counts))
 
@@ -145,7 +145,7 @@ class RandIndex(PartitionMetric):
 
 
 class AdjustedRandIndex(PartitionMetric):
-    """Rand index above chance (Hubert and Arabie 1985)."""
+    """Rand index corrected for chance (Hubert and Arabie 1985)."""
 
     def of(self, table: ContingencyTable) -> float:
         """At most 1; 0 on average over random labels."""

@@ -1,4 +1,4 @@
-"""How well predicted scores follow given ones: Pearson, Spearman, mean squared error, each with its interval."""
+"""Agreement of predicted with given scores: Pearson, Spearman, mean squared error, with intervals."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _CHUNK = 1_000_000  # draws held at a time
 
 
 def pearson(a: Floats, b: Floats) -> float:
-    """Pearson's r of two (n,) series; 0 where either is constant, since it then follows nothing."""
+    """Pearson's r of two (n,) series; 0 if either is constant."""
     first, second = a - a.mean(), b - b.mean()
     norm = float(np.sqrt((first @ first) * (second @ second)))
     return float(first @ second) / norm if norm > 0 else 0.0

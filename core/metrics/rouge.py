@@ -1,4 +1,4 @@
-"""ROUGE-1 of a summary against people's summaries, with the switches of version 1.5.5 (Lin 2004; algorithms F.8).
+"""ROUGE-1 of a summary against reference summaries, with the options of version 1.5.5 (Lin 2004).
 
 Differences to the Perl script that no score here shows: its list of irregular forms from WordNet is not used when
 stemming, and its jackknifing over references is not done, because scores are averaged over them.
@@ -23,7 +23,7 @@ _LOCAL = threading.local()  # a stemmer keeps the word it works on, so threads c
 
 @dataclass(frozen=True)
 class RougeSettings(Config):
-    """Switches of ROUGE; the defaults are those of Saha et al. 2017 (-l 100 -m -s -f A)."""
+    """Options of ROUGE; the defaults are those of Saha et al. 2017 (-l 100 -m -s -f A)."""
 
     words: int = option(100, "Words of summary and reference that count, from the start; 0 means all.", low=0)
     stemming: bool = option(True, "Compare words of more than three letters by their Porter stem.")
@@ -32,7 +32,7 @@ class RougeSettings(Config):
 
 @dataclass(frozen=True, slots=True)
 class RougeCounts:
-    """What summary and references share, summed over the references of a document (model-average scoring)."""
+    """Word counts shared by summary and references, summed over the references (model-average scoring)."""
 
     hits: int
     """Tokens of the references that are also in the summary, each as often as in both."""
@@ -70,7 +70,7 @@ def rouge_1(system: str, references: Sequence[str], settings: RougeSettings) -> 
 
 
 def rouge_tokens(text: str, settings: RougeSettings) -> Counter[str]:
-    """The counted tokens: lower case, cut at everything that is no letter or digit of ASCII, as in 1.5.5."""
+    """Return the tokens: lower case, split at non-alphanumeric ASCII characters, as in ROUGE 1.5.5."""
     if settings.words:
         text = " ".join(text.split()[: settings.words])
     tokens = _TOKEN.findall(text.lower())

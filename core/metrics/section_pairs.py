@@ -1,4 +1,4 @@
-"""Which pairs of section titles a model confuses: triplet accuracy by (own section, other section), unordered."""
+"""Triplet accuracy by unordered pair of section titles."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class SectionPairs:
         return len(self.names)
 
     def triplets(self, row: int) -> Ids:
-        """Places of the triplets of one pair, ascending."""
+        """Return the positions of the triplets of one pair, ascending."""
         return self.order[self.starts[row] : self.starts[row + 1]]
 
     def find(self, titles: Sequence[str]) -> int | None:
@@ -56,7 +56,7 @@ class SectionPairs:
 
 
 def fold_heading(title: str) -> str:
-    """The form in which section titles are one: NFC, one space between words, case ignored."""
+    """Return the normalised form of a section title: NFC, single spaces, case folded."""
     return " ".join(fold_title(title).casefold().split())
 
 

@@ -1,4 +1,4 @@
-"""Who of several models tells a triplet's sentences apart: a mask over triplets from the models' margins."""
+"""Filters of triplets by which models order them correctly."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Mask = npt.NDArray[np.bool_]
 
 
 class Who(StrEnum):
-    """What is asked of the models."""
+    """Condition on the correctness of the models."""
 
     ANY = "any"
     ALL = "all"
@@ -25,7 +25,7 @@ class Who(StrEnum):
 
 
 def who_is_right(who: Who, margins: npt.ArrayLike) -> Mask:
-    """(n,) whether each triplet is as asked, from (m, n) margins; not a number where a model has none.
+    """Return an (n,) mask of triplets that meet the condition, from (m, n) margins (NaN if missing).
 
     A model is right above 0 and wrong below; an exact tie is neither. A triplet without any margin is never chosen.
     Raises :class:`DataError` when there are no models, or not two of them to hold against each other.

@@ -20,7 +20,7 @@ Context = Callable[[Sequence[int]], Mapping[int, Sequence[Sentence]]]
 
 
 class Comparing(Protocol):
-    """The part of an embedder that orders triplets."""
+    """Interface of models that order triplets."""
 
     def embed(self, sentences: Sequence[Sentence]) -> Vectors:
         """(n, dim) vectors."""
@@ -56,7 +56,7 @@ def correctness(margins: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:
 
 
 def triplet_accuracy(
-    embedder: Comparing,
+    model: Comparing,
     triplets: TripletTexts,
     report: Report,
     seed: int = 0,
@@ -75,7 +75,7 @@ def triplet_accuracy(
     done = 0
     report.progress(0, len(triplets), "triplets")
     for rows in _batches(triplets.groups, batch):
-        margins[rows] = _margins(embedder, triplets, rows, context)
+        margins[rows] = _margins(model, triplets, rows, context)
         done += len(rows)
         report.progress(done, len(triplets), "triplets")
     return accuracy_of_margins(margins, triplets.groups, seed)
@@ -95,7 +95,7 @@ def _batches(groups: Ids, batch: int) -> Iterator[npt.NDArray[np.int64]]:
 
 
 def _margins(
-    embedder: Comparing, triplets: TripletTexts, rows: npt.NDArray[np.int64], context: Context | None
+    model: Comparing, triplets: TripletTexts, rows: npt.NDArray[np.int64], context: Context | None
 ) -> npt.NDArray[np.float32]:
     places: dict[tuple[int, str], int] = {}
     if context is not None:
@@ -110,9 +110,9 @@ def _margins(
     sentences = [
         Sentence(text, article_id=group, position=i, opens_paragraph=True) for i, (group, text) in enumerate(places)
     ]
-    vectors = embedder.embed(sentences)
+    vectors = model.embed(sentences)
     pivots, positives, negatives = (_rows(vectors, index[column]) for column in range(3))
-    return embedder.distances(pivots, negatives) - embedder.distances(pivots, positives)
+    return model.distances(pivots, negatives) - model.distances(pivots, positives)
 
 
 def _rows(vectors: Vectors, rows: npt.NDArray[np.int64]) -> Vectors:

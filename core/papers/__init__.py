@@ -1,4 +1,4 @@
-"""The tables of papers as declarations: what is measured with what, and what was published. Nothing is computed."""
+"""Experiment specs of papers: data, models, measurements and published numbers. Nothing is computed here."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ PAPERS: dict[str, str] = {"ed18": "core.papers.ed18.paper:ED18", "sjh17": "core.
 
 
 def paper(id: str) -> Paper:
-    """The declaration of a paper, or :class:`UnknownNameError` naming the nearest."""
+    """Return the experiment specs of a paper; raise :class:`UnknownNameError` with the nearest names."""
     if id not in PAPERS:
         raise UnknownNameError("paper", id, PAPERS)
     module, _, name = PAPERS[id].partition(":")

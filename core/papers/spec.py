@@ -1,4 +1,4 @@
-"""The form in which the tables of a paper are written down.
+"""Data classes of experiment specs.
 
 A :class:`Paper` names its data (triplet sets, benchmarks), its models and its tables; a row of a table says what is
 measured (one of the :data:`Measure` classes), what was published, and in a sentence how ours differs. A declaration
@@ -82,7 +82,7 @@ class Model:
 
 @dataclass(frozen=True, slots=True)
 class CountTriplets:
-    """How many triplets and articles there are: metrics train, validation, test and articles."""
+    """Numbers of triplets and articles: metrics train, validation, test and articles."""
 
     triplets: str
 
@@ -232,13 +232,13 @@ class Table:
     claims: tuple[Claim, ...] = ()
 
     def row(self, id: str) -> Row:
-        """The row of that id."""
+        """Return the row with this id."""
         return _by_id(self.rows, id, f"row of table {self.id}")
 
 
 @dataclass(frozen=True, slots=True)
 class Profile:
-    """How much is spent: the seeds, the volume of the data, and the budgets of the trainings."""
+    """Compute budget: seeds, volume of data, and budgets of training."""
 
     id: str
     title: str
@@ -252,7 +252,7 @@ class Profile:
 
 @dataclass(frozen=True, slots=True)
 class Paper:
-    """Everything that is to be reproduced of one paper."""
+    """Experiment specs of one paper."""
 
     id: str
     title: str
@@ -276,32 +276,32 @@ class Paper:
             self._check(table)
 
     def table(self, id: str) -> Table:
-        """The table of that id, or an error that offers the nearest."""
+        """Return the table with this id; the error suggests the nearest ids."""
         return _by_id(self.tables, id, f"table of {self.id}")
 
     def model(self, id: str) -> Model:
-        """The model of that id."""
+        """Return the model with this id."""
         return _by_id(self.models, id, f"model of {self.id}")
 
     @property
     def needs_articles(self) -> bool:
-        """Whether anything is drawn from a corpus of articles with sections."""
+        """Whether any data is sampled from a corpus of articles with sections."""
         return bool(self.triplets or self.benchmarks)
 
     def corpus_data(self, id: str) -> CorpusData:
-        """The corpus of that id."""
+        """Return the corpus with this id."""
         return _by_id(self.corpora, id, f"corpus of {self.id}")
 
     def triplet_data(self, id: str) -> TripletData:
-        """The triplet set of that id."""
+        """Return the triplet set with this id."""
         return _by_id(self.triplets, id, f"triplet set of {self.id}")
 
     def benchmark(self, id: str) -> BenchmarkData:
-        """The benchmark of that id."""
+        """Return the benchmark with this id."""
         return _by_id(self.benchmarks, id, f"benchmark of {self.id}")
 
     def profile(self, id: str) -> Profile:
-        """The profile of that id, or an error that offers the nearest."""
+        """Return the profile with this id; the error suggests the nearest ids."""
         return _by_id(self.profiles, id, f"profile of {self.id}")
 
     def _check(self, table: Table) -> None:

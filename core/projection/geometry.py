@@ -1,4 +1,4 @@
-"""The plane of a map: what lies inside a drawn shape, and two maps laid over each other."""
+"""Geometry of maps: points inside polygons, and Procrustes alignment of two maps."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def inside(points: npt.NDArray[np.floating | np.integer], polygon: npt.ArrayLike
 
 @dataclass(frozen=True, slots=True)
 class Alignment:
-    """What lays a map over another: ``scale * (points - source) @ rotation + target``."""
+    """Alignment of a map with another: ``scale * (points - source) @ rotation + target``."""
 
     rotation: npt.NDArray[np.float64]
     """(2, 2) orthogonal; a reflection where that fits better, because a map has no handedness."""
@@ -88,7 +88,7 @@ def align(source: Points, target: Points) -> Alignment:
 
 
 def moved(first: Points, second: Points) -> npt.NDArray[np.float64]:
-    """(n,) how far each point of an aligned map lies from its place on the other, in spreads of the other.
+    """Return the (n,) distances between corresponding points of aligned maps, in units of the other's spread.
 
     A spread is the root mean square distance to the middle; 0 where nothing is spread.
     """

@@ -1,4 +1,4 @@
-"""Maps: sentences as points in the plane, near where their vectors are near (UMAP, McInnes, Healy, Melville 2018).
+"""Two-dimensional maps of sentence vectors by UMAP (McInnes, Healy, Melville 2018).
 
 Neighbours are found exactly, block by block, and the layout is umap-learn's own; so every stage reports progress and
 can be cancelled, and the same seed gives the same map. Of more sentences than ``landmarks`` a random part is laid out,
@@ -71,7 +71,7 @@ def project(vectors: Matrix, config: UmapConfig, seed: int, report: Report) -> P
 
 
 def _laid_out(rows: Floats, config: UmapConfig, seed: int, report: Report) -> Points:
-    """The layout of umap-learn."""
+    """Return the layout of umap-learn."""
     if len(rows) < 4:
         return _in_a_row(len(rows))
     report.progress(0.0, 1.0, "nearest neighbours")
@@ -88,7 +88,7 @@ def _laid_out(rows: Floats, config: UmapConfig, seed: int, report: Report) -> Po
 
 
 def _placed(rows: Floats, landmarks: Floats, at: Points, report: Report) -> Points:
-    """(n, 2) places of rows between their nearest landmarks, the nearer the closer."""
+    """Return (n, 2) positions of rows, interpolated between their nearest landmarks."""
     found = []
     for start in range(0, len(rows), _BLOCK):
         near, distances = _nearest(landmarks, rows[start : start + _BLOCK], min(_BETWEEN, len(landmarks)))
@@ -203,7 +203,7 @@ def _layout(
 
 
 def _start(rows: Floats) -> str:
-    """Choose what the layout starts from; equal rows have no axes."""
+    """Choose the initialisation of the layout; equal rows have no principal axes."""
     if not np.ptp(rows, axis=0).any():
         return "random"
     return "pca" if len(rows) < FEW else "spectral"
@@ -228,9 +228,9 @@ class _Epochs:
             raise
 
     def flush(self) -> None:
-        """Nothing is buffered."""
+        """Do nothing; output is not buffered."""
 
 
 def _in_a_row(n: int) -> Points:
-    """Coordinates of up to three points, which have no neighbourhoods to keep."""
+    """Return coordinates of up to three points, for which UMAP is undefined."""
     return np.stack([np.arange(n), np.zeros(n)], axis=1).astype(np.float32)

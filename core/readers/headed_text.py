@@ -36,7 +36,7 @@ Bea is a person.
 
 @dataclass(frozen=True)
 class HeadedTextConfig(Config):
-    """How to read paragraphs."""
+    """Settings of the reader."""
 
     paragraphs: str = option(
         "line",
@@ -55,7 +55,7 @@ class HeadedText:
 
     @property
     def skipped(self) -> dict[str, int]:
-        """Articles without a paragraph, and list items that were left out."""
+        """Numbers of articles without a paragraph and of omitted list items."""
         return dict(self._skipped)
 
     def read(self, path: Path, report: Report) -> Iterator[Article]:

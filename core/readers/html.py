@@ -113,7 +113,7 @@ SAMPLE = b"""\
 
 @dataclass(frozen=True)
 class HtmlConfig(Config):
-    """What to take from a page."""
+    """Settings of the reader."""
 
     keep_lists: bool = option(False, "Make every list item a paragraph; without it, lists are left out.")
 
@@ -127,7 +127,7 @@ class Html:
 
     @property
     def skipped(self) -> dict[str, int]:
-        """A page without text, and list items that were left out."""
+        """Numbers of pages without text and of omitted list items."""
         return dict(self._skipped)
 
     def read(self, path: Path, report: Report) -> Iterator[Article]:
@@ -148,7 +148,7 @@ class Html:
 
 
 def _declared_encoding(beginning: bytes) -> str:
-    """Find the encoding that a page names itself, if Python knows it and it is one for text."""
+    """Return the text encoding declared by a page, if Python supports it."""
     found = _CHARSET.search(beginning)
     if not found:
         return ""
@@ -162,7 +162,7 @@ def _declared_encoding(beginning: bytes) -> str:
 
 
 class _Page(HTMLParser):
-    """Collects blocks of text; elements that hold no running text are passed over with all that is in them."""
+    """Parser that collects blocks of text; elements without running text are skipped with their content."""
 
     def __init__(self, outline: Outline, keep_lists: bool) -> None:
         super().__init__(convert_charrefs=True)
@@ -212,7 +212,7 @@ class _Page(HTMLParser):
             self._pieces.append(data)
 
     def end_block(self) -> None:
-        """Put the text since the last block boundary where it belongs."""
+        """Add the text since the last block boundary to the outline."""
         text = " ".join("".join(self._pieces).split())
         self._pieces.clear()
         level, self._level = self._level, 0

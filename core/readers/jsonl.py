@@ -1,4 +1,4 @@
-"""JSON lines: one article a line.
+"""JSON lines with one article per line.
 
 ``{"title": "Adelaide", "source": "…", "url": "…", "sections": [{"title": "", "level": 1, "paragraphs": ["…"]}]}``;
 ``sections`` is flat and in page order, level 1 is the lead, level 2 a top-level heading. ``topic`` (the document's
@@ -73,7 +73,7 @@ class Jsonl:
 
 
 class _Shape(Exception):
-    """The line is JSON, but not an article; says what is wrong."""
+    """A JSON line that is not a valid article."""
 
 
 def _parsed(line: str) -> Any:

@@ -42,7 +42,7 @@ Bea is.
 
 @dataclass(frozen=True)
 class MarkdownConfig(Config):
-    """What to take from a document."""
+    """Settings of the reader."""
 
     keep_lists: bool = option(False, "Make every list item a paragraph; without it, lists are left out.")
     one_article: bool = option(
@@ -59,7 +59,7 @@ class Markdown:
 
     @property
     def skipped(self) -> dict[str, int]:
-        """Articles without a paragraph, and list items, code blocks and tables that were left out."""
+        """Numbers of articles without a paragraph and of omitted list items, code blocks and tables."""
         return dict(self._skipped)
 
     def read(self, path: Path, report: Report) -> Iterator[Article]:

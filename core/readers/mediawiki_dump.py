@@ -91,7 +91,7 @@ It was founded in 1300.</text></revision>
 
 @dataclass(frozen=True)
 class MediawikiDumpConfig(Config):
-    """What to take from a dump."""
+    """Settings of the reader."""
 
     keep_lists: bool = option(False, "Make every list item a paragraph; without it, lists are left out.")
 
@@ -109,7 +109,7 @@ class MediawikiDump:
         return dict(self._skipped)
 
     def read(self, path: Path, report: Report) -> Iterator[Article]:
-        """Yield articles in page order; :class:`ReadError` names line and page of the trouble."""
+        """Yield articles in page order; :class:`ReadError` contains the line and page of the error."""
         self._skipped.clear()
         with open_stream(path, report) as stream:
             parser = _Parser(stream)
@@ -135,7 +135,7 @@ class MediawikiDump:
 
 
 def page_texts(path: Path) -> Iterator[str]:
-    """Raw wikitext of every page that would be read as an article; for measuring and for looking."""
+    """Yield the raw wikitext of every article, for benchmarks and debugging."""
     with open_stream(path) as stream:
         for page in _Parser(stream).pages():
             if not _why_skip(page):
@@ -154,7 +154,7 @@ class _Page:
 
 @dataclass
 class _Site:
-    """What ``<siteinfo>`` says about the wiki."""
+    """Properties of the wiki from ``<siteinfo>``."""
 
     name: str = ""
     base: str = ""
@@ -162,7 +162,7 @@ class _Site:
     categories: frozenset[str] = field(default_factory=frozenset)
 
     def learn(self, element: str, text: str, key: str) -> None:
-        """Take in one element of the site's description."""
+        """Store one element of the site's description."""
         if element == "base":
             self.base = text.rpartition("/")[0]
         elif element == "dbname" or (element == "sitename" and not self.name):
@@ -181,7 +181,7 @@ class _Site:
 
 
 def _why_skip(page: _Page) -> str:
-    """Reason to pass over a page, or ""."""
+    """Return the reason to skip a page, or ""."""
     if page.redirect or _REDIRECT.match(page.text):
         return "redirect"
     prefix = page.title.partition(":")[0].lower().removesuffix(" talk")
@@ -195,7 +195,7 @@ def _why_skip(page: _Page) -> str:
 
 
 class _Parser:
-    """Expat with just enough state to know the page it is in."""
+    """Expat parser with the state of the current page."""
 
     def __init__(self, stream: ByteStream) -> None:
         self.site = _Site()

@@ -1,6 +1,6 @@
-"""What a Usenet message says itself: without header, signature and quotations.
+"""Text of Usenet messages without header, signature and quotations.
 
-The cleaning that scikit-learn made customary for the 20 Newsgroups (algorithms F.7), written anew.
+The same cleaning as in ``sklearn.datasets.fetch_20newsgroups(remove=...)``.
 """
 
 from __future__ import annotations

@@ -55,7 +55,7 @@ SAMPLE = b"""\
 
 @dataclass(frozen=True)
 class NewsgroupsConfig(Config):
-    """Which groups to keep, and what to remove from a message."""
+    """Settings of the reader: groups to keep and parts of messages to remove."""
 
     groups: tuple[str, ...] = option(
         (),
@@ -143,7 +143,7 @@ def _messages(path: Path, report: Report) -> Iterator[_Message]:
 
 
 def _single(path: Path, report: Report) -> Iterator[_Message]:
-    """A file that is one message; its folders say the rest."""
+    """Read a file with one message; group and part come from its folders."""
     text = whole_text(path, report, "latin-1")
     if not is_message(text):
         raise ReadError(path, "this is not a message with From and Subject.", "line 1", "Give files of 20 Newsgroups.")

@@ -1,4 +1,4 @@
-"""Headings and paragraphs, as they come, put together into an article."""
+"""Builder of an article from a stream of headings and paragraphs."""
 
 from __future__ import annotations
 

@@ -26,7 +26,7 @@ Then it grew.
 
 @dataclass(frozen=True)
 class PlainConfig(Config):
-    """How to read paragraphs."""
+    """Settings of the reader."""
 
     paragraphs: str = option(
         "block",

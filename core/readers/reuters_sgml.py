@@ -70,7 +70,7 @@ and is old.
 
 @dataclass(frozen=True)
 class ReutersSgmlConfig(Config):
-    """Which documents to keep, and what a paragraph is."""
+    """Settings of the reader: documents to keep and definition of a paragraph."""
 
     topic_rule: str = option(
         "first-of-ten",

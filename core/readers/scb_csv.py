@@ -49,7 +49,7 @@ class _Row:
 
 @dataclass(slots=True)
 class _Open:
-    """An article of which not all rows have come yet."""
+    """An article that is not yet complete."""
 
     link: str
     sections: dict[str, list[str]] = field(default_factory=dict)
@@ -58,7 +58,7 @@ class _Open:
 
 
 class ScbCsv:
-    """Streams articles; the file is read twice, first to learn when the last row of each article has come.
+    """Streams articles; the file is read twice, first to find the last row of each article.
 
     So rows of an article may be scattered, and memory holds only those articles that are still incomplete.
     """

@@ -36,9 +36,9 @@ class Sheet:
     columns: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
     cut: bool = False
-    """True when there were more rows than were asked for."""
+    """True if the table has more rows than the limit."""
     numbers: tuple[int, ...] = ()
-    """Of each row, its number in the file, as a spreadsheet or an editor shows it; empty rows count there as well."""
+    """Row number in the file, from 1, with empty rows counted."""
 
     def column(self, name: str) -> list[str]:
         """The cells of one column."""
@@ -143,7 +143,7 @@ def _cell(value: Any) -> str:
 
 
 def one_line(text: str) -> str:
-    """A text as it stands in a cell here: without NUL, spaces and line ends as single spaces, not endless."""
+    """Return the normalised text of a cell: no NUL, single spaces, bounded length."""
     return " ".join(text.replace("\x00", "").split())[:MOST_LETTERS]
 
 

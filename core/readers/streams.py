@@ -1,4 +1,4 @@
-"""Files as streams of bytes or lines, compressed or not. Every failure is a ``ReadError`` with a position.
+"""Files as streams of bytes or lines, compressed or not. Failures are raised as ``ReadError`` with a position.
 
 Memory holds at most one line or one block of a file, and decompression is bounded.
 """
@@ -121,7 +121,7 @@ def open_stream(path: Path, report: Report | None = None) -> Iterator[ByteStream
 
 
 class _Decoder:
-    """Incremental decoding of a stream that knows the byte of the first character it cannot read."""
+    """Incremental decoder that reports the byte of the first invalid character."""
 
     def __init__(self, stream: ByteStream, encoding: str = "") -> None:
         self._stream = stream
@@ -228,7 +228,7 @@ def head(path: Path, size: int = BLOCK) -> bytes:
 
 @dataclass(frozen=True)
 class FileHead:
-    """The beginning of a file, decompressed: what a detector of a format looks at."""
+    """Decompressed beginning of a file, used by format detectors."""
 
     path: Path
     data: bytes

@@ -1,4 +1,4 @@
-"""Documents with people's summaries, as JSON lines: the documents become a corpus, the summaries stay outside.
+"""Documents with reference summaries in JSON lines; only the documents are read into a corpus.
 
 ``{"id", "title", "sections": [{"title", "sentences": [...]}], "summary"}`` or with ``"text"`` instead of sections;
 ``summary`` is a text or the list of its sentences, ``summaries`` a list of texts. Anything else, an abstract above
@@ -92,7 +92,7 @@ def summary_records(path: Path, report: Report) -> Iterator[SummaryRecord]:
 
 
 class _Shape(Exception):
-    """The line is JSON, but no document with summaries; says what is wrong."""
+    """A JSON line that is not a valid document with summaries."""
 
 
 def _record(record: Any, source: str) -> SummaryRecord:

@@ -1,4 +1,4 @@
-"""Cluster and score the articles of a benchmark: the one place that sees clusterers and metrics together."""
+"""Clustering and scoring of the articles of a benchmark."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""LexRank: the sentences of a document by how central they are (Erkan and Radev 2004; algorithms F.8).
+"""LexRank: centrality of the sentences of a document (Erkan and Radev 2004).
 
 A document is a graph of its sentences, joined where their cosine is large enough; the score of a sentence is the share
 of time that a random walk spends on it.

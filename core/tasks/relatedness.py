@@ -1,6 +1,6 @@
-"""Relatedness of sentence pairs on SICK (algorithms E; Kiros et al. 2015 following Tai et al. 2015; ED18, table 3).
+"""Relatedness of sentence pairs on SICK (Kiros et al. 2015 following Tai et al. 2015; ED18, table 3).
 
-Two readings of an embedder: the cosine of a pair's vectors, or the expected score of a regressor trained on SICK.
+Two measurements of a model: the cosine of a pair's vectors, or the expected score of a regressor trained on SICK.
 """
 
 from __future__ import annotations
@@ -73,16 +73,14 @@ def read_sick(path: Path) -> SickPairs:
     return SickPairs(**{part: _pair_set(found) for part, found in parts.items()})
 
 
-def evaluate_sick(
-    embedder: Model, pairs: SickPairs, *, regressor: bool, seed: int, report: Report
-) -> dict[str, Estimate]:
+def evaluate_sick(model: Model, pairs: SickPairs, *, regressor: bool, seed: int, report: Report) -> dict[str, Estimate]:
     """Pearson, Spearman ("pearson", "spearman") and mean squared error ("mse", scale 1 … 5) on the test pairs.
 
     With ``regressor`` a pair's score is predicted by the regressor of Kiros et al., trained on train and stopped on
     trial. Without it the correlations are those of the cosine, and the error is that of the least-squares line from
     cosine to score over the training pairs. Intervals resample test pairs.
     """
-    first, second = _embedded(embedder, pairs, report)
+    first, second = _embedded(model, pairs, report)
     ends = np.cumsum([len(part) for part in pairs.sets()])
     train, test = slice(0, ends[0]), slice(ends[1], ends[2])
     if regressor:
@@ -93,23 +91,23 @@ def evaluate_sick(
     return agreement_with_scores(cosines[test], fitted, pairs.test.scores, seed)
 
 
-def fit_relatedness(embedder: Model, pairs: SickPairs, *, seed: int, report: Report) -> Relatedness:
-    """The regressor of Kiros et al. over the vectors of ``embedder``; its scores order triplets as well (B.7)."""
-    return _trained(*_embedded(embedder, pairs, report), pairs, seed, report)
+def fit_relatedness(model: Model, pairs: SickPairs, *, seed: int, report: Report) -> Relatedness:
+    """The regressor of Kiros et al. over the vectors of ``model``; its scores order triplets as well."""
+    return _trained(*_embedded(model, pairs, report), pairs, seed, report)
 
 
 class RelatednessOrder:
-    """Triplets ordered by predicted relatedness: the reading "skip-thoughts-SICK" of Ein Dor et al. 2018, section 4.1.
+    """Triplets ordered by predicted relatedness: the variant "skip-thoughts-SICK" of Ein Dor et al. 2018, section 4.1.
 
-    Give it to :func:`core.metrics.triplets.triplet_accuracy` in the place of its embedder.
+    Give it to :func:`core.metrics.triplets.triplet_accuracy` in the place of its model.
     """
 
-    def __init__(self, embedder: Model, regressor: Relatedness) -> None:
-        self._embedder, self._regressor = embedder, regressor
+    def __init__(self, model: Model, regressor: Relatedness) -> None:
+        self._model, self._regressor = model, regressor
 
     def embed(self, sentences: Sequence[Sentence]) -> Vectors:
-        """(n, dim) vectors of the embedder."""
-        return self._embedder.embed(sentences)
+        """(n, dim) vectors of the model."""
+        return self._model.embed(sentences)
 
     def distances(self, a: Vectors, b: Vectors) -> npt.NDArray[np.float32]:
         """(n,) 5 - expected relatedness of row i of ``a`` and row i of ``b``."""
@@ -125,7 +123,7 @@ def _trained(first: Any, second: Any, pairs: SickPairs, seed: int, report: Repor
     return train_relatedness(training, trial, seed, report)
 
 
-def _embedded(embedder: Model, pairs: SickPairs, report: Report) -> tuple[Any, Any]:
+def _embedded(model: Model, pairs: SickPairs, report: Report) -> tuple[Any, Any]:
     """Vectors of the first and of the second sentences of all parts, train first; every sentence embedded once."""
     places: dict[str, int] = {}
     columns = [
@@ -134,16 +132,16 @@ def _embedded(embedder: Model, pairs: SickPairs, report: Report) -> tuple[Any, A
     ]
     # Each caption is a document of its own: nothing may depend on the captions beside it.
     sentences = [Sentence(text, article_id=i, opens_paragraph=True) for text, i in places.items()]
-    vectors = _stacked(embedder, sentences, report)
+    vectors = _stacked(model, sentences, report)
     return vectors[columns[0]], vectors[columns[1]]
 
 
-def _stacked(embedder: Model, sentences: Sequence[Sentence], report: Report) -> Vectors:
+def _stacked(model: Model, sentences: Sequence[Sentence], report: Report) -> Vectors:
     from scipy import sparse
 
     parts: list[Any] = []
     for start in range(0, len(sentences), _BLOCK):
-        parts.append(embedder.embed(sentences[start : start + _BLOCK]))
+        parts.append(model.embed(sentences[start : start + _BLOCK]))
         report.progress(min(start + _BLOCK, len(sentences)), len(sentences), "SICK sentences embedded")
     if not parts:
         raise DataError("SICK has no pairs to evaluate on.")

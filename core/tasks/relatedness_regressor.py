@@ -1,4 +1,4 @@
-"""The relatedness regressor of Kiros et al. 2015, section 3.1, after Tai et al. 2015 (algorithms E).
+"""The relatedness regressor of Kiros et al. 2015, section 3.1, after Tai et al. 2015.
 
 A pair (u, v) is described by [|u − v| ; u⊙v]; a linear layer and a softmax give the probabilities of the scores 1 … 5,
 and the prediction is their expectation.
@@ -108,7 +108,7 @@ class _Fit:
         self.weights, self.bias = (tensor.detach().clone() for tensor in self.now)
 
     def run(self, trial: Tensor, scores: Floats, report: Report) -> None:
-        """Train until no penalty gains any more; what was best for each is kept."""
+        """Train until no penalty improves; the best parameters of each are kept."""
         without = np.zeros(len(PENALTIES), np.int64)
         for block in range(_MOST_BLOCKS):
             for _ in range(_BLOCK_EPOCHS):

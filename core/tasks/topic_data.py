@@ -1,4 +1,4 @@
-"""The topic task of Saha et al. 2017 (section 4.1; algorithms F.7): sentences that carry the topic of their document.
+"""The topic task of Saha et al. 2017 (section 4.1): sentences that carry the topic of their document.
 
 LexRank picks the most central fifth of each document's sentences; they get the document's topic as label. A fifth of
 the training documents is held out for validation and stays out of the training of the final classifiers.

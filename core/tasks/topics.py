@@ -1,4 +1,4 @@
-"""Topic classification and clustering of sentences (Saha et al. 2017, section 4.2; algorithms F.9)."""
+"""Topic classification and clustering of sentences (Saha et al. 2017, section 4.2)."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from core.types import Estimate, Ids, Labels, Matrix
 Floats = npt.NDArray[np.float64]
 
 C_GRID = (0.01, 0.1, 1.0, 10.0, 100.0)
-"""Strengths tried when C is tuned on validation documents (algorithms I.4)."""
+"""Strengths tried when C is tuned on validation documents."""
 SCORES = ("accuracy", "macro F1", "weighted F1", "kappa")
 """The columns of classification, in the order of :class:`TopicScores`."""
 _TOLERANCE = 1e-6
@@ -46,12 +46,12 @@ class MaxEntSettings(Config):
 
 @dataclass(frozen=True, slots=True)
 class TopicScores:
-    """How well topics were told, each score in 0…1 (kappa from -1)."""
+    """Scores of topic classification, each in 0…1 (kappa from -1)."""
 
     accuracy: float
     macro_f1: float
     weighted_f1: float
-    """Weighted by how often a topic occurs: what the paper's "macro F1" behaves like (algorithms F.9)."""
+    """Weighted by how often a topic occurs: probably what the paper reports as "macro F1"."""
     kappa: float
     """Cohen's: accuracy above chance."""
     predicted: Labels
@@ -63,7 +63,7 @@ class TopicScores:
 
 
 class TopicClusters(NamedTuple):
-    """How well clusters match topics."""
+    """Scores of clusters against topics."""
 
     v: float
     ami_max: float
@@ -78,7 +78,7 @@ def classify(
     settings: MaxEntSettings | None = None,
     report: Report | None = None,
 ) -> TopicScores:
-    """Learn (n,) labels from (n, dim) vectors and tell those of (m, dim) others.
+    """Fit a classifier to (n, dim) vectors with (n,) labels and predict the labels of (m, dim) vectors.
 
     Raises :class:`DataError` when there are fewer than two topics to learn, nothing to tell, or a vector that is not
     finite.
@@ -230,7 +230,7 @@ def scores_with_intervals(
 
 
 def _scores(truth: Labels, predicted: Labels) -> tuple[float, float, float, float]:
-    """Accuracy, macro F1, weighted F1 and kappa, from how often each pair of topics meets."""
+    """Accuracy, macro F1, weighted F1 and kappa, from the confusion matrix."""
     k = int(max(truth.max(), predicted.max())) + 1
     table = np.bincount(truth.astype(np.int64) * k + predicted, minlength=k * k).reshape(1, k, k)
     accuracy, macro, weighted, kappa = (float(values[0]) for values in _scores_of(table))

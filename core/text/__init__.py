@@ -1,1 +1,1 @@
-"""Text before it becomes vectors: sentences, tokens, vocabularies, word vectors."""
+"""Text processing: sentence splitting, tokens, stems and word vectors."""

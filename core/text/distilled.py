@@ -1,4 +1,4 @@
-"""A static word table distilled from a sentence encoder: every word encoded by itself, then reduced to few dimensions.
+"""Static word vectors distilled from a sentence encoder: words encoded one by one, then reduced by PCA.
 
 The encoder is a local folder in the transformers format (configuration, tokenizer, safetensors weights); nothing is
 fetched. A word's vector is the mean of the encoder's last states over its word pieces, as MiniLM-like encoders pool;
@@ -24,7 +24,7 @@ _BATCH = 512
 def distil_table(
     folder: Path, limit: int = 0, words: Sequence[str] | None = None, dim: int = 128, report: Report | None = None
 ) -> WordVectors:
-    """The table of ``words`` (default: the first 50,000 of GloVe 6B, at most ``limit``) by the encoder in ``folder``.
+    """Return vectors of at most ``limit`` ``words`` (default: 50,000 of GloVe 6B) by the encoder in ``folder``.
 
     ``dim`` 0 keeps all coordinates and the plain vectors. Raises ``MissingExtraError`` without transformers,
     ``ConfigError`` where there is no folder, ``ReadError`` where it holds no encoder.

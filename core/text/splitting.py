@@ -1,4 +1,4 @@
-"""Sentences out of paragraphs: the boundaries of the ``sentence-splitter`` package, found faster.
+"""Sentence splitting with the rules of the ``sentence-splitter`` package, implemented faster.
 
 The package (Koehn and Schroeder's splitter of the Europarl tools) looks at every word of a text with patterns that it
 looks up anew each time. Here the same rules are asked only where they can say yes: at a full stop, question or
@@ -185,7 +185,7 @@ def _fan_out(articles: Iterable[Article], splitter: SentenceSplitter, workers: i
 
 
 def _end_with_parent() -> None:
-    """In a process of the pool: a parent that is killed says nothing, and its children would wait for it forever."""
+    """End a process of the pool when its parent process is killed; otherwise it would wait forever."""
     parent = parent_process()
     if parent is not None:
         threading.Thread(target=_end_after, args=(parent,), daemon=True).start()

@@ -1,6 +1,6 @@
-"""Words as SJH17's learned models read them: lower case, no ASCII punctuation, English stems, stop words kept.
+"""Tokens for the models of Saha et al. 2017: lower case, no ASCII punctuation, English stems, stop words kept.
 
-The normalisation of algorithms F.7 (C): every ASCII punctuation mark becomes a space, the rest is split on whitespace.
+Normalisation: every ASCII punctuation mark becomes a space, the rest is split on whitespace.
 C-PHRASE, SAE and SDAE read the same words without stemming.
 """
 

@@ -1,4 +1,4 @@
-"""Words that say nothing about a subject: the SMART list as ROUGE 1.5.5 uses it.
+"""Stop words: the SMART list as used by ROUGE 1.5.5.
 
 Written without the entries that hold an apostrophe or a full stop: ROUGE looks up tokens, which hold neither.
 """

@@ -1,6 +1,6 @@
-"""Words for word vectors: split on whitespace, then set punctuation and clitics apart in the Penn Treebank manner.
+"""Tokenisation for word vectors: whitespace, then punctuation and clitics as in the Penn Treebank.
 
-This is the convention of the GloVe tables (algorithms B.1): ``don't`` → ``do n't``, ``dog's`` → ``dog 's``,
+This is the convention of the GloVe tables: ``don't`` → ``do n't``, ``dog's`` → ``dog 's``,
 ``(U.S.)`` → ``( U.S. )``, ``well-known`` and ``1,234.5`` stay whole. Curly quotes are read as straight ones. The
 token filter of the triplet rules counts whitespace-separated tokens instead and does not use this module.
 """
@@ -56,7 +56,7 @@ def _chunk_tokens(chunk: str) -> tuple[str, ...]:
 
 
 def _word_tokens(word: str) -> list[str]:
-    """Set clitics and trailing marks of one word apart."""
+    """Separate clitics and trailing punctuation of one word."""
     if len(word) == 1 or "://" in word:
         return [word]
     if word.lower() == "cannot":

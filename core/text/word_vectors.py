@@ -1,4 +1,4 @@
-"""Tables of word vectors: compact in memory, exact about what is out of vocabulary (algorithms B.1).
+"""Tables of word vectors: compact storage and deterministic vectors of unknown words.
 
 A table holds (R, dim) rows as float32, float16 or int8 with one scale a row; several words may share a row. A word
 is looked up as it stands, then in lower case, in title case, and with its digits replaced as the table's makers did.
@@ -18,15 +18,13 @@ from typing import Any, Literal, Protocol, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from core.errors import ConfigError, DataError
-from core.paths import at_home
+from core.errors import DataError
 from core.text.tokens import tokenize
 
 Float32: TypeAlias = npt.NDArray[np.float32]
 Rows: TypeAlias = npt.NDArray[np.int64]
 Storage: TypeAlias = Literal["fp32", "fp16", "int8"]
 STORAGES: tuple[Storage, ...] = ("fp32", "fp16", "int8")
-DISTILLED = "distilled:"
 
 _DIGIT = re.compile(r"\d")
 
@@ -68,7 +66,7 @@ class WordVectors:
 
     @property
     def storage(self) -> Storage:
-        """How the table is kept."""
+        """Number format of the table."""
         if self.table.dtype == np.int8:
             return "int8"
         return "fp16" if self.table.dtype == np.float16 else "fp32"
@@ -148,32 +146,6 @@ def random_vectors(words: Sequence[str], dim: int, spread: float) -> Float32:
     return (spread * normal).astype(np.float32)
 
 
-def load_word_vectors(source: str, limit: int | None = None) -> WordVectors:
-    """Word vectors from ``source``, at most the first ``limit`` words.
-
-    ``source`` is the id of a table in :data:`core.text.word_tables.REGISTRY`, ``distilled:FOLDER`` for a table
-    distilled from a sentence encoder, or the path of a GloVe text file (``.txt``, ``.vec``), a word2vec binary
-    (``.bin``), or ``.safetensors`` with its vocabulary beside it. Raises :class:`core.errors.ConfigError` for a
-    source that is none of these, :class:`core.errors.ReadError` for a damaged file.
-    """
-    from core.text import word_tables, word_vector_files
-
-    if source.startswith(DISTILLED):
-        from core.text.distilled import distil_table
-
-        return distil_table(at_home(source.removeprefix(DISTILLED)), limit or 0)
-    if source in word_tables.REGISTRY:
-        loaded: WordVectors = word_tables.REGISTRY.get(source).resolve()(limit or 0)
-        return loaded
-    path = at_home(source)
-    if path.is_file():
-        return word_vector_files.read_word_vectors(path, limit or 0)
-    raise ConfigError(
-        f"There are no word vectors at {source!r}. Give one of {', '.join(word_tables.REGISTRY.ids())}, "
-        f"a file (.txt, .vec, .bin, .safetensors), or {DISTILLED}FOLDER of a sentence encoder."
-    )
-
-
 @dataclass(frozen=True)
 class TokenIds:
     """Tokenised texts over a table of just the words they use; text i is ``ids[starts[i]:starts[i + 1]]``."""
@@ -193,7 +165,7 @@ class TokenIds:
 
 
 class WordLookup(Protocol):
-    """Anything that knows vectors of words."""
+    """Interface of objects that return vectors of words."""
 
     def of_words(self, words: Sequence[str]) -> tuple[Float32, npt.NDArray[np.bool_]]:
         """(n, dim) vectors of ``words`` and (n,) whether each is known."""
@@ -206,7 +178,7 @@ def token_ids(texts: Iterable[str], vectors: WordLookup, *, unknown: bool = True
 
 
 def word_ids(sentences: Iterable[Sequence[str]], vectors: WordLookup, *, unknown: bool = True) -> TokenIds:
-    """The same for ``sentences`` that are lists of words already."""
+    """Return token ids of tokenised ``sentences``."""
     index: dict[str, int] = {}
     ids: list[int] = []
     starts = [0]

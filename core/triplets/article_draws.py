@@ -1,4 +1,4 @@
-"""The triplets of one article, before anything is known about the others."""
+"""Triplets of a single article."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class Texts:
 
 @dataclass(frozen=True, slots=True)
 class Drawn:
-    """What one article gives. ``negatives`` is None when they come from other articles.
+    """Triplets of one article. ``negatives`` is None if they are sampled from other articles.
 
     ``pool`` are its eligible sentences; ``slots`` holds (u, v, which): the positions of the pair and the number
     of the triplet within the pair, (n,) each.
@@ -80,7 +80,7 @@ class _Eligible:
 def draw_sentences(
     article: ArticleSentences, kept: list[KeptSection], rules: TripletRules, seed: int, counts: Counter[str]
 ) -> Drawn:
-    """Triplets of sentences (``triplets-sen``): pairs of one section by rule (i), a third from elsewhere."""
+    """Triplets of sentences (``triplets-sen``): pairs of one section by rule (i) with a negative."""
     pool = _eligible(kept, rules, counts)
     base = article_key(article.title, seed)
     u, v = _chosen_pairs(pool, rules, base, counts)
@@ -118,7 +118,7 @@ def _chosen_pairs(pool: _Eligible, rules: TripletRules, base: int, counts: Count
 def _negatives(
     pool: _Eligible, own: Indices, neighbour: Indices, third: str, base: int, slots: tuple[Indices, Indices, Indices]
 ) -> Texts | None:
-    """Draw a sentence of the neighbouring or another section; None when another article has to give it."""
+    """Draw a sentence of the neighbouring or another section; None if it comes from another article."""
     if third == "random_article":
         return None
     section = neighbour if third == "adjacent" else _other_sections(pool, own, base, slots)
@@ -204,7 +204,7 @@ def _pairs(pool: _Eligible, farthest: int) -> tuple[Indices, Indices]:
 
 
 def _slots(own: Indices, available: Indices) -> tuple[Indices, Indices, Indices]:
-    """Every (pair, which, neighbour): one triplet for each neighbouring section that has something to offer.
+    """Every (pair, which, neighbour): one triplet for each neighbouring section with eligible items.
 
     ``own`` (n,) is the section of each pair, ``available`` (m,) how much each section offers.
     """

@@ -1,4 +1,4 @@
-"""Read triplets that somebody else drew: a CSV file with the columns Sentence1, Sentence2, Sentence3.
+"""Reader of CSV files of triplets with the columns Sentence1, Sentence2, Sentence3.
 
 The format of the published ``wikipedia-sections`` triplets: pivot, same section, other section.
 """
@@ -58,7 +58,7 @@ def read_triplets_csv(path: Path) -> TripletTable:
 
 
 def _columns(path: Path, header: list[str]) -> list[int]:
-    """Where the three sentences stand; names are compared without case and spaces."""
+    """Return the columns of the three sentences; names are compared without case and spaces."""
     if not header:
         raise ReadError(path, "The file is empty.", "line 1", f"It needs the columns {', '.join(COLUMNS)}.")
     repeated = sorted({name for name in header if header.count(name) > 1})

@@ -1,4 +1,4 @@
-"""Random choices that depend on nothing but the seed and the thing chosen about.
+"""Hash-based random choices that depend only on the seed and the item.
 
 Every choice is a hash of (seed, article title, what it is about). So neither the order of files, nor what else is
 in the corpus, nor the ids of the store can change it, and whole columns are drawn at once.
@@ -19,12 +19,12 @@ Indices = npt.NDArray[np.int64]
 
 
 def text_key(text: str) -> int:
-    """64 bits that stand for a text."""
+    """Return the 64-bit hash of a text."""
     return int.from_bytes(hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).digest(), "big")
 
 
 def article_key(title: str, seed: int) -> int:
-    """64 bits that seed everything drawn in the article of this title."""
+    """Return the 64-bit seed of an article, from its title."""
     return text_key(f"{seed}\n{fold_title(title)}")
 
 

@@ -51,7 +51,7 @@ def kept_sections(article: ArticleSentences, rules: SectionRules, dropped: Count
 
 
 def length_rule(sentence: Sentence, rules: SectionRules) -> str:
-    """Rule (ii): the name of what is wrong with the length, or "" if the sentence may stay."""
+    """Return the name of the violated length limit of rule (ii), or ""."""
     tokens = token_count(sentence.text)
     if tokens < rules.min_tokens:
         return "too_short"
@@ -113,5 +113,5 @@ def _title_rule(record: SectionRecord, back_matter: frozenset[str], first_titled
 
 
 def _belongs_to(record: SectionRecord, above: SectionRecord) -> bool:
-    """Tell a subsection; one that stands under no top-level heading starts a section of its own."""
+    """Whether a section is a subsection; one without a top-level heading starts its own section."""
     return record.level > TOP_LEVEL and record.level > above.level

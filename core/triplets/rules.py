@@ -1,4 +1,4 @@
-"""What may become a triplet: the rules of Ein Dor et al. 2018, section 3, and the choices the paper leaves open."""
+"""Rules of triplet sampling (Ein Dor et al. 2018, section 3), with options where the paper is silent."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ PROFILES: dict[str, tuple[int | None, int | None]] = {
 
 @dataclass(frozen=True, slots=True)
 class ArticleSentences:
-    """A split article as the store keeps it: what samplers and benchmark builders read.
+    """A stored article split into sentences, the input of samplers and benchmark builders.
 
     ``sections`` are in page order and ``sections[i].position`` is i; ``sentences`` are in article order and
     refer to sections by that position.
@@ -39,12 +39,12 @@ class ArticleSentences:
 
     @property
     def split(self) -> Split:
-        """The split its title hashes to."""
+        """Split of the article, by the hash of its title."""
         return split_of_bucket(self.bucket)
 
 
 def fold(text: str) -> str:
-    """``text`` without differences of case and spacing: how titles and sentences are compared."""
+    """Return ``text`` case-folded and with single spaces, for comparing titles and sentences."""
     return " ".join(text.casefold().split())
 
 
@@ -72,7 +72,7 @@ def positioned(
 
 @dataclass(frozen=True)
 class SectionRules(Config):
-    """Which sections and sentences of an article count; shared by triplets and the clustering benchmark."""
+    """Rules for eligible sections and sentences, shared by triplets and the clustering benchmark."""
 
     sections: str = option(
         "flattened",
@@ -95,7 +95,7 @@ class SectionRules(Config):
     min_sections: int = option(5, "Sections an article must keep, rule (v).", low=2)
 
     def validate(self) -> None:
-        """Refuse a longest sentence that is shorter than the shortest."""
+        """Reject a maximum length below the minimum length."""
         if self.max_tokens < self.min_tokens:
             raise ConfigError(
                 f"{self.named('max_tokens')} is {self.max_tokens} and {self.named('min_tokens')} is {self.min_tokens}: "

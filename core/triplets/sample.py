@@ -95,7 +95,7 @@ def _draw(article: ArticleSentences, kind: str, rules: TripletRules, seed: int, 
 
 
 def _thirds(drawn: list[Drawn], seed: int) -> list[Texts]:
-    """Find the third part of every triplet of every article."""
+    """Choose the negative of every triplet."""
     pools: dict[Split, Texts] = {}
     starts: Counter[Split] = Counter()
     thirds = []
@@ -162,7 +162,7 @@ def _joined(pools: list[Texts]) -> Texts:
 def _counts(
     counts: Counter[str], parts: Mapping[Split, list[tuple[int, Indices]]], rules: TripletRules
 ) -> dict[str, Any]:
-    """Lay out what was seen, kept and dropped, by rule; the numbers of a level add up."""
+    """Return the numbers of items read, kept and dropped, by rule; the numbers of each level add up."""
     articles = {str(split): len(part) for split, part in parts.items()}
     triplets = {str(split): sum(ids.shape[1] for _, ids in part) for split, part in parts.items()}
     total, givers = sum(triplets.values()), sum(articles.values())

@@ -12,8 +12,8 @@ from pathlib import Path
 
 from core.errors import AccessError
 from core.paths import DATA
+from core.text.word_tables import DISTILLED
 from core.text.word_tables import REGISTRY as WORD_TABLES
-from core.text.word_vectors import DISTILLED
 from db.settings import Settings
 from jobs.common.config import JobConfig
 

@@ -110,7 +110,7 @@ def _accelerator() -> Iterator[Check]:
 
 def _word_vectors() -> Iterator[Check]:
     from core.text.word_tables import REGISTRY as TABLES
-    from core.text.word_vectors import load_word_vectors
+    from core.text.word_tables import load_word_vectors
 
     for card in TABLES:
         try:

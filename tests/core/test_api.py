@@ -23,10 +23,10 @@ TEXTS = ["The river runs to the sea.", "The stream flows into the ocean.", "Taxe
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A saved model without training."""
-    embedder = REGISTRY.build("mean-vectors", {"vocabulary_limit": 5_000}, seed=0)
-    embedder.fit(Corpus(), SILENT)
+    model = REGISTRY.build("mean-vectors", {"vocabulary_limit": 5_000}, seed=0)
+    model.fit(Corpus(), SILENT)
     folder = tmp_path_factory.mktemp("models") / "means"
-    save_model(embedder, "mean-vectors", folder, {})
+    save_model(model, "mean-vectors", folder, {})
     return folder
 
 

@@ -5,7 +5,7 @@ import pytest
 from core.errors import ConfigError
 from core.paths import at_home
 from core.pretrained import model_folder
-from core.text.word_vectors import load_word_vectors
+from core.text.word_tables import load_word_vectors
 
 NOBODY = "~nobody-of-that-name/vectors.txt"
 

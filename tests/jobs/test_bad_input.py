@@ -72,7 +72,10 @@ CASES: dict[str, tuple[Make, str]] = {
     "SCB CSV without a column": (imported("scb.csv"), "scb.csv, line 1: the column 'SectionTitle' is missing; found"),
     "empty file": (imported("empty.jsonl"), "empty.jsonl: the file is empty. Check that"),
     "one long line": (imported("one-line.txt"), "one-line.txt, line 1: the line is longer than 50,000 characters. Put"),
-    "a PDF": (imported("paper.pdf"), "paper.pdf, byte 0: this is a PDF document, which no reader knows. Known are:"),
+    "a PDF": (
+        imported("paper.pdf"),
+        "paper.pdf, byte 0: this is a PDF document, which no reader knows. Known formats:",
+    ),
     "a ZIP": (imported("text.docx"), "text.docx, byte 0: this is a ZIP archive"),
     "JSONL with a broken line": (imported("line7.jsonl"), "line7.jsonl, line 7, column"),
     "no such path": (imported("nowhere.txt"), "nowhere.txt: this file does not exist. Check its path"),

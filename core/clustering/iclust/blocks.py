@@ -1,4 +1,4 @@
-"""Iclust for many items (Yom-Tov and Slonim 2009, Parallel pairwise clustering, SDM; algorithms C.5, in our form).
+"""Iclust for many items (after Yom-Tov and Slonim 2009, Parallel pairwise clustering, SDM).
 
 Each round splits the items at random into blocks whose similarities fit into memory. A block starts from the labels of
 all items restricted to it, so that clusters keep their identity and the results of the blocks are simply put together.

@@ -64,7 +64,7 @@ def random_partition(n: int, k: int, state: Any) -> Any:
 
 @njit(cache=True)
 def cluster_sums(s: Any, labels: Any, k: int) -> Any:
-    """Compute ``sums``, ``within`` and ``sizes`` of a partition from nothing."""
+    """Compute ``sums``, ``within`` and ``sizes`` of a partition."""
     n = len(labels)
     sums, within, sizes = np.zeros((k, n)), np.zeros(k), np.zeros(k, np.int64)
     for i in range(n):
@@ -97,7 +97,7 @@ def _value(within: float, size: int, off: int, temperature: float, n: int) -> fl
 
 @njit(cache=True)
 def hard_objective(s: Any, labels: Any, k: int, temperature: float, off: int) -> float:
-    """F of a hard partition, from nothing."""
+    """Return F of a hard partition, computed from its labels."""
     n = len(labels)
     _, within, sizes = cluster_sums(s, labels, k)
     total = 0.0
@@ -108,7 +108,7 @@ def hard_objective(s: Any, labels: Any, k: int, temperature: float, off: int) ->
 
 @njit(cache=True)
 def sequential(s: Any, labels: Any, k: int, temperature: float, off: int, sweeps: int, state: Any) -> Any:
-    """Move single items until a sweep moves none (C.3), changing ``labels`` in place; returns F, which never falls."""
+    """Move single items until a sweep moves none, changing ``labels`` in place; returns F, which never falls."""
     n = len(labels)
     sums, within, sizes = cluster_sums(s, labels, k)
     values = np.empty(k)

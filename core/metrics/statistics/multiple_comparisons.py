@@ -1,8 +1,8 @@
-"""Many methods on the same articles: every pair tested, the family corrected, and who cannot be told apart.
+"""Multiple comparisons of methods on the same articles: paired tests, correction, ranges of ranks, letter display.
 
-A table of m methods makes m (m - 1) / 2 claims at once; they are one family. In place of ranks, which the next sample
-would shuffle, methods get the range of places that the corrected tests leave open, and letters: two methods that
-share a letter are not told apart.
+The m (m - 1) / 2 comparisons of m methods are one family, corrected together. Each method gets the range of ranks that
+the corrected tests do not exclude, and a compact letter display: methods that share a letter do not differ
+significantly.
 """
 
 from __future__ import annotations
@@ -21,15 +21,15 @@ from core.types import Estimate
 ALPHA = 1 - LEVEL
 RESAMPLES = 10_000
 _PAIRS = 200  # whose resamples are held at a time
-Places = npt.NDArray[np.intp]
+Indices = npt.NDArray[np.intp]
 
 
 @dataclass(frozen=True, slots=True)
 class Paired:
-    """What a test may look at: p pairs of methods, (first, second) by their columns."""
+    """Input of a test: p pairs of methods, ``first`` and ``second`` as column numbers."""
 
-    first: Places
-    second: Places
+    first: Indices
+    second: Indices
     differences: Floats
     """(n, p) difference of the two methods on each article."""
     means: Floats
@@ -40,7 +40,7 @@ class Paired:
 
 @dataclass(frozen=True, slots=True)
 class SignificanceTest:
-    """A test as a person chooses it."""
+    """A significance test with its title and description."""
 
     id: str
     title: str
@@ -53,21 +53,21 @@ class SignificanceTest:
 WILCOXON = SignificanceTest(
     "wilcoxon",
     "Wilcoxon",
-    "Signed ranks of the articles' differences: asks whether one method is better on a typical article.",
+    "Signed ranks of the differences per article: tests whether one method is better on a typical article.",
     "Wilcoxon's signed-rank test (Wilcoxon 1945)",
     lambda paired: signed_rank_ps(paired.differences),
 )
 T = SignificanceTest(
     "t",
     "Paired t",
-    "Mean of the articles' differences over its standard error: asks whether the mean is better.",
+    "Mean difference per article over its standard error: tests whether the mean is better.",
     "the paired t-test (Student 1908)",
     lambda paired: t_ps(paired.differences),
 )
 BOOTSTRAP = SignificanceTest(
     "bootstrap",
     "Bootstrap",
-    "Means over articles drawn again and again: asks whether the mean is better, whatever its distribution.",
+    "Means of resampled articles: tests whether the mean is better, without assuming a distribution.",
     "a bootstrap test over articles (Efron and Tibshirani 1993)",
     lambda paired: bootstrap_ps(paired.means, paired.resampled),
 )
@@ -96,7 +96,7 @@ def _without_items(paired: Paired) -> Floats:
 MCNEMAR = SignificanceTest(
     "mcnemar",
     "McNemar",
-    "Triplets that one method alone gets right. Takes them for independent, which those of one article are not.",
+    "Triplets that only one of two methods gets right. Assumes independent triplets, but those of one article are not.",
     "McNemar's exact test over single triplets (McNemar 1947)",
     _without_items,
 )
@@ -104,28 +104,30 @@ MCNEMAR = SignificanceTest(
 
 @dataclass(frozen=True, slots=True)
 class Family:
-    """m methods over n articles, and the p = m (m - 1) / 2 comparisons of them, pair by pair."""
+    """Estimates of m methods over n articles and their p = m (m - 1) / 2 pairwise comparisons."""
 
     estimates: tuple[Estimate, ...]
-    first: Places
-    second: Places
+    first: Indices
+    second: Indices
     differences: tuple[Estimate, ...]
     """Of first minus second, with single (uncorrected) 95 % intervals."""
     ps: Floats
     corrected: Floats
-    """By Holm over this family, or over all that :func:`corrected_together` joined."""
+    """p corrected by Holm over this family, or over all families given to :func:`corrected_together`."""
 
     def between(self, a: int, b: int) -> tuple[Estimate, float, float]:
-        """Difference a - b with its interval, p, and corrected p."""
+        """Return the difference a - b with its interval, p, and corrected p."""
         at = int(np.flatnonzero((self.first == min(a, b)) & (self.second == max(a, b)))[0])
         d = self.differences[at]
         turned = d if a < b else Estimate(-d.value, -d.high, -d.low, d.n)
         return turned, float(self.ps[at]), float(self.corrected[at])
 
     def better(self) -> npt.NDArray[np.bool_]:
-        """(m, m): method i is better than j: corrected p below .05, and an interval that lies above 0.
+        """Return the (m, m) matrix of significant differences: True if method i is better than method j.
 
-        Both are asked for, because a test of ranks and a mean may point to different sides.
+        This requires a corrected p below .05 and an interval above 0.
+
+        A test of ranks and a mean may point to different sides, so both are checked.
         """
         m = len(self.estimates)
         found = np.zeros((m, m), dtype=bool)
@@ -136,14 +138,17 @@ class Family:
         found[self.second[sure & below], self.first[sure & below]] = True
         return found
 
-    def places(self) -> list[tuple[int, int]]:
-        """First and last place that the tests leave open to each method; 1 is the best."""
+    def ranks(self) -> list[tuple[int, int]]:
+        """Return the (first, last) rank of each method that the tests do not exclude; 1 is the best."""
         better = self.better()
         m = len(better)
         return [(1 + int(better[:, i].sum()), m - int(better[i].sum())) for i in range(m)]
 
-    def letters(self) -> list[str]:
-        """Compact letter display (Piepho 2004): methods that share a letter are not told apart; "a" holds the best."""
+    def groups(self) -> list[str]:
+        """Return the letters of each method in a compact letter display (Piepho 2004).
+
+        Methods that share a letter do not differ significantly; "a" contains the best method.
+        """
         better = self.better()
         order = np.argsort([-e.value for e in self.estimates], kind="stable")
         groups = sorted(_groups(better | better.T), key=lambda g: sorted(int(np.flatnonzero(order == i)[0]) for i in g))
@@ -180,7 +185,7 @@ def compare_all(
 
 
 def corrected_together(families: Sequence[Family]) -> list[Family]:
-    """The same families as one: Holm over the comparisons of all of them."""
+    """Return the families with p corrected by Holm over the comparisons of all of them."""
     corrected = np.array(holm(np.concatenate([np.empty(0), *(family.ps for family in families)])))
     ends = np.cumsum([len(family.ps) for family in families])
     return [replace(f, corrected=corrected[end - len(f.ps) : end]) for f, end in zip(families, ends, strict=True)]
@@ -192,7 +197,7 @@ def _estimates(means: Floats, draws: Floats, n: int) -> list[Estimate]:
 
 
 def _groups(apart: npt.NDArray[np.bool_]) -> list[frozenset[int]]:
-    """Largest sets in which nobody is told apart: insert and absorb (Piepho 2004)."""
+    """Return the largest sets of methods without significant differences: insert and absorb (Piepho 2004)."""
     groups = [frozenset(range(len(apart)))]
     for i, j in zip(*np.nonzero(np.triu(apart)), strict=True):
         split = [part for g in groups for part in ((g - {int(i)}, g - {int(j)}) if {int(i), int(j)} <= g else (g,))]
@@ -201,5 +206,5 @@ def _groups(apart: npt.NDArray[np.bool_]) -> list[frozenset[int]]:
 
 
 def _letter(n: int) -> str:
-    """Of group ``n``: a … z, then a2 … z2."""
+    """Return the letter of group ``n``: a … z, then a2 … z2."""
     return chr(ord("a") + n % 26) + (str(n // 26 + 1) if n >= 26 else "")

@@ -1,4 +1,4 @@
-"""Paired tests of methods on the same articles (algorithms D): bootstrap, Wilcoxon, t, McNemar; Holm's correction."""
+"""Paired tests of methods on the same articles: bootstrap, Wilcoxon, t, McNemar; Holm's correction."""
 
 from __future__ import annotations
 
@@ -103,7 +103,7 @@ def bootstrap_ps(means: npt.ArrayLike, resampled: npt.ArrayLike) -> Floats:
 
 @dataclass(frozen=True, slots=True)
 class McNemar:
-    """Items that only one of two methods gets right, and the exact two-sided p that both are as likely."""
+    """Items that only one of two methods gets right, and the exact two-sided p of McNemar's test."""
 
     only_first: int
     only_second: int
@@ -142,7 +142,7 @@ def holm(ps: Sequence[float] | Floats) -> list[float]:
 
 
 def _group_means(values: npt.NDArray[np.float64], groups: Ids | None) -> npt.NDArray[np.float64]:
-    """The mean of each group; items of group -1 stand alone."""
+    """Return the mean of each group; each item of group -1 is a group of its own."""
     if groups is None:
         return values
     groups = np.asarray(groups)

@@ -18,7 +18,8 @@ from core.models.distances import unit_length
 from core.models.storage import read_settings, read_word_vectors, write_settings, write_word_vectors
 from core.protocols import SILENT, Report
 from core.text.stems import content_words
-from core.text.word_vectors import STORAGES, Storage, WordVectors, load_word_vectors, token_ids
+from core.text.word_tables import load_word_vectors
+from core.text.word_vectors import STORAGES, Storage, WordVectors, token_ids
 from core.types import Corpus, Sentence, Vectors
 
 _BLOCK = 8_192  # sentences tokenised at once, which bounds the memory

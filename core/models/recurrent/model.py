@@ -27,7 +27,8 @@ from core.models.storage import (
 from core.paths import at_home
 from core.protocols import SILENT, Report
 from core.text.stems import content_words
-from core.text.word_vectors import Storage, TokenIds, WordVectors, load_word_vectors, token_ids, word_ids
+from core.text.word_tables import load_word_vectors
+from core.text.word_vectors import Storage, TokenIds, WordVectors, token_ids, word_ids
 from core.types import Corpus, Sentence, Vectors
 
 if TYPE_CHECKING:

@@ -32,7 +32,8 @@ from core.models.storage import (
 from core.models.triplet_network.config import TripletNetConfig
 from core.protocols import SILENT, Report
 from core.text.tokens import tokenize
-from core.text.word_vectors import Float32, Storage, TokenIds, WordVectors, load_word_vectors, word_ids
+from core.text.word_tables import load_word_vectors
+from core.text.word_vectors import Float32, Storage, TokenIds, WordVectors, word_ids
 from core.types import Corpus, FittedModel, Sentence, Split, TripletTexts, Vectors
 
 if TYPE_CHECKING:

@@ -1,4 +1,4 @@
-"""Table 4 of Ein Dor et al. 2018 (clustering by theme), readings of its k-means, and the poster."""
+"""Table 4 of Ein Dor et al. 2018 (clustering by theme), variants of its k-means, and the poster."""
 
 from __future__ import annotations
 
@@ -75,13 +75,13 @@ def _published_rows(clusterer: str) -> tuple[Row, ...]:
 
 
 _OWN = (
-    ("triplets-sen-titles-unit", "triplets-sen-titles, unit halves", JOINED_UNIT),
+    ("triplets-sen-titles-unit", "triplets-sen-titles, unit components", JOINED_UNIT),
     ("triplets-sen-measured", "triplets-sen, τ measured", "Not in the paper: a temperature of its own."),
     ("triplets-sen-log", "triplets-sen, log loss", "Not in the paper: softplus instead of the sigmoid."),
     ("triplets-sen-section", "triplets-sen, section loss", OWN_LOSS),
     ("triplets-titles-section", "triplets-titles, section loss", OWN_LOSS),
     ("triplets-sen-rand-art-section", "triplets-sen-rand-art, section loss", OWN_LOSS),
-    ("triplets-sen-titles-section", "triplets-sen-titles, section loss, unit halves", OWN_LOSS),
+    ("triplets-sen-titles-section", "triplets-sen-titles, section loss, unit components", OWN_LOSS),
     ("default", "the model that comes with Themescope", PRETRAINED),
     ("tfidf", "Tf-idf within the article", "Not in the paper: a floor that needs no training."),
     ("hybrid-section", "triplets-sen, section loss, beside Tf-idf", HYBRID),
@@ -100,13 +100,13 @@ _ORDER = ("triplets-sen-titles", "triplets-sen", "triplets-sen-rand-art", "mean-
 
 
 def _orders(clusterer: str) -> tuple[Claim, ...]:
-    """The order of the published rows, neighbour by neighbour."""
+    """Return claims about the order of consecutive published rows."""
     steps = tuple(pairwise(_ORDER))
     steps += (("triplets-sen", "triplets-titles"), ("triplets-titles", "mean-vectors"))
     return tuple(Claim(f"{clusterer}:{a}", f"{clusterer}:{b}", AMI) for a, b in steps)
 
 
-def _iclust_beats_kmeans() -> tuple[Claim, ...]:
+def _iclust_above_kmeans() -> tuple[Claim, ...]:
     return tuple(Claim(f"iclust:{name}", f"kmeans:{name}", AMI) for name in _PUBLISHED["iclust"])
 
 
@@ -127,7 +127,7 @@ TABLE_4 = Table(
     (
         *_orders("iclust"),
         *_orders("kmeans"),
-        *_iclust_beats_kmeans(),
+        *_iclust_above_kmeans(),
         Claim("iclust:triplets-sen-measured", "iclust:mean-vectors", AMI),
         Claim("iclust:triplets-sen-section", "iclust:triplets-sen", AMI),
         Claim("iclust:triplets-sen-titles-section", "iclust:triplets-sen-section", AMI),
@@ -162,7 +162,7 @@ _WORDS_OF = {"sib": "word-counts"}
 CLUSTERERS = Table(
     "clusterers",
     "Clusterers on the vectors of triplets-sen",
-    "Ein Dor et al. 2018, section 4.3 and its footnote; algorithms C.6 and C.7",
+    "Ein Dor et al. 2018, section 4.3 and its footnote",
     "The paper does not say which k-means it means: every reading, and clusterers of our own, on the same vectors.",
     _COLUMNS,
     tuple(

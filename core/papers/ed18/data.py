@@ -1,4 +1,4 @@
-"""Data, models and profiles of Ein Dor et al. 2018 (algorithms A, B and G.3)."""
+"""Data, models and profiles of Ein Dor et al. 2018."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Ein Dor et al. 2018, *Learning Thematic Similarity Metric (from Article Sections) Using Triplet Networks*.
 
-Published numbers are those of the specification (algorithms A.1, A.8, B.7, E and H). It names the number of one table
-only (Table 4); the others carry numbers in the order in which the paper treats them.
+Published numbers are copied from the paper. The paper numbers only Table 4; the other tables are numbered in the order
+in which the paper presents them.
 """
 
 from __future__ import annotations

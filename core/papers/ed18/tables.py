@@ -26,8 +26,8 @@ SMALL_SKIP_THOUGHT = (
     "The pre-trained 4,800-d model is not at hand: a small Skip-Thought trained by us on the corpus takes its place, "
     "so the published number is an anchor only."
 )
-JOINED_RAW = "Both halves as they are, so that the longer one weighs more; smaller data as for its halves."
-JOINED_UNIT = "Our variant: each half is scaled to length 1 before they are joined."
+JOINED_RAW = "Both components as they are, so that the longer one has more weight; smaller data as for its components."
+JOINED_UNIT = "Our variant: each component is scaled to length 1 before concatenation."
 PRETRAINED = (
     "Not in the paper: the default model that comes with Themescope, trained on all admissible triplets; one model, "
     "not one a seed."
@@ -120,8 +120,8 @@ TABLE_2 = Table(
         _accuracy("triplets-sen-titles", "triplets-sen-titles", f"Not in the paper's table. {JOINED_RAW}"),
         _accuracy(
             "triplets-sen-titles-section",
-            "triplets-sen-titles, section loss, unit halves",
-            f"{OWN_LOSS} Each half has length 1.",
+            "triplets-sen-titles, section loss, unit components",
+            f"{OWN_LOSS} Each component has length 1.",
         ),
         _accuracy("triplets-sen-rand-art", "triplets-sen-rand-art", "Not in the paper's table."),
         _accuracy("default", "the model that comes with Themescope", PRETRAINED),
@@ -225,9 +225,9 @@ TABLE_5 = Table(
         *SICK_ROWS,
         related("mean-vectors-text", "mean-vectors, words of the text", Relatedness("mean-vectors"),
                 "Not in the paper: the word vectors that the networks read."),
-        related("triplets-sen-titles-unit", "triplets-sen-titles, unit halves",
+        related("triplets-sen-titles-unit", "triplets-sen-titles, unit components",
                 Relatedness("triplets-sen-titles-unit"), JOINED_UNIT),
-        related("triplets-sen-titles-section", "triplets-sen-titles, section loss, unit halves",
+        related("triplets-sen-titles-section", "triplets-sen-titles, section loss, unit components",
                 Relatedness("triplets-sen-titles-section"), OWN_LOSS),
         related("default", "the model that comes with Themescope", Relatedness("default"), PRETRAINED),
         related("cosine-mean-vectors", "mean-vectors, cosine alone",
@@ -292,7 +292,7 @@ TABLE_6 = Table(
 CURVE_TABLE = Table(
     "curve",
     "Learning curve",
-    "Not in the paper: algorithms K.4 and B.5",
+    "Not in the paper",
     "Triplet accuracy on unseen articles by the number of triplets that a network learned from: those of whole "
     "articles, drawn by the seed.",
     _ACCURACY_COLUMN,

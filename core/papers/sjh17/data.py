@@ -1,4 +1,4 @@
-"""Corpora, models and profiles of Saha et al. 2017 (algorithms F.4 to F.9, G)."""
+"""Corpora, models and profiles of Saha et al. 2017."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ _OWN_METHODS: dict[str, dict[str, Any]] = {
     "ours-all-white": {"method": "doc-mean", "parts": (*_BOTH, "reg-dis"), "settings": {**_UNIT, "axes": 24}},
     "ours-con-s2v": {"method": "doc-mean", "parts": ("con-s2v-dis",), "settings": _UNIT},
 }
-"""Combinations for topics (algorithms I.4), and ``ours-white`` with one thing changed.
+"""Combinations for topics, and ``ours-white`` with one thing changed.
 
 Its 24 axes are three for each of the eight topics.
 """
@@ -83,7 +83,7 @@ def _model(row: str, corpus: str) -> Model:
 
 
 STRENGTHS = (0.3, 0.5, 0.8, 1.0)
-"""λ that the paper tries (F.4)."""
+"""Values of λ that the paper tries."""
 TUNED = ("reg-sim", "reg-dis", "con-s2v-sim", "con-s2v-dis")
 
 

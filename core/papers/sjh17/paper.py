@@ -1,6 +1,6 @@
 """Saha et al. 2017, *CON-S2V: A Generic Framework for Incorporating Extra-Sentential Context into Sen2Vec*.
 
-Published numbers are those of the specification (algorithms F.4, F.7 and F.10).
+Published numbers are copied from the paper.
 """
 
 from __future__ import annotations

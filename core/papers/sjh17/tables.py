@@ -1,4 +1,4 @@
-"""Tables 1 to 5 of Saha et al. 2017 (algorithms F.7, F.4 and F.10)."""
+"""Tables 1 to 5 of Saha et al. 2017."""
 
 from __future__ import annotations
 
@@ -148,7 +148,7 @@ _SAME = "As published, with the λ of the paper's Table 3 for classification whe
 
 
 def _numbers(corpus: str, method: str) -> Numbers:
-    """Published percentages as shares; F1 is taken to be the weighted one (algorithms F.9)."""
+    """Published percentages as shares; F1 is taken to be weighted by class size."""
     found = zip(_METRICS, _PUBLISHED[corpus].get(method, ()), strict=False)
     return {metric: value / 100 for metric, value in found if value is not None}
 

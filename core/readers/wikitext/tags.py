@@ -64,22 +64,22 @@ def _closing(tags: list[re.Match[str]], index: int) -> int:
     As in MediaWiki, ``</ref name="x">`` closes nothing as long as a proper ``</ref>`` follows.
     """
     name = tags[index].group(2).lower()
-    depth, doubtful = 1, index
+    depth, fallback = 1, index
     for at in range(index + 1, len(tags)):
         tag = tags[at]
         if tag.group(2).lower() != name or tag.group(3).endswith("/"):
             continue
         if tag.group(1) and tag.group(3).strip():
-            doubtful = at
+            fallback = at
         elif tag.group(1):
             depth -= 1
             if depth == 0:
                 return at
         elif name == "ref":
-            return doubtful  # references do not nest: the first one was never closed properly
+            return fallback  # references do not nest: the first one was never closed properly
         else:
             depth += 1
-    return doubtful
+    return fallback
 
 
 def drop_tags(text: str) -> str:

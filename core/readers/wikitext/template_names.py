@@ -1,4 +1,4 @@
-"""Which templates stand for words, by name; all others say nothing in running text."""
+"""Templates that expand to text, by name; all others expand to nothing."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _LONGEST = 20_000  # characters of a template that may still be running text
 
 
 def expand(inside: str) -> str:
-    """Return the text that ``{{inside}}`` stands for; "" for navigation boxes, infoboxes, citations and so on."""
+    """Return the expansion of ``{{inside}}``; "" for navigation boxes, infoboxes, citations and so on."""
     if len(inside) > _LONGEST:
         return ""
     name, _, rest = inside.partition("|")

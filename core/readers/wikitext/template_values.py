@@ -22,47 +22,47 @@ _NUMBER = re.compile(r"[-−+]?[\d.,]+(?:/\d+)?$")
 
 
 def first(positional: Arguments, _named: Named) -> str:
-    """Say the first argument."""
+    """Return the first argument."""
     return positional[0] if positional else ""
 
 
 def second(positional: Arguments, _named: Named) -> str:
-    """Say the second argument."""
+    """Return the second argument."""
     return positional[1] if len(positional) > 1 else ""
 
 
 def last(positional: Arguments, _named: Named) -> str:
-    """Say the last argument."""
+    """Return the last argument."""
     return positional[-1] if positional else ""
 
 
 def joined(positional: Arguments, _named: Named) -> str:
-    """Say all arguments without spaces between them."""
+    """Return all arguments without spaces between them."""
     return "".join(positional)
 
 
 def words(positional: Arguments, _named: Named) -> str:
-    """Say the first two arguments as words: a ship's prefix and name."""
+    """Return the first two arguments as words: a ship's prefix and name."""
     return " ".join(word for word in positional[:2] if word)
 
 
 def constant(text: str) -> Value:
-    """Say ``text``, whatever the arguments."""
+    """Return ``text``, whatever the arguments."""
     return lambda _positional, _named: text
 
 
 def before(text: str) -> Value:
-    """Say the first argument behind a sign, such as that of a currency."""
+    """Return the first argument behind a sign, such as that of a currency."""
     return lambda positional, _named: f"{text}{positional[0]}" if positional and positional[0] else text.strip()
 
 
 def around(left: str, right: str) -> Value:
-    """Say the first argument between two marks."""
+    """Return the first argument between two marks."""
     return lambda positional, _named: f"{left}{positional[0]}{right}" if positional and positional[0] else ""
 
 
 def quotation(positional: Arguments, named: Named) -> str:
-    """Say a quotation as a paragraph of its own."""
+    """Return a quotation as a paragraph of its own."""
     text = named.get("text") or named.get("quote") or (positional[0] if positional else "")
     return f"\n\n{text}\n\n" if text else ""
 
@@ -84,7 +84,7 @@ _UNITS |= {"impgal": "imp gal", "usgal": "US gal", "cuft": "cu ft", "cuin": "cu 
 
 
 def convert(positional: Arguments, _named: Named) -> str:
-    """Say the quantity as written, without its conversion: 10 km; 5 ft 10 in; 10 to 20 km."""
+    """Return the quantity as written, without its conversion: 10 km; 5 ft 10 in; 10 to 20 km."""
     if not positional or not _NUMBER.match(positional[0]):
         return ""
     rest = deque(positional[1:])
@@ -114,13 +114,13 @@ def date_text(positional: Arguments, named: Named) -> str:
 
 
 def as_of(positional: Arguments, named: Named) -> str:
-    """Say "As of March 2015"."""
+    """Return "As of March 2015"."""
     start = ("since " if named.get("since") else "as of ") + date_text(positional, named | {"df": "y"})
     return start if named.get("lc") else start[0].upper() + start[1:]
 
 
 def years(mark: str) -> Value:
-    """Say one or two years behind a mark such as "c."."""
+    """Return one or two years behind a mark such as "c."."""
 
     def value(positional: Arguments, _named: Named) -> str:
         years = [year for year in positional if year][:2]
@@ -130,37 +130,37 @@ def years(mark: str) -> Value:
 
 
 def fraction(positional: Arguments, _named: Named) -> str:
-    """Say 1/2 or 3 1/2."""
+    """Return 1/2 or 3 1/2."""
     if len(positional) == 3:
         return f"{positional[0]} {positional[1]}/{positional[2]}"
     return "/".join(positional) if len(positional) > 1 else f"1/{positional[0]}" if positional else ""
 
 
 def measured(positional: Arguments, named: Named) -> str:
-    """Say a number with its unit."""
+    """Return a number with its unit."""
     unit = named.get("u") or named.get("ul") or named.get("up") or ""
     number = (positional[0] if positional else "") + (f"e{named['e']}" if "e" in named else "")
     return f"{number} {unit}".strip()
 
 
 def nihongo(positional: Arguments, _named: Named) -> str:
-    """Say English (native, romanised)."""
+    """Return English (native, romanised)."""
     english, *native = [*positional, "", "", ""][:3]
     inside = ", ".join(part for part in native if part)
     return f"{english} ({inside})" if english and inside else english or inside
 
 
 def height(_positional: Arguments, named: Named) -> str:
-    """Say a person's height as given."""
+    """Return a person's height as given."""
     parts = ((named.get(unit, ""), unit) for unit in ("m", "cm", "ft", "in"))
     return " ".join(f"{number} {unit}" for number, unit in parts if number)
 
 
 def other_language(positional: Arguments, named: Named) -> str:
-    """Say the label of a link to another language's wiki."""
+    """Return the label of a link to another language's wiki."""
     return named.get("lt") or (positional[0] if positional else "")
 
 
 def hull(prefix: str) -> Value:
-    """Say a ship's name behind its prefix."""
+    """Return a ship's name behind its prefix."""
     return lambda positional, _named: f"{prefix} {positional[0]}" if positional else ""

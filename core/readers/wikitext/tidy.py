@@ -1,4 +1,4 @@
-"""The last touch on a paragraph: emphasis, entities, and the debris that removed markup leaves behind."""
+"""Final clean-up of a paragraph: emphasis, entities and remains of removed markup."""
 
 from __future__ import annotations
 

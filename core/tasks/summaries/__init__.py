@@ -1,4 +1,4 @@
-"""Extractive summaries: sentences by their score, cut at so many words. Cards only; see ``core.registry``.
+"""Extractive summaries: sentences by descending score up to a word limit. Cards only; see ``core.registry``.
 
 Tags: ``vectors`` needs the vectors of the document's sentences; ``baseline`` looks at no content; ``seeded`` depends on
 a seed; ``paper`` is a row of the paper's table.

@@ -1,4 +1,4 @@
-"""Documents with people's summaries: from JSON lines, or from folders as the DUC collections are kept.
+"""Documents with reference summaries, from JSON lines or folders of DUC collections.
 
 The layout of a folder: ``documents/`` with one file a document, ``references/`` with its summaries, both with
 subfolders as you like. A document is plain text, or SGML of which the ``<TEXT>`` counts; its id is the file's name

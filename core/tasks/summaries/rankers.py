@@ -1,4 +1,4 @@
-"""How sentences of a document are scored for its summary. Built as ``Cls(config)``; larger scores come first."""
+"""Scores of the sentences of a document for its summary. Built as ``Cls(config)``; larger scores come first."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class TfidfLexrank:
         self.config = config
 
     def scores(self, sentences: Sequence[str], vectors: Matrix | None, seed: int) -> Scores:
-        """(n,) scores; ``vectors`` are not looked at."""
+        """(n,) scores; ``vectors`` are ignored."""
         return lexrank(tfidf_lexrank_vectors(sentences), self.config.threshold, self.config.damping)
 
 
@@ -63,7 +63,7 @@ class Lead:
 
 
 class RandomOrder:
-    """Sentences in random order: what a summary of nothing but the document's words scores."""
+    """Sentences in random order, as a baseline."""
 
     def __init__(self, config: BaselineConfig) -> None:
         self.config = config

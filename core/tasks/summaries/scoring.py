@@ -1,4 +1,4 @@
-"""From scores of sentences to a summary, and from summaries to ROUGE-1 with intervals over documents."""
+"""Summaries from sentence scores, and their ROUGE-1 with intervals over documents."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class SummaryScores:
 
 
 def extract(sentences: Sequence[str], scores: Scores, words: int = 100) -> Summary:
-    """Put sentences together by falling score (ties by position) and cut at ``words`` whitespace words; 0: no limit.
+    """Concatenate sentences by descending score (ties by position) and cut at ``words`` whitespace words; 0: no limit.
 
     Raises :class:`DataError` when sentences and scores differ in number.
     """

@@ -24,18 +24,18 @@ def placed(document: SummaryDocument, number: int) -> list[Sentence]:
 def summarize(
     documents: Sequence[SummaryDocument],
     ranker: Any,
-    embedder: Model | None,
+    model: Model | None,
     *,
     words: int,
     seed: int,
     report: Report,
 ) -> list[Summary]:
-    """Extracts of at most ``words`` words, in the order of ``documents``; ``embedder`` for rankers that need vectors.
+    """Extracts of at most ``words`` words, in the order of ``documents``; ``model`` for rankers that need vectors.
 
     Document i is ranked with seed ``seed + i``.
     """
     found: list[Summary] = []
-    for number, (document, vectors) in enumerate(_with_vectors(documents, embedder)):
+    for number, (document, vectors) in enumerate(_with_vectors(documents, model)):
         report.progress(number, len(documents), f"{number:,} of {len(documents):,} documents summarised")
         scores: Scores = np.asarray(ranker.scores(document.sentences, vectors, seed + number), np.float64)
         found.append(extract(document.sentences, scores, words))
@@ -43,23 +43,23 @@ def summarize(
 
 
 def _with_vectors(
-    documents: Sequence[SummaryDocument], embedder: Model | None
+    documents: Sequence[SummaryDocument], model: Model | None
 ) -> Iterator[tuple[SummaryDocument, Matrix | None]]:
-    if embedder is None:
+    if model is None:
         yield from ((document, None) for document in documents)
         return
     group: list[tuple[SummaryDocument, list[Sentence]]] = []
     for number, document in enumerate(documents):
         group.append((document, placed(document, number)))
         if number == len(documents) - 1 or sum(len(s) for _, s in group) >= _BLOCK:
-            yield from _embedded(group, embedder)
+            yield from _embedded(group, model)
             group = []
 
 
 def _embedded(
-    group: Sequence[tuple[SummaryDocument, list[Sentence]]], embedder: Model
+    group: Sequence[tuple[SummaryDocument, list[Sentence]]], model: Model
 ) -> Iterator[tuple[SummaryDocument, Matrix]]:
-    vectors: Any = embedder.embed([sentence for _, sentences in group for sentence in sentences])
+    vectors: Any = model.embed([sentence for _, sentences in group for sentence in sentences])
     start = 0
     for document, sentences in group:
         yield document, vectors[start : start + len(sentences)]

@@ -1,1 +1,1 @@
-"""Themes in any list of sentences: how many, which sentence belongs where, what they are called."""
+"""Themes of lists of sentences: number of clusters, assignment and names."""

@@ -1,4 +1,4 @@
-"""How many clusters? Three curves over k, and a number that they suggest together.
+"""Choice of the number of clusters from three curves over k.
 
 None of the three is right alone: the silhouette likes few large clusters, the gain only ever rises, and a coarse
 partition can be stable because it is coarse. So each votes, on a scale of 0 to 1, and the reason is told.
@@ -27,7 +27,7 @@ _SHARE = 0.7  # of the sentences, in each subsample
 
 @dataclass(frozen=True, slots=True)
 class Curves:
-    """What was measured at each number of clusters; every array is (len(ks),)."""
+    """Measurements at each number of clusters; every array is (len(ks),)."""
 
     ks: tuple[int, ...]
     silhouette: tuple[float, ...]
@@ -39,7 +39,7 @@ class Curves:
 
 @dataclass(frozen=True, slots=True)
 class Suggestion:
-    """A number of clusters, and why."""
+    """A suggested number of clusters with its reason."""
 
     k: int
     reason: str

@@ -44,7 +44,7 @@ class ThemesConfig(Config):
     central: int = option(5, "Most central sentences told of each theme.", low=1, high=50)
 
     def validate(self) -> None:
-        """Refuse clusterers that look at no vectors, or none that we know."""
+        """Reject unknown clusterers and those that do not use vectors."""
         tags = CLUSTERERS.get(self.clusterer).tags
         if self.k == 1:
             raise ConfigError("One theme would hold every sentence: give at least 2, or 0 for a suggestion.")
@@ -64,12 +64,12 @@ class Theme:
 
 @dataclass(frozen=True, slots=True)
 class Themes:
-    """What was found; themes are in order of falling size, and label c is ``themes[c]``."""
+    """Result of finding themes; themes are in order of descending size, and label c is ``themes[c]``."""
 
     labels: Labels
     themes: tuple[Theme, ...]
     margins: npt.NDArray[np.float32]
-    """(n,) mean cosine to the own theme less that to the nearest other one: below 0 a sentence is doubtful."""
+    """(n,) mean cosine to the own theme minus that to the nearest other theme; negative for uncertain sentences."""
     curves: Curves
     reason: str
     """Why this number of themes; empty when it was given."""

@@ -1,4 +1,4 @@
-"""How well a partition fits its vectors, without a matrix of all pairs: everything follows from the clusters' sums."""
+"""Internal quality of a partition, computed from sums of clusters without a matrix of all pairs."""
 
 from __future__ import annotations
 

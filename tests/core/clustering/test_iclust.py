@@ -1,4 +1,4 @@
-"""Iclust: oracles J.3 (hard), J.4 (exhaustive search), J.5 (soft)."""
+"""Iclust: hard form, exhaustive search, soft form."""
 
 from itertools import product
 

@@ -15,7 +15,7 @@ from core.clustering.iclust.sequential import IclustConfig, best_partition
 from core.clustering.inputs import cosine_matrix, unit_rows
 from core.clustering.spectral import neighbour_graph
 from core.errors import DataError, MissingExtraError
-from core.models import REGISTRY as EMBEDDERS
+from core.models import REGISTRY as MODELS
 from core.types import Sentence
 
 
@@ -55,7 +55,7 @@ def test_spectral_of_many_items_agrees_with_all_eigenvectors() -> None:
 
 
 def counted(texts: list[str]) -> sparse.csr_array:
-    built = EMBEDDERS.build("word-counts", {}, seed=0)
+    built = MODELS.build("word-counts", {}, seed=0)
     return built.embed([Sentence(text) for text in texts])
 
 

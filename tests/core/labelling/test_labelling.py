@@ -46,7 +46,7 @@ def at(partition: Partition, where: int) -> int:
     return numbers[where % len(numbers)]
 
 
-def halves(partition: Partition, number: int, names: tuple[str, str], first: int) -> op.Operation:
+def split_in_two(partition: Partition, number: int, names: tuple[str, str], first: int) -> op.Operation:
     ids = partition.members(number)
     return op.split(partition, number, [(names[0], ids[::2]), (names[1], ids[1::2])], first)
 
@@ -57,7 +57,7 @@ intentions: st.SearchStrategy[Choose] = st.one_of(
     st.builds(lambda i: lambda p, n: op.unassign(p, i), some),
     st.builds(lambda i, t: lambda p, n: op.create(p, n, t, i), some, text),
     st.builds(lambda v, w: lambda p, n: op.merge(p, [at(p, x) for x in v], at(p, w)), st.lists(place), place),
-    st.builds(lambda w, a, b: lambda p, n: halves(p, at(p, w), (a, b), n), place, text, text),
+    st.builds(lambda w, a, b: lambda p, n: split_in_two(p, at(p, w), (a, b), n), place, text, text),
     st.builds(lambda w, t: lambda p, n: op.rename(p, at(p, w), t), place, text),
     st.builds(lambda w, c: lambda p, n: op.recolour(p, at(p, w), c), place, st.integers(-1, 36)),
     st.builds(lambda w: lambda p, n: op.delete(p, at(p, w)), place),

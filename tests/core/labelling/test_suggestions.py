@@ -1,4 +1,4 @@
-"""What a model suggests, against likeness computed the long way."""
+"""Suggestions of a model, compared with mean cosines computed directly."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ CLUSTERS = [Cluster(2, "a", 0), Cluster(5, "b", 1), Cluster(9, "empty", 2)]
 
 
 @given(st.integers(0, 1_000), st.booleans())
-def test_likeness_is_the_mean_cosine_to_the_others(seed: int, thin: bool) -> None:
+def test_similarity_is_the_mean_cosine_to_the_others(seed: int, thin: bool) -> None:
     random = np.random.default_rng(seed)
     x = random.normal(size=(8, 3)).astype(np.float32)
     numbers = random.choice([2, 5, UNASSIGNED], size=8)

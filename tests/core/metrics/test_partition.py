@@ -1,4 +1,4 @@
-"""Partition metrics against brute force and scikit-learn: oracles J.6 and J.7."""
+"""Partition metrics against brute force and scikit-learn."""
 
 from itertools import permutations
 
@@ -80,7 +80,7 @@ def test_the_larger_entropy_gives_the_smaller_score() -> None:
 
 
 def test_random_labels_on_benchmark_sizes() -> None:
-    """J.7: chance level RI ≈ .735 and MI ≈ .5 nats where sizes are as in the published benchmark."""
+    """Chance level RI ≈ .735 and MI ≈ .5 nats where sizes are as in the published benchmark."""
     rng = np.random.default_rng(0)
     found = {"mi": [], "ri": [], "ami": [], "ari": []}
     for _ in range(300):

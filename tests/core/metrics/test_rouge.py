@@ -1,4 +1,4 @@
-"""ROUGE-1: oracle J.12, and the rouge-score package on the settings it shares."""
+"""ROUGE-1: hand-computed examples, and the rouge-score package on the settings it shares."""
 
 import json
 import lzma

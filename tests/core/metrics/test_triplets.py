@@ -1,4 +1,4 @@
-"""Triplet accuracy with a small embedder whose distances are known."""
+"""Triplet accuracy with a small model whose distances are known."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -50,24 +50,24 @@ def test_right_wrong_and_tie() -> None:
 
 def test_batches_end_between_articles_and_embed_a_sentence_once() -> None:
     rows = [(i % 7, i % 5, i % 3, [2, 0, 1][i % 3]) for i in range(60)]
-    embedder = Numbers()
-    small = triplet_accuracy(embedder, triplets(rows), SILENT, batch=10)
+    model = Numbers()
+    small = triplet_accuracy(model, triplets(rows), SILENT, batch=10)
     whole = triplet_accuracy(Numbers(), triplets(rows), SILENT)
     np.testing.assert_array_equal(small.margins, whole.margins)
     assert small.estimate == whole.estimate
-    groups = [{s.article_id for s in call} for call in embedder.calls]
+    groups = [{s.article_id for s in call} for call in model.calls]
     assert groups == [{0}, {1}, {2}]
-    assert all(len({s.text for s in call}) == len(call) for call in embedder.calls)
+    assert all(len({s.text for s in call}) == len(call) for call in model.calls)
 
 
 def test_triplets_without_articles_are_cut_anywhere() -> None:
-    embedder = Numbers()
-    found = triplet_accuracy(embedder, triplets([(0, 1, 2, -1)] * 25), SILENT, batch=10)
-    assert len(embedder.calls) == 3 and found.estimate.n == 25
+    model = Numbers()
+    found = triplet_accuracy(model, triplets([(0, 1, 2, -1)] * 25), SILENT, batch=10)
+    assert len(model.calls) == 3 and found.estimate.n == 25
 
 
 def test_context_is_embedded_with_its_article() -> None:
-    embedder = Numbers()
+    model = Numbers()
     asked: list[list[int]] = []
 
     def context(groups: Sequence[int]) -> dict[int, list[Sentence]]:
@@ -75,11 +75,11 @@ def test_context_is_embedded_with_its_article() -> None:
         return {group: [Sentence(str(100 + group)), Sentence("0")] for group in groups}
 
     rows = [(0, 1, 5, 3), (0, 5, 1, 4), (0, 1, 2, -1)]
-    found = triplet_accuracy(embedder, triplets(rows), SILENT, context=context)
+    found = triplet_accuracy(model, triplets(rows), SILENT, context=context)
     np.testing.assert_array_equal(found.correct, [1.0, 0.0, 1.0])
     assert asked == [[3, 4]]
-    texts = {(s.article_id, s.text) for s in embedder.calls[0]}
-    assert {(3, "103"), (3, "0"), (3, "5"), (4, "104"), (-1, "2")} < texts and len(texts) == len(embedder.calls[0])
+    texts = {(s.article_id, s.text) for s in model.calls[0]}
+    assert {(3, "103"), (3, "0"), (3, "5"), (4, "104"), (-1, "2")} < texts and len(texts) == len(model.calls[0])
 
 
 def test_cancel_between_batches() -> None:

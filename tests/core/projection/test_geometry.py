@@ -34,7 +34,7 @@ def test_inside_is_what_brute_force_finds(points: list[tuple[int, int]], corners
 
 
 @given(st.lists(PLACE, min_size=1, max_size=80, unique=True), st.integers(1, 39))
-def test_two_halves_share_out_every_point(points: list[tuple[int, int]], cut: int) -> None:
+def test_two_boxes_contain_every_point_once(points: list[tuple[int, int]], cut: int) -> None:
     found = np.array(points)
     left, right = inside(found, box((-1, -1, cut, 41))), inside(found, box((cut, -1, 41, 41)))
     assert (left ^ right).all()

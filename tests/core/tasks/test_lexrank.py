@@ -1,4 +1,4 @@
-"""LexRank: oracle J.11, networkx's definition of the walk on small graphs, ties and zeros."""
+"""LexRank: a hand-computed example, networkx's definition of the walk on small graphs, ties and zeros."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""SICK: the files, the regressor's targets (oracle J.13), and both readings of an embedder."""
+"""SICK: the files, the regressor's targets, and both measurements of a model."""
 
 import numpy as np
 import pytest
@@ -37,7 +37,7 @@ def pairs():
     return SickPairs(pair_set(128, 0), pair_set(40, 1), pair_set(100, 2))
 
 
-def embedder(method="mean-vectors"):
+def model(method="mean-vectors"):
     settings = {"vocabulary_limit": 3_000} if method == "mean-vectors" else {}
     built = REGISTRY.build(method, settings, seed=0)
     built.fit(Corpus(), SILENT)
@@ -97,13 +97,13 @@ def test_scores_that_are_not_numbers_are_refused():
 
 @pytest.mark.parametrize("method", ["mean-vectors", "tfidf"])
 def test_the_regressor_learns_what_the_cosine_shows(method, pairs):
-    net = embedder(method)
+    net = model(method)
     by_cosine = evaluate_sick(net, pairs, regressor=False, seed=0, report=SILENT)
     learned = evaluate_sick(net, pairs, regressor=True, seed=0, report=SILENT)
     assert by_cosine.keys() == learned.keys() == {"pearson", "spearman", "mse"}
     assert by_cosine["pearson"].value > 0.6 and learned["pearson"].value > 0.6
     assert learned["mse"].value < pairs.test.scores.var()
-    again = evaluate_sick(embedder(method), pairs, regressor=True, seed=0, report=SILENT)
+    again = evaluate_sick(model(method), pairs, regressor=True, seed=0, report=SILENT)
     assert again == learned
 
 
@@ -111,12 +111,12 @@ def test_every_sentence_is_a_document_of_its_own(pairs):
     """Tf-idf within the article must not see the captions beside a caption."""
     turned = SickPairs(pairs.train, pairs.trial, PairSet(*(x[::-1] for x in (pairs.test.first, pairs.test.second)),
                                                          pairs.test.scores[::-1]))  # fmt: skip
-    one, other = (evaluate_sick(embedder("tfidf"), p, regressor=False, seed=0, report=SILENT) for p in (pairs, turned))
+    one, other = (evaluate_sick(model("tfidf"), p, regressor=False, seed=0, report=SILENT) for p in (pairs, turned))
     assert one["pearson"].value == pytest.approx(other["pearson"].value, abs=1e-9)
 
 
 def test_predicted_relatedness_orders_triplets(pairs):
-    net = embedder()
+    net = model()
     order = RelatednessOrder(net, fit_relatedness(net, pairs, seed=0, report=SILENT))
     texts = TripletTexts(["river city team cup"] * 2, ["river city team king"] * 2, ["sea port council hall"] * 2,
                          np.array([0, 1]))  # fmt: skip

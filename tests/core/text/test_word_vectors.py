@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 from safetensors.numpy import save_file
 
 from core.errors import ConfigError, DataError, MissingExtraError, ReadError
-from core.text.word_vectors import WordVectors, load_word_vectors, random_vectors, token_ids
+from core.text.word_tables import load_word_vectors
+from core.text.word_vectors import WordVectors, random_vectors, token_ids
 
 WORDS = ["the", "Paris", "U.S.", "0000", "##.#", "dog"]
 TABLE = np.arange(24, dtype=np.float32).reshape(6, 4) / 7 - 1

@@ -1,4 +1,4 @@
-"""The sampler: what a triplet is, volume, third sentences, titles, independence of file order (J.14)."""
+"""The sampler: what a triplet is, volume, negatives, titles, independence of file order."""
 
 from collections import Counter, defaultdict
 from itertools import product

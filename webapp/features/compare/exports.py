@@ -53,12 +53,12 @@ class Comparison:
 
     def places(self) -> list[tuple[int, int] | None]:
         """First and last place that the tests leave open to each method; None where there are no tests."""
-        found = self.family.places() if self.family is not None else []
+        found = self.family.ranks() if self.family is not None else []
         return [found[column] if found and column >= 0 else None for column in self.columns]
 
     def letters(self) -> list[str]:
         """Of each method, the letters that it shares with those it cannot be told apart from."""
-        found = self.family.letters() if self.family is not None else []
+        found = self.family.groups() if self.family is not None else []
         return [found[column] if found and column >= 0 else "" for column in self.columns]
 
     @property

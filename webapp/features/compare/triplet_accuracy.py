@@ -73,7 +73,7 @@ def _family(found: Sequence[Evaluation], test: SignificanceTest) -> tuple[Family
 
 
 def _table(scored: Sequence[tuple[Evaluation, ScoreRecord]], family: Family | None, columns: Mapping[int, int]) -> None:
-    places, letters = (family.places(), family.letters()) if family else ([], [])
+    places, letters = (family.ranks(), family.groups()) if family else ([], [])
     rows = range(len(scored))
     st.dataframe(
         pd.DataFrame(

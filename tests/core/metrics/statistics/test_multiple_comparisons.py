@@ -48,8 +48,8 @@ def test_a_real_difference_is_found_and_its_sign_is_kept() -> None:
     for test in TESTS:
         found = compare_all(scores, test)
         assert found.better()[2].tolist() == [True, True, False, True]
-        assert found.places()[2] == (1, 1) and found.places()[0] == (2, 4)
-        assert found.letters() == ["b", "b", "a", "b"]
+        assert found.ranks()[2] == (1, 1) and found.ranks()[0] == (2, 4)
+        assert found.groups() == ["b", "b", "a", "b"]
         difference, p, corrected = found.between(3, 2)
         back = found.between(2, 3)[0]
         assert -back.high == difference.low < difference.value == -back.value < difference.high < 0
@@ -100,10 +100,10 @@ def test_families_of_several_benchmarks_are_corrected_as_one() -> None:
 
 def test_a_single_method_and_a_single_article_make_no_claims() -> None:
     alone = compare_all(np.array([[0.5], [0.7]]), WILCOXON)
-    assert (len(alone.ps), alone.places(), alone.letters()) == (0, [(1, 1)], ["a"])
+    assert (len(alone.ps), alone.ranks(), alone.groups()) == (0, [(1, 1)], ["a"])
     one = compare_all(np.array([[0.5, 0.9]]), WILCOXON)
     assert one.estimates[1] == Estimate(0.9, 0.9, 0.9, 1)
-    assert one.letters() == ["a", "a"]
+    assert one.groups() == ["a", "a"]
     with pytest.raises(DataError, match="nothing to average"):
         compare_all(np.empty((0, 2)), WILCOXON)
 
@@ -120,7 +120,7 @@ def test_two_methods_share_a_letter_exactly_where_they_are_not_told_apart(means:
     )
     gaps = tuple(g if abs(g.value) > 1e-6 else Estimate(1.0, 0.9, 1.1, 9) for g in gaps)
     family = Family(tuple(Estimate(v, v, v, 9) for v in means), first, second, gaps, corrected, corrected)
-    letters = [set(text) for text in family.letters()]
+    letters = [set(text) for text in family.groups()]
     for a, b, p in zip(first, second, corrected, strict=True):
         assert bool(letters[a] & letters[b]) == (p > 0.05)
-    assert all(1 <= low <= high <= m for low, high in family.places())
+    assert all(1 <= low <= high <= m for low, high in family.ranks())

@@ -7,7 +7,7 @@ from sklearn.feature_extraction.text import TfidfVectorizer
 from core.errors import DataError
 from core.models import REGISTRY
 from core.protocols import SILENT
-from core.text.word_vectors import load_word_vectors
+from core.text.word_tables import load_word_vectors
 from core.types import Corpus, Sentence
 
 ARTICLES = [
