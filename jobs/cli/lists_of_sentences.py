@@ -164,14 +164,12 @@ def is_file(source: str) -> bool:
 def _model(shell: Shell, wanted: str, precision: Precision) -> Embed:
     """Return what turns strings into vectors: a pretrained model or a folder, else a stored model or a method."""
     from core import load
-    from core.api import SentenceModel
-    from jobs.common.vectors import load_model
 
     try:
         return load(wanted, precision).encode
     except UnknownNameError:
         record = find_model(shell.store, model_for(shell, wanted))
-        return SentenceModel(record.name, *load_model(shell.store, record)).encode
+        return load(shell.store.artifacts.path(record.artifact), precision).encode
 
 
 def _texts(path: Path, column: str) -> list[str]:
