@@ -16,7 +16,7 @@ from scipy import sparse
 from sklearn.base import BaseEstimator, ClusterMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from core.api import ModelLike, encoder
+from core.api import Encoder, ModelLike, encoder
 from core.clustering import REGISTRY as CLUSTERERS
 from core.clustering.inputs import unit_rows
 from core.errors import ConfigError
@@ -30,7 +30,7 @@ _MOST_CLUSTERS = 30
 _SUBSAMPLES = 5
 
 
-class SentenceVectorizer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
+class SentenceVectorizer(TransformerMixin, BaseEstimator):
     """Turn sentences into vectors by a trained model.
 
     Parameters
@@ -65,7 +65,7 @@ class SentenceVectorizer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         return vectors
 
 
-class SentenceClusterer(ClusterMixin, BaseEstimator):  # type: ignore[misc]
+class SentenceClusterer(ClusterMixin, BaseEstimator):
     """Cluster sentences by theme.
 
     Parameters
@@ -85,6 +85,8 @@ class SentenceClusterer(ClusterMixin, BaseEstimator):  # type: ignore[misc]
 
     Attributes
     ----------
+    model_
+        The loaded model; None after fitting vectors.
     labels_
         (n,) int32 label of each sentence in order of first appearance, -1 for unassigned.
     n_clusters_
@@ -127,6 +129,7 @@ class SentenceClusterer(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         """
         if not (self.k == "auto" or (isinstance(self.k, int | np.integer) and not isinstance(self.k, bool))):
             raise ConfigError(f"k must be a whole number or 'auto', not {self.k!r}.")
+        self.model_: Encoder | None = None
         vectors = self._vectors(x)
         k, self.reason_ = self._number(vectors)
         self.labels_: Labels = CLUSTERERS.build(self.clusterer, self.settings).fit_predict(vectors, k, self.seed)
@@ -142,12 +145,13 @@ class SentenceClusterer(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         return labels
 
     def _vectors(self, x: Sequence[str] | Matrix) -> Matrix:
+        """Return vectors as they are, and encode sentences; the model is loaded once per fit."""
         if sparse.issparse(x):
             return sparse.csr_array(x)
         if isinstance(x, np.ndarray) and x.ndim == 2:
             return x
-        if not hasattr(self, "model_") or self._loaded is not self.model:
-            self.model_, self._loaded = encoder(self.model), self.model
+        if self.model_ is None:
+            self.model_ = encoder(self.model)
         vectors: Matrix = self.model_.encode(list(x))
         return vectors
 
