@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV   ?= .venv
 BIN    := $(VENV)/bin
 PIP    := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints-cpu.txt
-COMPILE := echo "Compiling inner loops (once; a minute) …" && $(BIN)/python -m core.precompile
+COMPILE := echo "Compiling inner loops (once; one or two minutes) …" && $(BIN)/python -m core.precompile
 export THEMESCOPE_HOME ?= $(CURDIR)/themescope-home
 export OMP_WAIT_POLICY := PASSIVE
 # Web, worker and tests are many processes: each would compile every module anew.
@@ -26,7 +26,7 @@ $(VENV)/made:
 
 $(VENV)/installed: $(VENV)/made pyproject.toml constraints-cpu.txt
 	@echo "Installing Themescope (once; a few minutes) …"
-	@$(PIP) -e .
+	@$(PIP) -e '.[demo]'
 	@$(COMPILE)
 	@touch $@
 
@@ -72,7 +72,11 @@ fix: $(VENV)/installed-test ## Format and repair what can be repaired by itself
 	@$(BIN)/ruff check --fix .
 	@$(BIN)/ruff format .
 
-bench: $(VENV)/installed-test ## Speed and memory beside their peers, in one run each
+$(VENV)/installed-bench: $(VENV)/installed-test
+	@$(PIP) -e '.[test,bench]'
+	@touch $@
+
+bench: $(VENV)/installed-bench services ## Speed and memory beside their peers, in one run each
 	@for b in benchmarks/[a-z]*.py; do echo "== $$b"; $(BIN)/python $$b || exit 1; done
 
 clean: ## Remove the environment; your data folder stays

@@ -3,7 +3,7 @@
     python benchmarks/import_speed.py [--megabytes 4]
 
 The text is the Wikipedia dump fragment inside the gensim wheel. All figures are of one run on one machine, so that
-ratios count; mwparserfromhell is compared where it is installed.
+ratios count. mwparserfromhell is part of the extra bench.
 """
 
 from __future__ import annotations
@@ -12,9 +12,8 @@ import argparse
 import os
 import time
 from collections.abc import Callable
-from importlib.util import find_spec
-from pathlib import Path
 
+import mwparserfromhell
 from sentence_splitter import SentenceSplitter as Package
 
 from core.protocols import SILENT
@@ -24,15 +23,7 @@ from core.readers.wikitext.links import Links
 from core.readers.wikitext.page import read_page
 from core.text.splitting import SentenceSplitter, split_articles
 from core.types import Article
-
-
-def dump() -> Path:
-    """Find the dump fragment that gensim ships for its own tests."""
-    spec = find_spec("gensim")
-    assert spec is not None and spec.submodule_search_locations
-    return next(
-        Path(spec.submodule_search_locations[0]).glob("test/test_data/enwiki-latest-pages-articles1.xml-p0*.bz2")
-    )
+from jobs.services.demo import demo_dump
 
 
 def seconds(work: Callable[[], object]) -> float:
@@ -65,11 +56,6 @@ def cleaning(pages: list[str]) -> None:
     size, links = sum(map(len, pages)) / 1e6, Links()
     ours = size / seconds(lambda: [read_page(page, Outline("x"), links, False) for page in pages])
     print(f"wikitext    ours {ours:6.2f} MB/s", end="   ")
-    if find_spec("mwparserfromhell") is None:
-        print("mwparserfromhell is not installed")
-        return
-    import mwparserfromhell
-
     some = pages[: max(1, len(pages) // 8)]
     part = sum(map(len, some)) / 1e6
     theirs = part / seconds(lambda: [mwparserfromhell.parse(page).strip_code() for page in some])
@@ -81,9 +67,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--megabytes", type=float, default=4.0, help="wikitext to clean")
     limit = parser.parse_args().megabytes * 1e6
-    articles = list(MediawikiDump(MediawikiDumpConfig()).read(dump(), SILENT))
+    articles = list(MediawikiDump(MediawikiDumpConfig()).read(demo_dump(), SILENT))
     pages: list[str] = []
-    for text in page_texts(dump()):
+    for text in page_texts(demo_dump()):
         if sum(map(len, pages)) < limit:
             pages.append(text)
     cleaning(pages)

@@ -87,7 +87,10 @@ def prepare(address: str, demo: bool) -> Path:
     if store.settings.login == "always" or not is_loopback(address):
         check_sharing(store, organisation, address)
     if demo:
-        seed_demo(store)
+        try:
+            seed_demo(store)
+        except MissingExtraError as error:
+            print(f"themescope: {error} Starting without the demo.", file=sys.stderr)  # noqa: T201
     return store.settings.home
 
 

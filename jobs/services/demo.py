@@ -53,12 +53,12 @@ def seed_demo(store: Store) -> list[JobRecord]:
 
 
 def demo_dump() -> Path:
-    """Return the fragment of an English Wikipedia dump that gensim contains."""
+    """Return the fragment of an English Wikipedia dump in gensim's wheel. Raises ``MissingExtraError`` without it."""
     package = importlib.util.find_spec("gensim")
     for folder in (package.submodule_search_locations or []) if package else []:
         for path in sorted(Path(folder, "test", "test_data").glob(_DUMP)):
             return path
-    raise MissingExtraError("The demo", "gensim", "test")
+    raise MissingExtraError("The demo", "gensim", "demo")
 
 
 class _Chain:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import os
+import re
 import shutil
 import sys
 from collections.abc import Callable, Iterator
@@ -16,22 +17,12 @@ from db.records import JobStatus
 from db.settings import Settings
 from db.store import Store
 
-NEEDED = (
-    "numpy",
-    "scipy",
-    "torch",
-    "scikit-learn",
-    "umap-learn",
-    "numba",
-    "sqlalchemy",
-    "alembic",
-    "huey",
-    "streamlit",
-    "plotly",
-    "gensim",
-    "safetensors",
-    "sentence-splitter",
+_OPTIONAL = (
+    ("PostgreSQL driver", "psycopg", "postgres"),
+    ("Redis client", "redis", "redis"),
+    ("text of the demo", "gensim", "demo"),
 )
+"""What it is, its module, the extra that installs it."""
 LEAST_DISK = 2_000_000_000
 """Required disk space in bytes, for a model in training with its checkpoint and growth of the store."""
 
@@ -87,17 +78,22 @@ def _python() -> Iterator[Check]:
 
 
 def _packages() -> Iterator[Check]:
-    missing = []
-    for name in NEEDED:
-        try:
-            metadata.version(name)
-        except metadata.PackageNotFoundError:
-            missing.append(name)
-    found = f"missing: {', '.join(missing)}; run pip install -e ." if missing else f"all {len(NEEDED)} present"
+    required = [line for line in metadata.requires("themescope") or () if "extra ==" not in line]
+    names = [re.split(r"[^\w.-]", line, maxsplit=1)[0] for line in required]
+    missing = [name for name in names if not _is_installed(name)]
+    found = f"missing: {', '.join(missing)}; run pip install -e ." if missing else f"all {len(names)} present"
     yield Check("packages", found, problem=bool(missing))
-    for name, module, extra in (("PostgreSQL driver", "psycopg", "postgres"), ("Redis client", "redis", "redis")):
+    for name, module, extra in _OPTIONAL:
         present = importlib.util.find_spec(module) is not None
         yield Check(name, "present" if present else f"not installed (optional: pip install 'themescope[{extra}]')")
+
+
+def _is_installed(package: str) -> bool:
+    try:
+        metadata.version(package)
+    except metadata.PackageNotFoundError:
+        return False
+    return True
 
 
 def _accelerator() -> Iterator[Check]:

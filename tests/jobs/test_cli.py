@@ -16,6 +16,7 @@ from db.records import JobStatus
 from db.store import Store
 from jobs.cli.main import main
 from jobs.queue.control import enqueue
+from jobs.services import demo
 from tests.jobs.helpers import (
     PATIENCE_S,
     SICK_HEADER,
@@ -45,6 +46,12 @@ def call_json(*args: str | Path) -> dict[str, Any]:
 def corpus(tmp_path: Path) -> str:
     call_json("import", write_articles(tmp_path, 30), "--corpus", "C")
     return "C"
+
+
+def test_without_its_text_the_demo_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(demo, "_DUMP", "no-such-file")
+    result = call("demo")
+    assert result.exit_code == 2 and "pip install 'themescope[demo]'" in result.stderr
 
 
 def test_the_whole_way(corpus: str) -> None:

@@ -12,6 +12,7 @@ from core.models import REGISTRY
 from db import tables as t
 from db.records import JobStatus, ScoreRecord, TripletSetRecord
 from db.store import Store
+from jobs.services import demo
 from tests.pages import PAGES
 from tests.webapp.filled import BENCHMARK, CORPUS, HOSTILE, MODEL, SET
 from webapp.features.compare.method_pair import ARTICLE_VIEW
@@ -336,6 +337,16 @@ def test_an_empty_store_offers_the_demo(sqlite_store: Store, open_page: Open) ->
     assert not at.exception
     assert any(b.label == "Follow its jobs" for b in at.button)
     assert jobs_of(sqlite_store, "import-corpus")
+
+
+def test_without_its_text_the_demo_names_the_extra(
+    sqlite_store: Store, open_page: Open, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(demo, "_DUMP", "no-such-file")
+    at = open_page("home")
+    next(b for b in at.button if b.label == "Build the demo").click().run()
+    assert "pip install 'themescope[demo]'" in at.error[0].value.replace("\\", "")
+    assert jobs_of(sqlite_store, "import-corpus") == []
 
 
 def test_the_comparison_is_short_in_the_table_and_exact_in_the_chart(filled_store: Store, open_page: Open) -> None:

@@ -15,6 +15,8 @@ from streamlit.testing.v1 import AppTest
 
 from core.config import Config, OptionInfo, option
 from db.records import MetricPoint
+from db.settings import Settings
+from jobs.services import demo
 from webapp import __main__ as start
 from webapp.shared import facts, forms, text, uploads
 from webapp.shared import store as house
@@ -227,3 +229,11 @@ def test_the_next_free_port_is_taken() -> None:
         taken.listen()
         port = taken.getsockname()[1]
         assert start.free_port("127.0.0.1", port) > port
+
+
+def test_without_the_text_of_the_demo_the_start_goes_on(
+    settings: Settings, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(demo, "_DUMP", "no-such-file")
+    assert start.prepare("127.0.0.1", demo=True) == settings.home
+    assert "pip install 'themescope[demo]'" in capsys.readouterr().err

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 import pandas as pd
 import streamlit as st
 
+from core.errors import MissingExtraError
 from db.records import BenchmarkRecord, CorpusRecord, JobRecord, ModelRecord
 from jobs.services import demo
 from webapp.shared import compare_queries, queries
@@ -31,11 +32,21 @@ def starting_points(corpora: Sequence[CorpusRecord], active: Sequence[JobRecord]
             st.markdown(start.about)
             with st.container(vertical_alignment="bottom", height="stretch", gap="xxsmall"):
                 if st.button(start.label, type="primary" if start.first else "secondary", width="stretch"):
-                    if start.build:
-                        demo.seed_demo(queries.store())
+                    if not start.build:
+                        switch_page(start.page, {**where, **start.query})
+                    elif _queue_demo():
                         st.rerun()
-                    switch_page(start.page, {**where, **start.query})
                 page_link(start.other, start.other_label, icon="")
+
+
+def _queue_demo() -> bool:
+    """Queue the jobs of the demo, or show which package is missing."""
+    try:
+        demo.seed_demo(queries.store())
+    except MissingExtraError as error:
+        st.error(plain(error), icon=":material/error:")
+        return False
+    return True
 
 
 @dataclass(frozen=True, slots=True)
