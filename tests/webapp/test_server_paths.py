@@ -134,7 +134,7 @@ def test_settings_that_name_files_outside_are_refused(sqlite_store: Store, open_
 @pytest.mark.usefixtures("allowed")
 def test_a_model_outside_is_not_added(sqlite_store: Store, open_page: Open, folder: Path) -> None:
     at = open_page("train", view="New model")
-    next(f for f in at.text_input if f.label.startswith("Folder of")).set_value(str(folder.parent / "private"))
+    next(f for f in at.text_input if f.label == "Model folder on the server").set_value(str(folder.parent / "private"))
     [field for field in at.text_input if field.label == "Model name"][-1].set_value("m")
     next(button for button in at.button if button.label == "Add").click().run()
     assert "is not below the folders that pages may read" in shown(at) and queued(sqlite_store) == []
