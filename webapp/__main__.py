@@ -70,7 +70,7 @@ def prepare(address: str, demo: bool) -> Path:
     Raises
     ------
     ConfigError
-        If others can reach ``address`` (or a login was asked for) and no admin could sign in.
+        If others can reach ``address`` (or a login was requested) and no admin could sign in.
     """
     from db.settings import Settings
     from db.store import Store

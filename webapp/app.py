@@ -67,7 +67,7 @@ def _run() -> None:
         login.page()
         return
     sidebar()
-    people.entrance(actor)
+    people.show_identity(actor)
     page.run()
 
 

@@ -209,7 +209,7 @@ REGISTRY = Registry(
             factory="jobs.kinds.export_bundle:run",
             config="jobs.kinds.export_bundle:ExportBundleConfig",
             pages=("corpora",),
-            link=ResultLink("corpora", {"view": "All corpora"}, {"corpus-details": "corpus-details"}),
+            link=ResultLink("corpora", {"view": "All corpora"}, {"details": "corpus"}),
         ),
         JobCard(
             id="import-bundle",

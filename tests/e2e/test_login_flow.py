@@ -56,7 +56,7 @@ def in_and_out(page: Page, other: Page, url: str) -> None:
     sign_in(page, "ada", "wrong password")
     expect(page.get_by_text("do not belong together")).to_be_visible()
     sign_in(page, "ada")
-    expect(page.get_by_text("Who works here and what they may do")).to_be_visible()
+    expect(page.get_by_text("Users and their roles")).to_be_visible()
     expect(page.get_by_text("ada admin")).to_be_visible()
     wait_for(lambda: any(c["name"].startswith("themescope-") for c in page.context.cookies()), 10, "the cookie")
     page.goto(f"{url}/people?{urlencode({'member': HOSTILE})}", wait_until="commit")

@@ -1,4 +1,4 @@
-"""Bundles on the Corpora page: asked for, fetched, looked into and taken in."""
+"""Bundles on the Corpora page: requested, fetched, looked into and imported."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def press(at: AppTest, label: str) -> AppTest:
     return at.run()
 
 
-def test_a_bundle_is_asked_for_and_fetched(filled_store: Store, open_page: Open) -> None:
+def test_a_bundle_is_requested_and_fetched(filled_store: Store, open_page: Open) -> None:
     at = press(open_page("corpora", view="All corpora", **{"corpus-details": CORPUS}), "Create bundle")
     assert not at.exception
     with filled_store.reading() as r:
@@ -48,7 +48,7 @@ def test_a_bundle_is_asked_for_and_fetched(filled_store: Store, open_page: Open)
     assert "deleted after a week" in words(at)
 
 
-def test_a_bundle_is_looked_into_and_taken_in(filled_store: Store, open_page: Open, tmp_path: Path) -> None:
+def test_a_bundle_is_looked_into_and_imported(filled_store: Store, open_page: Open, tmp_path: Path) -> None:
     path = tmp_path / "a.zip"
     run_here(filled_store, "export-bundle", {"corpus": CORPUS, "file": str(path)}, quiet=True)
     at = open_page("corpora", view="Import")

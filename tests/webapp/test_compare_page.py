@@ -1,4 +1,4 @@
-"""The Compare page: from the table to two methods, to one article, and out of the house."""
+"""The Compare page: from the table to two methods, to one article, and to exported files."""
 
 from __future__ import annotations
 

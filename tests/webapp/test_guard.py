@@ -14,7 +14,7 @@ from jobs.services import people
 Open = Callable[..., AppTest]
 FORMS = [
     ("Creating a map", "Create map", "map", {}),
-    ("Building a set of triplets", "Build the set", "triplets", {"view": "Build a set"}),
+    ("Building a triplet set", "Build set", "triplets", {"view": "New set"}),
     ("Building benchmarks", "Build benchmark", "compare", {"tab": "Build a benchmark"}),
     ("Reproduction of tables", "Reproduce", "paper_tables", {"view": "Reproduce"}),
 ]

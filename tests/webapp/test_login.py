@@ -159,14 +159,14 @@ def test_a_button_that_is_left_is_refused_in_a_sentence(shared: Store, open_page
 def test_an_admin_sees_people_and_changes_their_roles(shared: Store, open_page: Open) -> None:
     at = sign_in(open_page("people", member="val"), "ada")
     assert "val" in [x.value for x in at.subheader]
-    at.radio(key="role-val").set_value(Role.LABELLER).run()
+    at.radio(key="people_role_val").set_value(Role.LABELLER).run()
     press(at, "Save")
     with shared.reading() as r:
         assert r.people.role("val") is Role.LABELLER
     press(at, "Remove …")
     press(at, "Remove")
     assert {m.person.name for m in people.members(shared)} == {"ada", "lea"}
-    at.query_params["member"] = "ada"
+    at.query_params["people_member"] = "ada"
     at = press(press(at.run(), "Remove …"), "Remove")
     assert "There must be an admin" in words(at)
 
@@ -193,7 +193,7 @@ def test_pages_that_others_reach_show_nothing_while_nobody_can_sign_in(
 
 def test_without_a_login_names_are_taken_on_trust(filled_store: Store, open_page: Open) -> None:
     at = open_page("people")
-    assert "everybody but viewers may do everything" in words(at)
+    assert "everyone except viewers has full access" in words(at)
     people.set_role(filled_store, "ada", Role.ADMIN)
     people.set_role(filled_store, "val", Role.VIEWER)
     at = open_page("corpora", view="Import")

@@ -170,7 +170,7 @@ def test_triplets_move_by_buttons_and_show_who_was_right(filled_store: Store, op
     assert "wrong" in words_of(at)
 
 
-def test_a_set_is_asked_for_with_its_rules(filled_store: Store, open_page: Open) -> None:
+def test_a_set_is_requested_with_its_rules(filled_store: Store, open_page: Open) -> None:
     at = open_page("triplets", view="Build a set")
     next(b for b in at.button if b.label == "Build set").click().run()
     (args,) = jobs_of(filled_store, "build-triplets")
@@ -194,7 +194,7 @@ def test_every_method_is_queued_from_its_form_or_says_what_it_needs(filled_store
     assert {"mean-vectors", "tfidf", "triplets-sen"} <= queued
 
 
-def test_a_model_under_a_name_that_is_taken_is_asked_for_under_a_free_one(filled_store: Store, open_page: Open) -> None:
+def test_a_model_under_a_name_that_is_taken_is_requested_under_a_free_one(filled_store: Store, open_page: Open) -> None:
     at = open_page("train", method=REGISTRY.get("mean-vectors").title)
     with filled_store.writing() as w:
         w.models.add(name="mean-vectors", method="tfidf", config={}, seed=0, digest="d", artifact="a", metrics={})
@@ -300,7 +300,7 @@ def test_jobs_are_found_by_a_word(filled_store: Store, open_page: Open) -> None:
 def test_what_ended_last_stands_first(filled_store: Store, open_page: Open) -> None:
     with filled_store.writing() as w:
         long, short = (w.jobs.add("add-model", f"The {name} one", {}).id for name in ("long", "short"))
-        for job in (short, long):  # asked for first, and last to end
+        for job in (short, long):  # requested first, and last to end
             w.jobs.claim(job, "vm:1:a", 30.0)
             w.jobs.finish(job, "vm:1:a", JobStatus.DONE)
     first, second = open_page("jobs").expander[:2]

@@ -1,4 +1,4 @@
-"""The Paper tables page: empty, filled, asked for more."""
+"""The Paper tables page: empty, filled, requested more."""
 
 from __future__ import annotations
 

@@ -36,48 +36,48 @@ def press(at: AppTest, label: str) -> AppTest:
     return pressed
 
 
-def test_a_map_is_asked_for(untrained: Store, open_page: Open) -> None:
+def test_a_map_is_requested(untrained: Store, open_page: Open) -> None:
     with untrained.reading() as r:
         assert r.maps.list() == []  # the form stands open
     press(open_page("map", corpus=CORPUS), "Create map")
     assert [args["model"] for args in queued(untrained, "project")] == [DEFAULT_MODEL]
 
 
-def test_themes_are_asked_for_without_adding_it_first(untrained: Store, open_page: Open) -> None:
+def test_themes_are_requested_without_adding_it_first(untrained: Store, open_page: Open) -> None:
     press(open_page("themes", source="A corpus that is here"), "Find themes")
     assert [args["model"] for args in queued(untrained, "find-themes")] == [DEFAULT_MODEL]
     assert queued(untrained, "add-model") == []
 
 
-def test_clusterings_are_asked_for(untrained: Store, open_page: Open) -> None:
+def test_clusterings_are_requested(untrained: Store, open_page: Open) -> None:
     press(open_page("compare", benchmark=BENCHMARK), "missing")
     assert {args["model"] for args in queued(untrained, "cluster")} == {DEFAULT_MODEL}
 
 
-def test_triplet_accuracy_is_asked_for(untrained: Store, open_page: Open) -> None:
+def test_triplet_accuracy_is_requested(untrained: Store, open_page: Open) -> None:
     press(open_page("compare", tab="Triplet accuracy", set=SET), "Evaluate")
     assert [args["model"] for args in queued(untrained, "evaluate-triplets")] == [DEFAULT_MODEL]
 
 
-def test_vectors_for_summaries_are_asked_for(untrained: Store, open_page: Open) -> None:
+def test_vectors_for_summaries_are_requested(untrained: Store, open_page: Open) -> None:
     press(open_page("summaries", corpus=CORPUS), "Embed corpus")
     assert [args["model"] for args in queued(untrained, "embed")] == [DEFAULT_MODEL]
 
 
 def test_another_method_builds_on_it(untrained: Store, open_page: Open) -> None:
-    press(open_page("train", method="Hybrid of models and Tf-idf"), "Train")
+    press(open_page("train", method="Hybrid of models and tf-idf"), "Train")
     assert [args["models"] for args in queued(untrained, "train")] == [[DEFAULT_MODEL]]
 
 
 def test_it_is_listed_before_and_after_it_is_stored(untrained: Store, open_page: Open) -> None:
     at = open_page("train", view="Models")
     table = at.dataframe[0].value
-    assert (list(table["Model"]), list(table["Made"])) == ([DEFAULT_MODEL], ["pretrained"])
+    assert (list(table["Model"]), list(table["Created"])) == ([DEFAULT_MODEL], ["pretrained"])
     assert not [b for b in at.button if "Delete" in b.label]
     find_model(untrained, DEFAULT)
     at = open_page("train", view="Models")
     table = at.dataframe[0].value
-    assert list(table["Model"]) == [DEFAULT_MODEL] and "pretrained" not in set(table["Made"])
+    assert list(table["Model"]) == [DEFAULT_MODEL] and "pretrained" not in set(table["Created"])
     assert [b for b in at.button if "Delete" in b.label]
 
 

@@ -137,7 +137,7 @@ def test_keys_are_single_letters_that_the_browser_leaves_free_and_each_means_one
     assert all(action.name in HANDLERS or action.in_browser for action in (*ACTIONS, NEXT_KEY_PAGE))
 
 
-def test_dialogs_and_names_are_asked_for(state: RelabelState) -> None:
+def test_dialogs_and_names_are_requested(state: RelabelState) -> None:
     send(state, {"kind": "merge", "number": 1})
     assert state.dialog == "merge"
     send(state, {"kind": "rename", "cluster": 1, "name": "Beginning", "number": 2})

@@ -1,4 +1,4 @@
-"""From corrections to a network that learned from them, on the page: what is asked for, and what it changed."""
+"""From corrections to a network that learned from them, on the page: what is requested, and what it changed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Triplets: what is asked for, verdicts by key, and the file of all of it."""
+"""Triplets: what is requested, verdicts by key, and the file of all of it."""
 
 from __future__ import annotations
 

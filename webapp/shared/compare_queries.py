@@ -68,7 +68,7 @@ class ArticleScores:
     sizes: Ids
     """(n,) items behind each score: 1, or triplets."""
     measured: tuple[bool, ...]
-    """Of every method that was asked for, whether it has scores of single articles; columns are those that have."""
+    """Of every method that was requested, whether it has scores of single articles; columns are those that have."""
 
 
 # ---------------------------------------------------------------- rows

@@ -48,7 +48,7 @@ def shown(person: str) -> str:
     return plain(person or UNNAMED)
 
 
-def entrance(actor: Actor) -> None:
+def show_identity(actor: Actor) -> None:
     """Draw the signed-in person, or the text box for a name, in the sidebar."""
     if house.shared():
         login.bar(actor)

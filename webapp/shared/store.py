@@ -24,7 +24,7 @@ def _store(home: str, database_url: str, queue_url: str) -> Store:
 
 
 def shared() -> bool:
-    """Whether people must sign in: where others can reach the pages, or where it was asked for."""
+    """Whether people must sign in: where others can reach the pages, or where it was requested."""
     address = str(st.get_option("server.address") or "0.0.0.0")
     return Settings.from_environment().login == "always" or not is_loopback(address)
 

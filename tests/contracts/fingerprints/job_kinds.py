@@ -53,7 +53,7 @@ def built() -> Fingerprint:
 
 
 def drawn() -> Fingerprint:
-    """Distances of a few points after one round of the layout, and what umap-learn is asked for.
+    """Distances of a few points after one round of the layout, and what umap-learn is requested.
 
     Later rounds amplify the rounding errors of a processor until nothing can be compared.
     """

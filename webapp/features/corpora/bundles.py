@@ -1,4 +1,4 @@
-"""A corpus as one file: written by a job, fetched here, and taken in again."""
+"""A corpus as one file: written by a job, fetched here, and imported again."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ def _fetch(corpus: CorpusRecord, made: JobRecord) -> None:
         st.caption(f"created {ago(made.ended)} with {labelled}; deleted after a week")
 
 
-def take_in() -> None:
+def import_form() -> None:
     """Choose a bundle, see what it holds, take it in."""
     with st.expander("Import bundle", icon=":material/inventory_2:"):
         path = _file()

@@ -69,7 +69,7 @@ def _ask(args: dict[str, Any], key: int, turn: int) -> None:
 
 
 def _round() -> int:
-    """How many imports were asked for in this session; each empties the form."""
+    """How many imports were requested in this session; each empties the form."""
     turn: int = st.session_state.get(state.IMPORT_ROUND, 0)
     return turn
 

@@ -42,4 +42,4 @@ if bring.open:
                 "stored. Invalid files change nothing."
             )
             import_form.form()
-            bundles.take_in()
+            bundles.import_form()

@@ -154,7 +154,7 @@ def _scores(ranked: Sequence[Ranked], references: Sequence[str]) -> None:
 
 
 def _cut(summary: Summary, sentences: Sequence[Sentence]) -> bool:
-    """Whether the last sentence of a summary ends before its time, as its number of words asked for."""
+    """Whether the last sentence of a summary ends before its time, as its number of words requested."""
     last = " ".join(sentences[summary.positions[-1]].text.split()) if summary.positions else ""
     return not summary.text.endswith(last)
 
