@@ -69,14 +69,14 @@ def forget(page: Page, url: str) -> None:
 def open_page(page: Page, url: str, heading: str) -> None:
     """Go to an address in a new session, and wait until its page stands."""
     page.goto(url)
-    expect(page.get_by_role("heading", name=heading, exact=True)).to_be_visible()
+    expect(page.get_by_role("heading", name=heading, exact=True, level=1)).to_be_visible()
 
 
 def turn_to(page: Page, name: str) -> None:
     """Go to a page by its link in the sidebar, in the same session, and wait until it stands."""
     page.get_by_test_id("stSidebarNav").get_by_role("link", name=name, exact=True).click()
     heading = "Themescope" if name == "Home" else name
-    expect(page.get_by_role("heading", name=heading, exact=True)).to_be_visible()
+    expect(page.get_by_role("heading", name=heading, exact=True, level=1)).to_be_visible()
 
 
 def shown(page: Page) -> str:
