@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import pytest
+from streamlit.testing.v1 import AppTest
 
 from db.settings import Settings
 from webapp import server as web
@@ -22,9 +25,12 @@ def test_the_first_page_finds_the_store_migrated(settings: Settings) -> None:
         assert r.corpora.list() == []  # a table that is not there would be an error
 
 
-def test_a_store_that_cannot_be_opened_is_reported_by_the_pages(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_store_that_cannot_be_opened_is_reported_by_the_pages(
+    monkeypatch: pytest.MonkeyPatch, open_page: Callable[..., AppTest]
+) -> None:
     monkeypatch.setenv("DATABASE_URL", "nonsense://nowhere")
     web.warm()
+    assert "DATABASE_URL starts with" in open_page("home").error[0].value.replace("\\", "")
 
 
 @pytest.mark.parametrize(
