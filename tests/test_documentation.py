@@ -84,7 +84,7 @@ def test_python_blocks_run(document: Path, number: int, monkeypatch: pytest.Monk
 
 
 def test_the_converted_table_of_word_vectors_is_readable(files_of_a_release: Path) -> None:
-    from core.text.word_vectors import load_word_vectors
+    from core.text.word_tables import load_word_vectors
 
     for code in blocks(ROOT / "docs" / "recurrent-weights.md", "python"):
         exec(code, {})
