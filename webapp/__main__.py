@@ -25,32 +25,38 @@ from core.errors import ConfigError, MissingExtraError, ThemescopeError
 DEFAULT_PORT = 8501
 _TRIES = 50
 _ANSWER_S = 60.0
-_SMALL_TALK = re.compile(r"You can now view|URL: |Uvicorn|Press CTRL|Stopping| huey(\.consumer)? |^\+ jobs\.queue")
+_ROUTINE = re.compile(r"You can now view|URL: |Uvicorn|Press CTRL|Stopping| huey(\.consumer)? |^\+ jobs\.queue")
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Run until stopped; the exit code is that of the first process that ended by itself."""
-    asked = _parser().parse_args(arguments)
+    """Run until stopped; return the exit code of the first process that ended by itself."""
+    options = _parser().parse_args(arguments)
     try:
-        home = prepare(asked.address, demo=not asked.no_demo)
-        port = free_port(asked.address, asked.port)
+        home = prepare(options.address, demo=not options.no_demo)
+        port = free_port(options.address, options.port)
     except ThemescopeError as error:
         print(f"themescope: {error}", file=sys.stderr)  # noqa: T201
         return 2
-    return serve(asked.address, port, home, asked.verbose)
+    return serve(options.address, port, home, options.verbose)
 
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m webapp", description=__doc__)
-    parser.add_argument("--port", type=int, default=DEFAULT_PORT, help="port; the next free one is taken (%(default)s)")
-    parser.add_argument("--address", default="127.0.0.1", help="address to listen on (%(default)s); others sign in")
-    parser.add_argument("--no-demo", action="store_true", help="do not build the demo on an empty store")
-    parser.add_argument("--verbose", action="store_true", help="show everything that web and worker say")
+    parser.add_argument(
+        "--port", type=int, default=DEFAULT_PORT, help="port, or the next free one (default: %(default)s)"
+    )
+    parser.add_argument(
+        "--address",
+        default="127.0.0.1",
+        help="address to listen on (default: %(default)s); other addresses require sign-in",
+    )
+    parser.add_argument("--no-demo", action="store_true", help="do not build the demo in an empty store")
+    parser.add_argument("--verbose", action="store_true", help="show all output of the web server and the worker")
     return parser
 
 
 def free_port(address: str, first: int) -> int:
-    """``first``, or the next port that nobody listens on."""
+    """Return ``first``, or the next free port."""
     for port in range(first, first + _TRIES):
         family = socket.AF_INET6 if ":" in address else socket.AF_INET
         with socket.socket(family) as probe:
@@ -61,7 +67,7 @@ def free_port(address: str, first: int) -> int:
             except OSError:
                 continue
             return port
-    raise ConfigError(f"No port from {first} to {first + _TRIES - 1} is free on {address}. Choose another with --port.")
+    raise ConfigError(f"Ports {first} to {first + _TRIES - 1} on {address} are in use. Choose another with --port.")
 
 
 def prepare(address: str, demo: bool) -> Path:
@@ -83,7 +89,7 @@ def prepare(address: str, demo: bool) -> Path:
     store.migrate()
     organisation = has_organisation([str(store.settings.secrets_file)])
     if organisation and find_spec("authlib") is None:
-        raise MissingExtraError("A login through an organisation", "authlib", "oidc")
+        raise MissingExtraError("Sign-in with an identity provider", "authlib", "oidc")
     if store.settings.login == "always" or not is_loopback(address):
         check_sharing(store, organisation, address)
     if demo:
@@ -95,13 +101,13 @@ def prepare(address: str, demo: bool) -> Path:
 
 
 def serve(address: str, port: int, home: Path, verbose: bool) -> int:
-    """Start web and worker, say where when the web answers, and stop both together."""
+    """Start web server and worker, print the address once the server responds, and stop both together."""
     environment = {**os.environ, "OMP_WAIT_POLICY": "PASSIVE", "PYTHONUNBUFFERED": "1"}
     manager = Manager(_Quiet(sys.stdout, verbose=verbose))
     manager.add_process("web", _command(_web(address, port)), env=environment)
     manager.add_process("worker", _command([sys.executable, "-m", "jobs.cli", "worker"]), env=environment)
     shown = f"[{address}]" if ":" in address else address
-    # honcho forks; the thread begins after that, so that no child inherits it in mid-step.
+    # honcho forks: start the thread afterwards, so that no child process inherits it.
     announcement = threading.Timer(0.5, _announce, args=(f"http://{shown}:{port}", home))
     announcement.daemon = True
     announcement.start()
@@ -117,7 +123,7 @@ def _web(address: str, port: int) -> list[str]:
 
 
 def _command(parts: list[str]) -> str:
-    """One line for the shell that honcho starts processes with."""
+    """Return the command as one line for the shell in which honcho starts processes."""
     if os.name == "nt":
         import subprocess
 
@@ -128,7 +134,7 @@ def _command(parts: list[str]) -> str:
 
 
 def _announce(url: str, home: Path) -> None:
-    """Print the address once the web answers."""
+    """Print the address once the server responds."""
     deadline = time.monotonic() + _ANSWER_S
     while time.monotonic() < deadline:
         try:
@@ -137,13 +143,13 @@ def _announce(url: str, home: Path) -> None:
         except (urllib.error.URLError, OSError):
             time.sleep(0.1)
     else:
-        print(f"The web does not answer at {url}. See what it says with --verbose.", flush=True)  # noqa: T201
+        print(f"The web server does not respond at {url}. Run again with --verbose to see its log.", flush=True)  # noqa: T201
         return
     print(f"\n  Themescope is ready:  {url}\n  Data folder:          {home}\n  Stop with Ctrl+C\n", flush=True)  # noqa: T201
 
 
 class _Quiet(Printer):
-    """Passes on what the processes say; unless ``verbose``, without honcho's and Streamlit's small talk."""
+    """Printer of process output; unless ``verbose``, without routine messages of honcho and Streamlit."""
 
     def __init__(self, output: TextIO, verbose: bool) -> None:
         super().__init__(output=output)
@@ -151,12 +157,12 @@ class _Quiet(Printer):
 
     def write(self, message: Message) -> None:
         text = message.data.decode(errors="replace") if isinstance(message.data, bytes) else str(message.data)
-        if self._verbose or _worth_saying(message.name, text):
+        if self._verbose or _is_relevant(message.name, text):
             super().write(message)
 
 
-def _worth_saying(name: str, text: str) -> bool:
-    return bool(text.strip()) and name != "system" and not _SMALL_TALK.search(text)
+def _is_relevant(name: str, text: str) -> bool:
+    return bool(text.strip()) and name != "system" and not _ROUTINE.search(text)
 
 
 if __name__ == "__main__":

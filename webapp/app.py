@@ -13,7 +13,7 @@ from core.errors import ThemescopeError
 from db.roles import Actor, Right
 from webapp.features import REGISTRY
 from webapp.shared import login, navigation, people
-from webapp.shared import store as house
+from webapp.shared import store as server_store
 from webapp.shared.guard import guarded
 from webapp.shared.pages import PageCard
 from webapp.shared.status import sidebar
@@ -31,7 +31,7 @@ st.html(_ASSETS / "style.css")
 def _current_actor() -> Actor | ThemescopeError | None:
     """Return the person with the role that counts now; None if they must sign in first; or the error."""
     try:
-        return None if house.shared() and login.person() is None else people.current_actor()
+        return None if server_store.shared() and login.person() is None else people.current_actor()
     except ThemescopeError as error:
         return error
 

@@ -165,6 +165,6 @@ class UploadCheck:
 def _may_send(session: str) -> bool:
     # Imported with the first upload, so that the server begins to listen without the store.
     from webapp.shared import login
-    from webapp.shared import store as house
+    from webapp.shared import store as server_store
 
-    return not house.shared() or login.is_in(session)
+    return not server_store.shared() or login.is_in(session)

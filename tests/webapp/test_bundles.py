@@ -1,4 +1,4 @@
-"""Bundles on the Corpora page: requested, fetched, looked into and imported."""
+"""Bundles on the Corpora page: export, download, preview and import."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def press(at: AppTest, label: str) -> AppTest:
     return at.run()
 
 
-def test_a_bundle_is_requested_and_fetched(filled_store: Store, open_page: Open) -> None:
+def test_a_bundle_is_exported_and_downloaded(filled_store: Store, open_page: Open) -> None:
     at = press(open_page("corpora", view="All corpora", **{"corpus-details": CORPUS}), "Create bundle")
     assert not at.exception
     with filled_store.reading() as r:

@@ -1,4 +1,4 @@
-"""The Compare page: from the table to two methods, to one article, and to exported files."""
+"""The Compare page: table of methods, two methods, one article, and exports."""
 
 from __future__ import annotations
 

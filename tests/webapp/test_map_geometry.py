@@ -61,6 +61,6 @@ def test_ranges_are_ordered_and_hold_every_value(values: list[float], parts: int
 
 
 @given(st.lists(st.integers(0, 50), unique=True, max_size=30), st.lists(st.integers(0, 50), max_size=30))
-def test_rows_of_ids_stand_in_the_order_they_are_requested(among: list[int], wanted: list[int]) -> None:
+def test_rows_of_ids_are_in_the_order_of_the_request(among: list[int], wanted: list[int]) -> None:
     found = geometry.rows_of(np.array(among, np.int64), np.array(wanted, np.int64))
     assert found.tolist() == [among.index(i) for i in wanted if i in among]

@@ -74,7 +74,7 @@ def test_one_article_can_be_coloured_by_clusters(filled_store: Store, open_page:
     assert len(at.dataframe[0].value) == 48
 
 
-def test_a_map_is_requested(filled_store: Store, open_page: Open) -> None:
+def test_a_map_is_queued(filled_store: Store, open_page: Open) -> None:
     at = open_page("map", corpus=CORPUS)
     assert not any(b.label == "Create map" for b in at.button)
     at.session_state[f"{state.NEW_MAP}_True"] = True

@@ -114,7 +114,7 @@ def test_a_point_that_is_clicked_is_that_sentence(shown: tuple[Scene, Canvas], r
 
 
 @pytest.mark.parametrize("event", [None, 3, {}, {"digest": "old", "row": 0, "corners": [[0, 0], [0, 9], [9, 9]]}])
-def test_what_was_drawn_on_other_points_is_skipped(event: Any) -> None:
+def test_events_of_other_points_are_ignored(event: Any) -> None:
     canvas = canvas_of(scene_of([4, 9], np.eye(2, dtype=np.float32), np.ones(2, np.int64)), np.zeros(2, np.int64), 1)
     choice = MapState()
     for act in (component.area, component.point, component.hover, component.hide):

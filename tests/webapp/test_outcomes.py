@@ -25,12 +25,12 @@ def ended(store: Store, kind: str, args: dict[str, str], result: dict[str, str])
 def test_a_set_and_a_map_that_were_made_are_a_click_away(filled_store: Store, open_page: Open) -> None:
     made = ended(filled_store, "build-triplets", {"corpus": CORPUS}, {"triplets": SET})
     at = open_page("triplets")
-    at.session_state["asked"] = [made]
+    at.session_state["followed_jobs"] = [made]
     at.run().button(key=f"open-{made}").click().run()
     assert not at.exception and at.selectbox(key="triplets_set").value == SET
     drawn = ended(filled_store, "project", {"corpus": CORPUS}, {"map": MAP})
     at = open_page("map")
-    at.session_state["asked"] = [drawn]
+    at.session_state["followed_jobs"] = [drawn]
     at.run().button(key=f"open-{drawn}").click().run()
     assert not at.exception
     assert (at.selectbox(key="corpus").value, at.selectbox(key="map_map").value) == (CORPUS, MAP)
@@ -40,7 +40,7 @@ def test_a_model_that_got_another_name_says_so(filled_store: Store, open_page: O
     told = "There was a model called 'net' already, so the new one is called 'net 2'."
     made = ended(filled_store, "train", {"name": "net"}, {"model": "net 2", "renamed": told})
     at = open_page("train")
-    at.session_state["asked"] = [made]
+    at.session_state["followed_jobs"] = [made]
     assert any("the new one is called" in caption.value for caption in at.run().caption)
     at.button(key=f"open-{made}").click().run()
     assert not at.exception
@@ -63,7 +63,7 @@ def test_a_link_to_the_open_page_changes_its_view(filled_store: Store, open_page
         )  # fmt: skip
     drawn = ended(filled_store, "project", {"corpus": CORPUS}, {"map": MAP})
     at = open_page("map", map="older")
-    at.session_state["asked"] = [drawn]
+    at.session_state["followed_jobs"] = [drawn]
     at.run()
     assert at.selectbox(key="map_map").value == "older"
     at.button(key=f"open-{drawn}").click().run()

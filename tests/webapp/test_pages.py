@@ -170,7 +170,7 @@ def test_triplets_move_by_buttons_and_show_who_was_right(filled_store: Store, op
     assert "wrong" in words_of(at)
 
 
-def test_a_set_is_requested_with_its_rules(filled_store: Store, open_page: Open) -> None:
+def test_a_set_is_queued_with_its_rules(filled_store: Store, open_page: Open) -> None:
     at = open_page("triplets", view="Build a set")
     next(b for b in at.button if b.label == "Build set").click().run()
     (args,) = jobs_of(filled_store, "build-triplets")
@@ -194,7 +194,7 @@ def test_every_method_is_queued_from_its_form_or_says_what_it_needs(filled_store
     assert {"mean-vectors", "tfidf", "triplets-sen"} <= queued
 
 
-def test_a_model_under_a_name_that_is_taken_is_requested_under_a_free_one(filled_store: Store, open_page: Open) -> None:
+def test_a_number_is_appended_to_the_name_of_a_model_if_it_is_taken(filled_store: Store, open_page: Open) -> None:
     at = open_page("train", method=REGISTRY.get("mean-vectors").title)
     with filled_store.writing() as w:
         w.models.add(name="mean-vectors", method="tfidf", config={}, seed=0, digest="d", artifact="a", metrics={})
@@ -206,7 +206,7 @@ def test_a_model_under_a_name_that_is_taken_is_requested_under_a_free_one(filled
     assert fresh.text_input(key="train_name_mean-vectors").value == "mean-vectors 2"
 
 
-def test_networks_are_joined_by_name(filled_store: Store, open_page: Open) -> None:
+def test_networks_are_concatenated_by_name(filled_store: Store, open_page: Open) -> None:
     with filled_store.writing() as w:
         for name, method in (("net of sentences", "triplets-sen"), ("net of titles", "triplets-titles")):
             w.models.add(name=name, method=method, config={}, seed=0, digest=name, artifact=name, metrics={})
@@ -300,7 +300,7 @@ def test_jobs_are_found_by_a_word(filled_store: Store, open_page: Open) -> None:
 def test_what_ended_last_stands_first(filled_store: Store, open_page: Open) -> None:
     with filled_store.writing() as w:
         long, short = (w.jobs.add("add-model", f"The {name} one", {}).id for name in ("long", "short"))
-        for job in (short, long):  # requested first, and last to end
+        for job in (short, long):  # the first to be queued ends last
             w.jobs.claim(job, "vm:1:a", 30.0)
             w.jobs.finish(job, "vm:1:a", JobStatus.DONE)
     first, second = open_page("jobs").expander[:2]
@@ -359,12 +359,12 @@ def test_the_comparison_is_short_in_the_table_and_exact_in_the_chart(filled_stor
 
 def test_a_good_end_is_told_until_it_is_dismissed(filled_store: Store, open_page: Open) -> None:
     at = open_page("corpora")
-    at.session_state["asked"] = [1]
+    at.session_state["followed_jobs"] = [1]
     at.run()
     assert "**Import rivers** finished in" in words_of(at)
     next(b for b in at.button if b.label == "Dismiss").click().run()
     assert "finished in" not in words_of(at)
-    assert at.session_state["asked"] == []
+    assert at.session_state["followed_jobs"] == []
 
 
 def test_a_long_queue_does_not_push_a_page_away(filled_store: Store, open_page: Open) -> None:

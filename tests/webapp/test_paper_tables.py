@@ -1,4 +1,4 @@
-"""The Paper tables page: empty, filled, requested more."""
+"""The Paper tables page: empty, with results, and with a queued reproduction."""
 
 from __future__ import annotations
 

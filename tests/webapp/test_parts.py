@@ -19,7 +19,7 @@ from db.settings import Settings
 from jobs.services import demo
 from webapp import __main__ as start
 from webapp.shared import facts, forms, text, uploads
-from webapp.shared import store as house
+from webapp.shared import store as server_store
 from webapp.shared.figures import IntervalRow, curve_figure, interval_figure
 from webapp.shared.palette import DARK, LIGHT, THEMES, tones
 
@@ -218,9 +218,9 @@ def test_settings_are_named_in_full_and_units_not_twice() -> None:
 
 def test_what_only_this_machine_reaches_is_told_from_what_others_reach() -> None:
     for address in ("127.0.0.1", "localhost", "::1", "127.0.0.9"):
-        assert house.is_loopback(address)
+        assert server_store.is_loopback(address)
     for address in ("0.0.0.0", "192.168.1.5", "::", "example.org"):
-        assert not house.is_loopback(address)
+        assert not server_store.is_loopback(address)
 
 
 def test_the_next_free_port_is_taken() -> None:

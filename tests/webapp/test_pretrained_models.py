@@ -36,30 +36,30 @@ def press(at: AppTest, label: str) -> AppTest:
     return pressed
 
 
-def test_a_map_is_requested(untrained: Store, open_page: Open) -> None:
+def test_a_map_is_queued(untrained: Store, open_page: Open) -> None:
     with untrained.reading() as r:
         assert r.maps.list() == []  # the form stands open
     press(open_page("map", corpus=CORPUS), "Create map")
     assert [args["model"] for args in queued(untrained, "project")] == [DEFAULT_MODEL]
 
 
-def test_themes_are_requested_without_adding_it_first(untrained: Store, open_page: Open) -> None:
+def test_themes_are_queued_without_adding_it_first(untrained: Store, open_page: Open) -> None:
     press(open_page("themes", source="A corpus that is here"), "Find themes")
     assert [args["model"] for args in queued(untrained, "find-themes")] == [DEFAULT_MODEL]
     assert queued(untrained, "add-model") == []
 
 
-def test_clusterings_are_requested(untrained: Store, open_page: Open) -> None:
+def test_clusterings_are_queued(untrained: Store, open_page: Open) -> None:
     press(open_page("compare", benchmark=BENCHMARK), "missing")
     assert {args["model"] for args in queued(untrained, "cluster")} == {DEFAULT_MODEL}
 
 
-def test_triplet_accuracy_is_requested(untrained: Store, open_page: Open) -> None:
+def test_triplet_accuracy_is_queued(untrained: Store, open_page: Open) -> None:
     press(open_page("compare", tab="Triplet accuracy", set=SET), "Evaluate")
     assert [args["model"] for args in queued(untrained, "evaluate-triplets")] == [DEFAULT_MODEL]
 
 
-def test_vectors_for_summaries_are_requested(untrained: Store, open_page: Open) -> None:
+def test_vectors_for_summaries_are_queued(untrained: Store, open_page: Open) -> None:
     press(open_page("summaries", corpus=CORPUS), "Embed corpus")
     assert [args["model"] for args in queued(untrained, "embed")] == [DEFAULT_MODEL]
 

@@ -1,4 +1,4 @@
-"""From corrections to a network that learned from them, on the page: what is requested, and what it changed."""
+"""Fine-tuning on corrections on the Relabel page: queued jobs, and their effects."""
 
 from __future__ import annotations
 

@@ -9,7 +9,7 @@ from streamlit.testing.v1 import AppTest
 
 from db.settings import Settings
 from webapp import server as web
-from webapp.shared import store as house
+from webapp.shared import store as server_store
 
 
 @pytest.fixture(autouse=True)
@@ -21,7 +21,7 @@ def no_server(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_the_first_page_finds_the_store_migrated(settings: Settings) -> None:
     web.warm()
     assert list(settings.home.iterdir())
-    with house.store().reading() as r:
+    with server_store.store().reading() as r:
         assert r.corpora.list() == []  # a table that is not there would be an error
 
 

@@ -54,7 +54,7 @@ def test_a_summary_that_ends_within_a_sentence_says_so(embedded: Store, open_pag
     assert not at.text[2].value.endswith("…")
 
 
-def test_another_model_is_requested(filled_store: Store, open_page: Open) -> None:
+def test_embedding_by_another_model_is_queued(filled_store: Store, open_page: Open) -> None:
     at = open_page("summaries", corpus=CORPUS)
     next(button for button in at.button if button.label == "Embed corpus").click().run()
     with filled_store.reading() as r:

@@ -106,7 +106,7 @@ def test_a_corpus_that_is_here(filled_store: Store, open_page: Open) -> None:
     assert job.args["settings"] == {"k": 0, "shared": 0}
 
 
-def test_a_number_is_requested_where_one_wants_their_own(filled_store: Store, open_page: Open) -> None:
+def test_the_number_of_themes_can_be_fixed(filled_store: Store, open_page: Open) -> None:
     at = open_page("themes")
     at.text_area(key=state.PASTED).set_value("\n".join(f"Sentence {n} of mine." for n in range(6))).run()
     assert not at.number_input and not at.dataframe and "6 sentences" in words_of(at)
@@ -137,7 +137,7 @@ def test_an_analysis_is_shown_letter_by_letter(analysed: Store, open_page: Open)
     assert len(at.dataframe[0].value) == 5
 
 
-def test_another_number_is_requested(analysed: Store, open_page: Open) -> None:
+def test_another_number_of_themes_is_queued(analysed: Store, open_page: Open) -> None:
     at = open_page("themes", view="Themes found")
     at.number_input(key=f"{state.NUMBER}_th1").set_value(3).run()
     press(at, "Recluster")

@@ -1,4 +1,4 @@
-"""Triplets: what is requested, verdicts by key, and the file of all of it."""
+"""Triplets: filters, verdicts by key, and export."""
 
 from __future__ import annotations
 

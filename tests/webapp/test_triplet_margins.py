@@ -209,7 +209,7 @@ def test_words_are_read_by_a_network(filled_store: Store, nets: list[object], op
     assert table["Change"].tolist() == pytest.approx(np.concatenate([s.changes for s in found.sentences]), abs=1e-3)
 
 
-def test_both_parts_of_joined_networks_are_shown(filled_store: Store, nets: list[object], open_page: Open) -> None:
+def test_both_components_of_a_network_are_shown(filled_store: Store, nets: list[object], open_page: Open) -> None:
     add_nets(filled_store, nets)
     at = open_page("triplets", set=SET, attention="true", reader=JOINED)
     assert not at.exception and not at.error

@@ -62,7 +62,7 @@ def test_reviews_are_counted_by_person(filled_store: Store, open_page: Open) -> 
     assert "Triplet 1 of 3" in words_of(at) and "Showing only judged bad" in words_of(at)
 
 
-def test_a_set_without_the_bad_ones_is_requested_with_a_training(filled_store: Store, open_page: Open) -> None:
+def test_a_set_without_bad_triplets_is_queued_with_a_training(filled_store: Store, open_page: Open) -> None:
     chosen = review(filled_store)
     net = trained(filled_store, "net", chosen, epochs=2)
     at = open_page("triplets", view="Reviews", set=SET)

@@ -57,7 +57,7 @@ class Canvas:
     """Canvases of one page with the same link share pan and zoom."""
     side: int = 0
     """1 for the second of two maps."""
-    outbox: bool = False
+    action_queue: bool = False
     """Selections go through the message queue of the page, in order with its shortcuts, and the map itself has none."""
 
     @property
@@ -156,7 +156,7 @@ def view_data(canvas: Canvas, state: MapState) -> dict[str, Any]:
         "shape": state.shape.astype(int).tolist() if state.side == canvas.side else [],
         "camera": state.camera,
         "link": canvas.link,
-        "outbox": canvas.outbox,
+        "outbox": canvas.action_queue,
         "tip": _tip(scene, state.tip),
     }
 

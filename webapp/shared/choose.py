@@ -66,7 +66,7 @@ def _searched(frame: pd.DataFrame, param: str) -> list[int]:
     """Return the rows that contain every word of the search box."""
     left, right = st.columns([2, 3], vertical_alignment="center")
     typed = left.text_input(
-        "Find", key=f"find-{param}", placeholder="Words of any column", icon=":material/search:",
+        "Find", key=f"find-{param}", placeholder="Words in any column", icon=":material/search:",
         label_visibility="collapsed",
     )  # fmt: skip
     cells = frame.astype(object).where(frame.notna(), "").astype(str).agg(" ".join, axis=1).str.casefold()

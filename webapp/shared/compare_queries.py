@@ -1,4 +1,4 @@
-"""What the Compare page reads: methods with their scores article by article, and whole families of comparisons.
+"""Queries of the page Compare: methods, their scores by article, and comparisons corrected together.
 
 A run never changes once it is there, so what is computed from runs is kept under their digests.
 """
@@ -37,45 +37,45 @@ class Method:
     """A row of a comparison: model × clusterer, with one run for each seed."""
 
     name: str
-    """Unlike that of any other row."""
+    """Unique name."""
     model: str
     clusterer: str
     runs: tuple[RunRecord, ...]
-    """At least one; the newest of each seed."""
+    """Runs, at least one: the newest of each seed."""
     floor: bool
-    """Looks at no vectors: random labels."""
+    """Whether it is a random baseline, which uses no vectors."""
     colour: int
-    """Place in the palette: a clusterer has the same colour on every benchmark."""
+    """Index in the palette, the same for a clusterer on all benchmarks."""
 
     @property
     def seconds(self) -> float:
-        """Of the clustering alone, mean over seeds."""
+        """Seconds of clustering, mean over seeds."""
         return float(np.mean([run.seconds for run in self.runs]))
 
     @property
     def digest(self) -> tuple[str, ...]:
-        """Names what was measured."""
+        """Digest of the scores."""
         return tuple(run.digest for run in self.runs)
 
 
 @dataclass(frozen=True, slots=True)
 class ArticleScores:
-    """Scores of m methods on the n articles that all of them have, mean over seeds."""
+    """Scores of m methods on their n common articles, mean over seeds."""
 
     articles: Ids
     values: Floats
-    """(n, m)."""
+    """(n, m) scores."""
     sizes: Ids
-    """(n,) items behind each score: 1, or triplets."""
+    """(n,) number of items per score: 1, or the number of triplets."""
     measured: tuple[bool, ...]
-    """Of every method that was requested, whether it has scores of single articles; columns are those that have."""
+    """For each requested method, whether it has scores of single articles and so a column."""
 
 
 # ---------------------------------------------------------------- rows
 
 
 def methods(benchmark: BenchmarkRecord) -> list[Method]:
-    """Every method that has clustered a benchmark: models that differ in nothing but the seed are one."""
+    """Return the methods with runs on a benchmark; models that differ only in the seed are one method."""
     models = {m.id: m for m in queries.models()}
     families = _seed_families(models.values())
     found: dict[tuple[str, str, str], dict[tuple[int, int], RunRecord]] = {}
@@ -102,7 +102,7 @@ def _settings(run: RunRecord) -> str:
 
 
 def _apart(run: RunRecord, keys: Sequence[tuple[str, str, str]]) -> str:
-    """The settings that tell a run from others of the same model and clusterer; nothing where there are no others."""
+    """Return the settings that distinguish a run from others of the same model and clusterer."""
     others = [json.loads(settings) for _, _, settings in keys]
     differing = sorted({key for other in others for key in other if any(o.get(key) != other[key] for o in others)})
     told = ", ".join(f"{words(key).lower()} {run.config.get(key)}" for key in differing)
@@ -110,14 +110,14 @@ def _apart(run: RunRecord, keys: Sequence[tuple[str, str, str]]) -> str:
 
 
 def _seed_families(models: Iterable[ModelRecord]) -> dict[int, str]:
-    """Model id → the name of its family: models of one method, settings and data, each with a seed of its own."""
+    """Return model id → group name; a group has the same method, settings and data, but different seeds."""
     alike: dict[str, list[ModelRecord]] = {}
     for model in models:
         what = (model.method, model.config, model.corpus_id, model.triplet_set_id)
         alike.setdefault(json.dumps(what, sort_keys=True), []).append(model)
     names: dict[int, str] = {}
     for family in alike.values():
-        known = family[0].corpus_id is not None or family[0].triplet_set_id is not None  # not what was deleted since
+        known = family[0].corpus_id is not None or family[0].triplet_set_id is not None  # deleted data are unknown
         apart = known and len({model.seed for model in family}) == len(family)
         shared = _shared_name([model.name for model in family]) if apart else ""
         names |= {model.id: shared or model.name for model in family}
@@ -125,7 +125,7 @@ def _seed_families(models: Iterable[ModelRecord]) -> dict[int, str]:
 
 
 def _shared_name(names: Sequence[str]) -> str:
-    """What the names begin with, without a hanging "seed" or sign; "" where they have nothing in common."""
+    """Return the common prefix of names without a trailing "seed" or sign; "" if there is none."""
     if len(names) == 1:
         return names[0]
     same = takewhile(lambda letters: len(set(letters)) == 1, zip(*names, strict=False))
@@ -137,7 +137,7 @@ def _shared_name(names: Sequence[str]) -> str:
 
 
 def means(found: Sequence[Method], metrics: Sequence[str]) -> list[dict[str, ScoreRecord]]:
-    """Of each method, metric → mean with its interval; seeds are averaged first, article by article."""
+    """Return metric → mean with interval for each method; seeds are averaged first, by article."""
     stored = queries.mean_scores(run.id for method in found for run in method.runs)
     rows = []
     for method in found:
@@ -158,14 +158,14 @@ def _mean_over_seeds(digest: tuple[str, ...], metric: str, _method: Method) -> S
 
 
 def seed_spread(method: Method, metric: str) -> tuple[list[float], float] | None:
-    """The mean score of each seed and their standard deviation; None for a single seed."""
+    """Return the mean score of each seed and their standard deviation; None for a single seed."""
     stored = queries.mean_scores(run.id for run in method.runs)
     values = [stored[run.id][metric].value for run in method.runs if metric in stored.get(run.id, {})]
     return (values, float(np.std(values, ddof=1))) if len(values) > 1 else None
 
 
 def article_scores(found: Sequence[Method], metric: str) -> ArticleScores:
-    """Scores by article, kept under the digests of the runs."""
+    """Return scores by article, cached under the digests of the runs."""
     return _article_scores(tuple(method.digest for method in found), metric, found)
 
 
@@ -185,7 +185,7 @@ def _article_scores(digests: tuple[tuple[str, ...], ...], metric: str, _methods:
 
 
 def _at(articles: Ids, known: Ids, values: npt.NDArray[Any]) -> npt.NDArray[Any]:
-    """Values of ``articles``, all of which are among the ascending ``known``."""
+    """Return the values of ``articles``, a subset of the ascending ``known``."""
     return values[np.searchsorted(known, articles)]
 
 
@@ -197,7 +197,7 @@ def _family(
 
 
 def family(found: Sequence[Method], metric: str, test: SignificanceTest) -> tuple[ArticleScores, Family] | None:
-    """Every comparison of the methods that have scores of single articles; None where there are none."""
+    """Return the comparisons of methods with scores of single articles; None if there are none."""
     scores = article_scores(found, metric)
     if not len(scores.articles):
         return None
@@ -209,12 +209,12 @@ def family(found: Sequence[Method], metric: str, test: SignificanceTest) -> tupl
 
 
 def accuracy_methods(found: Sequence[Evaluation]) -> list[Method]:
-    """Evaluations on one split of a triplet set as rows of a comparison."""
+    """Return the evaluations on one split of a triplet set as rows of a comparison."""
     return [Method(e.name, e.model.name, "", (e.run,), False, 0) for e in found]
 
 
 def by_triplets(found: Sequence[Evaluation]) -> SignificanceTest:
-    """McNemar's test over the triplets that all evaluations have."""
+    """Return McNemar's tests over the common triplets of all evaluations."""
     margins = [triplet_queries.margins(e) for e in found]
     shared = reduce(np.intersect1d, (ids for ids, _ in margins))
     right = []
@@ -229,20 +229,20 @@ def by_triplets(found: Sequence[Evaluation]) -> SignificanceTest:
 
 @dataclass(frozen=True, slots=True)
 class Articles:
-    """The articles of a benchmark, in ascending order of their ids."""
+    """Properties of the articles of a benchmark, in ascending order of their ids."""
 
     ids: Ids
     titles: tuple[str, ...]
     traits: Mapping[str, Floats]
-    """Trait → (n,)."""
+    """Property → (n,) values."""
 
     def rows(self, articles: Ids) -> Ids:
-        """Where ``articles`` stand."""
+        """Return the rows of ``articles``."""
         return np.searchsorted(self.ids, articles)
 
 
 def articles(benchmark: BenchmarkRecord) -> Articles:
-    """Titles and traits of the articles of a benchmark."""
+    """Return titles and properties of the articles of a benchmark."""
     return _articles(benchmark.id, benchmark.digest)
 
 
@@ -257,7 +257,7 @@ def _articles(benchmark_id: int, digest: str) -> Articles:
 
 
 def slices(benchmark: BenchmarkRecord, first: Method, second: Method, metric: str) -> dict[str, list[ArticleSlice]]:
-    """Trait → slices with the means of the first method, of the second, and of their difference."""
+    """Return property → slices with the means of both methods and of their difference."""
     return _slices(benchmark.digest, first.digest, second.digest, metric, benchmark, (first, second))
 
 

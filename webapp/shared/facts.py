@@ -17,7 +17,7 @@ def table(facts: Mapping[str, Any], names: tuple[str, str] = ("Setting", "Value"
     """Draw one row per value; a long table scrolls within ``height`` pixels."""
     rows = list(flat(facts))
     if not rows:
-        st.caption("No output")
+        st.caption("None")
         return
     frame = pd.DataFrame(rows, columns=list(names))
     st.dataframe(frame, hide_index=True, height=height if len(rows) > height // 35 else "content")

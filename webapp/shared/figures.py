@@ -18,7 +18,7 @@ _OPEN_MARGIN = {"l": 8, "r": 8, "t": 8, "b": 8}
 
 
 def curve_figure(name: str, points: Sequence[MetricPoint], tones: Tones, along: str = "epochs") -> go.Figure:
-    """One live curve; the latest value stands beside its name, ``along`` names what the steps count."""
+    """Return a line chart of a metric, titled with its latest value; ``along`` is the unit of the steps."""
     steps = np.array([p.step for p in points])
     values = np.array([p.value for p in points])
     figure = go.Figure(
@@ -49,12 +49,12 @@ def curve_figure(name: str, points: Sequence[MetricPoint], tones: Tones, along: 
 
 @dataclass(frozen=True, slots=True)
 class IntervalRow:
-    """One mean with its 95 % interval. ``colour`` is a place in the palette; -1, faint, knows nothing (random)."""
+    """Mean with its 95 % interval; ``colour`` is an index of the palette, -1 (grey) for random baselines."""
 
     label: str
     value: float
     low: float | None
-    """None, together with ``high``, where there is no interval."""
+    """Lower end; None, like ``high``, without an interval."""
     high: float | None
     colour: int = 0
 
@@ -62,12 +62,12 @@ class IntervalRow:
 def interval_figure(
     rows: Sequence[IntervalRow], unit: str, tones: Tones, chance: float | None = None, *, sort: bool = True
 ) -> go.Figure:
-    """Dots with their intervals, the numbers at the right; a dotted line where ``chance`` lies.
+    """Return a chart of means with intervals, with values at the right and a dotted line at ``chance``.
 
     The best stands at the top, or, without ``sort``, the first.
     """
     ordered = sorted(rows, key=lambda row: row.value) if sort else [*reversed(rows)]
-    # One trace a colour and all notes at once: plotly takes its time over each.
+    # One trace per colour and all annotations at once: adding them one by one is slow.
     colours = list(dict.fromkeys(row.colour for row in ordered))
     figure = go.Figure([_intervals(ordered, colour, tones) for colour in colours])
     notes = [_number(row, place, tones) for place, row in enumerate(ordered)]
@@ -96,13 +96,13 @@ def interval_figure(
 
 
 def _number(row: IntervalRow, place: int, tones: Tones) -> dict[str, Any]:
-    """The value of a row with its interval, at the right of the chart."""
+    """Return the annotation with value and interval at the right of the chart."""
     beside = {"x": 1, "xref": "paper", "xanchor": "left", "xshift": 8, "y": place}
     return {"text": interval(row.value, row.low, row.high), "font": {"color": tones.ink, "size": 12.5}, **beside}
 
 
 def _intervals(ordered: Sequence[IntervalRow], colour: int, tones: Tones) -> go.Scatter:
-    """The rows of one colour; a row's height is its place."""
+    """Return the trace of the rows of one colour; y is the index of the row."""
     of = [(place, row) for place, row in enumerate(ordered) if row.colour == colour]
     values = np.array([row.value for _, row in of])
     low = np.array([row.value if row.low is None else row.low for _, row in of])

@@ -11,7 +11,7 @@ from core.errors import ThemescopeError
 from db.label_records import Role
 from db.roles import Right
 from webapp.shared import queries
-from webapp.shared import store as house
+from webapp.shared import store as server_store
 from webapp.shared.choose import nothing
 from webapp.shared.navigation import page_link
 from webapp.shared.people import may
@@ -31,7 +31,7 @@ def guarded(draw: Callable[[], object]) -> None:
     except ThemescopeError as error:
         st.error(plain(error), icon=":material/error:")
     except Exception as error:
-        _LOG.exception("A page failed")
+        _LOG.exception("Unhandled error in a page")
         st.error(
             f"**{BROKEN}** Stored data is unchanged. Reload the page. If the error persists, start the server with "
             "`--verbose` and read its log.  \n"
@@ -55,5 +55,5 @@ def _admins() -> str:
     with queries.store().reading() as r:
         named = [person.name for person in r.people.list() if person.role is Role.ADMIN]
     listed = ", ".join(named[:_NAMED]) + (" or another" if len(named) > _NAMED else "")
-    own = "" if house.shared() else " If you are an admin, enter your name in the sidebar."
+    own = "" if server_store.shared() else " If you are an admin, enter your name in the sidebar."
     return f"an admin: {listed}.{own}" if named else "an admin."

@@ -31,23 +31,25 @@ _BADGES = {
     JobStatus.FAILED: ("failed", "red", ":material/error:"),
     JobStatus.CANCELLED: ("cancelled", "orange", ":material/cancel:"),
 }
+FOLLOWED = "followed_jobs"
+"""Session key: ids of the jobs queued in this session whose outcome has not been dismissed."""
 INTERRUPTED = "The worker stopped. The next worker resumes the job, or you can cancel it."
 _INTERRUPTED = ("interrupted", "orange", ":material/pause_circle:")
 
 
 def submit(kind: str, args: Mapping[str, Any], title: str = "", after: int | None = None) -> JobRecord | None:
-    """Queue a job; without a title its arguments name it. See :func:`asked`."""
-    return asked(lambda: commands.enqueue(queries.store(), kind, args, title=title, after=after))
+    """Queue a job; without a title its arguments name it. See :func:`queue_job`."""
+    return queue_job(lambda: commands.enqueue(queries.store(), kind, args, title=title, after=after))
 
 
-def asked(queue: Callable[[], JobRecord]) -> JobRecord | None:
+def queue_job(queue: Callable[[], JobRecord]) -> JobRecord | None:
     """Call ``queue`` and follow its job in this session; None, with the reason on the page, if it queues nothing."""
     try:
         job = queue()
     except ThemescopeError as error:
         st.error(plain(error), icon=":material/error:")
         return None
-    st.session_state.setdefault("asked", []).append(job.id)
+    st.session_state.setdefault(FOLLOWED, []).append(job.id)
     return job
 
 
@@ -71,32 +73,32 @@ def watch(page: str) -> None:
 
 def outcomes(kinds: Collection[str]) -> None:
     """Show how the jobs of this session ended, until the user dismisses the message."""
-    asked: list[int] = st.session_state.get("asked", [])
+    followed: list[int] = st.session_state.get(FOLLOWED, [])
     done: list[JobRecord] = []
-    for job_id in list(asked):
+    for job_id in list(followed):
         job = queries.job(job_id)
         if job is None or job.status is JobStatus.CANCELLED:
-            asked.remove(job_id)
+            followed.remove(job_id)
         elif job.status is JobStatus.FAILED and job.kind in kinds:
             with st.container(border=True):
                 st.error(f"**{plain(job.title)}** failed. {plain(job.error)}", icon=":material/error:")
-                _dismiss(asked, [job_id])
+                _dismiss(followed, [job_id])
         elif job.status is JobStatus.DONE and job.kind in kinds:
             done.append(job)
     if done:
         with st.container(border=True):
-            _success(done[-1], asked, [job.id for job in done])
+            _success(done[-1], followed, [job.id for job in done])
 
 
-def _success(job: JobRecord, asked: list[int], told: list[int]) -> None:
-    others = len(told) - 1
+def _success(job: JobRecord, followed: list[int], finished: list[int]) -> None:
+    others = len(finished) - 1
     more = f" ({count(others, 'other job')} done)" if others else ""
     with st.container(horizontal=True, vertical_alignment="center"):
         badge(job)
         st.markdown(f"**{plain(job.title)}** finished in {duration(elapsed(job))}{more}.", width="content")
         _result_link(job)
         st.space("stretch")
-        _dismiss(asked, told)
+        _dismiss(followed, finished)
     if renamed := job.result.get("renamed"):
         st.caption(plain(renamed))
     curves(queries.metrics(job.id), key=f"done-{job.id}")
@@ -109,9 +111,9 @@ def _result_link(job: JobRecord) -> None:
         page_link(link.page, "Open result", view=view, key=f"open-{job.id}")
 
 
-def _dismiss(asked: list[int], told: list[int]) -> None:
-    if st.button("Dismiss", key=f"dismiss-{told[-1]}", icon=":material/close:", type="tertiary"):
-        asked[:] = [job_id for job_id in asked if job_id not in told]
+def _dismiss(followed: list[int], dismissed: list[int]) -> None:
+    if st.button("Dismiss", key=f"dismiss-{dismissed[-1]}", icon=":material/close:", type="tertiary"):
+        followed[:] = [job_id for job_id in followed if job_id not in dismissed]
         st.rerun()
 
 
@@ -161,7 +163,7 @@ def active(jobs: Sequence[JobRecord], key: str, listed: int = _LISTED) -> None:
             for job in waiting[:listed]:
                 progress(job)
             if waiting[listed:]:
-                st.caption(f"and {len(waiting) - listed:,} more queued; see the page Jobs")
+                st.caption(f"and {len(waiting) - listed:,} more queued; see the Jobs page")
 
 
 def _cancel(job_id: int) -> None:

@@ -1,7 +1,7 @@
-"""Signing in: by password, or through the organisation's own login (OIDC), wherever others can reach the pages.
+"""Sign-in by password or through an identity provider (OIDC), required where others can reach the pages.
 
-A session is a random token. The browser keeps it in a cookie of this site, so that a reload or a link opened in
-another tab needs no password; the store keeps its digest, and says in every run of a page whether it still counts.
+A session is a random token. The browser keeps it in a cookie of this site, so that a reload or a new tab needs no
+password. The store keeps its digest; every run of a page checks there that the session is still valid.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ from core.errors import AccessError, ThemescopeError
 from db.repositories.sign_ins import LONGEST
 from db.roles import Actor
 from jobs.services import people as members
-from webapp.shared import store as house
+from webapp.shared import store as server_store
 from webapp.shared.text import plain
 
 _HELD, _ENDED, _LAST = "signed-in", "signed-out", "signed-in-last"
 _ATTEMPTS = members.Attempts()
-"""Not in a cache of Streamlit's, which any browser may ask to be emptied."""
+"""Failed attempts. Not in a Streamlit cache, because any browser can have those cleared."""
 _IN: set[str] = set()
-"""Streamlit's own sessions in which somebody is signed in; a session is one open page, and its name is not told."""
+"""Ids of the Streamlit sessions with a signed-in person; one session is one open page."""
 _LOOK_AGAIN_S = 5.0
 _MOST_IN = 10_000
 _TOUCH_EVERY = timedelta(minutes=1)
@@ -42,16 +42,16 @@ export default function ({ data }) {
 
 @dataclass(slots=True)
 class _Held:
-    """What this browser session knows of who is at the keyboard."""
+    """The signed-in person of a browser session."""
 
     name: str
     token: str
-    """"" for who came in through the organisation's login: its cookie is Streamlit's."""
+    """Empty after sign-in through an identity provider, whose cookie Streamlit manages."""
     looked: float
 
 
 def person() -> str | None:
-    """Who has signed in; None: nobody. The store is asked again every few seconds."""
+    """Return the name of the signed-in person, or None; checked in the store every few seconds."""
     held: _Held | None = st.session_state.get(_HELD)
     if held is not None and time.monotonic() - held.looked < _LOOK_AGAIN_S:
         return held.name
@@ -69,12 +69,12 @@ def _by_token(held: _Held | None) -> _Held | None:
     token = held.token if held else str(st.context.cookies.get(_cookie(), ""))
     if not token or token == st.session_state.get(_ENDED):
         return None
-    known = members.session_of(house.store(), token)
+    known = members.session_of(server_store.store(), token)
     if known is None:
         return None
     name, seen = known
     if datetime.now(UTC) - seen > _TOUCH_EVERY:
-        with house.store().writing() as w:
+        with server_store.store().writing() as w:
             if w.sign_ins.touch(token):
                 w.people.touch(name)
     return _Held(name, token, time.monotonic())
@@ -88,15 +88,15 @@ def _by_organisation() -> _Held | None:
     if not isinstance(issued, int | float) or time.time() - issued > LONGEST.total_seconds():
         return None
     try:
-        return _Held(members.admitted(house.store(), vouched(user)), "", time.monotonic())
+        return _Held(members.admitted(server_store.store(), vouched(user)), "", time.monotonic())
     except AccessError:
         return None
 
 
 def vouched(user: Mapping[str, Any]) -> str:
-    """Who a login through an organisation says somebody is: a verified e-mail address, or else its own name for them.
+    """Return the name that an identity provider vouches for: a verified e-mail address, else its subject id.
 
-    "" where it says neither, or something that is no name as it is stored, for which another's could be taken.
+    "" if there is neither, or if the value is not a normalised name, which could be confused with another person's.
     """
     name = user.get("email") or user.get("sub")
     refused = bool(user.get("email")) and str(user.get("email_verified")).lower() == "false"
@@ -104,7 +104,7 @@ def vouched(user: Mapping[str, Any]) -> str:
 
 
 def is_in(session: str) -> bool:
-    """Whether somebody is signed in in that open page, as far as it has looked."""
+    """Return whether a person is signed in in a Streamlit session, as of its last check."""
     return session in _IN
 
 
@@ -112,15 +112,15 @@ def _note(signed_in: bool) -> None:
     context = get_script_run_ctx(suppress_warning=True)
     if context is not None:
         if len(_IN) > _MOST_IN:
-            _IN.clear()  # closed pages are not told of; who is in enters again within seconds
+            _IN.clear()  # Closed sessions are not reported; open ones register again within seconds.
         (_IN.add if signed_in else _IN.discard)(context.session_id)
 
 
 def require() -> str:
-    """Who has signed in; :class:`AccessError` for nobody."""
+    """Return the name of the signed-in person; raise :class:`AccessError` if there is none."""
     name = person()
     if name is None:
-        raise AccessError("You are not signed in, or not any more. Load the page again.")
+        raise AccessError("You are not signed in, or your session has expired. Reload the page.")
     return name
 
 
@@ -128,15 +128,15 @@ def require() -> str:
 
 
 def page() -> None:
-    """Ask who is there."""
+    """Draw the sign-in form."""
     _forget_cookie()
     _, middle, _ = st.columns([1, 1.2, 1])
     with middle:
         st.space("large")
         st.title("Themescope", anchor=False)
-        st.caption("Other people can reach these pages, so please say who you are.")
+        st.caption("Sign in to continue.")
         members.check_sharing(
-            house.store(), has_organisation(), str(st.get_option("server.address") or "every address")
+            server_store.store(), has_organisation(), str(st.get_option("server.address") or "all addresses")
         )
         with st.form("sign-in", border=True):
             name = st.text_input("Name", max_chars=members.LONGEST_NAME, icon=":material/person:")
@@ -145,14 +145,12 @@ def page() -> None:
                 _try(name or "", password or "")
         if has_organisation():
             _organisation()
-        st.caption(
-            "No account, or the password forgotten? Whoever runs this Themescope adds people and sets passwords."
-        )
+        st.caption("No account, or forgotten password? Contact the administrator of this server.")
 
 
 def _try(name: str, password: str) -> None:
     try:
-        token = members.sign_in(house.store(), name, password, _ATTEMPTS)
+        token = members.sign_in(server_store.store(), name, password, _ATTEMPTS)
     except ThemescopeError as error:
         st.error(plain(error), icon=":material/error:")
         return
@@ -164,7 +162,7 @@ def _try(name: str, password: str) -> None:
 
 
 def _begin(name: str) -> None:
-    """Keep what was being done in this tab only for the one who did it."""
+    """Clear the session state if another person was signed in before."""
     if st.session_state.get(_LAST, name) != name:
         _forget()
     st.session_state[_LAST] = name
@@ -179,17 +177,15 @@ def _organisation() -> None:
     user: Any = st.user
     if user.get("is_logged_in"):
         who = vouched(user) or "This account"
-        st.warning(
-            f"{plain(who)} is not among the people who may come in, or has been away for too long. Ask an admin."
-        )
+        st.warning(f"{plain(who)} has no access, or the session has expired. Ask an admin to add this account.")
         if st.button("Use another account", icon=":material/logout:", width="stretch"):
             st.logout()
-    elif st.button("Sign in through your organisation", icon=":material/domain:", width="stretch"):
+    elif st.button("Sign in with your organisation", icon=":material/domain:", width="stretch"):
         st.login()
 
 
 def bar(actor: Actor) -> None:
-    """Who is here and what they may do, with the way out; in the sidebar of every page."""
+    """Draw the signed-in person, the role and the sign-out button in the sidebar."""
     held: _Held = st.session_state[_HELD]
     with st.sidebar, st.container(horizontal=True, vertical_alignment="center", gap="small"):
         st.markdown(f":material/person: **{plain(held.name)}** :gray[{actor.role.value}]", width="stretch")
@@ -200,12 +196,12 @@ def bar(actor: Actor) -> None:
 
 
 def sign_out() -> None:
-    """End the session here and in the store."""
+    """Sign out: end the session here and in the store."""
     held: _Held | None = st.session_state.get(_HELD)
     _forget()
     _note(False)
     if held is not None and held.token:
-        with house.store().writing() as w:
+        with server_store.store().writing() as w:
             w.sign_ins.close(held.token)
         st.session_state[_ENDED] = held.token
     elif held is not None:
@@ -213,7 +209,7 @@ def sign_out() -> None:
 
 
 def _cookie() -> str:
-    """One for each port: browsers keep the cookies of all ports of a machine together."""
+    """Return the name of the cookie, which contains the port because browsers share cookies between ports."""
     return f"themescope-{st.get_option('server.port')}"
 
 
@@ -231,7 +227,7 @@ def _forget_cookie() -> None:
 
 
 def has_organisation(files: list[str] | None = None) -> bool:
-    """Whether a login through an organisation is set up: a section ``auth`` in a file of secrets."""
+    """Return whether an identity provider is configured: a section ``auth`` in a secrets file."""
     paths = st.get_option("secrets.files") if files is None else files
     return any(_has_auth(Path(path)) for path in paths)
 

@@ -54,7 +54,7 @@ def preselected(models: Sequence[ModelRecord]) -> list[str]:
 
 
 def one_model(label: str, models: Sequence[ModelRecord], key: str, help: str = "") -> ModelRecord:
-    """One of ``models`` (at least one) for a form; the choice is no part of the address."""
+    """Choose one of ``models`` (at least one) in a form; the choice is not part of the URL."""
     known = {model.name: model for model in by_method(models)}
     if st.session_state.get(key) not in known:
         st.session_state.pop(key, None)

@@ -26,12 +26,12 @@ class Measured:
     accuracy_before: float
     accuracy_after: float
     test: PairedTest
-    """Of after - before, over articles."""
+    """Difference after - before, over articles."""
 
 
 @dataclass(frozen=True, slots=True)
 class Effect:
-    """A model, and the one trained like it or from it on other triplets."""
+    """A model, and one retrained or fine-tuned on other triplets."""
 
     before: ModelRecord
     after: ModelRecord

@@ -1,4 +1,4 @@
-"""Ways in which the sentences of one article are divided: its sections, clusterings, themes, people's labellings.
+"""Partitions of the sentences of an article: sections, clusterings, themes and labellings.
 
 A source lists what it has of an article; whoever keeps partitions of another kind adds a function to ``SOURCES``, and
 every page that lets a person choose a partition offers it.
@@ -30,25 +30,25 @@ class Division:
     sentence_ids: Ids
     labels: Labels
     names: Mapping[int, str] = field(default_factory=dict)
-    """What clusters are called; those that have no name are numbered."""
+    """Names of clusters; unnamed ones are numbered."""
 
 
 @dataclass(frozen=True, slots=True)
 class Partition:
-    """A division that can be loaded. Within an article every name occurs once, so that it can stand in an address."""
+    """Partition that can be loaded; its name is unique within an article and used in URLs."""
 
     name: str
     kind: str
-    """What it is, for a person: "sections", "clustering", "themes", "labelling"."""
+    """Kind: "sections", "clustering", "themes" or "labelling"."""
     load: Callable[[], Division]
 
 
 Source = Callable[[ArticleRecord, datetime], Sequence[Partition]]
-"""From an article and the creation of its corpus (which makes keys of caches unique) to its partitions."""
+"""Function of an article and the creation time of its corpus (for cache keys) that returns partitions."""
 
 
 def partitions(article: ArticleRecord, created: datetime) -> list[Partition]:
-    """Every partition of an article, sections first; equal names are numbered."""
+    """Return the partitions of an article, sections first; equal names are numbered."""
     found: dict[str, Partition] = {}
     for partition in (p for source in SOURCES for p in source(article, created)):
         name, number = partition.name, 2
@@ -59,7 +59,7 @@ def partitions(article: ArticleRecord, created: datetime) -> list[Partition]:
 
 
 def sections(article: ArticleRecord, created: datetime) -> list[Partition]:
-    """The sections as they are written."""
+    """Return the sections of an article as a partition."""
 
     def load() -> Division:
         titles, sentences = queries.article_text(article.id, created)
@@ -71,7 +71,7 @@ def sections(article: ArticleRecord, created: datetime) -> list[Partition]:
 
 
 def runs(article: ArticleRecord, created: datetime) -> list[Partition]:
-    """Clusterings of benchmarks that hold the article, and themes that were found in its corpus; newest first."""
+    """Return the clusterings of benchmarks with the article, and themes of its corpus, newest first."""
     with queries.store().reading() as r:
         found, models = r.runs.of_article(article.id)[::-1], {m.id: m for m in r.models.list()}
         benchmarks = {b.id: b for b in r.benchmarks.list()}
@@ -94,7 +94,7 @@ def runs(article: ArticleRecord, created: datetime) -> list[Partition]:
 
 
 def labellings(article: ArticleRecord, created: datetime) -> list[Partition]:
-    """What people made of the article, newest first; blind labellings only for those who own them."""
+    """Return the labellings of the article, newest first; blind ones only for their owners."""
     with queries.store().reading() as r:
         found = r.labellings.of_article(article.id)[::-1]
     me = current_person()
@@ -115,7 +115,7 @@ SOURCES: tuple[Source, ...] = (sections, runs, labellings)
 
 
 def run_name(run: RunRecord, model: ModelRecord | None) -> str:
-    """Model and clusterer, with the seed where it is not the usual one."""
+    """Return model and clusterer, with a seed other than the default."""
     how = clusterer_title(run.clusterer) if run.clusterer else run.kind.capitalize()
     seed = f", seed {run.seed}" if run.seed else ""
     return f"{model.name} · {how}{seed}" if model else f"{how}{seed}"
@@ -127,5 +127,5 @@ def partition_name(run: RunRecord, model: ModelRecord | None, benchmark: Benchma
 
 
 def clusterer_title(id: str) -> str:
-    """The title on a clusterer's card; its id where this version has no such card."""
+    """Return the title of a clusterer; its id if it has no card in this version."""
     return CLUSTERERS.get(id).title if id in CLUSTERERS else id

@@ -12,7 +12,7 @@ from db.roles import Actor, Right
 from jobs.services.people import LONGEST_NAME as LONGEST
 from jobs.services.people import tidy
 from webapp.shared import login
-from webapp.shared import store as house
+from webapp.shared import store as server_store
 from webapp.shared.text import plain
 
 UNNAMED = "me"
@@ -27,14 +27,14 @@ def current_person() -> str:
     AccessError
         If sign-in is required and nobody has signed in.
     """
-    if house.shared():
+    if server_store.shared():
         return login.require()
     return tidy(str(st.session_state.get(_KEY) or ""))
 
 
 def current_actor() -> Actor:
     """Return the person with the current role."""
-    with house.store().reading() as r:
+    with server_store.store().reading() as r:
         return r.people.actor(current_person())
 
 
@@ -50,7 +50,7 @@ def shown(person: str) -> str:
 
 def show_identity(actor: Actor) -> None:
     """Draw the signed-in person, or the text box for a name, in the sidebar."""
-    if house.shared():
+    if server_store.shared():
         login.bar(actor)
         return
     with st.sidebar:

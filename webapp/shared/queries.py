@@ -34,7 +34,7 @@ from db.records import (
 from db.store import Store
 from jobs.common import models as stored
 from webapp.shared import login, people
-from webapp.shared import store as house
+from webapp.shared import store as server_store
 
 T = TypeVar("T")
 ACTIVE = (JobStatus.QUEUED, JobStatus.RUNNING)
@@ -49,9 +49,9 @@ def store() -> Store:
     AccessError
         If sign-in is required and nobody has signed in.
     """
-    if get_script_run_ctx(suppress_warning=True) is not None and house.shared():
+    if get_script_run_ctx(suppress_warning=True) is not None and server_store.shared():
         login.require()
-    return house.store().by(people.current_person)
+    return server_store.store().by(people.current_person)
 
 
 def _read(ask: Callable[[Any], T]) -> T:
@@ -70,39 +70,39 @@ def _or_none(ask: Callable[[Any], T]) -> T | None:
 
 
 def corpora() -> list[CorpusRecord]:
-    """Every corpus that is ready."""
+    """Return the corpora that are ready."""
     return _read(lambda r: r.corpora.list())
 
 
 def articles(corpus_id: int, search: str = "", offset: int = 0, limit: int = 50) -> list[ArticleRecord]:
-    """One page of articles whose title matches."""
+    """Return one page of the articles whose title matches."""
     return _read(lambda r: r.corpora.articles(corpus_id, search=search, offset=offset, limit=limit))
 
 
 def count_articles(corpus_id: int, search: str = "") -> int:
-    """How many articles match."""
+    """Return the number of matching articles."""
     return _read(lambda r: r.corpora.count_articles(corpus_id, search=search))
 
 
 def article_titled(corpus_id: int, title: str) -> ArticleRecord | None:
-    """The (first) article with exactly this title."""
+    """Return the first article with exactly this title, or None."""
     return next(iter(_read(lambda r: r.corpora.articles_by_title(corpus_id, title))), None)
 
 
 @st.cache_data(show_spinner=False, max_entries=64)
 def topic_counts(corpus_id: int, created: datetime) -> dict[tuple[str, str], int]:
-    """(topic, part) → articles; ``created`` makes the key unique."""
+    """Return (topic, split) → number of articles; ``created`` makes the cache key unique."""
     return _read(lambda r: r.corpora.topic_counts(corpus_id))
 
 
 @st.cache_data(show_spinner=False, max_entries=64)
 def article_text(article_id: int, created: datetime) -> tuple[list[SectionRecord], list[Sentence]]:
-    """Sections and sentences of an article; ``created`` is its corpus's, which makes the key unique."""
+    """Return sections and sentences of an article; ``created``, of its corpus, makes the cache key unique."""
     return _read(lambda r: (r.corpora.sections(article_id), r.corpora.sentences(article_id)))
 
 
 def sentences(ids: Ids) -> dict[int, Sentence]:
-    """Sentences by id, any number of them."""
+    """Return sentences by id."""
     return _read(lambda r: r.corpora.sentences_by_id(ids))
 
 
@@ -110,19 +110,19 @@ def sentences(ids: Ids) -> dict[int, Sentence]:
 
 
 def triplet_sets(corpus_id: int | None = None) -> list[TripletSetRecord]:
-    """Every triplet set that is ready."""
+    """Return the triplet sets that are ready."""
     return [t for t in _read(lambda r: r.triplets.list(corpus_id)) if t.ready]
 
 
 def triplet_sets_to_read() -> list[TripletSetRecord]:
-    """Every triplet set that is ready, those on which a model was evaluated first: there is more to see on them."""
+    """Return the triplet sets that are ready, those with evaluations first."""
     runs = _read(lambda r: r.runs.list(kind="triplets"))
     evaluated = {run.triplet_set_id for run in runs}
     return sorted(triplet_sets(), key=lambda found: found.id not in evaluated)
 
 
 def triplet_runs(set_id: int) -> list[RunRecord]:
-    """Evaluations of models on a triplet set, newest first."""
+    """Return the evaluations on a triplet set, newest first."""
     return _read(lambda r: r.runs.list(kind="triplets", triplet_set_id=set_id))[::-1]
 
 
@@ -140,28 +140,28 @@ def selectable_models() -> list[ModelRecord]:
 
 
 def benchmarks(corpus_id: int | None = None) -> list[BenchmarkRecord]:
-    """Every benchmark."""
+    """Return all benchmarks."""
     return _read(lambda r: r.benchmarks.list(corpus_id))
 
 
 def clusterings(benchmark_id: int | None = None, model_id: int | None = None) -> list[RunRecord]:
-    """Clusterings, newest first."""
+    """Return clusterings, newest first."""
     return _read(lambda r: r.runs.list(benchmark_id=benchmark_id, model_id=model_id, kind="clustering"))[::-1]
 
 
 def clustered_benchmarks() -> list[BenchmarkRecord]:
-    """Every benchmark on which something was clustered, newest first."""
+    """Return the benchmarks with clusterings, newest first."""
     clustered = {run.benchmark_id for run in clusterings()}
     return sorted((b for b in benchmarks() if b.id in clustered), key=lambda b: b.created, reverse=True)
 
 
 def runs_of(model_id: int) -> list[RunRecord]:
-    """Everything that was measured of a model, newest first."""
+    """Return all runs of a model, newest first."""
     return _read(lambda r: r.runs.list(model_id=model_id))[::-1]
 
 
 def mean_scores(run_ids: Iterable[int]) -> dict[int, dict[str, ScoreRecord]]:
-    """Run id → metric → mean with its interval."""
+    """Return run id → metric → mean with interval."""
     scores: dict[int, dict[str, ScoreRecord]] = {}
     for score in _read(lambda r: r.runs.scores(list(run_ids))):
         if score.article_id is None:
@@ -171,13 +171,13 @@ def mean_scores(run_ids: Iterable[int]) -> dict[int, dict[str, ScoreRecord]]:
 
 @st.cache_data(show_spinner=False, max_entries=16)
 def labels(run_id: int, digest: str) -> dict[int, Labels]:
-    """Article id → labels of its sentences, in the order of the benchmark's item."""
+    """Return article id → labels of its sentences, in the order of the benchmark item."""
     return _read(lambda r: r.runs.labels(run_id))
 
 
 @st.cache_data(show_spinner=False, max_entries=8)
 def benchmark_sentences(benchmark_id: int, digest: str) -> dict[int, Ids]:
-    """Article id → ids of its sentences in a benchmark."""
+    """Return article id → ids of its sentences in a benchmark."""
     items = _read(lambda r: r.benchmarks.items(benchmark_id))
     return {item.article_id: item.sentence_ids for item in items}
 
@@ -186,27 +186,27 @@ def benchmark_sentences(benchmark_id: int, digest: str) -> dict[int, Ids]:
 
 
 def maps(corpus_id: int | None = None) -> list[MapRecord]:
-    """Every map, newest first."""
+    """Return all maps, newest first."""
     return sorted(_read(lambda r: r.maps.list(corpus_id)), key=lambda m: m.created, reverse=True)
 
 
 def map_points(map_id: int) -> MapPoints:
-    """The points of a map."""
+    """Return the points of a map."""
     return _read(lambda r: r.maps.points(map_id))
 
 
 def sentence_places(ids: Ids) -> SentencePlaces:
-    """Where sentences stand, in the order of their ids; those that are gone are left out."""
+    """Return the places of sentences in the order of their ids, without deleted ones."""
     return _read(lambda r: r.maps.places(ids))
 
 
 def sentence_ids_with(corpus_id: int, text: str) -> Ids:
-    """Ids of the sentences of a corpus that hold ``text``, whatever the case."""
+    """Return the ids of the sentences of a corpus that contain ``text``, ignoring case."""
     return _read(lambda r: r.maps.sentences_with(corpus_id, text))
 
 
 def articles_by_id(ids: Ids) -> dict[int, ArticleRecord]:
-    """Articles by id, any number of them."""
+    """Return articles by id."""
     return _read(lambda r: r.corpora.articles_by_id(ids))
 
 
@@ -214,30 +214,30 @@ def articles_by_id(ids: Ids) -> dict[int, ArticleRecord]:
 
 
 def jobs(limit: int = 100) -> list[JobRecord]:
-    """Jobs, newest first."""
+    """Return jobs, newest first."""
     return _read(lambda r: r.jobs.list(limit=limit))
 
 
 def active_jobs(kinds: Iterable[str] | None = None) -> list[JobRecord]:
-    """Jobs that wait or run, oldest first."""
+    """Return queued and running jobs, oldest first."""
     wanted = set(kinds) if kinds is not None else None
     found = _read(lambda r: r.jobs.list(limit=500, status=ACTIVE))
     return sorted((j for j in found if wanted is None or j.kind in wanted), key=lambda j: j.id)
 
 
 def job(job_id: int) -> JobRecord | None:
-    """One job, or None when it is gone."""
+    """Return a job, or None if it no longer exists."""
     return _or_none(lambda r: r.jobs.get(job_id))
 
 
 def training_of(model_id: int) -> JobRecord | None:
-    """The job that trained a model, where it is still listed."""
+    """Return the job that trained a model, or None if it no longer exists."""
     done = _read(lambda r: r.jobs.list(limit=500, status=(JobStatus.DONE,)))
     return next((j for j in done if j.kind == "train" and j.result.get("model_id") == model_id), None)
 
 
 def metrics(job_id: int) -> list[MetricPoint]:
-    """The live curves of a job."""
+    """Return the metrics of a job."""
     return _read(lambda r: r.jobs.metrics(job_id))
 
 
@@ -247,12 +247,12 @@ def worker_alive() -> bool:
 
 
 def usable_corpus_name(wanted: str) -> str:
-    """``wanted``, numbered where a corpus of that name exists already."""
+    """Return ``wanted``, numbered if a corpus of that name exists."""
     return _read(lambda r: r.corpora.usable_name(wanted))
 
 
 def usable_model_name(wanted: str) -> str:
-    """``wanted``, numbered where a model of that name exists already; nothing stays nothing, for the form to refuse."""
+    """Return ``wanted``, numbered if a model of that name exists; "" stays "", which the form refuses."""
     wanted = wanted.strip()
     return str(_read(lambda r: r.models.usable_name(wanted))) if wanted else ""
 

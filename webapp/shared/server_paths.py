@@ -1,4 +1,4 @@
-"""Paths of the server in forms, offered only where the owner named folders that pages may read."""
+"""Server paths in forms, available only if the settings name folders that pages may read."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ UPLOAD, SERVER_PATH = "Upload", "Server path"
 
 
 def offered() -> bool:
-    """Whether there are folders that pages may read."""
+    """Return whether there are folders that pages may read."""
     return bool(Settings.from_environment().import_folders)
 
 
 def explain() -> None:
-    """Say how paths of the server can be offered."""
+    """Draw a caption on how to enable server paths."""
     st.caption(NO_FOLDERS)
 
 
 def by_path(question: str, key: str) -> bool:
-    """Ask whether a file is uploaded or named by its path; without folders to read, it is uploaded."""
+    """Draw the choice between upload and server path, and return whether it is a server path."""
     if not offered():
         explain()
         return False
@@ -35,7 +35,7 @@ def by_path(question: str, key: str) -> bool:
 
 
 def typed(text: str) -> Path | None:
-    """Return the real path that a person typed; None, with the reason on the page, if pages may not read there."""
+    """Return the resolved path for typed text; None, with an error on the page, if pages may not read there."""
     try:
         return readable(Settings.from_environment(), Path(expanded(text)))
     except AccessError as error:
@@ -44,5 +44,5 @@ def typed(text: str) -> Path | None:
 
 
 def expanded(text: str) -> str:
-    """Return a path with the home folder of whoever runs Themescope for ``~``; other text stays as it is."""
+    """Return a path with ``~`` replaced by the home folder of the server's user."""
     return os.path.expanduser(text.strip())

@@ -1,4 +1,4 @@
-"""Status of workers and jobs: in the sidebar of every page, and in full on the page Jobs."""
+"""Status of workers and jobs in the sidebar and on the Jobs page."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def _state() -> None:
     running = [job for job in active if job.status is JobStatus.RUNNING]
     waiting = len(active) - len(running)
     if not queries.worker_alive():
-        st.warning("**No worker is running.** See the page Jobs.", icon=":material/pause_circle:")
+        st.warning("**No worker is running.** See the Jobs page.", icon=":material/pause_circle:")
         return
     for job in running[:2]:
         st.progress(min(max(job.progress, 0.0), 1.0), text=plain(job.title))
@@ -36,10 +36,10 @@ def _state() -> None:
 
 def no_worker(waiting: int = 0) -> None:
     """Draw the warning that no worker is running."""
-    held = f" {count(waiting, 'queued job')} will start when a worker does." if waiting else ""
+    held = f" {count(waiting, 'queued job')} will start once a worker is running." if waiting else ""
     st.warning(
         f"**No worker is running.** Pages work, but jobs do not run.{held}  \n"
-        "Start web server and worker with `python -m webapp`, or only a worker with `themescope worker`.",
+        "Start the web server and a worker with `python -m webapp`, or only a worker with `themescope worker`.",
         icon=":material/pause_circle:",
     )
 

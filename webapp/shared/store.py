@@ -11,7 +11,7 @@ from db.store import Store
 
 
 def store() -> Store:
-    """The store, migrated; what is written through it is held to nobody's role."""
+    """Return the migrated store. Writes through it are not checked against a role."""
     settings = Settings.from_environment()
     return _store(str(settings.home), settings.database_url, settings.queue_url)
 
@@ -24,13 +24,13 @@ def _store(home: str, database_url: str, queue_url: str) -> Store:
 
 
 def shared() -> bool:
-    """Whether people must sign in: where others can reach the pages, or where it was requested."""
+    """Return whether sign-in is required: other machines can reach the pages, or the settings demand it."""
     address = str(st.get_option("server.address") or "0.0.0.0")
     return Settings.from_environment().login == "always" or not is_loopback(address)
 
 
 def is_loopback(address: str) -> bool:
-    """True if only this machine can reach ``address``."""
+    """Return whether only this machine can reach ``address``."""
     if address == "localhost":
         return True
     try:

@@ -1,4 +1,4 @@
-"""What the Themes page reads; like :mod:`webapp.shared.queries`, through the store's read-only repositories."""
+"""Queries of themes, through the read-only repositories of the store."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from webapp.shared import queries
 
 @dataclass(frozen=True, slots=True)
 class Analysis:
-    """Themes that were found, with what they were found in."""
+    """Theme analysis with its corpus and model."""
 
     run: RunRecord
     corpus: CorpusRecord
@@ -26,29 +26,29 @@ class Analysis:
 
     @property
     def themes(self) -> list[dict[str, Any]]:
-        """Name, words, size and central sentence ids of each theme, the largest first."""
+        """Return name, words, size and central sentence ids of each theme, largest first."""
         return list(self.run.config["themes"])
 
     @property
     def name(self) -> str:
-        """What it is called in a list."""
+        """Return the label in lists."""
         return f"{self.corpus.name} by {self.model.name}, {len(self.themes)} themes"
 
 
 @dataclass(frozen=True, slots=True)
 class Listing:
-    """Every sentence of an analysis; row i of every part is one sentence."""
+    """Sentences of an analysis; row i of every array is one sentence."""
 
     ids: Ids
     sentences: list[Sentence]
     labels: Labels
     margins: npt.NDArray[np.float32]
     groups: list[str]
-    """The group (section) of each sentence; empty where the list has none."""
+    """Group (section) of each sentence; empty if the list has none."""
 
 
 def analyses() -> list[Analysis]:
-    """Every analysis whose corpus and model are still there, newest first."""
+    """Return the analyses whose corpus and model exist, newest first."""
     with queries.store().reading() as r:
         runs = r.runs.list(kind="themes")
         corpora, models = {c.id: c for c in r.corpora.list()}, {m.id: m for m in r.models.list()}
@@ -61,7 +61,7 @@ def analyses() -> list[Analysis]:
 
 @st.cache_data(show_spinner=False, max_entries=4)
 def listing(run_id: int, created: datetime) -> Listing:
-    """The sentences of an analysis with their themes; ``created`` is the run's, which makes the key unique."""
+    """Return the sentences of an analysis with their themes; ``created`` makes the cache key unique."""
     with queries.store().reading() as r:
         ids, margins = r.runs.margins(run_id, Split.TEST)
         labels = r.runs.labels(run_id)
@@ -81,12 +81,12 @@ def listing(run_id: int, created: datetime) -> Listing:
 
 
 def map_of(analysis: Analysis) -> MapRecord | None:
-    """The newest map of the analysis's corpus by its model."""
+    """Return the newest map of the corpus by the model of the analysis."""
     found = [m for m in queries.maps(analysis.corpus.id) if m.model_id == analysis.model.id]
     return found[0] if found else None
 
 
 def texts(ids: Sequence[int]) -> dict[int, str]:
-    """Sentences by id."""
+    """Return sentences by id."""
     with queries.store().reading() as r:
         return {i: s.text for i, s in r.corpora.sentences_by_id(np.asarray(ids, dtype=np.int64)).items()}

@@ -1,4 +1,4 @@
-"""Benchmarks: build one, and ask for the combinations of model and clusterer that are missing on it."""
+"""Forms that build a benchmark and run combinations of model and clusterer on it."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from webapp.shared.text import count, plain, words
 
 
 def missing(benchmark: BenchmarkRecord) -> None:
-    """Ask for combinations that have not been run."""
+    """Draw the form that runs the missing combinations."""
     if not may(Right.MANAGE):
         return
     st.subheader("Run methods", anchor=False)
@@ -45,7 +45,7 @@ def missing(benchmark: BenchmarkRecord) -> None:
 def combinations(
     benchmark: BenchmarkRecord, models: Sequence[ModelRecord], clusterers: Sequence[str]
 ) -> list[tuple[ModelRecord | None, str]]:
-    """Model × clusterer without a run; a clusterer that needs no vectors is one row, whatever the models."""
+    """Return the combinations without a run; a clusterer without vectors counts once."""
     done = {(run.model_id, run.clusterer) for run in queries.clusterings(benchmark.id)}
     found: list[tuple[ModelRecord | None, str]] = []
     for id in clusterers:
@@ -55,7 +55,7 @@ def combinations(
 
 
 def _queue(benchmark: BenchmarkRecord, wanted: Sequence[tuple[ModelRecord | None, str]]) -> bool:
-    """One job for each combination; the first of a model computes its vectors, the others find them."""
+    """Queue a job per combination; the first of a model computes the vectors for the others."""
     asked = []
     for model, clusterer in wanted:
         name = model.name if model else ""
@@ -66,7 +66,7 @@ def _queue(benchmark: BenchmarkRecord, wanted: Sequence[tuple[ModelRecord | None
 
 
 def about(benchmark: BenchmarkRecord) -> None:
-    """What a benchmark holds, beside the published set where the builder laid it there."""
+    """Draw the statistics of a benchmark, beside those of the published set if available."""
     folded = st.expander(f"About {plain(benchmark.name)}", icon=":material/info:", key=state.ABOUT, on_change="rerun")
     if folded.open:
         with folded:
@@ -87,14 +87,14 @@ def _about(benchmark: BenchmarkRecord) -> None:
 
 
 def _beside(table: Mapping[str, Any]) -> pd.DataFrame:
-    """One row a count, one column a source."""
+    """Return a table with one row per count and one column per source."""
     rows = list(dict.fromkeys(key for column in table.values() for key in column))
     columns = {words(name): [facts.shown(row, column.get(row)) for row in rows] for name, column in table.items()}
     return pd.DataFrame({"Count": [words(row) for row in rows], **columns})
 
 
 def build(corpora: Sequence[CorpusRecord]) -> None:
-    """The form for a new benchmark."""
+    """Draw the form for a new benchmark."""
     if closed("Building benchmarks"):
         return
     by_name = {c.name: c for c in corpora}

@@ -1,4 +1,4 @@
-"""A chart with a way to keep it: PNG or SVG by the camera at its corner, drawn by the browser, or a page by itself."""
+"""Charts with downloads: PNG or SVG from the chart's toolbar, or an HTML page."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from webapp.shared.palette import THEMES
 
 _FORMATS = ("PNG", "SVG")
 _SCALE = 2
-"""Pixels of a PNG for each of the screen."""
+"""PNG pixels per screen pixel."""
 
 
 def chart(figure: go.Figure, key: str, name: str, **more: Any) -> Any:
-    """Draw ``figure``; whoever wants it as a file opens the popover below it. ``more`` goes to the chart."""
+    """Draw ``figure`` with a popover for downloads; ``more`` is passed to ``st.plotly_chart``."""
     wanted = str(st.session_state.get(f"format-{key}") or _FORMATS[0]).lower()
     config = {
         "displaylogo": False,
@@ -23,13 +23,11 @@ def chart(figure: go.Figure, key: str, name: str, **more: Any) -> Any:
         "toImageButtonOptions": {"format": wanted, "filename": name, "scale": _SCALE},
     }
     event = st.plotly_chart(figure, key=key, config=config, **more)
-    with st.popover("Save the figure", icon=":material/image:", type="tertiary"):
-        st.segmented_control(
-            "What the camera of the chart saves", _FORMATS, default=_FORMATS[0], key=f"format-{key}", required=True
-        )
-        st.caption("The camera appears at the upper right of the chart when the pointer is over it.")
+    with st.popover("Save figure", icon=":material/image:", type="tertiary"):
+        st.segmented_control("Image format", _FORMATS, default=_FORMATS[0], key=f"format-{key}", required=True)
+        st.caption("To save an image, point at the chart and click the camera icon at its upper right.")
         st.download_button(
-            "HTML, with its own controls",
+            "Interactive chart (HTML)",
             data=lambda: page_of(figure),
             file_name=f"{name}.html",
             mime="text/html",
@@ -41,6 +39,6 @@ def chart(figure: go.Figure, key: str, name: str, **more: Any) -> Any:
 
 
 def page_of(figure: go.Figure) -> str:
-    """The chart as a page that needs nothing else, black on white."""
+    """Return the chart as a self-contained HTML page in the light theme."""
     alone = go.Figure(figure).update_layout(template="plotly_white", font={"color": THEMES["light"].ink})
     return str(alone.to_html(include_plotlyjs=True, full_html=True))

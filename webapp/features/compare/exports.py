@@ -1,4 +1,4 @@
-"""What leaves a comparison: CSV, a LaTeX table, and a paragraph on methods made of what is stored."""
+"""Exports of a comparison: CSV files, a LaTeX table and a methods paragraph."""
 
 from __future__ import annotations
 
@@ -31,20 +31,20 @@ _ESCAPED = re.compile("|".join(re.escape(letter) for letter in _SPECIAL))
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """Methods on one benchmark as they stand in the table, best first."""
+    """Methods on one benchmark in the order of the table, best first."""
 
     benchmark: BenchmarkRecord
     methods: Sequence[Method]
     means: Sequence[Mapping[str, ScoreRecord]]
-    """Of each method, metric → mean."""
+    """Metric → mean, for each method."""
     metric: Card
     test: SignificanceTest
     families: Mapping[str, Family]
-    """Benchmark → the comparisons on it; corrected together. Empty where single articles have no scores."""
+    """Benchmark → its comparisons, corrected together; empty without scores of single articles."""
     columns: Sequence[int]
-    """Column of each method in its family; -1 where it has none."""
+    """Column of each method in the comparisons; -1 for none."""
     benchmarks: Sequence[str]
-    """Every benchmark whose comparisons are corrected together."""
+    """Benchmarks whose comparisons are corrected together."""
 
     @property
     def family(self) -> Family | None:
@@ -52,30 +52,30 @@ class Comparison:
         return self.families.get(self.benchmark.name)
 
     def places(self) -> list[tuple[int, int] | None]:
-        """First and last place that the tests leave open to each method; None where there are no tests."""
+        """Return the best and worst rank that the tests do not exclude, for each method; None without tests."""
         found = self.family.ranks() if self.family is not None else []
         return [found[column] if found and column >= 0 else None for column in self.columns]
 
     def letters(self) -> list[str]:
-        """Of each method, the letters that it shares with those it cannot be told apart from."""
+        """Return the compact letter display: methods that share a letter do not differ significantly."""
         found = self.family.groups() if self.family is not None else []
         return [found[column] if found and column >= 0 else "" for column in self.columns]
 
     @property
     def claims(self) -> int:
-        """Comparisons that were corrected together."""
+        """Number of comparisons corrected together."""
         return sum(len(family.ps) for family in self.families.values())
 
 
 def place_text(place: tuple[int, int] | None) -> str:
-    """Write ``1``, ``2–4``, or a dash."""
+    """Return ``1``, ``2–4``, or a dash."""
     if place is None:
         return "–"
     return str(place[0]) if place[0] == place[1] else f"{place[0]}–{place[1]}"
 
 
 def as_csv(found: Comparison, metrics: Sequence[str]) -> str:
-    """Every score as numbers: value, both ends of the interval, number of articles; place and letters by one metric."""
+    """Return all scores as CSV: value, interval, number of articles; rank and letters by one metric."""
     header = ["model", "clusterer", "seeds", "seconds"]
     header += [f"{m}{part}" for m in metrics for part in ("", "_low", "_high", "_n")]
     header += [f"first_place_{found.metric.id}", f"last_place_{found.metric.id}", f"group_{found.metric.id}"]
@@ -91,7 +91,7 @@ def as_csv(found: Comparison, metrics: Sequence[str]) -> str:
 
 
 def comparisons_csv(found: Comparison) -> str:
-    """Every comparison of the family of a benchmark: difference, interval, p, corrected p."""
+    """Return all comparisons of a benchmark as CSV: difference, interval, p, corrected p."""
     family = found.family
     if family is None:
         return ""
@@ -105,7 +105,7 @@ def comparisons_csv(found: Comparison) -> str:
 
 
 def latex(found: Comparison, metrics: Sequence[str]) -> str:
-    """A table for booktabs; the best of each column is bold, letters stand at the metric that was tested."""
+    """Return a LaTeX table (booktabs): the best of each column in bold, letters at the tested metric."""
     titles = [METRICS.get(m).title for m in metrics]
     best = {m: max((row[m].value for row in found.means if m in row), default=None) for m in metrics}
     lines = [
@@ -132,12 +132,12 @@ def _cell(found: ScoreRecord | None, best: float | None, letters: str) -> str:
 
 
 def tex(text: str) -> str:
-    """``text`` as LaTeX prints it."""
+    """Return ``text`` escaped for LaTeX."""
     return _ESCAPED.sub(lambda match: _SPECIAL[match.group()], text)
 
 
 def paragraph(found: Comparison, metrics: Sequence[str], settings: Mapping[str, Config | Mapping[str, object]]) -> str:
-    """What was done, in sentences for a paper: data, scores, intervals, tests, correction, seeds, settings, version."""
+    """Return a methods paragraph: data, scores, intervals, tests, correction, seeds, settings, version."""
     n = max((s.n for row in found.means for s in row.values()), default=0)
     said = [
         f"We clustered the sentences of {count(n, 'article')} (benchmark “{found.benchmark.name}”"
@@ -149,14 +149,14 @@ def paragraph(found: Comparison, metrics: Sequence[str], settings: Mapping[str, 
     ]
     seeds = {len(method.runs) for method in found.methods}
     if seeds != {1}:
-        said.append(f"Of methods with several seeds (up to {max(seeds)}) the scores of an article were averaged first.")
+        said.append(f"For methods with several seeds (up to {max(seeds)}) scores were first averaged by article.")
     if found.claims:
         on = f" on {count(len(found.benchmarks), 'benchmark')}" if len(found.benchmarks) > 1 else ""
         said.append(
             f"Differences in {found.metric.title} were tested article by article with {found.test.source}, two-sided; "
             f"the p-values of all {count(found.claims, 'comparison')}{on} were corrected together (Holm 1979). We call "
             f"a method better where the corrected p is below {ALPHA:.2f} and the interval of the mean difference lies "
-            "above 0; methods that share a letter cannot be told apart (Piepho 2004)."
+            "above 0; methods that share a letter do not differ significantly (Piepho 2004)."
         )
     told = "; ".join(f"{name}: {_told(values)}" for name, values in settings.items())
     said.append(f"Settings: {told}." if told else "")

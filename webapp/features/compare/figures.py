@@ -1,4 +1,4 @@
-"""Charts of the Compare page that hold two methods against each other."""
+"""Charts that compare two methods."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def scatter_figure(
     tones: Tones,
     chosen: int | None = None,
 ) -> go.Figure:
-    """One point an article: (n, 2) ``values`` of two methods, the first up; above the diagonal the first is ahead."""
+    """Return a scatter plot of (n, 2) scores per article: first method on y, second on x."""
     ahead = values[:, 0] > values[:, 1]
     behind = values[:, 0] < values[:, 1]
     low, high = float(values.min(initial=0.0)), float(values.max(initial=1.0))
@@ -81,7 +81,7 @@ def _points(
 def slices_figure(
     slices: Sequence[ArticleSlice], labels: Sequence[str], names: Sequence[str], unit: str, tones: Tones
 ) -> go.Figure:
-    """Mean and interval of each method (column of the slices) over each slice, side by side."""
+    """Return a chart of the mean and interval of each method (column) in each slice."""
     figure = go.Figure()
     for column, name in enumerate(names):
         found = [part.estimates[column] for part in slices]

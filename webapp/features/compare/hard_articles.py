@@ -1,4 +1,4 @@
-"""Which articles are hard: scores over slices of articles by what their sections are like."""
+"""Scores of two methods over slices of articles by properties of their sections."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from webapp.shared.text import interval, plain
 
 
 def show(pair: PairOfMethods) -> None:
-    """Both methods over slices by every trait, each slice with its own intervals; the difference in the tables."""
+    """Draw the scores of both methods and their difference for the slices of each property."""
     of = pair.scope.comparison
     found = compare_queries.slices(of.benchmark, pair.first, pair.second, of.metric.id)
     unit = of.metric.title
@@ -54,7 +54,7 @@ def _ends(part: ArticleSlice) -> list[float]:
 
 
 def _label(part: ArticleSlice, fraction: bool) -> str:
-    """``5``, ``6–8``, ``.71–.83``."""
+    """Return the range of a slice, such as ``5``, ``6–8`` or ``.71–.83``."""
     low, high = (f"{x:.2f}".removeprefix("0") if fraction else f"{x:,.0f}" for x in (part.low, part.high))
     return low if low == high else f"{low}–{high}"
 

@@ -1,4 +1,4 @@
-"""Two methods on the same articles: the difference with its interval, and the articles that it comes from."""
+"""Two methods on the same articles: difference with interval, and scores by article."""
 
 from __future__ import annotations
 
@@ -31,32 +31,32 @@ _ORDERS = {"first": "First higher", "second": "Second higher", "either": "Larges
 
 @dataclass(frozen=True, slots=True)
 class PairOfMethods:
-    """Two methods with their scores of the n articles that both have."""
+    """Two methods with their scores on the n common articles."""
 
     scope: Scope
-    """What they were chosen from."""
+    """Methods and metric they were chosen from."""
     first: Method
     second: Method
     articles: Ids
     values: npt.NDArray[np.float64]
-    """(n, 2)."""
+    """(n, 2) scores."""
 
     @property
     def gaps(self) -> npt.NDArray[np.float64]:
-        """(n,) first minus second."""
+        """(n,) differences, first minus second."""
         return self.values[:, 0] - self.values[:, 1]
 
 
 def choose_pair(scope: Scope | None) -> PairOfMethods | None:
-    """Both methods, from the address or from boxes; None, and a word on it, where there are no two."""
+    """Choose two methods; None, with a message on the page, if there are fewer than two."""
     if scope is None:
         return None
     found, scores = scope.comparison, scope.scores
     tested = [m for m, column in zip(found.methods, found.columns, strict=True) if column >= 0]
     if scores is None or len(tested) < 2:
         nothing(
-            "There are no two methods to compare.",
-            "Run a second method in the tab “Clustering”, or clear filters above.",
+            "Two methods are needed to compare.",
+            "Run a second method in the tab “Clustering”, or clear the filters above.",
         )
         return None
     names = {m.name: i for i, m in enumerate(tested)}
@@ -72,7 +72,7 @@ def choose_pair(scope: Scope | None) -> PairOfMethods | None:
 
 
 def show(pair: PairOfMethods) -> None:
-    """The difference in words, every article as a point and as a row; a click opens both clusterings of an article."""
+    """Draw the difference, a scatter plot and a table of articles; a click opens both clusterings."""
     _in_words(pair)
     articles = compare_queries.articles(pair.scope.comparison.benchmark)
     rows = articles.rows(pair.articles)
@@ -113,7 +113,7 @@ def _signed(value: float) -> str:
 
 
 def _scatter(pair: PairOfMethods, titles: Sequence[str]) -> None:
-    """One point an article; a click opens it."""
+    """Draw the scatter plot of articles; a click opens one."""
     theme = st.context.theme.type
     names = pair.first.name, pair.second.name
     key = f"pair-{pair.first.digest}-{pair.second.digest}-{pair.scope.comparison.metric.id}-{theme}"
@@ -133,7 +133,7 @@ def _scatter(pair: PairOfMethods, titles: Sequence[str]) -> None:
 
 
 def _table(pair: PairOfMethods, articles: Articles, titles: Sequence[str]) -> None:
-    """Every article with both scores and what is known of it; a click opens it."""
+    """Draw the table of articles with scores and properties; a click opens one."""
     order_by = segment_in_url("Order of articles", _ORDERS, state.ORDER)
     gaps = pair.gaps
     order = np.argsort({"first": -gaps, "second": gaps}.get(order_by, -np.abs(gaps)), kind="stable")

@@ -1,4 +1,4 @@
-"""Comparing methods: means over articles with their intervals, places that tests leave open, chance beside them."""
+"""Table of methods on a benchmark: means with intervals, ranks, tests and random baselines."""
 
 from __future__ import annotations
 
@@ -33,19 +33,19 @@ _LISTED = 35 * 12
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """What is compared: some methods of a benchmark by one score, and other benchmarks beside it."""
+    """Selected benchmark, methods, metric and test, with scores on other benchmarks."""
 
     comparison: Comparison
     metrics: tuple[str, ...]
-    """Every score that any of the methods has, the paper's first."""
+    """Metrics with a score of any method, those of the papers first."""
     scores: compare_queries.ArticleScores | None
-    """Scores by article on the benchmark itself."""
+    """Scores by article on the selected benchmark."""
     beside: Mapping[str, Mapping[str, ScoreRecord]]
-    """Other benchmark → name of a method → its mean there."""
+    """Other benchmark → method name → mean."""
 
 
 def choose_scope() -> tuple[BenchmarkRecord, Scope | None]:
-    """The boxes above the tables, all of them in the address; None, and a word on it, where nothing was clustered.
+    """Draw the selection above the tables; the scope is None, with a message, if there are no results.
 
     There must be a benchmark.
     """
@@ -62,19 +62,25 @@ def choose_scope() -> tuple[BenchmarkRecord, Scope | None]:
     if len(benchmarks) > 1:
         with row[3]:
             rest = [name for name in benchmarks if name != benchmark.name]
-            others = several_in_url("Other benchmarks", rest, state.OTHERS, "Tested as one family.", none="none")
+            others = several_in_url(
+                "Other benchmarks",
+                rest,
+                state.OTHERS,
+                "All comparisons are corrected together.",
+                none="none",
+            )
     kept = [m for m in found if (m.floor or m.model in models) and m.clusterer in clusterers]
     means = compare_queries.means(kept, METRICS.ids())
     present = sorted({m for row in means for m in row}, key=lambda m: ("paper" not in METRICS.get(m).tags, _order(m)))
     if not present:
-        st.info("Nothing has been clustered on this benchmark yet. Ask for it below.", icon=":material/info:")
+        st.info("No results on this benchmark yet. Run methods below.", icon=":material/info:")
         return benchmark, None
     metric, test = _choose_test(present)
     return benchmark, scope_of((benchmark, [benchmarks[name] for name in others]), kept, means, present, (metric, test))
 
 
 def _newest() -> str:
-    """Name of the newest benchmark on which something was clustered, as Home shows it; "" where there is none."""
+    """Return the name of the newest benchmark with results, as on Home; "" if there is none."""
     return next((benchmark.name for benchmark in queries.clustered_benchmarks()), "")
 
 
@@ -106,7 +112,7 @@ def scope_of(
     present: Sequence[str],
     by: tuple[Card, SignificanceTest],
 ) -> Scope:
-    """Order the methods by the score, test them, and look up the same methods on the other benchmarks."""
+    """Rank and test the methods, and look up their scores on the other benchmarks."""
     (benchmark, others), (metric, test) = benchmarks, by
     order = sorted(range(len(found)), key=lambda i: _value(means[i], metric.id), reverse=True)
     rows, ordered = [found[i] for i in order], [means[i] for i in order]
@@ -130,12 +136,12 @@ def scope_of(
 
 
 def _columns(measured: Sequence[bool]) -> list[int]:
-    """Where each method stands among those that have scores of single articles."""
+    """Return the column of each method among those with scores of single articles; -1 for none."""
     return [sum(measured[:i]) if has else -1 for i, has in enumerate(measured)]
 
 
 def clustering(scope: Scope | None) -> None:
-    """Table, chart and export of one benchmark, where something was clustered."""
+    """Draw the table, chart and exports of a benchmark with results."""
     if scope is None:
         return
     found = scope.comparison
@@ -160,7 +166,7 @@ def _value(row: Mapping[str, ScoreRecord], metric: str) -> float:
 
 
 def _table(scope: Scope) -> None:
-    """One row a method; a click on a row holds it against the best, or the best against the next."""
+    """Draw a row per method; a click compares it with the best, or the best with the second."""
     found = scope.comparison
     frame, styled = _frame(scope)
     key = f"methods-{found.benchmark.id}-{found.metric.id}-{len(frame)}"
@@ -214,7 +220,7 @@ def _frame(scope: Scope) -> tuple[pd.DataFrame, Styler]:
 
 
 def _shown(scope: Scope) -> list[str]:
-    """Scores that have a column: the chosen one alone beside other benchmarks; else all, variants if chosen."""
+    """Return the metrics with a column: the chosen one beside other benchmarks, otherwise all."""
     chosen = scope.comparison.metric.id
     return [m for m in scope.metrics if m == chosen or not (scope.beside or "variant" in METRICS.get(m).tags)]
 
@@ -224,7 +230,7 @@ def _beside(metric: Card, benchmark: str) -> str:
 
 
 def _column_config(scope: Scope) -> dict[str, Any]:
-    """Widths that let every column stand on a page of 1280 pixels."""
+    """Return the configuration of columns, which fit a window 1280 pixels wide."""
     text = st.column_config.TextColumn
     shown = _shown(scope)
     numbers = {
@@ -233,14 +239,14 @@ def _column_config(scope: Scope) -> dict[str, Any]:
     }
     beside = {_beside(scope.comparison.metric, name): text(alignment="right", width=150) for name in scope.beside}
     return {
-        "Rank": text(help="The places that the tests leave open; a click on a row shows the difference.", width=52),
+        "Rank": text(help="Ranks that the tests do not exclude. Click a row to see the difference.", width=52),
         "Model": text(width=150 if len(shown) < 6 else 126),
         "Clusterer": text(width=176 if len(shown) < 6 else 146),
-        "Seeds": st.column_config.NumberColumn(help="Runs that differ in the seed; averaged first.", width=50),
+        "Seeds": st.column_config.NumberColumn(help="Runs with different seeds, averaged first.", width=50),
         **numbers,
         **beside,
-        "Group": text(help="Methods that share a letter cannot be told apart.", width=54),
-        "Time": text(help="Clustering alone, without vectors", alignment="right", width=54),
+        "Group": text(help="Methods that share a letter do not differ significantly.", width=54),
+        "Time": text(help="Clustering only, without embedding.", alignment="right", width=54),
     }
 
 
@@ -249,27 +255,27 @@ def _explained(scope: Scope) -> None:
     n = max((s.n for row in found.means for s in row.values()), default=0)
     on = f" on {count(len(found.benchmarks), 'benchmark')}" if len(found.benchmarks) > 1 else ""
     tested = (
-        f"Place and group: {found.test.title} over articles for {found.metric.title}, "
-        f"{count(found.claims, 'comparison')}{on} corrected together by Holm; methods that share a letter cannot be "
-        "told apart at the 5 % level. "
-        "**Click a row** to see where its difference to the best comes from."
+        f"Rank and group: {found.test.title} over articles for {found.metric.title}, "
+        f"{count(found.claims, 'comparison')}{on}, Holm-corrected; methods that share a letter do not differ "
+        "significantly at the 5 % level. "
+        "**Click a row** to see which articles cause its difference to the best."
         if found.claims
-        else "No tests: scores of single articles were not kept, or there is one method only."
+        else "No tests: they need two methods with scores for each article."
     )
     st.caption(
-        f"Means over {count(n, 'article')}; ± is half the width of the 95 % bootstrap interval over articles, whose "
-        f"ends stand in the chart and in the CSV. {tested}  \n"
+        f"Means over {count(n, 'article')}; ± is half the width of the 95 % bootstrap interval over articles; "
+        f"the chart and the CSV file show its ends. {tested}  \n"
         + " ".join(f"**{plain(METRICS.get(m).title)}**: {plain(METRICS.get(m).summary)}" for m in _shown(scope))
     )
 
 
 def _every_comparison(found: Comparison) -> None:
-    """All pairs of the benchmark itself, the surest first."""
+    """Draw all comparisons on the selected benchmark, lowest p-value first."""
     family = found.family
     if family is None or not len(family.ps):
         return
     label = f"All comparisons ({len(family.ps):,})"
-    # Drawn when somebody opens it: a long table costs the browser more than the rest of the page.
+    # Drawn when opened: a long table takes the browser longer than the rest of the page.
     folded = st.expander(label, icon=":material/compare_arrows:", key=state.COMPARISONS, on_change="rerun")
     if folded.open:
         with folded:
@@ -307,7 +313,7 @@ def _pairs(found: Comparison, family: Family) -> None:
 
 
 def _seeds(found: Comparison) -> None:
-    """How much of a score is luck of the seed, for methods that have several."""
+    """Draw the spread of scores over seeds, for methods with several."""
     several = [method for method in found.methods if len(method.runs) > 1]
     spreads = [(m, compare_queries.seed_spread(m, found.metric.id)) for m in several]
     rows = [(m, *spread) for m, spread in spreads if spread is not None]
@@ -323,11 +329,11 @@ def _seeds(found: Comparison) -> None:
             }
         )
         st.dataframe(frame, hide_index=True)
-        st.caption("Means in the table are over seeds first, then over articles; intervals are over articles alone.")
+        st.caption("Scores are averaged over seeds, then over articles. Intervals are over articles only.")
 
 
 def _take_away(scope: Scope) -> None:
-    """CSV, LaTeX, and a paragraph on methods."""
+    """Draw the exports: CSV, LaTeX table and methods paragraph."""
     found = scope.comparison
     with st.container(horizontal=True):
         for label, text, file in (
@@ -343,6 +349,6 @@ def _take_away(scope: Scope) -> None:
 
 
 def _settings(found: Comparison) -> dict[str, Mapping[str, object]]:
-    """Clusterer → its settings, where its card is known."""
+    """Return clusterer → settings, for clusterers with a card."""
     settings = {m.clusterer: m.runs[0].config for m in found.methods if m.runs[0].clusterer in CLUSTERERS}
     return {title: config for title, config in settings.items() if config}

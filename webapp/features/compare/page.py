@@ -1,4 +1,4 @@
-"""Compare: choose a method by numbers that say how sure they are."""
+"""The page Compare: scores of methods with intervals and tests."""
 
 from webapp.features.compare import (
     benchmarks,

@@ -1,4 +1,4 @@
-"""Two partitions of one article side by side: clusters matched one-to-one, and the sentences that moved."""
+"""Two partitions of one article side by side: clusters matched one-to-one, and the sentences that changed cluster."""
 
 from __future__ import annotations
 
@@ -33,23 +33,23 @@ ALL, MOVED = "all", "moved"
 
 
 def address(corpus: str, article: str, left: str, right: str) -> dict[str, str]:
-    """What the address of the tab says to show two partitions (by their names) of an article (by its title)."""
+    """Return the view state that shows two partitions (by name) of an article (by title)."""
     return {state.ARTICLE_CORPUS: corpus, state.ARTICLE: article, state.LEFT: left, state.RIGHT: right}
 
 
 @dataclass(frozen=True, slots=True)
 class Meeting:
-    """The n sentences that two partitions share, in page order, and how their clusters match."""
+    """The n common sentences of two partitions, in page order, and the matching of clusters."""
 
     sentences: Sequence[Sentence]
     sections: Sequence[str]
-    """(n,) title of the section of each."""
+    """(n,) section titles."""
     first: Labels
     second: Labels
     matching: Matching
 
     def numbers(self, side: int) -> dict[int, int]:
-        """Cluster → its number from 1; matched clusters have the same number on both sides."""
+        """Return cluster → number from 1; matched clusters have equal numbers."""
         pairs = [(pair.first, pair.second)[side] for pair in self.matching.pairs]
         alone = (self.matching.only_first, self.matching.only_second)[side]
         before = len(self.matching.pairs) + (len(self.matching.only_first) if side else 0)
@@ -57,7 +57,7 @@ class Meeting:
 
 
 def meet(left: Division, right: Division, sentences: Sequence[Sentence], titles: dict[int, str]) -> Meeting | None:
-    """Lay two divisions over each other; None where they share no sentence."""
+    """Match two partitions; return None if they share no sentence."""
     shared, at_left, at_right = np.intersect1d(left.sentence_ids, right.sentence_ids, return_indices=True)
     if not len(shared):
         return None
@@ -70,7 +70,7 @@ def meet(left: Division, right: Division, sentences: Sequence[Sentence], titles:
 
 
 def choose_and_show(corpora: Sequence[CorpusRecord]) -> None:
-    """Article and both partitions from the address or from boxes, and what they say about each other."""
+    """Draw the choice of article and partitions, and their comparison."""
     left, right = st.columns(2)
     benchmarks = queries.clustered_benchmarks()
     with left:
@@ -97,7 +97,7 @@ def choose_and_show(corpora: Sequence[CorpusRecord]) -> None:
 
 
 def _article(corpus: CorpusRecord, benchmarks: Sequence[BenchmarkRecord]) -> ArticleRecord | None:
-    """The article of the address, or one of the corpus; those of the newest of ``benchmarks`` stand first."""
+    """Choose an article; that of the URL and those of the newest of ``benchmarks`` are listed first."""
     asked = queries.article_titled(corpus.id, st.query_params.get(state.ARTICLE, ""))
     listed = queries.articles(corpus.id, limit=_LISTED)
     for benchmark in benchmarks[:1]:
@@ -171,7 +171,7 @@ def _source(name: str) -> str:
 def pair_data(
     found: Meeting, divisions: tuple[Division, Division], names: tuple[str, str], theme: Tones, everything: bool
 ) -> dict[str, Any]:
-    """What the browser draws: matched clusters in rows, then those without a partner; ``everything``: who stays too."""
+    """Return the data of the component: matched clusters first; ``everything`` adds unchanged sentences."""
     order = {title: i for i, title in enumerate(dict.fromkeys(found.sections))}
     colours = [theme.colour(order[title]) for title in found.sections]
     sides = [_side(found, side, divisions[side], colours, everything) for side in (0, 1)]
@@ -192,7 +192,7 @@ def pair_data(
 def _side(
     found: Meeting, side: int, division: Division, colours: Sequence[str], everything: bool
 ) -> dict[int | None, dict[str, Any]]:
-    """Cluster → what is drawn of it on one side."""
+    """Return cluster → its data on one side."""
     own, others = (found.first, found.second) if side == 0 else (found.second, found.first)
     numbers, elsewhere = found.numbers(side), found.numbers(1 - side)
     moved, arrow = set(found.matching.moved.tolist()), "→" if side == 0 else "←"
@@ -221,14 +221,14 @@ def _side(
 
 
 def cluster_name(number: int | None, name: str | None) -> str:
-    """``Cluster 3``, ``3 · History``, ``Not assigned``."""
+    """Return a cluster's name: ``Cluster 3``, ``3 · History`` or ``Not assigned``."""
     if number is None:
         return "Not assigned"
     return f"{number} · {name}" if name else f"Cluster {number}"
 
 
 def _columns(found: Meeting, left: Division, right: Division) -> tuple[list[str], list[str]]:
-    """The name of the cluster of every sentence on both sides."""
+    """Return the cluster names of all sentences on both sides."""
     sides = ((found.first, found.numbers(0), left), (found.second, found.numbers(1), right))
     first, second = (
         [cluster_name(numbers.get(int(label)), division.names.get(int(label))) for label in labels]
@@ -238,7 +238,7 @@ def _columns(found: Meeting, left: Division, right: Division) -> tuple[list[str]
 
 
 def _table(found: Meeting, left: Division, right: Division, one: Partition, other: Partition) -> None:
-    """What moved, as a table."""
+    """Draw the table of changed sentences."""
     with st.expander(f"Changed sentences ({len(found.matching.moved):,})", icon=":material/table:"):
         first, second = _columns(found, left, right)
         rows = found.matching.moved.tolist()
@@ -254,7 +254,7 @@ def _table(found: Meeting, left: Division, right: Division, one: Partition, othe
 
 
 def export(found: Meeting, left: Division, right: Division, names: tuple[str, str]) -> str:
-    """Every shared sentence with its clusters under the matched numbers, safe for spreadsheets."""
+    """Return a CSV of the common sentences and their clusters, with formulas escaped."""
     moved = set(found.matching.moved.tolist())
     header = ("sentence_id", "section", names[0], names[1], "moved", "sentence")
     columns = zip(found.sentences, found.sections, *_columns(found, left, right), strict=True)

@@ -1,4 +1,4 @@
-"""Triplet accuracy of models side by side: intervals and tests over articles, McNemar over triplets, tie groups."""
+"""Triplet accuracy of models: intervals and tests over articles, McNemar over triplets, letters."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _SPLITS = (Split.TEST, Split.VALIDATION, Split.TRAIN)
 
 
 def show(chosen: TripletSetRecord) -> None:
-    """Accuracy of every model that was evaluated on a set, and a way to evaluate the others."""
+    """Draw the accuracy of models on a set, and the form that evaluates others."""
     every = triplet_queries.evaluations(chosen)
     splits = [split for split in _SPLITS if any(e.split is split for e in every)]
     if splits:
@@ -61,7 +61,7 @@ def _compare(every: Sequence[Evaluation], splits: Sequence[Split]) -> None:
 
 
 def _family(found: Sequence[Evaluation], test: SignificanceTest) -> tuple[Family | None, Mapping[int, int]]:
-    """The comparisons of those that have scores of single articles, and the row of each column."""
+    """Return the comparisons of evaluations with scores of single articles, and the row of each column."""
     rows = compare_queries.accuracy_methods(found)
     measured = compare_queries.article_scores(rows, compare_queries.ACCURACY).measured
     used = [i for i, has in enumerate(measured) if has]
@@ -142,7 +142,7 @@ def _pairs(names: Sequence[str], family: Family | None, columns: Mapping[int, in
 
 
 def _ask(chosen: TripletSetRecord, done: set[str]) -> None:
-    """A way to evaluate the models that have not been."""
+    """Draw the form that evaluates further models."""
     if not may(Right.MANAGE):
         return
     rest = [m for m in by_method(queries.selectable_models()) if m.name not in done]

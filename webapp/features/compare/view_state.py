@@ -37,7 +37,7 @@ def _copied_to_url(param: str) -> Callable[[], None]:
 
 
 def tabs_in_url(names: Sequence[str], param: str) -> dict[str, Any]:
-    """Tabs by name, of which only the open one need be drawn; a callback opens another by :func:`pin`."""
+    """Draw tabs and return the open one; a callback opens another by writing the URL."""
     _current(names, param, "")
     return dict(zip(names, st.tabs(names, key=_key(param), on_change=_copied_to_url(param)), strict=True))
 

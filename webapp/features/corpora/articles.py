@@ -1,4 +1,4 @@
-"""A corpus as a table, as a list of articles, and as text."""
+"""Table of corpora, list of articles, and the text of an article."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _LISTED = 500
 
 
 def table(corpora: Sequence[CorpusRecord]) -> CorpusRecord:
-    """Every corpus with its counts; the one that was chosen."""
+    """Draw the table of corpora and the details of the selected one."""
     kinds = ("Articles", "Sections", "Paragraphs", "Sentences")
     return clickable(
         corpora,
@@ -42,7 +42,7 @@ def table(corpora: Sequence[CorpusRecord]) -> CorpusRecord:
 
 
 def report(corpus: CorpusRecord) -> None:
-    """How a corpus came in, and what was dropped on the way, by reason."""
+    """Draw the import settings of a corpus and the counts of skipped items by reason."""
     dropped = _counts(corpus.report.get("skipped", {}))
     rest = {key: value for key, value in corpus.report.items() if key != "skipped"}
     left, right = st.columns(2, gap="medium")
@@ -63,7 +63,7 @@ def report(corpus: CorpusRecord) -> None:
 
 
 def _topics(counts: Mapping[tuple[str, str], int]) -> None:
-    """A row for each topic, a column for each part that the source knows."""
+    """Return a table of counts with a row per topic and a column per split of the source."""
     names = {"train": "Train", "test": "Test", "": "No split"}
     parts = [part for part in PARTS if any(p == part for _, p in counts)]
     topics = sorted({topic for topic, _ in counts}, key=lambda t: (t == "", t))
@@ -77,7 +77,7 @@ def _counts(value: Any) -> dict[str, int]:
 
 
 def browse(corpora: Sequence[CorpusRecord]) -> None:
-    """Corpus, search and titles on the left, the article on the right."""
+    """Draw corpus, search and titles on the left, and the article on the right."""
     side, main = st.columns([1, 3], gap="medium")
     with side:
         corpus = by_name("Corpus", corpora, CORPUS, lambda c: c.name)
@@ -95,13 +95,13 @@ def browse(corpora: Sequence[CorpusRecord]) -> None:
         chosen = _list(corpus, found)
     with main:
         if chosen is None:
-            nothing("No article matches.", "Shorten the search term on the left.")
+            nothing("No article matches.", "Try a shorter search term.")
         else:
             _show(corpus, chosen)
 
 
 def _list(corpus: CorpusRecord, found: Sequence[ArticleRecord]) -> ArticleRecord | None:
-    """The list with one article chosen: by a click, by the address, or the first."""
+    """Draw the list of articles and return the one selected by a click or in the URL, or the first."""
     if not found:
         return None
     wanted = st.query_params.get(state.ARTICLE, "")

@@ -1,4 +1,4 @@
-"""A corpus as one file: written by a job, fetched here, and imported again."""
+"""Forms that export a corpus as a bundle and import bundles."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _LISTED = 500
 
 
 def export(corpus: CorpusRecord) -> None:
-    """Ask for a bundle of a corpus, and fetch the last one; for admins only: it holds blind labellings, too."""
+    """Draw the export form and the download of the last bundle; admins only, because it contains blind labellings."""
     if not may(Right.MANAGE):
         return
     with st.expander("Export bundle", icon=":material/inventory_2:"):
@@ -60,13 +60,13 @@ def _ask(corpus: CorpusRecord) -> None:
 
 
 def _models(corpus: CorpusRecord) -> list[ModelRecord]:
-    """Models that have vectors of every article."""
+    """Return the models that have vectors of all articles."""
     with queries.store().reading() as r:
         return [m for m in r.models.list() if len(r.embeddings.have(m.id, corpus.id)) >= corpus.articles]
 
 
 def _made(corpus: CorpusRecord) -> JobRecord | None:
-    """The last export of this corpus whose file is still there."""
+    """Return the last export of this corpus whose file still exists."""
     folder = queries.store().settings.home / FOLDER
     with queries.store().reading() as r:
         done = r.jobs.list(limit=_LISTED, status=JobStatus.DONE)
@@ -96,7 +96,7 @@ def _fetch(corpus: CorpusRecord, made: JobRecord) -> None:
 
 
 def import_form() -> None:
-    """Choose a bundle, see what it holds, take it in."""
+    """Draw the form that shows the content of a bundle and imports it."""
     with st.expander("Import bundle", icon=":material/inventory_2:"):
         path = _file()
         if path is None:
@@ -118,7 +118,7 @@ def import_form() -> None:
 
 
 def _said(about: Contents) -> None:
-    """What is in it, in words."""
+    """Return the content of a bundle in words."""
     corpus = about.corpus
     owners = sorted({owner or UNNAMED for _, owner in about.labellings})
     by = f" by {plain(', '.join(owners))}" if owners else ""

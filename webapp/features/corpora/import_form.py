@@ -1,4 +1,4 @@
-"""Bringing text in: choose files, see what is in them, then import."""
+"""Import form: choice of files, preview and settings."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _UPLOAD_MB = 500
 
 
 def form() -> None:
-    """The whole way from a file to a queued import."""
+    """Draw the form from the choice of files to the queued import."""
     paths = _files()
     if not paths:
         return
@@ -40,7 +40,7 @@ def form() -> None:
         "reader": reader_id,
         "settings": config.to_dict(),
     }
-    # Asked for before the page is drawn again: who clicks elsewhere at once would otherwise interrupt it.
+    # Queued before the page is redrawn, because another click would interrupt the run.
     st.button(
         "Import",
         type="primary",
@@ -69,7 +69,7 @@ def _ask(args: dict[str, Any], key: int, turn: int) -> None:
 
 
 def _round() -> int:
-    """How many imports were requested in this session; each empties the form."""
+    """Return the number of imports queued in this session; each one empties the form."""
     turn: int = st.session_state.get(state.IMPORT_ROUND, 0)
     return turn
 
@@ -94,7 +94,7 @@ def _files() -> tuple[Path, ...]:
 
 
 def _kept(files: Sequence[Any]) -> tuple[Path, ...]:
-    """Write uploads once, not on every rerun."""
+    """Write uploads to the data folder once, not in every rerun."""
     known = tuple(file.file_id for file in files)
     if st.session_state.get(state.UPLOADED, ((), ()))[0] != known:
         st.session_state[state.UPLOADED] = (known, uploads.keep(files, queries.store().settings.home))
@@ -103,7 +103,7 @@ def _kept(files: Sequence[Any]) -> tuple[Path, ...]:
 
 
 def _on_server(text: str) -> tuple[Path, ...]:
-    """Return the file of the server that was typed, or those in the folder; () with the reason on the page."""
+    """Return the typed server file, or the files of the typed folder; () with an error on the page."""
     path = server_paths.typed(text)
     if path is None:
         return ()
@@ -119,13 +119,13 @@ def _in_folder(folder: Path) -> tuple[Path, ...]:
     known = [path for path in sorted(folder.iterdir()) if path.suffix.lstrip(".").lower() in suffixes()]
     if not known:
         st.error(f"No file in {plain(folder)} has a known suffix. Known suffixes: {', '.join(suffixes())}.")
-    # A link in the folder may lead out of what pages may read.
+    # A symbolic link in the folder may lead outside of the folders that pages may read.
     found = [server_paths.typed(str(path)) for path in known]
     return () if None in found else tuple(path for path in found if path is not None)
 
 
 def _about(paths: Sequence[Path]) -> tuple[str, str, str]:
-    """Name, language and reader."""
+    """Draw the fields for name, language and format."""
     whole_folder = len(paths) > 1 and not uploads.is_upload(paths[0], queries.store().settings.home)
     source = paths[0].parent.name if whole_folder else paths[0].name.split(".")[0]
     stem = source.replace("_", " ").replace("-", " ").strip() or "corpus"
@@ -156,12 +156,12 @@ def _about(paths: Sequence[Path]) -> tuple[str, str, str]:
 
 
 def _key(paths: Sequence[Path]) -> int:
-    """New fields for other files."""
+    """Return a key that changes with the files, so that the fields are reset."""
     return hash(tuple(paths))
 
 
 def _show_preview(path: Path, reader_id: str, settings: dict[str, Any]) -> bool:
-    """The first articles as they would come in; False when the file cannot be read."""
+    """Draw the first articles as they would be imported; return False if the file cannot be read."""
     try:
         seen = preview(path, reader_id, settings, n=5)
     except ThemescopeError as error:

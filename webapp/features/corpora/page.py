@@ -1,4 +1,4 @@
-"""Corpora: bring text in, read it."""
+"""The page Corpora: import and read texts."""
 
 import streamlit as st
 

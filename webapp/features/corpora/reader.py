@@ -1,4 +1,4 @@
-"""The article reader: section tree, paragraph openings, and the sentences that triplets may use."""
+"""Article reader: section tree, first sentences of paragraphs, and sentences eligible for triplets."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def _source(name: str) -> str:
 def reader_data(
     sections: Sequence[SectionRecord], sentences: Sequence[Sentence], eligible: Collection[int], query: str
 ) -> dict[str, Any]:
-    """What the browser draws: sections in page order with paragraphs of sentences; ``eligible`` holds sentence ids."""
+    """Return the data of the component: sections in page order with paragraphs; ``eligible`` holds sentence ids."""
     by_section: dict[int, list[list[dict[str, Any]]]] = {}
     for (section, _), group in groupby(sentences, key=lambda s: (s.section, s.paragraph)):
         by_section.setdefault(section, []).append([_sentence(s, s.id in eligible) for s in group])
@@ -46,7 +46,7 @@ def _sentence(sentence: Sentence, eligible: bool) -> dict[str, Any]:
 def article(
     sections: Sequence[SectionRecord], sentences: Sequence[Sentence], eligible: Collection[int], query: str = ""
 ) -> None:
-    """Draw an article; hits of ``query`` are highlighted and the first scrolled to."""
+    """Draw an article; matches of ``query`` are highlighted, and the first one is scrolled into view."""
     show = st.components.v2.component(
         "themescope_reader", html='<div class="reader"></div>', css=_source("reader.css"), js=_source("reader.js")
     )

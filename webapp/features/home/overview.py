@@ -67,7 +67,7 @@ class _Start:
 def _first_start(shown: CorpusRecord | None, working: bool) -> _Start:
     """Return the way into a corpus; without one, into the demo, which is being built or offered."""
     about = (
-        "A part of Wikipedia, imported, clustered and projected by the same jobs as your own texts. "
+        "A sample of Wikipedia, imported, clustered and projected by the same jobs as your own texts. "
         "Lasso sentences on the map to read them."
     )
     icon, compare = ":material/explore:", ("Compare methods", "compare")
@@ -156,7 +156,7 @@ def models(found: Sequence[ModelRecord]) -> None:
     """Draw the newest models."""
     st.markdown("**Models**")
     if not found:
-        st.caption("No model yet. Train one on the page Train; mean vectors takes seconds.")
+        st.caption("No model yet. Train one on the Train page; “Mean of word vectors” takes seconds.")
         return
     newest = sorted(found, key=lambda m: m.created, reverse=True)[:_NEWEST]
     st.dataframe(
@@ -208,7 +208,7 @@ def recent_activity(ended: Sequence[JobRecord]) -> None:
     """Draw the jobs that ended last."""
     st.markdown("**Recent activity**")
     if not ended:
-        st.caption("No job has ended yet.")
+        st.caption("No finished jobs yet.")
         return
     newest = sorted(ended, key=lambda j: j.ended or j.created, reverse=True)[:_NEWEST]
     st.dataframe(

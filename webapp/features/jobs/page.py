@@ -42,7 +42,7 @@ if ended:
         "Find a job",
         key=SEARCH,
         bind="query-params",
-        placeholder="word in the title or error",
+        placeholder="text in the title or error",
         icon=":material/search:",
         label_visibility="collapsed",
     )

@@ -28,7 +28,10 @@ def form(corpus: CorpusRecord) -> None:
     models = queries.selectable_models()
     if not models:
         nothing(
-            "A map needs a model.", "No model yet. Train one; mean vectors takes seconds.", "train", "Train a model"
+            "A map needs a model.",
+            "“Mean of word vectors” trains in seconds.",
+            "train",
+            "Train a model",
         )
         return
     model = one_model("Model", models, state.NEW_MAP_MODEL, "Model that measures similarity.")

@@ -1,4 +1,4 @@
-"""Paper tables: check the science. Published numbers beside ours, with everything that differs said."""
+"""The page Paper tables: published results and their reproduction."""
 
 import streamlit as st
 
@@ -6,7 +6,7 @@ from webapp.features.paper_tables import queries, state, views
 from webapp.shared.choose import by_name, nothing, title
 from webapp.shared.job_status import watch
 
-title("Paper tables", "Tables of the papers: published results beside ours, with data and deviations.")
+title("Paper tables", "Published results and their reproduction, with data and deviations.")
 watch("paper_tables")
 declared = by_name("Paper", queries.papers(), state.PAPER, lambda p: p.title)
 st.caption(declared.citation)

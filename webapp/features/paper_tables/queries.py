@@ -1,4 +1,4 @@
-"""What the Paper tables page reads: declarations, and the tables as they were last reproduced."""
+"""Queries of the page Paper tables: experiment specs and the latest reproductions."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from webapp.shared import queries
 
 
 def papers() -> list[Paper]:
-    """Every paper that is declared, those with tables to see first."""
+    """Return the papers, those with reproduced tables first."""
     with queries.store().reading() as r:
         have = {record.paper for record in r.papers.list()}
     return [paper(id) for id in sorted(PAPERS, key=lambda id: id not in have)]
 
 
 def tables(paper_id: str) -> dict[str, dict[str, PaperTableRecord]]:
-    """Profile → table → the table as it was last reproduced, both in the order of the declaration."""
+    """Return profile → table id → latest reproduction, in the order of the experiment specs."""
     with queries.store().reading() as r:
         records = r.papers.list(paper_id)
     found = {(record.profile, record.name): record for record in records}

@@ -1,4 +1,4 @@
-"""Tables of papers: published numbers, ours with interval and spread, data, differences, tests; and asking for them."""
+"""Tables of a paper: published and reproduced scores, data, deviations and tests; the form that reproduces them."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from webapp.shared import queries, server_paths
 from webapp.shared.choose import by_name
 from webapp.shared.choose import corpus as choose_corpus
 from webapp.shared.guard import closed
-from webapp.shared.job_status import asked, submit
+from webapp.shared.job_status import queue_job, submit
 from webapp.shared.people import may
 from webapp.shared.text import ago, plain
 
@@ -35,16 +35,16 @@ _OF_ARTICLES = {
     "scb": ("Published benchmark", "The published clustering benchmark (CSV file)."),
     "sick": ("SICK", "Folder with SICK: sentence pairs with human relatedness ratings."),
 }
-"""What only a paper asks for that draws on articles with sections."""
+"""Fields shown only for papers whose data are articles with sections."""
 
 
 def table_name(record: PaperTableRecord) -> str:
-    """``4 · Clustering the sentences …`` for lists."""
+    """Return ``4 · Clustering the sentences …``, the label of a table in lists."""
     return f"{record.name} · {record.content['title']}"
 
 
 def show(record: PaperTableRecord) -> None:
-    """One table with its data, tests and a button to do it again."""
+    """Draw a table with its data, its tests and a button that runs it again."""
     content = record.content
     st.caption(f"{plain(content['source'])}. {plain(content['about'])}")
     if not content["complete"]:
@@ -67,7 +67,7 @@ def show(record: PaperTableRecord) -> None:
 
 
 def _column(columns: Sequence[Json], key: int) -> Json:
-    """The metric to look at; there is nothing to choose where there is one."""
+    """Choose the metric to show; without a widget if there is only one."""
     if len(columns) == 1:
         return columns[0]
     titles = {column["metric"]: column["title"] for column in columns}
@@ -90,7 +90,7 @@ _WIDTHS = {
 
 
 def _frame(content: Json, column: Json) -> pd.DataFrame:
-    """One line a row: published, ours, difference, then data and deviation in words."""
+    """Return one row per method: published, ours, difference, data and deviation."""
     return pd.DataFrame([_line(row, column) for row in content["rows"]])
 
 
@@ -110,7 +110,7 @@ def _line(row: Json, column: Json) -> dict[str, str]:
 
 
 def said_once(frame: pd.DataFrame) -> tuple[pd.DataFrame, str]:
-    """The table without its deviations where they are the same in every row of several, and what they are."""
+    """Return the table and the deviation common to all rows, whose column is then dropped."""
     told = set(frame["Deviation"])
     if len(frame) < 2 or len(told) > 1:
         return frame, ""
@@ -123,7 +123,7 @@ def _ours(ours: Json, digits: int) -> str:
 
 
 def _claims(content: Json) -> None:
-    """What the paper says of the order of rows, and what our numbers say to it."""
+    """Draw the claims of the paper about the order of rows, and whether our scores confirm them."""
     titles = {column["metric"]: column["title"] for column in content["columns"]}
     st.subheader("Is the order reproduced?", anchor=False)
     lines = [
@@ -153,7 +153,7 @@ def _difference(claim: Json) -> str:
 def _buttons(record: PaperTableRecord) -> None:
     with st.container(horizontal=True):
         again = may(Right.MANAGE) and st.button("Run again", icon=":material/replay:", help=_AGAIN)
-        if again and asked(lambda: reproduce_again(queries.store(), record)):
+        if again and queue_job(lambda: reproduce_again(queries.store(), record)):
             st.rerun()
         st.download_button(
             "CSV",
@@ -166,7 +166,7 @@ def _buttons(record: PaperTableRecord) -> None:
 
 
 def export(content: Json) -> str:
-    """Every number of a table: one line a row and metric."""
+    """Return all scores of a table as CSV, one line per row and metric."""
     header = ["row", "metric", "published", "ours", "low", "high", "spread", "difference", "data", "deviation"]
     return csv_text(
         header,
@@ -187,7 +187,7 @@ def export(content: Json) -> str:
 
 
 def ask(declared: Paper) -> None:
-    """A form to reproduce some tables, or all."""
+    """Draw the form that reproduces some or all tables."""
     if closed("Reproduction of tables"):
         return
     source = None
@@ -207,7 +207,7 @@ def ask(declared: Paper) -> None:
 
 
 def _data(declared: Paper) -> dict[str, str]:
-    """Ask for the folders and files of the server that hold data of a paper: argument of the job → path."""
+    """Draw fields for the data of a paper on the server; return job argument → path."""
     if not server_paths.offered():
         server_paths.explain()
         return {}

@@ -1,4 +1,4 @@
-"""Everybody with their role: look, change a role, take somebody out."""
+"""List of users: add, change roles, remove."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from db.label_records import Role
 from jobs.services import people as members
 from webapp.features.people import state
 from webapp.shared import queries
-from webapp.shared import store as house
+from webapp.shared import store as server_store
 from webapp.shared.choose import clickable, nothing
 from webapp.shared.people import UNNAMED, current_person
 from webapp.shared.text import ago, count, plain
@@ -26,7 +26,7 @@ _WAYS = {"password": "password", "organisation": "organisation", "": "–"}
 
 
 def show() -> None:
-    """The list, and what can be changed about the one that was chosen."""
+    """Draw the list of users and the form for the selected one."""
     found = members.members(queries.store())
     if refused := st.session_state.pop(state.REFUSED, ""):
         st.error(plain(refused), icon=":material/error:")
@@ -43,7 +43,7 @@ def show() -> None:
 
 
 def _state(found: list[members.Member]) -> None:
-    """State what the roles mean at the moment."""
+    """Draw what the roles currently permit."""
     admins = [member.person.name for member in found if member.person.role is Role.ADMIN]
     if not admins:
         st.info(
@@ -51,7 +51,7 @@ def _state(found: list[members.Member]) -> None:
             "and review.",
             icon=":material/lock_open:",
         )
-    elif not house.shared():
+    elif not server_store.shared():
         st.caption("These pages are reachable from this machine only, so no sign-in is required.")
 
 
@@ -102,7 +102,7 @@ def _removed(name: str) -> None:
 
 
 def _add() -> None:
-    """Somebody new, with a first password that the admin tells them."""
+    """Draw the form that adds a user with an initial password."""
     with st.expander("Add user", icon=":material/person_add:"), st.form("add-person", border=False):
         left, right = st.columns(2)
         name = left.text_input("Name", max_chars=members.LONGEST_NAME)

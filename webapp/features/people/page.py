@@ -1,4 +1,4 @@
-"""People: who works here, what they may do, when they were seen."""
+"""The page People: users and their roles."""
 
 from db.roles import Right
 from webapp.features.people import members

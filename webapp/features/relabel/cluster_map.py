@@ -106,7 +106,7 @@ def canvas_of(state: RelabelState, ids: Ids, points: Points) -> Canvas:
         height=_HEIGHT,
         name=f"relabel-{state.record.id}",
         frame=component.frame_of(scene.units),
-        outbox=True,
+        action_queue=True,
     )
 
 

@@ -1,4 +1,4 @@
-"""Summaries: the most central sentences of a document, by any method, side by side."""
+"""The page Summaries: extractive summaries by several methods side by side."""
 
 import streamlit as st
 

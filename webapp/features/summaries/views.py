@@ -1,4 +1,4 @@
-"""The summary of an article by several methods side by side, and what was measured on collections with references."""
+"""Summaries of an article by several methods, and ROUGE scores on collections with references."""
 
 from __future__ import annotations
 
@@ -31,23 +31,23 @@ from webapp.shared.text import count, interval, plain, score
 
 _ASSETS = Path(__file__).parent / "assets"
 _LISTED = 500
-_STRONGEST = 50  # per cent of the accent colour behind the sentence that scores highest
-_BESIDE = 3  # summaries in a row
+_STRONGEST = 50  # per cent of the accent colour behind the highest-scoring sentence
+_BESIDE = 3  # summaries per row
 
 
 @dataclass(frozen=True, slots=True)
 class Method:
-    """A way to rank the sentences of this article."""
+    """Method that ranks the sentences of an article."""
 
     name: str
     summarizer: str
     model: ModelRecord | None = None
-    """Whose vectors it compares; None for one that looks at no vectors."""
+    """Model whose vectors are compared; None for methods without vectors."""
 
 
 @dataclass(frozen=True, slots=True)
 class Ranked:
-    """What a method makes of the article."""
+    """Summary of an article by one method."""
 
     method: Method
     scores: Scores
@@ -55,7 +55,7 @@ class Ranked:
 
 
 def article(corpora: Sequence[CorpusRecord]) -> None:
-    """Choose an article and methods; show the summaries, their ROUGE-1, and the scores in place."""
+    """Draw the choice of article and methods, the summaries, ROUGE-1 and sentence scores."""
     side, main = st.columns([1, 3], gap="medium")
     with side:
         corpus = by_name("Corpus", corpora, CORPUS, lambda c: c.name)
@@ -63,7 +63,7 @@ def article(corpora: Sequence[CorpusRecord]) -> None:
         found = queries.articles(corpus.id, search, limit=_LISTED)
     if not found:
         with main:
-            nothing("No article matches.", "Shorten the search term on the left.")
+            nothing("No article matches.", "Try a shorter search term.")
         return
     with side:
         chosen = by_name("Article", found, state.ARTICLE, lambda a: a.title)
@@ -78,7 +78,7 @@ def article(corpora: Sequence[CorpusRecord]) -> None:
 
 
 def _choose(embedded: Sequence[ModelRecord]) -> list[Method]:
-    """The methods to compare: those that need no vectors, and LexRank on every model that has embedded the article."""
+    """Return the available methods: those without vectors, and LexRank for each model with vectors."""
     known = [Method(card.title, card.id) for card in SUMMARIZERS if "vectors" not in card.tags]
     by_vectors = [card for card in SUMMARIZERS if "vectors" in card.tags]
     for model in by_method(embedded):
@@ -99,7 +99,7 @@ def _references() -> list[str]:
 
 
 def _missing(corpus: CorpusRecord, embedded: Sequence[ModelRecord]) -> None:
-    """Offer to embed the corpus by a model that has not."""
+    """Draw the form that embeds the corpus by another model."""
     if not may(Right.MANAGE):
         return
     have = {model.id for model in embedded}
@@ -154,7 +154,7 @@ def _scores(ranked: Sequence[Ranked], references: Sequence[str]) -> None:
 
 
 def _cut(summary: Summary, sentences: Sequence[Sentence]) -> bool:
-    """Whether the last sentence of a summary ends before its time, as its number of words requested."""
+    """Return whether the last sentence is truncated by the word limit."""
     last = " ".join(sentences[summary.positions[-1]].text.split()) if summary.positions else ""
     return not summary.text.endswith(last)
 
@@ -165,7 +165,7 @@ def _source(name: str) -> str:
 
 
 def shaded_data(sentences: Sequence[Sentence], made: Ranked) -> dict[str, Any]:
-    """What the browser draws: paragraphs of sentences with the strength of their shade in per cent."""
+    """Return the data of the component: paragraphs of sentences with shading in per cent."""
     low, high = float(made.scores.min()), float(made.scores.max())
     places = {position: place for place, position in enumerate(made.summary.positions, 1)}
 
@@ -187,7 +187,7 @@ def _shaded(sentences: Sequence[Sentence], made: Ranked) -> None:
 
 
 def collections() -> None:
-    """ROUGE-1 of every method that was measured on documents with people's summaries."""
+    """Draw ROUGE-1 of all methods evaluated on documents with reference summaries."""
     found = measured()
     if not found:
         nothing(

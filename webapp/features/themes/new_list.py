@@ -54,7 +54,10 @@ def form() -> None:
     known = {model.name: told(model) for model in by_method(queries.selectable_models())}
     if not known:
         nothing(
-            "No model yet.", "Themes need a model. Train one; mean vectors takes seconds.", "train", "Train a model"
+            "No model yet.",
+            "Themes need a model. “Mean of word vectors” trains in seconds.",
+            "train",
+            "Train a model",
         )
         return
     source = _source()

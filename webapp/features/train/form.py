@@ -1,4 +1,4 @@
-"""Training: a form out of a method's card, and a model that was trained elsewhere."""
+"""Training form, generated from the card of a method, and the form that adds a saved model."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from webapp.shared.triplet_queries import split_count
 
 
 def form() -> None:
-    """Choose a method, what it learns from, and its settings; then queue it."""
+    """Draw the choice of method, training data and settings, and queue the training."""
     cards = list(REGISTRY)
     left, right = st.columns(2, gap="medium")
     with left:
@@ -61,7 +61,7 @@ def _name(card: Card, data: Mapping[str, Any]) -> str:
 
 
 def _data(card: Card) -> dict[str, Any] | None:
-    """What the method learns from, as its tags say; None when there is nothing for it."""
+    """Draw the training data fields that the tags of the method require; None if data are missing."""
     if "needs-models" in card.tags:
         return _bases(card) if "any-models" in card.tags else _networks()
     if "needs-triplets" in card.tags:
@@ -82,7 +82,7 @@ def _data(card: Card) -> dict[str, Any] | None:
 
 
 def _validation(chosen: TripletSetRecord, sets: Sequence[TripletSetRecord]) -> dict[str, Any] | None:
-    """Another set to stop by where the chosen one has nothing for that, as those that labels taught often have."""
+    """Choose a set for early stopping if the chosen one has no validation triplets."""
     if split_count(chosen, Split.VALIDATION):
         return {}
     able = [s for s in sets if split_count(s, Split.VALIDATION)]
@@ -94,7 +94,7 @@ def _validation(chosen: TripletSetRecord, sets: Sequence[TripletSetRecord]) -> d
 
 
 def _beginning() -> dict[str, Any]:
-    """A trained network to go on from, if one is wanted."""
+    """Draw the optional choice of a base model to fine-tune."""
     able = [m.name for m in fine_tunable(queries.models())]
     chosen = st.selectbox(
         "Start from",
@@ -111,20 +111,20 @@ _NEGATIVE = "negative:"
 
 
 def wanted(card: Card) -> tuple[str, str]:
-    """Kind of triplets that a method learns from, and where their third sentence comes from ("" for anywhere)."""
+    """Return the kind of triplets that a method requires, and the source of negatives ("" for any)."""
     third = next((tag.removeprefix(_NEGATIVE) for tag in card.tags if tag.startswith(_NEGATIVE)), "")
     return "titles" if "title-triplets" in card.tags else "sentences", third
 
 
 def fits(card: Card, record: TripletSetRecord) -> bool:
-    """Whether a method can learn from a set: it has training triplets of the kind its card asks for."""
+    """Return whether a set has training triplets of the kind that the method requires."""
     kind, third = wanted(card)
     right = record.kind == kind and (not third or record.config.get("third") == third)
     return right and split_count(record, Split.TRAIN) > 0
 
 
 def _running_text(card: Card) -> dict[str, Any] | None:
-    """A corpus, and for a method that builds on another one the model of it, if one is wanted."""
+    """Draw the choice of corpus and, for methods with content vectors, the optional model."""
     corpora = queries.corpora()
     if not corpora:
         nothing("This method requires a corpus.", "Import a corpus first.", "corpora", "Corpora")
@@ -141,7 +141,7 @@ def _running_text(card: Card) -> dict[str, Any] | None:
 
 
 def _bases(card: Card) -> dict[str, Any] | None:
-    """The models that a method builds on, and where it needs text a corpus."""
+    """Draw the choice of base models, and of a corpus if the method needs text."""
     found = [model.name for model in by_method(queries.selectable_models())]
     if not found:
         nothing("This method requires trained models.", "Train a model first.")
@@ -152,7 +152,7 @@ def _bases(card: Card) -> dict[str, Any] | None:
 
 
 def _networks() -> dict[str, Any] | None:
-    """The two trained networks that are joined: one of sentences, one of titles."""
+    """Draw the choice of the two networks to concatenate: on sentences and on titles."""
     trained = with_tag(queries.models(), "needs-triplets")
     titles = [m for m in trained if "title-triplets" in REGISTRY.get(m.method).tags]
     others = [m for m in trained if m not in titles]
@@ -168,7 +168,7 @@ def _networks() -> dict[str, Any] | None:
 
 
 def estimate(card: Card, chosen: TripletSetRecord) -> None:
-    """How much there is to learn from, and how long a pass takes where this machine has done it before."""
+    """Draw the number of triplets and, if known from an earlier run, the time of an epoch."""
     train = split_count(chosen, Split.TRAIN)
     rates = [
         float(rate)
@@ -184,7 +184,7 @@ def estimate(card: Card, chosen: TripletSetRecord) -> None:
 
 
 def add_from_folder() -> None:
-    """Add a model that was trained elsewhere from a folder of the server."""
+    """Draw the form that adds a saved model from a folder on the server."""
     with st.expander("Add saved model", icon=":material/folder_open:"):
         if not server_paths.offered():
             server_paths.explain()

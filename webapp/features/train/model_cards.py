@@ -1,4 +1,4 @@
-"""Stored and pretrained models: a table of all, and one of them with what it learned from and its scores."""
+"""Table of stored and pretrained models, and the card of one with training data and scores."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from webapp.shared.text import ago, count, plain, score, words
 
 
 def show(found: Sequence[ModelRecord]) -> None:
-    """Every model in a table, newest first, one of them in full."""
+    """Draw the table of models, newest first, and the card of the selected one."""
     newest = sorted(found, key=lambda m: m.created, reverse=True)
     model(clickable(newest, state.MODEL, lambda m: m.name, _frame(newest), _COLUMNS))
 
@@ -51,7 +51,7 @@ def _learned_from(model: ModelRecord, sets: Mapping[int, str], corpora: Mapping[
 
 
 def model(chosen: ModelRecord) -> None:
-    """A model's card: what it is, what it learned from, how good it is."""
+    """Draw the card of a model: method, training data, settings and scores."""
     with st.container(border=True):
         with st.container(horizontal=True, vertical_alignment="center"):
             st.subheader(plain(chosen.name), anchor=False)
@@ -82,7 +82,7 @@ _NUMBERS = ("validation accuracy", "training triplets", "training seconds", "tri
 
 
 def _training_numbers(chosen: ModelRecord) -> None:
-    """What a person asks first: how good, from how much, how long. Nothing where nothing was learned."""
+    """Draw validation accuracy, number of triplets and training time, where known."""
     if "validation accuracy" not in chosen.metrics:
         return
     with st.container(horizontal=True):
@@ -94,7 +94,7 @@ def _training_numbers(chosen: ModelRecord) -> None:
 
 
 def _evaluations(chosen: ModelRecord) -> None:
-    """Every score of a model beside what it was measured on."""
+    """Draw all scores of a model with the data they were measured on."""
     found = evaluations(chosen)
     if not found:
         st.caption("No evaluations yet.")
@@ -108,12 +108,12 @@ def _evaluations(chosen: ModelRecord) -> None:
 
 _UNITS = {"relatedness": "pair", "topics": "document", "summaries": "document"}
 _OVER_SENTENCES = {"V", "AMI", "AMI (arithmetic)"}
-"""What topics are clustered by has no interval over documents."""
+"""Metrics of topic clustering, which have no interval over documents."""
 _WHOLE = {"mse": "Mean squared error"}
 
 
 def evaluations(chosen: ModelRecord) -> list[tuple[str, str, str, str, str]]:
-    """(data, how, metric, value, over how much): triplets, AMI of each clustering, SICK, topics, summaries."""
+    """Yield (data, protocol, metric, value, items) of triplets, clusterings, SICK, topics and summaries."""
     sets = {s.id: s.name for s in queries.triplet_sets()}
     benchmarks = {b.id: b.name for b in queries.benchmarks()}
     corpora = {c.id: c.name for c in queries.corpora()}
@@ -135,7 +135,7 @@ def _metric(id: str) -> str:
 
 
 def _how(run: RunRecord) -> str:
-    """What tells apart two measurements on the same data."""
+    """Return the setting that distinguishes measurements on the same data."""
     if run.clusterer:
         return clusterer_title(run.clusterer)
     if "regressor" in run.config:

@@ -1,4 +1,4 @@
-"""Train: any method that has a card."""
+"""The page Train: train models and inspect them."""
 
 import streamlit as st
 
