@@ -7,6 +7,8 @@ Jobs and the command line use the store itself, with the rights of the owner of 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
 from typing import Any
 
 import sqlalchemy as sa
@@ -14,9 +16,68 @@ from sqlalchemy import event
 from sqlalchemy.engine import Connection, Engine
 from sqlalchemy.sql.dml import UpdateBase
 
+from core.errors import AccessError
 from db import label_tables as t
 from db import tables as s
-from db.roles import Actor, Right
+from db.label_records import Role
+
+NOBODY = "The person without a name"
+
+
+class Right(StrEnum):
+    """Right that a role grants."""
+
+    LOOK = "look"
+    LABEL = "label and review"
+    MANAGE = "import, train, start jobs, delete, or set roles"
+
+
+_GRANTED: Mapping[Role, frozenset[Right]] = {
+    Role.VIEWER: frozenset({Right.LOOK}),
+    Role.LABELLER: frozenset({Right.LOOK, Right.LABEL}),
+    Role.ADMIN: frozenset(Right),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Actor:
+    """Person who makes a change, with the current role."""
+
+    name: str
+    role: Role
+
+    def may(self, right: Right) -> bool:
+        """Return whether the role grants a right."""
+        return right in _GRANTED[self.role]
+
+    def require(self, right: Right) -> None:
+        """Raise :class:`core.errors.AccessError` if the role does not grant a right."""
+        if self.may(right):
+            return
+        who = self.name or NOBODY
+        if self.role is Role.VIEWER:
+            raise AccessError(f"{who} may view, but not change anything. Ask an admin.")
+        raise AccessError(f"{who} may label and review, but not {right.value}. Ask an admin.")
+
+    def owns(self, maker: str) -> bool:
+        """Return whether the person may delete objects of ``maker``: their own, or as an admin any."""
+        return maker == self.name or self.may(Right.MANAGE)
+
+    def require_own(self, maker: str) -> None:
+        """Raise ``AccessError`` unless the person made the object or is an admin."""
+        if not self.owns(maker):
+            raise AccessError(only_its_maker(maker))
+
+    def require_self(self, name: str) -> None:
+        """Raise ``AccessError`` for work under another person's name, except by an admin."""
+        if name != self.name and not self.may(Right.MANAGE):
+            raise AccessError(f"{self.name or NOBODY} cannot work under the name of {name or 'somebody else'}.")
+
+
+def only_its_maker(maker: str) -> str:
+    """Return the message for everybody except ``maker`` and admins."""
+    return f"Only {maker or 'the person without a name'}, who made it, or an admin may do that."
+
 
 _OPTION = "themescope_actor"
 _RIGHTS: Mapping[str, Right] = {

@@ -26,14 +26,10 @@ class Artifacts:
         self._checkpoints = home / "checkpoints"
 
     def put(self, folder_writer: Callable[[Path], None]) -> str:
-        """Let ``folder_writer`` fill an empty folder, and move it into place. Returns its digest (32 hex digits).
+        """Store what ``folder_writer`` writes into an empty folder, and return its digest (32 hexadecimal digits).
 
-        Nobody sees a folder that is not complete: it is written under another name, flushed to disk, then renamed.
-
-        Raises
-        ------
-        ArtifactError
-            If nothing was written, or a link.
+        The folder is written under a temporary name, flushed to disk and then renamed, so that it appears only when
+        complete. Raises :class:`ArtifactError` if nothing, or a link, was written.
         """
         self._folder.mkdir(parents=True, exist_ok=True)
         self._remove_partial()
@@ -49,15 +45,9 @@ class Artifacts:
         return digest
 
     def path(self, digest: str) -> Path:
-        """Return the folder of an artifact, for reading only.
-
-        Raises
-        ------
-        ArtifactError
-            If it is not there, or ``digest`` is no digest.
-        """
+        """Return the folder of an artifact, for reading only; raise :class:`ArtifactError` if it does not exist."""
         if not _DIGEST.fullmatch(digest):
-            raise ArtifactError(f"{digest!r} does not name an artifact: that takes 32 digits of 0–9 and a–f.")
+            raise ArtifactError(f"{digest!r} is not the digest of an artifact, which has 32 digits of 0–9 and a–f.")
         folder = self._folder / digest
         if not folder.is_dir():
             raise ArtifactError(
@@ -89,13 +79,13 @@ class Artifacts:
     def remove_unused(self, in_use: Collection[str], older_than_s: float = _DAY) -> list[str]:
         """Remove unused artifacts, except recent ones that a running job may be about to store."""
         limit = time.time() - older_than_s
-        gone = []
+        removed = []
         for digest in self.unused(in_use):
-            # Looked at right before it goes: a job may just have put the same content again.
-            if _age_of(self._folder / digest) < limit:
+            # Checked immediately before the removal: a job may just have stored the same content again.
+            if _modified(self._folder / digest) < limit:
                 self.delete(digest)
-                gone.append(digest)
-        return gone
+                removed.append(digest)
+        return removed
 
     def checkpoint_folder(self, job_id: int) -> Path:
         """Return the job's checkpoint folder, which survives a crash; create it if missing."""
@@ -109,23 +99,19 @@ class Artifacts:
 
     def _move(self, partial: Path, target: Path) -> None:
         if target.is_dir():
-            os.utime(target)  # young again: a cleanup that runs now must not take it
+            os.utime(target)  # now recent, so that a cleanup that runs at the same time keeps it
             return
         try:
             os.replace(partial, target)
         except OSError:
-            # Somebody else moved the same content in first; anything else is a real failure.
+            # Another process stored the same content first; anything else is a failure.
             if not target.is_dir():
                 raise
 
     def _remove_partial(self) -> None:
         """Remove leftovers of killed processes."""
         for folder in self._folder.glob(f"{_PARTIAL}*"):
-            try:
-                old = folder.stat().st_mtime < time.time() - _DAY
-            except FileNotFoundError:
-                continue
-            if old:
+            if _modified(folder) < time.time() - _DAY:
                 shutil.rmtree(folder, ignore_errors=True)
 
 
@@ -133,7 +119,7 @@ def digest_of_folder(folder: Path) -> str:
     """Return the BLAKE2b-128 digest of the names, sizes and bytes of all files below ``folder``, sorted by name."""
     files = _files(folder)
     if not files:
-        raise ArtifactError(f"Nothing was written into {folder.name}, so there is no artifact to keep.")
+        raise ArtifactError(f"Nothing was written into {folder.name}, so there is no artifact to store.")
     total = hashlib.blake2b(digest_size=16)
     for file in files:
         name = file.relative_to(folder).as_posix().encode("utf-8")
@@ -148,12 +134,12 @@ def _files(folder: Path) -> list[Path]:
     found = sorted(folder.rglob("*"), key=lambda p: p.relative_to(folder).as_posix())
     for path in found:
         if path.is_symlink():
-            raise ArtifactError(f"An artifact may not hold links, and {path.name} is one.")
+            raise ArtifactError(f"An artifact must not contain links, and {path.name} is one.")
     return [path for path in found if path.is_file()]
 
 
-def _age_of(folder: Path) -> float:
-    """Return when it was last moved into place; far in the future if it was just removed."""
+def _modified(folder: Path) -> float:
+    """Return the time of the last change of a folder; infinity if it was just removed."""
     try:
         return folder.stat().st_mtime
     except FileNotFoundError:

@@ -1,7 +1,7 @@
-"""Database engines: SQLite in WAL mode with explicit transactions, or PostgreSQL.
+"""Database engines: SQLite in WAL mode with explicit transactions, or PostgreSQL; and messages for their errors.
 
-On SQLite a writer begins with BEGIN IMMEDIATE: a deferred transaction that turns into a writer fails at once with
-'database is locked' when another one wrote meanwhile, however long the timeout. Readers begin deferred and therefore
+On SQLite a writer begins with BEGIN IMMEDIATE: a deferred transaction that becomes a writer fails at once with
+'database is locked' if another one wrote meanwhile, however long the timeout. Readers begin deferred and therefore
 never wait; they see one snapshot from their first statement to their last, on both engines.
 """
 
@@ -14,9 +14,10 @@ from typing import Any
 import sqlalchemy as sa
 from sqlalchemy import event
 from sqlalchemy.engine import URL, Connection, Engine, make_url
-from sqlalchemy.exc import ArgumentError
+from sqlalchemy.exc import ArgumentError, DBAPIError, IntegrityError, InterfaceError, OperationalError
+from sqlalchemy.exc import TimeoutError as PoolTimeout
 
-from core.errors import ConfigError, MissingExtraError, StoreError
+from core.errors import ConfigError, ConflictError, MissingExtraError, StoreError
 from db.access import enforce
 from db.settings import Settings, sqlite_path
 
@@ -26,14 +27,8 @@ TIMEOUT_SECONDS = 15.0
 def open_engine(settings: Settings, *, foreign_keys: bool = True) -> Engine:
     """Return an engine for writers, which connects on first use.
 
-    Migrations ask for ``foreign_keys`` off (SQLite only), because rebuilding a table drops the old one.
-
-    Raises
-    ------
-    MissingExtraError
-        For PostgreSQL without psycopg.
-    StoreError
-        If the folder of the SQLite file cannot be made.
+    Migrations turn ``foreign_keys`` off (SQLite only), because rebuilding a table drops the old one. Raises
+    ``MissingExtraError`` for PostgreSQL without psycopg, and ``StoreError`` if the data folder cannot be created.
     """
     engine = _engine(settings, foreign_keys)
     enforce(engine)
@@ -48,7 +43,7 @@ def _engine(settings: Settings, foreign_keys: bool) -> Engine:
         path.parent.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise StoreError(
-            f"The data folder {path.parent} cannot be made: {error.strerror}. Set THEMESCOPE_HOME to another folder."
+            f"The data folder {path.parent} cannot be created: {error.strerror}. Set THEMESCOPE_HOME to another folder."
         ) from error
     return _sqlite(_parsed(settings).set(database=str(path)), foreign_keys)
 
@@ -65,7 +60,7 @@ def _parsed(settings: Settings) -> URL:
         return make_url(settings.database_url)
     except (ArgumentError, ValueError):
         raise ConfigError(
-            f"DATABASE_URL cannot be understood: {settings.database_label}. "
+            f"DATABASE_URL is not a valid URL: {settings.database_label}. "
             "Write it as postgresql://user:password@host:5432/name, special characters of the password as %XX."
         ) from None
 
@@ -85,7 +80,7 @@ def _sqlite(url: URL, foreign_keys: bool) -> Engine:
 
     @event.listens_for(engine, "connect")
     def _connect(db: sqlite3.Connection, _: Any) -> None:
-        db.isolation_level = None  # we emit BEGIN ourselves
+        db.isolation_level = None  # _begin emits BEGIN
         _use_wal(db)
         db.execute("PRAGMA synchronous=NORMAL")
         db.execute(f"PRAGMA foreign_keys={'ON' if foreign_keys else 'OFF'}")
@@ -101,7 +96,7 @@ def _sqlite(url: URL, foreign_keys: bool) -> Engine:
 
 
 def _use_wal(db: sqlite3.Connection) -> None:
-    """Switch to WAL. The first switch needs exclusive access and does not wait for it by itself."""
+    """Switch to WAL mode. The first switch needs exclusive access, for which SQLite does not wait by itself."""
     until = time.monotonic() + TIMEOUT_SECONDS
     while db.execute("PRAGMA journal_mode").fetchone()[0] != "wal":
         try:
@@ -117,3 +112,49 @@ def _use_wal(db: sqlite3.Connection) -> None:
 def _holds(text: str, lowered: str) -> bool:
     """Return whether ``text`` contains ``lowered``, ignoring case; LIKE of SQLite folds ASCII letters only."""
     return lowered in text.lower()
+
+
+_NOT_SET_UP = "The store at {where} is not set up yet. Start Themescope once (make run), or run: themescope doctor"
+_SENTENCES = (
+    ("no such table", _NOT_SET_UP),
+    ("readonly database", "The store at {where} cannot be written. Check the permissions of that file and its folder."),
+    ("query_only", "The store at {where} was opened for reading only."),
+    ("database is locked", "The store at {where} was locked for too long by another process. Try again."),
+    ("database or disk is full", "The disk with the store at {where} is full. Free space and try again."),
+    ("unable to open", "The store at {where} cannot be opened. Check that its folder exists and is writable."),
+    ("not a database", "{where} is not a database. Set THEMESCOPE_HOME or DATABASE_URL to another place."),
+    ("malformed", "The database {where} is damaged. Restore it from a backup."),
+    ("disk i/o error", "The disk with the store at {where} reports an error. Check the disk and its free space."),
+)
+_STATES = {
+    "42P01": _NOT_SET_UP,
+    "25006": "The store at {where} was opened for reading only.",
+    "42501": "The account in DATABASE_URL lacks a permission in {where}. Grant it.",
+    "53100": "The disk with the store at {where} is full. Free space and try again.",
+}
+_UNREACHABLE = (
+    "The store at {where} cannot be reached ({why}). Check that the server runs and that DATABASE_URL is right."
+)
+
+
+def as_store_error(error: Exception, settings: Settings) -> StoreError | None:
+    """Return the message for ``error``, or None if it can only be a defect."""
+    where = settings.database_label
+    if isinstance(error, IntegrityError):
+        return ConflictError("An object that this change needs was changed or deleted; nothing was written. Try again.")
+    if isinstance(error, PoolTimeout):
+        return StoreError(f"Too many simultaneous connections to the store at {where}. Try again.")
+    # SQLAlchemy does not wrap SQLite errors that happen while a connection is being prepared.
+    cause = error.orig if isinstance(error, DBAPIError) else error
+    text, state = str(cause), getattr(cause, "sqlstate", None)
+    if state in _STATES:
+        return StoreError(_STATES[state].format(where=where))
+    # For SQLite only: a statement on PostgreSQL may quote these texts in its data.
+    if settings.database_url.startswith("sqlite"):
+        for part, sentence in _SENTENCES:
+            if part in text.lower():
+                return StoreError(sentence.format(where=where))
+    if isinstance(error, OperationalError | InterfaceError):
+        why = (text.strip() or "no reason given").splitlines()[0].rstrip(".")
+        return StoreError(_UNREACHABLE.format(where=where, why=why))
+    return None

@@ -17,7 +17,7 @@ from core.types import Ids
 
 
 class Role(StrEnum):
-    """What a person may do."""
+    """Role of a person, which decides what they may change."""
 
     VIEWER = "viewer"
     """Read only."""
@@ -91,9 +91,9 @@ class Snapshot:
 
     partition: Partition
     versions: Ids
-    """(n,) of each sentence."""
+    """Versions of the sentences, of shape (n,)."""
     cluster_versions: Mapping[int, int]
-    """Of each cluster, deleted ones too."""
+    """Versions of the clusters, including deleted ones."""
     step: int = 0
     """Last step included."""
 
@@ -109,8 +109,8 @@ class Snapshot:
         if len(touched):
             versions = versions.copy()
             versions[self.partition.rows(touched)] = step.id
-        turned = {c.number: step.id for c in change_set if isinstance(c, ClusterChange)}
-        return Snapshot(apply(self.partition, change_set), versions, {**self.cluster_versions, **turned}, step.id)
+        changed = {c.number: step.id for c in change_set if isinstance(c, ClusterChange)}
+        return Snapshot(apply(self.partition, change_set), versions, {**self.cluster_versions, **changed}, step.id)
 
     def only(self, ids: Ids) -> Snapshot:
         """Return the snapshot restricted to these sentences."""

@@ -1,7 +1,7 @@
-"""Tables of people and what they label. ``label_step`` and ``label_event`` only ever grow: they are the history.
+"""Tables of people and labellings. Rows of ``label_step`` and ``label_event``, the history, are only added.
 
-``label`` and ``label_cluster`` hold the current state, kept in the transaction that writes the events. A row's
-``version`` is the step that changed it last (0 at the start), so that a page can say what it had seen.
+``label`` and ``label_cluster`` hold the current state, updated in the transaction that writes the events. The
+``version`` of a row is the step that changed it last (0 at the start); it is used to detect conflicts.
 """
 
 from __future__ import annotations

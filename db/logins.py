@@ -1,6 +1,6 @@
 """Password file in the data folder, with a hash for each account, readable by its owner only.
 
-A name without a hash signs in through the organisation's own login (OIDC). Roles are in the store.
+An account without a hash signs in through the organisation (OIDC). Roles are in the store.
 """
 
 from __future__ import annotations
@@ -30,14 +30,10 @@ class Logins:
 
     @contextmanager
     def locked(self) -> Iterator[None]:
-        """Keep every other process and thread from changing the file, or what the store says about its people.
+        """Lock the file and the roles in the store against changes by other processes and threads.
 
-        Take the lock before a transaction of the store, never inside one.
-
-        Raises
-        ------
-        ConfigError
-            If another process holds the lock for 15 seconds, or the data folder cannot be written.
+        Take the lock before a transaction of the store, never inside one. Raises ``ConfigError`` if another process
+        holds the lock for 15 seconds, or the data folder cannot be written.
         """
         try:
             self._lock.parent.mkdir(parents=True, exist_ok=True)
@@ -52,32 +48,29 @@ class Logins:
     def all(self) -> dict[str, str]:
         """Return name → password hash, "" for accounts with OIDC.
 
-        Raises
-        ------
-        ConfigError
-            If the file is damaged, or others may read it.
+        Raises ``ConfigError`` if the file is damaged, or others may read it.
         """
         try:
             if os.name == "posix" and stat.S_IMODE(self.path.stat().st_mode) & 0o077:
                 raise ConfigError(
-                    f"Others may read {self.path}, which holds hashes of passwords. Make it private: "
+                    f"Other users may read {self.path}, which contains password hashes. Make it private: "
                     f"chmod 600 '{self.path}'"
                 )
             found = json.loads(self.path.read_text(encoding="utf-8"))
         except FileNotFoundError:
             return {}
         except OSError as error:
-            raise ConfigError(f"{self.path} cannot be read ({error.strerror}). Check whose it is.") from None
+            raise ConfigError(f"{self.path} cannot be read ({error.strerror}). Check its owner.") from None
         except ValueError:
             raise _damaged(self.path) from None
         return _checked(found, self.path)
 
     def put(self, name: str, hashed: str) -> None:
-        """Add or change an account with a hash, or "" for OIDC. Only inside :meth:`locked`."""
+        """Add or change an account with a hash, or "" for OIDC. Call it inside :meth:`locked`."""
         self._write(self.all() | {name: hashed})
 
     def remove(self, name: str) -> None:
-        """Remove an account. Only inside :meth:`locked`."""
+        """Remove an account. Call it inside :meth:`locked`."""
         known = self.all()
         if name not in known:
             raise UnknownNameError("person who may sign in", name, known)
@@ -116,9 +109,9 @@ def _checked(found: object, path: Path) -> dict[str, str]:
 def _unwritable(path: Path, error: OSError) -> ConfigError:
     return ConfigError(
         f"{path} cannot be written ({error.strerror}), so nothing was changed. "
-        "Check who may write into that folder, and the room on its disk."
+        "Check the permissions of its folder and the free space on its disk."
     )
 
 
 def _damaged(path: Path) -> ConfigError:
-    return ConfigError(f"{path} is damaged. Move it away and add people anew: themescope people add NAME.")
+    return ConfigError(f"{path} is damaged. Move it away and add the accounts again: themescope people add NAME.")

@@ -20,7 +20,7 @@ Json = Mapping[str, Any]
 
 
 class JobStatus(StrEnum):
-    """Status of a job. Only ``queued`` and ``running`` can still change by themselves."""
+    """Status of a job; ``done``, ``failed`` and ``cancelled`` are final unless the job is retried."""
 
     QUEUED = "queued"
     RUNNING = "running"
@@ -30,7 +30,7 @@ class JobStatus(StrEnum):
 
     @property
     def ended(self) -> bool:
-        """Return whether the job has ended; it can only be retried."""
+        """Return whether the status is final."""
         return self in (JobStatus.DONE, JobStatus.FAILED, JobStatus.CANCELLED)
 
 
@@ -79,7 +79,7 @@ class ArticleRecord:
 
 @dataclass(frozen=True, slots=True)
 class TripletSetRecord:
-    """A sampled set of triplets. ``counts`` holds per-split sizes and what each rule dropped."""
+    """A sampled set of triplets. ``counts`` holds the sizes of the splits and the number that each rule removed."""
 
     id: int
     corpus_id: int
@@ -166,7 +166,7 @@ class TripletCard:
 
 @dataclass(frozen=True, slots=True)
 class ModelRecord:
-    """A fitted method. ``artifact`` is the digest of its folder under the data folder."""
+    """A fitted model. ``artifact`` is the digest of its folder in the data folder."""
 
     id: int
     name: str
@@ -212,7 +212,7 @@ class RunRecord:
     benchmark_id: int | None
     triplet_set_id: int | None
     corpus_id: int | None
-    """The corpus, where a run is about a whole one."""
+    """The corpus, for runs on a whole one."""
     clusterer: str
     config: Json
     seed: int
@@ -275,7 +275,7 @@ class SentencePlaces:
 
 @dataclass(frozen=True, slots=True)
 class PaperTableRecord:
-    """A table of a paper as it was last reproduced by a profile; the next time replaces it."""
+    """A table of a paper as last reproduced with a profile; the next reproduction replaces it."""
 
     id: int
     paper: str
@@ -291,7 +291,7 @@ class PaperTableRecord:
 
 @dataclass(frozen=True, slots=True)
 class VectorBlock:
-    """The vectors of one article by one model: (n, dim), rows in sentence order."""
+    """Vectors of one article and model, of shape (n, dim), rows in sentence order."""
 
     article_id: int
     vectors: Matrix

@@ -1,11 +1,11 @@
-"""Settings of a process, from environment variables. This is the only module that reads the environment.
+"""Settings of a process from environment variables, and canonical host names. Only this module reads the environment.
 
 =============================  ========================================================================================
 ``THEMESCOPE_HOME``            data folder: artifacts, checkpoints, SQLite files (default: the platform's data folder)
 ``DATABASE_URL``               the store: ``sqlite:///file`` or ``postgresql://user:password@host/name``
 ``QUEUE_URL``                  the queue: ``sqlite:///file``, ``redis://host`` or ``postgresql://…``
-``THEMESCOPE_LOGIN``           ``always``: people sign in on the loopback address too, as behind a proxy (default:
-                               ``auto``)
+``THEMESCOPE_LOGIN``           ``always``: sign-in is required on the loopback address too, as behind a proxy
+                               (default: ``auto``)
 ``THEMESCOPE_ALLOWED_HOSTS``   further host names under which the pages may be opened, separated by commas (default:
                                none)
 ``THEMESCOPE_IMPORT_FOLDERS``  folders below which pages may read files by their path, separated as in ``PATH``
@@ -15,7 +15,9 @@
 
 from __future__ import annotations
 
+import ipaddress
 import os
+import re
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -24,7 +26,6 @@ from urllib.parse import SplitResult, unquote, urlsplit, urlunsplit
 
 from core.errors import ConfigError
 from core.paths import at_home
-from db.hosts import canonical_host
 
 LOGINS = ("auto", "always")
 _STORES = ("sqlite", "postgres", "postgresql", "postgresql+psycopg")
@@ -39,31 +40,28 @@ class Settings:
     database_url: str = field(repr=False)
     queue_url: str = field(repr=False)
     login: str = "auto"
-    """When pages ask people to sign in: "auto", where others can reach them, or "always"."""
+    """When pages require sign-in: "auto" (if other machines can reach them) or "always"."""
     allowed_hosts: tuple[str, ...] = ()
-    """Further host names under which the pages may be opened, beside this machine's own."""
+    """Host names under which the pages may be opened, in addition to this machine's own."""
     import_folders: tuple[Path, ...] = ()
-    """Folders below which the pages may read files by their path. The command line may read everywhere."""
+    """Folders below which the pages may read files by their path. The command line may read all files."""
 
     def __post_init__(self) -> None:
         if self.login not in LOGINS:
-            raise ConfigError(f"THEMESCOPE_LOGIN is {' or '.join(LOGINS)}, not {self.login!r}.")
+            raise ConfigError(f"THEMESCOPE_LOGIN must be {' or '.join(LOGINS)}, not {self.login!r}.")
         _check_scheme("DATABASE_URL", self.database_url, _STORES)
         _check_scheme("QUEUE_URL", self.queue_url, _QUEUES)
         if sqlite_path(self.queue_url) and sqlite_path(self.queue_url) == sqlite_path(self.database_url):
             raise ConfigError(
-                "QUEUE_URL and DATABASE_URL name the same SQLite file. The queue locks its file as a whole: "
-                "give it a file of its own."
+                "QUEUE_URL and DATABASE_URL name the same SQLite file. The queue locks its whole file: "
+                "set QUEUE_URL to another file."
             )
 
     @classmethod
     def from_environment(cls, environ: Mapping[str, str] | None = None) -> Settings:
-        """Settings of this process; an unset or empty variable means its default.
+        """Return the settings of this process; raise ``ConfigError`` if a value is invalid.
 
-        Raises
-        ------
-        ConfigError
-            If a value is invalid.
+        An unset or empty variable means its default.
         """
         given = os.environ if environ is None else environ
         wanted = given.get("THEMESCOPE_HOME", "").strip()
@@ -78,42 +76,40 @@ class Settings:
 
     @classmethod
     def in_folder(cls, home: Path, database_url: str = "", queue_url: str = "") -> Settings:
-        """Settings with both SQLite files in ``home`` unless an address is given."""
+        """Return settings with both SQLite files in ``home`` unless a URL is given."""
         return cls(home, database_url or sqlite_url(home / "themescope.db"), queue_url or sqlite_url(home / "queue.db"))
 
     @property
     def secrets_file(self) -> Path:
-        """Where the secrets of a login through an organisation lie, if there are any."""
+        """Path of the optional file with the secrets of the OIDC provider."""
         return self.home / "secrets.toml"
 
     @property
     def database_label(self) -> str:
-        """The store's address without its password, fit to be shown."""
+        """URL of the store without its password, for display."""
         return without_password(self.database_url)
 
     @property
     def queue_label(self) -> str:
-        """The queue's address without its password, fit to be shown."""
+        """URL of the queue without its password, for display."""
         return without_password(self.queue_url)
 
 
 def sqlite_url(path: Path) -> str:
-    """The URL of a SQLite file, on every system (``sqlite:///C:/…`` on Windows)."""
+    """Return the URL of a SQLite file (``sqlite:///C:/…`` on Windows)."""
     if "?" in str(path):
-        raise ConfigError(
-            f"The data folder {path.parent} has a question mark in its name, which SQLite URLs cannot carry."
-        )
+        raise ConfigError(f"The data folder {path.parent} has a question mark in its name. Rename it or use another.")
     return f"sqlite:///{path.as_posix()}"
 
 
 def sqlite_path(url: str) -> Path | None:
-    """The file a ``sqlite:///…`` URL names; None for any other kind of address."""
+    """Return the file of a ``sqlite:///…`` URL; None for any other URL."""
     scheme, _, rest = url.partition(":///")
     return at_home(rest.partition("?")[0]) if scheme.partition("+")[0] == "sqlite" else None
 
 
 def without_password(url: str) -> str:
-    """``url`` with its password replaced by ``***`` and its query dropped."""
+    """Return ``url`` with its password replaced by ``***`` and without its query."""
     parts = urlsplit(url)
     if parts.password is None and not parts.query:
         return url
@@ -131,7 +127,7 @@ def _check_scheme(variable: str, url: str, known: tuple[str, ...]) -> None:
     scheme = url.partition(":")[0]
     if scheme not in known:
         raise ConfigError(
-            f"{variable} starts with {scheme!r}, which is no kind of address Themescope speaks. "
+            f"{variable} has the unsupported scheme {scheme!r}. "
             f"Use one of {', '.join(s + '://…' for s in known if '+' not in s)}."
         )
     if scheme == "sqlite" and url.removeprefix("sqlite:///").strip("/") in ("", ":memory:", "sqlite:"):
@@ -147,7 +143,7 @@ def _hosts(text: str) -> tuple[str, ...]:
         return tuple(canonical_host(part) for part in text.replace(",", " ").split())
     except ValueError as error:
         raise ConfigError(
-            f"THEMESCOPE_ALLOWED_HOSTS: {error} Give names without http:// and port, separated by commas, "
+            f"THEMESCOPE_ALLOWED_HOSTS: {error} Write names without http:// and port, separated by commas, "
             "such as themes.example.org."
         ) from None
 
@@ -169,3 +165,38 @@ def _platform_home(environ: Mapping[str, str]) -> Path:
     if sys.platform == "darwin":
         return home / "Library" / "Application Support" / "themescope"
     return Path(environ.get("XDG_DATA_HOME") or home / ".local" / "share") / "themescope"
+
+
+_NAME = re.compile(r"[a-z0-9_]([a-z0-9_.-]*[a-z0-9_])?")
+_HEADER = re.compile(r"(\[[^\[\]]*\]|[^\[\]:]+)(?::([0-9]{1,5}))?")
+
+
+def canonical_host(text: str) -> str:
+    """Return a host name or an IP address as browsers send it: lower case, ASCII, no brackets, no final dot.
+
+    Raises ``ValueError`` if ``text`` is neither.
+    """
+    bare = text[1:-1] if text.startswith("[") and text.endswith("]") else text
+    try:
+        return _canonical_address(bare)
+    except ValueError:
+        name = text.lower().removesuffix(".")
+    name = name if name.isascii() else name.encode("idna").decode("ascii")
+    if not _NAME.fullmatch(name):
+        raise ValueError(f"{text!r} is not a host name.")
+    return name
+
+
+def _canonical_address(text: str) -> str:
+    """Return an IP address without its zone; an IPv4-mapped IPv6 address becomes the IPv4 address."""
+    address = ipaddress.ip_address(text.partition("%")[0])
+    mapped = address.ipv4_mapped if isinstance(address, ipaddress.IPv6Address) else None
+    return str(mapped or address)
+
+
+def split_host(header: str) -> tuple[str, int | None]:
+    """Return the canonical host and the port (None: the default) of a ``Host`` header; ``ValueError`` if invalid."""
+    found = _HEADER.fullmatch(header)
+    if found is None:
+        raise ValueError(f"{header!r} is not a host with an optional port.")
+    return canonical_host(found[1]), int(found[2]) if found[2] else None

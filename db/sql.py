@@ -1,4 +1,4 @@
-"""SQL that the repositories share: large id selections, search, bulk inserts, arrays as bytes."""
+"""SQL helpers of the repositories: large id selections, search, bulk inserts, arrays as bytes."""
 
 from __future__ import annotations
 
@@ -19,22 +19,22 @@ from db.types import clean_text
 
 T = TypeVar("T")
 BATCH = 2_000
-"""Rows of an insert; long enough to be quick, short enough to keep memory flat."""
+"""Rows per insert: enough to be fast, few enough to limit memory."""
 ID_CHUNK = 50_000
 PATTERN_LIMIT = 1_000
-"""Characters; SQLite refuses long patterns."""
+"""Maximum length of a search pattern in characters; SQLite rejects long ones."""
 
 SPLITS: tuple[Split, ...] = (Split.TRAIN, Split.VALIDATION, Split.TEST)
-"""How splits are numbered in the tables."""
+"""Splits in the order of their numbers in the tables."""
 
 
 def now() -> datetime:
-    """The current time, UTC and aware."""
+    """Return the current time, aware and in UTC."""
     return datetime.now(UTC)
 
 
 def batches(items: Iterable[T], size: int) -> Iterator[list[T]]:
-    """Cut ``items`` into lists of ``size``; the last may be shorter."""
+    """Yield lists of ``size`` items; the last may be shorter."""
     rest = iter(items)
     while batch := list(islice(rest, size)):
         yield batch
@@ -52,11 +52,8 @@ def within(connection: Connection, column: sa.ColumnElement[int], ids: Sequence[
 
 def id_chunks(ids: Iterable[int] | Ids) -> Iterator[list[int]]:
     """Yield distinct ids as ints, in chunks."""
-    if isinstance(ids, np.ndarray):
-        ordered = np.sort(ids)
-        yield from batches(ordered[np.append(True, ordered[1:] != ordered[:-1])].tolist() if len(ids) else [], ID_CHUNK)
-        return
-    yield from batches(dict.fromkeys(int(i) for i in ids), ID_CHUNK)
+    distinct = np.unique(ids).tolist() if isinstance(ids, np.ndarray) else dict.fromkeys(int(i) for i in ids)
+    yield from batches(distinct, ID_CHUNK)
 
 
 def contains(connection: Connection, column: sa.ColumnElement[str], text: str) -> sa.ColumnElement[bool]:
@@ -71,9 +68,9 @@ def contains(connection: Connection, column: sa.ColumnElement[str], text: str) -
 
 
 def bulk_insert(connection: Connection, table: sa.Table, columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
-    """Insert ready-made rows past the expression layer: executemany on SQLite, COPY on PostgreSQL.
+    """Insert rows through the driver: executemany on SQLite, COPY on PostgreSQL.
 
-    Values go to the driver as they are: text must be clean, JSON and times already converted.
+    Values are not converted: text must be clean, and JSON and times must be in their stored form.
     """
     check_write(connection, table.name)
     prepare = connection.dialect.identifier_preparer
@@ -91,7 +88,7 @@ def bulk_insert(connection: Connection, table: sa.Table, columns: Sequence[str],
 
 
 def id_columns(result: CursorResult[Any], width: int) -> list[Ids]:
-    """Rows of whole numbers as ``width`` arrays of shape (n,)."""
+    """Return rows of integers as ``width`` arrays of shape (n,)."""
     table = np.fromiter(chain.from_iterable(plain_rows(result)), dtype=np.int64).reshape(-1, width)
     return [np.ascontiguousarray(table[:, i]) for i in range(width)]
 
@@ -99,10 +96,10 @@ def id_columns(result: CursorResult[Any], width: int) -> list[Ids]:
 def grouped_columns(
     connection: Connection, by: sa.ColumnElement[int], columns: Sequence[sa.ColumnElement[int]], where: Any
 ) -> list[Ids]:
-    """Whole numbers of many rows as arrays of shape (n,): ``by``, then each of ``columns``, in no order.
+    """Return integers of many rows as arrays of shape (n,): ``by``, then each of ``columns``, in no particular order.
 
-    The database hands out one row for each value of ``by`` with the numbers of all its rows joined, because a step to
-    the next row costs more than a hundred numbers. All aggregates of a statement see the rows in one order.
+    The database returns one row per value of ``by`` with the numbers of all its rows joined, because fetching a row
+    takes longer than parsing a hundred numbers. All aggregates of a statement see the rows in the same order.
     """
     joined = [sa.func.aggregate_strings(sa.cast(column, sa.Text), ",") for column in columns]
     rows = list(plain_rows(connection.execute(sa.select(by, *joined).where(where).group_by(by))))
@@ -117,27 +114,27 @@ def grouped_columns(
 
 
 def number_table(result: CursorResult[Any], width: int) -> npt.NDArray[np.float64]:
-    """Rows of numbers, ids among them (exact below 2⁵³), as one array (n, width)."""
+    """Return rows of numbers as one array (n, width); ids are exact below 2⁵³."""
     return np.fromiter(chain.from_iterable(plain_rows(result)), dtype=np.float64).reshape(-1, width)
 
 
 def plain_rows(result: CursorResult[Any]) -> Iterable[tuple[Any, ...]]:
-    """Rows straight from the driver's cursor: half a million without an object for each. No type is converted."""
+    """Return the driver's cursor over the rows, which avoids one object per row; no type is converted."""
     cursor: Any = result.cursor
     return cursor
 
 
 def to_bytes(values: npt.ArrayLike, dtype: str) -> bytes:
-    """An array as little-endian bytes of ``dtype`` (such as "<i8"), in C order."""
+    """Return an array as little-endian bytes of ``dtype`` (such as "<i8"), in C order."""
     return np.ascontiguousarray(values, dtype=dtype).tobytes()
 
 
 def from_bytes(data: bytes, dtype: str) -> npt.NDArray[Any]:
-    """Inverse of :func:`to_bytes`: a writable (n,) array in the machine's own byte order."""
+    """Return the writable (n,) array that :func:`to_bytes` wrote, in native byte order."""
     return np.frombuffer(data, dtype=dtype).astype(np.dtype(dtype).newbyteorder("="))
 
 
 def bucket_range(split: Split) -> tuple[int, int]:
-    """First and last bucket of a split."""
+    """Return the first and last bucket of a split."""
     buckets = [b for b in range(1000) if split_of_bucket(b) is split]
     return buckets[0], buckets[-1]

@@ -1,8 +1,8 @@
-"""Every table of the store. Migrations build them; a test compares the two.
+"""Tables of the store. Migrations create them; a test compares the two.
 
-References carry a foreign key with ON DELETE and an index, with one exception: rows that name single sentences or
-sections (triplets, blocks of ids in benchmarks and maps) do not. Sentences and sections leave only together with
-their corpus, which takes those rows along by their own set; a constraint would cost an index on millions of rows.
+References have a foreign key with ON DELETE and an index, with one exception: references to single sentences or
+sections (in triplets, and in the id blocks of benchmarks and maps). Sentences and sections are deleted only with their
+corpus, which also deletes those rows; a constraint would cost an index on millions of rows.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ def _to(table: str, name: str = "", *, nullable: bool = False, ondelete: str = "
 
 
 def _table(name: str, *parts: sa.schema.SchemaItem) -> sa.Table:
-    """A table whose ids are never used again, not even after the newest row is deleted."""
+    """Return a table whose ids are never reused, even after the newest row is deleted."""
     return sa.Table(name, metadata, _id(), *parts, sqlite_autoincrement=True)
 
 
@@ -40,7 +40,7 @@ def _required(name: str, kind: sa.types.TypeEngine | type[sa.types.TypeEngine]) 
 
 
 def _revision() -> sa.Column[int]:
-    """The revision of the code that made a row; everything of before revisions were kept is of the first."""
+    """Return the column with the revision of the code that made a row; rows without a recorded one have 1."""
     return sa.Column("revision", sa.Integer, nullable=False, server_default=sa.text("1"))
 
 
@@ -167,7 +167,7 @@ triplet = _table(
     sa.Index(None, "set_id", "split", "id"),
 )
 
-# Rows are only ever added: of a person's verdicts on a triplet the latest counts, "" takes the one before back.
+# Rows are only added. The latest verdict of a person on a triplet counts; "" withdraws the earlier ones.
 triplet_review = _table(
     "triplet_review",
     sa.Column("set_id", Big, sa.ForeignKey("triplet_set.id", ondelete="CASCADE"), nullable=False),
@@ -186,7 +186,7 @@ model = _table(
     _required("config", Json),
     _required("seed", Big),
     sa.Column("digest", Text, nullable=False, unique=True),
-    # An artifact stands by itself: a model outlives the text it learned from.
+    # A model is kept when its training data are deleted.
     _to("corpus", nullable=True, ondelete="SET NULL"),
     _to("triplet_set", nullable=True, ondelete="SET NULL"),
     _required("metrics", Json),
@@ -207,7 +207,7 @@ embedding = sa.Table(
     _required("data", sa.LargeBinary),
 )
 
-# --- what is measured and drawn -------------------------------------------------------------------------------------
+# --- benchmarks, runs and maps --------------------------------------------------------------------------------------
 
 benchmark = _table(
     "benchmark",
@@ -290,7 +290,7 @@ map_ = _table(
 
 # --- tables of papers -----------------------------------------------------------------------------------------------
 
-# No reference to runs or models: a result that was published with its data stays when they are deleted.
+# No reference to runs or models: results are kept when those are deleted.
 paper_table = _table(
     "paper_table",
     _required("paper", Text),
@@ -302,7 +302,7 @@ paper_table = _table(
     sa.UniqueConstraint("paper", "name", "profile", name="uq_paper_table_paper_name_profile"),
 )
 
-# --- people's views of pages ------------------------------------------------------------------------------------------
+# --- saved views of pages ---------------------------------------------------------------------------------------------
 
 saved_view = _table(
     "saved_view",

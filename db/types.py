@@ -13,7 +13,7 @@ from sqlalchemy.engine import Dialect
 
 
 def clean_text(text: str) -> str:
-    """``text`` with what no database can keep (NUL, lone surrogates) replaced by U+FFFD."""
+    """Return ``text`` with characters that databases cannot store (NUL, lone surrogates) replaced by U+FFFD."""
     if "\0" in text:
         text = text.replace("\0", "\ufffd")
     if text.isascii():
@@ -26,7 +26,7 @@ def clean_text(text: str) -> str:
 
 
 def dump_json(value: Any) -> str:
-    """``value`` as JSON; mappings, tuples, paths and numpy scalars are written as their plain selves."""
+    """Return ``value`` as JSON; mappings, paths and numpy values are converted to plain JSON values."""
     return _ENCODER.encode(value)
 
 
@@ -44,20 +44,20 @@ _ENCODER = json.JSONEncoder(default=_plain, separators=(",", ":"))
 
 
 class Big(sa.TypeDecorator[int]):
-    """A whole number of 64 bits, plain or numpy's.
+    """Integer of 64 bits; numpy integers are accepted.
 
-    On SQLite only a column that is declared INTEGER can number itself.
+    On SQLite it is declared INTEGER, which has 64 bits there and is required for automatic ids.
     """
 
     impl = sa.BigInteger
     cache_ok = True
 
     def load_dialect_impl(self, dialect: Dialect) -> sa.types.TypeEngine[Any]:
-        """INTEGER has 64 bits on SQLite."""
+        """Return the type of the column in a dialect."""
         return dialect.type_descriptor(sa.Integer() if dialect.name == "sqlite" else sa.BigInteger())
 
     def process_bind_param(self, value: Any, dialect: Dialect) -> int | None:
-        """Drivers know nothing of numpy."""
+        """Convert to a Python int, because drivers reject numpy integers."""
         return None if value is None else int(value)
 
 
@@ -73,7 +73,7 @@ class Text(sa.TypeDecorator[str]):
 
 
 class Json(sa.TypeDecorator[Any]):
-    """A JSON value kept as text, so that both engines keep exactly what was written."""
+    """JSON value, stored as text so that both engines return exactly what was written."""
 
     impl = sa.Text
     cache_ok = True
@@ -88,13 +88,13 @@ class Json(sa.TypeDecorator[Any]):
 
 
 class UtcDateTime(sa.TypeDecorator[datetime]):
-    """An aware time, kept in UTC. SQLite keeps text without a zone, whose order is the order of time."""
+    """Aware time, stored in UTC. On SQLite it is text without a zone, which sorts by time."""
 
     impl = sa.DateTime(timezone=True)
     cache_ok = True
 
     def process_bind_param(self, value: datetime | None, dialect: Dialect) -> datetime | None:
-        """Convert to UTC; a naive time is a defect of the caller's."""
+        """Convert to UTC; raise ``TypeError`` for a naive time."""
         if value is None:
             return None
         if value.tzinfo is None:
@@ -103,22 +103,22 @@ class UtcDateTime(sa.TypeDecorator[datetime]):
         return utc.replace(tzinfo=None) if dialect.name == "sqlite" else utc
 
     def process_result_value(self, value: datetime | None, dialect: Dialect) -> datetime | None:
-        """Return aware, in UTC."""
+        """Return an aware time in UTC."""
         if value is None:
             return None
         return value.replace(tzinfo=UTC) if value.tzinfo is None else value.astimezone(UTC)
 
 
 class Number(sa.TypeDecorator[float]):
-    """A 64-bit float whose NaN survives: SQLite has none and would refuse it, so it is kept as NULL."""
+    """Float of 64 bits. NaN, which SQLite does not support, is stored as NULL."""
 
     impl = sa.Double
     cache_ok = True
 
     def process_bind_param(self, value: float | None, dialect: Dialect) -> float | None:
-        """NaN to NULL."""
+        """Convert NaN to NULL."""
         return None if value is None or value != value else float(value)
 
     def process_result_value(self, value: float | None, dialect: Dialect) -> float:
-        """NULL to NaN."""
+        """Convert NULL to NaN."""
         return float("nan") if value is None else value

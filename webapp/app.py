@@ -10,7 +10,7 @@ import streamlit as st
 from streamlit.navigation.page import StreamlitPage
 
 from core.errors import ThemescopeError
-from db.roles import Actor, Right
+from db.access import Actor, Right
 from webapp.features import REGISTRY
 from webapp.shared import login, navigation, people
 from webapp.shared import store as server_store

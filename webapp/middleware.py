@@ -17,8 +17,7 @@ from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from core.errors import ConfigError
-from db.hosts import canonical_host, split_host
-from db.settings import Settings
+from db.settings import Settings, canonical_host, split_host
 
 logger = logging.getLogger(__name__)
 

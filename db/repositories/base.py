@@ -1,19 +1,24 @@
-"""Base class of repositories."""
+"""Base classes of repositories."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from dataclasses import fields
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
 from core.errors import DataError, DuplicateNameError, UnknownNameError
-from db.access import actor_of
-from db.roles import Right
+from db.access import Right, actor_of
 from db.types import clean_text
 
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
+
+R = TypeVar("R", bound="DataclassInstance")
 NAME_LIMIT = 200
+"""Maximum length of a name in characters."""
 
 
 class Repository:
@@ -23,7 +28,7 @@ class Repository:
         self.connection = connection
 
     def _require(self, right: Right) -> None:
-        """Raise :class:`core.errors.AccessError` without the right, where the table does not decide it."""
+        """Raise :class:`core.errors.AccessError` without the right, for operations that no table decides."""
         actor = actor_of(self.connection)
         if actor is not None:
             actor.require(right)
@@ -73,25 +78,61 @@ class Repository:
         if not name:
             raise DataError(f"A {noun(table)} needs a name.")
         if len(name) > NAME_LIMIT:
-            raise DataError(f"The name of a {noun(table)} may have {NAME_LIMIT} characters; this one has {len(name)}.")
+            raise DataError(f"The name of a {noun(table)} has at most {NAME_LIMIT} characters; this has {len(name)}.")
         if self._row(sa.select(table.c.id).where(table.c.name == name)) is not None:
             raise DuplicateNameError(noun(table), name)
-        return name
-
-    def _usable_name(self, table: sa.Table, wanted: str) -> str:
-        """Return ``wanted``, with the first free number appended if taken: ``wanted 2``."""
-        wanted = (clean_text(wanted).strip() or noun(table))[: NAME_LIMIT - 8]
-        taken = set(self.connection.execute(sa.select(table.c.name)).scalars())
-        name, number = wanted, 1
-        while name in taken:
-            number += 1
-            name = f"{wanted} {number}"
         return name
 
     def _delete(self, table: sa.Table, id: int) -> None:
         """Delete a row and its dependent rows; raise an error for an unknown id."""
         if self.connection.execute(table.delete().where(table.c.id == id)).rowcount == 0:
             self._by_id(table, [table.c.id], id)
+
+
+class RecordRepository(Repository, Generic[R]):
+    """Repository of a table whose columns are the fields of a record."""
+
+    table: sa.Table
+    record: type[R]
+
+    @property
+    def _columns(self) -> list[sa.Column[Any]]:
+        return [self.table.c[field.name] for field in fields(self.record)]
+
+    def _select(self) -> sa.Select[Any]:
+        return sa.select(*self._columns)
+
+    def _record(self, row: Any) -> R:
+        return self.record(*row)
+
+    def _records(self, query: sa.Select[Any]) -> list[R]:
+        return [self._record(row) for row in self.connection.execute(query)]
+
+    def _first(self, query: sa.Select[Any]) -> R | None:
+        row = self._row(query)
+        return None if row is None else self._record(row)
+
+    def get(self, id: int) -> R:
+        """Return the record with that id; raise :class:`UnknownNameError` if there is none."""
+        return self._record(self._by_id(self.table, self._columns, id))
+
+
+class NamedRepository(RecordRepository[R]):
+    """Repository of a table whose rows have unique names."""
+
+    def by_name(self, name: str) -> R:
+        """Return the record called ``name``; :class:`UnknownNameError` suggests similar names."""
+        return self._record(self._named(self.table, self._columns, name))
+
+    def usable_name(self, wanted: str) -> str:
+        """Return ``wanted``, with the first free number appended if taken: ``wanted 2``."""
+        wanted = (clean_text(wanted).strip() or noun(self.table))[: NAME_LIMIT - 8]
+        taken = set(self.connection.execute(sa.select(self.table.c.name)).scalars())
+        name, number = wanted, 1
+        while name in taken:
+            number += 1
+            name = f"{wanted} {number}"
+        return name
 
 
 def noun(table: sa.Table) -> str:

@@ -11,15 +11,16 @@ from core.errors import DataError
 from core.types import BenchmarkItem
 from db import tables as t
 from db.records import BenchmarkRecord, Json
-from db.repositories.base import Repository
+from db.repositories.base import NamedRepository
 from db.sql import bulk_insert, from_bytes, now, to_bytes
 
-_BENCHMARK = [t.benchmark.c[f] for f in BenchmarkRecord.__dataclass_fields__]
 _ITEM = ("benchmark_id", "position", "article_id", "sentence_ids", "truth")
 
 
-class Benchmarks(Repository):
+class Benchmarks(NamedRepository[BenchmarkRecord]):
     """Repository of benchmarks: articles with the true section of each sentence."""
+
+    table, record = t.benchmark, BenchmarkRecord
 
     def add(
         self,
@@ -32,14 +33,10 @@ class Benchmarks(Repository):
         *,
         revision: int = 1,
     ) -> BenchmarkRecord:
-        """Enter a benchmark; items keep their order.
+        """Add a benchmark; items keep their order.
 
-        Raises
-        ------
-        DuplicateNameError
-            If the name is taken.
-        DataError
-            If an item has not one truth for each sentence.
+        Raises ``DuplicateNameError`` if the name is taken, and ``DataError`` if sentences and true sections of an item
+        differ in number.
         """
         values = {"corpus_id": corpus_id, "name": self._free_name(t.benchmark, name), "config": config}
         values |= {"digest": digest, "counts": counts, "created": now(), "revision": revision}
@@ -50,22 +47,10 @@ class Benchmarks(Repository):
 
     def list(self, corpus_id: int | None = None) -> list[BenchmarkRecord]:
         """Return all benchmarks (of one corpus), oldest first."""
-        query = sa.select(*_BENCHMARK).order_by(t.benchmark.c.id)
+        query = self._select().order_by(t.benchmark.c.id)
         if corpus_id is not None:
             query = query.where(t.benchmark.c.corpus_id == corpus_id)
-        return [BenchmarkRecord(*row) for row in self.connection.execute(query)]
-
-    def get(self, benchmark_id: int) -> BenchmarkRecord:
-        """Return the benchmark with that id; raise :class:`UnknownNameError` if there is none."""
-        return BenchmarkRecord(*self._by_id(t.benchmark, _BENCHMARK, benchmark_id))
-
-    def by_name(self, name: str) -> BenchmarkRecord:
-        """Return the benchmark called ``name``; :class:`UnknownNameError` suggests similar names."""
-        return BenchmarkRecord(*self._named(t.benchmark, _BENCHMARK, name))
-
-    def usable_name(self, wanted: str) -> str:
-        """Return ``wanted``, with the first free number appended if taken: ``wanted 2``."""
-        return self._usable_name(t.benchmark, wanted)
+        return self._records(query)
 
     def items(self, benchmark_id: int) -> builtins.list[BenchmarkItem]:
         """Return the articles of a benchmark, in order."""
@@ -74,13 +59,13 @@ class Benchmarks(Repository):
         return [_item(*row) for row in self.connection.execute(query.order_by(c.position))]
 
     def items_of(self, article_id: int) -> dict[int, BenchmarkItem]:
-        """Return benchmark id → its items of an article."""
+        """Return benchmark id → the item of an article."""
         c = t.benchmark_item.c
         query = sa.select(c.benchmark_id, c.article_id, c.sentence_ids, c.truth).where(c.article_id == article_id)
         return {id: _item(*row) for id, *row in self.connection.execute(query.order_by(c.benchmark_id))}
 
     def delete(self, benchmark_id: int) -> None:
-        """Remove a benchmark with its runs."""
+        """Delete a benchmark with its runs."""
         self._delete(t.benchmark, benchmark_id)
 
 

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import builtins
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import count
 from typing import Any
 
 import sqlalchemy as sa
 
-from core.types import Article, Ids, SectionRecord, Sentence, Split, fold_title, title_bucket
+from core.errors import DataError
+from core.types import Article, Ids, Paragraph, SectionRecord, Sentence, Split, fold_title, title_bucket
 from db import tables as t
 from db.records import ArticleRecord, CorpusRecord, Json
-from db.repositories.base import Repository
-from db.repositories.text_rows import ArticleRows, SectionRows, SentenceRows
+from db.repositories.base import NamedRepository
 from db.sql import BATCH, bucket_range, bulk_insert, contains, id_chunks, id_columns, now, within
+from db.types import clean_text, dump_json
 
 _ARTICLE = [t.article.c[f] for f in ArticleRecord.__dataclass_fields__]
 _SECTION = [t.section.c[f] for f in SectionRecord.__dataclass_fields__]
@@ -21,30 +23,25 @@ _SENTENCE = [t.sentence.c[f] for f in Sentence.__dataclass_fields__]
 # The order of their index, so that nothing is sorted.
 _SECTION_ORDER = (t.section.c.article_id, t.section.c.position)
 _SENTENCE_ORDER = (t.sentence.c.article_id, t.sentence.c.position)
+_NEW_ARTICLE = ("corpus_id", "position", "title", "url", "source", "bucket", "sections", "sentences", "topic", "part")
+_NEW_SECTION = ("article_id", "position", "level", "title", "path")
+_NEW_SENTENCE = ("article_id", "position", "section", "paragraph", "opens_paragraph", "text")
 
 
-class Corpora(Repository):
+class Corpora(NamedRepository[CorpusRecord]):
     """Repository of corpora and their text. Articles keep their order; ids are never reused."""
+
+    table, record = t.corpus, CorpusRecord
 
     # --- corpora ----------------------------------------------------------------------------------------------------
 
     def create(self, name: str, language: str) -> CorpusRecord:
         """Create an empty corpus, hidden until :meth:`finish`.
 
-        Raises
-        ------
-        DuplicateNameError
-            If the name is taken, even by a corpus whose import is not finished.
+        Raises ``DuplicateNameError`` if the name is taken, even by a corpus whose import is not finished.
         """
-        values = {
-            "name": self._free_name(t.corpus, name),
-            "language": language,
-            "ready": False,
-            "created": now(),
-            "report": {},
-        }
-        counts = dict.fromkeys(("articles", "sections", "paragraphs", "sentences"), 0)
-        return self.get(self._insert(t.corpus, **values, **counts))
+        values = {"name": self._free_name(t.corpus, name), "language": language, "ready": False, "report": {}}
+        return self.get(self._insert(t.corpus, **values, **_text_counts([]), created=now()))
 
     def finish(self, corpus_id: int, report: Json) -> CorpusRecord:
         """Make the corpus visible and store the report of its import."""
@@ -52,11 +49,11 @@ class Corpora(Repository):
         return self.get(corpus_id)
 
     def delete(self, corpus_id: int) -> None:
-        """Remove the corpus with its triplets, benchmarks, vectors, runs and maps; models stay (they need no text)."""
+        """Delete the corpus with its triplets, benchmarks, vectors, runs and maps; models, which need no text, stay."""
         self.get(corpus_id)
         sets = sa.select(t.triplet_set.c.id).where(t.triplet_set.c.corpus_id == corpus_id)
         articles = sa.select(t.article.c.id).where(t.article.c.corpus_id == corpus_id)
-        # In bulk first: a cascade looks up every single parent.
+        # In bulk first, because a cascade looks up each parent separately.
         self.connection.execute(t.triplet.delete().where(t.triplet.c.set_id.in_(sets)))
         for table in (t.sentence, t.section, t.embedding, t.score, t.assignment):
             self.connection.execute(table.delete().where(table.c.article_id.in_(articles)))
@@ -66,13 +63,13 @@ class Corpora(Repository):
         """Abandon an unfinished import: release its name and mark it for removal."""
         name = f"unfinished import {corpus_id}"
         if not self.get(corpus_id).name.startswith(name):
-            name = self._usable_name(t.corpus, name)
+            name = self.usable_name(name)
             self.connection.execute(t.corpus.update().where(t.corpus.c.id == corpus_id).values(name=name, ready=False))
 
     def shrink(self, corpus_id: int, articles: int = 100) -> bool:
-        """Remove the last ``articles`` of an abandoned corpus, or the corpus when none is left; True: some are left.
+        """Delete the last ``articles`` of an abandoned corpus, or the empty corpus; return whether articles remain.
 
-        Step by step, because others may write between two steps; a million sentences take seconds.
+        Large corpora are deleted in several transactions, so that others can write in between.
         """
         own = sa.select(t.article.c.id).where(t.article.c.corpus_id == corpus_id)
         last = [*self.connection.execute(own.order_by(t.article.c.position.desc()).limit(articles)).scalars()]
@@ -85,43 +82,25 @@ class Corpora(Repository):
 
     def list(self, include_unready: bool = False) -> list[CorpusRecord]:
         """Return all corpora, oldest first."""
-        query = sa.select(t.corpus).order_by(t.corpus.c.id)
-        if not include_unready:
-            query = query.where(t.corpus.c.ready)
-        return [CorpusRecord(**row._mapping) for row in self.connection.execute(query)]
-
-    def by_name(self, name: str) -> CorpusRecord:
-        """Return the corpus called ``name``, ready or not; :class:`UnknownNameError` suggests similar names."""
-        return CorpusRecord(**self._named(t.corpus, list_of(t.corpus), name)._mapping)
-
-    def get(self, corpus_id: int) -> CorpusRecord:
-        """Return the corpus with that id; raise :class:`UnknownNameError` if there is none."""
-        return CorpusRecord(**self._by_id(t.corpus, list_of(t.corpus), corpus_id)._mapping)
-
-    def usable_name(self, wanted: str) -> str:
-        """Return ``wanted``, with the first free number appended if taken: ``wanted 2``."""
-        return self._usable_name(t.corpus, wanted)
+        query = self._select().order_by(t.corpus.c.id)
+        return self._records(query if include_unready else query.where(t.corpus.c.ready))
 
     # --- writing text -----------------------------------------------------------------------------------------------
 
     def add_articles(self, corpus_id: int, articles: Sequence[Article]) -> None:
-        """Append split articles; call it with a batch of about 2,000 sentences or a few hundred articles.
+        """Append split articles in batches of about 2,000 sentences or a few hundred articles.
 
-        Raises
-        ------
-        DataError
-            If a paragraph was not split into sentences.
+        Raises ``DataError`` if a paragraph was not split into sentences.
         """
         if not articles:
             return
         start = self.imported_articles(corpus_id)
-        rows = ArticleRows(corpus_id, start, articles)
-        bulk_insert(self.connection, t.article, ArticleRows.columns, rows)
+        bulk_insert(self.connection, t.article, _NEW_ARTICLE, _article_rows(int(corpus_id), start, articles))
         inserted = sa.select(t.article.c.id).where(t.article.c.corpus_id == corpus_id, t.article.c.position >= start)
         ids = self.connection.execute(inserted.order_by(t.article.c.position)).scalars().all()
-        bulk_insert(self.connection, t.section, SectionRows.columns, SectionRows(ids, articles))
-        bulk_insert(self.connection, t.sentence, SentenceRows.columns, SentenceRows(ids, articles))
-        grown = {name: t.corpus.c[name] + more for name, more in rows.counts.items()}
+        bulk_insert(self.connection, t.section, _NEW_SECTION, _section_rows(ids, articles))
+        bulk_insert(self.connection, t.sentence, _NEW_SENTENCE, _sentence_rows(ids, articles))
+        grown = {name: t.corpus.c[name] + more for name, more in _text_counts(articles).items()}
         self.connection.execute(t.corpus.update().where(t.corpus.c.id == corpus_id).values(grown))
 
     def imported_articles(self, corpus_id: int) -> int:
@@ -161,9 +140,9 @@ class Corpora(Repository):
         return {row.id: ArticleRecord(*row) for row in self._within(_ARTICLE, t.article.c.id, ids)}
 
     def articles_by_title(self, corpus_id: int, title: str) -> builtins.list[ArticleRecord]:
-        """Return the articles called ``title`` in page order, most often one.
+        """Return the articles called ``title`` in store order.
 
-        Articles with the exact title go before those whose title differs in Unicode form or underscores only.
+        If none has the exact title, those whose title differs only in Unicode form or underscores are returned.
         """
         c = t.article.c
         query = sa.select(*_ARTICLE).where(c.corpus_id == corpus_id, c.bucket == title_bucket(title))
@@ -172,7 +151,7 @@ class Corpora(Repository):
         return [article for article in folded if article.title == title] or folded
 
     def topic_counts(self, corpus_id: int) -> dict[tuple[str, str], int]:
-        """Return the number of articles per (topic, part); ("", "") are those without both."""
+        """Return (topic, part) → number of articles; "" for articles without a topic or part."""
         c = t.article.c
         query = sa.select(c.topic, c.part, sa.func.count()).where(c.corpus_id == corpus_id)
         rows = self.connection.execute(query.group_by(c.topic, c.part).order_by(c.topic, c.part))
@@ -182,8 +161,7 @@ class Corpora(Repository):
 
     def sections(self, article_id: int) -> builtins.list[SectionRecord]:
         """Return the sections of an article, in page order."""
-        query = sa.select(*_SECTION).where(t.section.c.article_id == article_id).order_by(t.section.c.position)
-        return [_section(row) for row in self.connection.execute(query)]
+        return self.sections_of([article_id]).get(article_id, [])
 
     def sections_by_id(self, ids: Iterable[int] | Ids) -> dict[int, SectionRecord]:
         """Return sections by id."""
@@ -198,11 +176,10 @@ class Corpora(Repository):
 
     def sentences(self, article_id: int) -> builtins.list[Sentence]:
         """Return the sentences of an article, in page order."""
-        query = sa.select(*_SENTENCE).where(t.sentence.c.article_id == article_id).order_by(t.sentence.c.position)
-        return [Sentence(*row) for row in self.connection.execute(query)]
+        return self.sentences_of([article_id]).get(article_id, [])
 
     def sentence_ids(self, corpus_id: int) -> Ids:
-        """Return (n,) ids of all sentences of a corpus, article by article, in page order."""
+        """Return the ids (n,) of all sentences of a corpus, article by article, in page order."""
         query = sa.select(t.sentence.c.id).join(t.article, t.article.c.id == t.sentence.c.article_id)
         query = query.where(t.article.c.corpus_id == corpus_id)
         (ids,) = id_columns(self.connection.execute(query.order_by(t.article.c.position, t.sentence.c.position)), 1)
@@ -231,6 +208,21 @@ class Corpora(Repository):
         )
         return [Sentence(*row) for row in self.connection.execute(query.offset(offset).limit(limit))]
 
+    def sentences_with(self, corpus_id: int, text: str) -> Ids:
+        """Return the ascending ids of the sentences of a corpus that contain ``text``, ignoring case."""
+        c = t.sentence.c
+        query = sa.select(c.id).join(t.article, t.article.c.id == c.article_id)
+        return self._ids_with(query.where(t.article.c.corpus_id == corpus_id).order_by(c.id), c.text, text)
+
+    def articles_with(self, corpus_id: int, text: str) -> Ids:
+        """Return the ascending ids of the articles of a corpus with ``text`` in their title, ignoring case."""
+        c = t.article.c
+        return self._ids_with(sa.select(c.id).where(c.corpus_id == corpus_id).order_by(c.id), c.title, text)
+
+    def _ids_with(self, query: sa.Select[Any], column: sa.Column[str], text: str) -> Ids:
+        result = self.connection.execute(query.where(contains(self.connection, column, text)))
+        return id_columns(result, 1)[0]
+
     def iterate(
         self, corpus_id: int, splits: Iterable[Split] | None = None, batch: int = 200
     ) -> Iterator[tuple[ArticleRecord, builtins.list[SectionRecord], builtins.list[Sentence]]]:
@@ -258,10 +250,48 @@ class Corpora(Repository):
                 yield from rows
 
 
-def list_of(table: sa.Table) -> list[sa.Column[Any]]:
-    """The columns of a table, in order."""
-    return [*table.c]
-
-
 def _section(row: Any) -> SectionRecord:
     return SectionRecord(row.id, row.article_id, row.position, row.level, row.title, tuple(row.path))
+
+
+def _text_counts(articles: Sequence[Article]) -> dict[str, int]:
+    """Return what articles add to the counts of their corpus."""
+    return {
+        "articles": len(articles),
+        "sections": sum(len(a.sections) for a in articles),
+        "paragraphs": sum(bool(p.sentences) for a in articles for s in a.sections for p in s.paragraphs),
+        "sentences": sum(a.sentence_count() for a in articles),
+    }
+
+
+def _article_rows(corpus_id: int, start: int, articles: Sequence[Article]) -> Iterator[tuple[object, ...]]:
+    for position, a in enumerate(articles, start):
+        title = clean_text(a.title)
+        where = clean_text(a.url), clean_text(a.source)
+        sizes = len(a.sections), a.sentence_count()
+        labels = clean_text(a.topic), clean_text(a.part)
+        yield corpus_id, position, title, *where, title_bucket(title), *sizes, *labels
+
+
+def _section_rows(ids: Sequence[int], articles: Sequence[Article]) -> Iterator[tuple[object, ...]]:
+    for id, article in zip(ids, articles, strict=True):
+        for position, s in enumerate(article.sections):
+            yield id, position, s.level, clean_text(s.title), dump_json([clean_text(part) for part in s.path])
+
+
+def _sentence_rows(ids: Sequence[int], articles: Sequence[Article]) -> Iterator[tuple[object, ...]]:
+    """Yield the rows of the sentences. A paragraph without text is skipped and gets no index."""
+    for id, article in zip(ids, articles, strict=True):
+        position = count()
+        for section_index, section in enumerate(article.sections):
+            for paragraph_index, paragraph in enumerate(_split(section.paragraphs, article.title)):
+                for place, text in enumerate(paragraph.sentences):
+                    yield id, next(position), section_index, paragraph_index, place == 0, clean_text(text)
+
+
+def _split(paragraphs: Sequence[Paragraph], title: str) -> Iterator[Paragraph]:
+    for paragraph in paragraphs:
+        if paragraph.sentences:
+            yield paragraph
+        elif paragraph.text.strip():
+            raise DataError(f"A paragraph of {title!r} was not split into sentences, so it cannot be stored.")

@@ -1,8 +1,8 @@
-"""Background jobs. The row holds the state; the queue carries only its id and may lose or repeat it.
+"""Background jobs and workers. The row holds the state; the queue carries only its id and may lose or repeat it.
 
-Life: ``queued`` → :meth:`Jobs.claim` → ``running`` → :meth:`Jobs.finish` → ``done``, ``failed`` or ``cancelled``.
-Whoever holds a row proves it by ``owner``; every write of a worker is conditional on it, and a worker that
-lost its row (it was thought dead) learns so at its next heartbeat and writes nothing more.
+States: ``queued`` → :meth:`Jobs.claim` → ``running`` → :meth:`Jobs.finish` → ``done``, ``failed`` or ``cancelled``.
+The column ``owner`` names the worker of a running job. Every write of a worker is conditional on it; a worker that was
+considered dead and lost its job learns so at its next heartbeat and writes nothing more.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ import sqlalchemy as sa
 
 from core.errors import StoreError
 from db import tables as t
-from db.records import JobRecord, JobStatus, Json, MetricPoint
-from db.repositories.base import Repository
+from db.records import JobRecord, JobStatus, Json, MetricPoint, WorkerRecord
+from db.repositories.base import RecordRepository, Repository
 from db.sql import now
 
-_COLUMNS = [t.job.c[f] for f in JobRecord.__dataclass_fields__]
 _QUEUED, _RUNNING = JobStatus.QUEUED.value, JobStatus.RUNNING.value
+_FORGET_WORKER_AFTER = timedelta(days=1)
 
 
 class HeartbeatReply(NamedTuple):
@@ -33,8 +33,10 @@ class HeartbeatReply(NamedTuple):
     """True: cancellation was requested."""
 
 
-class Jobs(Repository):
+class Jobs(RecordRepository[JobRecord]):
     """Repository of jobs and their metrics."""
+
+    table, record = t.job, JobRecord
 
     def add(self, kind: str, title: str, args: Json, queue: str = "default", after: int | None = None) -> JobRecord:
         """Add a queued job; ``after`` is the id of a job that must be done before it may start."""
@@ -46,17 +48,13 @@ class Jobs(Repository):
         start = {"status": _QUEUED, "progress": 0.0, "attempt": 0, "cancel": False, "created": time, "queued": time}
         return self.get(self._insert(t.job, **values, **blank, **start))
 
-    def get(self, id: int) -> JobRecord:
-        """Return one job; raise :class:`UnknownNameError` if there is none."""
-        return _record(self._by_id(t.job, _COLUMNS, id))
-
     def list(self, limit: int = 100, status: JobStatus | Iterable[JobStatus] | None = None) -> list[JobRecord]:
         """Return jobs, newest first, filtered by one or several values of ``status``."""
-        query = sa.select(*_COLUMNS).order_by(t.job.c.id.desc()).limit(limit)
+        query = self._select().order_by(t.job.c.id.desc()).limit(limit)
         if status is not None:
             wanted = [status] if isinstance(status, str) else status
             query = query.where(t.job.c.status.in_([JobStatus(s).value for s in wanted]))
-        return [_record(row) for row in self.connection.execute(query)]
+        return self._records(query)
 
     def counts(self) -> dict[JobStatus, int]:
         """Return the number of jobs in each status."""
@@ -64,15 +62,15 @@ class Jobs(Repository):
         found = {status: int(n) for status, n in rows}
         return {status: found.get(status.value, 0) for status in JobStatus}
 
-    # --- the worker's side ------------------------------------------------------------------------------------------
+    # --- for workers ------------------------------------------------------------------------------------------------
 
     def claim(self, id: int, owner: str, stale_s: float) -> JobRecord | None:
-        """Make the job ours: it is queued, or its owner has been silent for ``stale_s`` seconds.
+        """Take a job that is queued, or whose owner has sent no heartbeat for ``stale_s`` seconds.
 
-        None when it is somebody else's, ended, gone, was cancelled meanwhile (which this settles), or must wait for
-        ``after``. When that earlier job failed or was cancelled, this one fails with a sentence naming it.
+        Returns None if another worker runs it, it has ended or was deleted, it was cancelled meanwhile (it then ends
+        here), or it must wait for ``after``. If that earlier job failed or was cancelled, this one fails.
         """
-        row = self._row(sa.select(*_COLUMNS).where(t.job.c.id == id))
+        row = self._row(self._select().where(t.job.c.id == id))
         if row is None or JobStatus(row.status).ended:
             return None
         free = self._free(id, stale_s)
@@ -101,9 +99,7 @@ class Jobs(Repository):
             values["message"] = message
         if not self.connection.execute(t.job.update().where(_owned(id, owner)).values(values)).rowcount:
             return HeartbeatReply(owned=False, cancel=False)
-        return HeartbeatReply(
-            True, bool(self.connection.execute(sa.select(t.job.c.cancel).where(t.job.c.id == id)).scalar_one())
-        )
+        return HeartbeatReply(owned=True, cancel=self.get(id).cancel)
 
     def note(self, id: int, **notes: Any) -> None:
         """Store notes for later attempts in the job's result until it ends."""
@@ -120,7 +116,10 @@ class Jobs(Repository):
         error: str = "",
         traceback: str = "",
     ) -> bool:
-        """End our job. Jobs that wait for it fail at once if it did not get done. False: it is not ours any more."""
+        """End a job of ``owner``; return False if another worker owns it now.
+
+        The jobs that wait for it fail at once if it is not done.
+        """
         if not status.ended:
             raise ValueError(f"A job cannot finish as {status.value!r}.")
         values: dict[str, Any] = {"result": result or {}, "traceback": traceback}
@@ -129,9 +128,9 @@ class Jobs(Repository):
         return self._end(_owned(id, owner), status, error, **values) > 0
 
     def requeue(self, id: int, owner: str | None = None, *, interrupted: bool = False) -> bool:
-        """Put a running job back into the queue; with ``owner``, only if it is theirs.
+        """Put a running job back into the queue; with ``owner``, only if that worker owns it.
 
-        ``interrupted``: an orderly stop of the worker, which does not count as an attempt.
+        ``interrupted`` means that the worker was stopped, which does not count as an attempt.
         """
         where = _owned(id, owner) if owner is not None else sa.and_(t.job.c.id == id, t.job.c.status == _RUNNING)
         values: dict[str, Any] = {"status": _QUEUED, "owner": "", "heartbeat": None, "queued": now()}
@@ -140,7 +139,7 @@ class Jobs(Repository):
         return self.connection.execute(t.job.update().where(where).values(values)).rowcount > 0
 
     def add_metrics(self, id: int, points: Iterable[MetricPoint]) -> None:
-        """Points of the job's curves. A step that is told again (after a resume) replaces the old point."""
+        """Add points to the job's curves; a step that is repeated after a resume replaces the old point."""
         unique = {(p.name, float(p.step)): float(p.value) for p in points}
         if not unique:
             return
@@ -160,12 +159,12 @@ class Jobs(Repository):
         query = sa.select(c.name, c.step, c.value).where(c.job_id == id).order_by(c.name, c.step)
         return [MetricPoint(*row) for row in self.connection.execute(query)]
 
-    # --- the person's side ------------------------------------------------------------------------------------------
+    # --- for pages and the command line -----------------------------------------------------------------------------
 
     def request_cancel(self, id: int, stale_s: float) -> JobRecord:
-        """Ask a job to stop: a running one is cancelled at its next heartbeat, an ended one stays.
+        """Request that a job stops. A running one is cancelled at its next heartbeat, an ended one is unchanged.
 
-        One that is queued, or whose owner has been silent for ``stale_s`` seconds, is cancelled at once.
+        One that is queued, or whose owner has sent no heartbeat for ``stale_s`` seconds, is cancelled at once.
         """
         self.get(id)
         self._end(self._free(id, stale_s), JobStatus.CANCELLED, "Cancelled.")
@@ -177,7 +176,7 @@ class Jobs(Repository):
         """Queue a failed or cancelled job again, with the jobs that failed only because of it."""
         job = self.get(id)
         if job.status not in (JobStatus.FAILED, JobStatus.CANCELLED):
-            raise StoreError(f"Job {id} is {job.status.value}; only a failed or cancelled job can be tried again.")
+            raise StoreError(f"Job {id} is {job.status.value}; only a failed or cancelled job can be retried.")
         self._reset([id])
         waiting = [id]
         while waiting:
@@ -204,7 +203,7 @@ class Jobs(Repository):
         return [*self.connection.execute(query.order_by(t.job.c.id)).scalars()]
 
     def waiting(self, older_than_s: float) -> builtins.list[int]:
-        """Return jobs that could have started but were queued for longer; their message may be lost."""
+        """Return the jobs that could have started but have been queued for longer; their messages may be lost."""
         earlier = t.job.alias("earlier")
         old = t.job.c.queued < now() - timedelta(seconds=older_than_s)
         held = sa.exists().where(earlier.c.id == t.job.c.after, earlier.c.status.in_([_QUEUED, _RUNNING]))
@@ -216,14 +215,17 @@ class Jobs(Repository):
         query = sa.select(t.job.c.id).where(t.job.c.after == id, t.job.c.status == _QUEUED)
         return [*self.connection.execute(query.order_by(t.job.c.id)).scalars()]
 
-    # --- inside -----------------------------------------------------------------------------------------------------
+    # --- helpers ----------------------------------------------------------------------------------------------------
+
+    def _record(self, row: Any) -> JobRecord:
+        return JobRecord(**{**row._mapping, "status": JobStatus(row.status)})
 
     def _free(self, id: int, stale_s: float) -> sa.ColumnElement[bool]:
         silent = t.job.c.heartbeat < now() - timedelta(seconds=stale_s)
         return sa.and_(t.job.c.id == id, sa.or_(t.job.c.status == _QUEUED, sa.and_(t.job.c.status == _RUNNING, silent)))
 
     def _end(self, where: sa.ColumnElement[bool], status: JobStatus, error: str, **values: Any) -> int:
-        """End the rows of ``where``, and in failure whatever waits for them. Returns how many there were."""
+        """End the matching jobs, and unless they are done the jobs that wait for them; return the number of jobs."""
         ids = [*self.connection.execute(sa.select(t.job.c.id).where(where)).scalars()]
         change = {"status": status.value, "ended": now(), "error": error, "cancel": False, **values}
         count = self.connection.execute(t.job.update().where(where).values(change)).rowcount
@@ -234,12 +236,12 @@ class Jobs(Repository):
 
     def _fail_dependents(self, earlier: JobRecord) -> None:
         how = "was cancelled" if earlier.status is JobStatus.CANCELLED else "failed"
-        called = f"job {earlier.id} ({earlier.title})" if earlier.title else f"job {earlier.id}"
-        sentence = f"It had to wait for {called}, which {how}. Retry that job first."
+        named = f"job {earlier.id} ({earlier.title})" if earlier.title else f"job {earlier.id}"
+        sentence = f"This job depends on {named}, which {how}. Retry that job first."
         self._end(sa.and_(t.job.c.after == earlier.id, t.job.c.status == _QUEUED), JobStatus.FAILED, sentence)
 
     def _reset(self, ids: builtins.list[int]) -> None:
-        # The result stays: of a job that was cancelled after its worker died, it holds the notes of that attempt.
+        # The result is kept: if a job was cancelled after its worker died, it holds the notes of that attempt.
         blank = {"owner": "", "error": "", "traceback": "", "message": ""}
         times = {"queued": now(), "started": None, "heartbeat": None, "ended": None}
         state = {"status": _QUEUED, "progress": 0.0, "attempt": 0, "cancel": False}
@@ -250,6 +252,22 @@ def _owned(id: int, owner: str) -> sa.ColumnElement[bool]:
     return sa.and_(t.job.c.id == id, t.job.c.owner == owner, t.job.c.status == _RUNNING)
 
 
-def _record(row: Any) -> JobRecord:
-    values = dict(row._mapping)
-    return JobRecord(**{**values, "status": JobStatus(values["status"])})
+class Workers(Repository):
+    """Repository of worker processes, updated by their heartbeats."""
+
+    def heartbeat(self, owner: str, queue: str) -> None:
+        """Record a heartbeat of ``owner``; the first one adds it and removes workers silent for a day."""
+        time = now()
+        update = t.worker.update().where(t.worker.c.owner == owner).values(queue=queue, heartbeat=time)
+        if self.connection.execute(update).rowcount == 0:
+            self.connection.execute(t.worker.delete().where(t.worker.c.heartbeat < time - _FORGET_WORKER_AFTER))
+            self.connection.execute(t.worker.insert().values(owner=owner, queue=queue, started=time, heartbeat=time))
+
+    def alive(self, within_s: float = 10) -> list[WorkerRecord]:
+        """Return the workers with a heartbeat in the last ``within_s`` seconds, oldest first."""
+        query = sa.select(t.worker).where(t.worker.c.heartbeat >= now() - timedelta(seconds=within_s))
+        return [WorkerRecord(**r._mapping) for r in self.connection.execute(query.order_by(t.worker.c.started))]
+
+    def leave(self, owner: str) -> None:
+        """Remove the row of a worker that stops; unknown owners are ignored."""
+        self.connection.execute(t.worker.delete().where(t.worker.c.owner == owner))

@@ -1,4 +1,4 @@
-"""Histories of labellings. A labelling is changed only by appending a step."""
+"""Histories of labellings. A labelling changes only by appending a step."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ from core.labelling.history import Kind, Step
 from core.labelling.partition import UNASSIGNED, Cluster, Partition
 from core.types import Ids
 from db import label_tables as t
+from db.access import Right
 from db.label_records import Draft, Snapshot
 from db.repositories.base import Repository
 from db.repositories.labellings import Labellings
-from db.roles import Right
 from db.sql import bulk_insert, contains, id_chunks, id_columns, now, within
 from db.types import dump_json
 
@@ -49,23 +49,22 @@ class LabelSteps(Repository):
     def append(
         self, labelling_id: int, draft: Draft, change_set: ChangeSet, snapshot: Snapshot
     ) -> tuple[Step, ChangeSet]:
-        """Append a step: events, state and versions in this one transaction.
+        """Append a step: write events, state and versions in this transaction.
 
-        ``snapshot`` is what the person saw. New clusters get other numbers than in ``change_set`` if another person
-        created clusters meanwhile; the change set as written is returned.
+        ``snapshot`` is the state that the person saw. New clusters get other numbers than in ``change_set`` if another
+        person created clusters meanwhile; the change set as written is returned.
 
         Raises
         ------
         StaleChangeError
-            If a sentence or cluster that changes was changed by somebody since; nothing is written.
+            If a sentence or cluster of the change set was changed since the snapshot; nothing is written.
         StoreError
             If the person may not change this labelling.
         """
-        labellings = Labellings(self.connection)
-        # On PostgreSQL writers of one labelling wait for each other here, as all writers do on SQLite: so the steps of
-        # a labelling are committed in the order of their ids, and nobody who reads on from one can miss another.
+        # On PostgreSQL writers of one labelling wait for each other here, as all writers do on SQLite, so the steps of
+        # a labelling are committed in the order of their ids, and a reader that continues after a step misses none.
         self._row(sa.select(t.labelling.c.id).where(t.labelling.c.id == labelling_id).with_for_update())
-        labellings.check_may_change(labelling_id, draft.person)
+        Labellings(self.connection).check_may_change(labelling_id, draft.person)
         change_set = self._with_free_numbers(labelling_id, change_set, snapshot)
         apply(snapshot.partition, change_set)
         self._check(labelling_id, change_set, snapshot)
@@ -74,18 +73,13 @@ class LabelSteps(Repository):
         return step, change_set
 
     def take_over(self, labelling_id: int, log: Sequence[tuple[Step, ChangeSet]], start: Partition) -> None:
-        """Enter the steps of another store, with their people and times, into a labelling that has none yet.
+        """Add the steps of another store, with their people and times, to a labelling without steps.
 
-        Raises
-        ------
-        StoreError
-            If the labelling has steps already.
-        AccessError
-            If whoever does it is no admin: the steps carry other people's names.
+        Requires the admin role, because the steps name other people. Raises ``StoreError`` if the labelling has steps.
         """
         self._require(Right.MANAGE)
         if self.list(labelling_id, limit=1):
-            raise StoreError("This labelling has a history of its own; another cannot be put before it.")
+            raise StoreError("This labelling already has a history, so another one cannot be imported into it.")
         names: dict[int, int] = {}
         state = start
         for old, change_set in log:
@@ -114,7 +108,7 @@ class LabelSteps(Repository):
         return renumbered(change_set, {number: issued + 1 + place for place, number in enumerate(fresh)})
 
     def _check(self, labelling_id: int, change_set: ChangeSet, snapshot: Snapshot) -> None:
-        """Check that changed items are as shown and that no sentence is in a missing cluster."""
+        """Check that changed items are as in the snapshot and that no sentence is put into a missing cluster."""
         sentences = change_set.sentences()
         seen = snapshot.versions[snapshot.partition.rows(sentences)]
         c = t.label.c
@@ -154,11 +148,11 @@ class LabelSteps(Repository):
 
     def _stale(self, labelling_id: int, sentences: list[int], clusters: list[int], seen: int) -> StaleChangeError:
         """Return the conflict error, which names the other person."""
-        later = [step for step in self.list(labelling_id, after=seen)]
+        later = self.list(labelling_id, after=seen)
         people = sorted({step.person or "the person without a name" for step in later}) or ["somebody else"]
-        last = f"“{later[-1].summary}” was the last change." if later else ""
-        told = f"What you saw has been changed by {' and '.join(people)} meanwhile. {last}".strip()
-        return StaleChangeError(sentences, clusters, told)
+        last = f"The last change was “{later[-1].summary}”." if later else ""
+        message = f"{' and '.join(people)} changed these items after you opened them. {last}".strip()
+        return StaleChangeError(sentences, clusters, message)
 
     def _enter(self, labelling_id: int, draft: Draft, change_set: ChangeSet) -> Step:
         values = {name: getattr(draft, name) for name in (*_COPIED, "target")}
@@ -239,7 +233,7 @@ class LabelSteps(Repository):
 
 
 def _differing(sentences: Ids, seen: Ids, ids: Ids, versions: Ids) -> list[int]:
-    """Those of ``ids`` whose version is not the one that was seen."""
+    """Return those of ``ids`` whose version differs from the one in the snapshot."""
     at = np.searchsorted(sentences, ids)
     return [int(i) for i in ids[seen[at] != versions]]
 
@@ -252,7 +246,7 @@ def _events(step_id: int, change_set: ChangeSet) -> Iterator[tuple[int, int, str
             position += 1
             continue
         columns = (np.asarray(change.ids).tolist(), np.asarray(change.old).tolist(), np.asarray(change.new).tolist())
-        pack = dump_json if change.field is Field.NOTE else str  # a whole number is its own JSON
+        pack = dump_json if change.field is Field.NOTE else str  # JSON of an integer
         for id, old, new in zip(*columns, strict=True):
             yield step_id, position, change.field.value, id, pack(old), pack(new)
             position += 1

@@ -1,4 +1,4 @@
-"""Labellings and their current state. Their history is in ``label_steps``."""
+"""Labellings and their current state; ``label_steps`` has their histories."""
 
 from __future__ import annotations
 
@@ -12,29 +12,26 @@ from core.labelling.partition import Cluster, Partition
 from core.types import Ids
 from db import label_tables as t
 from db import tables as s
+from db.access import Right, only_its_maker
 from db.label_records import LabellingRecord, NewLabelling, Role, Sharing, Snapshot
-from db.repositories.base import Repository
+from db.repositories.base import NamedRepository
 from db.repositories.people import People
-from db.roles import Right, only_its_maker
 from db.sql import bulk_insert, id_columns, now
 
-_LABELLING = [t.labelling.c[f] for f in LabellingRecord.__dataclass_fields__]
 _LABEL = ("labelling_id", "sentence_id", "number", "uncertain", "note", "version")
 _CLUSTER = ("labelling_id", "number", "name", "colour", "deleted", "version")
 
 
-class Labellings(Repository):
+class Labellings(NamedRepository[LabellingRecord]):
     """Repository of labellings. Deleting one hides it until :meth:`purge`."""
 
-    def create(self, new: NewLabelling, start: Partition) -> LabellingRecord:
-        """Enter a labelling that begins with ``start``.
+    table, record = t.labelling, LabellingRecord
 
-        Raises
-        ------
-        DuplicateNameError
-            If the name is taken, even by a deleted labelling.
-        StoreError
-            If the owner may only look.
+    def create(self, new: NewLabelling, start: Partition) -> LabellingRecord:
+        """Add a labelling with the initial state ``start``.
+
+        Raises ``DuplicateNameError`` if the name is taken, even by a deleted labelling, and ``StoreError`` if the owner
+        may only view.
         """
         People(self.connection).check_may_write(new.owner)
         return self._enter(new, start)
@@ -57,17 +54,17 @@ class Labellings(Repository):
         return self.get(id)
 
     def list(self, corpus_id: int | None = None, deleted: bool = False) -> builtins.list[LabellingRecord]:
-        """Labellings (of one corpus) whose text is there in full, oldest first; with ``deleted`` the deleted ones."""
+        """Return the (deleted) labellings of complete corpora, or of one corpus, oldest first."""
         c = t.labelling.c
         ready = sa.select(s.corpus.c.id).where(s.corpus.c.ready)
-        query = sa.select(*_LABELLING).where(c.corpus_id.in_(ready)).order_by(c.id)
+        query = self._select().where(c.corpus_id.in_(ready)).order_by(c.id)
         query = query.where(c.deleted.is_not(None) if deleted else c.deleted.is_(None))
         if corpus_id is not None:
             query = query.where(c.corpus_id == corpus_id)
-        return [_record(row) for row in self.connection.execute(query)]
+        return self._records(query)
 
     def of_article(self, article_id: int) -> builtins.list[LabellingRecord]:
-        """Labellings with sentences of an article, oldest first."""
+        """Return the labellings with sentences of an article, oldest first."""
         c = t.labelling.c
         held = sa.exists().where(
             t.label.c.labelling_id == c.id,
@@ -75,30 +72,18 @@ class Labellings(Repository):
             s.sentence.c.article_id == article_id,
         )
         corpus = sa.select(s.article.c.corpus_id).where(s.article.c.id == article_id).scalar_subquery()
-        query = sa.select(*_LABELLING).where(c.corpus_id == corpus, c.deleted.is_(None))
+        query = self._select().where(c.corpus_id == corpus, c.deleted.is_(None))
         query = query.where(sa.or_(c.article_id == article_id, sa.and_(c.article_id.is_(None), held)))
-        return [_record(row) for row in self.connection.execute(query.order_by(c.id))]
+        return self._records(query.order_by(c.id))
 
     def placed(self, labelling_id: int, article_id: int) -> tuple[Ids, Ids, dict[int, str]]:
-        """(n,) sentences of an article in a labelling, (n,) the numbers of their clusters, and number → name."""
+        """Return the sentences (n,) of an article in a labelling, their cluster numbers (n,), and number → name."""
         query = sa.select(t.label.c.sentence_id, t.label.c.number)
         query = query.join(s.sentence, s.sentence.c.id == t.label.c.sentence_id)
         query = query.where(t.label.c.labelling_id == labelling_id, s.sentence.c.article_id == article_id)
         ids, numbers = id_columns(self.connection.execute(query.order_by(t.label.c.sentence_id)), 2)
         names = {row.number: row.name for row in self._clusters(labelling_id) if not row.deleted}
         return ids, numbers, names
-
-    def get(self, labelling_id: int) -> LabellingRecord:
-        """Return the labelling with that id; raise :class:`UnknownNameError` if there is none."""
-        return _record(self._by_id(t.labelling, _LABELLING, labelling_id))
-
-    def by_name(self, name: str) -> LabellingRecord:
-        """Return the labelling called ``name``; :class:`UnknownNameError` suggests similar names."""
-        return _record(self._named(t.labelling, _LABELLING, name))
-
-    def usable_name(self, wanted: str) -> str:
-        """Return ``wanted``, with the first free number appended if taken: ``wanted 2``."""
-        return self._usable_name(t.labelling, wanted)
 
     def snapshot(self, labelling_id: int) -> Snapshot:
         """Return the current state with versions."""
@@ -160,8 +145,12 @@ class Labellings(Repository):
         if record.kind is Sharing.OWN and record.owner != person and role is not Role.ADMIN:
             raise StoreError(
                 f"This labelling belongs to {record.owner or 'the person without a name'}. "
-                "Begin a copy of your own, or ask for it to be shared."
+                "Make a copy, or ask its owner to share it."
             )
+
+    def _record(self, row: sa.Row[tuple[object, ...]]) -> LabellingRecord:
+        values = dict(row._mapping)
+        return LabellingRecord(**{**values, "kind": Sharing(values["kind"])})
 
     def _check_owner(self, labelling_id: int, person: str) -> None:
         role = People(self.connection).check_may_write(person)
@@ -175,8 +164,3 @@ class Labellings(Repository):
 
 def _steps_of(labelling_id: int) -> sa.ColumnElement[bool]:
     return t.label_step.c.labelling_id == labelling_id
-
-
-def _record(row: sa.Row[tuple[object, ...]]) -> LabellingRecord:
-    values = dict(row._mapping)
-    return LabellingRecord(**{**values, "kind": Sharing(values["kind"])})

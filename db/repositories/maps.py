@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-import sqlalchemy as sa
-
 from core.errors import ConflictError, DataError
 from core.types import Ids
 from db import tables as t
 from db.records import Json, MapPoints, MapRecord, SentencePlaces
-from db.repositories.base import Repository
-from db.repositories.sentence_places import sentence_places
-from db.sql import contains, from_bytes, id_columns, now, to_bytes
-
-_MAP = [t.map_.c[f] for f in MapRecord.__dataclass_fields__]
+from db.repositories.base import RecordRepository
+from db.repositories.sentence_arrays import sentence_places
+from db.sql import from_bytes, now, to_bytes
 
 
-class Maps(Repository):
+class Maps(RecordRepository[MapRecord]):
     """Repository of maps; points are stored as one block per map and fetched only on request."""
+
+    table, record = t.map_, MapRecord
 
     def add(
         self,
@@ -31,14 +29,10 @@ class Maps(Repository):
         sampled_from: int,
         points: MapPoints,
     ) -> MapRecord:
-        """Enter a map.
+        """Add a map.
 
-        Raises
-        ------
-        ConflictError
-            If the same map (by ``digest``) is there already.
-        DataError
-            If sentences and coordinates differ in number.
+        Raises ``ConflictError`` if a map with this digest is stored already, and ``DataError`` if sentences and
+        coordinates differ in number.
         """
         if self.by_digest(digest) is not None:
             raise ConflictError("The same map is stored already.")
@@ -55,19 +49,14 @@ class Maps(Repository):
 
     def list(self, corpus_id: int | None = None) -> list[MapRecord]:
         """Return all maps (of one corpus), oldest first."""
-        query = sa.select(*_MAP).order_by(t.map_.c.id)
+        query = self._select().order_by(t.map_.c.id)
         if corpus_id is not None:
             query = query.where(t.map_.c.corpus_id == corpus_id)
-        return [MapRecord(*row) for row in self.connection.execute(query)]
-
-    def get(self, map_id: int) -> MapRecord:
-        """Return the map with that id; raise :class:`UnknownNameError` if there is none."""
-        return MapRecord(*self._by_id(t.map_, _MAP, map_id))
+        return self._records(query)
 
     def by_digest(self, digest: str) -> MapRecord | None:
         """Return the map with that digest, if any."""
-        row = self._row(sa.select(*_MAP).where(t.map_.c.digest == digest))
-        return None if row is None else MapRecord(*row)
+        return self._first(self._select().where(t.map_.c.digest == digest))
 
     def points(self, map_id: int) -> MapPoints:
         """Return sentence ids (n,) and coordinates (n, 2)."""
@@ -78,15 +67,6 @@ class Maps(Repository):
         """Return the positions of sentences in the order of their ids; missing ones are skipped."""
         return sentence_places(self.connection, sentence_ids)
 
-    def sentences_with(self, corpus_id: int, text: str) -> Ids:
-        """Return (n,) ids of the sentences of a corpus that contain ``text``, ignoring case."""
-        query = (
-            sa.select(t.sentence.c.id)
-            .join(t.article, t.article.c.id == t.sentence.c.article_id)
-            .where(t.article.c.corpus_id == corpus_id, contains(self.connection, t.sentence.c.text, text))
-        )
-        return id_columns(self.connection.execute(query), 1)[0]
-
     def delete(self, map_id: int) -> None:
-        """Remove a map."""
+        """Delete a map."""
         self._delete(t.map_, map_id)

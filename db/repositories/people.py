@@ -1,21 +1,28 @@
-"""People, their roles, and their presence in labellings."""
+"""People: roles, presence in labellings, sessions, and saved views of pages."""
 
 from __future__ import annotations
 
 import builtins
-from datetime import timedelta
+import hashlib
+import secrets
+from datetime import datetime, timedelta
+from typing import Any
 
 import sqlalchemy as sa
 
-from core.errors import StoreError, UnknownNameError
+from core.errors import DataError, DuplicateNameError, StoreError, UnknownNameError
 from db import label_tables as t
+from db import tables as s
+from db.access import Actor, Right
 from db.label_records import PersonRecord, Presence, Role
-from db.repositories.base import Repository
-from db.roles import Actor, Right
+from db.records import SavedViewRecord
+from db.repositories.base import NAME_LIMIT, RecordRepository, Repository
 from db.sql import now
+from db.types import clean_text
 
 _FORGET_AFTER = timedelta(minutes=10)
-_ADVISORY_LOCK = 0x70656F706C65  # "people": any number that nobody else uses in this database
+_ADVISORY_LOCK = 0x70656F706C65  # "people": an arbitrary number that nothing else in this database uses
+_LAST_ADMIN = "This is the only admin. Make another person an admin first."
 
 
 class People(Repository):
@@ -28,12 +35,12 @@ class People(Repository):
         return [PersonRecord(name, Role(role), *times) for name, role, *times in self.connection.execute(query)]
 
     def role(self, name: str) -> Role:
-        """What was said that somebody may do; a new name is a labeller."""
+        """Return the stored role of a person; a new name is a labeller."""
         row = self._row(sa.select(t.person.c.role).where(t.person.c.name == name))
         return Role.LABELLER if row is None else Role(row.role)
 
-    def _alone(self) -> None:
-        """Until this transaction ends, nobody else changes roles; writers on SQLite are alone."""
+    def _lock_roles(self) -> None:
+        """Keep others from changing roles until this transaction ends; SQLite has one writer at a time anyway."""
         if self.connection.dialect.name == "postgresql":
             self.connection.execute(sa.select(sa.func.pg_advisory_xact_lock(_ADVISORY_LOCK)))
 
@@ -43,7 +50,7 @@ class People(Repository):
         return [*self.connection.execute(query).scalars()]
 
     def actor(self, name: str) -> Actor:
-        """Somebody with the role that counts: as long as there is no admin, whoever may label may do everything."""
+        """Return a person with the role in force: while there is no admin, labellers have the rights of an admin."""
         c = t.person.c
         query = sa.select(c.name, c.role).where(sa.or_(c.name == name, c.role == Role.ADMIN.value))
         roles = {found: Role(role) for found, role in self.connection.execute(query)}
@@ -52,7 +59,7 @@ class People(Repository):
         return Actor(name, Role.ADMIN if role is Role.LABELLER and alone else role)
 
     def enter(self, name: str) -> Role:
-        """Make sure that there is a row; returns what the person may do."""
+        """Add a person unless present; return the role."""
         row = self._row(sa.select(t.person.c.role).where(t.person.c.name == name))
         if row is not None:
             return Role(row.role)
@@ -66,13 +73,13 @@ class People(Repository):
         return Role.LABELLER
 
     def set_role(self, name: str, role: Role, by: str) -> Role | None:
-        """Set what somebody may do. As long as there is no admin, anybody may do that; then only an admin.
+        """Set the role of a person; requires an admin unless there is none.
 
-        Returns the role before, for :meth:`restore_role`; None for somebody new.
+        Returns the previous role, for :meth:`restore_role`; None for a new person.
         """
         admins = self._check_admin(by)
         if admins == [name] and role is not Role.ADMIN:
-            raise StoreError("There must be an admin: make somebody else one first.")
+            raise StoreError(_LAST_ADMIN)
         known = {person.name: person.role for person in self.list()}
         self.enter(name)
         self.connection.execute(t.person.update().where(t.person.c.name == name).values(role=role.value))
@@ -85,10 +92,10 @@ class People(Repository):
         self.connection.execute(change.where(own))
 
     def check_removal(self, name: str, by: str) -> None:
-        """Refuse to remove somebody who is not here, or the only admin, or for somebody who is no admin."""
-        if self._check_admin(by) == [name] and len(self.list()) > 1:
-            raise StoreError("There must be an admin: make somebody else one first.")
+        """Raise an error if the person is unknown or the only admin, or ``by`` is not an admin."""
         known = [person.name for person in self.list()]
+        if self._check_admin(by) == [name] and len(known) > 1:
+            raise StoreError(_LAST_ADMIN)
         if name not in known:
             raise UnknownNameError("person", name, known)
 
@@ -99,16 +106,16 @@ class People(Repository):
         self.connection.execute(t.person.delete().where(t.person.c.name == name))
 
     def _check_admin(self, by: str) -> builtins.list[str]:
-        """The admins, of whom ``by`` must be one if there are any."""
+        """Return the admins; raise :class:`StoreError` if there are any and ``by`` is not one of them."""
         self._require(Right.MANAGE)
-        self._alone()
+        self._lock_roles()
         admins = self.admins()
         if admins and by not in admins:
-            raise StoreError(f"Only an admin may do that: {', '.join(admins)}.")
+            raise StoreError(f"This requires an admin: {', '.join(admins)}.")
         return admins
 
     def check_may_write(self, name: str) -> Role:
-        """Enter somebody who is about to change something; :class:`StoreError` for one who may only look."""
+        """Add a person who is about to change something; raise :class:`StoreError` if they may only view."""
         self._require_self(name)
         role = self.enter(name)
         Actor(name, role).require(Right.LABEL)
@@ -119,7 +126,7 @@ class People(Repository):
         self.enter(name)
         self.connection.execute(t.person.update().where(t.person.c.name == name).values(seen=now()))
 
-    # --- who is here ------------------------------------------------------------------------------------------------
+    # --- presence ---------------------------------------------------------------------------------------------------
 
     def here(self, labelling_id: int, within_s: float = 20.0) -> builtins.list[Presence]:
         """Return who has the labelling open, by name, one entry per person."""
@@ -129,15 +136,12 @@ class People(Repository):
         return [Presence(person, seen) for person, seen in self.connection.execute(query)]
 
     def heartbeat(self, labelling_id: int, person: str, session: str) -> None:
-        """Record that a person has the labelling open in a browser session, and remove those who left.
+        """Record that a person has the labelling open in a browser session, and remove old records.
 
-        Raises
-        ------
-        StoreError
-            If the labelling is not there any more.
+        Raises ``StoreError`` if the labelling was deleted.
         """
         if self.connection.scalar(sa.select(t.labelling.c.id).where(t.labelling.c.id == labelling_id)) is None:
-            raise StoreError("This labelling is no longer there: it or its corpus was deleted. Choose another one.")
+            raise StoreError("This labelling or its corpus was deleted. Choose another labelling.")
         c = t.label_presence.c
         own = (c.labelling_id == labelling_id) & (c.person == person) & (c.session == session)
         old = (c.labelling_id == labelling_id) & (c.seen < now() - _FORGET_AFTER)
@@ -145,3 +149,100 @@ class People(Repository):
         if self.connection.execute(t.label_presence.update().where(own).values(seen=now())).rowcount == 0:
             values = {"labelling_id": labelling_id, "person": person, "session": session}
             self.connection.execute(t.label_presence.insert().values(**values, seen=now()))
+
+
+IDLE = timedelta(hours=12)
+"""Maximum time without use of a session."""
+LONGEST = timedelta(days=7)
+"""Maximum age of a session."""
+
+
+class SignIns(Repository):
+    """Repository of sessions of people who signed in.
+
+    The browser has a random token; the store has its digest. A session ends when the person signs out or is removed,
+    and when it gets too old.
+    """
+
+    def open(self, person: str) -> str:
+        """Begin a session and return its token, which is not stored; remove sessions that have ended."""
+        self.connection.execute(t.sign_in.delete().where(~_alive()))
+        token = secrets.token_urlsafe(32)
+        values = {"token": _token_digest(token), "person": person, "created": now(), "seen": now()}
+        self.connection.execute(t.sign_in.insert().values(**values))
+        return token
+
+    def person(self, token: str) -> tuple[str, datetime] | None:
+        """Return the person of a session and the time of its last use; None if there is no such session."""
+        c = t.sign_in.c
+        row = self._row(sa.select(c.person, c.seen).where(c.token == _token_digest(token), _alive()))
+        return None if row is None else (row.person, row.seen)
+
+    def touch(self, token: str) -> bool:
+        """Record that a session is in use; return whether it exists."""
+        own = t.sign_in.c.token == _token_digest(token)
+        return self.connection.execute(t.sign_in.update().where(own).values(seen=now())).rowcount > 0
+
+    def close(self, token: str) -> None:
+        """End a session."""
+        self.connection.execute(t.sign_in.delete().where(t.sign_in.c.token == _token_digest(token)))
+
+    def close_all(self, person: str) -> list[dict[str, Any]]:
+        """End all sessions of a person; return their rows, for :meth:`reopen`."""
+        own = t.sign_in.c.person == person
+        rows = [dict(row._mapping) for row in self.connection.execute(sa.select(t.sign_in).where(own))]
+        self.connection.execute(t.sign_in.delete().where(own))
+        return rows
+
+    def reopen(self, rows: list[dict[str, Any]]) -> None:
+        """Undo :meth:`close_all`."""
+        if rows:
+            self.connection.execute(t.sign_in.insert(), rows)
+
+
+def _alive() -> sa.ColumnElement[bool]:
+    return sa.and_(t.sign_in.c.seen > now() - IDLE, t.sign_in.c.created > now() - LONGEST)
+
+
+def _token_digest(token: str) -> str:
+    return hashlib.sha256(token.encode("utf-8", errors="replace")).hexdigest()
+
+
+QUERY_LIMIT = 8_000
+"""Maximum length of a query string in characters, which all browsers support."""
+
+
+class Views(RecordRepository[SavedViewRecord]):
+    """Repository of saved views, visible to all people of the store."""
+
+    table, record = s.saved_view, SavedViewRecord
+
+    def add(self, page: str, name: str, query: str, person: str = "") -> SavedViewRecord:
+        """Save a view.
+
+        Raises ``DuplicateNameError`` if the page has a view of that name, ``DataError`` if the name is empty or too
+        long or the view too large for a URL, and ``StoreError`` if the person may only view.
+        """
+        People(self.connection).check_may_write(clean_text(person))
+        name = clean_text(name).strip()
+        if not name or len(name) > NAME_LIMIT:
+            raise DataError(f"A view needs a name of at most {NAME_LIMIT} characters.")
+        if len(query) > QUERY_LIMIT:
+            raise DataError("This view is too large for a URL. Select fewer items, then save it.")
+        c = s.saved_view.c
+        if self._row(sa.select(c.id).where(c.page == page, c.name == name)) is not None:
+            raise DuplicateNameError("saved view", name)
+        values = {"page": page, "name": name, "query": clean_text(query), "person": clean_text(person)}
+        return self.get(self._insert(s.saved_view, **values, created=now()))
+
+    def list(self, page: str | None = None) -> builtins.list[SavedViewRecord]:
+        """Return all views (of a page), newest first."""
+        query = self._select().order_by(s.saved_view.c.id.desc())
+        if page is not None:
+            query = query.where(s.saved_view.c.page == page)
+        return self._records(query)
+
+    def delete(self, view_id: int) -> None:
+        """Delete a view; requires the person who saved it or an admin."""
+        self._require_own(self.get(view_id).person)
+        self._delete(s.saved_view, view_id)

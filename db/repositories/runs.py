@@ -1,4 +1,4 @@
-"""Runs: clusterings, triplet accuracies and other measurements, with labels, scores and margins."""
+"""Runs: clusterings, triplet accuracies and other measurements, with labels, scores and margins; and paper tables."""
 
 from __future__ import annotations
 
@@ -13,19 +13,20 @@ import sqlalchemy as sa
 from core.errors import ConflictError, DataError
 from core.types import Ids, Labels, Split
 from db import tables as t
-from db.records import Json, RunRecord, ScoreRecord
-from db.repositories.base import Repository
+from db.records import Json, PaperTableRecord, RunRecord, ScoreRecord
+from db.repositories.base import RecordRepository, Repository
 from db.sql import SPLITS, bulk_insert, from_bytes, id_chunks, now, number_table, to_bytes, within
 
 Margins = npt.NDArray[np.float32]
 Values = npt.NDArray[np.float64]
 
-_RUN = [t.run.c[f] for f in RunRecord.__dataclass_fields__]
 _SCORE = ("run_id", "article_id", "metric", "value", "low", "high", "n")
 
 
-class Runs(Repository):
+class Runs(RecordRepository[RunRecord]):
     """Repository of runs, identified by digest."""
+
+    table, record = t.run, RunRecord
 
     def add(
         self,
@@ -44,14 +45,10 @@ class Runs(Repository):
         scores: Iterable[ScoreRecord] = (),
         margins: Mapping[Split, tuple[Ids, Margins]] | None = None,
     ) -> RunRecord:
-        """Enter a run. ``run_id`` of the scores is ignored.
+        """Add a run. ``run_id`` of the scores is ignored.
 
-        Raises
-        ------
-        ConflictError
-            If the same run (by ``digest``) is there already.
-        DataError
-            If a score is not finite, or margins and triplets differ in number.
+        Raises ``ConflictError`` if a run with this digest is stored already, and ``DataError`` if a score is not finite
+        or margins and triplets differ in number.
         """
         if self.by_digest(digest) is not None:
             raise ConflictError("The same run is stored already.")
@@ -80,14 +77,9 @@ class Runs(Repository):
             }
             self.connection.execute(t.margin.insert().values(run_id=run_id, **row))
 
-    def get(self, run_id: int) -> RunRecord:
-        """Return the run with that id; raise :class:`UnknownNameError` if there is none."""
-        return RunRecord(*self._by_id(t.run, _RUN, run_id))
-
     def by_digest(self, digest: str) -> RunRecord | None:
         """Return the run with that digest, if any."""
-        row = self._row(sa.select(*_RUN).where(t.run.c.digest == digest))
-        return None if row is None else RunRecord(*row)
+        return self._first(self._select().where(t.run.c.digest == digest))
 
     def list(
         self,
@@ -98,27 +90,27 @@ class Runs(Repository):
         corpus_id: int | None = None,
     ) -> list[RunRecord]:
         """Return the runs that match every given argument, oldest first."""
-        asked = {
+        wanted = {
             "benchmark_id": benchmark_id,
             "model_id": model_id,
             "kind": kind,
             "triplet_set_id": triplet_set_id,
             "corpus_id": corpus_id,
         }
-        query = sa.select(*_RUN).order_by(t.run.c.id)
-        for name, value in asked.items():
+        query = self._select().order_by(t.run.c.id)
+        for name, value in wanted.items():
             if value is not None:
                 query = query.where(t.run.c[name] == value)
-        return [RunRecord(*row) for row in self.connection.execute(query)]
+        return self._records(query)
 
     def delete(self, run_id: int) -> None:
-        """Remove a run with its labels, scores and margins."""
+        """Delete a run with its labels, scores and margins."""
         self._delete(t.run, run_id)
 
     # --- results ----------------------------------------------------------------------------------------------------
 
     def labels(self, run_id: int, article_id: int | None = None) -> dict[int, Labels]:
-        """Labels by article (of one article), in the order of the benchmark's sentences."""
+        """Return article id → labels (of one article), in the order of the benchmark's sentences."""
         c = t.assignment.c
         query = sa.select(c.article_id, c.labels).where(c.run_id == run_id).order_by(c.article_id)
         if article_id is not None:
@@ -137,13 +129,13 @@ class Runs(Repository):
     def of_article(self, article_id: int) -> builtins.list[RunRecord]:
         """Return the runs with labels for the sentences of an article, oldest first."""
         labelled = sa.select(t.assignment.c.run_id).where(t.assignment.c.article_id == article_id)
-        query = sa.select(*_RUN).where(t.run.c.id.in_(labelled)).order_by(t.run.c.id)
-        return [RunRecord(*row) for row in self.connection.execute(query)]
+        query = self._select().where(t.run.c.id.in_(labelled)).order_by(t.run.c.id)
+        return self._records(query)
 
     def article_values(self, run_ids: Iterable[int] | Ids, metric: str) -> dict[int, tuple[Ids, Values, Ids]]:
-        """Run id → articles (n,), the value of ``metric`` on each, and over how many items; in ascending articles.
+        """Return run id → ascending article ids, values of ``metric``, and numbers of items, each of shape (n,).
 
-        Runs without values of single articles are left out.
+        Runs without values for single articles are left out.
         """
         c, found = t.score.c, {}
         for chunk in id_chunks(run_ids):
@@ -158,7 +150,7 @@ class Runs(Repository):
         return found
 
     def margins(self, run_id: int, split: Split) -> tuple[Ids, Margins]:
-        """Triplet ids (n,) and d(pivot, negative) - d(pivot, positive) (n,); empty when the run has none there."""
+        """Return triplet ids (n,) and margins d(pivot, negative) - d(pivot, positive) (n,); empty if there are none."""
         c = t.margin.c
         where = c.run_id == run_id, c.split == SPLITS.index(split)
         row = self._row(sa.select(c.triplet_ids, c.margins).where(*where))
@@ -167,7 +159,7 @@ class Runs(Repository):
         return from_bytes(row.triplet_ids, "<i8"), from_bytes(row.margins, "<f4")
 
     def margins_of(self, triplet_ids: Sequence[int] | Ids, run_ids: Iterable[int] | Ids) -> dict[int, Margins]:
-        """Margins (n,) of these triplets in each run, row i of ``triplet_ids``; NaN where the run has none."""
+        """Return run id → margins (n,) of ``triplet_ids``, NaN where the run has none."""
         wanted = np.asarray(triplet_ids, dtype=np.int64)
         found = {int(run): np.full(len(wanted), np.nan, np.float32) for run in run_ids}
         c = t.margin.c
@@ -195,3 +187,38 @@ def _score_row(run_id: int, score: ScoreRecord) -> tuple[object, ...]:
     low, high = (None if x is None else float(x) for x in (score.low, score.high))
     article = None if score.article_id is None else int(score.article_id)
     return run_id, article, score.metric, float(score.value), low, high, int(score.n)
+
+
+_TABLE = [t.paper_table.c[f] for f in PaperTableRecord.__dataclass_fields__]
+
+
+class Papers(Repository):
+    """Repository of paper tables, one per table and profile."""
+
+    def put(self, paper: str, name: str, profile: str, arguments: Json, content: Json) -> PaperTableRecord:
+        """Store ``content``; the time changes only if the content does."""
+        found = self.get(paper, name, profile)
+        if found is not None and (found.content, found.arguments) == (content, arguments):
+            return found
+        c, values = t.paper_table.c, {"arguments": arguments, "content": content, "created": now()}
+        if found is None:
+            self._insert(t.paper_table, paper=paper, name=name, profile=profile, **values)
+        else:
+            self.connection.execute(t.paper_table.update().where(c.id == found.id).values(**values))
+        record = self.get(paper, name, profile)
+        assert record is not None
+        return record
+
+    def get(self, paper: str, name: str, profile: str) -> PaperTableRecord | None:
+        """Return the table as last reproduced, if any."""
+        c = t.paper_table.c
+        row = self._row(sa.select(*_TABLE).where(c.paper == paper, c.name == name, c.profile == profile))
+        return None if row is None else PaperTableRecord(*row)
+
+    def list(self, paper: str | None = None, profile: str | None = None) -> list[PaperTableRecord]:
+        """Return all tables (of a paper, of a profile), in order of creation."""
+        query = sa.select(*_TABLE).order_by(t.paper_table.c.id)
+        for name, value in (("paper", paper), ("profile", profile)):
+            if value is not None:
+                query = query.where(t.paper_table.c[name] == value)
+        return [PaperTableRecord(*row) for row in self.connection.execute(query)]

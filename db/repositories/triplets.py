@@ -1,52 +1,161 @@
-"""Triplet sets and their triplets."""
+"""Triplet sets, their triplets as ids, texts and cards, and reviews of triplets."""
 
 from __future__ import annotations
 
 import builtins
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import sqlalchemy as sa
+from sqlalchemy.engine import Connection
 
 from core.errors import DataError
-from core.types import Ids, Split, TripletRows, TripletTexts
+from core.types import Ids, SectionRecord, Sentence, Split, TripletRows, TripletTexts
 from db import tables as t
-from db.records import Json, TripletCard, TripletMeasures, TripletSections, TripletSetRecord
-from db.repositories.base import Repository
-from db.repositories.triplet_measures import measures
-from db.repositories.triplet_sections import section_titles
-from db.repositories.triplet_texts import TripletReader
-from db.sql import SPLITS, bulk_insert, contains, id_chunks, id_columns, now, within
+from db.records import (
+    ArticleRecord,
+    Json,
+    TripletCard,
+    TripletMeasures,
+    TripletReview,
+    TripletSections,
+    TripletSetRecord,
+    Verdict,
+)
+from db.repositories.base import NamedRepository, RecordRepository
+from db.repositories.corpora import Corpora
+from db.repositories.people import People
+from db.repositories.sentence_arrays import measures, section_titles
+from db.sql import SPLITS, bulk_insert, id_chunks, id_columns, now, within
+from db.types import clean_text
 
-_SET = [t.triplet_set.c[f] for f in TripletSetRecord.__dataclass_fields__]
+
+class TripletReader:
+    """Reader of the texts of triplets, which fetches each text once."""
+
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
+        self._corpora = Corpora(connection)
+
+    def texts(self, kind: str, rows: TripletRows) -> TripletTexts:
+        """Return the texts of ``rows``, in the same order."""
+        if kind == "titles":
+            sentences = self._sentence_texts(rows.pivots)
+            others = self._title_texts(np.concatenate([rows.positives, rows.negatives]))
+        else:
+            sentences = others = self._sentence_texts(np.concatenate([rows.pivots, rows.positives, rows.negatives]))
+        return TripletTexts(
+            [sentences[i] for i in rows.pivots.tolist()],
+            [others[i] for i in rows.positives.tolist()],
+            [others[i] for i in rows.negatives.tolist()],
+            rows.articles.copy(),
+        )
+
+    def cards(self, rows: Sequence[Any]) -> list[TripletCard]:
+        """Return the cards of triplet rows (with the ``kind`` of their set), in the same order."""
+        found = self._find(rows)
+        return [found.card(row) for row in rows]
+
+    def _find(self, rows: Sequence[Any]) -> _Found:
+        titled = [i for row in rows if row.kind == "titles" for i in (row.positive_id, row.negative_id)]
+        others = [i for row in rows if row.kind != "titles" for i in (row.positive_id, row.negative_id)]
+        sentences = self._corpora.sentences_by_id([*(row.pivot_id for row in rows), *others])
+        of_article = self._corpora.sections_of(s.article_id for s in sentences.values())
+        return _Found(
+            sentences,
+            {(article, s.position): s.title for article, listed in of_article.items() for s in listed},
+            self._corpora.sections_by_id(titled),
+            self._title_texts(titled),
+            self._corpora.articles_by_id(row.article_id for row in rows),
+        )
+
+    def _sentence_texts(self, ids: Ids) -> dict[int, str]:
+        c = t.sentence.c
+        return self._texts(sa.select(c.id, c.text), c.id, ids)
+
+    def _title_texts(self, section_ids: Iterable[int] | Ids) -> dict[int, str]:
+        joined = sa.select(t.section.c.id, t.article.c.title, t.section.c.title)
+        joined = joined.join(t.article, t.article.c.id == t.section.c.article_id)
+        return self._texts(joined, t.section.c.id, section_ids)
+
+    def _texts(self, query: sa.Select[Any], key: sa.Column[int], ids: Iterable[int] | Ids) -> dict[int, str]:
+        found: dict[int, str] = {}
+        for chunk in id_chunks(ids):
+            rows = self._connection.execute(query.where(within(self._connection, key, chunk)))
+            found.update((id, " ".join(parts).strip()) for id, *parts in rows)
+        return found
+
+
+@dataclass(frozen=True, slots=True)
+class _Found:
+    """Content of triplet cards, by id."""
+
+    sentences: dict[int, Sentence]
+    headings: dict[tuple[int, int], str]
+    """Section titles by article and position."""
+    sections: dict[int, SectionRecord]
+    titles: dict[int, str]
+    articles: dict[int, ArticleRecord]
+
+    def card(self, row: Any) -> TripletCard:
+        """Return the card of one row."""
+        pivot, pivot_section = self._sentence(row.pivot_id)
+        side = self._title if row.kind == "titles" else self._sentence
+        positive, _ = side(row.positive_id)
+        negative, negative_section = side(row.negative_id)
+        return TripletCard(
+            id=row.id,
+            split=SPLITS[row.split],
+            article_id=row.article_id,
+            article=self.articles[row.article_id].title,
+            pivot=pivot,
+            positive=positive,
+            negative=negative,
+            pivot_section=pivot_section,
+            negative_section=negative_section,
+            pivot_id=row.pivot_id,
+            positive_id=row.positive_id,
+            negative_id=row.negative_id,
+        )
+
+    def _sentence(self, id: int) -> tuple[str, str]:
+        """Return the text of a sentence and the title of its section."""
+        sentence = self.sentences[id]
+        return sentence.text, self.headings.get((sentence.article_id, sentence.section), "")
+
+    def _title(self, id: int) -> tuple[str, str]:
+        """Return the titles of the article and the section as one text, and the title of the section."""
+        return self.titles[id], self.sections[id].title
+
+
 _ROW = [t.triplet.c[name] for name in ("id", "article_id", "pivot_id", "positive_id", "negative_id")]
 _NEW = ("set_id", "split", "article_id", "pivot_id", "positive_id", "negative_id")
 _KINDS = ("sentences", "titles")
 
 
-class Triplets(Repository):
+class Triplets(NamedRepository[TripletSetRecord]):
     """Repository of triplet sets. Triplets are stored as ids, in the order of insertion within each split."""
+
+    table, record = t.triplet_set, TripletSetRecord
 
     def create(
         self, corpus_id: int, name: str, kind: str, config: Json, seed: int, digest: str, revision: int = 1
     ) -> TripletSetRecord:
         """Create an empty set, hidden from :meth:`list` until :meth:`finish`.
 
-        Raises
-        ------
-        DuplicateNameError
-            If the name is taken, even by a set that is not finished.
+        Raises ``DuplicateNameError`` if the name is taken, even by a set that is not finished.
         """
         if kind not in _KINDS:
-            raise DataError(f"A triplet set is of kind {' or '.join(_KINDS)}, not {kind!r}.")
+            raise DataError(f"The kind of a triplet set is {' or '.join(_KINDS)}, not {kind!r}.")
         name = self._free_name(t.triplet_set, name)
         values = {"corpus_id": corpus_id, "name": name, "kind": kind, "config": config, "seed": seed, "digest": digest}
         values |= {"counts": {}, "ready": False, "created": now(), "revision": revision}
         return self.get(self._insert(t.triplet_set, **values))
 
     def add(self, set_id: int, split: Split, rows: TripletRows) -> None:
-        """Append triplets (their ``ids`` are ignored); some 10,000 at a time keep other writers waiting least."""
+        """Append triplets; their ``ids`` are ignored. Batches of about 10,000 let other writers in between."""
         columns = (rows.articles, rows.pivots, rows.positives, rows.negatives)
         if len({len(column) for column in columns}) != 1:
             raise DataError("The columns of a triplet block differ in length.")
@@ -62,34 +171,21 @@ class Triplets(Repository):
 
     def list(self, corpus_id: int | None = None, include_unready: bool = False) -> list[TripletSetRecord]:
         """Return finished sets (of one corpus), oldest first."""
-        query = sa.select(*_SET).order_by(t.triplet_set.c.id)
+        query = self._select().order_by(t.triplet_set.c.id)
         if not include_unready:
             query = query.where(t.triplet_set.c.ready)
         if corpus_id is not None:
             query = query.where(t.triplet_set.c.corpus_id == corpus_id)
-        return [TripletSetRecord(*row) for row in self.connection.execute(query)]
-
-    def by_name(self, name: str) -> TripletSetRecord:
-        """Return the set called ``name``, ready or not; :class:`UnknownNameError` suggests similar names."""
-        return TripletSetRecord(*self._named(t.triplet_set, _SET, name))
-
-    def get(self, set_id: int) -> TripletSetRecord:
-        """Return the set with that id; raise :class:`UnknownNameError` if there is none."""
-        return TripletSetRecord(*self._by_id(t.triplet_set, _SET, set_id))
+        return self._records(query)
 
     def by_digest(self, corpus_id: int, digest: str) -> TripletSetRecord | None:
         """Return the finished set with this digest, if any."""
         c = t.triplet_set.c
-        query = sa.select(*_SET).where(c.corpus_id == corpus_id, c.digest == digest, c.ready).order_by(c.id)
-        row = self._row(query)
-        return None if row is None else TripletSetRecord(*row)
-
-    def usable_name(self, wanted: str) -> str:
-        """Return ``wanted``, with the first free number appended if taken: ``wanted 2``."""
-        return self._usable_name(t.triplet_set, wanted)
+        query = self._select().where(c.corpus_id == corpus_id, c.digest == digest, c.ready)
+        return self._first(query.order_by(c.id))
 
     def delete(self, set_id: int) -> None:
-        """Remove a set with its triplets and the runs over it; models trained on it stay."""
+        """Delete a set with its triplets and runs; models trained on it stay."""
         self.connection.execute(t.triplet.delete().where(t.triplet.c.set_id == set_id))
         self._delete(t.triplet_set, set_id)
 
@@ -102,22 +198,22 @@ class Triplets(Repository):
         return TripletRows(*id_columns(self.connection.execute(query), len(_ROW)))
 
     def texts(self, set_id: int, split: Split, limit: int | None = None) -> TripletTexts:
-        """The (first ``limit``) triplets of a split as text, row for row as :meth:`rows`.
+        """Return the (first ``limit``) triplets of a split as text, in the order of :meth:`rows`.
 
-        For the kind "titles", positive and negative are the article's title and the section's, with a space between.
+        For the kind "titles", positive and negative are the title of the article, a space and the title of the section.
         """
         return self.texts_of(self.get(set_id).kind, self.rows(set_id, split, limit))
 
     def texts_of(self, kind: str, rows: TripletRows) -> TripletTexts:
-        """The texts of triplets of a ``kind`` that were read before, row for row."""
+        """Return the texts of triplets of a ``kind``, in the same order."""
         return TripletReader(self.connection).texts(kind, rows)
 
     def sections(self, set_id: int, split: Split) -> TripletSections:
-        """The titles of the two sections of every triplet of a split, row for row as :meth:`rows`."""
+        """Return the section titles of the triplets of a split, in the order of :meth:`rows`."""
         return section_titles(self.connection, self.get(set_id).kind, self.rows(set_id, split))
 
     def measures(self, set_id: int, split: Split) -> TripletMeasures:
-        """How long and how far apart the sentences of every triplet of a split are, row for row as :meth:`rows`."""
+        """Return lengths and distances of the triplets of a split, in the order of :meth:`rows`."""
         return measures(self.connection, self.get(set_id).kind, self.rows(set_id, split))
 
     def ids(self, set_id: int, split: Split | None = None) -> Ids:
@@ -130,28 +226,12 @@ class Triplets(Repository):
         """Return the number of triplets of a split, or of all."""
         return self._number(self._of(sa.select(sa.func.count()), set_id, split))
 
-    def holding(self, corpus_id: int, text: str) -> Ids:
-        """Ids of the sentences of a corpus that hold ``text``, whatever the case, ascending."""
-        c = t.sentence.c
-        query = sa.select(c.id).join(t.article, t.article.c.id == c.article_id).order_by(c.id)
-        return self._found(query.where(t.article.c.corpus_id == corpus_id), c.text, text)
-
-    def titled(self, corpus_id: int, text: str) -> Ids:
-        """Ids of the articles of a corpus with ``text`` in their title, whatever the case, ascending."""
-        c = t.article.c
-        return self._found(sa.select(c.id).where(c.corpus_id == corpus_id).order_by(c.id), c.title, text)
-
-    def _found(self, query: sa.Select[Any], column: sa.Column[str], text: str) -> Ids:
-        result = self.connection.execute(query.where(contains(self.connection, column, text)))
-        (found,) = id_columns(result, 1)
-        return found
-
     def _of(self, query: sa.Select[Any], set_id: int, split: Split | None) -> sa.Select[Any]:
         query = query.select_from(t.triplet).where(t.triplet.c.set_id == set_id)
         return query if split is None else query.where(t.triplet.c.split == SPLITS.index(split))
 
     def cards(self, triplet_ids: Iterable[int] | Ids) -> builtins.list[TripletCard]:
-        """Triplets with everything that a review needs, in the given order; deleted ones are left out."""
+        """Return triplets with texts and titles, in the given order; deleted ones are left out."""
         wanted = [int(i) for i in triplet_ids]
         columns = [*_ROW, t.triplet.c.split, t.triplet_set.c.kind]
         found: dict[int, Any] = {}
@@ -160,3 +240,52 @@ class Triplets(Repository):
             query = query.where(within(self.connection, t.triplet.c.id, chunk))
             found.update((row.id, row) for row in self.connection.execute(query))
         return TripletReader(self.connection).cards([found[i] for i in wanted if i in found])
+
+
+NOTE_LIMIT = 2_000
+
+
+class TripletReviews(RecordRepository[TripletReview]):
+    """Repository of reviews. Rows are only added; the latest review of a person counts."""
+
+    table, record = t.triplet_review, TripletReview
+
+    def add(self, set_id: int, triplet_id: int, person: str, verdict: Verdict | None, note: str = "") -> TripletReview:
+        """Add a verdict; None withdraws the person's earlier one.
+
+        Raises ``DataError`` if the set has no such triplet or the note is too long, and ``StoreError`` if the person
+        may only view.
+        """
+        People(self.connection).check_may_write(clean_text(person))
+        note = clean_text(note).strip()
+        if len(note) > NOTE_LIMIT:
+            raise DataError(f"A note has at most {NOTE_LIMIT:,} characters; this one has {len(note):,}. Shorten it.")
+        of_set = sa.select(t.triplet.c.id).where(t.triplet.c.id == triplet_id, t.triplet.c.set_id == set_id)
+        if self._row(of_set) is None:
+            raise DataError("This triplet was deleted with its set. Choose another set.")
+        values = {"person": clean_text(person), "verdict": verdict.value if verdict else "", "note": note}
+        id = self._insert(t.triplet_review, set_id=set_id, triplet_id=triplet_id, **values, created=now())
+        return self.get(id)
+
+    def newest(self, set_id: int) -> int:
+        """Return the id of the last review of a set, 0 if there is none; it changes whenever a review is added."""
+        c = t.triplet_review.c
+        return self._number(sa.select(sa.func.max(c.id)).where(c.set_id == set_id))
+
+    def list(self, set_id: int, people: Sequence[str] | None = None) -> builtins.list[TripletReview]:
+        """Return the current verdicts of all (or these) people on the triplets of a set, oldest first."""
+        c = t.triplet_review.c
+        latest = sa.select(sa.func.max(c.id)).where(c.set_id == set_id).group_by(c.triplet_id, c.person)
+        query = self._select().where(c.id.in_(latest), c.verdict != "").order_by(c.id)
+        if people is not None:
+            query = query.where(c.person.in_([*people]))
+        return self._records(query)
+
+    def history(self, set_id: int, triplet_id: int) -> builtins.list[TripletReview]:
+        """Return all reviews of a triplet, oldest first."""
+        c = t.triplet_review.c
+        query = self._select().where(c.set_id == set_id, c.triplet_id == triplet_id).order_by(c.id)
+        return self._records(query)
+
+    def _record(self, row: Any) -> TripletReview:
+        return TripletReview(**{**row._mapping, "verdict": Verdict(row.verdict) if row.verdict else None})

@@ -22,9 +22,9 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
 from core.errors import AccessError, ConfigError, DataError, UnknownNameError
+from db.access import NOBODY
 from db.label_records import PersonRecord, Role
 from db.logins import Logins
-from db.roles import NOBODY
 from db.store import Store, Unit
 from db.types import clean_text
 from jobs.services.passwords import hash_password, verify

@@ -14,9 +14,9 @@ import sqlalchemy as sa
 from core.errors import AccessError, StoreError
 from core.labelling import operations as op
 from db import access
+from db.access import Actor, Right
 from db.label_records import NewLabelling, Role, Sharing
 from db.records import Verdict
-from db.roles import Actor, Right
 from db.sql import bulk_insert
 from db.store import Store, Unit
 from db.tables import metadata

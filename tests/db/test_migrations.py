@@ -14,8 +14,7 @@ from alembic.script import ScriptDirectory
 from core.errors import StoreError
 from core.types import title_bucket
 from db.engine import open_engine
-from db.migrate import configuration, current_revision, upgrade
-from db.revision import newest, up_to_date
+from db.migrate import configuration, current_revision, newest, up_to_date, upgrade
 from db.settings import Settings
 from db.store import Store
 from db.tables import metadata

@@ -118,7 +118,10 @@ class TestEmbeddings:
     def test_what_cannot_be_kept_is_refused(self, store: Store, value: float) -> None:
         add_corpus(store)
         model = add_model(store)
-        with store.writing() as w, pytest.raises(DataError, match="article 1 hold a value that float16 cannot keep"):
+        with (
+            store.writing() as w,
+            pytest.raises(DataError, match="article 1 has a value that is not finite as float16"),
+        ):
             w.embeddings.add(model.id, [VectorBlock(1, np.full((2, 2), value))])
         with store.writing() as w, pytest.raises(DataError, match="float16 or float32, not 'int8'"):
             w.embeddings.add(model.id, [], "int8")
@@ -307,9 +310,9 @@ class TestPlaces:
         corpus, other = add_corpus(store, articles=3), add_corpus(store, "other", articles=1)
         with store.reading() as r:
             wanted = r.corpora.search_sentences(corpus.id, "article 1 2.", limit=99)
-            assert sorted(r.maps.sentences_with(corpus.id, "article 1 2.").tolist()) == [s.id for s in wanted] != []
-            assert r.maps.sentences_with(other.id, "Article 1").tolist() == []
-            assert r.maps.sentences_with(corpus.id, "%").tolist() == []
+            assert sorted(r.corpora.sentences_with(corpus.id, "article 1 2.").tolist()) == [s.id for s in wanted] != []
+            assert r.corpora.sentences_with(other.id, "Article 1").tolist() == []
+            assert r.corpora.sentences_with(corpus.id, "%").tolist() == []
 
 
 JSON = st.recursive(

@@ -138,7 +138,7 @@ class TestTrouble:
     def test_a_home_that_cannot_be_made(self, tmp_path: Path) -> None:
         (tmp_path / "file").write_text("x")
         store = Store(Settings.in_folder(tmp_path / "file" / "home"))
-        with pytest.raises(StoreError, match=r"cannot be made.*Set THEMESCOPE_HOME"):
+        with pytest.raises(StoreError, match=r"cannot be created.*Set THEMESCOPE_HOME"):
             store.migrate()
 
     def test_a_file_that_may_only_be_read(self, sqlite_store: Store) -> None:
@@ -148,13 +148,13 @@ class TestTrouble:
         if os.name != "posix" or os.geteuid() == 0:
             pytest.skip("File permissions do not bind this account.")
         path.chmod(0o444)
-        with pytest.raises(StoreError, match="cannot be written to"):
+        with pytest.raises(StoreError, match="cannot be written"):
             add_corpus(sqlite_store, "second")
 
     def test_a_url_that_cannot_be_parsed(self, tmp_path: Path) -> None:
         pytest.importorskip("psycopg")
         store = Store(Settings.in_folder(tmp_path, "postgresql://ann:s3cret@host:port/x"))
-        with pytest.raises(ConfigError, match="DATABASE_URL cannot be understood") as caught:
+        with pytest.raises(ConfigError, match="DATABASE_URL is not a valid URL") as caught:
             store.migrate()
         assert "s3cret" not in str(caught.value)
 

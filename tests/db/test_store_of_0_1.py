@@ -17,8 +17,8 @@ from core.labelling.changes import apply
 from core.labelling.partition import Partition
 from core.types import Split
 from db.engine import open_engine
+from db.migrate import up_to_date
 from db.records import JobStatus
-from db.revision import up_to_date
 from db.settings import Settings
 from db.store import Store
 from jobs.common.vectors import load_model

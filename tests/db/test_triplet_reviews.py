@@ -6,7 +6,7 @@ import pytest
 from core.errors import DataError
 from core.types import Split
 from db.records import TripletReview, Verdict
-from db.repositories.triplet_reviews import NOTE_LIMIT
+from db.repositories.triplets import NOTE_LIMIT
 from db.store import Store
 from tests.db.test_triplets import add_set
 
@@ -55,7 +55,7 @@ def test_what_cannot_be_kept_is_refused(store: Store) -> None:
     with store.writing() as w:
         (first, *_), (foreign, *_) = w.triplets.ids(made.id), w.triplets.ids(other.id)
         for gone in (foreign, np.int64(10_000)):
-            with pytest.raises(DataError, match="no longer there"):
+            with pytest.raises(DataError, match="was deleted"):
                 w.reviews.add(made.id, int(gone), "Ada", BAD)
         with pytest.raises(DataError, match="2,001"):
             w.reviews.add(made.id, int(first), "Ada", BAD, "x" * (NOTE_LIMIT + 1))

@@ -223,10 +223,10 @@ class TestCards:
         corpus, other = add_corpus(store), add_corpus(store, "other")
         with store.reading() as r:
             texts = {s.id: s.text for article in sentences_of(store, corpus.id) for s in article}
-            found = r.triplets.holding(corpus.id, search)
+            found = r.corpora.sentences_with(corpus.id, search)
             assert found.tolist() == sorted(id for id, text in texts.items() if search.lower() in text.lower())
-            assert len(r.triplets.titled(corpus.id, search)) == articles
-            assert not set(found.tolist()) & set(r.triplets.holding(other.id, search).tolist())
+            assert len(r.corpora.articles_with(corpus.id, search)) == articles
+            assert not set(found.tolist()) & set(r.corpora.sentences_with(other.id, search).tolist())
 
     def test_a_large_set_is_listed_from_an_index(self, sqlite_store: Store) -> None:
         made = add_set(sqlite_store)

@@ -165,7 +165,7 @@ def test_a_home_that_cannot_be_made(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     monkeypatch.setenv("THEMESCOPE_HOME", str(tmp_path / "file" / "home"))
     result = CliRunner().invoke(main, ["list", "corpora"])
     assert result.exit_code == 1
-    assert "cannot be made" in result.stderr and "Set THEMESCOPE_HOME to another folder." in result.stderr
+    assert "cannot be created" in result.stderr and "Set THEMESCOPE_HOME to another folder." in result.stderr
 
 
 @pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() == 0, reason="root may write everywhere")
@@ -179,4 +179,4 @@ def test_a_home_that_may_not_be_written_to(filled: Store) -> None:
     finally:
         home.chmod(0o700)
     assert result.exit_code == 1
-    assert "cannot be written to. Check who may write" in result.stderr
+    assert "cannot be written. Check the permissions" in result.stderr

@@ -16,7 +16,7 @@ from core.errors import AccessError, ConfigError, DataError, StoreError
 from db import label_tables as t
 from db.label_records import Role
 from db.logins import Logins
-from db.repositories.sign_ins import IDLE, LONGEST
+from db.repositories.people import IDLE, LONGEST
 from db.sql import now
 from db.store import Store
 from jobs.cli.main import main
@@ -73,7 +73,7 @@ def test_nobody_is_added_twice_and_one_admin_stays(sqlite_store: Store) -> None:
     with pytest.raises(DataError, match="may sign in already"):
         people.add(sqlite_store, "ada", Role.VIEWER, SECRET)
     for change in (people.remove, _make_viewer):
-        with pytest.raises(StoreError, match="There must be an admin"):
+        with pytest.raises(StoreError, match="This is the only admin"):
             change(sqlite_store, "ada")
 
 

@@ -107,7 +107,7 @@ def test_the_nearest_of_a_sentence_are_listed_with_their_similarity(vectors: Non
 def test_a_search_that_the_model_cannot_answer_is_told(vectors: None, open_page: Open) -> None:
     at = open_page("map", find="water", by="meaning")
     assert not at.exception and "0 sentences found" in words_of(at)
-    assert "does not name an artifact" in at.warning[0].value
+    assert "is not the digest of an artifact" in at.warning[0].value
 
 
 def test_the_address_keeps_shape_sentence_and_search(filled_store: Store, open_page: Open) -> None:

@@ -201,7 +201,7 @@ def test_a_viewer_is_told_and_nothing_is_lost(filled_store: Store, labelling: La
     select(at, labelling, state.partition.members(2)[:1].tolist())
     press(at, labelling, "1")
     assert "Not saved" in words(at)
-    assert "may look" in words(at)
+    assert "may view" in words(at)
     with filled_store.writing() as w:
         w.people.set_role("", Role.LABELLER, "")
     next(b for b in at.button if b.label == "Try again").click().run()

@@ -30,7 +30,7 @@ def test_a_store_that_cannot_be_opened_is_reported_by_the_pages(
 ) -> None:
     monkeypatch.setenv("DATABASE_URL", "nonsense://nowhere")
     web.warm()
-    assert "DATABASE_URL starts with" in open_page("home").error[0].value.replace("\\", "")
+    assert "DATABASE_URL has the unsupported scheme" in open_page("home").error[0].value.replace("\\", "")
 
 
 @pytest.mark.parametrize(

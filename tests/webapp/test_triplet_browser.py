@@ -198,7 +198,7 @@ def test_a_step_asks_the_store_few_questions(filled_store: Store, open_page: Ope
     at = open_page("triplets", set=SET, split="test")
     assert "Triplet 1 of 3,004" in words_of(at)
     said: list[str] = []
-    engine = page_queries.queries.store()._engine
+    engine = page_queries.queries.store()._connections.engine()
     sa.event.listen(engine, "before_cursor_execute", lambda *a: said.append(a[2]))
     press(at, "Next")
     assert "Triplet 2 of 3,004" in words_of(at)

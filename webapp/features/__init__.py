@@ -7,7 +7,7 @@ the group ``themescope.pages``. Features do not import each other.
 from __future__ import annotations
 
 from core.registry import Registry
-from db.roles import Right
+from db.access import Right
 from webapp.shared.pages import PageCard
 
 _DATA, _METHODS, _EXPLORE, _PEOPLE, _SYSTEM = "Text", "Methods", "Explore", "People", "System"

@@ -8,7 +8,7 @@ from typing import Any
 import streamlit as st
 
 from core.errors import ThemescopeError
-from db.roles import Right
+from db.access import Right
 from webapp.shared import queries
 from webapp.shared.people import may
 from webapp.shared.text import plain

@@ -8,8 +8,8 @@ from collections.abc import Callable
 import streamlit as st
 
 from core.errors import ThemescopeError
+from db.access import Right
 from db.label_records import Role
-from db.roles import Right
 from webapp.shared import queries
 from webapp.shared import store as server_store
 from webapp.shared.choose import nothing

@@ -18,8 +18,8 @@ import streamlit as st
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from core.errors import AccessError, ThemescopeError
-from db.repositories.sign_ins import LONGEST
-from db.roles import Actor
+from db.access import Actor
+from db.repositories.people import LONGEST
 from jobs.services import people as members
 from webapp.shared import store as server_store
 from webapp.shared.text import plain

@@ -8,7 +8,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from core.registry import Card
-from db.roles import Right
+from db.access import Right
 from webapp.shared.state import PageKeys
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import streamlit as st
 
-from db.roles import Actor, Right
+from db.access import Actor, Right
 from jobs.services.people import LONGEST_NAME as LONGEST
 from jobs.services.people import tidy
 from webapp.shared import login

@@ -202,7 +202,7 @@ def sentence_places(ids: Ids) -> SentencePlaces:
 
 def sentence_ids_with(corpus_id: int, text: str) -> Ids:
     """Return the ids of the sentences of a corpus that contain ``text``, ignoring case."""
-    return _read(lambda r: r.maps.sentences_with(corpus_id, text))
+    return _read(lambda r: r.corpora.sentences_with(corpus_id, text))
 
 
 def articles_by_id(ids: Ids) -> dict[int, ArticleRecord]:

@@ -7,8 +7,8 @@ from urllib.parse import urlencode
 import streamlit as st
 
 from core.errors import ThemescopeError
+from db.access import only_its_maker
 from db.records import SavedViewRecord
-from db.roles import only_its_maker
 from webapp.shared import queries
 from webapp.shared.navigation import open_address
 from webapp.shared.people import current_actor, current_person, shown

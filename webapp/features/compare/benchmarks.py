@@ -10,8 +10,8 @@ import streamlit as st
 
 from core.clustering import REGISTRY as CLUSTERERS
 from core.tasks.scb import ScbRules
+from db.access import Right
 from db.records import BenchmarkRecord, CorpusRecord, ModelRecord
-from db.roles import Right
 from webapp.features.compare import state
 from webapp.features.compare.view_state import choice_in_url
 from webapp.shared import facts, queries

@@ -9,8 +9,8 @@ import streamlit as st
 
 from core.metrics.statistics.multiple_comparisons import BOOTSTRAP, MCNEMAR, WILCOXON, Family, SignificanceTest
 from core.types import Split
+from db.access import Right
 from db.records import ScoreRecord, TripletSetRecord
-from db.roles import Right
 from jobs.services.table_files import csv_text
 from webapp.features.compare import downloads, state
 from webapp.features.compare.exports import place_text

@@ -8,8 +8,8 @@ from pathlib import Path
 import streamlit as st
 
 from core.errors import ThemescopeError
+from db.access import Right
 from db.records import CorpusRecord, JobRecord, JobStatus, ModelRecord
-from db.roles import Right
 from jobs.bundles.archive import BundleReader
 from jobs.bundles.contents import Contents, contents
 from jobs.kinds.export_bundle import FOLDER

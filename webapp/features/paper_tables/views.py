@@ -9,8 +9,8 @@ import pandas as pd
 import streamlit as st
 
 from core.papers.spec import Paper, Profile
+from db.access import Right
 from db.records import CorpusRecord, PaperTableRecord
-from db.roles import Right
 from jobs.papers.document import number
 from jobs.services.paper_tables import reproduce_again
 from jobs.services.table_files import csv_text

@@ -1,6 +1,6 @@
 """The page People: users and their roles."""
 
-from db.roles import Right
+from db.access import Right
 from webapp.features.people import members
 from webapp.shared.choose import nothing, title
 from webapp.shared.people import may

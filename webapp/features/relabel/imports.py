@@ -11,9 +11,9 @@ from streamlit.delta_generator import DeltaGenerator
 
 from core.errors import ThemescopeError
 from core.readers.sentence_lists import MOST_BYTES, Sheet, read_sheet
+from db.access import Right
 from db.label_records import LabellingRecord, NewLabelling
 from db.records import CorpusRecord
-from db.roles import Right
 from jobs.services.labelling import files, starts, tables
 from webapp.features.relabel.start import WHOLE_CORPUS, create
 from webapp.features.relabel.state import (

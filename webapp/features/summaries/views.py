@@ -17,8 +17,8 @@ from core.tasks.lexrank import Scores
 from core.tasks.summaries import REGISTRY as SUMMARIZERS
 from core.tasks.summaries.scoring import Summary, extract
 from core.types import Sentence
+from db.access import Right
 from db.records import ArticleRecord, CorpusRecord, ModelRecord
-from db.roles import Right
 from webapp.features.summaries import state
 from webapp.features.summaries.queries import Measured, measured, models_of, vectors_of
 from webapp.shared import queries

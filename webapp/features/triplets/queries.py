@@ -127,7 +127,7 @@ def cards(chosen: TripletSetRecord, triplet_ids: Ids) -> list[TripletCard]:
 @st.cache_resource(show_spinner="Searching …", max_entries=16)
 def _containing(corpus_id: int, text: str, created: datetime) -> Ids:
     with queries.store().reading() as r:
-        return r.triplets.holding(corpus_id, text)
+        return r.corpora.sentences_with(corpus_id, text)
 
 
 def sentences_containing(chosen: TripletSetRecord, text: str) -> Ids:
@@ -141,7 +141,7 @@ def articles_titled(chosen: TripletSetRecord, text: str) -> Ids:
     with queries.store().reading() as r:
         if len(text) == len(whole) + 2:
             return np.array([a.id for a in r.corpora.articles_by_title(chosen.corpus_id, whole)], dtype=np.int64)
-        return r.triplets.titled(chosen.corpus_id, text)
+        return r.corpora.articles_with(chosen.corpus_id, text)
 
 
 @st.cache_resource(show_spinner=False, max_entries=16)
