@@ -21,10 +21,9 @@ from core.neighbours import cosines
 from core.projection.geometry import inside
 from core.projection.maps import UmapConfig, faithfulness, project
 from core.protocols import SILENT
-from webapp.map_view.colouring import Colouring
 from webapp.map_view.component import Canvas, frame_of, points_data, view_data
 from webapp.map_view.geometry import UNITS, Grid
-from webapp.map_view.scene import Scene
+from webapp.map_view.scene import Colouring, Scene
 from webapp.map_view.view_state import MapState
 from webapp.shared.palette import tones
 

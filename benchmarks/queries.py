@@ -26,7 +26,7 @@ from streamlit.testing.v1 import AppTest
 
 from benchmarks.pages import filled, load
 from webapp.features import REGISTRY
-from webapp.shared.permalinks import translated
+from webapp.shared.pages import translated
 
 PAGES = {
     "Home": ("home", {}),

@@ -82,7 +82,7 @@ def prepare(address: str, demo: bool) -> Path:
     from db.store import Store
     from jobs.services.background import seed_demo
     from jobs.services.people import check_sharing
-    from webapp.shared.login import has_organisation
+    from webapp.shared.people import has_organisation
     from webapp.shared.store import is_loopback
 
     store = Store(Settings.from_environment())

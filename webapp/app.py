@@ -12,11 +12,11 @@ from streamlit.navigation.page import StreamlitPage
 from core.errors import ThemescopeError
 from db.access import Actor, Right
 from webapp.features import REGISTRY
-from webapp.shared import login, navigation, people
+from webapp.shared import navigation, people
 from webapp.shared import store as server_store
 from webapp.shared.guard import guarded
+from webapp.shared.job_status import sidebar
 from webapp.shared.pages import PageCard
-from webapp.shared.status import sidebar
 
 # A local file: Streamlit fetches an icon that is given by its name from a foreign host.
 _ASSETS = Path(__file__).parent / "shared" / "assets"
@@ -31,7 +31,7 @@ st.html(_ASSETS / "style.css")
 def _current_actor() -> Actor | ThemescopeError | None:
     """Return the person with the role that counts now; None if they must sign in first; or the error."""
     try:
-        return None if server_store.shared() and login.person() is None else people.current_actor()
+        return None if server_store.shared() and people.signed_in_person() is None else people.current_actor()
     except ThemescopeError as error:
         return error
 
@@ -64,7 +64,7 @@ def _run() -> None:
     if isinstance(actor, ThemescopeError):
         raise actor
     if actor is None:
-        login.page()
+        people.sign_in_page()
         return
     sidebar()
     people.show_identity(actor)

@@ -5,8 +5,7 @@ from pathlib import Path
 from starlette.middleware import Middleware
 from streamlit.starlette import App
 
-from webapp.middleware import HostCheck, SecurityHeaders, UploadCheck, server_error
-from webapp.redirects import PermalinkRedirect
+from webapp.middleware import HostCheck, PermalinkRedirect, SecurityHeaders, UploadCheck, server_error
 
 app = App(
     Path(__file__).with_name("app.py"),

@@ -8,16 +8,18 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterable
-from urllib.parse import urlsplit
+from urllib.parse import parse_qsl, urlencode, urlsplit
 
 import streamlit as st
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.requests import Request
-from starlette.responses import PlainTextResponse
+from starlette.responses import PlainTextResponse, RedirectResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from core.errors import ConfigError
 from db.settings import Settings, canonical_host, split_host
+from webapp.features import REGISTRY
+from webapp.shared.pages import translated
 
 logger = logging.getLogger(__name__)
 
@@ -163,7 +165,35 @@ class UploadCheck:
 
 def _may_send(session: str) -> bool:
     # Imported with the first upload, so that the server begins to listen without the store.
-    from webapp.shared import login
+    from webapp.shared import people
     from webapp.shared import store as server_store
 
-    return not server_store.shared() or login.is_in(session)
+    return not server_store.shared() or people.is_signed_in(session)
+
+
+class PermalinkRedirect:
+    """Answers a request for a page with query parameters of version 0.1 by a redirect to those of today."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass on every other request."""
+        if scope["type"] == "http" and scope["method"] == "GET" and scope.get("query_string"):
+            query = _new_query(scope)
+            if query is not None:
+                # One slash at the start: two would name another host.
+                path = "/" + Request(scope).url.path.lstrip("/")
+                await RedirectResponse(f"{path}?{query}")(scope, receive, send)
+                return
+        await self._app(scope, receive, send)
+
+
+def _new_query(scope: Scope) -> str | None:
+    """Return the query string to redirect to, or None if the request needs none."""
+    page = str(scope["path"]).rstrip("/").rpartition("/")[2]
+    if page not in REGISTRY:
+        return None
+    given = parse_qsl(scope["query_string"].decode("latin-1"), keep_blank_values=True)
+    found = translated(REGISTRY.get(page).page_keys(), given)
+    return None if found == given else urlencode(found)

@@ -15,7 +15,7 @@ from db.settings import Settings
 from db.store import Store
 from tests.webapp.filled import fill
 from webapp.features import REGISTRY
-from webapp.shared.permalinks import translated
+from webapp.shared.pages import translated
 
 APP = Path(__file__).parents[2] / "webapp" / "app.py"
 SETTINGS = tomllib.loads((APP.parent / ".streamlit" / "config.toml").read_text(encoding="utf-8"))

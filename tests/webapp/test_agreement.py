@@ -15,7 +15,7 @@ from jobs.services.labelling import starts
 from jobs.services.labelling.session import LabellingSession
 from tests.webapp.filled import HOSTILE
 from webapp.features.agreement import results
-from webapp.features.agreement.queries import Rater
+from webapp.features.agreement.results import Rater
 
 Open = Callable[..., AppTest]
 

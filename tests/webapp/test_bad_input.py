@@ -11,7 +11,7 @@ from streamlit.testing.v1 import AppTest
 
 from db.store import Store
 from tests.bad_files import write_bad
-from webapp.shared.server_paths import SERVER_PATH
+from webapp.shared.input_files import SERVER_PATH
 
 Open = Callable[..., AppTest]
 

@@ -14,7 +14,7 @@ from db.store import Store
 from jobs.queue.foreground import run_here
 from jobs.services import people
 from tests.webapp.filled import CORPUS
-from webapp.shared.server_paths import SERVER_PATH
+from webapp.shared.input_files import SERVER_PATH
 
 Open = Callable[..., AppTest]
 

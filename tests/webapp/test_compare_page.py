@@ -19,7 +19,7 @@ from db.store import Store
 from jobs.services import people
 from tests.webapp.compared import SEVERAL, add_comparison
 from tests.webapp.filled import CORPUS, HOSTILE, METRICS, MODEL, SET
-from webapp.features.compare import exports, method_table, partition_pair, view_state
+from webapp.features.compare import exports, method_table, partition_pair, state
 from webapp.shared import compare_queries, partition_queries
 from webapp.shared.palette import tones
 
@@ -260,7 +260,7 @@ def test_a_view_of_somebody_else_is_opened_but_not_forgotten(compared: Store, op
 
 def test_what_is_always_in_the_url_is_bound_to_no_widget() -> None:
     """Streamlit removes from the URL what a bound widget leaves behind, on whatever page it was."""
-    sources = [path.read_text(encoding="utf-8") for path in Path(view_state.__file__).parent.glob("*.py")]
+    sources = [path.read_text(encoding="utf-8") for path in Path(state.__file__).parent.glob("*.py")]
     calls = [call for text in sources for call in re.findall(r"\w+_in_url\((.*?)\)\n", text, re.S)]
     kept = {name for call in calls for name in re.findall(r"state\.([A-Z_]+)", call)}
     bound = {

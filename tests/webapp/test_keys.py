@@ -10,7 +10,7 @@ import pytest
 import webapp.features
 from core.errors import DuplicateNameError, UnknownNameError
 from webapp.features import REGISTRY
-from webapp.shared.state import PageKeys
+from webapp.shared.pages import PageKeys
 
 FEATURES = Path(webapp.features.__file__).parent
 BARE = re.compile(r"""key=["']|session_state(?:\[|\.get\(|\.pop\(|\.setdefault\()["']|query_params(?:\[|\.get\()["']""")

@@ -12,10 +12,11 @@ from streamlit.testing.v1 import AppTest
 from db.label_records import Role
 from db.settings import Settings
 from db.store import Store
-from jobs.services import passwords, people
+from jobs.services import passwords
+from jobs.services import people as members
 from webapp.features import REGISTRY
-from webapp.shared import login
-from webapp.shared.login import has_organisation, vouched
+from webapp.shared import people
+from webapp.shared.people import has_organisation, vouched
 
 Open = Callable[..., AppTest]
 SECRET = "correct horse battery"
@@ -26,10 +27,10 @@ def shared(filled_store: Store, monkeypatch: pytest.MonkeyPatch) -> Store:
     """A filled store whose pages ask people to sign in; each role has somebody."""
     monkeypatch.setenv("THEMESCOPE_LOGIN", "always")
     monkeypatch.setattr(passwords, "_LOG_N", 2)
-    monkeypatch.setattr(login, "_ATTEMPTS", people.Attempts())
-    monkeypatch.setattr(login, "_IN", set())
+    monkeypatch.setattr(people, "_ATTEMPTS", members.Attempts())
+    monkeypatch.setattr(people, "_IN", set())
     for name, role in (("ada", Role.ADMIN), ("lea", Role.LABELLER), ("val", Role.VIEWER)):
-        people.add(filled_store, name, role, SECRET)
+        members.add(filled_store, name, role, SECRET)
     return filled_store
 
 
@@ -70,9 +71,9 @@ def test_a_wrong_password_and_the_right_one(shared: Store, open_page: Open) -> N
     assert "Corpora" in [x.value for x in at.title]
     assert "**ada** :gray[admin]" in words(at)
     assert not any(x.label == "Your name" for x in at.text_input)
-    assert len(login._IN) == 1
+    assert len(people._IN) == 1
     press(at, "Sign out")
-    assert not login._IN
+    assert not people._IN
     assert [x.label for x in at.text_input] == ["Name", "Password"]
     with shared.reading() as r:
         assert r.people.list()[0].seen is not None
@@ -90,14 +91,14 @@ def test_the_wait_after_wrong_passwords_survives_an_emptied_cache(shared: Store,
 def test_nothing_of_one_person_is_left_for_the_next(
     shared: Store, open_page: Open, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("webapp.shared.login._LOOK_AGAIN_S", 0.0)
+    monkeypatch.setattr("webapp.shared.people._LOOK_AGAIN_S", 0.0)
     at = sign_in(open_page("corpora"), "ada")
     at.session_state["bench-1"] = "what ada was doing"
     at = press(at, "Sign out")
     assert "bench-1" not in at.session_state
     at = sign_in(at, "lea")
     at.session_state["bench-1"] = "what lea was doing"
-    people.set_password(shared, "lea", "another password")
+    members.set_password(shared, "lea", "another password")
     at = sign_in(at.run(), "lea", "another password")
     assert at.session_state["bench-1"] == "what lea was doing"
     with shared.writing() as w:
@@ -126,10 +127,10 @@ def test_what_an_organisation_vouches_for(user: dict[str, object], name: str) ->
 
 
 def test_who_is_removed_is_out(shared: Store, open_page: Open, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("webapp.shared.login._LOOK_AGAIN_S", 0.0)
+    monkeypatch.setattr("webapp.shared.people._LOOK_AGAIN_S", 0.0)
     at = sign_in(open_page("corpora"), "lea")
     assert "**lea** :gray[labeller]" in words(at)
-    people.remove(shared, "lea")
+    members.remove(shared, "lea")
     assert [x.label for x in at.run().text_input] == ["Name", "Password"]
 
 
@@ -147,9 +148,9 @@ def test_who_is_no_admin_imports_and_trains_nothing(shared: Store, open_page: Op
 
 
 def test_a_button_that_is_left_is_refused_in_a_sentence(shared: Store, open_page: Open) -> None:
-    people.set_role(shared, "lea", Role.ADMIN)
+    members.set_role(shared, "lea", Role.ADMIN)
     at = press(sign_in(open_page("corpora", view="All corpora"), "lea"), "Delete this corpus …")
-    people.set_role(shared, "lea", Role.LABELLER)
+    members.set_role(shared, "lea", Role.LABELLER)
     at = press(at, "Delete")
     assert "lea may label and review, but not import" in at.session_state["deletion"]
     with shared.reading() as r:
@@ -165,7 +166,7 @@ def test_an_admin_sees_people_and_changes_their_roles(shared: Store, open_page: 
         assert r.people.role("val") is Role.LABELLER
     press(at, "Remove …")
     press(at, "Remove")
-    assert {m.person.name for m in people.members(shared)} == {"ada", "lea"}
+    assert {m.person.name for m in members.members(shared)} == {"ada", "lea"}
     at.query_params["people_member"] = "ada"
     at = press(press(at.run(), "Remove …"), "Remove")
     assert "This is the only admin" in words(at)
@@ -179,7 +180,7 @@ def test_an_admin_adds_somebody(shared: Store, open_page: Open) -> None:
     assert "10 to 1,000 characters" in words(at)
     next(x for x in at.text_input if x.label == "Initial password").set_value("long enough, this")
     at = press(at, "Add")
-    assert people.sign_in(shared, "Ida", "long enough, this", people.Attempts())
+    assert members.sign_in(shared, "Ida", "long enough, this", members.Attempts())
 
 
 def test_pages_that_others_reach_show_nothing_while_nobody_can_sign_in(
@@ -194,8 +195,8 @@ def test_pages_that_others_reach_show_nothing_while_nobody_can_sign_in(
 def test_without_a_login_names_are_taken_on_trust(filled_store: Store, open_page: Open) -> None:
     at = open_page("people")
     assert "everyone except viewers has full access" in words(at)
-    people.set_role(filled_store, "ada", Role.ADMIN)
-    people.set_role(filled_store, "val", Role.VIEWER)
+    members.set_role(filled_store, "ada", Role.ADMIN)
+    members.set_role(filled_store, "val", Role.VIEWER)
     at = open_page("corpora", view="Import")
     assert "Importing requires the admin role" in words(at)
     at.sidebar.text_input(key="person").set_value("ada").run()

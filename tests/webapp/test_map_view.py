@@ -13,12 +13,11 @@ from hypothesis import strategies as st
 
 from db.records import ArticleRecord
 from tests.core.projection.test_geometry import crossed
-from webapp.features.map import address, aligned, state
+from webapp.features.map import state, view
 from webapp.map_view import component, geometry
-from webapp.map_view.colouring import MANY, Colouring
 from webapp.map_view.component import Canvas
 from webapp.map_view.geometry import UNITS, Grid
-from webapp.map_view.scene import Scene
+from webapp.map_view.scene import MANY, Colouring, Scene
 from webapp.map_view.view_state import MapState
 from webapp.shared.palette import tones
 
@@ -96,7 +95,7 @@ def test_exactly_the_sentences_inside_come_back(
     flags = np.unpackbits(np.frombuffer(base64.b64decode(bits), np.uint8))[: len(whole.ids)] if bits else []
     assert set(other.scene.ids[np.flatnonzero(flags)].tolist()) == wanted
     # And the address brings them back.
-    again = address.from_address({state.SHAPE: geometry.written_shape(choice.shape), **_hidden(choice)})
+    again = state.from_address({state.SHAPE: geometry.written_shape(choice.shape), **_hidden(choice)})
     again.take(canvas.scene, canvas.units, canvas.colouring)
     assert again.ids.tolist() == choice.ids.tolist()
 
@@ -127,7 +126,7 @@ def test_events_of_other_points_are_ignored(event: Any) -> None:
 )
 def test_nonsense_in_an_address_selects_nothing(text: str) -> None:
     said = dict.fromkeys((state.SHAPE, state.HIDDEN, state.SENTENCE, state.CAMERA), text)
-    choice = address.from_address(said)
+    choice = state.from_address(said)
     assert len(choice.shape) == 0 and not choice.fresh and (choice.camera is None or len(choice.camera) == 3)
 
 
@@ -145,7 +144,7 @@ def test_two_maps_share_their_sentences_row_for_row() -> None:
     rng = np.random.default_rng(0)
     points = rng.normal(size=(30, 2)).astype(np.float32)
     first = scene_of(list(range(30)), points, np.ones(30, np.int64))
-    pair = aligned.align(
+    pair = view.align(
         first,
         scene_of(
             [*range(40, 35, -1), *range(29, 4, -1)],

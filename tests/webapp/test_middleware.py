@@ -21,7 +21,7 @@ from webapp.middleware import (
     UploadCheck,
     server_error,
 )
-from webapp.shared import login
+from webapp.shared import people
 
 T = TypeVar("T")
 UPLOAD = "/_stcore/upload_file/{}/file-1"
@@ -247,7 +247,7 @@ def test_uploads_need_a_session(monkeypatch: pytest.MonkeyPatch) -> None:
     def answer(path: str, method: str = "PUT") -> str:
         return body(ask(UploadCheck(inner), path=path, method=method))
 
-    monkeypatch.setattr(login, "_IN", {"known"})
+    monkeypatch.setattr(people, "_IN", {"known"})
     monkeypatch.setenv("THEMESCOPE_LOGIN", "always")
     for path in (UPLOAD.format("unknown"), "/under/a/path" + UPLOAD.format("unknown"), UPLOAD.format("")):
         for method in ("PUT", "POST"):

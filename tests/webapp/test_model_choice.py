@@ -10,7 +10,7 @@ from streamlit.testing.v1 import AppTest
 from db.records import ModelRecord
 from db.store import Store
 from tests.webapp.filled import CORPUS, MODEL
-from webapp.shared.model_choice import by_method, together, told, with_tag
+from webapp.shared.choose import grouped, grouped_by_method, model_label, with_tag
 
 Open = Callable[..., AppTest]
 
@@ -21,18 +21,19 @@ def model(number: int, method: str) -> ModelRecord:
 
 
 def test_models_of_one_method_stand_together_and_the_newest_first() -> None:
-    found = by_method([model(1, "tfidf"), model(2, "mean-vectors"), model(3, "tfidf"), model(4, "mean-vectors")])
+    methods = ("tfidf", "mean-vectors", "tfidf", "mean-vectors")
+    found = grouped_by_method([model(number, method) for number, method in enumerate(methods, 1)])
     assert [m.id for m in found] == [4, 2, 3, 1]
     assert [m.id for m in with_tag(found, "sparse")] == [3, 1]
 
 
 def test_groups_stand_as_the_first_of_each_does() -> None:
-    assert together(["b2", "a1", "b1", "c1", "a2"], lambda name: name[0]) == ["b2", "b1", "a1", "a2", "c1"]
+    assert grouped(["b2", "a1", "b1", "c1", "a2"], lambda name: name[0]) == ["b2", "b1", "a1", "a2", "c1"]
 
 
 def test_a_model_says_what_it_is_and_one_of_an_unknown_method_its_id() -> None:
-    assert told(model(1, "tfidf")) == "model 1 · Tf-idf"
-    assert told(model(1, "from elsewhere")) == "model 1 · from elsewhere"
+    assert model_label(model(1, "tfidf")) == "model 1 · Tf-idf"
+    assert model_label(model(1, "from elsewhere")) == "model 1 · from elsewhere"
 
 
 def test_a_map_is_drawn_by_the_model_that_was_chosen(filled_store: Store, open_page: Open) -> None:

@@ -18,7 +18,7 @@ from db.records import MetricPoint
 from db.settings import Settings
 from jobs.services import demo
 from webapp import __main__ as start
-from webapp.shared import facts, forms, text, uploads
+from webapp.shared import forms, input_files, text
 from webapp.shared import store as server_store
 from webapp.shared.figures import IntervalRow, curve_figure, interval_figure
 from webapp.shared.palette import DARK, LIGHT, THEMES, tones
@@ -51,7 +51,7 @@ def test_times_and_counts_read_like_words() -> None:
 
 @given(st.text(max_size=60))
 def test_names_of_uploads_are_no_paths(name: str) -> None:
-    safe = uploads.safe_name(name)
+    safe = input_files.safe_name(name)
     root = Path("root").absolute()
     assert (root / safe).resolve().parent == root.resolve()
     assert not set(safe) & set('/\\:*?"<>|\0')
@@ -71,7 +71,7 @@ def test_names_of_uploads_are_no_paths(name: str) -> None:
     ],
 )
 def test_payload_names(name: str, safe: str) -> None:
-    assert uploads.safe_name(name) == safe
+    assert input_files.safe_name(name) == safe
 
 
 @dataclass
@@ -84,16 +84,16 @@ class FakeUpload:
 
 
 def test_uploads_with_one_name_are_all_kept(tmp_path: Path) -> None:
-    paths = uploads.keep([FakeUpload("a/x.txt", b"1"), FakeUpload("b/x.txt", b"2")], tmp_path)
+    paths = input_files.keep([FakeUpload("a/x.txt", b"1"), FakeUpload("b/x.txt", b"2")], tmp_path)
     assert [p.read_bytes() for p in paths] == [b"1", b"2"]
     assert all(tmp_path / "uploads" in p.parents for p in paths)
 
 
 def test_old_uploads_are_swept(tmp_path: Path) -> None:
-    (path,) = uploads.keep([FakeUpload("x.txt", b"1")], tmp_path)
-    uploads.remove_old(tmp_path / "uploads")
+    (path,) = input_files.keep([FakeUpload("x.txt", b"1")], tmp_path)
+    input_files.remove_old(tmp_path / "uploads")
     assert path.exists()
-    uploads.remove_old(tmp_path / "uploads", now=path.stat().st_mtime + 8 * 86_400)
+    input_files.remove_old(tmp_path / "uploads", now=path.stat().st_mtime + 8 * 86_400)
     assert not path.exists()
 
 
@@ -196,7 +196,7 @@ def test_facts_are_flat_and_in_words() -> None:
         "rate": 0.00123,
         "extended": True,
     }
-    assert dict(facts.flat(stored)) == {
+    assert dict(forms.flat_facts(stored)) == {
         "Seed": "0",
         "Batch size": "6,580",
         "Rules · min tokens": "5",

@@ -9,16 +9,17 @@ from hypothesis import strategies as st
 from streamlit.testing.v1 import AppTest
 
 from db.store import Store
+from jobs.services.people import LONGEST_NAME, tidy
 from webapp.features import REGISTRY
 from webapp.shared import people
 
 
 @given(st.text())
 def test_a_name_is_one_printable_line(name: str) -> None:
-    tidied = people.tidy(name)
+    tidied = tidy(name)
     assert tidied.isprintable()
-    assert len(tidied) <= people.LONGEST
-    assert people.tidy(tidied) == tidied
+    assert len(tidied) <= LONGEST_NAME
+    assert tidy(tidied) == tidied
 
 
 def test_without_a_name_a_person_is_me() -> None:
@@ -31,4 +32,4 @@ def test_the_name_lives_through_a_change_of_page(sqlite_store: Store, open_page:
     at.sidebar.text_input(key="person").set_value(" Ada \u202e ").run()
     at.switch_page(str(REGISTRY.get("train").script)).run()
     assert at.sidebar.text_input(key="person").value == " Ada \u202e "
-    assert people.tidy(str(at.session_state["person"])) == "Ada"
+    assert tidy(str(at.session_state["person"])) == "Ada"

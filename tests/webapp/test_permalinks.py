@@ -10,9 +10,8 @@ from starlette.types import Receive, Scope, Send
 
 from tests.webapp.test_middleware import run
 from webapp.features import REGISTRY
-from webapp.redirects import PermalinkRedirect
-from webapp.shared.permalinks import translated
-from webapp.shared.state import PageKeys
+from webapp.middleware import PermalinkRedirect
+from webapp.shared.pages import PageKeys, translated
 
 KEYS = PageKeys("toys")
 VIEW = KEYS.url("view", values={"Look": "Browse"})

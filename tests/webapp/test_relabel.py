@@ -17,11 +17,12 @@ from jobs.services.labelling import starts
 from jobs.services.labelling.session import LabellingSession
 from tests.webapp.filled import HOSTILE, MODEL
 from webapp.features.relabel.actions import ACTIONS, dispatch
+from webapp.features.relabel.editing import RelabelState
 from webapp.features.relabel.filters import FILTERS, MATCHES
-from webapp.features.relabel.state import FILTER, KEYS, MATCH, NEW, SETTINGS, VIEW, RelabelState
+from webapp.features.relabel.state import FILTER, KEYS, MATCH, NEW, SETTINGS, VIEW
 from webapp.features.relabel.toolbar import toolbar_data
 from webapp.shared.guard import BROKEN
-from webapp.shared.label_queries import EDIT
+from webapp.shared.partition_queries import EDIT
 
 Open = Callable[..., AppTest]
 KINDS = {action.key: action.name for action in ACTIONS if not action.in_browser}

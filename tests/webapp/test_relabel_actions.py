@@ -19,10 +19,11 @@ from tests.webapp.filled import MODEL
 from webapp.features.relabel import filters
 from webapp.features.relabel.actions import ACTIONS, HANDLERS, NEXT_KEY_PAGE, dispatch
 from webapp.features.relabel.cluster_map import canvas_of
-from webapp.features.relabel.columns import columns_data
-from webapp.features.relabel.state import PlottedMap, RelabelState
+from webapp.features.relabel.editing import RelabelState
+from webapp.features.relabel.lists import columns_data
+from webapp.features.relabel.state import PlottedMap
 from webapp.features.relabel.toolbar import toolbar_data
-from webapp.shared.label_queries import DIFFERS_FROM_PEOPLE
+from webapp.shared.partition_queries import DIFFERS_FROM_PEOPLE
 
 
 @pytest.fixture

@@ -11,7 +11,7 @@ from streamlit.testing.v1 import AppTest
 
 from db.store import Store
 from jobs.common.server_files import NO_FOLDERS
-from webapp.shared.server_paths import SERVER_PATH
+from webapp.shared.input_files import SERVER_PATH
 
 Open = Callable[..., AppTest]
 TEXT = "# Towns\n\n## History\n\nIt was founded in 1204.\n"

@@ -18,7 +18,7 @@ from jobs.services.background import check_job
 from tests.webapp.filled import MODEL, SET
 from tests.webapp.test_pages import jobs_of, words_of
 from tests.webapp.test_triplet_margins import add_evaluation
-from webapp.features.triplets import cleaning
+from webapp.features.triplets import reviews
 
 Open = Callable[..., AppTest]
 
@@ -105,7 +105,7 @@ def test_what_leaving_out_changed_is_shown_with_its_interval(filled_store: Store
     assert not at.exception and not at.error
     table = next(d.value for d in at.dataframe if "Model" in d.value.columns)
     assert table["Triplet accuracy"].tolist()[:2] == [".500", ".750"]
-    (effect,) = cleaning.cleaning_effects(chosen, clean)
+    (effect,) = reviews.cleaning_effects(chosen, clean)
     a, b = (correctness(np.array(m, np.float32)) for m in margins)
     assert effect.measured is not None and effect.measured.test == paired_test(b, a, np.ones(4, int))
     next(b for b in at.button if b.label == "Compare margins").click().run()

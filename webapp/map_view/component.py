@@ -9,7 +9,6 @@ from __future__ import annotations
 import base64
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -19,11 +18,11 @@ import streamlit as st
 
 from core.config import digest_of
 from webapp.map_view import geometry
-from webapp.map_view.colouring import Colouring
 from webapp.map_view.geometry import Rows, Units
-from webapp.map_view.scene import Scene
+from webapp.map_view.scene import Colouring, Scene
 from webapp.map_view.view_state import MapState, camera_of
 from webapp.shared import queries
+from webapp.shared.components import asset
 from webapp.shared.palette import Tones
 from webapp.shared.text import count, shorten
 
@@ -72,10 +71,9 @@ class Canvas:
         return row if isinstance(row, int) and 0 <= row < len(self.scene.ids) else -1
 
 
-@cache
 def source(*names: str) -> str:
     """Return the concatenated source of some asset files."""
-    return "\n".join((_ASSETS / name).read_text(encoding="utf-8") for name in names)
+    return asset(_ASSETS, *names)
 
 
 POINTS_SOURCE = ("points.js",)

@@ -10,9 +10,8 @@ import numpy as np
 from core.projection.geometry import Polygon
 from core.types import Ids
 from webapp.map_view import geometry
-from webapp.map_view.colouring import Colouring
 from webapp.map_view.geometry import Rows, Units
-from webapp.map_view.scene import Scene
+from webapp.map_view.scene import Colouring, Scene
 
 
 def _none() -> Ids:

@@ -1,4 +1,7 @@
-"""Selection of records and empty states. A selection is a readable query parameter, so a view can be linked."""
+"""Selection of records and models, empty states and titles of pages.
+
+A selection of a record is a readable query parameter, so that a view can be linked.
+"""
 
 from __future__ import annotations
 
@@ -8,10 +11,12 @@ from typing import Any, TypeVar
 import pandas as pd
 import streamlit as st
 
-from db.records import CorpusRecord
+from core.models import REGISTRY
+from db.records import CorpusRecord, ModelRecord
+from jobs.common.models import NOT_STORED
 from webapp.shared import queries
 from webapp.shared.navigation import page_link
-from webapp.shared.text import plain
+from webapp.shared.text import distinct, plain
 
 R = TypeVar("R")
 _ROWS, _LONG = 8, 12
@@ -20,12 +25,7 @@ _ROWS, _LONG = 8, 12
 
 def by_name(label: str, records: Sequence[R], param: str, name: Callable[[R], str], help: str = "") -> R:
     """Choose one of ``records`` (at least one) in a select box with the URL key ``param``; equal names are numbered."""
-    named: dict[str, R] = {}
-    for record in records:
-        wanted, number = name(record), 2
-        while wanted in named:
-            wanted, number = f"{name(record)} ({number})", number + 1
-        named[wanted] = record
+    named = dict(zip(distinct(map(name, records)), records, strict=True))
     if st.session_state.get(param) not in named:
         st.session_state.pop(param, None)
     chosen = st.selectbox(label, list(named), key=param, bind="query-params", help=help or None)
@@ -70,8 +70,8 @@ def _searched(frame: pd.DataFrame, param: str) -> list[int]:
         label_visibility="collapsed",
     )  # fmt: skip
     cells = frame.astype(object).where(frame.notna(), "").astype(str).agg(" ".join, axis=1).str.casefold()
-    asked = (typed or "").casefold().split()
-    rows = [row for row, text in enumerate(cells) if all(word in text for word in asked)]
+    wanted = (typed or "").casefold().split()
+    rows = [row for row, text in enumerate(cells) if all(word in text for word in wanted)]
     right.caption(f"{len(rows):,} of {len(cells):,}")
     return rows
 
@@ -114,3 +114,53 @@ def title(name: str, about: str) -> None:
     with st.container(gap="xxsmall"):
         st.title(name, anchor=False)
         st.caption(about)
+
+
+def method_title(method: str) -> str:
+    """Return the title of a method; its id if it has no card in this version."""
+    return REGISTRY.get(method).title if method in REGISTRY else method
+
+
+def grouped_by_method(models: Sequence[ModelRecord]) -> list[ModelRecord]:
+    """Return the models grouped by method, newest first; methods are ordered by their newest model."""
+    newest = sorted(models, key=lambda model: (model.created, model.id), reverse=True)
+    return grouped(newest, lambda model: model.method)
+
+
+def grouped(found: Sequence[R], group: Callable[[R], str]) -> list[R]:
+    """Return the items sorted by group; groups are ordered by their first item, and each keeps its order."""
+    place = {name: number for number, name in enumerate(dict.fromkeys(map(group, found)))}
+    return sorted(found, key=lambda one: place[group(one)])
+
+
+def with_tag(models: Sequence[ModelRecord], tag: str) -> list[ModelRecord]:
+    """Return the models whose method has ``tag``, grouped by method."""
+    return [m for m in grouped_by_method(models) if m.method in REGISTRY and tag in REGISTRY.get(m.method).tags]
+
+
+def fine_tunable(models: Sequence[ModelRecord]) -> list[ModelRecord]:
+    """Return the models that another training can start from, newest first."""
+    return [m for m in models if m.method in REGISTRY and "fine-tunable" in REGISTRY.get(m.method).tags][::-1]
+
+
+def model_label(model: ModelRecord) -> str:
+    """Return the label of a model: its name and its method, and whether it is a pretrained one not stored yet."""
+    label = f"{model.name} · {method_title(model.method)}"
+    return f"{label} · pretrained" if model.id == NOT_STORED else label
+
+
+def preselected(models: Sequence[ModelRecord]) -> list[str]:
+    """Return the names of the models that a form suggests: up to four stored ones; without any, pretrained ones."""
+    stored = [model.name for model in models if model.id != NOT_STORED]
+    return stored[:4] or [model.name for model in models][:4]
+
+
+def one_model(label: str, models: Sequence[ModelRecord], key: str, help: str = "") -> ModelRecord:
+    """Choose one of ``models`` (at least one) in a form; the choice is not part of the URL."""
+    known = {model.name: model for model in grouped_by_method(models)}
+    if st.session_state.get(key) not in known:
+        st.session_state.pop(key, None)
+    chosen = st.selectbox(
+        label, list(known), format_func=lambda name: model_label(known[name]), key=key, help=help or None
+    )
+    return known[chosen if chosen in known else next(iter(known))]

@@ -1,13 +1,13 @@
-"""Queries of the page Compare: methods, their scores by article, and comparisons corrected together.
+"""Queries of the Compare page: methods, their scores by article, and comparisons corrected together.
 
-A run never changes once it is there, so what is computed from runs is kept under their digests.
+A run never changes, so what is computed from runs is cached under their digests.
 """
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import reduce
 from itertools import takewhile
 from typing import Any
@@ -25,7 +25,7 @@ from core.types import Ids
 from db.records import BenchmarkRecord, ModelRecord, RunRecord, ScoreRecord
 from webapp.shared import queries, triplet_queries
 from webapp.shared.partition_queries import NO_VECTORS, clusterer_title
-from webapp.shared.text import words
+from webapp.shared.text import distinct, words
 from webapp.shared.triplet_queries import Evaluation
 
 Floats = npt.NDArray[np.float64]
@@ -64,9 +64,9 @@ class ArticleScores:
 
     articles: Ids
     values: Floats
-    """(n, m) scores."""
+    """Scores, of shape (n, m)."""
     sizes: Ids
-    """(n,) number of items per score: 1, or the number of triplets."""
+    """Number of items per score: 1, or the number of triplets."""
     measured: tuple[bool, ...]
     """For each requested method, whether it has scores of single articles and so a column."""
 
@@ -85,28 +85,28 @@ def methods(benchmark: BenchmarkRecord) -> list[Method]:
         seeds = found.setdefault((family, run.clusterer, _settings(run)), {})
         seeds.setdefault((model.seed if model else 0, run.seed), run)
     places = {id: place for place, id in enumerate(CLUSTERERS.ids())}
-    rows: dict[str, Method] = {}
+    rows: list[Method] = []
     for (family, clusterer, _), seeds in found.items():
         runs = tuple(seeds[seed] for seed in sorted(seeds))
-        title = clusterer_title(clusterer) + _apart(runs[0], [k for k in found if k[:2] == (family, clusterer)])
+        alike = [key for key in found if key[:2] == (family, clusterer)]
+        title = clusterer_title(clusterer) + _differing_settings(runs[0], alike)
         floor = runs[0].model_id is None
-        name, number = title if floor else f"{family} · {title}", 2
-        while name in rows:
-            name, number = f"{family} · {title} ({number})", number + 1
-        rows[name] = Method(name, family, title, runs, floor, places.get(clusterer, len(places)))
-    return list(rows.values())
+        name = title if floor else f"{family} · {title}"
+        rows.append(Method(name, family, title, runs, floor, places.get(clusterer, len(places))))
+    names = distinct(method.name for method in rows)
+    return [replace(method, name=name) for method, name in zip(rows, names, strict=True)]
 
 
 def _settings(run: RunRecord) -> str:
     return json.dumps(run.config, sort_keys=True)
 
 
-def _apart(run: RunRecord, keys: Sequence[tuple[str, str, str]]) -> str:
+def _differing_settings(run: RunRecord, keys: Sequence[tuple[str, str, str]]) -> str:
     """Return the settings that distinguish a run from others of the same model and clusterer."""
     others = [json.loads(settings) for _, _, settings in keys]
     differing = sorted({key for other in others for key in other if any(o.get(key) != other[key] for o in others)})
-    told = ", ".join(f"{words(key).lower()} {run.config.get(key)}" for key in differing)
-    return f" ({told})" if told else ""
+    listed = ", ".join(f"{words(key).lower()} {run.config.get(key)}" for key in differing)
+    return f" ({listed})" if listed else ""
 
 
 def _seed_families(models: Iterable[ModelRecord]) -> dict[int, str]:
@@ -172,8 +172,7 @@ def article_scores(found: Sequence[Method], metric: str) -> ArticleScores:
 @st.cache_resource(show_spinner=False, max_entries=64)
 def _article_scores(digests: tuple[tuple[str, ...], ...], metric: str, _methods: Sequence[Method]) -> ArticleScores:
     ids = [run.id for method in _methods for run in method.runs]
-    with queries.store().reading() as r:
-        values = r.runs.article_values(ids, metric)
+    values = queries.read(lambda r: r.runs.article_values(ids, metric))
     measured = tuple(all(run.id in values for run in method.runs) for method in _methods)
     used = [method for method, has in zip(_methods, measured, strict=True) if has]
     if not used:

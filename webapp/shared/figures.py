@@ -9,16 +9,15 @@ from typing import Any
 import numpy as np
 import plotly.graph_objects as go
 
-from db.records import MetricPoint
+from db.records import MetricPoint, ScoreRecord
 from webapp.shared.palette import Tones
 from webapp.shared.text import figure_text, interval
 
 _LABEL = 48
-_OPEN_MARGIN = {"l": 8, "r": 8, "t": 8, "b": 8}
 
 
-def curve_figure(name: str, points: Sequence[MetricPoint], tones: Tones, along: str = "epochs") -> go.Figure:
-    """Return a line chart of a metric, titled with its latest value; ``along`` is the unit of the steps."""
+def curve_figure(name: str, points: Sequence[MetricPoint], tones: Tones) -> go.Figure:
+    """Return a line chart of a metric, titled with its latest value."""
     steps = np.array([p.step for p in points])
     values = np.array([p.value for p in points])
     figure = go.Figure(
@@ -28,7 +27,7 @@ def curve_figure(name: str, points: Sequence[MetricPoint], tones: Tones, along: 
             mode="lines+markers" if len(points) < 60 else "lines",
             line={"color": tones.accent, "width": 2},
             marker={"size": 5},
-            hovertemplate=f"%{{y:.4f}} after %{{x:.2f}} {along}<extra></extra>",
+            hovertemplate="%{y:.4f} after %{x:.2f} epochs<extra></extra>",
         )
     )
     figure.update_layout(
@@ -42,7 +41,7 @@ def curve_figure(name: str, points: Sequence[MetricPoint], tones: Tones, along: 
         },
         showlegend=False,
     )
-    figure.update_xaxes(automargin=True, showgrid=False, title={"text": along, "font": {"size": 12}})
+    figure.update_xaxes(automargin=True, showgrid=False, title={"text": "epochs", "font": {"size": 12}})
     figure.update_yaxes(automargin=True)
     return figure
 
@@ -59,12 +58,17 @@ class IntervalRow:
     colour: int = 0
 
 
+def interval_row(label: str, found: ScoreRecord, colour: int = 0) -> IntervalRow:
+    """Return a row of the interval chart for a score."""
+    return IntervalRow(label, found.value, found.low, found.high, colour)
+
+
 def interval_figure(
     rows: Sequence[IntervalRow], unit: str, tones: Tones, chance: float | None = None, *, sort: bool = True
 ) -> go.Figure:
     """Return a chart of means with intervals, with values at the right and a dotted line at ``chance``.
 
-    The best stands at the top, or, without ``sort``, the first.
+    The best row is at the top, or, without ``sort``, the first.
     """
     ordered = sorted(rows, key=lambda row: row.value) if sort else [*reversed(rows)]
     # One trace per colour and all annotations at once: adding them one by one is slow.

@@ -1,44 +1,33 @@
-"""Forms generated from a config: one widget per setting, chosen by its type, range and choices."""
+"""Forms generated from a config, one widget per setting; tables of settings, counts and results."""
 
 from __future__ import annotations
 
 import types
 import typing
-from collections.abc import Collection, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import Field
 from typing import Any
 
+import pandas as pd
 import streamlit as st
 
 from core.config import C, Config, OptionInfo, config_from_dict, default_of, label_of, options
 from core.errors import ConfigError
-from webapp.shared import server_paths
-from webapp.shared.text import plain
+from webapp.shared import input_files
+from webapp.shared.text import duration, plain, words
 
 _ACROSS = 3
 
 
-def config_fields(
-    cls: type[Config],
-    key: str,
-    *,
-    skip: Collection[str] = (),
-    defaults: Mapping[str, Any] | None = None,
-    shown: int = 6,
-) -> dict[str, Any]:
-    """Draw the settings of ``cls`` and return the values they hold now.
-
-    The first ``shown`` stand open, the rest under "More settings". ``skip`` names settings that the page asks for in
-    its own way; ``defaults`` replaces default values.
-    """
-    fields = [(name, *entry) for name, entry in options(cls).items() if name not in skip]
-    values: dict[str, Any] = {}
-    _grid(fields[:shown], key, defaults or {}, values)
+def config_fields(cls: type[Config], key: str, *, shown: int = 6) -> dict[str, Any]:
+    """Draw the settings of ``cls``, those after the first ``shown`` in an expander, and return their values."""
+    fields = [(name, *entry) for name, entry in options(cls).items()]
+    values = _grid(fields[:shown], key)
     if fields[shown:]:
         with st.expander(f"More settings ({len(fields) - shown})", icon=":material/tune:"):
-            _grid(fields[shown:], key, defaults or {}, values)
+            values |= _grid(fields[shown:], key)
     if any(_is_closed(info) for *_, info in fields):
-        server_paths.explain()
+        input_files.explain_server_paths()
     return values
 
 
@@ -51,21 +40,15 @@ def checked(cls: type[C], values: Mapping[str, Any]) -> C | None:
         return None
 
 
-def _grid(
-    fields: list[tuple[str, Field[Any], Any, OptionInfo]],
-    key: str,
-    defaults: Mapping[str, Any],
-    values: dict[str, Any],
-) -> None:
-    if not fields:
-        return
+def _grid(fields: list[tuple[str, Field[Any], Any, OptionInfo]], key: str) -> dict[str, Any]:
+    values: dict[str, Any] = {}
     wide = min(_ACROSS, len(fields))
-    for start in range(0, len(fields), wide):  # row by row, so that a switch does not push its column out of line
+    for start in range(0, len(fields), wide or 1):  # row by row, so that a switch does not shift its column
         row = fields[start : start + wide]
         for column, (name, field, hint, info) in zip(st.columns(wide, vertical_alignment="bottom"), row, strict=False):
             with column:
-                default = defaults.get(name, default_of(field))
-                values[name] = widget(f"{key}-{name}", name, kinds(hint), info, default)
+                values[name] = widget(f"{key}-{name}", name, kinds(hint), info, default_of(field))
+    return values
 
 
 def kinds(hint: Any) -> set[Any]:
@@ -96,8 +79,8 @@ def widget(key: str, name: str, of: set[Any], info: OptionInfo, default: Any) ->
 
 
 def _is_closed(info: OptionInfo) -> bool:
-    """Whether a setting names a file of the server, and pages may read none."""
-    return info.file and not server_paths.offered()
+    """Return whether a setting names a file of the server, and pages may read none."""
+    return info.file and not input_files.server_paths_offered()
 
 
 def labelled(name: str, info: OptionInfo) -> str:
@@ -132,6 +115,52 @@ def _number(label: str, of: set[Any], info: OptionInfo, default: Any, more: dict
 
 
 def _step(default: float | None) -> float:
-    """A tenth of the size of the default, so that a rate of 0.001 does not move in steps of 0.01."""
+    """Return a tenth of the size of the default, so that a rate of 0.001 does not change in steps of 0.01."""
     size = abs(default or 1.0)
     return float(10.0 ** (len(str(int(size))) - 2)) if size >= 1 else float(f"{size / 10:.0e}")
+
+
+_BETWEEN = " · "
+
+
+def facts_table(facts: Mapping[str, Any], names: tuple[str, str] = ("Setting", "Value"), height: int = 320) -> None:
+    """Draw one row per value; a long table scrolls within ``height`` pixels."""
+    rows = list(flat_facts(facts))
+    if not rows:
+        st.caption("None")
+        return
+    frame = pd.DataFrame(rows, columns=list(names))
+    st.dataframe(frame, hide_index=True, height=height if len(rows) > height // 35 else "content")
+
+
+def flat_facts(facts: Mapping[str, Any], above: str = "") -> Iterator[tuple[str, str]]:
+    """Yield the readable name and value of every fact; nested names begin with the names of their parents."""
+    for key, value in facts.items():
+        name = str(key)
+        label = f"{above}{_BETWEEN}{words(name).lower()}" if above else words(name)
+        if isinstance(value, Mapping):
+            yield from flat_facts(value, label)
+        else:
+            yield label, fact_text(name, value)
+
+
+def fact_text(name: str, value: Any) -> str:
+    """Return a value as text: numbers with separators, seconds as a duration, no value as a dash."""
+    if value is None or value == "":
+        return "–"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, int | float) and name.split("_")[-1].split(" ")[-1] == "seconds":
+        return duration(value)
+    if isinstance(value, int | float):
+        return number(value)
+    if isinstance(value, Sequence) and not isinstance(value, str):
+        return ", ".join(fact_text(name, part) for part in value) or "–"
+    return str(value)
+
+
+def number(value: float) -> str:
+    """Return ``6,580``, ``447``, ``5.51`` or ``0.0012``: separators above a thousand, else three significant digits."""
+    if float(value).is_integer():
+        return f"{int(value):,}"
+    return f"{value:,.0f}" if abs(value) >= 100 else f"{value:.3g}"

@@ -1,9 +1,10 @@
-"""Error messages of pages, and messages in place of forms that a role does not allow."""
+"""Handling of errors, missing rights and deletions on pages."""
 
 from __future__ import annotations
 
 import logging
 from collections.abc import Callable
+from typing import Any
 
 import streamlit as st
 
@@ -52,8 +53,35 @@ def closed(what: str, right: Right = Right.MANAGE) -> bool:
 
 def _admins() -> str:
     """Name the admins. Without sign-in, the person may be an admin who has not entered a name."""
-    with queries.store().reading() as r:
-        named = [person.name for person in r.people.list() if person.role is Role.ADMIN]
+    named = queries.read(lambda r: [person.name for person in r.people.list() if person.role is Role.ADMIN])
     listed = ", ".join(named[:_NAMED]) + (" or another" if len(named) > _NAMED else "")
     own = "" if server_store.shared() else " If you are an admin, enter your name in the sidebar."
     return f"an admin: {listed}.{own}" if named else "an admin."
+
+
+def delete_button(noun: str, name: str, along: str, delete: Callable[[Any], None]) -> None:
+    """Draw a button that confirms before it calls ``delete`` with the store's repositories; admins only."""
+    if may(Right.MANAGE) and st.button(
+        f"Delete this {noun} …", icon=":material/delete:", type="tertiary", key=f"delete-{noun}"
+    ):
+        st.dialog(f"Delete this {noun}?")(_ask)(name, along, delete)
+
+
+def _ask(name: str, along: str, delete: Callable[[Any], None]) -> None:
+    outcome = st.session_state.pop("deletion", None)
+    if outcome == "":
+        st.rerun()
+    st.markdown(f"**{plain(name)}**{' with ' + plain(along) if along else ''}. This cannot be undone.")
+    if outcome:
+        st.error(plain(outcome), icon=":material/error:")
+    st.button("Delete", type="primary", icon=":material/delete:", on_click=_delete, args=(delete,))
+
+
+def _delete(delete: Callable[[Any], None]) -> None:
+    """Delete, and keep the error message, or "" for success, for the next run of the dialog."""
+    st.session_state["deletion"] = ""
+    try:
+        with queries.store().writing() as repositories:
+            delete(repositories)
+    except ThemescopeError as error:
+        st.session_state["deletion"] = str(error)

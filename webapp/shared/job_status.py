@@ -1,4 +1,4 @@
-"""Queueing of jobs, and their progress and results on pages."""
+"""Queueing of jobs; their progress and results on pages; workers."""
 
 from __future__ import annotations
 
@@ -13,14 +13,13 @@ from db.records import JobRecord, JobStatus, MetricPoint
 from jobs.kinds import REGISTRY as KINDS
 from jobs.kinds import shown_on
 from jobs.services import background as commands
-from webapp.shared import facts, queries
+from webapp.shared import forms, queries
 from webapp.shared.figures import curve_figure
 from webapp.shared.navigation import page_link
 from webapp.shared.palette import tones
-from webapp.shared.status import no_worker
 from webapp.shared.text import ago, count, duration, plain, shorten, words
 
-_POLL_S = 1.5
+_LIVE_POLL_S = 1.5
 _LISTED = 20
 _BESIDE = 2  # queued jobs listed on pages other than Jobs
 _ERROR = 110
@@ -68,7 +67,7 @@ def watch(page: str) -> None:
         return
     if not queries.worker_alive():
         no_worker(sum(job.status is JobStatus.QUEUED for job in found))
-    st.fragment(_live, run_every=_POLL_S)(tuple(sorted(kinds)), tuple(job.id for job in found))
+    st.fragment(_live, run_every=_LIVE_POLL_S)(tuple(sorted(kinds)), tuple(job.id for job in found))
 
 
 def outcomes(kinds: Collection[str]) -> None:
@@ -244,7 +243,57 @@ def _everything(job: JobRecord) -> None:
     left, right = st.columns(2, gap="medium")
     with left:
         st.caption("Arguments")
-        facts.table(job.args)
+        forms.facts_table(job.args)
     with right:
         st.caption("Result")
-        facts.table(job.result, ("Name", "Value"))
+        forms.facts_table(job.result, ("Name", "Value"))
+
+
+_POLL_S = 2.0
+
+
+def sidebar() -> None:
+    """Draw running jobs and worker status in the sidebar; refreshed every two seconds."""
+    with st.sidebar:
+        st.space("small")
+        _state()
+
+
+@st.fragment(run_every=_POLL_S)
+def _state() -> None:
+    active = queries.active_jobs()
+    running = [job for job in active if job.status is JobStatus.RUNNING]
+    waiting = len(active) - len(running)
+    if not queries.worker_alive():
+        st.warning("**No worker is running.** See the Jobs page.", icon=":material/pause_circle:")
+        return
+    for job in running[:2]:
+        st.progress(min(max(job.progress, 0.0), 1.0), text=plain(job.title))
+    if waiting:
+        st.caption(f"{count(waiting, 'job')} queued")
+    if not active:
+        st.caption(":green[●] Worker ready")
+
+
+def no_worker(waiting: int = 0) -> None:
+    """Draw the warning that no worker is running."""
+    held = f" {count(waiting, 'queued job')} will start once a worker is running." if waiting else ""
+    st.warning(
+        f"**No worker is running.** Pages work, but jobs do not run.{held}  \n"
+        "Start the web server and a worker with `python -m webapp`, or only a worker with `themescope worker`.",
+        icon=":material/pause_circle:",
+    )
+
+
+def workers() -> None:
+    """Draw the running workers, or the warning that there is none."""
+    alive = queries.workers()
+    if not alive:
+        no_worker(sum(job.status is JobStatus.QUEUED for job in queries.active_jobs()))
+        return
+    for worker in alive:
+        host, _, rest = worker.owner.partition(":")
+        st.caption(
+            f":green[●] Worker on {plain(host)}, process {plain(rest.partition(':')[0])}, queue "
+            f"“{plain(worker.queue)}”, started {ago(worker.started)}"
+        )

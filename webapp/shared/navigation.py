@@ -10,9 +10,7 @@ from streamlit.errors import StreamlitAPIException
 from streamlit.navigation.page import StreamlitPage
 
 from core.errors import UnknownNameError
-from webapp.shared.pages import PageCard
-from webapp.shared.permalinks import translated
-from webapp.shared.state import PageKeys
+from webapp.shared.pages import PageCard, PageKeys, translated
 
 View = Mapping[str, str | Sequence[str]]
 ARROW = ":material/arrow_forward:"

@@ -1,13 +1,13 @@
 """Partitions of the sentences of an article: sections, clusterings, themes and labellings.
 
-A source lists what it has of an article; whoever keeps partitions of another kind adds a function to ``SOURCES``, and
-every page that lets a person choose a partition offers it.
+A source lists the partitions of one kind that an article has. A new kind takes one more function in ``SOURCES``; every
+page with a choice of partitions then offers it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 import numpy as np
@@ -18,6 +18,7 @@ from db.label_records import LabellingRecord, Sharing
 from db.records import ArticleRecord, BenchmarkRecord, ModelRecord, RunRecord
 from webapp.shared import queries
 from webapp.shared.people import UNNAMED, current_person
+from webapp.shared.text import distinct
 
 NO_VECTORS = "no vectors"
 LEAD = "(no heading)"
@@ -49,16 +50,12 @@ Source = Callable[[ArticleRecord, datetime], Sequence[Partition]]
 
 def partitions(article: ArticleRecord, created: datetime) -> list[Partition]:
     """Return the partitions of an article, sections first; equal names are numbered."""
-    found: dict[str, Partition] = {}
-    for partition in (p for source in SOURCES for p in source(article, created)):
-        name, number = partition.name, 2
-        while name in found:
-            name, number = f"{partition.name} ({number})", number + 1
-        found[name] = Partition(name, partition.kind, partition.load)
-    return list(found.values())
+    found = [partition for source in SOURCES for partition in source(article, created)]
+    names = distinct(partition.name for partition in found)
+    return [replace(partition, name=name) for partition, name in zip(found, names, strict=True)]
 
 
-def sections(article: ArticleRecord, created: datetime) -> list[Partition]:
+def _sections(article: ArticleRecord, created: datetime) -> list[Partition]:
     """Return the sections of an article as a partition."""
 
     def load() -> Division:
@@ -70,7 +67,7 @@ def sections(article: ArticleRecord, created: datetime) -> list[Partition]:
     return [Partition("Sections", "sections", load)]
 
 
-def runs(article: ArticleRecord, created: datetime) -> list[Partition]:
+def _runs(article: ArticleRecord, created: datetime) -> list[Partition]:
     """Return the clusterings of benchmarks with the article, and themes of its corpus, newest first."""
     with queries.store().reading() as r:
         found, models = r.runs.of_article(article.id)[::-1], {m.id: m for m in r.models.list()}
@@ -93,10 +90,9 @@ def runs(article: ArticleRecord, created: datetime) -> list[Partition]:
     return [partition(run) for run in found]
 
 
-def labellings(article: ArticleRecord, created: datetime) -> list[Partition]:
+def _labellings(article: ArticleRecord, created: datetime) -> list[Partition]:
     """Return the labellings of the article, newest first; blind ones only for their owners."""
-    with queries.store().reading() as r:
-        found = r.labellings.of_article(article.id)[::-1]
+    found = queries.read(lambda r: r.labellings.of_article(article.id)[::-1])
     me = current_person()
 
     def partition(record: LabellingRecord) -> Partition:
@@ -111,7 +107,7 @@ def labellings(article: ArticleRecord, created: datetime) -> list[Partition]:
     return [partition(record) for record in found if not record.blind or record.owner == me]
 
 
-SOURCES: tuple[Source, ...] = (sections, runs, labellings)
+SOURCES: tuple[Source, ...] = (_sections, _runs, _labellings)
 
 
 def run_name(run: RunRecord, model: ModelRecord | None) -> str:
@@ -129,3 +125,24 @@ def partition_name(run: RunRecord, model: ModelRecord | None, benchmark: Benchma
 def clusterer_title(id: str) -> str:
     """Return the title of a clusterer; its id if it has no card in this version."""
     return CLUSTERERS.get(id).title if id in CLUSTERERS else id
+
+
+EDIT = "Edit"
+"""The tab of the Relabel page on which a labelling is edited."""
+DIFFERS_FROM_PEOPLE = "Differs from other people"
+"""The filter of the Relabel page for sentences that other labellings assign elsewhere."""
+
+
+def labellings(corpus_id: int | None = None, deleted: bool = False) -> list[LabellingRecord]:
+    """Return the labellings (of one corpus), newest first; with ``deleted`` those that were deleted instead."""
+    return queries.read(lambda r: r.labellings.list(corpus_id, deleted)[::-1])
+
+
+def edit_view(labelling: str) -> Mapping[str, str]:
+    """Return the view of the Relabel page in which a labelling is edited."""
+    return {"labelling": labelling, "view": EDIT}
+
+
+def disagreement_view(labelling: str) -> Mapping[str, str]:
+    """Return the view of the Relabel page for the sentences that other labellings assign elsewhere."""
+    return {**edit_view(labelling), "filter": DIFFERS_FROM_PEOPLE}

@@ -33,10 +33,12 @@ from db.records import (
 )
 from db.store import Store
 from jobs.common import models as stored
-from webapp.shared import login, people
+from webapp.shared import people
 from webapp.shared import store as server_store
 
 T = TypeVar("T")
+HEADLINE = "ami"
+"""Metric shown where there is room for one: corrected for chance, and a column of the paper's table."""
 ACTIVE = (JobStatus.QUEUED, JobStatus.RUNNING)
 _HEARTBEAT_S = 6.0  # workers send a heartbeat every 2 s
 
@@ -50,20 +52,14 @@ def store() -> Store:
         If sign-in is required and nobody has signed in.
     """
     if get_script_run_ctx(suppress_warning=True) is not None and server_store.shared():
-        login.require()
+        people.require_sign_in()
     return server_store.store().by(people.current_person)
 
 
-def _read(ask: Callable[[Any], T]) -> T:
+def read(query: Callable[[Any], T]) -> T:
+    """Return the result of a query over the read-only repositories of the store."""
     with store().reading() as repositories:
-        return ask(repositories)
-
-
-def _or_none(ask: Callable[[Any], T]) -> T | None:
-    try:
-        return _read(ask)
-    except UnknownNameError:
-        return None
+        return query(repositories)
 
 
 # ---------------------------------------------------------------- corpora
@@ -71,39 +67,39 @@ def _or_none(ask: Callable[[Any], T]) -> T | None:
 
 def corpora() -> list[CorpusRecord]:
     """Return the corpora that are ready."""
-    return _read(lambda r: r.corpora.list())
+    return read(lambda r: r.corpora.list())
 
 
 def articles(corpus_id: int, search: str = "", offset: int = 0, limit: int = 50) -> list[ArticleRecord]:
     """Return one page of the articles whose title matches."""
-    return _read(lambda r: r.corpora.articles(corpus_id, search=search, offset=offset, limit=limit))
+    return read(lambda r: r.corpora.articles(corpus_id, search=search, offset=offset, limit=limit))
 
 
 def count_articles(corpus_id: int, search: str = "") -> int:
     """Return the number of matching articles."""
-    return _read(lambda r: r.corpora.count_articles(corpus_id, search=search))
+    return read(lambda r: r.corpora.count_articles(corpus_id, search=search))
 
 
 def article_titled(corpus_id: int, title: str) -> ArticleRecord | None:
     """Return the first article with exactly this title, or None."""
-    return next(iter(_read(lambda r: r.corpora.articles_by_title(corpus_id, title))), None)
+    return next(iter(read(lambda r: r.corpora.articles_by_title(corpus_id, title))), None)
 
 
 @st.cache_data(show_spinner=False, max_entries=64)
 def topic_counts(corpus_id: int, created: datetime) -> dict[tuple[str, str], int]:
     """Return (topic, split) → number of articles; ``created`` makes the cache key unique."""
-    return _read(lambda r: r.corpora.topic_counts(corpus_id))
+    return read(lambda r: r.corpora.topic_counts(corpus_id))
 
 
 @st.cache_data(show_spinner=False, max_entries=64)
 def article_text(article_id: int, created: datetime) -> tuple[list[SectionRecord], list[Sentence]]:
     """Return sections and sentences of an article; ``created``, of its corpus, makes the cache key unique."""
-    return _read(lambda r: (r.corpora.sections(article_id), r.corpora.sentences(article_id)))
+    return read(lambda r: (r.corpora.sections(article_id), r.corpora.sentences(article_id)))
 
 
 def sentences(ids: Ids) -> dict[int, Sentence]:
     """Return sentences by id."""
-    return _read(lambda r: r.corpora.sentences_by_id(ids))
+    return read(lambda r: r.corpora.sentences_by_id(ids))
 
 
 # ---------------------------------------------------------------- triplets
@@ -111,19 +107,19 @@ def sentences(ids: Ids) -> dict[int, Sentence]:
 
 def triplet_sets(corpus_id: int | None = None) -> list[TripletSetRecord]:
     """Return the triplet sets that are ready."""
-    return [t for t in _read(lambda r: r.triplets.list(corpus_id)) if t.ready]
+    return [t for t in read(lambda r: r.triplets.list(corpus_id)) if t.ready]
 
 
 def triplet_sets_to_read() -> list[TripletSetRecord]:
     """Return the triplet sets that are ready, those with evaluations first."""
-    runs = _read(lambda r: r.runs.list(kind="triplets"))
+    runs = read(lambda r: r.runs.list(kind="triplets"))
     evaluated = {run.triplet_set_id for run in runs}
     return sorted(triplet_sets(), key=lambda found: found.id not in evaluated)
 
 
 def triplet_runs(set_id: int) -> list[RunRecord]:
     """Return the evaluations on a triplet set, newest first."""
-    return _read(lambda r: r.runs.list(kind="triplets", triplet_set_id=set_id))[::-1]
+    return read(lambda r: r.runs.list(kind="triplets", triplet_set_id=set_id))[::-1]
 
 
 # ---------------------------------------------------------------- models, benchmarks, runs
@@ -131,7 +127,7 @@ def triplet_runs(set_id: int) -> list[RunRecord]:
 
 def models() -> list[ModelRecord]:
     """Return every stored model."""
-    return _read(lambda r: r.models.list())
+    return read(lambda r: r.models.list())
 
 
 def selectable_models() -> list[ModelRecord]:
@@ -141,12 +137,12 @@ def selectable_models() -> list[ModelRecord]:
 
 def benchmarks(corpus_id: int | None = None) -> list[BenchmarkRecord]:
     """Return all benchmarks."""
-    return _read(lambda r: r.benchmarks.list(corpus_id))
+    return read(lambda r: r.benchmarks.list(corpus_id))
 
 
-def clusterings(benchmark_id: int | None = None, model_id: int | None = None) -> list[RunRecord]:
+def clusterings(benchmark_id: int | None = None) -> list[RunRecord]:
     """Return clusterings, newest first."""
-    return _read(lambda r: r.runs.list(benchmark_id=benchmark_id, model_id=model_id, kind="clustering"))[::-1]
+    return read(lambda r: r.runs.list(benchmark_id=benchmark_id, kind="clustering"))[::-1]
 
 
 def clustered_benchmarks() -> list[BenchmarkRecord]:
@@ -157,13 +153,13 @@ def clustered_benchmarks() -> list[BenchmarkRecord]:
 
 def runs_of(model_id: int) -> list[RunRecord]:
     """Return all runs of a model, newest first."""
-    return _read(lambda r: r.runs.list(model_id=model_id))[::-1]
+    return read(lambda r: r.runs.list(model_id=model_id))[::-1]
 
 
 def mean_scores(run_ids: Iterable[int]) -> dict[int, dict[str, ScoreRecord]]:
     """Return run id → metric → mean with interval."""
     scores: dict[int, dict[str, ScoreRecord]] = {}
-    for score in _read(lambda r: r.runs.scores(list(run_ids))):
+    for score in read(lambda r: r.runs.scores(list(run_ids))):
         if score.article_id is None:
             scores.setdefault(score.run_id, {})[score.metric] = score
     return scores
@@ -172,13 +168,13 @@ def mean_scores(run_ids: Iterable[int]) -> dict[int, dict[str, ScoreRecord]]:
 @st.cache_data(show_spinner=False, max_entries=16)
 def labels(run_id: int, digest: str) -> dict[int, Labels]:
     """Return article id → labels of its sentences, in the order of the benchmark item."""
-    return _read(lambda r: r.runs.labels(run_id))
+    return read(lambda r: r.runs.labels(run_id))
 
 
 @st.cache_data(show_spinner=False, max_entries=8)
 def benchmark_sentences(benchmark_id: int, digest: str) -> dict[int, Ids]:
     """Return article id → ids of its sentences in a benchmark."""
-    items = _read(lambda r: r.benchmarks.items(benchmark_id))
+    items = read(lambda r: r.benchmarks.items(benchmark_id))
     return {item.article_id: item.sentence_ids for item in items}
 
 
@@ -187,27 +183,27 @@ def benchmark_sentences(benchmark_id: int, digest: str) -> dict[int, Ids]:
 
 def maps(corpus_id: int | None = None) -> list[MapRecord]:
     """Return all maps, newest first."""
-    return sorted(_read(lambda r: r.maps.list(corpus_id)), key=lambda m: m.created, reverse=True)
+    return sorted(read(lambda r: r.maps.list(corpus_id)), key=lambda m: m.created, reverse=True)
 
 
 def map_points(map_id: int) -> MapPoints:
     """Return the points of a map."""
-    return _read(lambda r: r.maps.points(map_id))
+    return read(lambda r: r.maps.points(map_id))
 
 
 def sentence_places(ids: Ids) -> SentencePlaces:
     """Return the places of sentences in the order of their ids, without deleted ones."""
-    return _read(lambda r: r.maps.places(ids))
+    return read(lambda r: r.maps.places(ids))
 
 
 def sentence_ids_with(corpus_id: int, text: str) -> Ids:
     """Return the ids of the sentences of a corpus that contain ``text``, ignoring case."""
-    return _read(lambda r: r.corpora.sentences_with(corpus_id, text))
+    return read(lambda r: r.corpora.sentences_with(corpus_id, text))
 
 
 def articles_by_id(ids: Ids) -> dict[int, ArticleRecord]:
     """Return articles by id."""
-    return _read(lambda r: r.corpora.articles_by_id(ids))
+    return read(lambda r: r.corpora.articles_by_id(ids))
 
 
 # ---------------------------------------------------------------- jobs
@@ -215,56 +211,64 @@ def articles_by_id(ids: Ids) -> dict[int, ArticleRecord]:
 
 def jobs(limit: int = 100) -> list[JobRecord]:
     """Return jobs, newest first."""
-    return _read(lambda r: r.jobs.list(limit=limit))
+    return read(lambda r: r.jobs.list(limit=limit))
 
 
 def active_jobs(kinds: Iterable[str] | None = None) -> list[JobRecord]:
     """Return queued and running jobs, oldest first."""
     wanted = set(kinds) if kinds is not None else None
-    found = _read(lambda r: r.jobs.list(limit=500, status=ACTIVE))
+    found = read(lambda r: r.jobs.list(limit=500, status=ACTIVE))
     return sorted((j for j in found if wanted is None or j.kind in wanted), key=lambda j: j.id)
 
 
 def job(job_id: int) -> JobRecord | None:
     """Return a job, or None if it no longer exists."""
-    return _or_none(lambda r: r.jobs.get(job_id))
+    try:
+        return read(lambda r: r.jobs.get(job_id))
+    except UnknownNameError:
+        return None
 
 
 def training_of(model_id: int) -> JobRecord | None:
     """Return the job that trained a model, or None if it no longer exists."""
-    done = _read(lambda r: r.jobs.list(limit=500, status=(JobStatus.DONE,)))
+    done = read(lambda r: r.jobs.list(limit=500, status=(JobStatus.DONE,)))
     return next((j for j in done if j.kind == "train" and j.result.get("model_id") == model_id), None)
 
 
 def metrics(job_id: int) -> list[MetricPoint]:
     """Return the metrics of a job."""
-    return _read(lambda r: r.jobs.metrics(job_id))
+    return read(lambda r: r.jobs.metrics(job_id))
 
 
 def worker_alive() -> bool:
     """Return whether a worker has sent a heartbeat lately; pages notice a stopped worker within 10 seconds."""
-    return bool(_read(lambda r: r.workers.alive(within_s=_HEARTBEAT_S)))
+    return bool(read(lambda r: r.workers.alive(within_s=_HEARTBEAT_S)))
 
 
 def usable_corpus_name(wanted: str) -> str:
     """Return ``wanted``, numbered if a corpus of that name exists."""
-    return _read(lambda r: r.corpora.usable_name(wanted))
+    return read(lambda r: r.corpora.usable_name(wanted))
 
 
 def usable_model_name(wanted: str) -> str:
     """Return ``wanted``, numbered if a model of that name exists; "" stays "", which the form refuses."""
     wanted = wanted.strip()
-    return str(_read(lambda r: r.models.usable_name(wanted))) if wanted else ""
+    return str(read(lambda r: r.models.usable_name(wanted))) if wanted else ""
+
+
+def usable_set_name(wanted: str) -> str:
+    """Return ``wanted``, numbered if a triplet set of that name exists."""
+    return read(lambda r: r.triplets.usable_name(wanted))
 
 
 def fingerprint() -> tuple[int, ...]:
     """Return a value that changes whenever a corpus, model, benchmark, run or map is added or deleted."""
 
-    def ask(r: Any) -> tuple[int, ...]:
+    def query(r: Any) -> tuple[int, ...]:
         lists = (r.corpora.list(), r.models.list(), r.benchmarks.list(), r.runs.list(), r.maps.list())
         return tuple(hash(tuple(record.id for record in found)) for found in lists)
 
-    return _read(ask)
+    return read(query)
 
 
 def job_states() -> tuple[tuple[int, str], ...]:
@@ -274,4 +278,4 @@ def job_states() -> tuple[tuple[int, str], ...]:
 
 def workers() -> list[WorkerRecord]:
     """Return the workers with a recent heartbeat."""
-    return _read(lambda r: r.workers.alive(within_s=_HEARTBEAT_S))
+    return read(lambda r: r.workers.alive(within_s=_HEARTBEAT_S))

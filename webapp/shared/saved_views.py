@@ -22,8 +22,7 @@ def saved_views(page: str) -> None:
 
     Call it at the end of a page, after everything that writes into the address.
     """
-    with queries.store().reading() as r:
-        found = r.views.list(page)
+    found = queries.read(lambda r: r.views.list(page))
     label = f"Saved views ({len(found)})" if found else "Save this view"
     with st.popover(label, icon=":material/bookmark:", key="saved-views"):
         _save(page)

@@ -4,7 +4,11 @@ from __future__ import annotations
 
 import html
 import re
+from collections.abc import Iterable
 from datetime import UTC, datetime
+
+from core.types import Estimate
+from db.records import ScoreRecord
 
 _PUNCTUATION = re.compile(r"([!-/:-@\[-`{-~])")
 # Streamlit rewrites these even in escaped text: emoji and icon codes, bare links and e-mail addresses, arrows. An
@@ -37,6 +41,17 @@ def shorten_middle(text: str, width: int) -> str:
         return text
     end = (width - 1) // 2
     return f"{text[: width - 1 - end].rstrip()}…{text[-end:].lstrip()}"
+
+
+def distinct(names: Iterable[str]) -> list[str]:
+    """Return names in their order, with numbers appended to repeated ones: ``a``, ``a (2)``."""
+    found: dict[str, None] = {}
+    for name in names:
+        free, number = name, 2
+        while free in found:
+            free, number = f"{name} ({number})", number + 1
+        found[free] = None
+    return list(found)
 
 
 def count(n: float, noun: str, plural: str = "") -> str:
@@ -83,6 +98,30 @@ def signed(value: float) -> str:
 def interval(value: float, low: float | None, high: float | None) -> str:
     """Return ``.312 [.290, .334]``, or the value alone without an interval."""
     return score(value) if low is None or high is None else f"{score(value)} [{score(low)}, {score(high)}]"
+
+
+def ends(found: Estimate) -> tuple[float | None, float | None]:
+    """Return the interval of an estimate; a single article has none."""
+    return (found.low, found.high) if found.n > 1 else (None, None)
+
+
+def with_interval(found: ScoreRecord | None) -> str:
+    """Return ``.312 [.290, .334]``, or a dash for no score."""
+    return "–" if found is None else interval(found.value, found.low, found.high)
+
+
+def with_half_width(found: ScoreRecord | None) -> str:
+    """Return ``.312 ±.022``, or a dash for no score."""
+    if found is None:
+        return "–"
+    if found.low is None or found.high is None:
+        return score(found.value)
+    return f"{score(found.value)} ±{score((found.high - found.low) / 2)}"
+
+
+def p_text(p: float) -> str:
+    """Return ``.012`` or ``< .001``."""
+    return "< .001" if p < 0.001 else score(p)
 
 
 def words(identifier: str) -> str:

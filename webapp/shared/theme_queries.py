@@ -88,5 +88,6 @@ def map_of(analysis: Analysis) -> MapRecord | None:
 
 def texts(ids: Sequence[int]) -> dict[int, str]:
     """Return sentences by id."""
-    with queries.store().reading() as r:
-        return {i: s.text for i, s in r.corpora.sentences_by_id(np.asarray(ids, dtype=np.int64)).items()}
+    return queries.read(
+        lambda r: {i: s.text for i, s in r.corpora.sentences_by_id(np.asarray(ids, dtype=np.int64)).items()}
+    )

@@ -16,11 +16,7 @@ import streamlit as st
 
 from core.models import REGISTRY
 from core.types import Ids, Split, TripletRows
-from db.records import (
-    ModelRecord,
-    RunRecord,
-    TripletSetRecord,
-)
+from db.records import ModelRecord, RunRecord, TripletSetRecord
 from webapp.shared import queries
 
 Margins = npt.NDArray[np.float32]
@@ -97,8 +93,7 @@ def margins(evaluation: Evaluation) -> tuple[Ids, Margins]:
 
 @st.cache_resource(show_spinner="Reading triplets …", max_entries=12)
 def _rows(set_id: int, split: Split, created: datetime) -> TripletRows:
-    with queries.store().reading() as r:
-        return r.triplets.rows(set_id, split)
+    return queries.read(lambda r: r.triplets.rows(set_id, split))
 
 
 def rows(chosen: TripletSetRecord, split: Split | None) -> TripletRows:
@@ -111,8 +106,7 @@ def rows(chosen: TripletSetRecord, split: Split | None) -> TripletRows:
 
 @st.cache_resource(show_spinner="Reading triplets …", max_entries=12)
 def _ids(set_id: int, split: Split | None, created: datetime) -> Ids:
-    with queries.store().reading() as r:
-        return r.triplets.ids(set_id, split)
+    return queries.read(lambda r: r.triplets.ids(set_id, split))
 
 
 def ids(chosen: TripletSetRecord, split: Split | None) -> Ids:

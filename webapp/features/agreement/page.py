@@ -2,13 +2,13 @@
 
 import streamlit as st
 
-from webapp.features.agreement import queries, results
+from webapp.features.agreement import results
 from webapp.features.agreement.state import LABELLINGS, REVEAL, SCOPE
 from webapp.shared.choose import by_name, nothing, title
 from webapp.shared.people import current_person
 
 title("Agreement", "Agreement between people, and of each person with sections and models.")
-scopes = queries.scopes()
+scopes = results.scopes()
 if not scopes:
     nothing(
         "No labellings yet.",
@@ -29,4 +29,4 @@ else:
     elif not chosen:
         nothing("No labelling selected.", "Select at least one above.")
     else:
-        results.show(scope, queries.group(scope, [records[name] for name in chosen]))
+        results.show(scope, results.group(scope, [records[name] for name in chosen]))

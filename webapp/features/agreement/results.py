@@ -1,8 +1,9 @@
-"""Results of the Agreement page: coefficients, contingency table, disputed sentences, adjudication."""
+"""Agreement page: labellings and clusterings of the same sentences, coefficients, contingency table, adjudication."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from itertools import combinations
 
 import numpy as np
@@ -11,18 +12,102 @@ import streamlit as st
 
 from core.errors import ThemescopeError
 from core.labelling.agreement import Comparison, adjudicate, alpha, compare
+from core.labelling.partition import Partition
 from core.metrics.matching import match_clusters
-from core.types import Estimate
-from db.label_records import NewLabelling, Sharing
+from core.types import Estimate, Ids, Labels, Sentence
+from db.label_records import LabellingRecord, NewLabelling, Sharing
 from jobs.services.labelling import starts
+from jobs.services.labelling.starts import labels_on
 from jobs.services.table_files import csv_text
-from webapp.features.agreement.queries import Group, Rater, Scope
 from webapp.features.agreement.state import PAIRS
-from webapp.shared import label_queries, queries
+from webapp.shared import partition_queries, queries
 from webapp.shared.choose import nothing
+from webapp.shared.components import download
 from webapp.shared.navigation import page_link, switch_page
 from webapp.shared.people import current_person
-from webapp.shared.text import count, interval, plain, score, shorten
+from webapp.shared.text import count, distinct, ends, interval, plain, score, shorten
+
+
+@dataclass(frozen=True, slots=True)
+class Rater:
+    """A labelling, the sections or a clustering, as labels of the sentences of a group."""
+
+    name: str
+    labels: Labels
+    """(n,) -1 is unassigned."""
+    names: dict[int, str]
+    """Label → cluster name."""
+    labelling: LabellingRecord | None = None
+
+    def called(self, label: int) -> str:
+        """Return the name of a cluster."""
+        return "–" if label < 0 else self.names.get(label, f"cluster {label + 1}")
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """Labellings and clusterings of the same sentences; row i of every array is sentence ``ids[i]``."""
+
+    ids: Ids
+    articles: Ids
+    sentences: Sequence[Sentence]
+    people: list[Rater]
+    others: list[Rater]
+    """Sections and clusterings."""
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """A corpus or an article that has labellings."""
+
+    corpus_id: int
+    article_id: int | None
+    name: str
+    labellings: tuple[LabellingRecord, ...]
+
+
+def scopes() -> list[Scope]:
+    """Return the labelled corpora and articles, those with the most labellings first."""
+    grouped: dict[tuple[int, int | None], list[LabellingRecord]] = {}
+    for record in partition_queries.labellings():
+        grouped.setdefault((record.corpus_id, record.article_id), []).append(record)
+    corpora = {c.id: c.name for c in queries.corpora()}
+    titles = queries.read(
+        lambda r: r.corpora.articles_by_id([article for _, article in grouped if article is not None])
+    )
+    found = [
+        Scope(c, a, f"{titles[a].title} ({corpora.get(c, '')})" if a in titles else corpora.get(c, ""), tuple(records))
+        for (c, a), records in grouped.items()
+    ]
+    return sorted(found, key=lambda scope: -len(scope.labellings))
+
+
+def group(scope: Scope, chosen: Sequence[LabellingRecord]) -> Group:
+    """Return the chosen labellings of a scope, with the sections and clusterings of its article."""
+    with queries.store().reading() as r:
+        states: list[Partition] = [r.labellings.snapshot(record.id).partition for record in chosen]
+        ids = np.unique(np.concatenate([state.ids for state in states]))
+        known = r.corpora.sentences_by_id(ids)
+        articles = r.corpora.articles_by_id([scope.article_id] if scope.article_id else [])
+    people = [
+        Rater(record.name, labels_on(state, ids), {c.number: c.name for c in state.clusters.values()}, record)
+        for record, state in zip(chosen, states, strict=True)
+    ]
+    others: list[Rater] = []
+    if scope.article_id in articles:
+        corpus = next(c for c in queries.corpora() if c.id == scope.corpus_id)
+        for partition in partition_queries.partitions(articles[scope.article_id], corpus.created):
+            if partition.kind == "labelling":
+                continue
+            division = partition.load()
+            labels = np.full(len(ids), -1, dtype=np.int32)
+            shared, at, place = np.intersect1d(ids, division.sentence_ids, return_indices=True)
+            labels[at] = division.labels[place]
+            if len(shared):
+                others.append(Rater(partition.name, labels, dict(division.names)))
+    sentences = [known[int(i)] for i in ids]
+    return Group(ids, np.array([s.article_id for s in sentences], dtype=np.int64), sentences, people, others)
+
 
 _DISPUTED = 500
 _NAME = 40
@@ -73,7 +158,7 @@ def pair_row(first: Rater, second: Rater, articles: np.ndarray) -> tuple[str, st
 def _estimate(value: object) -> str:
     if not isinstance(value, Estimate):
         return "–"
-    return score(value.value) if value.n < 2 else interval(value.value, value.low, value.high)
+    return interval(value.value, *ends(value))
 
 
 _HEADER = ("First", "Second", "Assigned in both", "ARI", "AMI", "Remark")
@@ -103,14 +188,7 @@ def _pairs(found: Group) -> None:
     with st.container(horizontal=True, vertical_alignment="center"):
         st.caption(f"{_measured(remarks)} Click a row to compare its clusters.")
         st.space("stretch")
-        st.download_button(
-            "CSV",
-            data=lambda: csv_text(_HEADER, rows),
-            file_name="agreement.csv",
-            mime="text/csv",
-            icon=":material/download:",
-            on_click="ignore",
-        )
+        download("CSV", lambda: csv_text(_HEADER, rows), "agreement.csv")
     chosen = event["selection"]["rows"]
     _contingency(*pairs[chosen[0] if chosen and chosen[0] < len(pairs) else 0])
 
@@ -133,19 +211,9 @@ def contingency(first: Rater, second: Rater) -> pd.DataFrame:
     table = [[int(((a == row) & (b == column)).sum()) for column in columns] for row in rows]
     return pd.DataFrame(
         table,
-        index=_distinct([shorten(first.called(row), _NAME) for row in rows]),
-        columns=_distinct([shorten(second.called(column), _NAME) for column in columns]),
+        index=distinct([shorten(first.called(row), _NAME) for row in rows]),
+        columns=distinct([shorten(second.called(column), _NAME) for column in columns]),
     )
-
-
-def _distinct(names: Sequence[str]) -> list[str]:
-    """Number repeated names, because a table cannot have two columns of the same name."""
-    seen: dict[str, int] = {}
-    found = []
-    for name in names:
-        seen[name] = seen.get(name, 0) + 1
-        found.append(name if seen[name] == 1 else f"{name} ({seen[name]})")
-    return found
 
 
 def _contingency(first: Rater, second: Rater) -> None:
@@ -178,7 +246,7 @@ def _disputed(found: Group) -> None:
         return
     listed = order[:_DISPUTED]
     columns = {"Sentence": [found.sentences[i].text for i in listed]}
-    for name, rater in zip(_distinct([shorten(r.name, _NAME) for r in found.people]), found.people, strict=True):
+    for name, rater in zip(distinct([shorten(r.name, _NAME) for r in found.people]), found.people, strict=True):
         columns[name] = [rater.called(int(rater.labels[i])) for i in listed]
     widths = {"Sentence": st.column_config.TextColumn(width=430)}
     st.dataframe(pd.DataFrame(columns), hide_index=True, height=360, column_config=widths)
@@ -188,7 +256,7 @@ def _disputed(found: Group) -> None:
         "relabel",
         "Review disagreements in Relabel",
         icon=":material/edit_note:",
-        view=label_queries.disagreement_view((own or found.people[0]).name),
+        view=partition_queries.disagreement_view((own or found.people[0]).name),
     )
 
 
@@ -207,7 +275,7 @@ def _adjudicate(scope: Scope, found: Group) -> None:
         except ThemescopeError as error:
             st.error(plain(error), icon=":material/error:")
             return
-        switch_page("relabel", label_queries.edit_view(made.name))
+        switch_page("relabel", partition_queries.edit_view(made.name))
     st.caption(
         "Starts from the majority; ties are unassigned and marked as uncertain. Everyone can resolve them on the "
         "Relabel page. The labellings above do not change."

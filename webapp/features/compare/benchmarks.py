@@ -13,12 +13,12 @@ from core.tasks.scb import ScbRules
 from db.access import Right
 from db.records import BenchmarkRecord, CorpusRecord, ModelRecord
 from webapp.features.compare import state
-from webapp.features.compare.view_state import choice_in_url
-from webapp.shared import facts, queries
+from webapp.features.compare.state import choice_in_url
+from webapp.shared import forms, queries
+from webapp.shared.choose import grouped_by_method, preselected
 from webapp.shared.forms import checked, config_fields
 from webapp.shared.guard import closed
 from webapp.shared.job_status import submit
-from webapp.shared.model_choice import by_method, preselected
 from webapp.shared.partition_queries import clusterer_title
 from webapp.shared.people import may
 from webapp.shared.text import count, plain, words
@@ -29,7 +29,7 @@ def missing(benchmark: BenchmarkRecord) -> None:
     if not may(Right.MANAGE):
         return
     st.subheader("Run methods", anchor=False)
-    models = by_method(queries.selectable_models())
+    models = grouped_by_method(queries.selectable_models())
     left, right = st.columns(2)
     chosen = left.multiselect("Models", [m.name for m in models], default=preselected(models))
     ids = CLUSTERERS.ids()
@@ -83,13 +83,13 @@ def _about(benchmark: BenchmarkRecord) -> None:
             st.dataframe(_beside(beside), hide_index=True, height="content")
     with right:
         st.caption("Article selection")
-        facts.table({**counts, "rules": benchmark.config}, ("Rule or count", "Value"), height=420)
+        forms.facts_table({**counts, "rules": benchmark.config}, ("Rule or count", "Value"), height=420)
 
 
 def _beside(table: Mapping[str, Any]) -> pd.DataFrame:
     """Return a table with one row per count and one column per source."""
     rows = list(dict.fromkeys(key for column in table.values() for key in column))
-    columns = {words(name): [facts.shown(row, column.get(row)) for row in rows] for name, column in table.items()}
+    columns = {words(name): [forms.fact_text(row, column.get(row)) for row in rows] for name, column in table.items()}
     return pd.DataFrame({"Count": [words(row) for row in rows], **columns})
 
 
@@ -115,12 +115,6 @@ def build(corpora: Sequence[CorpusRecord]) -> None:
     rules = checked(ScbRules, values)
     if rules is None:
         return
-    args = {
-        "corpus": corpus.name,
-        "name": name.strip(),
-        "rules": rules.to_dict(),
-        "seed": int(seed),
-        "splits": splits,
-    }
+    args = {"corpus": corpus.name, "name": name.strip(), "rules": rules.to_dict(), "seed": int(seed), "splits": splits}
     if submit("build-benchmark", args, f"Benchmark {name.strip()}"):
         st.rerun()

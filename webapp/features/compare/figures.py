@@ -1,16 +1,19 @@
-"""Charts that compare two methods."""
+"""Charts of the Compare page, with downloads as PNG, SVG or HTML."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import plotly.graph_objects as go
+import streamlit as st
 
 from core.metrics.article_difficulty import ArticleSlice
 from core.types import Ids
-from webapp.shared.palette import Tones
+from webapp.shared.components import download
+from webapp.shared.palette import THEMES, Tones
 from webapp.shared.text import figure_text, interval, score
 
 _LABEL = 40
@@ -113,3 +116,30 @@ def slices_figure(
     figure.update_xaxes(tickmode="array", tickvals=np.arange(len(slices)), ticktext=list(labels), automargin=True)
     figure.update_yaxes(title=unit, automargin=True)
     return figure
+
+
+_FORMATS = ("PNG", "SVG")
+_SCALE = 2
+"""PNG pixels per screen pixel."""
+
+
+def chart(figure: go.Figure, key: str, name: str, **more: Any) -> Any:
+    """Draw ``figure`` with a popover for downloads; ``more`` is passed to ``st.plotly_chart``."""
+    wanted = str(st.session_state.get(f"format-{key}") or _FORMATS[0]).lower()
+    config = {
+        "displaylogo": False,
+        "modeBarButtons": [["toImage", "zoom2d", "pan2d", "resetScale2d"]],
+        "toImageButtonOptions": {"format": wanted, "filename": name, "scale": _SCALE},
+    }
+    event = st.plotly_chart(figure, key=key, config=config, **more)
+    with st.popover("Save figure", icon=":material/image:", type="tertiary"):
+        st.segmented_control("Image format", _FORMATS, default=_FORMATS[0], key=f"format-{key}", required=True)
+        st.caption("To save an image, point at the chart and click the camera icon at its upper right.")
+        download("Interactive chart (HTML)", lambda: page_of(figure), f"{name}.html", key=f"html-{key}")
+    return event
+
+
+def page_of(figure: go.Figure) -> str:
+    """Return the chart as a self-contained HTML page in the light theme."""
+    alone = go.Figure(figure).update_layout(template="plotly_white", font={"color": THEMES["light"].ink})
+    return str(alone.to_html(include_plotlyjs=True, full_html=True))

@@ -1,4 +1,4 @@
-"""Two methods on the same articles: difference with interval, and scores by article."""
+"""Two methods on the same articles: difference with interval, scores by article, and by properties of articles."""
 
 from __future__ import annotations
 
@@ -10,20 +10,20 @@ import numpy.typing as npt
 import pandas as pd
 import streamlit as st
 
-from core.metrics.article_difficulty import TRAITS
+from core.metrics.article_difficulty import TRAITS, ArticleSlice
 from core.types import Ids
 from jobs.services.table_files import csv_text
-from webapp.features.compare import downloads, partition_pair, state
-from webapp.features.compare.figures import scatter_figure
+from webapp.features.compare import figures, partition_pair, state
+from webapp.features.compare.figures import scatter_figure, slices_figure
 from webapp.features.compare.method_table import Scope
-from webapp.features.compare.view_state import choice_in_url, segment_in_url, set_in_url
+from webapp.features.compare.state import choice_in_url, segment_in_url, set_in_url
 from webapp.shared import compare_queries, queries
 from webapp.shared.choose import nothing
 from webapp.shared.compare_queries import Articles, Method
+from webapp.shared.components import download
 from webapp.shared.palette import tones
 from webapp.shared.partition_queries import partition_name
-from webapp.shared.scores import p_text
-from webapp.shared.text import count, plain, score
+from webapp.shared.text import count, ends, interval, p_text, plain, score
 
 ARTICLE_VIEW = "One article"
 _ORDERS = {"first": "First higher", "second": "Second higher", "either": "Largest difference"}
@@ -129,7 +129,7 @@ def _scatter(pair: PairOfMethods, titles: Sequence[str]) -> None:
     figure = scatter_figure(
         pair.articles, titles, pair.values, names, pair.scope.comparison.metric.title, tones(theme), chosen
     )
-    downloads.chart(figure, key, "themescope-two-methods", on_select=pick, selection_mode="points")
+    figures.chart(figure, key, "themescope-two-methods", on_select=pick, selection_mode="points")
 
 
 def _table(pair: PairOfMethods, articles: Articles, titles: Sequence[str]) -> None:
@@ -175,13 +175,8 @@ def _table(pair: PairOfMethods, articles: Articles, titles: Sequence[str]) -> No
     with st.container(horizontal=True, vertical_alignment="center"):
         st.caption("**Click an article** in the table or chart to compare its two clusterings.")
         st.space("stretch")
-        st.download_button(
-            "CSV",
-            data=lambda: csv_text(list(frame.columns), frame.itertuples(index=False)),
-            file_name="themescope-two-methods.csv",
-            mime="text/csv",
-            icon=":material/download:",
-            on_click="ignore",
+        download(
+            "CSV", lambda: csv_text(list(frame.columns), frame.itertuples(index=False)), "themescope-two-methods.csv"
         )
 
 
@@ -195,3 +190,59 @@ def _open(pair: PairOfMethods, title: str) -> None:
         for run in (pair.first.runs[0], pair.second.runs[0])
     )
     set_in_url({state.TAB: ARTICLE_VIEW, **partition_pair.address(corpus, title, left, right)})
+
+
+def show_slices(pair: PairOfMethods) -> None:
+    """Draw the scores of both methods and their difference for the slices of each property."""
+    of = pair.scope.comparison
+    found = compare_queries.slices(of.benchmark, pair.first, pair.second, of.metric.id)
+    unit = of.metric.title
+    names = [pair.first.name, pair.second.name]
+    for trait in TRAITS:
+        parts = found[trait.id]
+        labels = [_label(part, trait.id == "balance") for part in parts]
+        st.markdown(f"**{trait.title}**: {plain(trait.summary)}")
+        left, right = st.columns([2, 3], gap="medium", vertical_alignment="center")
+        with left:
+            figure = slices_figure(parts, labels, names, unit, tones(st.context.theme.type))
+            figures.chart(figure, f"slices-{trait.id}", f"themescope-by-{trait.id}")
+        ends = {name: st.column_config.TextColumn(width=132) for name in ("First", "Second", "Difference")}
+        right.dataframe(_frame(parts, labels, trait.title), hide_index=True, column_config=ends)
+    rows = [(trait.id, part) for trait in TRAITS for part in found[trait.id]]
+    header = ["trait", "from", "to", "articles"]
+    header += [f"{name}{end}" for name in ("first", "second", "difference") for end in ("", "_low", "_high")]
+    download(
+        "Download slices (CSV)",
+        lambda: csv_text(header, ([t, p.low, p.high, p.n, *_ends(p)] for t, p in rows)),
+        "themescope-slices.csv",
+    )
+    st.caption(
+        f"Slices of roughly equal size; means of {unit} with 95 % bootstrap intervals over the articles of "
+        "the slice. Slices by one property also differ in others: a difference is no evidence of a cause."
+    )
+
+
+def _ends(part: ArticleSlice) -> list[float]:
+    return [end for e in part.estimates for end in (e.value, e.low, e.high)]
+
+
+def _label(part: ArticleSlice, fraction: bool) -> str:
+    """Return the range of a slice, such as ``5``, ``6–8`` or ``.71–.83``."""
+    low, high = (f"{x:.2f}".removeprefix("0") if fraction else f"{x:,.0f}" for x in (part.low, part.high))
+    return low if low == high else f"{low}–{high}"
+
+
+def _frame(parts: list[ArticleSlice], labels: list[str], trait: str) -> pd.DataFrame:
+    def column(place: int) -> list[str]:
+        found = (part.estimates[place] for part in parts)
+        return [interval(e.value, *ends(e)) for e in found]
+
+    return pd.DataFrame(
+        {
+            trait: labels,
+            "Articles": [part.n for part in parts],
+            "First": column(0),
+            "Second": column(1),
+            "Difference": column(2),
+        }
+    )

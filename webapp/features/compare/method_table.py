@@ -15,15 +15,16 @@ from core.metrics import REGISTRY as METRICS
 from core.metrics.statistics.multiple_comparisons import TESTS, Family, SignificanceTest, corrected_together
 from core.registry import Card
 from db.records import BenchmarkRecord, ScoreRecord
-from webapp.features.compare import downloads, state
+from webapp.features.compare import figures, state
 from webapp.features.compare.exports import Comparison, as_csv, comparisons_csv, latex, paragraph, place_text
-from webapp.features.compare.view_state import choice_in_url, segment_in_url, set_in_url, several_in_url
+from webapp.features.compare.state import choice_in_url, segment_in_url, set_in_url, several_in_url
 from webapp.shared import compare_queries, queries
 from webapp.shared.compare_queries import Method
-from webapp.shared.figures import interval_figure
+from webapp.shared.components import download
+from webapp.shared.figures import interval_figure, interval_row
 from webapp.shared.palette import tones
-from webapp.shared.scores import HEADLINE, interval_row, p_text, with_half_width
-from webapp.shared.text import count, duration, interval, plain, score
+from webapp.shared.queries import HEADLINE
+from webapp.shared.text import count, duration, interval, p_text, plain, score, with_half_width
 
 PAIR_VIEW = "Two methods"
 BEST = "background-color: rgba(31, 143, 136, 0.25)"
@@ -63,11 +64,7 @@ def choose_scope() -> tuple[BenchmarkRecord, Scope | None]:
         with row[3]:
             rest = [name for name in benchmarks if name != benchmark.name]
             others = several_in_url(
-                "Other benchmarks",
-                rest,
-                state.OTHERS,
-                "All comparisons are corrected together.",
-                none="none",
+                "Other benchmarks", rest, state.OTHERS, "All comparisons are corrected together.", none="none"
             )
     kept = [m for m in found if (m.floor or m.model in models) and m.clusterer in clusterers]
     means = compare_queries.means(kept, METRICS.ids())
@@ -151,7 +148,7 @@ def clustering(scope: Scope | None) -> None:
         (m, row[found.metric.id]) for m, row in zip(found.methods, found.means, strict=True) if found.metric.id in row
     ]
     lines = [interval_row(m.name, s, -1 if m.floor else m.colour) for m, s in scored]
-    downloads.chart(
+    figures.chart(
         interval_figure(lines, found.metric.title, tones(st.context.theme.type)),
         f"intervals-{found.metric.id}",
         "themescope-comparison",
@@ -302,14 +299,7 @@ def _pairs(found: Comparison, family: Family) -> None:
         height="content" if len(frame) <= 11 else _LISTED,
         column_config={name: right for name in ("Difference", "p", "Corrected p")},
     )
-    st.download_button(
-        "Download comparisons (CSV)",
-        data=lambda: comparisons_csv(found),
-        file_name="themescope-comparisons.csv",
-        mime="text/csv",
-        icon=":material/download:",
-        on_click="ignore",
-    )
+    download("Download comparisons (CSV)", lambda: comparisons_csv(found), "themescope-comparisons.csv")
 
 
 def _seeds(found: Comparison) -> None:
@@ -340,9 +330,7 @@ def _take_away(scope: Scope) -> None:
             ("CSV", lambda: as_csv(found, scope.metrics), "themescope-comparison.csv"),
             ("LaTeX table", lambda: latex(found, scope.metrics), "themescope-comparison.tex"),
         ):
-            st.download_button(
-                label, data=text, file_name=file, mime="text/plain", icon=":material/download:", on_click="ignore"
-            )
+            download(label, text, file)
         shut = st.popover("Methods paragraph", icon=":material/notes:", key=state.METHODS_PARAGRAPH, on_change="rerun")
         if shut.open:
             shut.code(paragraph(found, scope.metrics, _settings(found)), language=None, wrap_lines=True)

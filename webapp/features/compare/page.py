@@ -1,24 +1,13 @@
-"""The page Compare: scores of methods with intervals and tests."""
+"""Compare page: scores of methods with intervals and tests."""
 
-from webapp.features.compare import (
-    benchmarks,
-    hard_articles,
-    method_pair,
-    method_table,
-    partition_pair,
-    state,
-    triplet_accuracy,
-)
-from webapp.features.compare.view_state import tabs_in_url
+from webapp.features.compare import benchmarks, method_pair, method_table, partition_pair, state, triplet_accuracy
+from webapp.features.compare.state import tabs_in_url
 from webapp.shared import queries
 from webapp.shared.choose import by_name, nothing, title
 from webapp.shared.job_status import watch
 from webapp.shared.saved_views import saved_views
 
-title(
-    "Compare",
-    "Compare methods: how well do clusters match the sections of unseen articles?",
-)
+title("Compare", "Compare methods: how well do clusters match the sections of unseen articles?")
 watch("compare")
 CLUSTERING, HARD, TRIPLETS, BUILD = "Clustering", "Hard articles", "Triplet accuracy", "Build a benchmark"
 PAIR, ARTICLE = method_table.PAIR_VIEW, method_pair.ARTICLE_VIEW
@@ -34,7 +23,7 @@ with tabs[view]:
                 benchmarks.missing(benchmark)
                 benchmarks.about(benchmark)
             elif (pair := method_pair.choose_pair(scope)) is not None:
-                (method_pair.show if view == PAIR else hard_articles.show)(pair)
+                (method_pair.show if view == PAIR else method_pair.show_slices)(pair)
         else:
             nothing(
                 "No benchmark yet.", "Build one in the tab “Build a benchmark”. Article sections are the ground truth."

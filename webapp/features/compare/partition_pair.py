@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -19,9 +18,10 @@ from core.types import Labels, Sentence
 from db.records import ArticleRecord, BenchmarkRecord, CorpusRecord
 from jobs.services.table_files import csv_text
 from webapp.features.compare import state
-from webapp.features.compare.view_state import choice_in_url, segment_in_url
+from webapp.features.compare.state import choice_in_url, segment_in_url
 from webapp.shared import queries
 from webapp.shared.choose import nothing
+from webapp.shared.components import download, draw_component
 from webapp.shared.palette import Tones, tones
 from webapp.shared.partition_queries import LEAD, Division, Partition, partitions
 from webapp.shared.text import count, plain, score, shorten
@@ -125,28 +125,12 @@ def _show(article: ArticleRecord, corpus: CorpusRecord, one: Partition, other: P
     st.markdown(_in_words(found, one, other))
     with st.container(horizontal=True, vertical_alignment="bottom"):
         shown = segment_in_url(
-            "Show",
-            {ALL: "All sentences", MOVED: f"Changed only ({moved:,})"},
-            state.SENTENCES,
-            MOVED if moved else ALL,
+            "Show", {ALL: "All sentences", MOVED: f"Changed only ({moved:,})"}, state.SENTENCES, MOVED if moved else ALL
         )
         st.space("stretch")
-        st.download_button(
-            "CSV",
-            data=lambda: export(found, left, right, (one.name, other.name)),
-            file_name="themescope-two-partitions.csv",
-            mime="text/csv",
-            icon=":material/download:",
-            on_click="ignore",
-        )
-    draw = st.components.v2.component(
-        "themescope_partitions",
-        html='<div class="partitions"></div>',
-        css=_source("partitions.css"),
-        js=_source("partitions.js"),
-    )
+        download("CSV", lambda: export(found, left, right, (one.name, other.name)), "themescope-two-partitions.csv")
     data = pair_data(found, (left, right), (one.name, other.name), tones(st.context.theme.type), shown == ALL)
-    draw(data=data, key=state.PARTITIONS)
+    draw_component("partitions", _ASSETS, data=data, key=state.PARTITIONS)
     _table(found, left, right, one, other)
 
 
@@ -161,11 +145,6 @@ def _in_words(found: Meeting, one: Partition, other: Partition) -> str:
         f"{count(len(pairs), 'cluster pair')} matched one-to-one by largest overlap{unmatched}. "
         f"Adjusted Rand index (ARI): {score(ari)}."
     )
-
-
-@cache
-def _source(name: str) -> str:
-    return (_ASSETS / name).read_text(encoding="utf-8")
 
 
 def pair_data(

@@ -12,18 +12,17 @@ from core.types import Split
 from db.access import Right
 from db.records import ScoreRecord, TripletSetRecord
 from jobs.services.table_files import csv_text
-from webapp.features.compare import downloads, state
+from webapp.features.compare import figures, state
 from webapp.features.compare.exports import place_text
-from webapp.features.compare.view_state import segment_in_url
+from webapp.features.compare.state import segment_in_url
 from webapp.shared import compare_queries, queries, triplet_queries
-from webapp.shared.choose import COUNTED
-from webapp.shared.figures import interval_figure
+from webapp.shared.choose import COUNTED, grouped_by_method, preselected
+from webapp.shared.components import download
+from webapp.shared.figures import interval_figure, interval_row
 from webapp.shared.job_status import submit
-from webapp.shared.model_choice import by_method, preselected
 from webapp.shared.palette import tones
 from webapp.shared.people import may
-from webapp.shared.scores import interval_row, p_text, with_interval
-from webapp.shared.text import count, interval
+from webapp.shared.text import count, interval, p_text, with_interval
 from webapp.shared.triplet_queries import Evaluation
 
 _TESTS = (BOOTSTRAP, WILCOXON, MCNEMAR)
@@ -55,7 +54,7 @@ def _compare(every: Sequence[Evaluation], splits: Sequence[Split]) -> None:
     _table(scored, family, columns)
     lines = [interval_row(e.name, s) for e, s in scored]
     figure = interval_figure(lines, "Triplet accuracy", tones(st.context.theme.type), chance=0.5)
-    downloads.chart(figure, state.ACCURACY_CHART, "themescope-triplet-accuracy")
+    figures.chart(figure, state.ACCURACY_CHART, "themescope-triplet-accuracy")
     _explained(test, family)
     _pairs([e.name for e, _ in scored], family, columns, test)
 
@@ -131,21 +130,14 @@ def _pairs(names: Sequence[str], family: Family | None, columns: Mapping[int, in
         )
         header = ("first", "second", "difference", "low", "high", "articles", f"p_{test.id}", "p_holm")
         rows = [(a, b, d.value, d.low, d.high, d.n, family.ps[i], family.corrected[i]) for a, b, d, i in parts]
-        st.download_button(
-            "Download comparisons (CSV)",
-            data=lambda: csv_text(header, rows),
-            file_name="themescope-triplet-comparisons.csv",
-            mime="text/csv",
-            icon=":material/download:",
-            on_click="ignore",
-        )
+        download("Download comparisons (CSV)", lambda: csv_text(header, rows), "themescope-triplet-comparisons.csv")
 
 
 def _ask(chosen: TripletSetRecord, done: set[str]) -> None:
     """Draw the form that evaluates further models."""
     if not may(Right.MANAGE):
         return
-    rest = [m for m in by_method(queries.selectable_models()) if m.name not in done]
+    rest = [m for m in grouped_by_method(queries.selectable_models()) if m.name not in done]
     if not rest:
         return
     st.subheader("Evaluate more models", anchor=False)

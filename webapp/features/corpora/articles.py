@@ -1,9 +1,11 @@
-"""Table of corpora, list of articles, and the text of an article."""
+"""Table of corpora, list of articles, and the reader of an article."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
+from itertools import groupby
+from pathlib import Path
 from typing import Any
 
 import pandas as pd
@@ -11,13 +13,46 @@ import streamlit as st
 
 from core.triplets.filtering import eligible, kept_sections
 from core.triplets.rules import ArticleSentences, TripletRules
-from core.types import PARTS
+from core.types import PARTS, SectionRecord, Sentence
 from db.records import ArticleRecord, CorpusRecord
-from webapp.features.corpora import reader, state
-from webapp.shared import facts, queries
+from webapp.features.corpora import state
+from webapp.shared import forms, queries
 from webapp.shared.choose import COUNTED, by_name, clickable, nothing
-from webapp.shared.state import CORPUS
+from webapp.shared.components import draw_component
+from webapp.shared.pages import CORPUS
 from webapp.shared.text import ago, count, plain
+
+_ASSETS = Path(__file__).parent / "assets"
+
+
+def reader_data(
+    sections: Sequence[SectionRecord], sentences: Sequence[Sentence], eligible: Collection[int], query: str
+) -> dict[str, Any]:
+    """Return the data of the component: sections in page order with paragraphs; ``eligible`` holds sentence ids."""
+    by_section: dict[int, list[list[dict[str, Any]]]] = {}
+    for (section, _), group in groupby(sentences, key=lambda s: (s.section, s.paragraph)):
+        by_section.setdefault(section, []).append([_sentence(s, s.id in eligible) for s in group])
+    parts = [{"title": s.title, "level": s.level, "paragraphs": by_section.get(s.position, [])} for s in sections]
+    return {"sections": parts, "query": query.strip()}
+
+
+def _sentence(sentence: Sentence, eligible: bool) -> dict[str, Any]:
+    why = ""
+    if sentence.opens_paragraph:
+        why = (
+            "Opens its paragraph; eligible for triplets"
+            if eligible
+            else "Opens its paragraph; not eligible for triplets"
+        )
+    return {"text": sentence.text, "opens": sentence.opens_paragraph, "eligible": eligible, "why": why}
+
+
+def draw_article(
+    sections: Sequence[SectionRecord], sentences: Sequence[Sentence], eligible: Collection[int], query: str = ""
+) -> None:
+    """Draw an article; matches of ``query`` are highlighted, and the first one is scrolled into view."""
+    draw_component("reader", _ASSETS, data=reader_data(sections, sentences, eligible, query), key=state.READER)
+
 
 _LISTED = 500
 
@@ -49,13 +84,13 @@ def report(corpus: CorpusRecord) -> None:
     with left:
         st.markdown("**Skipped at import**")
         if dropped:
-            facts.table(dropped, ("Reason", "Count"))
+            forms.facts_table(dropped, ("Reason", "Count"))
         else:
             st.caption("Nothing was skipped.")
     if rest:
         with right:
             st.markdown("**Import settings**")
-            facts.table(rest)
+            forms.facts_table(rest)
     topics = queries.topic_counts(corpus.id, corpus.created)
     if any(topic for topic, _ in topics):
         st.markdown("**Topics**")
@@ -150,4 +185,4 @@ def _show(corpus: CorpusRecord, article: ArticleRecord) -> None:
         st.caption(
             f":primary[▍] {count(len(usable), 'sentence')} eligible for triplets · :gray[▍] other paragraph openings"
         )
-    reader.article(sections, sentences, usable, inside or "")
+    draw_article(sections, sentences, usable, inside or "")

@@ -14,7 +14,8 @@ from jobs.bundles.archive import BundleReader
 from jobs.bundles.contents import Contents, contents
 from jobs.kinds.export_bundle import FOLDER
 from webapp.features.corpora import state
-from webapp.shared import queries, server_paths, uploads
+from webapp.shared import input_files, queries
+from webapp.shared.components import download
 from webapp.shared.job_status import submit
 from webapp.shared.people import UNNAMED, may
 from webapp.shared.text import ago, count, plain
@@ -61,15 +62,15 @@ def _ask(corpus: CorpusRecord) -> None:
 
 def _models(corpus: CorpusRecord) -> list[ModelRecord]:
     """Return the models that have vectors of all articles."""
-    with queries.store().reading() as r:
-        return [m for m in r.models.list() if len(r.embeddings.have(m.id, corpus.id)) >= corpus.articles]
+    return queries.read(
+        lambda r: [m for m in r.models.list() if len(r.embeddings.have(m.id, corpus.id)) >= corpus.articles]
+    )
 
 
 def _made(corpus: CorpusRecord) -> JobRecord | None:
     """Return the last export of this corpus whose file still exists."""
     folder = queries.store().settings.home / FOLDER
-    with queries.store().reading() as r:
-        done = r.jobs.list(limit=_LISTED, status=JobStatus.DONE)
+    done = queries.read(lambda r: r.jobs.list(limit=_LISTED, status=JobStatus.DONE))
     for job in done:
         if job.kind == "export-bundle" and job.args.get("corpus") == corpus.name:
             path = Path(str(job.result.get("file", "")))
@@ -82,14 +83,8 @@ def _fetch(corpus: CorpusRecord, made: JobRecord) -> None:
     path = Path(str(made.result["file"]))
     size = made.result.get("bytes", 0) / 1e6
     with st.container(horizontal=True, vertical_alignment="center"):
-        st.download_button(
-            f"Download ({size:,.1f} MB)",
-            data=path.read_bytes,
-            file_name=f"{uploads.safe_name(corpus.name)}.zip",
-            mime="application/zip",
-            icon=":material/download:",
-            type="primary",
-            on_click="ignore",
+        download(
+            f"Download ({size:,.1f} MB)", path.read_bytes, f"{input_files.safe_name(corpus.name)}.zip", type="primary"
         )
         labelled = count(int(made.result.get("labellings", 0)), "labelling")
         st.caption(f"created {ago(made.ended)} with {labelled}; deleted after a week")
@@ -107,7 +102,7 @@ def import_form() -> None:
         except ThemescopeError as error:
             st.error(plain(error), icon=":material/error:")
             return
-        _said(about)
+        _describe(about)
         free = queries.usable_corpus_name(about.corpus.name)
         name = st.text_input("Corpus name", value=free, key=f"{state.BUNDLE}_name_{path}")
         if st.button("Import bundle", type="primary", icon=":material/download:", disabled=not (name or "").strip()):
@@ -117,8 +112,8 @@ def import_form() -> None:
                 st.rerun()
 
 
-def _said(about: Contents) -> None:
-    """Return the content of a bundle in words."""
+def _describe(about: Contents) -> None:
+    """Draw the content of a bundle in words."""
     corpus = about.corpus
     owners = sorted({owner or UNNAMED for _, owner in about.labellings})
     by = f" by {plain(', '.join(owners))}" if owners else ""
@@ -132,15 +127,10 @@ def _said(about: Contents) -> None:
 def _file() -> Path | None:
     """Return the path of the chosen bundle: an upload, or a file of the server."""
     turn = st.session_state.get(state.BUNDLE_ROUND, 0)
-    if server_paths.by_path("Source", f"{state.BUNDLE}_source_{turn}"):
+    if input_files.choose_server_path("Source", f"{state.BUNDLE}_source_{turn}"):
         text = (st.text_input("Path of the bundle file", key=f"{state.BUNDLE}_path_{turn}") or "").strip()
-        return server_paths.typed(text) if text else None
+        return input_files.server_path(text) if text else None
     file = st.file_uploader("Bundle", type=["zip"], max_upload_size=_MOST_MB, key=f"{state.BUNDLE}_file_{turn}")
     if file is None:
         return None
-    kept = st.session_state.get(state.BUNDLE_KEPT, ("", None))
-    if kept[0] != file.file_id:
-        kept = (file.file_id, uploads.keep([file], queries.store().settings.home)[0])
-        st.session_state[state.BUNDLE_KEPT] = kept
-    path: Path = kept[1]
-    return path
+    return input_files.keep_once(state.BUNDLE_KEPT, file.file_id, [file], queries.store().settings.home)[0]

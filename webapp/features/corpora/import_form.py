@@ -14,7 +14,7 @@ from core.readers.formats import Preview, detect, preview, suffixes
 from core.text.splitting import LANGUAGES
 from core.types import Article
 from webapp.features.corpora import state
-from webapp.shared import queries, server_paths, uploads
+from webapp.shared import input_files, queries
 from webapp.shared.forms import checked, config_fields
 from webapp.shared.job_status import submit
 from webapp.shared.text import count, plain, shorten, words
@@ -77,7 +77,7 @@ def _round() -> int:
 def _files() -> tuple[Path, ...]:
     """Return the paths of the chosen files: uploads kept in the data folder, or files of the server."""
     turn = _round()
-    if server_paths.by_path("Source", f"{state.IMPORT}_source_{turn}"):
+    if input_files.choose_server_path("Source", f"{state.IMPORT}_source_{turn}"):
         path = st.text_input(
             "Path of a file or folder", key=f"{state.IMPORT}_path_{turn}", placeholder="/data/wiki.xml.bz2"
         )
@@ -90,21 +90,15 @@ def _files() -> tuple[Path, ...]:
         key=f"{state.IMPORT}_files_{turn}",
         help="Import larger files by their path on the server or with the command line.",
     )
-    return _kept(files) if files else ()
-
-
-def _kept(files: Sequence[Any]) -> tuple[Path, ...]:
-    """Write uploads to the data folder once, not in every rerun."""
-    known = tuple(file.file_id for file in files)
-    if st.session_state.get(state.UPLOADED, ((), ()))[0] != known:
-        st.session_state[state.UPLOADED] = (known, uploads.keep(files, queries.store().settings.home))
-    paths: tuple[Path, ...] = st.session_state[state.UPLOADED][1]
-    return paths
+    if not files:
+        return ()
+    mark = tuple(file.file_id for file in files)
+    return input_files.keep_once(state.UPLOADED, mark, files, queries.store().settings.home)
 
 
 def _on_server(text: str) -> tuple[Path, ...]:
     """Return the typed server file, or the files of the typed folder; () with an error on the page."""
-    path = server_paths.typed(text)
+    path = input_files.server_path(text)
     if path is None:
         return ()
     if path.is_dir():
@@ -120,13 +114,13 @@ def _in_folder(folder: Path) -> tuple[Path, ...]:
     if not known:
         st.error(f"No file in {plain(folder)} has a known suffix. Known suffixes: {', '.join(suffixes())}.")
     # A symbolic link in the folder may lead outside of the folders that pages may read.
-    found = [server_paths.typed(str(path)) for path in known]
+    found = [input_files.server_path(str(path)) for path in known]
     return () if None in found else tuple(path for path in found if path is not None)
 
 
 def _about(paths: Sequence[Path]) -> tuple[str, str, str]:
     """Draw the fields for name, language and format."""
-    whole_folder = len(paths) > 1 and not uploads.is_upload(paths[0], queries.store().settings.home)
+    whole_folder = len(paths) > 1 and not input_files.is_upload(paths[0], queries.store().settings.home)
     source = paths[0].parent.name if whole_folder else paths[0].name.split(".")[0]
     stem = source.replace("_", " ").replace("-", " ").strip() or "corpus"
     key = _key(paths)

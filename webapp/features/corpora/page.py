@@ -1,9 +1,9 @@
-"""The page Corpora: import and read texts."""
+"""Corpora page: import and read texts."""
 
 import streamlit as st
 
 from webapp.features.corpora import articles, bundles, import_form, state
-from webapp.shared import deleting, queries
+from webapp.shared import guard, queries
 from webapp.shared.choose import nothing, title
 from webapp.shared.guard import closed
 from webapp.shared.job_status import watch
@@ -33,7 +33,7 @@ if listing.open:
             articles.report(chosen)
             bundles.export(chosen)
             along = f"{chosen.articles:,} articles with all triplets, vectors, benchmarks and maps based on them"
-            deleting.button("corpus", chosen.name, along, lambda r: r.corpora.delete(chosen.id))
+            guard.delete_button("corpus", chosen.name, along, lambda r: r.corpora.delete(chosen.id))
 if bring.open:
     with bring:
         if not closed("Importing"):

@@ -1,6 +1,6 @@
-"""Session and URL keys of the page Corpora."""
+"""Session and URL keys of the Corpora page."""
 
-from webapp.shared.state import PageKeys
+from webapp.shared.pages import PageKeys
 
 KEYS = PageKeys("corpora")
 VIEW = KEYS.url("view")

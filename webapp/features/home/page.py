@@ -1,11 +1,241 @@
-"""Home: starting points, results and recent activity."""
+"""Home: starting points, counts, results and recent activity."""
 
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import pandas as pd
 import streamlit as st
 
-from webapp.features.home import overview
-from webapp.shared import queries
-from webapp.shared.choose import title
-from webapp.shared.status import no_worker
+from core.errors import MissingExtraError
+from db.records import BenchmarkRecord, CorpusRecord, JobRecord, ModelRecord
+from jobs.services import demo
+from webapp.shared import compare_queries, queries
+from webapp.shared.choose import COUNTED, method_title, title
+from webapp.shared.job_status import badge, no_worker
+from webapp.shared.navigation import page_link, switch_page
+from webapp.shared.queries import HEADLINE
+from webapp.shared.text import ago, count, plain, shorten, with_half_width
+
+_NEWEST = 5
+
+
+def starting_points(corpora: Sequence[CorpusRecord], active: Sequence[JobRecord]) -> None:
+    """Draw three starting points."""
+    shown = next((c for c in corpora if c.name == demo.CORPUS), corpora[0] if corpora else None)
+    where = {"corpus": shown.name} if shown else {}
+    for column, start in zip(st.columns(3), (_first_start(shown, bool(active)), *_OTHERS), strict=True):
+        with column, st.container(border=True, height="stretch"):
+            st.subheader(f":primary[{start.icon}] {start.title}", anchor=False)
+            st.markdown(start.about)
+            with st.container(vertical_alignment="bottom", height="stretch", gap="xxsmall"):
+                if st.button(start.label, type="primary" if start.first else "secondary", width="stretch"):
+                    if not start.build:
+                        switch_page(start.page, {**where, **start.query})
+                    elif _queue_demo():
+                        st.rerun()
+                page_link(start.other, start.other_label, icon="")
+
+
+def _queue_demo() -> bool:
+    """Queue the jobs of the demo, or show which package is missing."""
+    try:
+        demo.seed_demo(queries.store())
+    except MissingExtraError as error:
+        st.error(plain(error), icon=":material/error:")
+        return False
+    return True
+
+
+@dataclass(frozen=True, slots=True)
+class _Start:
+    title: str
+    icon: str
+    about: str
+    label: str
+    page: str
+    other_label: str
+    other: str
+    first: bool = False
+    build: bool = False
+    """The button builds the demo instead of opening a page."""
+    query: dict[str, str] = field(default_factory=dict)
+
+
+def _first_start(shown: CorpusRecord | None, working: bool) -> _Start:
+    """Return the way into a corpus; without one, into the demo, which is being built or offered."""
+    about = (
+        "A sample of Wikipedia, imported, clustered and projected by the same jobs as your own texts. "
+        "Lasso sentences on the map to read them."
+    )
+    icon, compare = ":material/explore:", ("Compare methods", "compare")
+    if shown is not None:
+        is_demo = shown.name == demo.CORPUS
+        start = ("Open the map", "map") if queries.maps(shown.id) else ("Read the articles", "corpora")
+        title = "Explore the demo" if is_demo else f"Explore {plain(shorten(shown.name, 24))}"
+        what = f"{count(shown.articles, 'article')} with {count(shown.sentences, 'sentence')}. Read them, or lasso "
+        return _Start(title, icon, about if is_demo else what + "sentences on the map.", *start, *compare, first=True)
+    if working:
+        watch = ("Follow its jobs", "jobs")
+        return _Start("The demo is being built", icon, about, *watch, *compare, first=True)
+    build = ("Build the demo", "jobs")
+    return _Start("Start with the demo", icon, about + " It takes a few minutes.", *build, *compare, True, True)
+
+
+_OTHERS = (
+    _Start(
+        "Import a corpus",
+        ":material/library_add:",
+        "Wikipedia dumps, Markdown, HTML, JSON lines. Headings supply training data and ground truth.",
+        "Import files",
+        "corpora",
+        "See the triplets",
+        "triplets",
+        query={"view": "Import"},
+    ),
+    _Start(
+        "Cluster my sentences",
+        ":material/bubble_chart:",
+        "Paste or upload a list of sentences. Themescope suggests the number of themes, names them and assigns "
+        "every sentence.",
+        "Find themes",
+        "themes",
+        "Import a text file instead",
+        "corpora",
+    ),
+)
+
+
+def totals(
+    corpora: Sequence[CorpusRecord], models: Sequence[ModelRecord], benchmarks: Sequence[BenchmarkRecord]
+) -> None:
+    """Draw the number of corpora, articles, sentences, models and benchmarks."""
+    with st.container(horizontal=True):
+        st.metric("Corpora", len(corpora), border=True)
+        st.metric("Articles", f"{sum(c.articles for c in corpora):,}", border=True)
+        st.metric("Sentences", f"{sum(c.sentences for c in corpora):,}", border=True)
+        st.metric("Models", len(models), border=True)
+        st.metric("Benchmarks", len(benchmarks), border=True)
+
+
+def results_table(benchmarks: Sequence[BenchmarkRecord]) -> None:
+    """Draw the best methods on the newest benchmark with results."""
+    for benchmark in sorted(benchmarks, key=lambda b: b.created, reverse=True):
+        methods = compare_queries.methods(benchmark)
+        scores = compare_queries.means(methods, [HEADLINE])
+        found = [(m, row[HEADLINE]) for m, row in zip(methods, scores, strict=True) if HEADLINE in row]
+        if found:
+            best = sorted(found, key=lambda row: row[1].value, reverse=True)[:_NEWEST]
+            st.markdown(f"**Best on {plain(benchmark.name)}**")
+            st.dataframe(
+                pd.DataFrame(
+                    {
+                        "Model": [method.model for method, _ in best],
+                        "Clusterer": [method.clusterer for method, _ in best],
+                        "AMI": [with_half_width(score) for _, score in best],
+                    }
+                ),
+                hide_index=True,
+                column_config={
+                    "Model": st.column_config.TextColumn(width=155),
+                    "Clusterer": st.column_config.TextColumn(width=170),
+                    "AMI": st.column_config.TextColumn(
+                        width=98, help="± is half the width of the 95 % bootstrap interval over articles."
+                    ),
+                },
+            )
+            page_link("compare", "All methods", view={"benchmark": benchmark.name})
+            return
+    st.markdown("**Results**")
+    st.caption("No results yet. They appear here once a benchmark has been run.")
+
+
+def models_table(found: Sequence[ModelRecord]) -> None:
+    """Draw the newest models."""
+    st.markdown("**Models**")
+    if not found:
+        st.caption("No model yet. Train one on the Train page; “Mean of word vectors” takes seconds.")
+        return
+    newest = sorted(found, key=lambda m: m.created, reverse=True)[:_NEWEST]
+    st.dataframe(
+        pd.DataFrame(
+            {
+                "Model": [m.name for m in newest],
+                "Method": [method_title(m.method) for m in newest],
+                "Created": [ago(m.created) for m in newest],
+            }
+        ),
+        hide_index=True,
+        column_config={
+            "Model": st.column_config.TextColumn(width=160),
+            "Method": st.column_config.TextColumn(width=230),
+            "Created": st.column_config.TextColumn(width=112),
+        },
+    )
+    page_link("train", "All models", view={"view": "Models"})
+
+
+def corpora_table(found: Sequence[CorpusRecord]) -> None:
+    """Draw the newest corpora."""
+    st.markdown("**Corpora**")
+    if not found:
+        st.caption("No corpus yet. Import one, or wait for the demo.")
+        return
+    newest = sorted(found, key=lambda c: c.created, reverse=True)[:_NEWEST]
+    st.dataframe(
+        pd.DataFrame(
+            {
+                "Corpus": [c.name for c in newest],
+                "Articles": [c.articles for c in newest],
+                "Sentences": [c.sentences for c in newest],
+                "Imported": [ago(c.created) for c in newest],
+            }
+        ),
+        hide_index=True,
+        column_config={
+            "Corpus": st.column_config.TextColumn(width=150),
+            "Articles": COUNTED,
+            "Sentences": COUNTED,
+            "Imported": st.column_config.TextColumn(width=112),
+        },
+    )
+    page_link("corpora", "All corpora", view={"view": "All corpora"})
+
+
+def recent_activity(ended: Sequence[JobRecord]) -> None:
+    """Draw the jobs that ended last."""
+    st.markdown("**Recent activity**")
+    if not ended:
+        st.caption("No finished jobs yet.")
+        return
+    newest = sorted(ended, key=lambda j: j.ended or j.created, reverse=True)[:_NEWEST]
+    st.dataframe(
+        pd.DataFrame(
+            {
+                "Job": [j.title for j in newest],
+                "Status": [j.status.value for j in newest],
+                "Ended": [ago(j.ended or j.created) for j in newest],
+            }
+        ),
+        hide_index=True,
+        column_config={"Job": st.column_config.TextColumn(width=330)},
+    )
+    page_link("jobs", "All jobs")
+
+
+def running(active: Sequence[JobRecord]) -> None:
+    """Draw the running jobs and the number of queued ones."""
+    for job in active[:4]:
+        with st.container(horizontal=True, vertical_alignment="center"):
+            badge(job)
+            st.markdown(plain(job.title))
+            st.caption(plain(job.message))
+        if job.started is not None:
+            st.progress(min(max(job.progress, 0.0), 1.0))
+    if len(active) > 4:
+        st.caption(f"and {len(active) - 4} more queued")
+
 
 _POLL_S = 2.0
 
@@ -24,18 +254,18 @@ def active_jobs() -> None:
     if active:
         with st.container(border=True):
             st.markdown(f"**Running and queued jobs: {len(active)}**")
-            overview.running(active)
+            running(active)
 
 
 active_jobs()
 corpora, models, benchmarks = queries.corpora(), queries.models(), queries.benchmarks()
 jobs = queries.jobs()
-overview.starting_points(corpora, [job for job in jobs if not job.status.ended])
-overview.totals(corpora, models, benchmarks)
+starting_points(corpora, [job for job in jobs if not job.status.ended])
+totals(corpora, models, benchmarks)
 left, right = st.columns([5, 6], gap="medium")  # names of methods and titles of jobs need the room
 with left:
-    overview.results(benchmarks)
-    overview.corpora(corpora)
+    results_table(benchmarks)
+    corpora_table(corpora)
 with right:
-    overview.models(models)
-    overview.recent_activity([job for job in jobs if job.status.ended])
+    models_table(models)
+    recent_activity([job for job in jobs if job.status.ended])

@@ -1,4 +1,4 @@
-"""The page Jobs: the queue, running jobs, and the jobs that have ended with their errors."""
+"""Jobs page: the queue, running jobs, and the jobs that have ended with their errors."""
 
 import streamlit as st
 
@@ -7,7 +7,7 @@ from webapp.features.jobs.state import PAGE, SEARCH, STATUS
 from webapp.shared import job_status as jobs
 from webapp.shared import queries
 from webapp.shared.choose import nothing, title
-from webapp.shared.status import workers
+from webapp.shared.job_status import workers
 from webapp.shared.text import count
 
 _POLL_S = 2.0

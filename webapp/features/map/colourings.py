@@ -1,4 +1,4 @@
-"""What the points of a map can be coloured by.
+"""Options for colouring the points of a map.
 
 A source is a function in ``SOURCES``: for a corpus and the sentences in view it returns options. The colouring of an
 option is computed when the option is chosen.
@@ -6,7 +6,7 @@ option is computed when the option is chosen.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 
@@ -15,17 +15,73 @@ import numpy.typing as npt
 
 from core.clustering import REGISTRY as CLUSTERERS
 from core.labelling.partition import UNASSIGNED
-from core.types import Ids, Split
+from core.types import Ids, Labels, Split
 from db.label_records import LabellingRecord
 from db.records import CorpusRecord, RunRecord, TripletSetRecord
-from webapp.features.map import categories
-from webapp.map_view.colouring import MANY, MAX_CATEGORIES, Categories, Colouring
 from webapp.map_view.geometry import rows_of
-from webapp.map_view.scene import LEAD, Scene
-from webapp.shared import label_queries, queries, theme_queries, triplet_queries
+from webapp.map_view.scene import LEAD, MANY, MAX_CATEGORIES, Categories, Colouring, Scene
+from webapp.shared import partition_queries, queries, theme_queries, triplet_queries
 from webapp.shared.people import current_person
 from webapp.shared.theme_queries import Analysis
 from webapp.shared.triplet_queries import Evaluation
+
+
+def categories(
+    codes: npt.NDArray[np.integer], names: Sequence[str], keep_order: bool = False
+) -> tuple[npt.NDArray[np.int64], list[int]]:
+    """Return the (n,) category of each point and the code behind each category; rare codes have the category -1.
+
+    ``codes`` are indices into ``names``. The categories are the ``MANY`` most frequent codes, ties broken by name, in
+    order of first appearance with ``keep_order`` (sections of one article), else by frequency.
+    """
+    counts = np.bincount(codes, minlength=len(names)) if len(codes) else np.zeros(len(names), np.int64)
+    least = np.sort(counts)[-MANY] if len(counts) >= MANY else 0
+    there = np.flatnonzero((counts > 0) & (counts >= least))
+    chosen = sorted(there.tolist(), key=lambda code: (-int(counts[code]), names[code]))[:MANY]
+    if keep_order:
+        first = dict(zip(*(part.tolist() for part in np.unique(codes, return_index=True)), strict=True))
+        chosen.sort(key=first.__getitem__)
+    place = np.full(len(names), -1, dtype=np.int64)
+    place[chosen] = np.arange(len(chosen))
+    return place[codes] if len(codes) else np.empty(0, np.int64), chosen
+
+
+def lasting_colours(names: Sequence[str], known: Sequence[str]) -> list[int]:
+    """Return the palette index of each of ``names``, the same in every view for names among ``known``.
+
+    Other names take the free indices in their order, so that no two categories in view look the same.
+    """
+    place = {name: i for i, name in enumerate(known)}
+    taken = {place[name] for name in names if name in place}
+    free = (i for i in range(len(names) + len(taken)) if i not in taken)
+    return [place[name] if name in place else next(free) for name in names]
+
+
+def cluster_of(labels: Mapping[int, Labels], items: Mapping[int, Ids]) -> dict[int, int]:
+    """Return sentence id → label over every article of a run."""
+    return {
+        int(sentence): int(label)
+        for article, ids in items.items()
+        if article in labels
+        for sentence, label in zip(ids, labels[article], strict=True)
+    }
+
+
+def ranges(values: npt.NDArray[np.floating], parts: int) -> tuple[npt.NDArray[np.int64], list[tuple[float, float]]]:
+    """Return the (n,) range of each value, lowest first, and the bounds of each range; NaN has the range -1.
+
+    The at most ``parts`` ranges hold about equally many values; equal values are in the same range.
+    """
+    there = np.isfinite(values)
+    found = np.full(len(values), -1, dtype=np.int64)
+    if not there.any():
+        return found, []
+    known = values[there]
+    edges = np.unique(np.quantile(known, np.linspace(0, 1, parts + 1)[1:-1], method="higher"))
+    place = np.searchsorted(edges, known, side="right")
+    _, found[there] = np.unique(place, return_inverse=True)
+    return found, [(float(known[place == p].min()), float(known[place == p].max())) for p in np.unique(place)]
+
 
 _RANGES = 6
 
@@ -82,20 +138,20 @@ def of_text(view: View) -> list[Option]:
 
 def _sections(view: View) -> Colouring:
     titles = [title or LEAD for title in view.scene.titles]
-    found, codes = categories.categories(view.scene.sections, titles, keep_order=view.single)
-    everywhere = categories.categories(view.whole.sections, titles)[1]
+    found, codes = categories(view.scene.sections, titles, keep_order=view.single)
+    everywhere = categories(view.whole.sections, titles)[1]
     names = [titles[code] for code in codes]
-    colours = categories.lasting_colours(names, [titles[code] for code in everywhere])
+    colours = lasting_colours(names, [titles[code] for code in everywhere])
     return Colouring(found, names, "other sections", colours)
 
 
 def _articles(view: View) -> Colouring:
     ids = np.array(sorted(view.scene.known), dtype=np.int64)
     titles = [view.scene.known[int(i)].title for i in ids]
-    found, codes = categories.categories(np.searchsorted(ids, view.scene.articles), titles)
-    everywhere = categories.categories(np.searchsorted(ids, view.whole.articles), titles)[1]
+    found, codes = categories(np.searchsorted(ids, view.scene.articles), titles)
+    everywhere = categories(np.searchsorted(ids, view.whole.articles), titles)[1]
     places = {code: place for place, code in enumerate(everywhere)}
-    lasting = categories.lasting_colours([str(c) for c in codes], [str(c) for c in places])
+    lasting = lasting_colours([str(c) for c in codes], [str(c) for c in places])
     return Colouring(found, [titles[code] for code in codes], "other articles", lasting)
 
 
@@ -104,7 +160,7 @@ def _topics(view: View) -> Colouring:
     place = {name: i for i, name in enumerate(names)}
     topic = _by_article(view.scene, {i: place.get(article.topic, -1) for i, article in view.scene.known.items()})
     found = np.full(len(topic), -1, dtype=np.int64)
-    found[topic >= 0], codes = categories.categories(topic[topic >= 0], names)
+    found[topic >= 0], codes = categories(topic[topic >= 0], names)
     return Colouring(found, [names[code] for code in codes], "other topics or none", column="Topic")
 
 
@@ -143,7 +199,7 @@ def _clusters(view: View, run: RunRecord) -> Colouring:
     """Return the clusters of a run, numbered from 1; other sentences are "not clustered"."""
     assert run.benchmark_id is not None  # clusterings are those of a benchmark
     items = queries.benchmark_sentences(run.benchmark_id, run.digest)
-    label = categories.cluster_of(queries.labels(run.id, run.digest), items)
+    label = cluster_of(queries.labels(run.id, run.digest), items)
     found = np.array([label.get(int(i), -1) for i in view.scene.ids], dtype=np.int64)
     names = [f"Cluster {k + 1}" for k in range(min(int(found.max(initial=-1)) + 1, MAX_CATEGORIES))]
     return Colouring(np.where(found < len(names), found, -1), names, "not clustered", column="Cluster")
@@ -178,22 +234,21 @@ def _confidence(view: View, analysis: Analysis) -> Colouring:
 
 def of_labellings(view: View) -> list[Option]:
     """Offer the labellings of the corpus; blind ones only to their owners."""
-    known = label_queries.labellings(view.corpus.id)
+    known = partition_queries.labellings(view.corpus.id)
     person = current_person()
     return [Option(f"Labels: {r.name}", partial(_labels, view, r)) for r in known if not r.blind or r.owner == person]
 
 
 def _labels(view: View, record: LabellingRecord) -> Colouring:
     """Return the current clusters of a labelling in their own colours."""
-    with queries.store().reading() as r:
-        now = r.labellings.snapshot(record.id).partition
+    now = queries.read(lambda r: r.labellings.snapshot(record.id).partition)
     numbers = _looked_up(view.scene.ids, now.ids, now.numbers.astype(np.float64))
     clusters = sorted(now.clusters)
     place = np.searchsorted(clusters, np.nan_to_num(numbers, nan=UNASSIGNED))
     known = np.isin(numbers, clusters)
     names = [now.clusters[number].name for number in clusters]
     found = np.full(len(numbers), -1, dtype=np.int64)
-    found[known], chosen = categories.categories(place[known], names)
+    found[known], chosen = categories(place[known], names)
     colours = [now.clusters[clusters[code]].colour for code in chosen]
     return Colouring(found, [names[code] for code in chosen], "other labels or none", colours, column="Label")
 
@@ -255,7 +310,7 @@ def _ranged(values: npt.NDArray[np.float64], other: str, column: str) -> Colouri
     shades: list[float] = []
     for wrong in (True, False):
         part = np.where((values < 0) == wrong, values, np.nan)
-        place, ends = categories.ranges(part, _RANGES // 2)
+        place, ends = ranges(part, _RANGES // 2)
         found[place >= 0] = place[place >= 0] + len(names)
         steps = np.linspace(1, 0.3, len(ends)) if wrong else np.linspace(0.3, 1, len(ends))
         shades += [float(-s if wrong else s) for s in steps]

@@ -16,9 +16,8 @@ from db.records import CorpusRecord, MapRecord
 from webapp.features.map import colourings, search, state
 from webapp.features.map.colourings import View
 from webapp.features.map.search import Found
-from webapp.map_view.colouring import Colouring
 from webapp.map_view.component import point_size
-from webapp.map_view.scene import Scene
+from webapp.map_view.scene import Colouring, Scene
 from webapp.shared import queries
 from webapp.shared.text import plain, shorten
 

@@ -10,10 +10,9 @@ from typing import Any
 import numpy as np
 
 from webapp.map_view import scene as map_scene
-from webapp.map_view.colouring import Colouring
 from webapp.map_view.component import POINTS_SOURCE, STYLE, VIEW_SOURCE, Canvas, appearance, points_data, source
 from webapp.map_view.geometry import UNITS, Rows
-from webapp.map_view.scene import Scene
+from webapp.map_view.scene import Colouring, Scene
 from webapp.shared.text import shorten
 
 HEADER = ("sentence_id", "article", "section", "position", "sentence", "group", "value", "x", "y")
@@ -97,12 +96,7 @@ def page(canvas: Canvas, about: str) -> str:
     script = "\n".join((_as_function(POINTS_SOURCE, "takePoints"), _as_function(VIEW_SOURCE, "drawView"), _START))
     tones = canvas.tones
     return _PAGE.format(
-        title=html.escape(about),
-        css=source(STYLE),
-        data=written,
-        script=script,
-        paper=canvas.paper,
-        ink=tones.ink,
+        title=html.escape(about), css=source(STYLE), data=written, script=script, paper=canvas.paper, ink=tones.ink
     )
 
 

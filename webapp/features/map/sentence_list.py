@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -18,16 +19,15 @@ from webapp.features.map import export, state
 from webapp.features.map.search import Found
 from webapp.map_view import geometry
 from webapp.map_view import scene as map_scene
-from webapp.map_view.colouring import Colouring
 from webapp.map_view.geometry import Rows
-from webapp.map_view.scene import Scene
+from webapp.map_view.scene import Colouring, Scene
 from webapp.map_view.view_state import MapState
+from webapp.shared.components import download
 from webapp.shared.navigation import page_link
 from webapp.shared.text import count, plain
 
 _TABLE_ROWS = 500
 _WORDS, _SAMPLE = 12, 2_000
-_SHARES = 12
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,27 +97,12 @@ def _scores(found: Found, keep: npt.NDArray[np.bool_]) -> dict[str, Any]:
 
 
 def _files(panel: Panel, rows: Rows) -> None:
-    for label, ending, mime, made in _FILES:
-        st.download_button(
-            label,
-            data=_maker(made, panel, rows),
-            file_name=f"themescope-map.{ending}",
-            mime=mime,
-            icon=":material/download:",
-            on_click="ignore",
-            help=f"Download these {len(rows):,} sentences.",
-        )
+    def content(write: Callable[..., str]) -> str:
+        return write(export.HEADER, export.table(panel.scene, panel.colouring, rows))
 
-
-_FILES: tuple[tuple[str, str, str, Callable[..., str]], ...] = (
-    ("CSV", "csv", "text/csv", csv_text),
-    ("JSONL", "jsonl", "application/jsonl", json_lines),
-)
-
-
-def _maker(made: Callable[..., str], panel: Panel, rows: Rows) -> Callable[[], str]:
-    """Return a function that makes the file when the button is pressed."""
-    return lambda: made(export.HEADER, export.table(panel.scene, panel.colouring, rows))
+    for label, suffix, write in (("CSV", "csv", csv_text), ("JSONL", "jsonl", json_lines)):
+        help = f"Download these {len(rows):,} sentences."
+        download(label, partial(content, write), f"themescope-map.{suffix}", help=help)
 
 
 # ---------------------------------------------------------------- the table
@@ -259,8 +244,5 @@ def _details(panel: Panel) -> None:
                 help="Lists the nearest neighbours of this sentence and rings them on the map.",
             )  # fmt: skip
             page_link(
-                "corpora",
-                "Read the article",
-                icon=":material/menu_book:",
-                view={"article": panel.scene.article(row)},
+                "corpora", "Read the article", icon=":material/menu_book:", view={"article": panel.scene.article(row)}
             )

@@ -1,6 +1,15 @@
-"""Session and URL keys of the page Map."""
+"""Session and URL keys of the Map page, and the selection and view of a map as query parameters."""
 
-from webapp.shared.state import PageKeys
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import streamlit as st
+
+from webapp.map_view import geometry
+from webapp.map_view.scene import MAX_CATEGORIES
+from webapp.map_view.view_state import MapState, camera_of
+from webapp.shared.pages import PageKeys
 
 SUBSTRING, WHOLE_WORDS, MEANING = "substring", "whole words", "meaning"
 MATCHES = (SUBSTRING, WHOLE_WORDS, MEANING)
@@ -34,3 +43,54 @@ NEW_MAP_MODEL = KEYS.session("new_map_model")
 TABLE = KEYS.session("table")
 DETAILS = KEYS.session("details")
 ROWS = KEYS.session("rows")
+
+
+def state_of(digest: str) -> MapState:
+    """Return the state of a map in this session; for the first map of a session, the state in the address."""
+    key = f"{SELECTION}_{digest}"
+    if key not in st.session_state:
+        first = not st.session_state.get(OPENED)
+        st.session_state[key] = from_address(st.query_params) if first else MapState()
+        st.session_state[OPENED] = True
+    found: MapState = st.session_state[key]
+    return found
+
+
+def from_address(query: Mapping[str, str]) -> MapState:
+    """Return the state that query parameters describe; invalid ones are ignored."""
+    shape = geometry.read_shape(query.get(SHAPE, ""))
+    return MapState(
+        shape=shape,
+        side=int(query.get(SIDE) == "1"),
+        hidden=[n for n in _numbers(query.get(HIDDEN, "")) if -1 <= n < MAX_CATEGORIES],
+        sentence=next(iter(_numbers(query.get(SENTENCE, ""))), -1),
+        camera=_camera(query.get(CAMERA, "")),
+        fresh=bool(len(shape)),
+    )
+
+
+def to_address(shown: MapState) -> None:
+    """Write the state into the address, where it differs."""
+    wanted = {
+        SHAPE: geometry.written_shape(shown.shape),
+        SIDE: "1" if shown.side else "",
+        HIDDEN: "_".join(str(category) for category in shown.hidden),
+        SENTENCE: str(shown.sentence) if shown.sentence >= 0 else "",
+        CAMERA: "_".join(f"{value:g}" for value in shown.camera or []),
+    }
+    for name, value in wanted.items():
+        if value and st.query_params.get(name) != value:
+            st.query_params[name] = value
+        elif not value and name in st.query_params:
+            del st.query_params[name]
+
+
+def _camera(text: str) -> list[float] | None:
+    return camera_of(text.split("_")) if text else None
+
+
+def _numbers(text: str) -> list[int]:
+    try:
+        return [int(part) for part in text.split("_")] if text else []
+    except ValueError:
+        return []

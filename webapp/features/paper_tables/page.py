@@ -1,19 +1,19 @@
-"""The page Paper tables: published results and their reproduction."""
+"""Paper tables page: published results and their reproduction."""
 
 import streamlit as st
 
-from webapp.features.paper_tables import queries, state, views
+from webapp.features.paper_tables import state, views
 from webapp.shared.choose import by_name, nothing, title
 from webapp.shared.job_status import watch
 
 title("Paper tables", "Published results and their reproduction, with data and deviations.")
 watch("paper_tables")
-declared = by_name("Paper", queries.papers(), state.PAPER, lambda p: p.title)
+declared = by_name("Paper", views.papers(), state.PAPER, lambda p: p.title)
 st.caption(declared.citation)
 results, again = st.tabs(["Tables", "Reproduce"], key=state.VIEW, bind="query-params", on_change="rerun")
 if results.open:
     with results:
-        found = queries.tables(declared.id)
+        found = views.tables(declared.id)
         if found:
             left, right = st.columns([3, 1])
             with right:

@@ -8,6 +8,7 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
+from core.papers import PAPERS, paper
 from core.papers.spec import Paper, Profile
 from db.access import Right
 from db.records import CorpusRecord, PaperTableRecord
@@ -15,13 +16,35 @@ from jobs.papers.document import number
 from jobs.services.paper_tables import reproduce_again
 from jobs.services.table_files import csv_text
 from webapp.features.paper_tables import state
-from webapp.shared import queries, server_paths
+from webapp.shared import input_files, queries
 from webapp.shared.choose import by_name
 from webapp.shared.choose import corpus as choose_corpus
+from webapp.shared.components import download
 from webapp.shared.guard import closed
 from webapp.shared.job_status import queue_job, submit
 from webapp.shared.people import may
 from webapp.shared.text import ago, plain
+
+
+def papers() -> list[Paper]:
+    """Return the papers, those with reproduced tables first."""
+    have = queries.read(lambda r: {record.paper for record in r.papers.list()})
+    return [paper(id) for id in sorted(PAPERS, key=lambda id: id not in have)]
+
+
+def tables(paper_id: str) -> dict[str, dict[str, PaperTableRecord]]:
+    """Return profile → table id → latest reproduction, in the order of the experiment specs."""
+    records = queries.read(lambda r: r.papers.list(paper_id))
+    found = {(record.profile, record.name): record for record in records}
+    declared = paper(paper_id)
+    by_profile = {
+        profile.id: {
+            table.id: found[profile.id, table.id] for table in declared.tables if (profile.id, table.id) in found
+        }
+        for profile in declared.profiles
+    }
+    return {profile: made for profile, made in by_profile.items() if made}
+
 
 Json = Mapping[str, Any]
 _VERDICTS = {"holds": "✓ reproduced", "reversed": "✗ reversed", "not shown": "– inconclusive"}
@@ -155,14 +178,7 @@ def _buttons(record: PaperTableRecord) -> None:
         again = may(Right.MANAGE) and st.button("Run again", icon=":material/replay:", help=_AGAIN)
         if again and queue_job(lambda: reproduce_again(queries.store(), record)):
             st.rerun()
-        st.download_button(
-            "CSV",
-            data=lambda: export(record.content),
-            file_name=f"{record.paper}-table-{record.name}-{record.profile}.csv",
-            mime="text/csv",
-            icon=":material/download:",
-            on_click="ignore",
-        )
+        download("CSV", lambda: export(record.content), f"{record.paper}-table-{record.name}-{record.profile}.csv")
 
 
 def export(content: Json) -> str:
@@ -208,8 +224,8 @@ def ask(declared: Paper) -> None:
 
 def _data(declared: Paper) -> dict[str, str]:
     """Draw fields for the data of a paper on the server; return job argument → path."""
-    if not server_paths.offered():
-        server_paths.explain()
+    if not input_files.server_paths_offered():
+        input_files.explain_server_paths()
         return {}
     asked = _DATA | (_OF_ARTICLES if declared.needs_articles else {})
     return {name: st.text_input(label, help=help) for name, (label, help) in asked.items()}
@@ -220,6 +236,6 @@ def _enqueue(
 ) -> None:
     corpus = source.name if source is not None else ""
     args = {"paper": declared.id, "profile": profile.id, "tables": list(tables), "corpus": corpus}
-    files = {name: server_paths.expanded(value) for name, value in given.items()}
+    files = {name: input_files.expanded_path(value) for name, value in given.items()}
     if submit("reproduce", {**args, **files}):
         st.rerun()

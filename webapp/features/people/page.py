@@ -1,12 +1,136 @@
-"""The page People: users and their roles."""
+"""People page: list of users, with forms that add and remove them and change their roles."""
 
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pandas as pd
+import streamlit as st
+
+from core.errors import ThemescopeError
 from db.access import Right
-from webapp.features.people import members
-from webapp.shared.choose import nothing, title
-from webapp.shared.people import may
+from db.label_records import Role
+from jobs.services import people as members
+from webapp.features.people import state
+from webapp.shared import queries
+from webapp.shared import store as server_store
+from webapp.shared.choose import clickable, nothing, title
+from webapp.shared.people import UNNAMED, current_person, may
+from webapp.shared.text import ago, count, plain
+
+_MAY = {
+    Role.VIEWER: "Viewer: read only",
+    Role.LABELLER: "Labeller: label and review",
+    Role.ADMIN: "Admin: full access, including roles",
+}
+_WAYS = {"password": "password", "organisation": "organisation", "": "–"}
+
+
+def show() -> None:
+    """Draw the list of users and the form for the selected one."""
+    found = members.members(queries.store())
+    if refused := st.session_state.pop(state.REFUSED, ""):
+        st.error(plain(refused), icon=":material/error:")
+    _state(found)
+    if not found:
+        nothing("No users yet.", "Everyone who labels or reviews is listed here.")
+    else:
+        left, right = st.columns([3, 2], gap="large")
+        with left:
+            chosen = _table(found)
+        with right:
+            _change(chosen)
+    _add()
+
+
+def _state(found: list[members.Member]) -> None:
+    """Draw what the roles currently permit."""
+    admins = [member.person.name for member in found if member.person.role is Role.ADMIN]
+    if not admins:
+        st.info(
+            "No admin yet: everyone except viewers has full access. Once there is an admin, labellers can only label "
+            "and review.",
+            icon=":material/lock_open:",
+        )
+    elif not server_store.shared():
+        st.caption("These pages are reachable from this machine only, so no sign-in is required.")
+
+
+def _table(found: list[members.Member]) -> members.Member:
+    frame = pd.DataFrame(
+        {
+            "Name": [member.person.name or UNNAMED for member in found],
+            "Role": [member.person.role.value.capitalize() for member in found],
+            "Last seen": [ago(member.person.seen) for member in found],
+            "Sign-in": [_WAYS[member.login] for member in found],
+            "Added": [member.person.created.date() for member in found],
+        }
+    )
+    st.caption(count(len(found), "person", "people"))
+    return clickable(found, state.MEMBER, lambda member: member.person.name or UNNAMED, frame, {})
+
+
+def _change(member: members.Member) -> None:
+    name = member.person.name
+    st.subheader(plain(name or UNNAMED), anchor=False)
+    role = st.radio(
+        "Role",
+        list(Role),
+        index=list(Role).index(member.person.role),
+        format_func=_MAY.__getitem__,
+        key=f"{state.ROLE}_{name}",
+    )
+    with st.container(horizontal=True):
+        if st.button("Save", type="primary", icon=":material/save:", disabled=role is member.person.role):
+            _try(lambda: members.set_role(queries.store(), name, role or member.person.role, current_person()))
+        if st.button("Remove …", icon=":material/person_remove:", type="tertiary"):
+            _remove(name)
+
+
+@st.dialog("Remove user?")
+def _remove(name: str) -> None:
+    st.markdown(
+        f"**{plain(name or UNNAMED)}** can no longer sign in and loses the role. Labels, reviews and history are kept."
+    )
+    st.button("Remove", type="primary", icon=":material/person_remove:", on_click=_removed, args=(name,))
+
+
+def _removed(name: str) -> None:
+    try:
+        members.remove(queries.store(), name, current_person())
+    except ThemescopeError as error:
+        st.session_state[state.REFUSED] = str(error)
+
+
+def _add() -> None:
+    """Draw the form that adds a user with an initial password."""
+    with st.expander("Add user", icon=":material/person_add:"), st.form("add-person", border=False):
+        left, right = st.columns(2)
+        name = left.text_input("Name", max_chars=members.LONGEST_NAME)
+        role = right.selectbox("Role", list(Role), index=1, format_func=_MAY.__getitem__)
+        password = left.text_input(
+            "Initial password", type="password", help="Required only where others can reach the pages."
+        )
+        right.caption("To add a user who signs in through an organisation: themescope people add E-MAIL --oidc")
+        if st.form_submit_button("Add", icon=":material/person_add:"):
+            _try(
+                lambda: members.add(
+                    queries.store(), name or "", role or Role.LABELLER, password or "", current_person()
+                )
+            )
+
+
+def _try(change: Callable[[], object]) -> None:
+    try:
+        change()
+    except ThemescopeError as error:
+        st.error(plain(error), icon=":material/error:")
+        return
+    st.rerun()
+
 
 title("People", "Users and their roles. Past work keeps its author.")
 if may(Right.MANAGE):
-    members.show()
+    show()
 else:
     nothing("Only admins can open this page.", "Ask an admin about roles.")

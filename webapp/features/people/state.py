@@ -1,6 +1,6 @@
-"""Session and URL keys of the page People."""
+"""Session and URL keys of the People page."""
 
-from webapp.shared.state import PageKeys
+from webapp.shared.pages import PageKeys
 
 KEYS = PageKeys("people")
 MEMBER = KEYS.url("member")

@@ -16,7 +16,7 @@ import numpy as np
 from core.labelling import operations as op
 from core.labelling.partition import UNASSIGNED, Cluster
 from core.types import Ids
-from webapp.features.relabel.state import RelabelState
+from webapp.features.relabel.editing import RelabelState
 from webapp.map_view import geometry
 
 CLUSTERS_PER_KEY_PAGE = 9

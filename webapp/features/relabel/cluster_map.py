@@ -13,12 +13,12 @@ import streamlit as st
 from core.labelling.partition import UNASSIGNED
 from core.types import Ids, Points
 from webapp.features.relabel import queries as relabel_queries
-from webapp.features.relabel.state import MAP, MAP_CHOICE, PlottedMap, RelabelState
+from webapp.features.relabel.editing import RelabelState
+from webapp.features.relabel.state import MAP, MAP_CHOICE, PlottedMap
 from webapp.map_view import component
-from webapp.map_view.colouring import MAX_CATEGORIES, Colouring
 from webapp.map_view.component import Canvas
 from webapp.map_view.geometry import Grid
-from webapp.map_view.scene import Scene
+from webapp.map_view.scene import MAX_CATEGORIES, Colouring, Scene
 from webapp.map_view.view_state import MapState
 from webapp.shared import queries
 from webapp.shared.choose import nothing

@@ -13,7 +13,8 @@ from core.labelling.operations import NAME_LIMIT, NOTE_LIMIT
 from core.labelling.partition import UNASSIGNED, Cluster
 from jobs.services.labelling import assistance
 from webapp.features.relabel import queries
-from webapp.features.relabel.state import DIALOG_CLUSTER, DIALOG_REASON, SPLIT_NAME, SPLIT_PARTS, RelabelState
+from webapp.features.relabel.editing import RelabelState
+from webapp.features.relabel.state import DIALOG_CLUSTER, DIALOG_REASON, SPLIT_NAME, SPLIT_PARTS
 from webapp.shared.text import count, plain, shorten
 
 if TYPE_CHECKING:

@@ -13,8 +13,9 @@ from core.metrics.matching import match_clusters
 from core.types import Ids
 from jobs.services.labelling.starts import labels_on
 from webapp.features.relabel import queries
-from webapp.features.relabel.state import NEEDS_MODEL, NONE_SELECTED, Queue, RelabelState
-from webapp.shared.label_queries import DIFFERS_FROM_PEOPLE
+from webapp.features.relabel.editing import RelabelState
+from webapp.features.relabel.state import NEEDS_MODEL, NONE_SELECTED, Queue
+from webapp.shared.partition_queries import DIFFERS_FROM_PEOPLE
 
 ALL = "All sentences"
 DIFFERS_FROM_MODEL = "Differs from model"

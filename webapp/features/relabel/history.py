@@ -12,7 +12,8 @@ from core.labelling.changes import ChangeSet, ClusterChange, Field, SentenceChan
 from core.labelling.history import Kind, Step
 from core.labelling.partition import UNASSIGNED
 from webapp.features.relabel import queries
-from webapp.features.relabel.state import HISTORY_SEARCH, HISTORY_TABLE, RelabelState, step_summary
+from webapp.features.relabel.editing import RelabelState
+from webapp.features.relabel.state import HISTORY_SEARCH, HISTORY_TABLE, step_summary
 from webapp.features.relabel.toolbar import status_text
 from webapp.shared import people
 from webapp.shared.choose import nothing

@@ -15,7 +15,7 @@ from db.access import Right
 from db.label_records import LabellingRecord, NewLabelling
 from db.records import CorpusRecord
 from jobs.services.labelling import files, starts, tables
-from webapp.features.relabel.start import WHOLE_CORPUS, create
+from webapp.features.relabel.settings import WHOLE_CORPUS, create
 from webapp.features.relabel.state import (
     IMPORT_ARTICLE,
     IMPORT_COLUMN,
@@ -24,7 +24,7 @@ from webapp.features.relabel.state import (
     IMPORT_SHEET,
     LABELLING_FILE_CORPUS,
 )
-from webapp.shared import queries, uploads
+from webapp.shared import input_files, queries
 from webapp.shared.guard import closed
 from webapp.shared.people import current_person
 from webapp.shared.text import count, plain
@@ -94,12 +94,12 @@ def _article(corpus: CorpusRecord, column: DeltaGenerator) -> int | None:
     return articles.get(column.selectbox("Article", options, key=IMPORT_ARTICLE))
 
 
-def _sheet(file: uploads.Upload) -> Sheet | None:
+def _sheet(file: input_files.Upload) -> Sheet | None:
     """Return the table of an upload, which the session keeps for further runs."""
     mark = getattr(file, "file_id", file.name)
     held = st.session_state.get(IMPORT_SHEET)
     if held is None or held[0] != mark:
-        path = uploads.keep([file], queries.store().settings.home)[0]
+        path = input_files.keep([file], queries.store().settings.home)[0]
         try:
             held = (mark, read_sheet(path, starts.MOST_SENTENCES), "")
         except ThemescopeError as error:
@@ -140,11 +140,7 @@ def _preview(found: tables.Plan) -> None:
         return
     st.warning(f"{_matching(len(troubles))} no sentence. Row numbers are those of a spreadsheet.")
     frame = pd.DataFrame(
-        {
-            "Row": [t.row for t in troubles],
-            "Problem": [t.why for t in troubles],
-            "Sentence": [t.text for t in troubles],
-        }
+        {"Row": [t.row for t in troubles], "Problem": [t.why for t in troubles], "Sentence": [t.text for t in troubles]}
     )
     st.dataframe(frame, hide_index=True, height="content" if len(troubles) <= _SHORT_TABLE else 300)
 

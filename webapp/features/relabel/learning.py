@@ -1,30 +1,28 @@
-"""Training on a labelling: triplets of the sentences that people placed, fine-tuning, and the measured effect."""
+"""Training on a labelling: triplets of placed sentences, fine-tuning, and the measured effect on models."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
 import streamlit as st
 
-from core.labelling.learning import GENTLE
+from core.labelling.learning import GENTLE, nearer_shares
+from core.metrics.statistics.paired_tests import PairedTest, paired_test
 from core.types import Split
 from db.label_records import LabellingRecord
 from db.records import ModelRecord, TripletSetRecord
+from jobs.common.vectors import built_on
 from jobs.kinds import learn_labels
-from webapp.features.relabel.learning_effects import (
-    effect_on_unplaced,
-    evaluation_sets,
-    fine_tuned_models,
-    sets_from_labels,
-)
+from jobs.services.labelling.vectors import MOST, models_for, vectors_of
 from webapp.features.relabel.state import TRAIN
-from webapp.shared import label_queries, model_effects, queries
-from webapp.shared.choose import nothing
+from webapp.shared import model_effects, partition_queries, queries
+from webapp.shared.choose import fine_tunable, nothing
 from webapp.shared.job_status import submit
-from webapp.shared.model_choice import fine_tunable
 from webapp.shared.text import ago, count, interval, plain, score
+from webapp.shared.triplet_queries import split_count
 
 _METHOD = "triplets-sen"
 _MAX_CONTRADICTIONS = 200
@@ -55,7 +53,7 @@ def _other_labellings(record: LabellingRecord) -> list[str]:
     """Return the names of the other labellings of the corpus that are to be used as well."""
     if record.blind:
         return []
-    names = [x.name for x in label_queries.labellings(record.corpus_id) if x.id != record.id and not x.blind]
+    names = [x.name for x in partition_queries.labellings(record.corpus_id) if x.id != record.id and not x.blind]
     if not names:
         return []
     return st.multiselect(
@@ -69,8 +67,9 @@ def _other_labellings(record: LabellingRecord) -> list[str]:
 def _contradictions(found: learn_labels.Lessons) -> None:
     """Draw the pairs of sentences that one labelling puts together and another apart."""
     shown = found.contradictions[:_MAX_CONTRADICTIONS]
-    with queries.store().reading() as r:
-        texts = r.corpora.sentences_by_id(np.unique([i for c in shown for i in (c.first, c.second)]))
+    texts = queries.read(
+        lambda r: r.corpora.sentences_by_id(np.unique([i for c in shown for i in (c.first, c.second)]))
+    )
     names = [record.name for record in found.records]
     frame = pd.DataFrame(
         {
@@ -124,7 +123,7 @@ def _form(
 
 def _fine_tune(record: LabellingRecord, base: ModelRecord, on: str, measure: TripletSetRecord, after: int) -> bool:
     """Queue the training, and after it the evaluation of both models and their vectors of the corpus."""
-    name = _unused_name(f"{base.name} + {on}", {m.name for m in queries.models()})
+    name = queries.usable_model_name(f"{base.name} + {on}"[:_MAX_NAME])
     args = {
         "method": _METHOD, "name": name, "triplets": on, "validation": measure.name, "models": [base.name],
         "settings": dict(GENTLE),
@@ -136,8 +135,7 @@ def _fine_tune(record: LabellingRecord, base: ModelRecord, on: str, measure: Tri
 
 def _embed(record: LabellingRecord, models: Sequence[str], after: int | None = None) -> bool:
     """Queue the vectors of the whole corpus, by which the models are compared and make suggestions."""
-    with queries.store().reading() as r:
-        corpus = r.corpora.get(record.corpus_id).name
+    corpus = queries.read(lambda r: r.corpora.get(record.corpus_id).name)
     return all(
         submit("embed", {"corpus": corpus, "model": model}, f"Embed {corpus} by {model}", after=after) is not None
         for model in models
@@ -150,15 +148,6 @@ def _evaluate(measure: TripletSetRecord, models: Sequence[str], after: int | Non
         submit("evaluate-triplets", args | {"model": model}, f"Triplet accuracy of {model}", after=after) is not None
         for model in models
     )
-
-
-def _unused_name(wanted: str, taken: set[str]) -> str:
-    """Return ``wanted``, cut to the permitted length, with a number appended where it is taken."""
-    name, number = wanted[:_MAX_NAME], 1
-    while name in taken:
-        number += 1
-        name = f"{wanted[:_MAX_NAME]} {number}"
-    return name
 
 
 def _results(record: LabellingRecord, made: TripletSetRecord, held_out: Sequence[TripletSetRecord]) -> None:
@@ -210,3 +199,62 @@ def _unplaced_effect(record: LabellingRecord, before: ModelRecord, after: ModelR
             f"fine-tuning (cosine): difference {interval(gap.value, gap.low, gap.high)}, 95 % interval over sentences; "
             f"Wilcoxon p = {found.test.p:.2g}."
         )
+
+
+def sets_from_labels(record: LabellingRecord, sets: Sequence[TripletSetRecord]) -> list[TripletSetRecord]:
+    """Return the triplet sets made from a labelling, alone or with others, newest first."""
+    return [s for s in sets if s.config.get("from") == "labels" and record.name in s.config.get("labellings", {})][::-1]
+
+
+def evaluation_sets(corpus_id: int, sets: Sequence[TripletSetRecord]) -> list[TripletSetRecord]:
+    """Return the sets of sentences with validation and test triplets, those of the corpus first.
+
+    Sets of other corpora are safe too, because the split of an article depends on its title alone.
+    """
+    splits = (Split.VALIDATION, Split.TEST)
+    usable = [s for s in sets if s.kind == "sentences" and all(split_count(s, p) for p in splits)]
+    return sorted(usable, key=lambda s: s.corpus_id != corpus_id)
+
+
+@dataclass(frozen=True, slots=True)
+class UnplacedEffect:
+    """Two models on the sentences that nobody placed, judged by the sections of these sentences."""
+
+    before: float
+    after: float
+    """Mean shares of pairs in which a sentence of the same section is nearer than one of another section."""
+    test: PairedTest
+    """Of after - before, over sentences."""
+
+
+def effect_on_unplaced(record: LabellingRecord, before: ModelRecord, after: ModelRecord) -> UnplacedEffect | None:
+    """Compare two models on the sentences that nobody placed; None where these are too few or too many.
+
+    Raises
+    ------
+    LookupError
+        If one of the models has no vectors of the sentences yet.
+    """
+    store = queries.store()
+    (placed,) = learn_labels.lessons(store, (record.name,)).placed
+    ids = np.setdiff1d(placed.partition.ids, placed.ids)
+    if not 1 < len(ids) <= MOST:
+        return None
+    with store.reading() as r:
+        known = r.corpora.sentences_by_id(ids)
+    articles, sections = (np.array([getattr(known[int(i)], n) for i in ids]) for n in ("article_id", "section"))
+    with_vectors = {m.id for m in models_for(store, record.corpus_id, set(articles.tolist()))}
+    if not {before.id, after.id} <= with_vectors:
+        raise LookupError(record.name)
+    shares = [nearer_shares(vectors_of(store, m.id, ids), articles, sections) for m in (before, after)]
+    usable = ~np.isnan(shares[0])
+    if usable.sum() < 2:
+        return None
+    first, second = (s[usable] for s in shares)
+    return UnplacedEffect(float(first.mean()), float(second.mean()), paired_test(second, first))
+
+
+def fine_tuned_models(triplets: TripletSetRecord) -> list[tuple[ModelRecord, ModelRecord]]:
+    """Return (base model, fine-tuned model) of every model trained on a set whose base model still exists."""
+    after = [m for m in queries.models() if m.triplet_set_id == triplets.id]
+    return [(before, m) for m in after[::-1] for before in built_on(queries.store(), m)]

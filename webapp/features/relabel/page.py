@@ -3,19 +3,12 @@
 import streamlit as st
 
 from db.label_records import LabellingRecord
-from webapp.features.relabel import history, imports, settings, start, workspace
-from webapp.features.relabel.state import (
-    HISTORY,
-    LABELLING,
-    NEW,
-    OPEN_NEXT,
-    SETTINGS,
-    VIEW,
-    relabel_state,
-)
-from webapp.shared import label_queries
+from webapp.features.relabel import history, imports, settings, workspace
+from webapp.features.relabel.editing import relabel_state
+from webapp.features.relabel.state import HISTORY, LABELLING, NEW, OPEN_NEXT, SETTINGS, VIEW
+from webapp.shared import partition_queries
 from webapp.shared.choose import by_name, nothing, title
-from webapp.shared.label_queries import EDIT
+from webapp.shared.partition_queries import EDIT
 
 
 def open_labelling(record: LabellingRecord) -> None:
@@ -27,7 +20,7 @@ def open_labelling(record: LabellingRecord) -> None:
 if OPEN_NEXT in st.session_state:
     st.session_state[LABELLING] = st.session_state.pop(OPEN_NEXT)
     st.session_state[VIEW] = EDIT
-labellings = label_queries.labellings()
+labellings = partition_queries.labellings()
 with st.container(horizontal=True, vertical_alignment="bottom"):
     title("Relabel", "Correct cluster assignments. Changes are saved automatically and can be undone.")
     with st.container(width=400):
@@ -47,7 +40,7 @@ for tab, view in ((edit_tab, workspace), (history_tab, history), (settings_tab, 
                 )
 if new_tab.open:
     with new_tab:
-        start.form(open_labelling)
+        settings.form(open_labelling)
         imports.whole_labelling(open_labelling)
         imports.labels(open_labelling)
         settings.deleted_labellings()

@@ -21,7 +21,7 @@ from db.label_records import LabellingRecord, Presence
 from db.records import MapRecord, ModelRecord
 from jobs.services.labelling import assistance, vectors
 from jobs.services.labelling.starts import LEAD
-from webapp.shared import label_queries, queries
+from webapp.shared import partition_queries, queries
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,8 +64,7 @@ def texts(labelling_id: int, created: datetime) -> Texts:
 @st.cache_data(show_spinner=False, ttl=30, max_entries=32)
 def models_for(labelling_id: int, created: datetime) -> list[ModelRecord]:
     """Return the models with vectors of all articles of a labelling, newest first; at most 30 seconds old."""
-    with queries.store().reading() as r:
-        corpus = r.labellings.get(labelling_id).corpus_id
+    corpus = queries.read(lambda r: r.labellings.get(labelling_id).corpus_id)
     return vectors.models_for(queries.store(), corpus, texts(labelling_id, created).article_ids())
 
 
@@ -97,16 +96,14 @@ def quick_map(model_id: int, digest: str, labelling_id: int, created: datetime) 
 
 
 def _ids(labelling_id: int) -> Ids:
-    with queries.store().reading() as r:
-        return r.labellings.snapshot(labelling_id).partition.ids
+    return queries.read(lambda r: r.labellings.snapshot(labelling_id).partition.ids)
 
 
 def other_labellings(record: LabellingRecord) -> list[tuple[LabellingRecord, Partition]]:
     """Return the other labellings of the same article or corpus with their present partitions."""
-    listed = label_queries.labellings(record.corpus_id)
+    listed = partition_queries.labellings(record.corpus_id)
     found = [x for x in listed if x.article_id == record.article_id and x.id != record.id]
-    with queries.store().reading() as r:
-        return [(other, r.labellings.snapshot(other.id).partition) for other in found]
+    return queries.read(lambda r: [(other, r.labellings.snapshot(other.id).partition) for other in found])
 
 
 def maps_with(corpus_id: int, ids: Ids) -> list[MapRecord]:
@@ -116,29 +113,24 @@ def maps_with(corpus_id: int, ids: Ids) -> list[MapRecord]:
 
 def presence(labelling_id: int) -> list[Presence]:
     """Return who has a labelling open."""
-    with queries.store().reading() as r:
-        return r.people.here(labelling_id)
+    return queries.read(lambda r: r.people.here(labelling_id))
 
 
 def steps_after(labelling_id: int, step_id: int) -> int:
     """Return the number of steps of a labelling after one."""
-    with queries.store().reading() as r:
-        return len(r.label_steps.list(labelling_id, after=step_id))
+    return queries.read(lambda r: len(r.label_steps.list(labelling_id, after=step_id)))
 
 
 def steps_of_sentence(labelling_id: int, sentence_id: int) -> list[Step]:
     """Return the steps that changed one sentence, in order."""
-    with queries.store().reading() as r:
-        return r.label_steps.of_sentence(labelling_id, sentence_id)
+    return queries.read(lambda r: r.label_steps.of_sentence(labelling_id, sentence_id))
 
 
 def changes_of(step_id: int) -> ChangeSet:
     """Return what a step changed."""
-    with queries.store().reading() as r:
-        return r.label_steps.change_set(step_id)
+    return queries.read(lambda r: r.label_steps.change_set(step_id))
 
 
 def log(labelling_id: int) -> list[tuple[Step, ChangeSet]]:
     """Return every step of a labelling with its changes."""
-    with queries.store().reading() as r:
-        return r.label_steps.since(labelling_id, 0)
+    return queries.read(lambda r: r.label_steps.since(labelling_id, 0))

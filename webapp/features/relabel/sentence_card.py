@@ -11,7 +11,8 @@ from core.labelling.partition import UNASSIGNED
 from jobs.services.labelling.assistance import nearest_sentences
 from jobs.services.labelling.session import place_of
 from webapp.features.relabel import queries
-from webapp.features.relabel.state import SENTENCE_CARD, RelabelState, step_summary
+from webapp.features.relabel.editing import RelabelState
+from webapp.features.relabel.state import SENTENCE_CARD, step_summary
 from webapp.shared import people
 from webapp.shared.text import ago, count, plain, shorten
 

@@ -1,25 +1,135 @@
-"""Files and settings tab of the Relabel page: export, training, name, access, deletion."""
+"""Creation, export, training, access and deletion of labellings."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from typing import Any
 
 import streamlit as st
 
 from core.errors import ThemescopeError
-from db.label_records import LabellingRecord, Sharing
-from db.store import Unit
-from jobs.services.labelling import files
+from core.labelling.partition import Partition
+from db.label_records import LabellingRecord, NewLabelling, Sharing
+from db.records import ArticleRecord, CorpusRecord
+from db.store import Store, Unit
+from jobs.services.labelling import files, starts
 from jobs.services.table_files import csv_text, excel_bytes
 from webapp.features.relabel import learning
-from webapp.features.relabel.start import ACCESS
-from webapp.features.relabel.state import NEW, OPEN_NEXT, RESTORE, SETTINGS_FORM, RelabelState
-from webapp.shared import label_queries, people, queries
+from webapp.features.relabel.editing import RelabelState
+from webapp.features.relabel.state import NEW, NEW_ARTICLE_SEARCH, NEW_NAME, OPEN_NEXT, RESTORE, SETTINGS_FORM
+from webapp.shared import partition_queries, people, queries, theme_queries
+from webapp.shared.choose import corpus
+from webapp.shared.components import download
 from webapp.shared.people import current_person
 from webapp.shared.text import ago, count, plain
 
-_EXCEL = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"
-_PARQUET = "application/vnd.apache.parquet"
+WHOLE_CORPUS = "Whole corpus"
+UNASSIGNED = "No clusters: every sentence unassigned"
+SECTIONS = "Sections"
+_MAX_ARTICLES = 300
+_MAX_NAME = 180
+ACCESS = {Sharing.OWN: "Only me", Sharing.SHARED: "Everyone"}
+
+
+def form(on_created: Callable[[LabellingRecord], None]) -> None:
+    """Draw the form; ``on_created`` is called with the labelling that was created."""
+    left, right = st.columns(2)
+    with left:
+        chosen = corpus("The corpus to label.")
+    if chosen is None:
+        return
+    with right:
+        article = _article(chosen)
+    options = _starting_points(chosen, article)
+    with left:
+        start = st.selectbox("Start from", list(options), help="You edit a copy; the original does not change.")
+    with right:
+        title = article.title if article else chosen.name
+        key = f"{NEW_NAME}_{chosen.id}_{article.id if article else 0}"
+        name = st.text_input("Name", value=title[:120], key=key, max_chars=_MAX_NAME)
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        sharing, blind = _access()
+        st.space("stretch")
+        if st.button("Create labelling", type="primary", icon=":material/edit:", disabled=not (name or "").strip()):
+            owner, article_id = current_person(), article.id if article else None
+            new = NewLabelling(chosen.id, name or title, owner, sharing, blind, article_id)
+            create(new, options[start], on_created)
+    if not article and chosen.sentences > starts.MOST_SENTENCES:
+        st.caption(
+            f"This corpus has {count(chosen.sentences, 'sentence')}, but a labelling holds at most "
+            f"{starts.MOST_SENTENCES:,}. Choose an article."
+        )
+
+
+def create(new: NewLabelling, start: starts.Begin, on_created: Callable[[LabellingRecord], None]) -> None:
+    """Create a labelling and call ``on_created``, or show why that failed."""
+    try:
+        with st.spinner("Reading sentences …"):
+            record = starts.begin(queries.store(), new, start)
+    except ThemescopeError as error:
+        st.error(plain(error), icon=":material/error:")
+        return
+    on_created(record)
+
+
+def _access() -> tuple[Sharing, bool]:
+    """Return who has access, and whether the work is blind."""
+    sharing = st.segmented_control(
+        "Access",
+        list(ACCESS),
+        format_func=ACCESS.__getitem__,
+        default=Sharing.OWN,
+        required=True,
+        help="In a shared labelling everyone edits the same clusters; conflicting edits are shown, never lost.",
+    )
+    blind = st.toggle(
+        "Blind",
+        help="Hides section titles, suggestions and other people's labels, so that agreement measures independent "
+        "judgement.",
+    )
+    return Sharing(sharing or Sharing.OWN), blind
+
+
+def _article(chosen: CorpusRecord) -> ArticleRecord | None:
+    """Return the chosen article; None for the whole corpus."""
+    search = st.session_state.get(NEW_ARTICLE_SEARCH, "")
+    found = queries.articles(chosen.id, search=search, limit=_MAX_ARTICLES)
+    options = {a.title: a for a in found}
+    left, right = st.columns([3, 2], vertical_alignment="bottom")
+    title = left.selectbox("Article", [*options, WHOLE_CORPUS])
+    right.text_input("Find article", key=NEW_ARTICLE_SEARCH, placeholder="part of a title", icon=":material/search:")
+    return options.get(title)
+
+
+def _starting_points(chosen: CorpusRecord, article: ArticleRecord | None) -> dict[str, starts.Begin]:
+    """Return what a labelling can start from, by name; a clustering comes first where there is one."""
+    options: dict[str, starts.Begin] = {}
+    if article is not None:
+        for partition in partition_queries.partitions(article, chosen.created):
+            if partition.kind != "labelling":
+                options[partition.name] = _from_partition(partition)
+    else:
+        options[SECTIONS] = starts.from_sections
+        for analysis in theme_queries.analyses():
+            if analysis.corpus.id == chosen.id:
+                options[f"Themes: {analysis.name}"] = starts.from_themes(analysis.run.id)
+    for record in partition_queries.labellings(chosen.id):
+        if record.article_id == (article.id if article else None):
+            options[f"Labelling: {record.name}"] = starts.from_labelling(record.id)
+    options[UNASSIGNED] = starts.from_nothing
+    first = next((name for name in options if name != SECTIONS), UNASSIGNED)
+    return {first: options[first], **options}
+
+
+def _from_partition(partition: partition_queries.Partition) -> starts.Begin:
+    def start(store: Store, new: NewLabelling) -> tuple[Partition, Mapping[str, Any]]:
+        division = partition.load()
+        origin = {"from": partition.kind, "name": partition.name}
+        return starts.from_labels(division.sentence_ids, division.labels, division.names, origin)(store, new)
+
+    return start
+
+
 _ACCESS = {**ACCESS, Sharing.GOLD: "Everyone (gold labelling)"}
 
 
@@ -41,22 +151,15 @@ def show(state: RelabelState) -> None:
 def _downloads(record: LabellingRecord) -> None:
     """Draw the downloads: the whole labelling, which can be imported again, and its present state as tables."""
     store, header = queries.store(), files.HEADER
-    formats: tuple[tuple[str, str, str, Callable[[], str | bytes]], ...] = (
-        ("Whole labelling", "jsonl", "application/jsonl", lambda: files.export_lines(store, record.id)),
-        ("CSV", "csv", "text/csv", lambda: csv_text(header, files.rows(store, record.id))),
-        ("XLSX", "xlsx", _EXCEL, lambda: excel_bytes(header, files.rows(store, record.id), "labels")),
-        ("Parquet", "parquet", _PARQUET, lambda: files.parquet_bytes(header, files.rows(store, record.id))),
+    formats: tuple[tuple[str, str, Callable[[], str | bytes]], ...] = (
+        ("Whole labelling", "jsonl", lambda: files.export_lines(store, record.id)),
+        ("CSV", "csv", lambda: csv_text(header, files.rows(store, record.id))),
+        ("XLSX", "xlsx", lambda: excel_bytes(header, files.rows(store, record.id), "labels")),
+        ("Parquet", "parquet", lambda: files.parquet_bytes(header, files.rows(store, record.id))),
     )
     with st.container(horizontal=True, vertical_alignment="center"):
-        for label, suffix, mime, data in formats:
-            st.download_button(
-                label,
-                data=data,
-                file_name=f"labelling.{suffix}",
-                mime=mime,
-                icon=":material/download:",
-                on_click="ignore",
-            )
+        for label, suffix, data in formats:
+            download(label, data, f"labelling.{suffix}")
     st.caption(
         "The whole labelling (JSON lines) contains every step and its author, and can be imported in the tab "
         f"“{NEW}”. The tables contain the current state. In CSV and XLSX, cells that a spreadsheet would run as a "
@@ -68,10 +171,7 @@ def _settings(record: LabellingRecord) -> None:
     with st.form(f"{SETTINGS_FORM}_{record.id}", border=True):
         name = st.text_input("Name", value=record.name, max_chars=200)
         sharing = st.selectbox(
-            "Access",
-            list(_ACCESS),
-            index=list(_ACCESS).index(record.kind),
-            format_func=_ACCESS.__getitem__,
+            "Access", list(_ACCESS), index=list(_ACCESS).index(record.kind), format_func=_ACCESS.__getitem__
         )
         blind = st.toggle("Blind", value=record.blind, help="Hides sections, suggestions and other people's labels.")
         if st.form_submit_button("Save settings", icon=":material/save:"):
@@ -106,7 +206,7 @@ def _confirm_deletion(record: LabellingRecord) -> None:
 
 def deleted_labellings() -> None:
     """Draw the deleted labellings, each with a button that restores it."""
-    found = label_queries.labellings(deleted=True)
+    found = partition_queries.labellings(deleted=True)
     if not found:
         return
     with st.expander(f"Deleted labellings ({len(found)})", icon=":material/delete:"):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -20,12 +19,16 @@ from webapp.features.relabel.actions import (
     current_cluster,
     dispatch,
 )
-from webapp.features.relabel.state import TOOLBAR, RelabelState
+from webapp.features.relabel.editing import RelabelState
+from webapp.features.relabel.state import TOOLBAR
 from webapp.shared import people, queries
+from webapp.shared.components import draw_component
 from webapp.shared.palette import Tones, tones
 from webapp.shared.text import ago, count, plain, shorten
 
-_ASSETS = Path(__file__).parent / "assets"
+ASSETS = Path(__file__).parent / "assets"
+SCRIPTS = ("action_queue.js", "cluster_editor.js")
+"""Scripts that the toolbar and the columns share."""
 _POLL_S = 5.0
 _GROUPS = {"history": "History", "selection": "Selection", "queue": "Queue", "clusters": "Clusters"}
 _NEEDS_SELECTION = ("unassign", "uncertain", "certain", "note", "accept", "clear", "similar")
@@ -42,23 +45,14 @@ WORDS = {
 }
 
 
-@cache
-def source(*names: str) -> str:
-    """Return the concatenated text of assets."""
-    return "\n".join((_ASSETS / name).read_text(encoding="utf-8") for name in names)
-
-
 def show(state: RelabelState) -> None:
     """Draw the toolbar and who else is present."""
-    draw = st.components.v2.component(
-        "themescope_relabel_toolbar",
-        html='<div class="toolbar"></div>',
-        css=source("toolbar.css"),
-        js=source("action_queue.js", "cluster_editor.js", "toolbar.js"),
-    )
     key = f"{TOOLBAR}_{state.record.id}"
     with st.container(border=True, key=TOOLBAR):
-        draw(
+        draw_component(
+            "toolbar",
+            ASSETS,
+            *SCRIPTS,
             data=toolbar_data(state),
             key=key,
             on_actions_change=lambda: dispatch(state, (st.session_state.get(key) or {}).get("actions")),

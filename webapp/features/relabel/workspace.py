@@ -10,25 +10,16 @@ import streamlit as st
 from core.errors import ThemescopeError
 from core.types import Ids
 from jobs.services.labelling.vectors import MOST as MAX_WITH_VECTORS
-from webapp.features.relabel import (
-    cluster_map,
-    columns,
-    dialogs,
-    filters,
-    queries,
-    sentence_card,
-    table,
-    toolbar,
-)
-from webapp.features.relabel.state import CONFLICT, FILTER, LAYOUT, MATCH, MODEL, SEARCH, RelabelState
+from webapp.features.relabel import cluster_map, dialogs, filters, lists, queries, sentence_card, toolbar
+from webapp.features.relabel.editing import RelabelState
+from webapp.features.relabel.state import CONFLICT, FILTER, LAYOUT, MATCH, MODEL, SEARCH
 from webapp.shared import people
-from webapp.shared.choose import nothing
-from webapp.shared.model_choice import by_method
+from webapp.shared.choose import grouped_by_method, nothing
 from webapp.shared.text import ago, count, plain, shorten
 
 LAYOUTS: dict[str, Callable[[RelabelState, Ids], None]] = {
-    "Columns": columns.show,
-    "Table": table.show,
+    "Columns": lists.show_columns,
+    "Table": lists.show_table,
     "Map": cluster_map.show,
 }
 NO_MODEL = "no suggestions"
@@ -80,7 +71,7 @@ def _choose_model(state: RelabelState) -> None:
     state.model_id = None
     if state.record.blind or len(state.partition.ids) > MAX_WITH_VECTORS:
         return
-    models = {m.name: m for m in by_method(queries.models_for(state.record.id, state.record.created))}
+    models = {m.name: m for m in grouped_by_method(queries.models_for(state.record.id, state.record.created))}
     if not models:
         return
     chosen = st.selectbox(

@@ -1,4 +1,4 @@
-"""The page Summaries: extractive summaries by several methods side by side."""
+"""Summaries page: extractive summaries by several methods side by side."""
 
 import streamlit as st
 

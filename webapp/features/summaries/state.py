@@ -1,6 +1,6 @@
-"""Session and URL keys of the page Summaries."""
+"""Session and URL keys of the Summaries page."""
 
-from webapp.shared.state import PageKeys
+from webapp.shared.pages import PageKeys
 
 KEYS = PageKeys("summaries")
 VIEW = KEYS.url("view")

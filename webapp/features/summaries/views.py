@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cache
 from itertools import groupby
 from pathlib import Path
 from typing import Any
@@ -16,18 +15,46 @@ from core.metrics.rouge import RougeSettings, rouge_1
 from core.tasks.lexrank import Scores
 from core.tasks.summaries import REGISTRY as SUMMARIZERS
 from core.tasks.summaries.scoring import Summary, extract
-from core.types import Sentence
+from core.types import Matrix, Sentence
 from db.access import Right
-from db.records import ArticleRecord, CorpusRecord, ModelRecord
+from db.records import ArticleRecord, CorpusRecord, ModelRecord, RunRecord
 from webapp.features.summaries import state
-from webapp.features.summaries.queries import Measured, measured, models_of, vectors_of
 from webapp.shared import queries
-from webapp.shared.choose import by_name, nothing
+from webapp.shared.choose import by_name, grouped_by_method, nothing, one_model
+from webapp.shared.components import draw_component
 from webapp.shared.job_status import submit
-from webapp.shared.model_choice import by_method, one_model
+from webapp.shared.pages import CORPUS
 from webapp.shared.people import may
-from webapp.shared.state import CORPUS
 from webapp.shared.text import count, interval, plain, score
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """Evaluation of a method on documents with reference summaries."""
+
+    run: RunRecord
+    model: str
+    """Model name; "" for methods without vectors."""
+
+
+def models_of(article: ArticleRecord) -> list[ModelRecord]:
+    """Return the models that have embedded the article."""
+    with queries.store().reading() as r:
+        have = r.embeddings.models(article.id)
+        return [model for model in r.models.list() if model.id in have]
+
+
+def vectors_of(article: ArticleRecord, model: ModelRecord) -> Matrix:
+    """Return the (n, dim) vectors of the sentences of an article."""
+    return queries.read(lambda r: r.embeddings.get(model.id, [article.id])[article.id])
+
+
+def measured() -> list[Measured]:
+    """Return the evaluations of summaries, newest first."""
+    with queries.store().reading() as r:
+        models = {model.id: model.name for model in r.models.list()}
+        return [Measured(run, models.get(run.model_id or 0, "")) for run in reversed(r.runs.list(kind="summaries"))]
+
 
 _ASSETS = Path(__file__).parent / "assets"
 _LISTED = 500
@@ -81,7 +108,7 @@ def _choose(embedded: Sequence[ModelRecord]) -> list[Method]:
     """Return the available methods: those without vectors, and LexRank for each model with vectors."""
     known = [Method(card.title, card.id) for card in SUMMARIZERS if "vectors" not in card.tags]
     by_vectors = [card for card in SUMMARIZERS if "vectors" in card.tags]
-    for model in by_method(embedded):
+    for model in grouped_by_method(embedded):
         known += [Method(f"{card.title.split(' ')[0]} on {model.name}", card.id, model) for card in by_vectors]
     names = [method.name for method in known]
     baselines = [m.name for m in known if "baseline" in SUMMARIZERS.get(m.summarizer).tags]
@@ -132,7 +159,7 @@ def _show(
                 st.caption(count(len(made.summary.text.split()), "word"))
     shown = by_name("Highlight scores of", ranked, state.SCORES, lambda made: made.method.name)
     st.caption("Darker sentences score higher; underlined sentences are in the summary.")
-    _shaded(sentences, shown)
+    draw_component("shaded", _ASSETS, data=shaded_data(sentences, shown), key=state.TEXT)
 
 
 def _ranked(method: Method, article: ArticleRecord, sentences: Sequence[Sentence], words: int) -> Ranked:
@@ -159,11 +186,6 @@ def _cut(summary: Summary, sentences: Sequence[Sentence]) -> bool:
     return not summary.text.endswith(last)
 
 
-@cache
-def _source(name: str) -> str:
-    return (_ASSETS / name).read_text(encoding="utf-8")
-
-
 def shaded_data(sentences: Sequence[Sentence], made: Ranked) -> dict[str, Any]:
     """Return the data of the component: paragraphs of sentences with shading in per cent."""
     low, high = float(made.scores.min()), float(made.scores.max())
@@ -177,13 +199,6 @@ def shaded_data(sentences: Sequence[Sentence], made: Ranked) -> dict[str, Any]:
 
     numbered = groupby(enumerate(sentences), key=lambda pair: (pair[1].section, pair[1].paragraph))
     return {"paragraphs": [[drawn(*pair) for pair in group] for _, group in numbered]}
-
-
-def _shaded(sentences: Sequence[Sentence], made: Ranked) -> None:
-    show = st.components.v2.component(
-        "themescope_shaded", html='<div class="shaded"></div>', css=_source("shaded.css"), js=_source("shaded.js")
-    )
-    show(data=shaded_data(sentences, made), key=state.TEXT)
 
 
 def collections() -> None:

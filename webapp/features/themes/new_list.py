@@ -14,10 +14,9 @@ from core.pretrained import DEFAULT_MODEL
 from core.readers.sentence_lists import KINDS, MOST_BYTES, MOST_ROWS, Sheet, likely_column, read_sheet
 from core.tasks.themes.find import FEWEST, MOST
 from webapp.features.themes import state
-from webapp.shared import queries, uploads
-from webapp.shared.choose import nothing
+from webapp.shared import input_files, queries
+from webapp.shared.choose import grouped_by_method, model_label, nothing
 from webapp.shared.job_status import submit
-from webapp.shared.model_choice import by_method, told
 from webapp.shared.text import count, plain
 
 PASTED = "pasted.txt"
@@ -51,13 +50,10 @@ class _Source:
 
 def form() -> None:
     """Draw the form."""
-    known = {model.name: told(model) for model in by_method(queries.selectable_models())}
+    known = {model.name: model_label(model) for model in grouped_by_method(queries.selectable_models())}
     if not known:
         nothing(
-            "No model yet.",
-            "Themes need a model. “Mean of word vectors” trains in seconds.",
-            "train",
-            "Train a model",
+            "No model yet.", "Themes need a model. “Mean of word vectors” trains in seconds.", "train", "Train a model"
         )
         return
     source = _source()
@@ -67,11 +63,7 @@ def form() -> None:
     names = list(known)
     default = names.index(DEFAULT_MODEL) if DEFAULT_MODEL in known else 0
     model = left.selectbox(
-        "Model",
-        names,
-        index=default,
-        format_func=known.__getitem__,
-        help="Model that measures similarity.",
+        "Model", names, index=default, format_func=known.__getitem__, help="Model that measures similarity."
     )
     way = middle.segmented_control("Number of themes", [SUGGESTED, GIVEN], default=SUGGESTED, required=True)
     k = 0 if way == SUGGESTED else int(right.number_input("How many", 2, 100, 8, label_visibility="collapsed"))
@@ -153,12 +145,8 @@ def _uploaded() -> Path | None:
     return _kept(file.file_id, file) if file is not None else None
 
 
-def _kept(mark: str, file: uploads.Upload) -> Path:
-    """Write a file once, not in every run of the page."""
-    if st.session_state.get(state.KEPT_FILE, ("", None))[0] != mark:
-        st.session_state[state.KEPT_FILE] = (mark, uploads.keep([file], queries.store().settings.home)[0])
-    path: Path = st.session_state[state.KEPT_FILE][1]
-    return path
+def _kept(mark: str, file: input_files.Upload) -> Path:
+    return input_files.keep_once(state.KEPT_FILE, mark, [file], queries.store().settings.home)[0]
 
 
 @st.cache_data(show_spinner="Reading the file …", max_entries=4)

@@ -1,20 +1,23 @@
-"""Results: the themes with their central sentences, the choice of their number, the map and the table."""
+"""Results of the Themes page: themes with central sentences, curves over their number, the map and the table."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
+import plotly.graph_objects as go
 import streamlit as st
+from plotly.subplots import make_subplots
 
 from jobs.services.table_files import csv_text, excel_bytes, json_lines
 from webapp.features.themes import new_list, state, theme_map
-from webapp.features.themes.figures import CURVES, curves_figure
 from webapp.shared import theme_queries
-from webapp.shared.palette import tones
+from webapp.shared.components import download
+from webapp.shared.palette import Tones, tones
 from webapp.shared.text import count, duration, plain, shorten
 from webapp.shared.theme_queries import Analysis, Listing
 
@@ -101,15 +104,8 @@ def _table(analysis: Analysis, listed: Listing, chosen: npt.NDArray[np.int64], t
     with st.container(horizontal=True, vertical_alignment="center"):
         st.markdown(f"**{count(len(rows), 'sentence')}**" + (" selected on the map" if len(chosen) else ""))
         st.space("stretch")
-        for label, ending, mime, made in _FILES:
-            st.download_button(
-                label,
-                data=_maker(made, analysis, listed, rows),
-                file_name=f"themes.{ending}",
-                mime=mime,
-                icon=":material/download:",
-                on_click="ignore",
-            )
+        for label, suffix, write in _FILES:
+            download(label, partial(_content, write, analysis, listed, rows), f"themes.{suffix}")
     st.dataframe(_frame(analysis, listed, rows[:_TABLE_ROWS]), hide_index=True, height=420, column_config=_COLUMNS)
     if len(rows) > _TABLE_ROWS:
         st.caption(f"Showing {_TABLE_ROWS:,} of {len(rows):,}; export for all.")
@@ -163,14 +159,46 @@ def export(analysis: Analysis, listed: Listing, rows: Sequence[int] | npt.NDArra
     ]
 
 
-_Made = Callable[[Sequence[str], Sequence[Sequence[Any]]], str | bytes]
-_FILES: tuple[tuple[str, str, str, _Made], ...] = (
-    ("CSV", "csv", "text/csv", csv_text),
-    ("JSONL", "jsonl", "application/jsonl", json_lines),
-    ("XLSX", "xlsx", "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet", excel_bytes),
+Write = Callable[[Sequence[str], Sequence[Sequence[Any]]], str | bytes]
+_FILES: tuple[tuple[str, str, Write], ...] = (
+    ("CSV", "csv", csv_text),
+    ("JSONL", "jsonl", json_lines),
+    ("XLSX", "xlsx", excel_bytes),
 )
 
 
-def _maker(made: _Made, analysis: Analysis, listed: Listing, rows: npt.NDArray[np.intp]) -> Callable[[], str | bytes]:
-    """Return a function that makes the file when the button is pressed."""
-    return lambda: made(HEADER, export(analysis, listed, rows))
+def _content(write: Write, analysis: Analysis, listed: Listing, rows: npt.NDArray[np.intp]) -> str | bytes:
+    return write(HEADER, export(analysis, listed, rows))
+
+
+CURVES = {
+    "silhouette": ("Silhouette", "how much closer a sentence is to its own theme than to the nearest other one"),
+    "gain": ("Gain in similarity", "how much more similar sentences of one theme are than any two; look for the "
+             "elbow"),
+    "stability": ("Stability", "agreement of the themes of random subsamples with those of the whole list"),
+}  # fmt: skip
+
+
+def curves_figure(curves: Mapping[str, Any], chosen: int, tones: Tones) -> go.Figure:
+    """Return the three curves side by side, each with its own scale; the chosen number is marked."""
+    ks: Sequence[int] = curves["ks"]
+    titles = [title for title, _ in CURVES.values()]
+    figure = make_subplots(rows=1, cols=len(CURVES), subplot_titles=titles, horizontal_spacing=0.06)
+    for column, name in enumerate(CURVES, 1):
+        line = {"color": tones.accent, "width": 2}
+        shown = go.Scatter(
+            x=np.array(ks),
+            y=np.array(curves[name]),
+            mode="lines+markers",
+            line=line,
+            marker={"size": [11 if k == chosen else 5 for k in ks], "color": tones.accent},
+            hovertemplate="%{x} themes: %{y:.3f}<extra></extra>",
+            showlegend=False,
+        )
+        figure.add_trace(shown, row=1, col=column)
+        figure.add_vline(x=chosen, line={"color": tones.ink, "width": 1, "dash": "dot"}, row=1, col=column)
+    figure.update_annotations(font={"size": 13, "color": tones.ink})
+    figure.update_xaxes(title={"text": "themes", "font": {"size": 12}}, showgrid=False, automargin=True)
+    figure.update_yaxes(automargin=True, nticks=5)
+    figure.update_layout(height=240, margin={"l": 8, "r": 8, "t": 30, "b": 8})
+    return figure

@@ -1,6 +1,6 @@
-"""Session and URL keys of the page Themes."""
+"""Session and URL keys of the Themes page."""
 
-from webapp.shared.state import PageKeys
+from webapp.shared.pages import PageKeys
 
 NEW, RESULTS = "New list", "Results"
 """Tabs."""
@@ -14,7 +14,6 @@ THEME = KEYS.url("theme", values={"all themes": "All themes"})
 SOURCE = KEYS.url("source", values={"A corpus that is here": EXISTING})
 
 KNOWN = KEYS.session("known")
-LATEST = KEYS.session("latest")
 PASTED = KEYS.session("pasted")
 FILE = KEYS.session("file")
 KEPT_FILE = KEYS.session("kept_file")

@@ -12,9 +12,8 @@ from db.records import MapRecord
 from webapp.features.themes import state
 from webapp.map_view import component
 from webapp.map_view import scene as map_scene
-from webapp.map_view.colouring import MANY, Colouring
 from webapp.map_view.component import Canvas
-from webapp.map_view.scene import Scene
+from webapp.map_view.scene import MANY, Colouring, Scene
 from webapp.map_view.view_state import MapState
 from webapp.shared import theme_queries
 from webapp.shared.job_status import submit

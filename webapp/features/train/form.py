@@ -12,12 +12,11 @@ from core.registry import Card
 from core.types import Split
 from db.records import TripletSetRecord
 from webapp.features.train import state
-from webapp.shared import queries, server_paths
-from webapp.shared.choose import by_name, nothing
+from webapp.shared import input_files, queries
+from webapp.shared.choose import by_name, fine_tunable, grouped_by_method, nothing, with_tag
 from webapp.shared.forms import checked, config_fields
 from webapp.shared.job_status import submit
-from webapp.shared.model_choice import by_method, fine_tunable, with_tag
-from webapp.shared.state import CORPUS
+from webapp.shared.pages import CORPUS
 from webapp.shared.text import count, duration, plain
 from webapp.shared.triplet_queries import split_count
 
@@ -142,7 +141,7 @@ def _running_text(card: Card) -> dict[str, Any] | None:
 
 def _bases(card: Card) -> dict[str, Any] | None:
     """Draw the choice of base models, and of a corpus if the method needs text."""
-    found = [model.name for model in by_method(queries.selectable_models())]
+    found = [model.name for model in grouped_by_method(queries.selectable_models())]
     if not found:
         nothing("This method requires trained models.", "Train a model first.")
         return None
@@ -186,13 +185,13 @@ def estimate(card: Card, chosen: TripletSetRecord) -> None:
 def add_from_folder() -> None:
     """Draw the form that adds a saved model from a folder on the server."""
     with st.expander("Add saved model", icon=":material/folder_open:"):
-        if not server_paths.offered():
-            server_paths.explain()
+        if not input_files.server_paths_offered():
+            input_files.explain_server_paths()
             return
         with st.form(state.ADD_MODEL):
             folder = st.text_input("Model folder on the server")
             name = st.text_input("Model name", help=_NUMBERED)
             if st.form_submit_button("Add"):
                 name = queries.usable_model_name(name)
-                if submit("add-model", {"folder": server_paths.expanded(folder), "name": name}, f"Add {name}"):
+                if submit("add-model", {"folder": input_files.expanded_path(folder), "name": name}, f"Add {name}"):
                     st.rerun()

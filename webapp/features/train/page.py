@@ -1,12 +1,148 @@
-"""The page Train: train models and inspect them."""
+"""Train page: the training form, the table of models, and the card of a model with its training data and scores."""
 
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import pandas as pd
 import streamlit as st
 
-from webapp.features.train import form, model_cards, state
-from webapp.shared import queries
-from webapp.shared.choose import nothing, title
+from core.metrics import REGISTRY as METRICS
+from core.models import REGISTRY
+from db.records import ModelRecord, RunRecord
+from jobs.common.models import NOT_STORED
+from webapp.features.train import form, state
+from webapp.shared import forms, guard, queries
+from webapp.shared.choose import COUNTED, clickable, method_title, nothing, title
 from webapp.shared.guard import closed
-from webapp.shared.job_status import watch
+from webapp.shared.job_status import curves, watch
+from webapp.shared.navigation import page_link
+from webapp.shared.partition_queries import clusterer_title
+from webapp.shared.queries import HEADLINE
+from webapp.shared.text import ago, count, plain, score, with_interval, words
+
+
+def show(found: Sequence[ModelRecord]) -> None:
+    """Draw the table of models, newest first, and the card of the selected one."""
+    newest = sorted(found, key=lambda m: m.created, reverse=True)
+    model(clickable(newest, state.MODEL, lambda m: m.name, _frame(newest), _COLUMNS))
+
+
+_COLUMNS = {"Triplets": COUNTED, "Validation accuracy": st.column_config.NumberColumn(format="%.3f")}
+
+
+def _frame(found: Sequence[ModelRecord]) -> pd.DataFrame:
+    sets = {s.id: s.name for s in queries.triplet_sets()}
+    corpora = {c.id: c.name for c in queries.corpora()}
+    return pd.DataFrame(
+        {
+            "Model": [m.name for m in found],
+            "Method": [method_title(m.method) for m in found],
+            "Training data": [_learned_from(m, sets, corpora) for m in found],
+            "Triplets": [m.metrics.get("training triplets") for m in found],
+            "Validation accuracy": [m.metrics.get("validation accuracy") for m in found],
+            "Created": ["pretrained" if m.id == NOT_STORED else ago(m.created) for m in found],
+        }
+    )
+
+
+def _learned_from(model: ModelRecord, sets: Mapping[int, str], corpora: Mapping[int, str]) -> str:
+    return sets.get(model.triplet_set_id or -1) or corpora.get(model.corpus_id or -1, "–")
+
+
+def model(chosen: ModelRecord) -> None:
+    """Draw the card of a model: method, training data, settings and scores."""
+    with st.container(border=True):
+        with st.container(horizontal=True, vertical_alignment="center"):
+            st.subheader(plain(chosen.name), anchor=False)
+            st.space("stretch")
+            if chosen.id != NOT_STORED:
+                guard.delete_button(
+                    "model",
+                    chosen.name,
+                    "its vectors, clusterings, scores and maps",
+                    lambda r: r.models.delete(chosen.id),
+                )
+        if chosen.method in REGISTRY:
+            card = REGISTRY.get(chosen.method)
+            st.caption(f"{plain(card.summary)}  \nSource: {plain(card.source)}")
+        _training_numbers(chosen)
+        _evaluations(chosen)
+        trained = queries.training_of(chosen.id)
+        if trained is not None:
+            curves(queries.metrics(trained.id), key=f"{state.CURVES}_{chosen.id}")
+        left, right = st.columns(2, gap="medium")
+        with left.expander("Settings", icon=":material/tune:"):
+            forms.facts_table({"seed": chosen.seed, **chosen.config})
+        with right.expander("Training metrics", icon=":material/monitoring:"):
+            forms.facts_table(chosen.metrics, ("Metric", "Value"))
+
+
+_NUMBERS = ("validation accuracy", "training triplets", "training seconds", "triplets/s")
+
+
+def _training_numbers(chosen: ModelRecord) -> None:
+    """Draw validation accuracy, number of triplets and training time, where known."""
+    if "validation accuracy" not in chosen.metrics:
+        return
+    with st.container(horizontal=True):
+        for name in _NUMBERS:
+            if name in chosen.metrics:
+                value = chosen.metrics[name]
+                shown = score(value) if "accuracy" in name else forms.fact_text(name, value)
+                st.metric(plain(words(name).replace("seconds", "time")), shown, width="content", border=True)
+
+
+def _evaluations(chosen: ModelRecord) -> None:
+    """Draw all scores of a model with the data they were measured on."""
+    found = evaluations(chosen)
+    if not found:
+        st.caption("No evaluations yet.")
+        page_link("compare", "Evaluate on Compare")
+        return
+    st.dataframe(
+        pd.DataFrame(found, columns=["Data", "Protocol", "Metric", "Value with 95 % interval", "Items"]),
+        hide_index=True,
+    )
+
+
+_UNITS = {"relatedness": "pair", "topics": "document", "summaries": "document"}
+_OVER_SENTENCES = {"V", "AMI", "AMI (arithmetic)"}
+"""Metrics of topic clustering, which have no interval over documents."""
+_WHOLE = {"mse": "Mean squared error"}
+
+
+def evaluations(chosen: ModelRecord) -> list[tuple[str, str, str, str, str]]:
+    """Yield (data, protocol, metric, value, items) of triplets, clusterings, SICK, topics and summaries."""
+    sets = {s.id: s.name for s in queries.triplet_sets()}
+    benchmarks = {b.id: b.name for b in queries.benchmarks()}
+    corpora = {c.id: c.name for c in queries.corpora()}
+    rows = []
+    runs = queries.runs_of(chosen.id)
+    scores = queries.mean_scores(run.id for run in runs)
+    for run in runs:
+        data = sets.get(run.triplet_set_id or -1) or benchmarks.get(run.benchmark_id or -1)
+        data = data or str(run.config.get("file", "")) or corpora.get(run.corpus_id or -1, "–")
+        for metric, record in scores.get(run.id, {}).items():
+            if not run.clusterer or metric == HEADLINE:
+                unit = "sentence" if metric in _OVER_SENTENCES else _UNITS.get(run.kind, "article")
+                rows.append((data, _how(run), _metric(metric), with_interval(record), count(record.n, unit)))
+    return rows
+
+
+def _metric(id: str) -> str:
+    return METRICS.get(id).title if id in METRICS else _WHOLE.get(id, id[:1].upper() + id[1:])
+
+
+def _how(run: RunRecord) -> str:
+    """Return the setting that distinguishes measurements on the same data."""
+    if run.clusterer:
+        return clusterer_title(run.clusterer)
+    if "regressor" in run.config:
+        return "Regression" if run.config["regressor"] else "Cosine"
+    part = run.config.get("part") or run.config.get("split")
+    return words(f"{part} part") if part else "–"
+
 
 title("Train", "Train a model. Progress is live; you can leave the page.")
 watch("train")
@@ -20,6 +156,6 @@ if have.open:
     with have:
         models = queries.selectable_models()
         if models:
-            model_cards.show(models)
+            show(models)
         else:
             nothing("No model yet.", "Train one in the tab “New model”. “Mean of word vectors” takes seconds.")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -15,8 +14,8 @@ from core.models.triplet_network.word_attention import SentenceReading, TripletR
 from db.records import TripletCard
 from webapp.features.triplets import queries
 from webapp.features.triplets.state import ATTENTION, ATTENTION_MODEL, ATTENTION_VIEW
-from webapp.shared.choose import by_name
-from webapp.shared.model_choice import by_method
+from webapp.shared.choose import by_name, grouped_by_method
+from webapp.shared.components import draw_component
 from webapp.shared.palette import Tones, tones
 from webapp.shared.text import plain, signed, words
 
@@ -41,7 +40,7 @@ def show(triplet: TripletCard, roles: tuple[str, str, str]) -> None:
     if not on or not models:
         return
     with right:
-        model = by_name("Model", by_method(models), ATTENTION_MODEL, lambda m: m.name)
+        model = by_name("Model", grouped_by_method(models), ATTENTION_MODEL, lambda m: m.name)
     try:
         texts = (triplet.pivot, triplet.positive, triplet.negative)
         found = queries.attention(model.artifact, texts, model)
@@ -49,19 +48,8 @@ def show(triplet: TripletCard, roles: tuple[str, str, str]) -> None:
         st.info(plain(error), icon=":material/info:")
         return
     theme = tones(st.context.theme.type)
-    draw = st.components.v2.component(
-        "themescope_attention",
-        html='<div class="attention"></div>',
-        css=_source("attention.css"),
-        js=_source("attention.js"),
-    )
-    draw(data=attention_data(found, roles, theme), key=ATTENTION_VIEW)
+    draw_component("attention", _ASSETS, data=attention_data(found, roles, theme), key=ATTENTION_VIEW)
     _explanation(found, roles)
-
-
-@cache
-def _source(name: str) -> str:
-    return (_ASSETS / name).read_text(encoding="utf-8")
 
 
 def attention_data(found: TripletReading, roles: tuple[str, str, str], theme: Tones) -> dict[str, Any]:

@@ -12,8 +12,8 @@ from db.records import TripletCard, TripletSetRecord
 from webapp.features.triplets import attention, export, filter_form, queries, selection, sets, verdicts
 from webapp.features.triplets.filter_form import Filter
 from webapp.features.triplets.queries import EvaluatedModel
+from webapp.features.triplets.selection import View
 from webapp.features.triplets.state import STEP, TABLE, heading
-from webapp.features.triplets.view import View
 from webapp.shared import triplet_queries
 from webapp.shared.text import plain, shorten_middle, signed
 
@@ -32,7 +32,7 @@ def show(listed: Sequence[TripletSetRecord]) -> None:
     """Draw the filter, and below it one triplet."""
     left, middle, right = st.columns([4, 4, 4], vertical_alignment="bottom")
     with left:
-        chosen = sets.choose(listed)
+        chosen = sets.choose_set(listed)
     with middle:
         split = filter_form.split()
     with right:

@@ -14,7 +14,6 @@ from itertools import chain
 from typing import Any
 
 import numpy as np
-import streamlit as st
 
 from core.types import Ids, Split, TripletRows
 from db.records import TripletReview, TripletSetRecord
@@ -23,6 +22,7 @@ from webapp.features.triplets import queries as triplet_page_queries
 from webapp.features.triplets.queries import EvaluatedModel
 from webapp.features.triplets.state import EXPORT
 from webapp.shared import queries, triplet_queries
+from webapp.shared.components import download
 from webapp.shared.people import UNNAMED
 from webapp.shared.text import count
 
@@ -105,8 +105,9 @@ class Export:
 
 
 def _article_titles(ids: Ids) -> Mapping[int, str]:
-    with queries.store().reading() as r:
-        return {id: article.title for id, article in r.corpora.articles_by_id(np.unique(ids)).items()}
+    return queries.read(
+        lambda r: {id: article.title for id, article in r.corpora.articles_by_id(np.unique(ids)).items()}
+    )
 
 
 def _as_text(reviews: Sequence[TripletReview]) -> str:
@@ -123,18 +124,7 @@ def _as_objects(reviews: Sequence[TripletReview]) -> list[dict[str, str]]:
 def buttons(chosen: TripletSetRecord, models: Sequence[EvaluatedModel], split: Split | None, ids: Ids) -> None:
     """Draw the downloads; a file is made when its button is clicked."""
     export = Export(chosen, models, split, ids)
-    for label, suffix, mime, make in (
-        ("CSV", "csv", "text/csv", export.csv),
-        ("JSONL", "jsonl", "application/jsonl", export.jsonl),
-    ):
-        st.download_button(
-            label,
-            data=make,
-            file_name=f"{_FILE}.{suffix}{'.gz' if export.compressed else ''}",
-            mime="application/gzip" if export.compressed else mime,
-            icon=":material/download:",
-            on_click="ignore",
-            key=f"{EXPORT}_{suffix}",
-            help=f"The {count(len(ids), 'triplet')} in view with margins and verdicts"
-            + (", compressed with gzip" if export.compressed else ""),
-        )
+    packed = ".gz" if export.compressed else ""
+    help = f"The {count(len(ids), 'triplet')} in view with margins and verdicts{', compressed' if packed else ''}"
+    for label, suffix, make in (("CSV", "csv", export.csv), ("JSONL", "jsonl", export.jsonl)):
+        download(label, make, f"{_FILE}.{suffix}{packed}", key=f"{EXPORT}_{suffix}", help=help)

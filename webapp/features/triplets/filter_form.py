@@ -11,29 +11,9 @@ import streamlit as st
 from core.metrics.triplet_correctness import Who
 from core.types import Split
 from db.records import TripletReview, Verdict
+from webapp.features.triplets import state
 from webapp.features.triplets.queries import EvaluatedModel
 from webapp.features.triplets.selection import REVIEWED, UNREVIEWED, ReviewFilter, TripletFilter
-from webapp.features.triplets.state import (
-    ANYONE,
-    ARTICLE,
-    CORRECT,
-    CORRECT_MODEL,
-    FILTER,
-    MARGIN_MAX,
-    MARGIN_MIN,
-    MARGIN_MODEL,
-    ORDER,
-    OTHER_SECTION,
-    PAIR,
-    REVIEWER,
-    SECTION,
-    SPLIT,
-    WORDS,
-    WRONG_MODEL,
-    heading,
-    reset_filter,
-)
-from webapp.features.triplets.state import REVIEWED as REVIEWED_KEY
 from webapp.shared import people
 from webapp.shared.text import plain
 
@@ -74,10 +54,15 @@ class Filter:
 def split() -> Split | None:
     """Return the chosen split; None for all."""
     splits = [_ALL, *(s.value for s in Split)]
-    if st.session_state.get(SPLIT, st.query_params.get(SPLIT)) not in splits:
-        st.session_state[SPLIT] = _ALL
+    if st.session_state.get(state.SPLIT, st.query_params.get(state.SPLIT)) not in splits:
+        st.session_state[state.SPLIT] = _ALL
     chosen = st.segmented_control(
-        "Split", splits, required=True, key=SPLIT, bind="query-params", help="The title of an article decides its split"
+        "Split",
+        splits,
+        required=True,
+        key=state.SPLIT,
+        bind="query-params",
+        help="The title of an article decides its split",
     )
     return None if chosen in (None, _ALL) else Split(chosen)
 
@@ -85,7 +70,7 @@ def split() -> Split | None:
 def words() -> str:
     """Return the text to search for in the sentences."""
     return st.text_input(
-        "Search", key=WORDS, bind="query-params", placeholder="words in a sentence", icon=":material/search:"
+        "Search", key=state.WORDS, bind="query-params", placeholder="words in a sentence", icon=":material/search:"
     ).strip()
 
 
@@ -93,13 +78,13 @@ def panel(
     chosen: Split | None, text: str, models: Sequence[EvaluatedModel], reviews: Sequence[TripletReview]
 ) -> Filter:
     """Draw the other settings in an expander, and a summary of the filter; return the filter."""
-    with st.expander("Filter and sort", icon=":material/filter_list:", key=FILTER):
+    with st.expander("Filter and sort", icon=":material/filter_list:", key=state.FILTER):
         article, section, other = _titles()
         correct, right, wrong = _correct(models)
         model, low, high, order = _margins(models)
         review_filter = _reviews(sorted({r.person for r in reviews}))
-    asked = st.query_params.get_all(PAIR)
-    pair = (asked[0], asked[1]) if len(asked) == 2 else None
+    titles = st.query_params.get_all(state.PAIR)
+    pair = (titles[0], titles[1]) if len(titles) == 2 else None
     triplets = TripletFilter(
         chosen, text, article, section, other, pair, correct, right, wrong, model, low, high, order
     )
@@ -107,16 +92,21 @@ def panel(
     if summary:
         with st.container(horizontal=True, vertical_alignment="center"):
             st.markdown(f"Showing only {summary}", width="content")
-            st.button("Reset filter", icon=":material/close:", on_click=reset_filter, type="tertiary")
+            st.button("Reset filter", icon=":material/close:", on_click=state.reset_filter, type="tertiary")
     return Filter(triplets, review_filter)
 
 
 def _titles() -> tuple[str, str, str]:
     """Return parts of the titles of article, section and other section."""
     fields = (
-        ("Article", ARTICLE, "part of a title", "Part of the article's title; in quotation marks, the whole title."),
-        ("Section", SECTION, "such as Career", "Part of the title of the pivot's section."),
-        ("Other section", OTHER_SECTION, "such as Early life", "Part of the title of the negative's section."),
+        (
+            "Article",
+            state.ARTICLE,
+            "part of a title",
+            "Part of the article's title; in quotation marks, the whole title.",
+        ),
+        ("Section", state.SECTION, "such as Career", "Part of the title of the pivot's section."),
+        ("Other section", state.OTHER_SECTION, "such as Early life", "Part of the title of the negative's section."),
     )
     found = [
         column.text_input(label, key=key, bind="query-params", placeholder=placeholder, help=help).strip()
@@ -131,13 +121,13 @@ def _correct(models: Sequence[EvaluatedModel]) -> tuple[Who | None, str, str]:
     names = [model.name for model in models]
     with left:
         help = "Of the models that were evaluated on a triplet."
-        correct = _select("Correct models", _CORRECT, CORRECT, help, disabled=not models)
+        correct = _select("Correct models", _CORRECT, state.CORRECT, help, disabled=not models)
     if correct != Who.AGAINST:
         return (Who(correct) if correct else None), "", ""
     with middle:
-        first = _select_model("Correct", names, CORRECT_MODEL, 0)
+        first = _select_model("Correct", names, state.CORRECT_MODEL, 0)
     with right:
-        second = _select_model("Wrong", names, WRONG_MODEL, 1)
+        second = _select_model("Wrong", names, state.WRONG_MODEL, 1)
     return Who.AGAINST, first, second
 
 
@@ -154,17 +144,17 @@ def _margins(models: Sequence[EvaluatedModel]) -> tuple[str, float, float, str]:
     """Return the model whose margins count, their range and their order."""
     columns = st.columns([4, 2, 2, 4])
     with columns[0]:
-        model = _select_model("Margin of", [one.name for one in models], MARGIN_MODEL, 0) if models else ""
+        model = _select_model("Margin of", [one.name for one in models], state.MARGIN_MODEL, 0) if models else ""
         if not models:
             st.selectbox("Margin of", [], placeholder="no evaluated model", disabled=True)
     low = columns[1].number_input(
-        "Min", value=None, key=MARGIN_MIN, bind="query-params", format="%g", help=_MARGIN_HELP
+        "Min", value=None, key=state.MARGIN_MIN, bind="query-params", format="%g", help=_MARGIN_HELP
     )
     high = columns[2].number_input(
-        "Max", value=None, key=MARGIN_MAX, bind="query-params", format="%g", help="Exclusive."
+        "Max", value=None, key=state.MARGIN_MAX, bind="query-params", format="%g", help="Exclusive."
     )
     with columns[3]:
-        order = _select("Sort", _ORDERS, ORDER, "By the margin of the model on the left.", disabled=not models)
+        order = _select("Sort", _ORDERS, state.ORDER, "By the margin of the model on the left.", disabled=not models)
     if not models:
         return "", -math.inf, math.inf, ""
     return model, -math.inf if low is None else low, math.inf if high is None else high, order
@@ -174,12 +164,12 @@ def _reviews(listed: Sequence[str]) -> ReviewFilter:
     """Return the condition on reviews."""
     left, right, _ = st.columns(3)
     with left:
-        state = _select("Review", _REVIEWS, REVIEWED_KEY, "The current verdict on a triplet.")
+        verdict = _select("Review", _REVIEWS, state.REVIEWED, "The current verdict on a triplet.")
     me = people.current_person()
-    named: dict[str, str | None] = {ANYONE: None} | {p or people.UNNAMED: p for p in dict.fromkeys([me, *listed])}
+    named: dict[str, str | None] = {state.ANYONE: None} | {p or people.UNNAMED: p for p in dict.fromkeys([me, *listed])}
     with right:
-        who = _select("Reviewer", {name: name for name in named}, REVIEWER, "The person whose verdicts count.")
-    return ReviewFilter(state, named[who])
+        who = _select("Reviewer", {name: name for name in named}, state.REVIEWER, "The person whose verdicts count.")
+    return ReviewFilter(verdict, named[who])
 
 
 def _select(label: str, options: Mapping[str, str], key: str, help: str, *, disabled: bool = False) -> str:
@@ -197,7 +187,7 @@ def describe(triplets: TripletFilter, reviews: ReviewFilter) -> str:
     titles = (("article", triplets.article), ("section", triplets.section), ("other section", triplets.other))
     parts = [f"{noun} with **{plain(text)}**" for noun, text in titles if text]
     if triplets.pair:
-        a, b = (f"**{plain(heading(title))}**" for title in triplets.pair)
+        a, b = (f"**{plain(state.heading(title))}**" for title in triplets.pair)
         parts.append(f"{a} and {b}")
     if triplets.correct is Who.AGAINST:
         parts.append(f"**{plain(triplets.correct_model)}** correct, **{plain(triplets.wrong_model)}** wrong")

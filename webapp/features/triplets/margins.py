@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -15,22 +14,9 @@ from core.metrics.triplet_correctness import Who
 from core.metrics.triplets import correctness
 from core.types import Estimate
 from db.records import TripletSetRecord
-from webapp.features.triplets import evaluation_choice, sets
+from webapp.features.triplets import sets, state
 from webapp.features.triplets.figures import Panel, margins_figure
 from webapp.features.triplets.filter_form import margin_range
-from webapp.features.triplets.state import (
-    BAR,
-    CHART,
-    CORRECT,
-    CORRECT_MODEL,
-    MARGIN_MAX,
-    MARGIN_MIN,
-    MARGIN_MODEL,
-    ORDER,
-    SPLIT,
-    WRONG_MODEL,
-    triplets_button,
-)
 from webapp.shared import triplet_queries
 from webapp.shared.choose import COUNTED
 from webapp.shared.palette import tones
@@ -44,15 +30,15 @@ def show(listed: Sequence[TripletSetRecord]) -> None:
     """Draw the histogram, its summary, and buttons that open the triplets behind it."""
     left, middle, right = st.columns(3)
     with left:
-        chosen = sets.choose(listed)
+        chosen = sets.choose_set(listed)
     found = triplet_queries.evaluations(chosen)
     if not found:
-        evaluation_choice.no_evaluations()
+        sets.no_evaluations()
         return
     with middle:
-        first = evaluation_choice.choose(found)
+        first = sets.choose_evaluation(found)
     with right:
-        beside = evaluation_choice.choose_second(first, found)
+        beside = sets.choose_second_evaluation(first, found)
     shown = [first] if beside is None else [first, beside]
     panels = [Panel(e.name, e.unit, margin_histogram(triplet_queries.margins(e)[1])) for e in shown]
     _chart(panels, shown)
@@ -70,7 +56,7 @@ def show(listed: Sequence[TripletSetRecord]) -> None:
 def _chart(panels: Sequence[Panel], shown: Sequence[Evaluation]) -> None:
     """Draw the chart; a click on a bar selects it."""
     theme = st.context.theme.type
-    key = f"{CHART}_margins_{'-'.join(str(e.run.id) for e in shown)}-{theme}"
+    key = f"{state.CHART}_margins_{'-'.join(str(e.run.id) for e in shown)}-{theme}"
 
     def pick() -> None:
         points = (st.session_state[key].get("selection") or {}).get("points") or []
@@ -101,12 +87,12 @@ def _in_words(panel: Panel, first: Evaluation) -> str:
 
 
 def _pick(evaluation: Evaluation, low: float, high: float) -> None:
-    st.query_params.update(dict(zip(BAR, (evaluation.name, f"{low:g}", f"{high:g}"), strict=True)))
+    st.query_params.update(dict(zip(state.BAR, (evaluation.name, f"{low:g}", f"{high:g}"), strict=True)))
 
 
 def _picked(shown: Sequence[Evaluation]) -> tuple[Evaluation, float, float] | None:
     """Return the bar that was clicked last, if it belongs to one of the charts."""
-    of, low, high = (st.query_params.get(name, "") for name in BAR)
+    of, low, high = (st.query_params.get(name, "") for name in state.BAR)
     found = next((e for e in shown if e.name == of), None)
     try:
         return None if found is None else (found, float(low), float(high))
@@ -118,7 +104,9 @@ def _links(shown: Sequence[Evaluation], found: MarginHistogram) -> None:
     """Draw the buttons that open the wrong triplets of the first model and those of the clicked bar."""
     with st.container(horizontal=True, vertical_alignment="center"):
         label = f"Open {count(found.wrong, 'wrong triplet')}"
-        triplets_button(label, found.wrong, _settings(shown[0]) | {MARGIN_MAX: 0.0}, name="wrong")
+        state.triplets_button(
+            label, found.wrong, sets.evaluation_filter(shown[0]) | {state.MARGIN_MAX: 0.0}, name="wrong"
+        )
         bar = _picked(shown)
         if bar is None:
             st.caption("Or click a bar to open its triplets.")
@@ -128,13 +116,8 @@ def _links(shown: Sequence[Evaluation], found: MarginHistogram) -> None:
         n = int(((margins >= low) & (margins < high)).sum())
         whose = f" of {shorten(evaluation.name, 24)}" if len(shown) > 1 else ""
         label = f"Open {n:,} {margin_range(low, high)}{plain(whose)}"
-        settings = _settings(evaluation) | {MARGIN_MIN: low, MARGIN_MAX: high}
-        triplets_button(label, n, settings, name="bar", primary=True)
-
-
-def _settings(evaluation: Evaluation) -> dict[str, Any]:
-    """Return the filter settings for the triplets of an evaluation, lowest margin first."""
-    return {SPLIT: evaluation.split.value, MARGIN_MODEL: evaluation.model_name, ORDER: "wrong"}
+        settings = sets.evaluation_filter(evaluation) | {state.MARGIN_MIN: low, state.MARGIN_MAX: high}
+        state.triplets_button(label, n, settings, name="bar", primary=True)
 
 
 def _beside(first: Evaluation, second: Evaluation, chosen: TripletSetRecord) -> None:
@@ -157,12 +140,12 @@ def _beside(first: Evaluation, second: Evaluation, chosen: TripletSetRecord) -> 
             n = int(((margins[0] > 0) & (margins[1] < 0)).sum())
             label = f"Open {n:,} that only {plain(shorten(ahead.model_name, 24))} gets right"
             settings = {
-                SPLIT: first.split.value,
-                CORRECT: Who.AGAINST.value,
-                CORRECT_MODEL: ahead.model_name,
-                WRONG_MODEL: behind.model_name,
+                state.SPLIT: first.split.value,
+                state.CORRECT: Who.AGAINST.value,
+                state.CORRECT_MODEL: ahead.model_name,
+                state.WRONG_MODEL: behind.model_name,
             }
-            triplets_button(label, n, settings, name=f"only_{ahead.run.id}")
+            state.triplets_button(label, n, settings, name=f"only_{ahead.run.id}")
     right.markdown(
         f"On {count(len(a), 'common triplet')} **{plain(of)}** has accuracy {score(float(right_a.mean()))}, "
         f"**{plain(other)}** {score(float(right_b.mean()))}: difference {_signed(gap.value)} "

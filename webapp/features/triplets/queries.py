@@ -60,8 +60,7 @@ def margins_at(model: EvaluatedModel, ids: Ids) -> Margins:
 
 @st.cache_resource(show_spinner="Reading section titles …", max_entries=8)
 def _sections(set_id: int, split: Split, created: datetime) -> TripletSections:
-    with queries.store().reading() as r:
-        return r.triplets.sections(set_id, split)
+    return queries.read(lambda r: r.triplets.sections(set_id, split))
 
 
 def sections(chosen: TripletSetRecord, split: Split | None) -> TripletSections:
@@ -81,8 +80,7 @@ def sections(chosen: TripletSetRecord, split: Split | None) -> TripletSections:
 
 @st.cache_resource(show_spinner="Measuring sentences …", max_entries=4)
 def _measures(set_id: int, split: Split, created: datetime) -> TripletMeasures:
-    with queries.store().reading() as r:
-        return r.triplets.measures(set_id, split)
+    return queries.read(lambda r: r.triplets.measures(set_id, split))
 
 
 def measures(chosen: TripletSetRecord, split: Split) -> TripletMeasures:
@@ -115,8 +113,7 @@ def pair_view(evaluation: Evaluation, chosen: TripletSetRecord) -> PairView:
 
 @st.cache_data(show_spinner=False, max_entries=256)
 def _cards(set_id: int, triplet_ids: tuple[int, ...], created: datetime) -> list[TripletCard]:
-    with queries.store().reading() as r:
-        return r.triplets.cards(triplet_ids)
+    return queries.read(lambda r: r.triplets.cards(triplet_ids))
 
 
 def cards(chosen: TripletSetRecord, triplet_ids: Ids) -> list[TripletCard]:
@@ -126,8 +123,7 @@ def cards(chosen: TripletSetRecord, triplet_ids: Ids) -> list[TripletCard]:
 
 @st.cache_resource(show_spinner="Searching …", max_entries=16)
 def _containing(corpus_id: int, text: str, created: datetime) -> Ids:
-    with queries.store().reading() as r:
-        return r.corpora.sentences_with(corpus_id, text)
+    return queries.read(lambda r: r.corpora.sentences_with(corpus_id, text))
 
 
 def sentences_containing(chosen: TripletSetRecord, text: str) -> Ids:
@@ -155,8 +151,7 @@ def _reviews(set_id: int, newest: int, created: datetime) -> dict[int, list[Trip
 
 def reviews(chosen: TripletSetRecord) -> dict[int, list[TripletReview]]:
     """Return triplet id → the current review of every person; cached until there is a newer review."""
-    with queries.store().reading() as r:
-        newest = r.reviews.newest(chosen.id)
+    newest = queries.read(lambda r: r.reviews.newest(chosen.id))
     return _reviews(chosen.id, newest, chosen.created)
 
 

@@ -1,4 +1,4 @@
-"""Reviews tab: who reviewed how much, sets without the triplets judged bad, and their effect on models."""
+"""Reviews tab: reviewers, sets without the triplets judged bad, and the effect of such sets on models."""
 
 from __future__ import annotations
 
@@ -8,26 +8,49 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
+from core.models import REGISTRY
 from core.types import Ids, Split
 from db.records import ModelRecord, TripletReview, TripletSetRecord, Verdict
 from jobs.kinds.clean_triplets import ORIGIN
-from webapp.features.triplets import cleaning, selection, sets
 from webapp.features.triplets import queries as queries_
-from webapp.features.triplets.state import (
-    BROWSE,
-    MARGINS,
-    MODEL,
-    RETRAIN,
-    REVIEWED,
-    SECOND_MODEL,
-    VIEW,
-    triplets_button,
-)
-from webapp.shared import people, queries
+from webapp.features.triplets import selection, sets, state
+from webapp.shared import people, queries, triplet_queries
 from webapp.shared.choose import COUNTED, nothing
 from webapp.shared.job_status import submit
-from webapp.shared.model_effects import Effect, show_difference
+from webapp.shared.model_effects import Effect, effect, show_difference
 from webapp.shared.text import ago, count, plain
+
+
+def cleaned_sets(source: TripletSetRecord, sets: Sequence[TripletSetRecord]) -> list[TripletSetRecord]:
+    """Return the sets made from ``source`` by excluding triplets, newest first."""
+    found = [s for s in sets if s.corpus_id == source.corpus_id and s.config.get(ORIGIN, {}).get("from") == source.name]
+    return [s for s in found if s.config[ORIGIN]["from_digest"] == source.digest][::-1]
+
+
+def models_trained_on(source: TripletSetRecord) -> list[ModelRecord]:
+    """Return the models trained on the triplets of a set, newest first."""
+    return [
+        m
+        for m in queries.models()
+        if m.triplet_set_id == source.id and m.method in REGISTRY and "needs-triplets" in REGISTRY.get(m.method).tags
+    ][::-1]
+
+
+def cleaning_effects(source: TripletSetRecord, cleaned: TripletSetRecord) -> list[Effect]:
+    """Compare every model trained on ``cleaned`` with the one trained with the same settings on ``source``."""
+    before = {_settings(m): m for m in reversed(models_trained_on(source))}
+    pairs = [(before[_settings(m)], m) for m in models_trained_on(cleaned) if _settings(m) in before]
+    return [effect(source, first, second) for first, second in pairs]
+
+
+def _settings(model: ModelRecord) -> tuple[str, str, int]:
+    return model.method, repr(sorted(model.config.items())), model.seed
+
+
+def split_counts(source: TripletSetRecord, triplets: Ids) -> dict[Split, int]:
+    """Return how many of some triplets are in each split."""
+    return {split: int(np.isin(triplets, triplet_queries.ids(source, split)).sum()) for split in Split}
+
 
 _NO_MODEL = "no model"
 _VERDICTS = {"bad": (Verdict.BAD,), "bad and ambiguous": (Verdict.BAD, Verdict.AMBIGUOUS)}
@@ -38,16 +61,16 @@ def show(listed: Sequence[TripletSetRecord]) -> None:
     """Draw the reviewers, the form for a set cleaned triplets, and the sets made so far."""
     left, _ = st.columns(2)
     with left:
-        source = sets.choose(listed)
+        source = sets.choose_set(listed)
     reviews = queries_.reviews(source)
-    made = cleaning.cleaned_sets(source, listed)
+    made = cleaned_sets(source, listed)
     if reviews:
         _people(reviews)
         _clean(source, reviews)
     elif not made:
         nothing(
             "No reviews of this set yet.",
-            f"Open the tab “{BROWSE}” and press G, B or A to judge triplets. Bad ones can then be excluded here.",
+            f"Open the tab “{state.BROWSE}” and press G, B or A to judge triplets. Bad ones can then be excluded here.",
         )
     for one in made:
         _made(source, one)
@@ -68,7 +91,9 @@ def _people(reviews: Mapping[int, Sequence[TripletReview]]) -> None:
     with st.container(horizontal=True):
         for verdict in Verdict:
             n = len(selection.reviewed(reviews, None, verdict))
-            triplets_button(f"Open {n:,} {verdict.value}", n, {REVIEWED: verdict.value}, name=f"judged_{verdict}")
+            state.triplets_button(
+                f"Open {n:,} {verdict.value}", n, {state.REVIEWED: verdict.value}, name=f"judged_{verdict}"
+            )
 
 
 def _clean(source: TripletSetRecord, reviews: Mapping[int, Sequence[TripletReview]]) -> None:
@@ -99,7 +124,7 @@ def _judged(reviews: Mapping[int, Sequence[TripletReview]], whose: Sequence[str]
 
 def _preview(source: TripletSetRecord, gone: Ids, splits: Sequence[str]) -> int:
     """Draw how many triplets of every split would be excluded; return their number."""
-    by_split = cleaning.split_counts(source, gone)
+    by_split = split_counts(source, gone)
     out = {split: n for split, n in by_split.items() if split.value in splits}
     kept = [f"{n:,} {split.value}" for split, n in by_split.items() if n and split not in out]
     parts = [f"**{n:,}** {split.value}" for split, n in out.items()]
@@ -113,11 +138,10 @@ def _preview(source: TripletSetRecord, gone: Ids, splits: Sequence[str]) -> int:
 
 
 def _form(source: TripletSetRecord, rules: Mapping[str, Sequence[str]], removed: int) -> None:
-    models = cleaning.models_trained_on(source)
-    taken = {s.name for s in queries.triplet_sets()}
-    with st.form(f"{RETRAIN}_form_{source.id}"):
+    models = models_trained_on(source)
+    with st.form(f"{state.RETRAIN}_form_{source.id}"):
         left, right = st.columns(2)
-        name = left.text_input("Name", value=_unused_name(f"{source.name} cleaned", taken))
+        name = left.text_input("Name", value=queries.usable_set_name(f"{source.name} cleaned"))
         again = right.selectbox(
             "Retrain", [_NO_MODEL, *(m.name for m in models)],
             help="Same method, settings and seed. Both models are then evaluated on the original test triplets.",
@@ -137,7 +161,7 @@ def _form(source: TripletSetRecord, rules: Mapping[str, Sequence[str]], removed:
 
 def retrain(source: TripletSetRecord, on: str, model: ModelRecord, after: int | None = None) -> bool:
     """Queue the training of a model on the set ``on``, and the evaluation of both on the original test triplets."""
-    name = _unused_name(f"{model.name} cleaned", {m.name for m in queries.models()})
+    name = queries.usable_model_name(f"{model.name} cleaned")
     args = {
         "method": model.method, "name": name, "triplets": on, "settings": dict(model.config),
         "seed": model.seed,
@@ -153,15 +177,6 @@ def _evaluate(source: TripletSetRecord, model: str, after: int | None = None) ->
     return submit("evaluate-triplets", args, f"Triplet accuracy of {model}", after=after) is not None
 
 
-def _unused_name(wanted: str, taken: set[str]) -> str:
-    """Return ``wanted``, with a number appended where it is taken."""
-    name, number = wanted, 1
-    while name in taken:
-        number += 1
-        name = f"{wanted} {number}"
-    return name
-
-
 def _made(source: TripletSetRecord, made: TripletSetRecord) -> None:
     """Draw a set made by exclusion, and the models that were retrained on it."""
     origin = made.config[ORIGIN]
@@ -173,7 +188,7 @@ def _made(source: TripletSetRecord, made: TripletSetRecord) -> None:
             f"Without the triplets that {plain(whose)} judged {' or '.join(origin['left_out'])}: {removed} excluded. "
             f"Created {ago(made.created)}. Models are compared on the unchanged test triplets of {plain(source.name)}."
         )
-        found = cleaning.cleaning_effects(source, made)
+        found = cleaning_effects(source, made)
         for effect in found:
             _effect(source, effect, f"{made.id}-{effect.after.id}")
         if not found:
@@ -182,15 +197,15 @@ def _made(source: TripletSetRecord, made: TripletSetRecord) -> None:
 
 def _offer(source: TripletSetRecord, made: TripletSetRecord) -> None:
     """Draw the form that retrains a model, where none was retrained yet."""
-    models = {m.name: m for m in cleaning.models_trained_on(source)}
+    models = {m.name: m for m in models_trained_on(source)}
     if not models:
         st.caption(f"No model is trained on {plain(source.name)} yet, so there is nothing to compare with.")
         return
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        name = st.selectbox("Retrain", list(models), key=f"{RETRAIN}_model_{made.id}")
-        if st.button("Retrain and compare", icon=":material/model_training:", key=f"{RETRAIN}_{made.id}") and retrain(
-            source, made.name, models[name]
-        ):
+        name = st.selectbox("Retrain", list(models), key=f"{state.RETRAIN}_model_{made.id}")
+        if st.button(
+            "Retrain and compare", icon=":material/model_training:", key=f"{state.RETRAIN}_{made.id}"
+        ) and retrain(source, made.name, models[name]):
             st.rerun()
 
 
@@ -200,7 +215,7 @@ def _effect(source: TripletSetRecord, effect: Effect, key: str) -> None:
             st.markdown(
                 f"**{plain(effect.after.name)}** is trained, but not yet compared with {plain(effect.before.name)}."
             )
-            if st.button("Evaluate both", key=f"{RETRAIN}_evaluate_{key}", icon=":material/play_arrow:") and all(
+            if st.button("Evaluate both", key=f"{state.RETRAIN}_evaluate_{key}", icon=":material/play_arrow:") and all(
                 _evaluate(source, m.name) for m in (effect.before, effect.after)
             ):
                 st.rerun()
@@ -209,6 +224,10 @@ def _effect(source: TripletSetRecord, effect: Effect, key: str) -> None:
     show_difference(effect, found, ("All triplets", "Cleaned"))
 
     def compare() -> None:
-        st.session_state.update({VIEW: MARGINS, MODEL: found.after.name, SECOND_MODEL: found.before.name})
+        st.session_state.update(
+            {state.VIEW: state.MARGINS, state.MODEL: found.after.name, state.SECOND_MODEL: found.before.name}
+        )
 
-    st.button("Compare margins", key=f"{RETRAIN}_compare_{key}", icon=":material/compare_arrows:", on_click=compare)
+    st.button(
+        "Compare margins", key=f"{state.RETRAIN}_compare_{key}", icon=":material/compare_arrows:", on_click=compare
+    )

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -14,29 +13,14 @@ from core.metrics.section_pairs import SectionPairs
 from core.types import Estimate, Ids
 from db.records import TripletSetRecord
 from jobs.services.table_files import csv_text
-from webapp.features.triplets import evaluation_choice, queries, sets
+from webapp.features.triplets import queries, sets, state
 from webapp.features.triplets.figures import WRONG, heat_figure
 from webapp.features.triplets.queries import PairView
-from webapp.features.triplets.state import (
-    CHART,
-    MARGIN_MAX,
-    MARGIN_MODEL,
-    MIN_ARTICLES,
-    MIN_TRIPLETS,
-    ORDER,
-    PAIR,
-    PAIR_ORDER,
-    PAIRS_LAYOUT,
-    SPLIT,
-    TABLE,
-    heading,
-    open_triplets,
-    triplets_button,
-)
 from webapp.shared import triplet_queries
+from webapp.shared.components import download
 from webapp.shared.figures import IntervalRow, interval_figure
 from webapp.shared.palette import tones
-from webapp.shared.text import count, interval, plain, shorten
+from webapp.shared.text import count, ends, interval, plain, shorten
 from webapp.shared.triplet_queries import Evaluation
 
 _STYLE = Path(__file__).parent / "assets" / "section_pairs.css"
@@ -50,13 +34,13 @@ def show(listed: Sequence[TripletSetRecord]) -> None:
     """Draw the controls, the pairs, and the heat map of the most frequent titles."""
     left, right = st.columns(2)
     with left:
-        chosen = sets.choose(listed)
+        chosen = sets.choose_set(listed)
     found = triplet_queries.evaluations(chosen)
     if not found:
-        evaluation_choice.no_evaluations()
+        sets.no_evaluations()
         return
     with right:
-        evaluation = evaluation_choice.choose(found)
+        evaluation = sets.choose_evaluation(found)
     view = queries.pair_view(evaluation, chosen)
     pairs = view.pairs
     least, articles, order = _controls(pairs)
@@ -77,14 +61,14 @@ def _controls(pairs: SectionPairs) -> tuple[int, int, str]:
     first, second, third = st.columns([1, 1, 3], vertical_alignment="bottom")
     least, articles = starting_limits(pairs)
     least = first.number_input(
-        "Minimum triplets", 1, None, least, key=MIN_TRIPLETS, bind="query-params", help="Per pair of titles."
+        "Minimum triplets", 1, None, least, key=state.MIN_TRIPLETS, bind="query-params", help="Per pair of titles."
     )
     articles = second.number_input(
-        "Minimum articles", 1, None, articles, key=MIN_ARTICLES, bind="query-params",
+        "Minimum articles", 1, None, articles, key=state.MIN_ARTICLES, bind="query-params",
         help="Pairs in one article have no interval.",
     )  # fmt: skip
     order = third.segmented_control(
-        "Sort", list(_ORDERS), default="confused", required=True, format_func=_ORDERS.__getitem__, key=PAIR_ORDER,
+        "Sort", list(_ORDERS), default="confused", required=True, format_func=_ORDERS.__getitem__, key=state.PAIR_ORDER,
         bind="query-params",
     )  # fmt: skip
     return least, articles, order
@@ -114,7 +98,7 @@ def _pairs(evaluation: Evaluation, view: PairView, rows: Ids, kept: int) -> None
     pairs, listed = view.pairs, rows[:_LISTED]
     estimates = {int(row): pairs.estimate(int(row)) for row in listed}
     st.html(_STYLE)
-    with st.container(horizontal=True, key=PAIRS_LAYOUT, gap="medium"):
+    with st.container(horizontal=True, key=state.PAIRS_LAYOUT, gap="medium"):
         with st.container():
             _table(evaluation, pairs, listed, [*estimates.values()])
             cut = f" Showing {_LISTED}; export for all." if kept > _LISTED else ""
@@ -122,15 +106,14 @@ def _pairs(evaluation: Evaluation, view: PairView, rows: Ids, kept: int) -> None
                 f"{count(kept, 'pair')} of {len(pairs):,} reach the minimums.{cut} Case and spacing of titles are "
                 "ignored, and so is their order. Click a row to open its triplets."
             )
-            st.download_button(
-                "CSV", data=lambda: export(pairs, rows), file_name="themescope-section-pairs.csv", mime="text/csv",
-                icon=":material/download:", on_click="ignore",
+            download(
+                "CSV", lambda: export(pairs, rows), "themescope-section-pairs.csv",
             )  # fmt: skip
             _chosen_pair(evaluation, view)
         with st.container():
             lines = [_line(pairs, row, e) for row, e in list(estimates.items())[:_DRAWN]]
             figure = interval_figure(lines, "Triplet accuracy", tones(st.context.theme.type), chance=0.5, sort=False)
-            st.plotly_chart(figure, key=f"{CHART}_pairs", config={"displayModeBar": False})
+            st.plotly_chart(figure, key=f"{state.CHART}_pairs", config={"displayModeBar": False})
             st.caption(
                 f"The first {len(lines)} pairs of the table with 95 % bootstrap intervals over articles. The lowest of "
                 "many values are partly low by chance; consider the intervals."
@@ -140,20 +123,20 @@ def _pairs(evaluation: Evaluation, view: PairView, rows: Ids, kept: int) -> None
 def _table(evaluation: Evaluation, pairs: SectionPairs, listed: Ids, estimates: Sequence[Estimate]) -> None:
     frame = pd.DataFrame(
         {
-            "Section": [heading(pairs.names[row][0]) for row in listed],
-            "Other section": [heading(pairs.names[row][1]) for row in listed],
+            "Section": [state.heading(pairs.names[row][0]) for row in listed],
+            "Other section": [state.heading(pairs.names[row][1]) for row in listed],
             "Triplets": pairs.counts[listed],
             "Articles": pairs.articles[listed],
-            "Accuracy": [interval(e.value, *_ends(e)) for e in estimates],
+            "Accuracy": [interval(e.value, *ends(e)) for e in estimates],
         }
     )
-    key = f"{TABLE}_pairs_{evaluation.run.id}_{hash(listed.tobytes())}"
+    key = f"{state.TABLE}_pairs_{evaluation.run.id}_{hash(listed.tobytes())}"
 
     def choose_pair() -> None:
         cells = st.session_state[key]["selection"]["cells"]
         if cells:
             pair = pairs.names[int(listed[cells[0][0]])]
-            st.query_params[PAIR] = list(pair)
+            st.query_params[state.PAIR] = list(pair)
 
     st.dataframe(
         frame,
@@ -172,36 +155,26 @@ def _table(evaluation: Evaluation, pairs: SectionPairs, listed: Ids, estimates: 
 
 def _chosen_pair(evaluation: Evaluation, view: PairView) -> None:
     """Draw the pair that was clicked, and the buttons that open its triplets."""
-    asked = st.query_params.get_all(PAIR)
+    asked = st.query_params.get_all(state.PAIR)
     row = view.pairs.find(asked) if len(asked) == 2 else None
     if row is None:
         return
     margins = view.margins[view.pairs.triplets(row)]
-    names = " × ".join(f"**{plain(heading(title))}**" for title in view.pairs.names[row])
+    names = " × ".join(f"**{plain(state.heading(title))}**" for title in view.pairs.names[row])
     with st.container(horizontal=True, vertical_alignment="center"):
         st.markdown(names)
-        pair, settings = (asked[0], asked[1]), _settings(evaluation)
+        pair, settings = (asked[0], asked[1]), sets.evaluation_filter(evaluation)
         label = f"Open {count(len(margins), 'triplet')}"
-        triplets_button(label, len(margins), settings, name="pair", pair=pair, primary=True)
+        state.triplets_button(label, len(margins), settings, name="pair", pair=pair, primary=True)
         wrong = int((margins < 0).sum())
         label = f"Open {count(wrong, 'wrong triplet')}"
-        triplets_button(label, wrong, settings | {MARGIN_MAX: 0.0}, name="pair_wrong", pair=pair)
-
-
-def _settings(evaluation: Evaluation) -> dict[str, Any]:
-    """Return the filter settings for the triplets of an evaluation, lowest margin first."""
-    return {SPLIT: evaluation.split.value, MARGIN_MODEL: evaluation.model_name, ORDER: "wrong"}
+        state.triplets_button(label, wrong, settings | {state.MARGIN_MAX: 0.0}, name="pair_wrong", pair=pair)
 
 
 def _line(pairs: SectionPairs, row: int, found: Estimate) -> IntervalRow:
     """Return a row of the chart, orange where the interval is below chance."""
-    label = " × ".join(shorten(heading(title), _TITLE) for title in pairs.names[row])
-    return IntervalRow(label, found.value, *_ends(found), WRONG if found.n > 1 and found.high < 0.5 else 0)
-
-
-def _ends(found: Estimate) -> tuple[float | None, float | None]:
-    """Return the interval; a single article has none."""
-    return (found.low, found.high) if found.n > 1 else (None, None)
+    label = " × ".join(shorten(state.heading(title), _TITLE) for title in pairs.names[row])
+    return IntervalRow(label, found.value, *ends(found), WRONG if found.n > 1 and found.high < 0.5 else 0)
 
 
 def _grid(evaluation: Evaluation, pairs: SectionPairs, kept: Ids) -> None:
@@ -221,15 +194,15 @@ def _grid(evaluation: Evaluation, pairs: SectionPairs, kept: Ids) -> None:
         return
     st.subheader("Accuracy between frequent titles", anchor=False)
     theme = st.context.theme.type
-    key = f"{CHART}_grid_{evaluation.run.id}_{theme}"
+    key = f"{state.CHART}_grid_{evaluation.run.id}_{theme}"
 
     def open_cell() -> None:
         points = (st.session_state[key].get("selection") or {}).get("points") or []
         if points:
             row, column = divmod(int(points[0]["customdata"]), len(titles))
-            open_triplets(_settings(evaluation), (titles[row], titles[column]))
+            state.open_triplets(sets.evaluation_filter(evaluation), (titles[row], titles[column]))
 
-    figure = heat_figure([heading(title) for title in titles], accuracy, counts, tones(theme))
+    figure = heat_figure([state.heading(title) for title in titles], accuracy, counts, tones(theme))
     st.plotly_chart(figure, key=key, on_select=open_cell, selection_mode="points", config={"displayModeBar": False})
     st.caption(
         "Click a cell to open its triplets, lowest margin first. Empty cells have too few triplets. .50 is chance. The "

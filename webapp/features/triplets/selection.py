@@ -1,4 +1,4 @@
-"""Filters over the triplets of a set, and the ids of the triplets that pass them.
+"""Filters over the triplets of a set, and the triplets that pass them.
 
 The columns of a set stay in memory (about 50 bytes per triplet, shared by all sessions), so that any combination is a
 few masks over arrays. The result is an array of ids, of which only the page in view is read with its texts.
@@ -21,7 +21,7 @@ from core.types import Ids, Split
 from db.records import TripletReview, TripletSections, TripletSetRecord, Verdict
 from webapp.features.triplets import queries
 from webapp.features.triplets.queries import EvaluatedModel
-from webapp.features.triplets.state import UNTITLED
+from webapp.features.triplets.state import TRIPLET, UNTITLED
 from webapp.shared import triplet_queries
 from webapp.shared.triplet_queries import Margins
 
@@ -165,3 +165,34 @@ def with_reviews(found: Ids, reviews: Mapping[int, Sequence[TripletReview]], rev
     return found[
         np.isin(found, reviewed(reviews, review_filter.person, verdict), invert=review_filter.state == UNREVIEWED)
     ]
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """The triplets that pass the filter, in order, with models and reviews."""
+
+    chosen: TripletSetRecord
+    models: Sequence[EvaluatedModel]
+    reviews: Mapping[int, Sequence[TripletReview]]
+    candidates: Ids
+    """(m,) ids that pass the filter on triplets, whatever their reviews."""
+    ids: Ids
+    """(n,) ids that pass the whole filter."""
+    person: str | None
+    """The person whose reviews count; None for anyone."""
+
+    def position(self) -> int:
+        """Return the position of the triplet that the URL names; 0 if it is not in view."""
+        asked = st.query_params.get(TRIPLET, "")
+        wanted = int(asked) if asked.isdecimal() and len(asked) < 19 else 0
+        found = np.flatnonzero(self.ids == wanted)
+        return int(found[0]) if len(found) else 0
+
+    def step(self, at: int, to: int) -> None:
+        """Move from position ``at`` to ``to``, unless the user has left ``at``; for callbacks."""
+        if self.position() == at:
+            self.go(to)
+
+    def go(self, to: int) -> None:
+        """Show the triplet at a position; for callbacks."""
+        st.query_params[TRIPLET] = str(self.ids[min(max(to, 0), len(self.ids) - 1)])

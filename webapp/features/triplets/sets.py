@@ -1,8 +1,9 @@
-"""Sets tab and the form for a new triplet set."""
+"""Sets tab and the form for a new triplet set; choice of a set and of an evaluation on every tab."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import pandas as pd
 import streamlit as st
@@ -10,18 +11,28 @@ import streamlit as st
 from core.triplets.rules import TripletRules
 from core.types import Split
 from db.records import CorpusRecord, TripletSetRecord
-from webapp.features.triplets.state import NEW_SET, SET, SET_DETAILS
-from webapp.shared import deleting, facts, queries
-from webapp.shared.choose import COUNTED, by_name, clickable
+from webapp.features.triplets.state import (
+    MARGIN_MODEL,
+    MODEL,
+    NEW_SET,
+    NO_MODEL,
+    ORDER,
+    SECOND_MODEL,
+    SET,
+    SET_DETAILS,
+    SPLIT,
+)
+from webapp.shared import forms, guard, queries
+from webapp.shared.choose import COUNTED, by_name, clickable, grouped, nothing
 from webapp.shared.forms import checked, config_fields
 from webapp.shared.job_status import submit
 from webapp.shared.text import ago, count, plain
-from webapp.shared.triplet_queries import split_count
+from webapp.shared.triplet_queries import Evaluation, split_count
 
 _KINDS = {"sentences": "Sentences", "titles": "Section titles and sentences"}
 
 
-def choose(listed: Sequence[TripletSetRecord]) -> TripletSetRecord:
+def choose_set(listed: Sequence[TripletSetRecord]) -> TripletSetRecord:
     """Return the chosen one of at least one set, the same on every tab."""
     return by_name("Triplet set", listed, SET, lambda s: s.name)
 
@@ -33,15 +44,12 @@ def show(listed: Sequence[TripletSetRecord]) -> None:
     left, right = st.columns(2, gap="medium")
     with left:
         st.markdown("**Kept and excluded by rule**")
-        facts.table(chosen.counts, ("Item", "Count"), height=430)
+        forms.facts_table(chosen.counts, ("Item", "Count"), height=430)
     with right:
         st.markdown("**Rules**")
-        facts.table({**chosen.config, "seed": chosen.seed}, ("Rule", "Value"), height=430)
-    deleting.button(
-        "set",
-        chosen.name,
-        "its reviews and the accuracies measured on it",
-        lambda r: r.triplets.delete(chosen.id),
+        forms.facts_table({**chosen.config, "seed": chosen.seed}, ("Rule", "Value"), height=430)
+    guard.delete_button(
+        "set", chosen.name, "its reviews and the accuracies measured on it", lambda r: r.triplets.delete(chosen.id)
     )
 
 
@@ -93,3 +101,30 @@ def form(corpus: CorpusRecord) -> None:
     }
     if submit("build-triplets", args, f"Triplets {args['name']}"):
         st.rerun()
+
+
+def no_evaluations() -> None:
+    """Show the empty state of a set that no model has been evaluated on."""
+    nothing(
+        "No evaluated model yet.",
+        "Evaluate a model on this set on the Compare page, tab “Triplet accuracy”.",
+        "compare",
+        "Open Compare",
+    )
+
+
+def choose_evaluation(evaluations: Sequence[Evaluation]) -> Evaluation:
+    """Return the chosen one of at least one evaluation, grouped by method."""
+    return by_name("Model", grouped(evaluations, lambda e: e.model.method), MODEL, lambda e: e.name)
+
+
+def choose_second_evaluation(first: Evaluation, evaluations: Sequence[Evaluation]) -> Evaluation | None:
+    """Return another evaluation on the same split to compare with, if one is chosen."""
+    others = [e for e in evaluations if e.split is first.split and e.run.id != first.run.id]
+    options: list[Evaluation | None] = [None, *others]
+    return by_name("Compare with", options, SECOND_MODEL, lambda e: NO_MODEL if e is None else e.name)
+
+
+def evaluation_filter(evaluation: Evaluation) -> dict[str, Any]:
+    """Return the filter settings for the triplets of an evaluation, lowest margin first."""
+    return {SPLIT: evaluation.split.value, MARGIN_MODEL: evaluation.model_name, ORDER: "wrong"}

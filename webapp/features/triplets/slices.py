@@ -11,24 +11,14 @@ import streamlit as st
 from core.metrics.slices import ArticleAccuracy, Slice, accuracy_by_article, accuracy_slices
 from core.types import Ids
 from db.records import TripletSetRecord
-from webapp.features.triplets import evaluation_choice, sets
 from webapp.features.triplets import queries as triplet_page_queries
+from webapp.features.triplets import sets, state
 from webapp.features.triplets.figures import articles_figure
-from webapp.features.triplets.state import (
-    ARTICLE,
-    CHART,
-    MARGIN_MODEL,
-    ORDER,
-    SLICED_BY,
-    SPLIT,
-    TABLE,
-    open_triplets,
-)
 from webapp.shared import queries, triplet_queries
 from webapp.shared.choose import COUNTED
 from webapp.shared.figures import IntervalRow, interval_figure
 from webapp.shared.palette import tones
-from webapp.shared.text import count, interval, plain, score
+from webapp.shared.text import count, ends, interval, plain, score
 from webapp.shared.triplet_queries import Evaluation, Margins
 
 _LENGTH, _DISTANCE, _ARTICLE = "Sentence length", "Paragraph distance", "Article"
@@ -44,19 +34,21 @@ def show(listed: Sequence[TripletSetRecord]) -> None:
     """Draw one or two models over the chosen slices."""
     left, middle, right = st.columns(3)
     with left:
-        chosen = sets.choose(listed)
+        chosen = sets.choose_set(listed)
     found = triplet_queries.evaluations(chosen)
     if not found:
-        evaluation_choice.no_evaluations()
+        sets.no_evaluations()
         return
     with middle:
-        first = evaluation_choice.choose(found)
+        first = sets.choose_evaluation(found)
     with right:
-        second = evaluation_choice.choose_second(first, found)
+        second = sets.choose_second_evaluation(first, found)
     kinds = [_LENGTH, _DISTANCE, _ARTICLE] if chosen.kind == "sentences" else [_LENGTH, _ARTICLE]
-    if st.session_state.get(SLICED_BY) not in kinds:
-        st.session_state.pop(SLICED_BY, None)
-    by = st.segmented_control("Slice by", kinds, default=kinds[0], required=True, key=SLICED_BY, bind="query-params")
+    if st.session_state.get(state.SLICED_BY) not in kinds:
+        st.session_state.pop(state.SLICED_BY, None)
+    by = st.segmented_control(
+        "Slice by", kinds, default=kinds[0], required=True, key=state.SLICED_BY, bind="query-params"
+    )
     if by == _ARTICLE:
         _articles(chosen, first)
     else:
@@ -73,7 +65,7 @@ def _sliced(chosen: TripletSetRecord, shown: Sequence[Evaluation], by: str) -> N
         for place, (name, part) in enumerate(zip(parts, group, strict=True))
     ]
     figure = interval_figure(lines, "Triplet accuracy", tones(st.context.theme.type), chance=0.5, sort=False)
-    st.plotly_chart(figure, key=f"{CHART}_slices_{by}", config={"displayModeBar": False})
+    st.plotly_chart(figure, key=f"{state.CHART}_slices_{by}", config={"displayModeBar": False})
     first = next(iter(parts.values()))
     frame = pd.DataFrame(
         {
@@ -81,7 +73,8 @@ def _sliced(chosen: TripletSetRecord, shown: Sequence[Evaluation], by: str) -> N
             "Triplets": [part.triplets for part in first],
             "Articles": [part.accuracy.n for part in first],
             **{
-                name: [interval(part.accuracy.value, *_ends(part)) for part in listed] for name, listed in parts.items()
+                name: [interval(part.accuracy.value, *ends(part.accuracy)) for part in listed]
+                for name, listed in parts.items()
             },
         }
     )
@@ -91,7 +84,7 @@ def _sliced(chosen: TripletSetRecord, shown: Sequence[Evaluation], by: str) -> N
 
 def _line(part: Slice, unit: str, name: str, place: int) -> IntervalRow:
     label = f"{_label(part, unit)} · {name}" if name else _label(part, unit)
-    return IntervalRow(label, part.accuracy.value, *_ends(part), place)
+    return IntervalRow(label, part.accuracy.value, *ends(part.accuracy), place)
 
 
 @st.cache_data(show_spinner="Computing slices …", max_entries=32)
@@ -117,11 +110,6 @@ def _label(part: Slice, unit: str) -> str:
     return f"{part.low} to {part.high} {unit}" if part.low else f"up to {part.high} {unit}"
 
 
-def _ends(part: Slice) -> tuple[float | None, float | None]:
-    """Return the interval; a single article has none."""
-    return (part.accuracy.low, part.accuracy.high) if part.accuracy.n > 1 else (None, None)
-
-
 def _articles(chosen: TripletSetRecord, evaluation: Evaluation) -> None:
     """Draw every article as a point and as a row; a click opens its triplets."""
     ids, margins = triplet_queries.margins(evaluation)
@@ -134,18 +122,11 @@ def _articles(chosen: TripletSetRecord, evaluation: Evaluation) -> None:
     theme = st.context.theme.type
 
     def open_article(place: int) -> None:
-        open_triplets(
-            {
-                ARTICLE: f'"{titles[place]}"',
-                SPLIT: evaluation.split.value,
-                MARGIN_MODEL: evaluation.model_name,
-                ORDER: "wrong",
-            }
-        )
+        state.open_triplets(sets.evaluation_filter(evaluation) | {state.ARTICLE: f'"{titles[place]}"'})
 
     left, right = st.columns([3, 2], gap="medium")
     with left:
-        _dots(found, titles, f"{CHART}_articles_{evaluation.run.id}_{theme}", open_article)
+        _dots(found, titles, f"{state.CHART}_articles_{evaluation.run.id}_{theme}", open_article)
         quarter, half, most = np.quantile(found.accuracy, [0.25, 0.5, 0.75])
         st.caption(
             f"{plain(evaluation.name)} on {count(len(titles), 'article')}: median {score(half)}, interquartile "
@@ -153,7 +134,7 @@ def _articles(chosen: TripletSetRecord, evaluation: Evaluation) -> None:
             "point or a row to open its triplets, lowest margin first."
         )
     with right:
-        _listed(found, titles, order, f"{TABLE}_articles_{evaluation.run.id}", open_article)
+        _listed(found, titles, order, f"{state.TABLE}_articles_{evaluation.run.id}", open_article)
 
 
 def _dots(found: ArticleAccuracy, titles: Sequence[str], key: str, open_article: Callable[[int], None]) -> None:

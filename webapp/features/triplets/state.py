@@ -7,7 +7,7 @@ from typing import Any
 
 import streamlit as st
 
-from webapp.shared.state import PageKeys
+from webapp.shared.pages import PageKeys
 
 BROWSE, MARGINS, PAIRS, SLICES, REVIEWS, SETS, NEW = (
     "Browse", "Margins", "Section pairs", "Slices", "Reviews", "Sets", "New set",

@@ -10,8 +10,8 @@ import streamlit as st
 from core.errors import ThemescopeError
 from db.records import TripletReview, Verdict
 from webapp.features.triplets import queries, selection
+from webapp.features.triplets.selection import View
 from webapp.features.triplets.state import NOTE, REFUSED, TRIPLET, UNDO, VERDICT
-from webapp.features.triplets.view import View
 from webapp.shared import people
 from webapp.shared.text import ago, plain
 

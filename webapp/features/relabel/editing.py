@@ -1,0 +1,350 @@
+"""State of one browser session that edits a labelling.
+
+Every change is written in a callback, against the snapshot that the page showed when the user acted. The page reports
+a change as saved only after the store has committed it; a change that could not be written is kept for another try.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from functools import cached_property
+from threading import Lock
+from typing import TYPE_CHECKING
+from uuid import uuid4
+
+import numpy as np
+import numpy.typing as npt
+import streamlit as st
+
+from core.errors import ThemescopeError
+from core.labelling import operations as op
+from core.labelling.changes import StaleChangeError
+from core.labelling.history import Step
+from core.labelling.partition import Partition
+from core.types import Ids, Matrix
+from db.label_records import LabellingRecord
+from db.records import ModelRecord
+from jobs.services.labelling import assistance
+from jobs.services.labelling.session import Conflict, LabellingSession
+from webapp.features.relabel import queries as relabel_queries
+from webapp.shared import queries
+from webapp.shared.people import current_person
+from webapp.shared.text import count
+
+if TYPE_CHECKING:
+    from core.labelling.suggestions import Suggestions
+
+from webapp.features.relabel.state import (
+    LEAST_CERTAIN,
+    NEEDS_MODEL,
+    NONE_SELECTED,
+    STATE,
+    VISITED,
+    Change,
+    Make,
+    PlottedMap,
+    Queue,
+    Unsaved,
+    step_summary,
+)
+
+
+@dataclass
+class RelabelState:
+    """One labelling as one browser session edits it."""
+
+    session: LabellingSession
+    selected: Ids = field(default_factory=lambda: NONE_SELECTED)
+    selection_method: str = ""
+    """How the selection was made; recorded in the history."""
+    generation: int = 0
+    """Raised when the selection changes outside a widget, so that the widget is drawn with the new selection."""
+    acknowledged: int = 0
+    """Number of the browser's last action that was dispatched; see :mod:`webapp.features.relabel.actions`."""
+    lock: Lock = field(default_factory=Lock)
+    dialog: str = ""
+    """Name of the open dialog."""
+    saved_at: datetime | None = None
+    last_summary: str = ""
+    """Summary of the last change of this session."""
+    unsaved: Unsaved | None = None
+    conflict: Conflict | None = None
+    notice: str = ""
+    """Why the last action was refused."""
+    key_page: int = 0
+    """Which nine clusters the number keys stand for, from 0."""
+    include_duplicates: bool = False
+    """Whether sentences with identical text are labelled together."""
+    model_id: int | None = None
+    """The model that makes suggestions."""
+    similar_to: int | None = None
+    """Id of the sentence whose nearest neighbours are shown."""
+    queue: Queue | None = None
+    plotted: dict[str, PlottedMap] = field(default_factory=dict)
+    """The last maps by digest: a lasso may refer to a map that has been redrawn since."""
+    browser_session: str = field(default_factory=lambda: uuid4().hex)
+    _suggested: tuple[object, Suggestions] | None = None
+
+    @property
+    def record(self) -> LabellingRecord:
+        """The labelling."""
+        return self.session.record
+
+    @property
+    def partition(self) -> Partition:
+        """The partition as the page shows it."""
+        return self.session.partition
+
+    @cached_property
+    def texts(self) -> relabel_queries.Texts:
+        """The sentences of the labelling, which never change."""
+        return relabel_queries.texts(self.record.id, self.record.created)
+
+    # --- selection --------------------------------------------------------------------------------------------------
+
+    def select(self, ids: Iterable[int] | Ids, method: str) -> None:
+        """Replace the selection."""
+        found = np.unique(np.asarray(ids if isinstance(ids, np.ndarray) else list(ids), dtype=np.int64))
+        known: Ids = found[np.isin(found, self.partition.ids)]
+        if not np.array_equal(known, self.selected):
+            self.generation += 1
+        self.selected, self.selection_method = known, method
+
+    def clear_selection(self) -> None:
+        """Select nothing."""
+        self.select(NONE_SELECTED, "")
+
+    @property
+    def targets(self) -> Ids:
+        """The selection, with identical sentences where :attr:`include_duplicates` is on."""
+        if not self.include_duplicates or not len(self.selected):
+            return self.selected
+        return op.with_duplicates(self.selected, self.session.texts)
+
+    def suggested_name(self, ids: Ids) -> str:
+        """Return a name for a new cluster made of the distinctive words of these sentences."""
+        return assistance.cluster_name(self.session.texts, ids) or "New cluster"
+
+    def describe_selection(self) -> str:
+        """Return the size of the selection in words."""
+        more = len(self.targets) - len(self.selected)
+        return count(len(self.selected), "sentence") + (f" and {count(more, 'duplicate')}" if more else "")
+
+    # --- changes ----------------------------------------------------------------------------------------------------
+
+    def apply(self, make: Make, reason: str = "", *, keep_selection: bool = False) -> Step | None:
+        """Make a change and save it; for callbacks, nothing is raised.
+
+        An unsaved change is saved first; as long as that fails, nothing else is done.
+        """
+        method = self.selection_method
+        if self.include_duplicates and method:
+            method = f"{method}, with duplicates"
+        if self.unsaved is not None:
+            self.retry()
+            if self.unsaved is not None or self.conflict is not None:
+                self.notice = "Not done: your previous change is not saved yet."
+                return None
+        return self._save(Change(make, reason, method, keep_selection))
+
+    def apply_to_selection(
+        self, make: Callable[[Partition, Ids], op.Operation], *, keep_selection: bool = False
+    ) -> Step | None:
+        """Make a change to the present selection, also when it is saved only later."""
+        targets = self.targets
+        return self.apply(lambda p: make(p, targets), keep_selection=keep_selection)
+
+    def accept_suggestions(self) -> None:
+        """Put every selected sentence into the cluster that the model suggests, where that is another one."""
+        wanted: dict[int, list[int]] = {}
+        for sentence, row in zip(self.selected.tolist(), self.partition.rows(self.selected).tolist(), strict=True):
+            number = self.suggestion_for(row)
+            if number is not None:
+                wanted.setdefault(number, []).append(sentence)
+        if not wanted:
+            self.notice = "The model suggests no other cluster for the selection."
+            return
+        self.apply(lambda p: op.accept(p, {n: np.array(ids, dtype=np.int64) for n, ids in wanted.items()}))
+
+    def retry(self) -> None:
+        """Try again to save the change that was refused."""
+        if self.unsaved is not None:
+            self._save(self.unsaved.change)
+
+    def discard(self) -> None:
+        """Give up the change that was refused."""
+        self.unsaved = None
+
+    def _save(self, change: Change) -> Step | None:
+        self.notice, self.unsaved = "", None
+        try:
+            operation = change.make(self.partition)
+        except ThemescopeError as error:
+            self.notice = str(error)
+            return None
+        try:
+            step = self.session.do(operation, change.reason, change.selection_method)
+        except StaleChangeError as error:
+            self.conflict = self.session.conflict(operation, error, change.reason, change.selection_method)
+            return None
+        except ThemescopeError as error:
+            self.unsaved = Unsaved(change, str(error))
+            return None
+        self._saved(step, change.keep_selection)
+        return step
+
+    def _saved(self, step: Step | None, keep_selection: bool) -> None:
+        from_queue = self.selection_method == (self.queue.name if self.queue is not None else LEAST_CERTAIN)
+        if step is None:
+            self.notice = "No change needed."
+            return
+        self.saved_at, self.last_summary = datetime.now(UTC), step.summary
+        if keep_selection:
+            self.generation += 1
+            return
+        last = self.selected
+        self.clear_selection()
+        if from_queue and len(last) == 1:
+            self.select_next(after=int(last[0]))
+
+    def travel(self, move: Callable[[LabellingSession], Step | None], if_none: str) -> None:
+        """Undo, redo or restore; a step that later changes build on is refused with a notice."""
+        if self.unsaved is not None:
+            self.discard()
+            self.notice = "The unsaved change was discarded. Nothing else was undone."
+            return
+        self.notice = ""
+        try:
+            step = move(self.session)
+        except StaleChangeError as error:
+            self.session.sync()
+            self.notice = f"{error} Undo takes back only what is still as you left it; see the history."
+            return
+        except ThemescopeError as error:
+            self.notice = str(error)
+            return
+        if step is None:
+            self.notice = if_none
+            return
+        self.saved_at, self.last_summary = datetime.now(UTC), step_summary(step)
+        self.generation += 1
+
+    def resolve_conflict(self, overwrite: bool) -> None:
+        """End a conflict: write the refused change over the present state, or keep that."""
+        conflict, self.conflict = self.conflict, None
+        if conflict is None or not overwrite:
+            self.clear_selection()
+            return
+        try:
+            step = self.session.insist(conflict)
+        except StaleChangeError as error:
+            self.conflict = self.session.conflict(conflict.operation, error, conflict.reason, conflict.selection_method)
+            return
+        except ThemescopeError as error:
+            self.notice = str(error)
+            return
+        self._saved(step, keep_selection=False)
+
+    # --- suggestions and queues -------------------------------------------------------------------------------------
+
+    @property
+    def model(self) -> ModelRecord | None:
+        """The chosen model; None without one."""
+        return next((m for m in queries.models() if m.id == self.model_id), None) if self.model_id is not None else None
+
+    @property
+    def vectors(self) -> Matrix | None:
+        """(n, dim) vectors of the chosen model, in the order of the partition's ids; None without a model."""
+        model = self.model
+        return relabel_queries.matrix(model.id, model.digest, self.record.id, self.record.created) if model else None
+
+    def similarities(self, query: str | int) -> npt.NDArray[np.float32] | None:
+        """Return (n,) cosines to typed words or to a sentence by its id; None without a model."""
+        model = self.model
+        if model is None:
+            return None
+        return relabel_queries.similarities(model, model.digest, self.record.id, self.record.created, query)
+
+    def show_similar(self, sentence: int | None) -> None:
+        """Show the nearest neighbours of a sentence, or with None all sentences again."""
+        if sentence is not None and self.model_id is None:
+            self.notice = NEEDS_MODEL
+        else:
+            self.similar_to = sentence
+
+    @property
+    def suggestions(self) -> Suggestions | None:
+        """Suggestions of the chosen model for the present partition; None without a model."""
+        key = (self.model_id, self.session.snapshot.step)
+        if self._suggested is None or self._suggested[0] != key:
+            x = self.vectors
+            if x is None:
+                return None
+            self._suggested = (key, assistance.suggest_clusters(self.partition, x))
+        return self._suggested[1]
+
+    def suggestion_for(self, row: int) -> int | None:
+        """Return the number of the cluster that is suggested for a row of the partition, if it is another one."""
+        found = self.suggestions
+        if found is None:
+            return None
+        best = int(found.best[row])
+        return best if best != int(self.partition.numbers[row]) and best in self.partition.clusters else None
+
+    def select_next(self, after: int | None = None) -> None:
+        """Select the next sentence of the queue; without a queue, the one with the smallest margin."""
+        queue = self._current_queue()
+        if queue is None:
+            self.notice = NEEDS_MODEL
+            return
+        visited = self._visit(queue, after)
+        following = next((i for i in queue.ids.tolist() if i not in visited), None)
+        if following is None and len(queue.ids):
+            visited.clear()
+            self.notice = "End of the queue; starting again."
+            following = int(queue.ids[0])
+        if following is None:
+            self.notice = "This queue is empty."
+            return
+        self.select([following], queue.name)
+
+    def select_previous(self) -> None:
+        """Select the sentence of the queue that was visited before the present one."""
+        queue = self._current_queue()
+        if queue is None:
+            self.notice = NEEDS_MODEL
+            return
+        visited = self._visit(queue, None)
+        current = int(self.selected[0]) if len(self.selected) else None
+        earlier = [i for i in visited if i != current]
+        if earlier:
+            visited[:] = earlier
+            self.select([earlier[-1]], queue.name)
+
+    def _current_queue(self) -> Queue | None:
+        if self.queue is not None:
+            return self.queue
+        found = self.suggestions
+        return None if found is None else Queue(LEAST_CERTAIN, found.queue(self.partition))
+
+    def _visit(self, queue: Queue, sentence: int | None) -> list[int]:
+        """Record a sentence, by default the selected one, as visited; return the visited ones in order."""
+        key = f"{VISITED}_{self.record.id}_{self.browser_session}_{queue.name}"
+        visited: list[int] = st.session_state.setdefault(key, [])
+        if sentence is None and len(self.selected):
+            sentence = int(self.selected[0])
+        if sentence is not None and sentence not in visited:
+            visited.append(sentence)
+        return visited
+
+
+def relabel_state(record: LabellingRecord) -> RelabelState:
+    """Return the state of this browser session for a labelling and the person who is present now."""
+    key, person = f"{STATE}_{record.id}", current_person()
+    held = st.session_state.get(key)
+    if not isinstance(held, RelabelState) or held.session.person != person:
+        held = RelabelState(LabellingSession(queries.store(), record.id, person))
+        st.session_state[key] = held
+    return held
