@@ -25,7 +25,7 @@ from sklearn.cluster import KMeans
 from threadpoolctl import threadpool_limits
 
 from core.clustering import REGISTRY
-from core.clustering.iclust.blocks import objective
+from core.clustering.iclust import objective
 from core.clustering.inputs import unit_rows
 from core.metrics import REGISTRY as METRICS
 from core.types import Matrix

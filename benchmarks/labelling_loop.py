@@ -31,8 +31,7 @@ from core.labelling import operations as op
 from core.labelling.changes import apply
 from core.labelling.learning import GENTLE
 from core.labelling.partition import Cluster, Partition, start
-from core.labelling.reclustering import recluster
-from core.labelling.suggestions import suggest
+from core.labelling.suggestions import recluster, suggest
 from core.metrics import REGISTRY as METRICS
 from core.metrics.matching import match_clusters
 from core.metrics.statistics.intervals import bootstrap_mean

@@ -24,7 +24,7 @@ import numpy as np
 import sqlalchemy as sa
 
 import benchmarks._runtime  # noqa: F401, before all of ours
-from core.metrics.triplet_correctness import Who
+from core.metrics.triplet_analysis import Who
 from core.types import Article, Paragraph, Section, Split, TripletRows
 from db.records import TripletSetRecord, Verdict
 from db.settings import Settings

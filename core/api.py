@@ -10,11 +10,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias, runtime_checkable
 
 from core.errors import ConfigError, DataError
-from core.pretrained import DEFAULT, DEFAULT_MODEL, model_folder
+from core.paths import DEFAULT, DEFAULT_MODEL, model_folder
 
 if TYPE_CHECKING:
     from core.protocols import Model, Report
-    from core.tasks.themes.find import Themes
+    from core.tasks.themes import Themes
     from core.types import Matrix, Sentence
 
 
@@ -166,7 +166,7 @@ def find_themes(
     k
         Number of themes, or ``"auto"``.
     settings
-        Other settings, see :class:`core.tasks.themes.find.ThemesConfig`.
+        Other settings, see :class:`core.tasks.themes.ThemesConfig`.
     seed
         Seed of everything random.
     report
@@ -196,8 +196,8 @@ def find_themes(
     """
     from core.config import config_from_dict
     from core.protocols import SILENT
-    from core.tasks.themes.find import ThemesConfig
-    from core.tasks.themes.find import find_themes as find
+    from core.tasks.themes import ThemesConfig
+    from core.tasks.themes import find_themes as find
 
     config = config_from_dict(ThemesConfig, {**(settings or {}), "k": 0 if k == "auto" else k})
     texts = list(sentences)

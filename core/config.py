@@ -82,6 +82,11 @@ class Config:
         """Return the settings as plain JSON values; tuples become lists, mappings are copied."""
         return {field.name: _plain(getattr(self, field.name)) for field in dataclasses.fields(self)}
 
+    @classmethod
+    def current_names(cls, values: Mapping[str, Any]) -> dict[str, Any]:
+        """Return stored settings under their current names, see :attr:`renamed`; other keys are kept."""
+        return {cls.renamed.get(key, key): value for key, value in values.items()}
+
     def without_folders(self: C) -> C:
         """Return the settings with file names in place of local paths, for exports."""
         files = [name for name, (_, _, info) in options(type(self)).items() if info.file]
@@ -120,17 +125,17 @@ def default_of(field: dataclasses.Field[Any]) -> Any:
 def config_from_dict(cls: type[C], values: Mapping[str, Any]) -> C:
     """Build ``cls`` from JSON values; raises ``ConfigError`` with the nearest setting for an unknown key."""
     known = {f.name for f in dataclasses.fields(cls)}
-    current = {cls.renamed.get(key, key): value for key, value in values.items()}
+    current = cls.current_names(values)
     for key in current:
         _check_known(cls, key, known)
     return cls(**current)
 
 
 def parse_value(cls: type[Config], name: str, text: str) -> Any:
-    """Return the value of ``text`` from a command line option ``--set name=text``."""
-    known = options(cls)
-    _check_known(cls, name, known)
-    kinds = _kinds(known[name][1])
+    """Return the value of a setting given on the command line as ``--set name=text``."""
+    known, current = options(cls), cls.renamed.get(name, name)
+    _check_known(cls, current, known)
+    kinds = _kinds(known[current][1])
     if str in kinds and not (type(None) in kinds and text == "null"):
         return text
     value = json_or_text(text)
@@ -140,7 +145,7 @@ def parse_value(cls: type[Config], name: str, text: str) -> Any:
 
 
 def json_or_text(text: str) -> Any:
-    """Return the JSON value that ``text`` is, or ``text`` itself."""
+    """Return the value of a JSON text, or ``text`` itself if it is not JSON."""
     try:
         return json.loads(text)
     except json.JSONDecodeError:
@@ -161,19 +166,19 @@ def digest_of(value: Any) -> str:
 
 def _check_known(cls: type[Config], name: str, known: Collection[str]) -> None:
     if not known:
-        raise ConfigError(f"There is no setting called {name!r}: nothing can be set here. Leave it out.")
+        raise ConfigError(f"There is no setting called {name!r}: there are no settings here. Leave it out.")
     if name not in known:
         raise ConfigError(str(UnknownNameError("setting", name, known)))
 
 
 def _named(name: str, info: OptionInfo) -> str:
-    """``Minimum tokens (min_tokens)``; ``Margin``, where both are the same word."""
+    """Return ``Minimum tokens (min_tokens)``, or only ``Margin`` if label and name are the same word."""
     label = label_of(name, info)
     return label if label.lower() == name else f"{label} ({name})"
 
 
 def _last_part(text: str) -> str:
-    """``a/b.txt`` → ``b.txt``, ``kind:/a/b`` → ``kind:b``, on any system's separators."""
+    """Return the file name of a path with any separators: ``a/b.txt`` → ``b.txt``, ``kind:/a/b`` → ``kind:b``."""
     found = re.match("[a-z]{2,}:", text)
     kind = found[0] if found else ""
     return kind + PureWindowsPath(text.removeprefix(kind)).name
@@ -186,7 +191,7 @@ def _plain(value: Any) -> Any:
 
 
 def _kinds(hint: Any) -> set[Any]:
-    """The plain classes in a type hint: ``int | None`` → {int, NoneType}; ``tuple[str, ...]`` → {tuple}."""
+    """Return the plain classes in a type hint: ``int | None`` → {int, NoneType}; ``tuple[str, ...]`` → {tuple}."""
     if isinstance(hint, types.UnionType) or typing.get_origin(hint) is typing.Union:
         return set().union(*(_kinds(arg) for arg in typing.get_args(hint)))
     if typing.get_origin(hint) is typing.Literal:
@@ -206,7 +211,7 @@ def _checked(field: dataclasses.Field[Any], hint: Any, value: Any) -> Any:
 
 
 def _coerced(name: str, kinds: set[Any], value: Any) -> Any:
-    """``value`` as one of ``kinds``: whole floats become ints, lists become tuples; anything else is refused."""
+    """Convert ``value`` to one of ``kinds``: whole floats to int, lists to tuple; raise ``ConfigError`` otherwise."""
     if type(value) in kinds:
         return value
     if float in kinds and isinstance(value, int) and not isinstance(value, bool):
@@ -217,8 +222,8 @@ def _coerced(name: str, kinds: set[Any], value: Any) -> Any:
         return tuple(value)
     if Mapping in kinds and isinstance(value, Mapping):
         return _plain(value)
-    wanted = " or ".join(sorted(_WORDS.get(k, getattr(k, "__name__", str(k))) for k in kinds))
-    raise ConfigError(f"{name} must be {wanted}, not {value!r}.")
+    expected = " or ".join(sorted(_WORDS.get(k, getattr(k, "__name__", str(k))) for k in kinds))
+    raise ConfigError(f"{name} must be {expected}, not {value!r}.")
 
 
 def _check_bounds(name: str, info: OptionInfo, value: Any) -> None:

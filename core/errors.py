@@ -65,7 +65,7 @@ class PluginError(ThemescopeError):
 class ReadError(ThemescopeError):
     """A file that cannot be read in its format.
 
-    ``position`` says where, in the words of the format: "line 12", "byte 4,096", "page 'Adelaide'".
+    ``position`` is the place in the file in terms of its format: "line 12", "byte 4,096", "page 'Adelaide'".
     """
 
     def __init__(self, path: Path | str, problem: str, position: str = "", advice: str = "") -> None:

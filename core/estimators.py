@@ -1,8 +1,8 @@
 """Estimators with the interface of scikit-learn: sentence vectors and clusters of sentences.
 
-They work in a ``sklearn.pipeline.Pipeline``, with ``sklearn.base.clone`` and wherever a library takes an estimator,
-such as the clustering step of a BERTopic model. In turn they take any object with an ``encode`` method as their model,
-such as a sentence-transformers model.
+They work in a ``sklearn.pipeline.Pipeline``, with ``sklearn.base.clone`` and wherever a library accepts an estimator,
+such as the clustering step of a BERTopic model. Their model may be any object with an ``encode`` method, such as a
+sentence-transformers model.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ from core.clustering import REGISTRY as CLUSTERERS
 from core.clustering.inputs import unit_rows
 from core.errors import ConfigError
 from core.protocols import SILENT
-from core.tasks.themes.counts import candidates, measure, suggest
+from core.tasks.theme_counts import candidates, measure, suggest
 from core.types import Labels, Matrix
 
 _CURVE_SENTENCES = 1_000
-"""Sentences at most that the number of clusters is chosen on; the time grows with the square."""
+"""Maximum number of sentences that the number of clusters is chosen on; the time grows with its square."""
 _MOST_CLUSTERS = 30
 _SUBSAMPLES = 5
 
@@ -75,7 +75,7 @@ class SentenceClusterer(ClusterMixin, BaseEstimator):
         vectors are given in place of sentences.
     k
         Number of clusters, or ``"auto"``: between 2 and 30, chosen by silhouette, gain and stability
-        (:mod:`core.tasks.themes.counts`).
+        (:mod:`core.tasks.theme_counts`).
     clusterer
         Id of a registered clusterer, see ``themescope list clusterers``.
     settings

@@ -1,7 +1,7 @@
 """Precompilation of the inner loops of every method: ``python -m core.precompile``.
 
 numba caches compiled functions on disk. The installation fills this cache, because otherwise the first clustering,
-training and map of a machine would each take about ten seconds longer.
+training and map on a machine would each take about ten seconds longer.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ def _learn(card: Card) -> None:
     model = METHODS.build(card.id, {name: value for name, value in _SMALL.items() if name in names}, seed=0)
     sentences = [Sentence(text, id=i, article_id=i // 2, position=i % 2) for i, text in enumerate(_TEXT * 3)]
     model.fit(Corpus("a few sentences", sentences=sentences), SILENT)
-    model.embed([Sentence("A king lost her song.", id=len(sentences))])  # a new one has its vector inferred
+    model.embed([Sentence("A king lost her song.", id=len(sentences))])  # compiles the inference of new sentences
 
 
 if __name__ == "__main__":

@@ -13,13 +13,13 @@ from core.types import Article, Corpus, FittedModel, Labels, Matrix
 
 
 class Report(Protocol):
-    """Progress report of long work: receives progress and metrics, names a checkpoint folder, passes on cancellation.
+    """Progress report of a long computation: receives progress and metrics, provides checkpoints and cancellation.
 
-    Every method may raise :class:`core.errors.Cancelled`. Long work calls one of them about once a second.
+    Every method may raise :class:`core.errors.Cancelled`. A long computation calls one of them about once a second.
     """
 
     def progress(self, done: float, total: float, message: str = "") -> None:
-        """Report that ``done`` of ``total`` units are done, in any unit. Raises ``Cancelled`` when asked to stop."""
+        """Report that ``done`` of ``total`` units are done, in any unit. Raises ``Cancelled`` after a cancellation."""
         ...
 
     def metric(self, name: str, step: float, value: float) -> None:
@@ -27,7 +27,7 @@ class Report(Protocol):
         ...
 
     def checkpoint_folder(self) -> Path | None:
-        """Return a folder that survives a crash of this piece of work, or None where nothing is resumed."""
+        """Return a folder for checkpoints that survives a crash, or None if the computation is never resumed."""
         ...
 
 
@@ -53,22 +53,22 @@ SILENT = NullReport()
 
 
 class SubReport:
-    """Report of one stage: its progress 0…1 is the range ``low``…``high`` of the whole ``report``.
+    """Progress report of one stage: its progress 0…1 becomes the range ``low``…``high`` of ``report``.
 
-    ``message`` is put before every message of the stage.
+    ``message`` is the prefix of every message of the stage.
     """
 
     def __init__(self, report: Report, low: float, high: float, message: str = "") -> None:
         self._report, self._low, self._high, self._message = report, low, high, message
 
     def progress(self, done: float, total: float, message: str = "") -> None:
-        """Scale the progress of the stage into that of the whole."""
+        """Report the progress of the stage as part of the whole."""
         share = min(max(done / total, 0.0), 1.0) if total > 0 else 0.0
         text = ": ".join(filter(None, (self._message, message)))
         self._report.progress(self._low + (self._high - self._low) * share, 1.0, text)
 
     def metric(self, name: str, step: float, value: float) -> None:
-        """Pass the point on."""
+        """Add the point to the curve of the whole."""
         self._report.metric(name, step, value)
 
     def checkpoint_folder(self) -> Path | None:
@@ -78,7 +78,7 @@ class SubReport:
 
 @runtime_checkable
 class Model(FittedModel, Protocol):
-    """Turns positioned sentences into vectors. Built as ``Cls(config, seed)``."""
+    """A model that turns positioned sentences into vectors. Built as ``Cls(config, seed)``."""
 
     def __init__(self, config: Any, seed: int) -> None: ...
 
@@ -94,21 +94,21 @@ class Model(FittedModel, Protocol):
 
 @runtime_checkable
 class Clusterer(Protocol):
-    """Partitions the rows of a matrix. Built as ``Cls(config)``."""
+    """A clusterer, which partitions the rows of a matrix. Built as ``Cls(config)``."""
 
     def __init__(self, config: Any) -> None: ...
 
     def fit_predict(self, x: Matrix, k: int | None = None, seed: int = 0) -> Labels:
         """Return (n,) labels 0…k-1 in order of first appearance, or -1 for unassigned.
 
-        ``k`` None: the method chooses the number of clusters, or raises ``ConfigError``.
+        If ``k`` is None, the method chooses the number of clusters or raises ``ConfigError``.
         """
         ...
 
 
 @runtime_checkable
 class Reader(Protocol):
-    """Streams articles out of a file with constant memory. Built as ``Cls(config)``."""
+    """A reader, which yields the articles of a file in constant memory. Built as ``Cls(config)``."""
 
     def __init__(self, config: Any) -> None: ...
 
@@ -124,7 +124,7 @@ class Reader(Protocol):
 
 @runtime_checkable
 class Metric(Protocol):
-    """Compares two partitions of the same items."""
+    """A metric, which compares two partitions of the same items. Built as ``Cls(config)``."""
 
     def score(self, truth: Labels, labels: Labels) -> float:
         """Return one number for (n,) ``truth`` and (n,) ``labels``."""

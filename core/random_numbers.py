@@ -11,13 +11,13 @@ from typing import Any
 import numpy as np
 
 GOLDEN = np.uint64(0x9E3779B97F4A7C15)
-"""What the state of the generator advances by: 2**64 over the golden ratio."""
+"""Increment of the generator's state: 2**64 divided by the golden ratio."""
 _FIRST = np.uint64(0xBF58476D1CE4E5B9)
 _SECOND = np.uint64(0x94D049BB133111EB)
 
 
 def mix(x: Any) -> Any:
-    """Return the random number of a state: ``x`` is a uint64 or an (n,) array of them, the result likewise."""
+    """Return the random number of a state, or of each state in an (n,) array; all are uint64."""
     x = (x ^ (x >> np.uint64(30))) * _FIRST
     x = (x ^ (x >> np.uint64(27))) * _SECOND
     return x ^ (x >> np.uint64(31))

@@ -38,7 +38,7 @@ class Card:
     config: str
     """``"module:Name"`` of its config dataclass."""
     tags: frozenset[str] = frozenset()
-    """Properties that other code asks for; behaviour never depends on an id."""
+    """Properties that other code checks; behaviour never depends on an id."""
     revision: int = 1
     """Raised whenever the results of the implementation change for the same input, settings and seed.
 

@@ -45,13 +45,13 @@ def fold_title(title: str) -> str:
 
 
 def title_bucket(title: str) -> int:
-    """The bucket 0…999 of an article title: BLAKE2b-64 of its folded form."""
+    """Return the bucket 0…999 of an article title: BLAKE2b-64 of its folded form."""
     digest = hashlib.blake2b(fold_title(title).encode("utf-8"), digest_size=8).digest()
     return int.from_bytes(digest, "big") % 1000
 
 
 def split_of_bucket(bucket: int) -> Split:
-    """80 % train, 10 % validation, 10 % test (Ein Dor et al. 2018, section 3)."""
+    """Return the split of a bucket: 80 % train, 10 % validation, 10 % test (Ein Dor et al. 2018, section 3)."""
     if bucket < 800:
         return Split.TRAIN
     return Split.VALIDATION if bucket < 900 else Split.TEST
@@ -81,7 +81,7 @@ class Section:
 
 
 PARTS = ("train", "test", "")
-"""What :attr:`Article.part` may be."""
+"""Values of :attr:`Article.part`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,18 +93,18 @@ class Article:
     url: str = ""
     source: str = ""
     topic: str = ""
-    """The label that the source gives the document; "" where it gives none."""
+    """Label of the document in its source, or ""."""
     part: str = ""
-    """"train" or "test" as the source marks it, or ""; :func:`split_of_title` knows nothing of it."""
+    """"train" or "test" according to the source, or ""; independent of :func:`split_of_title`."""
 
     def sentence_count(self) -> int:
-        """Number of sentences in all sections (0 before splitting)."""
+        """Return the number of sentences in all sections (0 before splitting)."""
         return sum(len(p.sentences) for s in self.sections for p in s.paragraphs)
 
 
 @dataclass(frozen=True, slots=True)
 class Sentence:
-    """A sentence with its position. A loose sentence (typed, or from a list) has ids of -1."""
+    """A sentence with its position. A sentence outside an article (typed, or from a list) has ids of -1."""
 
     text: str
     id: int = -1
@@ -120,9 +120,9 @@ class Sentence:
 
 @dataclass(frozen=True, slots=True)
 class TripletTexts:
-    """Triplets as text, ready for a metric: (pivot, same theme, other theme), with the article each belongs to.
+    """Triplets as texts of pivot, positive and negative, with the article of each.
 
-    ``groups[i]`` is an article id (-1 where the source does not say); intervals resample whole groups.
+    ``groups[i]`` is an article id, or -1 if unknown; intervals resample whole groups.
     """
 
     pivots: list[str]
@@ -135,14 +135,14 @@ class TripletTexts:
 
 
 class FittedModel(Protocol):
-    """A fitted model as other code uses it: it embeds, compares and saves. :class:`core.protocols.Model` extends it."""
+    """A fitted model, which embeds, compares and saves. :class:`core.protocols.Model` extends it."""
 
     def embed(self, sentences: Sequence[Sentence]) -> Vectors:
-        """Return (n, dim) float32 vectors, a CSR array for methods tagged ``sparse``; row i is sentence i, n ≥ 0."""
+        """Return (n, dim) float32 vectors of n ≥ 0 sentences; a CSR array for methods tagged ``sparse``."""
         ...
 
     def distances(self, a: Vectors, b: Vectors) -> npt.NDArray[np.float32]:
-        """Return (n,) distances of row i of ``a`` to row i of ``b``, by the distance the method is evaluated with."""
+        """Return the (n,) distances of row i of ``a`` to row i of ``b`` that the method is evaluated with."""
         ...
 
     def save(self, folder: Path) -> None:
@@ -152,7 +152,7 @@ class FittedModel(Protocol):
 
 @dataclass(frozen=True)
 class Corpus:
-    """Training data of a model. Every part is optional; the tags of a method's card say which parts it needs."""
+    """Training data of a model. Every part is optional; the tags of a card state which parts the method needs."""
 
     name: str = ""
     language: str = "en"
@@ -178,7 +178,7 @@ class Estimate:
 
 @dataclass(frozen=True, slots=True)
 class SectionRecord:
-    """A heading; sentences refer to it by ``position`` in their article."""
+    """A section of a stored article; sentences refer to it by its ``position`` in the article."""
 
     id: int
     article_id: int
@@ -199,7 +199,7 @@ class BenchmarkItem:
 
 @dataclass(frozen=True, slots=True)
 class TripletRows:
-    """Triplets as ids, column by column; every array has shape (n,)."""
+    """Triplets as columns of ids; every array has shape (n,)."""
 
     ids: Ids
     articles: Ids

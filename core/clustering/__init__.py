@@ -1,9 +1,9 @@
-"""Clusterers of the sentences of one article. Cards only; see ``core.registry``.
+"""Clusterers of sentences. Cards only; see ``core.registry``.
 
-Tags: ``compiled`` takes a millisecond an article, so that a fan-out over articles would cost more than it saves;
-``no-vectors`` looks at the number of sentences only; ``counts`` refuses negative numbers; ``many-items`` is for tens
-of thousands of sentences at once; ``needs-k`` does not choose the number of clusters itself;
-``paper`` is a row of the paper's table.
+Tags: ``compiled`` takes a millisecond per article, so that parallel processes would cost more than they save;
+``no-vectors`` uses the number of sentences only; ``counts`` rejects negative numbers; ``many-items`` is for tens of
+thousands of sentences at once; ``needs-k`` does not choose the number of clusters itself; ``paper`` is a row of the
+paper's table.
 """
 
 from core.registry import Card, Registry
@@ -18,20 +18,20 @@ REGISTRY = Registry(
         Card(
             id="iclust",
             title="Iclust",
-            summary="Moves one sentence at a time to the cluster it is most similar to on average; best of several "
-            "random starts. Cosine similarity.",
+            summary="Moves one sentence at a time to the cluster with the highest mean cosine; best of several random "
+            "starts.",
             source=f"{_ICLUST}; used by {_ED18}",
-            factory="core.clustering.iclust.sequential:Iclust",
-            config="core.clustering.iclust.sequential:IclustConfig",
+            factory="core.clustering.iclust:Iclust",
+            config="core.clustering.iclust:IclustConfig",
             tags=_COMPILED | {"paper"},
         ),
         Card(
             id="iclust-annealed",
             title="Iclust, annealed",
-            summary="Soft Iclust at falling temperatures, then hardened and finished by single moves.",
+            summary="Soft Iclust at falling temperatures, then hard assignment and moves of single sentences.",
             source=_ICLUST,
-            factory="core.clustering.iclust.annealed:AnnealedIclust",
-            config="core.clustering.iclust.annealed:AnnealedConfig",
+            factory="core.clustering.iclust:AnnealedIclust",
+            config="core.clustering.iclust:AnnealedConfig",
             tags=frozenset({"needs-k"}),
         ),
         Card(
@@ -46,8 +46,8 @@ REGISTRY = Registry(
         Card(
             id="kmeans-raw",
             title="k-means on raw vectors",
-            summary="Lloyd's algorithm with Euclidean distance on the vectors as they are.",
-            source="Lloyd 1982; one reading of Ein Dor et al. 2018",
+            summary="Lloyd's algorithm with Euclidean distance on unscaled vectors.",
+            source="Lloyd 1982; one interpretation of Ein Dor et al. 2018",
             factory="core.clustering.kmeans:RawKMeans",
             config="core.clustering.kmeans:KMeansConfig",
             tags=_COMPILED,
@@ -55,7 +55,7 @@ REGISTRY = Registry(
         Card(
             id="kmeans-spherical",
             title="Spherical k-means",
-            summary="Each sentence goes to the centre of largest cosine; a centre is the sum of its unit vectors.",
+            summary="Assigns each sentence to the centre of largest cosine; a centre is the sum of its unit vectors.",
             source="Dhillon and Modha 2001",
             factory="core.clustering.kmeans:SphericalKMeans",
             config="core.clustering.kmeans:KMeansConfig",
@@ -64,7 +64,7 @@ REGISTRY = Registry(
         Card(
             id="kmedians-l1",
             title="k-medians with L1 distance",
-            summary="Each sentence goes to the nearest centre by L1; a centre is the median of every coordinate.",
+            summary="Assigns each sentence to the nearest centre by L1; a centre is the median of each coordinate.",
             source=f"{_ED18}, footnote on L1",
             factory="core.clustering.kmedians:KMedians",
             config="core.clustering.kmeans:KMeansConfig",
@@ -74,7 +74,7 @@ REGISTRY = Registry(
             id="kmeans-rows",
             title="k-means on rows of the cosine matrix",
             summary="Lloyd's algorithm on each sentence's cosines to all sentences of the article.",
-            source="one reading of Ein Dor et al. 2018",
+            source="one interpretation of Ein Dor et al. 2018",
             factory="core.clustering.kmeans:RowsKMeans",
             config="core.clustering.kmeans:KMeansConfig",
             tags=_COMPILED,
@@ -82,10 +82,11 @@ REGISTRY = Registry(
         Card(
             id="ward",
             title="Ward",
-            summary="Joins, again and again, the two clusters whose union spreads least. Unit vectors, no chance.",
+            summary="Repeatedly merges the two clusters whose union raises the variance least. Deterministic; uses "
+            "unit vectors.",
             source="Ward 1963, Hierarchical grouping to optimize an objective function; this project",
-            factory="core.clustering.ward:Ward",
-            config="core.clustering.ward:WardConfig",
+            factory="core.clustering.baselines:Ward",
+            config="core.clustering.baselines:WardConfig",
             tags=_COMPILED,
         ),
         Card(
@@ -93,15 +94,15 @@ REGISTRY = Registry(
             title="Spectral",
             summary="k-means on the leading eigenvectors of the graph of nearest neighbours by cosine.",
             source="Ng, Jordan, Weiss 2002, On spectral clustering; this project",
-            factory="core.clustering.spectral:Spectral",
-            config="core.clustering.spectral:SpectralConfig",
+            factory="core.clustering.baselines:Spectral",
+            config="core.clustering.baselines:SpectralConfig",
             tags=_COMPILED,
         ),
         Card(
             id="sib",
             title="Sequential information bottleneck",
-            summary="Clusters that tell most about the words; needs counts or other numbers from 0, such as those of "
-            "word-counts or Tf-idf.",
+            summary="Maximises the information of the clusters about the words; needs non-negative numbers such as "
+            "those of word-counts or Tf-idf.",
             source="Slonim, Friedman, Tishby 2002, Unsupervised document classification using sequential information "
             "maximization; package sib-clustering",
             factory="core.clustering.sib:SequentialInformationBottleneck",
@@ -111,20 +112,20 @@ REGISTRY = Registry(
         Card(
             id="iclust-blocks",
             title="Iclust in blocks",
-            summary="Iclust for many sentences: random blocks of them are improved in turn, so that no matrix of all "
-            "similarities is ever held.",
+            summary="Iclust for many sentences: random blocks are improved in turn, so that the matrix of all "
+            "similarities is never computed.",
             source=f"Yom-Tov and Slonim 2009, Parallel pairwise clustering, SDM; {_ICLUST}",
-            factory="core.clustering.iclust.blocks:BlockIclust",
-            config="core.clustering.iclust.blocks:BlockConfig",
+            factory="core.clustering.iclust:BlockIclust",
+            config="core.clustering.iclust:BlockConfig",
             tags=frozenset({"needs-k", "many-items"}),
         ),
         Card(
             id="random",
             title="Random labels",
-            summary="The floor: labels drawn at random, every cluster with at least one sentence.",
-            source="floor row",
-            factory="core.clustering.random_labels:RandomLabels",
-            config="core.clustering.random_labels:RandomConfig",
+            summary="The lower baseline: labels drawn at random, each cluster with at least one sentence.",
+            source="baseline",
+            factory="core.clustering.baselines:RandomLabels",
+            config="core.clustering.baselines:RandomConfig",
             tags=_COMPILED | {"no-vectors"},
         ),
     ],

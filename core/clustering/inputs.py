@@ -1,4 +1,4 @@
-"""Input and output of clusterers: checks, unit vectors, similarity matrices, numbering of labels."""
+"""Input and output of clusterers: checks, unit vectors, similarity matrices, labels."""
 
 from __future__ import annotations
 
@@ -13,21 +13,21 @@ from core.types import Labels, Matrix
 
 Square = npt.NDArray[np.float64]  # (n, n)
 MOST_ITEMS = 12_000
-"""A similarity matrix of this many items takes 1.2 GB."""
+"""Maximum number of items of a similarity matrix, which then takes 1.2 GB."""
 
 
 def check_items(n: int, k: int | None, most: int = MOST_ITEMS) -> int:
     """Return ``k``; raise an error if it is missing, or if there are too few or too many items."""
     if k is None:
-        raise ConfigError("This clusterer does not choose the number of clusters itself: give k.")
+        raise ConfigError("This clusterer does not choose the number of clusters itself. Give k.")
     if k < 1:
         raise ConfigError(f"The number of clusters must be at least 1, not {k}.")
     if n < k:
-        raise DataError(f"{n} sentences cannot be divided into {k} clusters that are not empty. Use a smaller k.")
+        raise DataError(f"{n} sentences cannot be divided into {k} non-empty clusters. Use a smaller k.")
     if n > most:
         raise DataError(
-            f"{n:,} sentences are too many to compare all with all (at most {most:,}). Cluster them by article, or all "
-            "at once with iclust-blocks."
+            f"{n:,} sentences are too many for a matrix of all similarities (at most {most:,}). Cluster them by "
+            "article, or use iclust-blocks."
         )
     return k
 
@@ -35,30 +35,30 @@ def check_items(n: int, k: int | None, most: int = MOST_ITEMS) -> int:
 def checked(x: Matrix, k: int | None, most: int = MOST_ITEMS) -> tuple[Matrix, int]:
     """Return the matrix as float64 (CSR stays sparse) and the number of clusters; raise an error if invalid."""
     if x.ndim != 2:
-        raise DataError(f"A clusterer needs one row of numbers a sentence, not an array of shape {x.shape}.")
+        raise DataError(f"A clusterer needs one row of numbers per sentence, not an array of shape {x.shape}.")
     k = check_items(x.shape[0], k, most)
     matrix: Matrix = sparse.csr_array(x, dtype=np.float64) if sparse.issparse(x) else np.asarray(x, dtype=np.float64)
     values = matrix.data if isinstance(matrix, sparse.csr_array) else matrix
     if not np.isfinite(values).all():
-        raise DataError("The vectors hold values that are not finite. Embed the sentences again.")
+        raise DataError("The vectors contain values that are not finite. Embed the sentences again.")
     return matrix, k
 
 
 def gram_matrix(x: Matrix) -> Square:
-    """(n, n) inner products of the rows, float64 and C-contiguous."""
+    """Return the (n, n) inner products of the rows, float64 and C-contiguous."""
     if not isinstance(x, sparse.csr_array):
         return np.ascontiguousarray(x @ x.T, dtype=np.float64)
     counts = np.bincount(x.indices, minlength=x.shape[1])
     full = counts > x.shape[0] / 2
     if 2 * counts[full].sum() < x.nnz:
         return np.ascontiguousarray((x @ x.T).toarray(), dtype=np.float64)
-    # Columns in which most rows have a value, as a hybrid's first ones, are many times faster multiplied densely.
+    # Columns in which most rows have a value, as the first ones of a hybrid, are multiplied many times faster densely.
     dense, rest = x[:, full].toarray(), x[:, ~full]
     return np.ascontiguousarray(dense @ dense.T + (rest @ rest.T).toarray(), dtype=np.float64)
 
 
 def unit_rows(x: Matrix) -> Matrix:
-    """Rows of length 1; a zero row stays zero, so that its similarity to everything, itself included, is 0."""
+    """Return the rows scaled to length 1; a zero row stays zero, so that its similarity to all rows is 0."""
     if isinstance(x, sparse.csr_array):
         lengths = np.sqrt(np.asarray(x.multiply(x).sum(axis=1), dtype=np.float64)).ravel()
         return sparse.csr_array(sparse.diags_array(_inverse(lengths)) @ x)
@@ -66,15 +66,15 @@ def unit_rows(x: Matrix) -> Matrix:
 
 
 def cosine_matrix(x: Matrix) -> Square:
-    """(n, n) cosines of the rows of a dense or CSR matrix."""
+    """Return the (n, n) cosines of the rows of a dense or CSR matrix."""
     return gram_matrix(unit_rows(x))
 
 
 def canonical_labels(labels: npt.ArrayLike) -> Labels:
-    """Number the clusters of (n,) ``labels`` 0, 1, … in order of first appearance, as int32; -1 stays.
+    """Number the clusters of (n,) ``labels`` 0, 1, … in order of first appearance, as int32; -1 is kept.
 
-    Without this, numbers follow the order in which random starts or eigenvectors happen to find the clusters. That
-    order depends on the last bits of the similarities, and so on the processor and on the storage of the vectors.
+    Otherwise numbers would follow the order in which random starts or eigenvectors find the clusters, which depends on
+    rounding errors, and therefore on the processor.
     """
     found = np.asarray(labels)
     assigned = found >= 0
@@ -85,7 +85,7 @@ def canonical_labels(labels: npt.ArrayLike) -> Labels:
 
 
 def kernel_seed(seed: int) -> Any:
-    """Fold any whole number into the 64 bits that a compiled kernel takes."""
+    """Return a whole number modulo 2**64, as compiled functions take it."""
     return np.uint64(seed % 2**64)
 
 

@@ -1,6 +1,6 @@
 """k-means in the variants compatible with Ein Dor et al. 2018.
 
-All run on the matrix of inner products, which is smaller than the vectors for an article and serves sparse rows too.
+All use the matrix of inner products, which is smaller than the vectors of an article and also serves sparse rows.
 """
 
 from __future__ import annotations
@@ -22,17 +22,17 @@ class KMeansConfig(Config):
 
     seeding: str = option(
         "greedy-k-means++",
-        "How starts are chosen: greedy k-means++ (the best of 2 + ln k draws for each centre, as in scikit-learn) "
-        "or plain k-means++. Results depend on it, so name it in tables.",
+        "Choice of initial centres: greedy k-means++ (the best of 2 + ln k draws for each centre, as in scikit-learn) "
+        "or plain k-means++. Results depend on it, so state it in tables.",
         choices=("greedy-k-means++", "k-means++"),
     )
     restarts: int = option(
-        10, "Starts, of which the one with the smallest sum of distances is kept.", low=1, high=10_000
+        10, "Number of starts; the one with the smallest sum of distances is kept.", low=1, high=10_000
     )
-    iterations: int = option(300, "Most passes in a start.", low=1, high=100_000)
+    iterations: int = option(300, "Maximum number of passes in a start.", low=1, high=100_000)
 
     def candidates(self, k: int) -> int:
-        """Draws tried for each centre."""
+        """Return the number of draws for each centre."""
         return 2 + int(log(k)) if self.seeding == "greedy-k-means++" else 1
 
 
@@ -46,11 +46,11 @@ class _GramKMeans(ABC):
 
     @abstractmethod
     def gram(self, x: Matrix) -> Square:
-        """(n, n) inner products of what is clustered."""
+        """Return the (n, n) inner products of the clustered rows."""
 
     def fit_predict(self, x: Matrix, k: int | None = None, seed: int = 0) -> Labels:
-        """(n,) labels 0…k-1, every cluster non-empty."""
-        from core.clustering.iclust import kernels
+        """Return (n,) labels 0…k-1, every cluster non-empty."""
+        from core.clustering import kernels
 
         matrix, k = checked(x, k)
         config = self.config
@@ -70,15 +70,15 @@ class UnitKMeans(_GramKMeans):
     """Euclidean k-means on rows of length 1; a zero row stays at the origin."""
 
     def gram(self, x: Matrix) -> Square:
-        """Cosines."""
+        """Return the cosines."""
         return cosine_matrix(x)
 
 
 class RawKMeans(_GramKMeans):
-    """Euclidean k-means on the rows as they are."""
+    """Euclidean k-means on unscaled rows."""
 
     def gram(self, x: Matrix) -> Square:
-        """Inner products of the rows, moved to their mean so that no precision is lost far from the origin."""
+        """Return the inner products of the centred rows, which lose no precision far from the origin."""
         products = gram_matrix(x)
         means = products.mean(axis=0)
         return np.ascontiguousarray(products - means[:, None] - means[None, :] + means.mean())
@@ -90,7 +90,7 @@ class SphericalKMeans(_GramKMeans):
     spherical = True
 
     def gram(self, x: Matrix) -> Square:
-        """Cosines."""
+        """Return the cosines."""
         return cosine_matrix(x)
 
 
@@ -98,5 +98,5 @@ class RowsKMeans(_GramKMeans):
     """Euclidean k-means on the rows of the cosine matrix."""
 
     def gram(self, x: Matrix) -> Square:
-        """Inner products of the rows of the cosine matrix."""
+        """Return the inner products of the rows of the cosine matrix."""
         return gram_matrix(cosine_matrix(x))

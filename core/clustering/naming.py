@@ -2,7 +2,7 @@
 
 Class-based tf-idf (Grootendorst 2022, BERTopic): weight = tf(word, cluster) · ln(1 + A / f(word)), where A is the mean
 number of words in a cluster and f the word's frequency in all. Singular and plural count as one word, and two words
-that stand side by side more often than not are shown as a pair.
+that are usually adjacent are shown as a pair.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from core.text.tokens import tokenize
 from core.types import Labels
 
 _WORD = re.compile(r"[^\W\d_][\w'-]+")
-_MARKS = {"ref", "rrb", "lrb", "nbsp"}  # what is left of markup in many data sets
+_MARKS = {"ref", "rrb", "lrb", "nbsp"}  # remains of markup in many data sets
 
 
 def theme_words(texts: Sequence[str], labels: Labels, k: int, words: int = 3) -> list[tuple[str, ...]]:

@@ -1,4 +1,4 @@
-"""Sequential information bottleneck: a clusterer of counts, by the public package."""
+"""Sequential information bottleneck (sIB): a clusterer of counts, by the public package."""
 
 from __future__ import annotations
 
@@ -20,30 +20,29 @@ _MOST = 1_000_000
 class SibConfig(Config):
     """Settings of sIB; the defaults are the package's."""
 
-    restarts: int = option(10, "Random starts, of which the one that tells most about the words is kept.",
+    restarts: int = option(10, "Number of random starts; the one with the most information about the words is kept.",
                            low=1, high=10_000)  # fmt: skip
-    sweeps: int = option(15, "Most passes over the sentences in a start.", low=1, high=10_000)
+    sweeps: int = option(15, "Maximum number of passes over the sentences in a start.", low=1, high=10_000)
     tolerance: float = option(0.02, "A start ends when at most this share of the sentences moves.", low=0, high=1)
 
 
 class SequentialInformationBottleneck:
-    """Move one sentence at a time to where I(cluster; word) is largest; every sentence has the same probability."""
+    """sIB: moves one sentence at a time so that I(cluster; word) rises; all sentences have the same probability."""
 
     def __init__(self, config: SibConfig) -> None:
         self.config = config
 
     def fit_predict(self, x: Matrix, k: int | None = None, seed: int = 0) -> Labels:
-        """(n,) labels 0…k-1, every cluster non-empty; sentences without words are spread at random.
+        """Return (n,) labels 0…k-1, every cluster non-empty; sentences without words are assigned at random.
 
-        Raises :class:`DataError` for negative numbers, which are no counts, and :class:`MissingExtraError` where the
-        package is missing.
+        Raises :class:`DataError` for negative numbers, and :class:`MissingExtraError` without the package.
         """
         matrix, k = checked(x, k, _MOST)
         counts = sparse.csr_matrix(matrix)
         counts.eliminate_zeros()
         if counts.nnz and counts.data.min() < 0:
-            raise DataError("sIB clusters counts of words, and these vectors hold negative numbers. Use a model such "
-                            "as word-counts or tfidf, or another clusterer.")  # fmt: skip
+            raise DataError("sIB clusters word counts, but these vectors contain negative numbers. Use a model such as "
+                            "word-counts or tfidf, or another clusterer.")  # fmt: skip
         filled = np.flatnonzero(np.diff(counts.indptr))
         rng = np.random.default_rng(seed)
         labels = np.asarray(rng.permutation(np.arange(counts.shape[0]) % k), np.int32)
@@ -65,14 +64,14 @@ class SequentialInformationBottleneck:
             max_iter=config.sweeps, tol=config.tolerance,
         )  # fmt: skip
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # old names of scipy
+            warnings.simplefilter("ignore")  # the package uses deprecated names of scipy
             model.fit(counts)
-        # The package's labels_ are assigned anew at the end and may leave a cluster empty; the partition never does.
+        # The package reassigns labels_ at the end, which may leave a cluster empty; its partition has no empty ones.
         return np.asarray(model.partition_.labels, np.int32)
 
 
 def _without_gaps(labels: Labels, filled: np.ndarray[tuple[int], np.dtype[np.intp]], k: int) -> Labels:
-    """Fill empty clusters with a sentence without words, then one of the largest cluster."""
+    """Move to each empty cluster a sentence without words, or else one of the largest cluster."""
     spare = [int(i) for i in np.setdiff1d(np.arange(len(labels)), filled)]
     for cluster in range(k):
         if not (labels == cluster).any():

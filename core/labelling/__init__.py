@@ -1,5 +1,5 @@
 """Labellings: user-made partitions of sentences, operations on them, and exact undo.
 
-``partition`` holds the state, ``changes`` the smallest changes with their inverses, ``operations`` what people do,
-``history`` which steps can be undone and redone. Everything is pure: a partition never changes, another one is made.
+``partition`` is the state, ``changes`` are elementary changes with their inverses, ``operations`` those of users, and
+``history`` determines which steps can be undone and redone. Partitions are immutable.
 """

@@ -1,7 +1,7 @@
 """Inter-annotator agreement on partitions of sentences.
 
-Clusters have no common names, so what is compared is whether two sentences are put together. A number is given only
-where there was something to agree on; otherwise the reason is told, never NaN and never 1.0.
+Clusters have no common names, so pairs of sentences are compared: together or apart. If agreement is undefined, the
+result contains the reason instead of a number.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from core.types import Estimate, Ids, Labels
 
 MISSING = -1
 _PAIRED = 3_000
-"""Sentences of an article that are compared in pairs (4.5 million pairs); a longer one is sampled."""
+"""Maximum number of sentences of an article that are compared in pairs (4.5 million pairs); more are sampled."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,27 +27,27 @@ class Comparison:
     """Two partitions of the same sentences."""
 
     shared: int
-    """Sentences that both have assigned."""
+    """Number of sentences that both have assigned."""
     articles: int
-    """Articles in which there was something to agree on."""
+    """Number of articles for which agreement is defined."""
     ari: Estimate | None
     ami: Estimate | None
     undefined: str
-    """Why there is no number; "" where there is one."""
+    """Reason why there is no number; "" if there is one."""
 
 
 @dataclass(frozen=True, slots=True)
 class Alpha:
-    """Krippendorff's alpha over pairs of sentences of one article: together or apart, nominal."""
+    """Krippendorff's alpha over pairs of sentences of one article, with the nominal values together and apart."""
 
     value: float | None
     pairs: int
-    """Pairs that at least two have judged."""
+    """Number of pairs that at least two raters have judged."""
     undefined: str
 
 
 def compare(first: Labels, second: Labels, articles: Ids, seed: int = 0) -> Comparison:
-    """Mean ARI and AMI over articles with their intervals, of (n,) labels; -1 is unassigned, and left out."""
+    """Return mean ARI and AMI over articles with their intervals, of (n,) labels; -1 is unassigned and ignored."""
     both = (first != MISSING) & (second != MISSING)
     if not both.any():
         return Comparison(0, 0, None, None, "they have no assigned sentence in common")
@@ -60,17 +60,17 @@ def compare(first: Labels, second: Labels, articles: Ids, seed: int = 0) -> Comp
         metrics = AdjustedRandIndex(MetricConfig()), AdjustedMutualInformation(MetricConfig())
         scores.append((metrics[0].score(a, b), metrics[1].score(a, b)))
     if not scores:
-        why = "they share one sentence only" if both.sum() == 1 else "both put everything into one cluster"
-        return Comparison(int(both.sum()), 0, None, None, why)
+        reason = "they share only one sentence" if both.sum() == 1 else "both have only one cluster"
+        return Comparison(int(both.sum()), 0, None, None, reason)
     ari, ami = (bootstrap_mean(column, seed=seed) for column in zip(*scores, strict=True))
     return Comparison(int(both.sum()), len(scores), ari, ami, "")
 
 
 def alpha(raters: Sequence[Labels], articles: Ids, seed: int = 0) -> Alpha:
-    """Krippendorff's alpha of any number of raters, each with (n,) labels; -1 is missing.
+    """Return Krippendorff's alpha of any number of raters, each with (n,) labels; -1 is missing.
 
-    Units are the pairs of sentences of one article, values are together (1) and apart (0); a rater has judged a pair
-    when both sentences are assigned. Hayes and Krippendorff 2007: alpha = 1 - D_observed / D_expected.
+    Units are the pairs of sentences of one article, values are together (1) and apart (0); a rater has judged a pair if
+    both sentences are assigned. Hayes and Krippendorff 2007: alpha = 1 - D_observed / D_expected.
     """
     random, units, together, apart = np.random.default_rng(seed), 0, 0.0, 0.0
     observed = 0.0
@@ -86,10 +86,10 @@ def alpha(raters: Sequence[Labels], articles: Ids, seed: int = 0) -> Alpha:
         together, apart = together + float(ones.sum()), apart + float(zeros.sum())
         observed += float((2.0 * ones * zeros / (judged - 1)).sum())
     if not units:
-        return Alpha(None, 0, "no pair of sentences was judged by two")
+        return Alpha(None, 0, "no pair of sentences was judged by two raters")
     if not together or not apart:
-        what = "together" if together else "apart"
-        return Alpha(None, units, f"everybody put every pair {what}: there was nothing to tell apart")
+        value = "together" if together else "apart"
+        return Alpha(None, units, f"all raters put every pair {value}")
     n = together + apart
     return Alpha(1.0 - (observed / n) / (2.0 * together * apart / (n * (n - 1.0))), units, "")
 
@@ -110,19 +110,19 @@ class Verdict:
     """Consensus of several labellings; (n,) arrays in the order of the sentences."""
 
     labels: Labels
-    """The cluster most of them chose, by the labels of the first; -1 on a tie, or where nobody assigned it."""
+    """Most frequent cluster, by the labels of the first rater; -1 for a tie or without votes."""
     dispute: npt.NDArray[np.float64]
-    """0 all agree … 1 all differ; share of those who assigned it that are not with the largest group."""
+    """Share of votes that differ from the most frequent cluster: 0 all agree … 1 all differ."""
     votes: Labels
-    """(raters, n) everybody's labels by the labels of the first."""
+    """(raters, n) labels of all raters, renamed as those of the first."""
     names: Mapping[int, tuple[int, int]]
-    """Label → (rater, that rater's own label) it comes from."""
+    """Label → (rater, original label of that rater)."""
 
 
 def adjudicate(raters: Sequence[Labels]) -> Verdict:
     """Match the clusters of all partitions with those of the first, and count votes.
 
-    A cluster that matches none of the first's gets a label of its own after them.
+    A cluster without a match gets a new label.
     """
     first = raters[0]
     votes = [first]
@@ -147,11 +147,11 @@ def _majority(votes: Labels) -> tuple[Labels, npt.NDArray[np.float64]]:
     labels = np.full(votes.shape[1], MISSING, dtype=np.int32)
     dispute = np.zeros(votes.shape[1])
     for column in range(votes.shape[1]):
-        said, counts = np.unique(votes[votes[:, column] != MISSING, column], return_counts=True)
-        if not len(said):
+        voted, counts = np.unique(votes[votes[:, column] != MISSING, column], return_counts=True)
+        if not len(voted):
             continue
         most = counts.max()
         dispute[column] = 1.0 - most / counts.sum()
         if (counts == most).sum() == 1:
-            labels[column] = said[counts.argmax()]
+            labels[column] = voted[counts.argmax()]
     return labels, dispute

@@ -1,7 +1,7 @@
 """Elementary changes of a labelling. Each contains the previous values, for conflict checks and undo.
 
-A change fits only the state it was made for: where something else is there by now, applying it raises
-:class:`StaleChangeError` and nothing happens. Undo is therefore exact, or refused.
+If the current values differ from the previous values of a change, applying it raises :class:`StaleChangeError` and
+changes nothing. Undo is therefore exact, or rejected.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ class ClusterChange:
 
     @property
     def number(self) -> int:
-        """Return the number of the cluster."""
+        """Number of the cluster."""
         known = self.old or self.new
         assert known is not None
         return known.number
@@ -97,13 +97,13 @@ class ChangeSet:
 class StaleChangeError(ConflictError):
     """A conflict with an earlier change by another user. Nothing was changed.
 
-    ``sentences`` and ``clusters`` say where the two differ.
+    ``sentences`` and ``clusters`` are those that differ.
     """
 
-    def __init__(self, sentences: Iterable[int] = (), clusters: Iterable[int] = (), told: str = "") -> None:
+    def __init__(self, sentences: Iterable[int] = (), clusters: Iterable[int] = (), problem: str = "") -> None:
         self.sentences, self.clusters = sorted(int(i) for i in sentences), sorted(clusters)
-        said = told or "What you saw has been changed by somebody else meanwhile."
-        super().__init__(f"{said} Nothing was overwritten.")
+        problem = problem or "Another user has changed this in the meantime."
+        super().__init__(f"{problem} Nothing was overwritten.")
 
 
 def marked(partition: Partition, field: Field, ids: Ids, new: Any) -> SentenceChanges | None:
@@ -135,7 +135,7 @@ def apply(partition: Partition, change_set: ChangeSet) -> Partition:
     Raises
     ------
     StaleChangeError
-        If anything that is to change is not as the change set saw it, or a sentence would be left in no known cluster.
+        If a current value differs from that in the change set, or a sentence would be in an unknown cluster.
     """
     clusters = dict(partition.clusters)
     after = partition.with_clusters(clusters)
@@ -175,7 +175,7 @@ def _write(partition: Partition, change: SentenceChanges) -> Partition:
 
 
 def _check_members(after: Partition, change_set: ChangeSet) -> None:
-    """Check that no sentence is in a deleted cluster."""
+    """Raise :class:`StaleChangeError` if a sentence is in a deleted cluster."""
     used = {
         int(n)
         for c in change_set
@@ -224,7 +224,7 @@ def renumbered(change_set: ChangeSet, names: dict[int, int]) -> ChangeSet:
 def rebased(partition: Partition, change_set: ChangeSet) -> ChangeSet:
     """Return ``change_set`` rebased on another state: its new values replace the current ones.
 
-    Sentences that came into a cluster which it deletes become unassigned with the others.
+    Sentences that were added to a deleted cluster in the meantime become unassigned with the others.
     """
     gone = np.isin(partition.numbers, change_set.deleted())
     left = np.setdiff1d(partition.ids[gone], change_set.sentences())

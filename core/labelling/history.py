@@ -1,7 +1,7 @@
 """History of a labelling: its steps, and which of them can be undone and redone.
 
-A history only grows. Undo appends the inverse of the change set of a step, redo appends the change set again. Which
-steps are undone follows from the history alone, so it is the same after a reload and for every user.
+A history is append-only. Undo appends the inverse of the change set of a step, redo appends the change set again. The
+undone steps follow from the history alone, so they are the same after a reload and for every user.
 """
 
 from __future__ import annotations
@@ -30,19 +30,19 @@ class Step:
     id: int
     kind: Kind
     operation: str
-    """Kind of the operation; for undo and redo, that of the step that is undone or redone."""
+    """Kind of the operation; for undo and redo, that of the target step."""
     summary: str
     """One line for the history."""
     person: str
     when: datetime
     target: int | None = None
-    """The step that is undone or redone."""
+    """Id of the step that is undone or redone."""
     reason: str = ""
-    """Reason that the person gave."""
+    """Reason given by the person."""
     selection_method: str = ""
-    """How the sentences were selected: with the lasso, in a table, by a key, by a search."""
+    """Method by which the sentences were selected: lasso, table, key or search."""
     size: int = 0
-    """How many sentences it touched."""
+    """Number of changed sentences."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,8 +1,7 @@
 """Training data from labellings: must-link and cannot-link pairs, contradictions, triplets.
 
-Only sentences that a person has placed count; where a labelling merely began with them, nobody has said anything.
-Articles of the test split teach nothing: :func:`teaching_triplets` decides that by their titles, as everywhere, and
-there is no way around it.
+Only sentences that a person has placed are used, not those of the initial partition. Articles of the test split are
+excluded: :func:`teaching_triplets` determines the split of an article by its title.
 """
 
 from __future__ import annotations
@@ -22,8 +21,8 @@ from core.labelling.partition import UNASSIGNED, Partition
 from core.types import Ids, Matrix, Split, TripletRows, split_of_title
 
 GENTLE: Mapping[str, Any] = {"loss": "log", "learning_rate": 1e-4, "epochs": 2, "evaluations_per_epoch": 2}
-"""Settings with which a triplet network goes on with what labels teach, which is little: at three times this rate the
-section loss only loses (experiment log)."""
+"""Settings for fine-tuning a triplet network on the few triplets of labels: at three times this learning rate the
+section loss only lowers the accuracy (experiment log)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,8 +94,8 @@ def contradictions(labellings: Sequence[Placed], most: int = 1_000) -> list[Cont
 def nearer_shares(x: Matrix, articles: Ids, sections: Ids) -> npt.NDArray[np.float64]:
     """Return the separation of sections by (n, dim) vectors, per sentence within its article.
 
-    For each sentence the share of pairs, one sentence of its section and one of another section, of which the first is
-    nearer by cosine; ties count half. NaN where its article has no such pair: (n,) values.
+    The (n,) values are, for each sentence, the share of pairs of a sentence of its section and one of another section
+    of which the first is nearer by cosine; ties count half. NaN if there is no such pair.
     """
     shares = np.full(len(articles), np.nan)
     for article in np.unique(articles):
@@ -120,16 +119,16 @@ def teaching_triplets(
     per_sentence: int = 5,
     seed: int = 0,
 ) -> dict[Split, TripletRows]:
-    """Triplets (a placed sentence, another of its cluster, one of another cluster), inside single articles.
+    """Return triplets (a placed sentence, another of its cluster, one of another cluster) within single articles.
 
-    The positive and the negative are placed sentences too where there are any, else others of the cluster; pairs in
-    ``without`` (contradictions) are used neither way. Articles go where their title puts them: train or validation.
-    Those of the test split are left out.
+    The positive and the negative are placed sentences if there are any, otherwise other sentences of the cluster; pairs
+    in ``without`` (contradictions) are not used. The title of an article determines its split; articles of the test
+    split are excluded.
 
     Raises
     ------
     DataError
-        If an article has no title here: its split could not be known.
+        If an article has no title, so that its split is unknown.
     """
     random = np.random.default_rng(seed)
     barred = {frozenset(pair) for pair in without}
@@ -140,7 +139,7 @@ def teaching_triplets(
         by_article.setdefault(article_of[sentence], []).append(sentence)
     for article, sentences in by_article.items():
         if article not in titles:
-            raise DataError("An article has no title here, so nobody can say whether it may teach.")
+            raise DataError("An article has no title, so its split is unknown.")
         split = split_of_title(titles[article])
         if split in rows:
             rows[split] += _of_article(article, sentences, placed.partition, known, barred, per_sentence, random)

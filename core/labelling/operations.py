@@ -1,7 +1,7 @@
 """Operations on a labelling. Each function returns the change set of an operation without applying it.
 
 The change set is empty if the operation changes nothing. The caller numbers new clusters, because a number is never
-used twice and only the history knows which numbers were.
+reused and only the history contains all numbers.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ from core.labelling.partition import COLOURS, UNASSIGNED, Cluster, Partition
 from core.types import Ids
 
 NAME_LIMIT, NOTE_LIMIT = 200, 5_000
-"""Most characters of a cluster's name and of a note."""
+"""Maximum number of characters of a cluster's name and of a note."""
 
 
 class OperationKind(StrEnum):
-    """Kinds of operations, as the history names them."""
+    """Kinds of operations in the history."""
 
     ASSIGN = "assign"
     ACCEPT = "accept"
@@ -99,9 +99,7 @@ def split(partition: Partition, number: int, parts: Sequence[tuple[str, Ids]], f
     if len(parts) < 2 or any(not len(ids) for _, ids in parts):
         raise DataError("A cluster is split into at least two parts, none of them empty.")
     if not np.array_equal(np.sort(given), partition.members(number)):
-        raise DataError(
-            f"The parts do not hold the sentences of “{whole.name}”: they changed. Preview the split again."
-        )
+        raise DataError(f"The sentences of “{whole.name}” have changed since the preview. Preview the split again.")
     changes: list[Change | None] = []
     known = partition
     name, _ = parts[0]
@@ -154,7 +152,7 @@ def note(partition: Partition, ids: Ids, text: str) -> Operation:
     if len(text) > NOTE_LIMIT:
         raise DataError(f"A note may have {NOTE_LIMIT:,} characters; this one has {len(text):,}.")
     change = marked(partition, Field.NOTE, ids, text)
-    done = "noted on" if text else "removed from"
+    done = "added to" if text else "removed from"
     return Operation(OperationKind.NOTE, f"note {done} {_sentences(change)}", _change_set(change))
 
 
@@ -224,7 +222,7 @@ def _storable(text: str) -> str:
 
 def _colour(place: int) -> int:
     if not 0 <= place < COLOURS:
-        raise DataError(f"A colour is a place in the palette, 0 to {COLOURS - 1}, not {place}.")
+        raise DataError(f"A colour is an index of the palette, 0 to {COLOURS - 1}, not {place}.")
     return place
 
 

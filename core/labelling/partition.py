@@ -1,4 +1,4 @@
-"""The state of a labelling: every sentence in at most one cluster, clusters with names and colours, marks and notes."""
+"""The state of a labelling: clusters with names and colours, and the cluster, mark and note of every sentence."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from core.errors import DataError
 from core.types import Ids
 
 UNASSIGNED = -1
-"""The cluster number of a sentence that is in no cluster."""
+"""Cluster number of an unassigned sentence."""
 COLOURS = 36
-"""Colours are places in a palette, 0…35 (nine hues with four symbols), so that they suit every theme of the page."""
-Rows = npt.NDArray[np.intp]  # (m,) places in ``Partition.ids``
+"""Number of colours. A colour is an index of a palette of nine hues with four symbols, for every theme of the page."""
+Rows = npt.NDArray[np.intp]  # (m,) indices into ``Partition.ids``
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,16 +35,16 @@ class Partition:
     ids: Ids
     """(n,) sentence ids, ascending, each once."""
     numbers: Ids
-    """(n,) number of each sentence's cluster; :data:`UNASSIGNED` for none."""
+    """(n,) cluster number of each sentence, or :data:`UNASSIGNED`."""
     uncertain: npt.NDArray[np.bool_]
-    """(n,) whether somebody was not sure."""
+    """(n,) mask of sentences marked uncertain."""
     notes: Mapping[int, str] = field(default_factory=dict)
-    """Sentence id → note; sentences without a note are left out."""
+    """Sentence id → note, for sentences with a note."""
     clusters: Mapping[int, Cluster] = field(default_factory=dict)
-    """Number → cluster, the empty ones too."""
+    """Number → cluster, including empty clusters."""
 
     def rows(self, ids: Iterable[int] | Ids) -> Rows:
-        """(m,) rows of these sentences, in their order; :class:`DataError` for one that is not in the labelling."""
+        """Return the (m,) rows of sentences in order. Raises :class:`DataError` for one outside the labelling."""
         wanted = np.asarray(ids if isinstance(ids, np.ndarray) else list(ids), dtype=np.int64)
         if not len(wanted):
             return np.empty(0, dtype=np.intp)
@@ -54,7 +54,7 @@ class Partition:
         return found
 
     def members(self, number: int) -> Ids:
-        """Ids of the sentences in a cluster (or of the unassigned ones), ascending."""
+        """Return the ids of the sentences in a cluster (or of the unassigned ones), ascending."""
         found: Ids = self.ids[self.numbers == number]
         return found
 
@@ -65,9 +65,9 @@ class Partition:
         return {number: counted.get(number, 0) for number in (*self.clusters, UNASSIGNED)}
 
     def cluster(self, number: int) -> Cluster:
-        """The cluster of that number, or :class:`DataError`."""
+        """Return the cluster with that number. Raises :class:`DataError` if there is none."""
         if number not in self.clusters:
-            raise DataError("That cluster is not there any more. Load the page again to see what happened to it.")
+            raise DataError("That cluster no longer exists. Load the page again.")
         return self.clusters[number]
 
     def to_bytes(self) -> bytes:
@@ -90,18 +90,18 @@ def start(
     Raises
     ------
     DataError
-        If a sentence comes twice, or is in a cluster that is not among ``clusters``.
+        If a sentence occurs twice, or is in a cluster that is not in ``clusters``.
     """
     given = np.array(ids if isinstance(ids, np.ndarray) else list(ids), dtype=np.int64)
     order = np.argsort(given, kind="stable")
     given = given[order]
     if len(given) > 1 and (given[1:] == given[:-1]).any():
-        raise DataError("A sentence may be in a labelling once only; some come twice.")
+        raise DataError("A sentence can occur only once in a labelling; some occur twice.")
     known = {cluster.number: cluster for cluster in clusters}
     if numbers is None:
         placed = np.full(len(given), UNASSIGNED, dtype=np.int64)
     else:
         placed = np.array(numbers if isinstance(numbers, np.ndarray) else list(numbers), dtype=np.int64)[order]
     if not set(np.unique(placed).tolist()) <= {*known, UNASSIGNED}:
-        raise DataError("Some sentences are in a cluster that the labelling does not have.")
+        raise DataError("Some sentences are in a cluster that does not exist in the labelling.")
     return Partition(given, placed, np.zeros(len(given), dtype=np.bool_), {}, known)

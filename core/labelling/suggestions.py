@@ -1,22 +1,25 @@
-"""Suggestions of a model for a labelling: nearest cluster of each sentence and its margin.
+"""Suggestions of a model for a labelling: nearest clusters, re-clustering around placed sentences, and splits.
 
-A sentence is as like a cluster as its mean cosine to the cluster's other sentences. Its margin is that of the best
-cluster less that of the second best; the smallest margins are where a person's time is spent best (margin sampling,
-Scheffer, Decomain, Wrobel 2001).
+The similarity of a sentence to a cluster is its mean cosine to the cluster's other sentences. Its margin is the
+similarity to the best cluster minus that to the second best; sentences with the smallest margins are reviewed first
+(margin sampling, Scheffer, Decomain, Wrobel 2001).
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from core.clustering.iclust import Iclust, IclustConfig
 from core.clustering.inputs import unit_rows
+from core.errors import DataError
 from core.labelling.partition import UNASSIGNED, Partition
 from core.neighbours import nearest_neighbours
-from core.types import Ids, Matrix
+from core.types import Ids, Labels, Matrix
 
 Floats = npt.NDArray[np.float64]
 
@@ -26,11 +29,11 @@ class Suggestions:
     """Suggestions for n sentences; row i of every array is one sentence."""
 
     best: Ids
-    """Number of the cluster each is most like; :data:`UNASSIGNED` where there is no cluster to be like."""
+    """Number of the most similar cluster; :data:`UNASSIGNED` without clusters."""
     margin: Floats
-    """Best less second best similarity, ≥ 0; infinite where there are fewer than two clusters."""
+    """Best minus second best similarity, ≥ 0; infinite with fewer than two clusters."""
     pull: Floats
-    """Similarity to the best cluster less that to the own one: above 0 the model disagrees; 0 for unassigned ones."""
+    """Similarity to the best cluster minus that to the own one; above 0 the model disagrees. 0 if unassigned."""
 
     def queue(self, partition: Partition) -> Ids:
         """Return sentence ids by ascending margin; sentences marked uncertain come first."""
@@ -47,7 +50,7 @@ class Suggestions:
 
 
 def suggest(partition: Partition, x: Matrix) -> Suggestions:
-    """Similarity of every sentence to every cluster, from (n, dim) vectors in the order of the partition's ids."""
+    """Return suggestions for all sentences, from (n, dim) vectors in the order of the partition's ids."""
     numbers = np.array(sorted(partition.clusters), dtype=np.int64)
     n, similarity = len(partition.ids), affinities(partition, x)
     if not len(numbers) or not np.isfinite(similarity).any():
@@ -65,9 +68,9 @@ def suggest(partition: Partition, x: Matrix) -> Suggestions:
 
 
 def affinities(partition: Partition, x: Matrix) -> Floats:
-    """(n, k) mean cosine of each sentence to the others of each cluster, clusters by number.
+    """Return the (n, k) mean cosines of each sentence to the others of each cluster, clusters by number.
 
-    Minus infinity where a cluster has no other sentence.
+    The value is minus infinity if a cluster has no other sentence.
     """
     unit: Any = unit_rows(x)
     numbers = np.array(sorted(partition.clusters), dtype=np.int64)
@@ -84,6 +87,88 @@ def affinities(partition: Partition, x: Matrix) -> Floats:
 
 
 def neighbours(x: Matrix, row: int, top_k: int) -> Ids:
-    """Return the rows of the ``top_k`` sentences nearest to one by cosine, the nearest first, itself left out."""
+    """Return the rows of the ``top_k`` other sentences nearest to one by cosine, nearest first."""
     found = nearest_neighbours(x[[row]], [(np.arange(x.shape[0]), x)], top_k + 1)
     return np.array([other for other, _ in found if other != row][:top_k], dtype=np.int64)
+
+
+_SWEEPS = 30
+
+
+def recluster(partition: Partition, x: Matrix, fixed: Ids) -> Partition:
+    """Return the partition with sentences that are not ``fixed`` reassigned by (n, dim) vectors.
+
+    Each is moved to the cluster with the highest mean cosine until none moves (the moves of Iclust with fixed items;
+    seeded clustering of Basu, Banerjee, Mooney 2002). Unassigned sentences in ``fixed`` stay unassigned, and no cluster
+    becomes empty.
+    """
+    numbers = np.array(sorted(partition.clusters), dtype=np.int64)
+    if not len(numbers):
+        return partition
+    free = np.flatnonzero(~np.isin(partition.ids, fixed))
+    now, seen = partition, set()
+    for _ in range(_SWEEPS):
+        similarity = affinities(now, x)[free]
+        best = numbers[similarity.argmax(axis=1)]
+        best = np.where(np.isfinite(similarity.max(axis=1)), best, now.numbers[free])
+        after = now.numbers.copy()
+        after[free] = best
+        for number in numbers[~np.isin(numbers, after) & np.isin(numbers, now.numbers)]:
+            after[np.flatnonzero(now.numbers == number)[0]] = number
+        key = after.tobytes()
+        if np.array_equal(after, now.numbers) or key in seen:
+            break
+        seen.add(key)
+        now = replace(now, numbers=after)
+    return now
+
+
+MOST = 4_000
+"""Maximum number of sentences that are clustered for a split; the others are assigned to the nearest part."""
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A proposed part of a cluster, with its sentences, most central first."""
+
+    name: str
+    ids: Ids
+
+
+def propose(ids: Ids, texts: Sequence[str], x: Matrix, k: int, seed: int = 0) -> list[Part]:
+    """Divide (n,) sentences into ``k`` parts by Iclust on their (n, dim) vectors, the largest part first.
+
+    Raises
+    ------
+    DataError
+        If there are fewer sentences than parts.
+    """
+    from core.clustering.naming import theme_names, theme_words
+
+    if len(ids) < k:
+        raise DataError(f"{len(ids)} sentences cannot be split into {k} parts.")
+    labels = _labels(x, k, seed)
+    names = theme_names(theme_words(texts, labels, k))
+    unit = unit_rows(x)
+    parts = []
+    for c in range(k):
+        rows = np.flatnonzero(labels == c)
+        inside = unit[rows]
+        centre = np.asarray(inside.sum(axis=0)).ravel()
+        order = np.argsort(-np.asarray(inside @ centre).ravel(), kind="stable")
+        parts.append(Part(names[c], ids[rows[order]]))
+    return sorted(parts, key=lambda part: -len(part.ids))
+
+
+def _labels(x: Matrix, k: int, seed: int) -> Labels:
+    n = x.shape[0]
+    compared = np.sort(np.random.default_rng(seed).permutation(n)[:MOST])
+    found = Iclust(IclustConfig(restarts=5)).fit_predict(x[compared], k, seed)
+    if len(compared) == n:
+        return found
+    unit = unit_rows(x)
+    membership = np.zeros((len(compared), k))
+    membership[np.arange(len(compared)), found] = 1.0 / np.bincount(found, minlength=k)[found]
+    labels: Labels = np.asarray(unit @ (unit[compared].T @ membership)).argmax(axis=1).astype(np.int32)
+    labels[compared] = found
+    return labels

@@ -1,7 +1,7 @@
 """Metrics that compare two partitions of the same sentences. Cards only; see ``core.registry``.
 
-Tags: ``chance-corrected`` has mean 0 over random labels; ``paper`` is a column of the paper's table; ``variant`` is
-an alternative computation of another metric, shown only on request.
+Tags: ``chance-corrected`` has mean 0 over random labels; ``paper`` is a column of the paper's table; ``variant`` is an
+alternative computation of another metric, shown only on request.
 """
 
 from core.registry import Card, Registry
@@ -34,7 +34,7 @@ REGISTRY = Registry(
         _card(
             "ami-arithmetic",
             "AMI (arithmetic)",
-            "Mutual information above chance, divided by the mean entropy above chance: today's library default.",
+            "Mutual information above chance, divided by the mean entropy above chance: the default of scikit-learn.",
             _VINH,
             "ArithmeticAdjustedMutualInformation",
             _VARIANT | _CORRECTED,

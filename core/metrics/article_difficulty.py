@@ -13,7 +13,7 @@ from core.metrics.statistics.intervals import Floats, bootstrap_mean
 from core.types import Estimate, Labels
 
 PARTS = 4
-"""Slices of about as many articles each."""
+"""Number of slices of about equal size."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +35,7 @@ def _sentences(truth: Labels) -> float:
 
 
 def balance(truth: Labels) -> float:
-    """Entropy of the section sizes over that of equal sections: 1 where all are as large, near 0 where one has all."""
+    """Return the entropy of the section sizes relative to equal sections: 1 for equal sizes, near 0 for one large."""
     _, counts = np.unique(truth, return_counts=True)
     if len(counts) < 2:
         return 1.0
@@ -44,12 +44,12 @@ def balance(truth: Labels) -> float:
 
 
 TRAITS = (
-    Trait("sections", "Sections", "How many sections the article has: the number of clusters, K.", _sections),
-    Trait("sentences", "Sentences", "How many of its sentences are clustered.", _sentences),
+    Trait("sections", "Sections", "Number of sections of the article, which is the number of clusters K.", _sections),
+    Trait("sentences", "Sentences", "Number of clustered sentences of the article.", _sentences),
     Trait(
         "balance",
         "Balance",
-        "How even the sections are: 1 where all have as many sentences, near 0 where one has nearly all.",
+        "Evenness of the section sizes: 1 if all sections are equally large, near 0 if one has nearly all sentences.",
         balance,
     ),
 )
@@ -57,7 +57,7 @@ TRAITS = (
 
 @dataclass(frozen=True, slots=True)
 class ArticleSlice:
-    """Articles whose trait lies from ``low`` to ``high``, both of which occur."""
+    """Articles whose trait is between ``low`` and ``high``, both of which occur."""
 
     low: float
     high: float
@@ -67,15 +67,15 @@ class ArticleSlice:
 
 
 def article_slices(values: npt.ArrayLike, trait: npt.ArrayLike, parts: int = PARTS) -> list[ArticleSlice]:
-    """Mean scores (columns of (n, m) ``values``) of articles, cut at quantiles of their ``trait`` (n,), ascending.
+    """Return mean scores of articles (columns of (n, m) ``values``) by quantiles of their ``trait`` (n,), ascending.
 
-    Articles with the same trait stay together, so there may be fewer than ``parts`` slices. Raises
-    :class:`DataError` when the rows differ in number or there are none.
+    Articles with the same trait are in the same slice, so there may be fewer than ``parts`` slices. Raises
+    :class:`DataError` if the numbers of rows differ or are 0.
     """
     table: Floats = np.asarray(values, dtype=np.float64)
     traits: Floats = np.asarray(trait, dtype=np.float64)
     if table.ndim != 2 or len(table) != len(traits) or len(traits) == 0:
-        raise DataError(f"Slices need a trait of every article: {table.shape}, {traits.shape}.")
+        raise DataError(f"Slices need scores and a trait of every article, not {table.shape} and {traits.shape}.")
     cuts = np.unique(np.quantile(traits, np.arange(1, parts) / parts, method="lower"))
     place = np.searchsorted(cuts, traits, side="left")
     return [_slice(table[place == part], traits[place == part]) for part in np.unique(place)]

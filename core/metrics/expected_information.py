@@ -11,9 +11,9 @@ from numba import njit
 
 @njit(cache=True)
 def expected_mutual_information(a: Any, b: Any) -> float:
-    """E[MI] in nats of partitions with class sizes ``a`` (u,) and ``b`` (v,), both int64 with the same sum.
+    """Return E[MI] in nats of partitions with class sizes ``a`` (u,) and ``b`` (v,), both int64 with the same sum.
 
-    Exact: for every pair of sizes the sum over all overlaps, each weighed with its hypergeometric probability.
+    It is exact: the sum over all overlaps of every pair of sizes, weighted with hypergeometric probabilities.
     """
     n = a.sum()
     factorial = np.empty(n + 1)  # ln i!

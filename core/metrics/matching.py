@@ -1,7 +1,6 @@
-"""Clusters of two partitions of the same items, matched one-to-one, and the items that moved.
+"""One-to-one matching of the clusters of two partitions, and the items that moved.
 
-A cluster has no name of its own: which cluster of one partition is "the same" as which of the other is decided so
-that as many items as possible stay where they are (Kuhn 1955, the Hungarian method).
+Clusters are matched so that the number of items in matched clusters is maximal (Kuhn 1955, the Hungarian method).
 """
 
 from __future__ import annotations
@@ -20,28 +19,28 @@ UNASSIGNED = -1
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """A cluster of the first partition with its partner in the second."""
+    """A cluster of the first partition with its match in the second."""
 
     first: int
     second: int
     both: int
-    """Items in both; at least 1."""
+    """Number of items in both; at least 1."""
 
 
 @dataclass(frozen=True, slots=True)
 class Matching:
-    """Two partitions of n items side by side. Unassigned items (-1) are no cluster: they match only each other."""
+    """Matching of two partitions of n items. Unassigned items (-1) match only each other."""
 
     pairs: tuple[Pair, ...]
-    """Matched clusters, the largest overlap first; among equal ones in the order of the first partition's labels."""
+    """Matched clusters by falling overlap, then by the labels of the first partition."""
     only_first: tuple[int, ...]
-    """Clusters of the first partition without a partner, ascending."""
+    """Unmatched clusters of the first partition, ascending."""
     only_second: tuple[int, ...]
-    """Clusters of the second partition without a partner, ascending."""
+    """Unmatched clusters of the second partition, ascending."""
     moved: Ids
-    """(m,) positions of the items that do not stay in a matched pair (and are not unassigned in both), ascending."""
+    """(m,) positions of the items outside matched pairs, except items unassigned in both, ascending."""
     aligned: Labels
-    """(n,) the second partition by the labels of the first; clusters without a partner follow on the largest label."""
+    """(n,) labels of the second partition renamed as in the first; unmatched clusters follow the largest label."""
 
     @property
     def stayed(self) -> int:
@@ -52,13 +51,13 @@ class Matching:
 def match_clusters(first: Labels, second: Labels) -> Matching:
     """Match the clusters of two partitions (n,) with maximum overlap; disjoint clusters stay unmatched.
 
-    Raises :class:`DataError` when the partitions are not of the same items.
+    Raises :class:`DataError` if the numbers of items differ.
     """
     from scipy.optimize import linear_sum_assignment
 
     first, second = np.asarray(first), np.asarray(second)
     if first.ndim != 1 or first.shape != second.shape:
-        raise DataError(f"Two partitions of the same items need one label an item: {first.shape}, {second.shape}.")
+        raise DataError(f"Two partitions need one label per item, not {first.shape} and {second.shape}.")
     rows, columns, table = _overlaps(first, second)
     at = zip(*linear_sum_assignment(table, maximize=True), strict=True)
     met = [Pair(int(rows[r]), int(columns[c]), int(table[r, c])) for r, c in at if table[r, c]]
@@ -87,6 +86,6 @@ def _overlaps(first: Labels, second: Labels) -> tuple[Labels, Labels, Table]:
 
 
 def _renamed(labels: Labels, names: dict[int, int]) -> Labels:
-    """(n,) labels under new names; unassigned ones stay so."""
+    """Return the (n,) labels under new names; unassigned items stay unassigned."""
     found, place = np.unique(labels, return_inverse=True)
     return np.array([names.get(int(label), UNASSIGNED) for label in found], dtype=np.int32)[place]

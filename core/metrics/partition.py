@@ -1,6 +1,6 @@
 """Metrics that compare two partitions of the same items.
 
-MI is in nats and AMI is normalised by the larger entropy: the variants that the tables of Ein Dor et al. 2018 fit.
+MI is in nats and AMI is normalised by the larger entropy: the variants that the tables of Ein Dor et al. 2018 imply.
 Items labelled -1 (unassigned) count as one more cluster.
 """
 
@@ -22,7 +22,7 @@ _TINY = 1e-12
 
 @dataclass(frozen=True)
 class MetricConfig(Config):
-    """Empty settings: each variant of a metric is registered as its own metric."""
+    """Settings of a metric: none, because each variant is a metric of its own."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,12 +33,12 @@ class ContingencyTable:
 
     @classmethod
     def of(cls, truth: Labels, labels: Labels) -> ContingencyTable:
-        """Count the items of every pair of labels. Raises :class:`DataError` on different lengths or no items."""
+        """Count the items of every pair of labels. Raises :class:`DataError` for different lengths or no items."""
         truth, labels = np.asarray(truth), np.asarray(labels)
         if truth.ndim != 1 or truth.shape != labels.shape:
-            raise DataError(f"Two partitions of the same items need one label an item: {truth.shape}, {labels.shape}.")
+            raise DataError(f"Two partitions need one label per item, not {truth.shape} and {labels.shape}.")
         if len(truth) == 0:
-            raise DataError("There is nothing to compare: the partitions have no items.")
+            raise DataError("The partitions have no items to compare.")
         rows, row = np.unique(truth, return_inverse=True)
         columns, column = np.unique(labels, return_inverse=True)
         flat = np.bincount(row * len(columns) + column, minlength=len(rows) * len(columns))
@@ -61,28 +61,28 @@ class ContingencyTable:
         return bool(rows == columns == np.count_nonzero(self.counts))
 
     def mutual_information(self) -> float:
-        """Σ (n_uv/N) ln(N n_uv/(a_u b_v)), nats."""
+        """Return Σ (n_uv/N) ln(N n_uv/(a_u b_v)) in nats."""
         a, b = self.margins
         u, v = np.nonzero(self.counts)
         joint = self.counts[u, v]
-        # As a difference of logarithms: the product of two margins need not fit an integer.
+        # As a difference of logarithms, because the product of two margins may overflow an integer.
         terms = joint / self.n * (np.log(joint) + np.log(self.n) - np.log(a[u]) - np.log(b[v]))
         return max(float(terms.sum()), 0.0)
 
     def entropies(self) -> tuple[float, float]:
-        """H of both partitions, nats."""
+        """Return H of both partitions in nats."""
         first, second = (float(-(m / self.n * np.log(m / self.n)).sum()) for m in self.margins)
         return max(first, 0.0), max(second, 0.0)
 
     def expected_mutual_information(self) -> float:
-        """E[MI] over all pairs of partitions with these class sizes (hypergeometric model), nats."""
+        """Return E[MI] over all pairs of partitions with these class sizes (hypergeometric model) in nats."""
         from core.metrics.expected_information import expected_mutual_information
 
         a, b = self.margins
         return float(expected_mutual_information(a, b))
 
     def adjusted(self, normaliser: float) -> float:
-        """(MI - E[MI]) / (normaliser - E[MI]); 1 for identical partitions, also where that is 0/0."""
+        """Return (MI - E[MI]) / (normaliser - E[MI]), and 1 for identical partitions, where that may be 0/0."""
         if self.identical:
             return 1.0
         expected = self.expected_mutual_information()
@@ -90,7 +90,7 @@ class ContingencyTable:
         return (self.mutual_information() - expected) / span if abs(span) > _TINY else 0.0
 
     def pairs(self) -> tuple[float, float, float, float]:
-        """Pairs of items: together in both, in the first, in the second, and all there are."""
+        """Return the numbers of pairs of items: together in both, in the first, in the second, and in total."""
         a, b = self.margins
         together, first, second = (float((m * (m - 1)).sum()) / 2 for m in (self.counts, a, b))
         return together, first, second, self.n * (self.n - 1) / 2
@@ -115,7 +115,7 @@ class MutualInformation(PartitionMetric):
     """MI in nats."""
 
     def of(self, table: ContingencyTable) -> float:
-        """0 … min(H(truth), H(labels))."""
+        """Return a value in 0 … min(H(truth), H(labels))."""
         return table.mutual_information()
 
 
@@ -123,7 +123,7 @@ class AdjustedMutualInformation(PartitionMetric):
     """AMI divided by the larger entropy (Vinh, Epps, Bailey 2010)."""
 
     def of(self, table: ContingencyTable) -> float:
-        """At most 1; 0 on average over random labels."""
+        """Return at most 1, and 0 on average over random labels."""
         return table.adjusted(max(table.entropies()))
 
 
@@ -131,7 +131,7 @@ class ArithmeticAdjustedMutualInformation(PartitionMetric):
     """AMI divided by the mean of the entropies: scikit-learn's default since 0.22."""
 
     def of(self, table: ContingencyTable) -> float:
-        """At most 1; 0 on average over random labels; never below the variant with the larger entropy if positive."""
+        """Return at most 1, and 0 on average over random labels; if positive, at least the variant by the maximum."""
         return table.adjusted(sum(table.entropies()) / 2)
 
 
@@ -139,7 +139,7 @@ class RandIndex(PartitionMetric):
     """Share of pairs on which the partitions agree (Rand 1971)."""
 
     def of(self, table: ContingencyTable) -> float:
-        """0 … 1; 1 for a single item."""
+        """Return a value in 0 … 1; 1 for a single item."""
         together, first, second, pairs = table.pairs()
         return (pairs + 2 * together - first - second) / pairs if pairs else 1.0
 
@@ -148,7 +148,7 @@ class AdjustedRandIndex(PartitionMetric):
     """Rand index corrected for chance (Hubert and Arabie 1985)."""
 
     def of(self, table: ContingencyTable) -> float:
-        """At most 1; 0 on average over random labels."""
+        """Return at most 1, and 0 on average over random labels."""
         together, first, second, pairs = table.pairs()
         if table.identical:
             return 1.0
@@ -161,6 +161,6 @@ class VMeasure(PartitionMetric):
     """Harmonic mean of homogeneity and completeness = MI over the mean of the entropies."""
 
     def of(self, table: ContingencyTable) -> float:
-        """0 … 1; 1 when both partitions have a single cluster."""
+        """Return a value in 0 … 1; 1 if both partitions have a single cluster."""
         total = sum(table.entropies())
         return min(2 * table.mutual_information() / total, 1.0) if total > _TINY else 1.0

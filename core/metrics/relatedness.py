@@ -15,14 +15,14 @@ _CHUNK = 1_000_000  # draws held at a time
 
 
 def pearson(a: Floats, b: Floats) -> float:
-    """Pearson's r of two (n,) series; 0 if either is constant."""
+    """Return Pearson's r of two (n,) series; 0 if either is constant."""
     first, second = a - a.mean(), b - b.mean()
     norm = float(np.sqrt((first @ first) * (second @ second)))
     return float(first @ second) / norm if norm > 0 else 0.0
 
 
 def spearman(a: Floats, b: Floats) -> float:
-    """Pearson's r of the ranks; ties share their mean rank."""
+    """Return Pearson's r of the ranks; ties have their mean rank."""
     from scipy.stats import rankdata
 
     return pearson(rankdata(a), rankdata(b))
@@ -31,13 +31,13 @@ def spearman(a: Floats, b: Floats) -> float:
 def agreement_with_scores(
     series: npt.ArrayLike, predicted: npt.ArrayLike, given: Floats, seed: int
 ) -> dict[str, Estimate]:
-    """Pearson and Spearman of (n,) ``series`` and mean squared error of (n,) ``predicted``, against ``given``.
+    """Return Pearson and Spearman of (n,) ``series``, and the mean squared error of ``predicted``, against ``given``.
 
     The intervals are percentiles over 2,000 resamples of the pairs.
     """
     values, scores = np.asarray(series, np.float64), np.asarray(predicted, np.float64)
     if not len(given) or values.shape != given.shape or scores.shape != given.shape:
-        raise DataError(f"Scores are compared one by one: {values.shape} and {scores.shape} with {given.shape}.")
+        raise DataError(f"Predicted and given scores differ in number: {values.shape}, {scores.shape}, {given.shape}.")
     if not (np.isfinite(values).all() and np.isfinite(scores).all()):
         raise DataError("A predicted score is not a finite number.")
     errors = (scores - given) ** 2
@@ -51,7 +51,7 @@ def agreement_with_scores(
 
 
 def _resampled(values: Floats, errors: Floats, given: Floats, rng: np.random.Generator) -> dict[str, Floats]:
-    """The three measures on (2,000,) resamples: how often each pair is drawn serves as its weight."""
+    """Return the three measures on (2,000,) resamples, where the number of draws of a pair is its weight."""
     n = len(given)
     step = max(1, _CHUNK // n)
     parts: dict[str, list[Floats]] = {"pearson": [], "spearman": [], "mse": []}
@@ -64,7 +64,7 @@ def _resampled(values: Floats, errors: Floats, given: Floats, rng: np.random.Gen
 
 
 def _weighted_pearson(a: Floats, b: Floats, counts: Floats) -> Floats:
-    """(r,) correlations of (n,) or (r, n) series under (r, n) weights."""
+    """Return the (r,) correlations of (n,) or (r, n) series under (r, n) weights."""
     total = counts.sum(axis=1, keepdims=True)
     first, second = (x - (counts * x).sum(axis=1, keepdims=True) / total for x in (a, b))
     products = (counts * first * second).sum(axis=1)
@@ -73,7 +73,7 @@ def _weighted_pearson(a: Floats, b: Floats, counts: Floats) -> Floats:
 
 
 def _ranks(values: Floats, counts: Floats) -> Floats:
-    """(r, n) mean ranks of (n,) ``values`` when value i occurs ``counts[:, i]`` times."""
+    """Return the (r, n) mean ranks of (n,) ``values`` if value i occurs ``counts[:, i]`` times."""
     distinct, place = np.unique(values, return_inverse=True)
     order = np.argsort(place, kind="stable")
     starts = np.searchsorted(place[order], np.arange(len(distinct)))

@@ -1,7 +1,7 @@
 """ROUGE-1 of a summary against reference summaries, with the options of version 1.5.5 (Lin 2004).
 
-Differences to the Perl script that no score here shows: its list of irregular forms from WordNet is not used when
-stemming, and its jackknifing over references is not done, because scores are averaged over them.
+Unlike the Perl script, stemming does not use its list of irregular forms from WordNet, and there is no jackknifing over
+references, because scores are averaged over them. Neither changes the scores of this project.
 """
 
 from __future__ import annotations
@@ -14,20 +14,20 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from core.config import Config, option
-from core.text.stop_words import STOP_WORDS
+from core.text.tokens import STOP_WORDS
 
 _TOKEN = re.compile(r"[a-z0-9]+")
-_SHORT = 3  # letters up to which a token is not stemmed
-_LOCAL = threading.local()  # a stemmer keeps the word it works on, so threads cannot share one
+_SHORT = 3  # tokens of at most so many letters are not stemmed
+_LOCAL = threading.local()  # a stemmer has state, so threads cannot share one
 
 
 @dataclass(frozen=True)
 class RougeSettings(Config):
     """Options of ROUGE; the defaults are those of Saha et al. 2017 (-l 100 -m -s -f A)."""
 
-    words: int = option(100, "Words of summary and reference that count, from the start; 0 means all.", low=0)
+    words: int = option(100, "Number of words at the start of summary and reference to compare; 0 uses all.", low=0)
     stemming: bool = option(True, "Compare words of more than three letters by their Porter stem.")
-    remove_stop_words: bool = option(True, "Leave out function words (the SMART list).")
+    remove_stop_words: bool = option(True, "Ignore stop words (the SMART list).")
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,20 +35,20 @@ class RougeCounts:
     """Word counts shared by summary and references, summed over the references (model-average scoring)."""
 
     hits: int
-    """Tokens of the references that are also in the summary, each as often as in both."""
+    """Number of tokens of the references that are also in the summary."""
     total: int
-    """Tokens of all references."""
+    """Number of tokens of all references."""
     compared: int
-    """Tokens of the summary, once for each reference."""
+    """Number of tokens of the summary, counted for each reference."""
 
     @property
     def recall(self) -> float:
-        """Share of the references' tokens that the summary has; 0 when they have none."""
+        """Share of the references' tokens that are in the summary; 0 without tokens."""
         return self.hits / self.total if self.total else 0.0
 
     @property
     def precision(self) -> float:
-        """Share of the summary's tokens that the references have; 0 when it has none."""
+        """Share of the summary's tokens that are in the references; 0 without tokens."""
         return self.hits / self.compared if self.compared else 0.0
 
     @property

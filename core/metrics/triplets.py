@@ -1,4 +1,4 @@
-"""Share of triplets whose pivot is nearer to the sentence of its own theme (Ein Dor et al. 2018, section 4.1)."""
+"""Triplet accuracy: the share of triplets whose pivot is nearer to the positive (Ein Dor et al. 2018, section 4.1)."""
 
 from __future__ import annotations
 
@@ -16,24 +16,24 @@ from core.types import Estimate, Ids, Sentence, TripletTexts, Vectors
 
 BATCH = 2048
 Context = Callable[[Sequence[int]], Mapping[int, Sequence[Sentence]]]
-"""Article ids to all sentences of these articles."""
+"""Function from article ids to all sentences of these articles."""
 
 
 class Comparing(Protocol):
     """Interface of models that order triplets."""
 
     def embed(self, sentences: Sequence[Sentence]) -> Vectors:
-        """(n, dim) vectors."""
+        """Return (n, dim) vectors."""
         ...
 
     def distances(self, a: Vectors, b: Vectors) -> npt.NDArray[np.float32]:
-        """(n,) distance of row i of ``a`` to row i of ``b``."""
+        """Return (n,) distances of row i of ``a`` to row i of ``b``."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class TripletAccuracy:
-    """Row i belongs to triplet i: ``correct`` is 1, 0 or ½ (tie); ``margins`` is d⁻ - d⁺ in the method's distance."""
+    """Accuracy of n triplets: (n,) ``correct`` is 1, 0 or ½ (tie), (n,) ``margins`` is d⁻ - d⁺."""
 
     correct: npt.NDArray[np.float32]
     margins: npt.NDArray[np.float32]
@@ -42,7 +42,7 @@ class TripletAccuracy:
 
 
 def accuracy_of_margins(margins: npt.ArrayLike, groups: Ids | None = None, seed: int = 0) -> TripletAccuracy:
-    """Accuracy from (n,) margins d⁻ - d⁺ that were computed elsewhere; an exact tie counts ½."""
+    """Return the accuracy from (n,) margins d⁻ - d⁺; an exact tie counts ½."""
     found = np.asarray(margins, dtype=np.float32)
     if np.isnan(found).any():
         raise DataError("A triplet has a distance that is not a number, so its accuracy is not defined.")
@@ -51,7 +51,7 @@ def accuracy_of_margins(margins: npt.ArrayLike, groups: Ids | None = None, seed:
 
 
 def correctness(margins: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:
-    """(n,) 1 where a margin is above 0, 0 where it is below, ½ for an exact tie."""
+    """Return (n,) values: 1 for a margin above 0, 0 below, ½ for an exact tie."""
     return (0.5 + 0.5 * np.sign(margins)).astype(np.float32)
 
 
@@ -65,9 +65,9 @@ def triplet_accuracy(
 ) -> TripletAccuracy:
     """Embed the sentences of ``triplets`` and compare distances; every sentence of a batch is embedded once.
 
-    A batch ends between two articles, so that a method which looks at the other sentences of an article (tag
-    ``per-article``) sees all of them that the triplets mention, and with ``context`` the whole article. Memory is
-    that of one batch. Raises :class:`DataError` when there are no triplets.
+    A batch ends between two articles, so that a method whose vectors depend on the other sentences of an article (tag
+    ``per-article``) receives all of them that occur in triplets, and with ``context`` the whole article. Raises
+    :class:`DataError` without triplets.
     """
     if len(triplets) == 0:
         raise DataError("There are no triplets to measure. Choose another split or triplet set.")
@@ -82,7 +82,7 @@ def triplet_accuracy(
 
 
 def _batches(groups: Ids, batch: int) -> Iterator[npt.NDArray[np.int64]]:
-    """Rows ordered by group, cut between groups once ``batch`` of them are together; group -1 is cut anywhere."""
+    """Yield batches of about ``batch`` rows ordered by group; only group -1 may be divided."""
     order = np.argsort(groups, kind="stable")
     ordered = groups[order]
     start = 0

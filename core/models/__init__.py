@@ -69,7 +69,7 @@ _BAG_OF_WORDS = (
         "Mean of word vectors",
         "The mean of the pretrained word vectors of a sentence; nothing is learned.",
         f"{_ED18}, section 4 (mean-vectors)",
-        factory="bag_of_words.word_vectors:MeanVectors",
+        factory="bag_of_words:MeanVectors",
         tags=("pretrained",),
     ),
     _card(
@@ -77,7 +77,7 @@ _BAG_OF_WORDS = (
         "Tf-idf",
         "Words weighted by term frequency and inverse document frequency, by default within the sentence's article.",
         "Salton and Buckley 1988, Term-weighting approaches; within the article: this project",
-        factory="bag_of_words.counts:Tfidf",
+        factory="bag_of_words:Tfidf",
         tags=("sparse", "stateless", "per-article", "needs-sentences"),
     ),
     _card(
@@ -85,7 +85,7 @@ _BAG_OF_WORDS = (
         "Word counts",
         "The number of occurrences of each word, without weights: the input of the clusterer sIB.",
         "Slonim, Friedman, Tishby 2002; counts as the package sib-clustering recommends",
-        factory="bag_of_words.counts:WordCounts",
+        factory="bag_of_words:WordCounts",
         tags=("sparse", "stateless"),
     ),
 )
@@ -248,7 +248,7 @@ _CON_S2V = (
         "Sum of pretrained word vectors",
         "The sum of pretrained additive word vectors, scaled to length 1; nothing is learned.",
         f"Pham et al. 2015, C-PHRASE; a baseline of {_SJH17}",
-        factory="bag_of_words.word_vectors:CPhrase",
+        factory="bag_of_words:CPhrase",
         tags=("pretrained",),
     ),
 )

@@ -1,17 +1,18 @@
-"""Base class of all models: configuration, seed and the distance that vectors are compared with."""
+"""Base class of all models, and the distances that vectors are compared with."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
 import numpy as np
 import numpy.typing as npt
+from scipy import sparse
 
 from core.config import Config
-from core.models.distances import DISTANCES
+from core.errors import DataError
 from core.protocols import SILENT, Report
 from core.types import Corpus, Sentence, Vectors
 
@@ -44,9 +45,71 @@ class BaseModel(ABC):
 
     @property
     def distance(self) -> str:
-        """Name of the distance in :data:`core.models.distances.DISTANCES` that this model is evaluated with."""
+        """Name of the distance in :data:`core.models.base.DISTANCES` that this model is evaluated with."""
         return "cosine"
 
     def distances(self, a: Vectors, b: Vectors) -> npt.NDArray[np.float32]:
         """Return (n,) distances of row i of ``a`` to row i of ``b``."""
         return DISTANCES[self.distance](a, b)
+
+
+Distances = npt.NDArray[np.float32]
+
+
+def cosine_distances(a: Vectors, b: Vectors) -> Distances:
+    """Return (n,) 1 − cosine of row i of ``a`` and row i of ``b``; 1 where either row is zero."""
+    _check_shapes(a, b)
+    products = _row_sums(_product(a, b))
+    norms = np.sqrt(_squared_norms(a) * _squared_norms(b))
+    cosine = np.divide(products, norms, out=np.zeros_like(products), where=norms > 0)
+    return np.asarray(1 - cosine, np.float32)
+
+
+def l1_distances(a: Vectors, b: Vectors) -> Distances:
+    """Return (n,) sums of absolute differences of the rows, accumulated in float64."""
+    _check_shapes(a, b)
+    return np.asarray(_row_sums(abs(a - b)), np.float32)
+
+
+def l2_distances(a: Vectors, b: Vectors) -> Distances:
+    """Return (n,) Euclidean distances of the rows."""
+    _check_shapes(a, b)
+    return np.asarray(np.sqrt(_squared_norms(a - b)), np.float32)
+
+
+DISTANCES: dict[str, Callable[[Vectors, Vectors], Distances]] = {
+    "cosine": cosine_distances,
+    "l1": l1_distances,
+    "l2": l2_distances,
+    "mean-l1": l1_distances,  # differs from l1 by a constant factor, which changes no order
+}
+
+
+def bounded_rows(x: npt.NDArray[np.float32], bound: float) -> npt.NDArray[np.float32]:
+    """Return (n, dim) rows, those longer than ``bound`` scaled to that length; a bound of 0 changes nothing."""
+    if not bound:
+        return x
+    return np.asarray(x * (bound / np.maximum(np.linalg.norm(x, axis=1, keepdims=True), bound)), np.float32)
+
+
+def unit_length(x: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:
+    """Return (n, dim) rows scaled to length 1; zero rows stay zero."""
+    lengths = np.linalg.norm(x, axis=1, keepdims=True)
+    return np.asarray(np.divide(x, lengths, out=np.zeros_like(x), where=lengths > 0), np.float32)
+
+
+def _check_shapes(a: Vectors, b: Vectors) -> None:
+    if a.shape != b.shape:
+        raise DataError(f"Distances are computed row by row, but the matrices have the shapes {a.shape} and {b.shape}.")
+
+
+def _product(a: Any, b: Any) -> Any:
+    return a.multiply(b) if sparse.issparse(a) else a * b
+
+
+def _row_sums(x: Vectors) -> npt.NDArray[np.float64]:
+    return np.asarray(x.sum(axis=1, dtype=np.float64)).ravel()
+
+
+def _squared_norms(x: Vectors) -> npt.NDArray[np.float64]:
+    return _row_sums(_product(x, x))

@@ -15,8 +15,7 @@ import numpy as np
 
 from core.config import Config, option
 from core.errors import ArtifactError, ConfigError, DataError, ReadError
-from core.models.base import BaseModel
-from core.models.distances import unit_length
+from core.models.base import BaseModel, unit_length
 from core.models.storage import read_settings, write_settings
 from core.paths import at_home
 from core.protocols import SILENT, Report

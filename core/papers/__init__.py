@@ -1,4 +1,4 @@
-"""Experiment specs of papers: data, models, measurements and published numbers. Nothing is computed here."""
+"""Experiment specs of papers: data, models, measurements and published numbers, without computations."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from core.errors import UnknownNameError
 if TYPE_CHECKING:
     from core.papers.spec import Paper
 
-PAPERS: dict[str, str] = {"ed18": "core.papers.ed18.paper:ED18", "sjh17": "core.papers.sjh17.paper:SJH17"}
-"""Id of a paper → "module:NAME" of its declaration."""
+PAPERS: dict[str, str] = {"ed18": "core.papers.ed18:ED18", "sjh17": "core.papers.sjh17:SJH17"}
+"""Id of a paper → "module:NAME" of its spec."""
 
 
 def paper(id: str) -> Paper:

@@ -1,8 +1,8 @@
 """Data classes of experiment specs.
 
-A :class:`Paper` names its data (triplet sets, benchmarks), its models and its tables; a row of a table says what is
-measured (one of the :data:`Measure` classes), what was published, and in a sentence how ours differs. A declaration
-computes nothing: the job ``reproduce`` carries it out, and everything in it is a name, a number or a setting.
+A :class:`Paper` consists of its data (triplet sets, benchmarks), models and tables; a row of a table has a measurement
+(one of the :data:`Measure` classes), the published numbers, and a sentence on how ours differs. Specs contain only
+names, numbers and settings; the job ``reproduce`` runs them.
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ Settings: TypeAlias = Mapping[str, Any]
 Numbers: TypeAlias = Mapping[str, float]
 
 TEXT_WORDS, PAIR_WORDS = "text", "pairs"
-"""Slots of word vectors: of running text, and of the vocabulary of the sentence pairs alone."""
+"""Names of word vectors: for running text, and for the vocabulary of the sentence pairs only."""
 
 BETTER, SIMILAR = "better", "similar"
-"""What a paper may claim of two rows."""
+"""Relations of two rows that a paper may claim."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,12 +46,12 @@ class TripletData:
     rules: Settings = field(default_factory=dict)
     """Settings over those of the profile."""
     replaceable: bool = False
-    """A person's own copy of the published files takes its place."""
+    """Whether a copy of the published files replaces it, if there is one."""
 
 
 @dataclass(frozen=True, slots=True)
 class BenchmarkData:
-    """A clustering benchmark that is built from the corpus; a copy of the published file takes its place."""
+    """A clustering benchmark that is built from the corpus, or read from a copy of the published file."""
 
     id: str
     rules: Settings = field(default_factory=dict)
@@ -59,25 +59,25 @@ class BenchmarkData:
 
 @dataclass(frozen=True, slots=True)
 class Model:
-    """A method with its settings and its data; fitted once for each seed, and used in any number of rows."""
+    """A method with its settings and data, fitted once for each seed and used in any number of rows."""
 
     id: str
     method: str
     triplets: str = ""
-    """Id of the triplet set it learns from."""
+    """Id of the triplet set it is trained on."""
     words: str = ""
-    """Slot of the word vectors it reads."""
+    """Name of its word vectors."""
     settings: Settings = field(default_factory=dict)
     budget: str = ""
-    """Which budget of the profile holds for its training; settings of the model come before those of the budget."""
+    """Budget of the profile for its training; settings of the model override those of the budget."""
     parts: tuple[str, ...] = ()
-    """Models that it joins."""
+    """Ids of its submodels."""
     random: bool = True
-    """False: nothing about its fit is random, so that one serves all seeds."""
+    """False if its fit is deterministic, so that one model serves all seeds."""
     pretrained: bool = False
-    """The default pretrained model; nothing is fitted."""
+    """True for the default pretrained model, which is not fitted."""
     corpus: str = ""
-    """Id of the corpus whose text it learns from; empty: the corpus of articles."""
+    """Id of the corpus it is trained on; empty for the corpus of articles."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,7 +106,7 @@ class Accuracy:
 
 @dataclass(frozen=True, slots=True)
 class Clustering:
-    """Clusters of every article of a benchmark against its sections; an empty model for clusterers without vectors."""
+    """Clusters of every article of a benchmark against its sections; ``model`` is empty for random labels."""
 
     model: str
     clusterer: str
@@ -116,7 +116,7 @@ class Clustering:
 
 @dataclass(frozen=True, slots=True)
 class Relatedness:
-    """Relatedness of sentence pairs (SICK): by a regressor on the vectors, or by plain cosine."""
+    """Relatedness of sentence pairs (SICK), by a regressor on the vectors or by cosine."""
 
     model: str
     regressor: bool = True
@@ -127,20 +127,20 @@ class CountTopics:
     """The size of a topic task: metrics documents, sentences, annotated, train, validation and test."""
 
     labels: str
-    """Model whose vectors choose the labelled sentences of its corpus."""
+    """Model whose vectors select the labelled sentences of its corpus."""
     settings: Settings = field(default_factory=dict)
-    """Arguments of the evaluation beside these: task."""
+    """Further arguments of the evaluation: task."""
 
 
 @dataclass(frozen=True, slots=True)
 class Topics:
-    """Topics of labelled sentences, by classifying and by clustering a model's vectors."""
+    """Topics of labelled sentences, by classification and by clustering of a model's vectors."""
 
     model: str
     labels: str
-    """Model whose vectors choose the labelled sentences; its corpus is the one."""
+    """Model whose vectors select the labelled sentences of its corpus."""
     settings: Settings = field(default_factory=dict)
-    """Arguments of the evaluation beside these: task, tune, unit, classifier."""
+    """Further arguments of the evaluation: task, tune, unit, classifier."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,10 +148,10 @@ class ChosenSetting:
     """The value of a setting with the best weighted F1 on the held-out documents: metric value."""
 
     models: Mapping[float, str]
-    """Value → model that was fitted with it."""
+    """Value → id of the model fitted with it."""
     labels: str
     settings: Settings = field(default_factory=dict)
-    """Arguments of the evaluations beside these."""
+    """Further arguments of the evaluations."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,7 +169,7 @@ class Summaries:
     """Path of the file below the data folder."""
     summarizer: str = "lexrank"
     model: str = ""
-    """Whose vectors the summarizer looks at; empty for one that looks at none."""
+    """Model whose vectors the summarizer uses; empty for none."""
 
 
 Measure: TypeAlias = (
@@ -194,14 +194,14 @@ class Row:
     title: str
     measure: Measure
     deviation: str
-    """A sentence: in what ours differs from the paper's, or that it does not."""
+    """A sentence on how ours differs from the paper, if it does."""
     published: Numbers = field(default_factory=dict)
     """Metric → number as printed; empty for rows of our own."""
 
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """An order of two rows that the paper states, or that follows from its numbers; tested on the same articles."""
+    """A relation of two rows that the paper states or that follows from its numbers; tested on the same articles."""
 
     first: str
     second: str
@@ -211,7 +211,7 @@ class Claim:
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """A metric of a table; ``digits`` after the point, ``lower_is_better`` for errors."""
+    """A metric of a table, with ``digits`` after the decimal point; ``lower_is_better`` for errors."""
 
     metric: str
     title: str
@@ -221,7 +221,7 @@ class Column:
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """A table of the paper, with rows of our own below the paper's."""
+    """A table of the paper, followed by rows of our own."""
 
     id: str
     title: str
@@ -243,7 +243,7 @@ class Profile:
     id: str
     title: str
     about: str
-    """What is less than in the paper, in full sentences; printed with the results."""
+    """Differences from the paper in full sentences, printed with the results."""
     seeds: tuple[int, ...]
     triplet_rules: Settings = field(default_factory=dict)
     benchmark_rules: Settings = field(default_factory=dict)
@@ -310,11 +310,11 @@ class Paper:
         for row in table.rows:
             self._check_measure(row.measure)
             if not set(row.published) <= metrics:
-                raise ConfigError(f"Row {row.id!r} of table {table.id} publishes what the table has no column for.")
+                raise ConfigError(f"Row {row.id!r} of table {table.id} has published numbers without a column.")
         for claim in table.claims:
             table.row(claim.first), table.row(claim.second)
             if claim.metric not in metrics:
-                raise ConfigError(f"A claim of table {table.id} is about {claim.metric!r}, which is no column.")
+                raise ConfigError(f"A claim of table {table.id} is about {claim.metric!r}, which is not a column.")
 
     def _check_measure(self, measure: Measure) -> None:
         match measure:

@@ -1,14 +1,22 @@
 """Two-dimensional maps of sentence vectors by UMAP (McInnes, Healy, Melville 2018).
 
-Neighbours are found exactly, block by block, and the layout is umap-learn's own; so every stage reports progress and
-can be cancelled, and the same seed gives the same map. Of more sentences than ``landmarks`` a random part is laid out,
-and each of the others is put between those that are nearest to it: time then grows with the number of sentences, not
-with its square, and nothing is left out.
+Neighbours are found exactly, block by block, and the layout is umap-learn's own. Every stage reports progress and can
+be cancelled, and the same seed gives the same map. Of more sentences than ``landmarks`` a random sample is laid out,
+and each of the others is placed between its nearest landmarks, so that time grows linearly with their number.
+
+umap-learn compiles its loops in every process, for about ten seconds, so :func:`load_umap` lets numba cache them on
+disk. pynndescent, which umap-learn imports for an approximate search that is not used here, caches its own functions;
+:mod:`core.precompile` fills both caches.
 """
 
 from __future__ import annotations
 
+import threading
+import warnings
+from contextlib import suppress
 from dataclasses import dataclass
+from functools import cache
+from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -17,7 +25,6 @@ from scipy import sparse
 
 from core.config import Config, option
 from core.errors import Cancelled, DataError
-from core.projection.umap_loader import load_umap
 from core.protocols import Report, SubReport
 from core.types import Matrix, Points
 
@@ -25,39 +32,39 @@ Floats = npt.NDArray[np.float32]
 Neighbours = npt.NDArray[np.int64]  # (n, k) rows, nearest first
 
 FEW = 64
-"""Below this many points the start is their principal axes: the spectral start needs more."""
+"""Number of points below which the layout starts from principal axes, since the spectral start needs more points."""
 _BLOCK = 2048
-_SHARE = {"neighbours": 0.3, "graph": 0.4}  # share of the whole that is done after each stage
-_PLACING = 0.6  # share of the whole after which the rest is put between the landmarks
-_BETWEEN = 5  # landmarks that a sentence is put between
+_SHARE = {"neighbours": 0.3, "graph": 0.4}  # progress after each stage
+_PLACING = 0.6  # progress after the layout of the landmarks
+_BETWEEN = 5  # number of landmarks that the position of another sentence is interpolated from
 
 
 @dataclass(frozen=True)
 class UmapConfig(Config):
     """Settings of a map."""
 
-    n_neighbors: int = option(15, "How many neighbours of each sentence the map tries to keep.", low=2, high=200)
-    min_dist: float = option(0.1, "Smallest distance of points: small packs clusters tightly.", low=0.0, high=0.99)
-    metric: str = option("cosine", "Which sentences are near in the vectors.", choices=("cosine", "euclidean"))
+    n_neighbors: int = option(15, "Number of neighbours of each sentence that the map preserves.", low=2, high=200)
+    min_dist: float = option(0.1, "Minimum distance of points; small values give dense clusters.", low=0.0, high=0.99)
+    metric: str = option("cosine", "Metric of the vectors.", choices=("cosine", "euclidean"))
     reduce_to: int = option(
-        50, "Principal components taken before neighbours are sought, for many points.", low=2, high=1000
+        50, "Number of principal components that neighbours are computed from, for many points.", low=2, high=1000
     )
-    reduce_above: int = option(20_000, "Number of points above which components are taken first.", low=0)
+    reduce_above: int = option(20_000, "Number of points above which vectors are reduced to components.", low=0)
     epochs: int | None = option(
-        None, "Rounds of the layout; empty: 500 up to 10,000 points, else 200.", low=1, high=10_000
+        None, "Number of epochs of the layout; empty: 500 up to 10,000 points, otherwise 200.", low=1, high=10_000
     )
     landmarks: int = option(
         150_000,
-        "Most sentences that are laid out; each of the others is put between the ones nearest to it.",
+        "Maximum number of sentences in the layout; each of the others is placed between its nearest ones.",
         low=1_000,
     )
 
 
 def project(vectors: Matrix, config: UmapConfig, seed: int, report: Report) -> Points:
-    """(n, 2) float32 coordinates of the (n, dim) rows, dense or CSR; n may be 0.
+    """Return (n, 2) float32 coordinates of the (n, dim) rows, dense or CSR, n ≥ 0.
 
-    Raises :class:`DataError` on values that are not finite, and :class:`Cancelled` within about a second of a request
-    (not while umap-learn compiles, which takes some ten seconds once on a machine).
+    Raises :class:`DataError` for values that are not finite, and :class:`Cancelled` within about a second (except while
+    umap-learn is compiled, once on a machine).
     """
     rows = _prepared(vectors, config, seed)
     if len(rows) <= config.landmarks:
@@ -103,10 +110,10 @@ def _placed(rows: Floats, landmarks: Floats, at: Points, report: Report) -> Poin
 def faithfulness(
     vectors: Matrix, points: Points, k: int = 15, sample: int = 2000, seed: int = 0, metric: str = "cosine"
 ) -> float:
-    """Share of the true ``k`` nearest neighbours that are among the ``k`` nearest on the map, 0…1.
+    """Return the share of the true ``k`` nearest neighbours that are among the ``k`` nearest on the map, 0…1.
 
-    ``metric`` is the map's. Averaged over ``sample`` random points; neighbours are sought among all, in the vectors as
-    they are (no components taken). 1 for fewer than three points.
+    The share is averaged over ``sample`` random points; neighbours are searched among all points, by the map's
+    ``metric`` on the full vectors. It is 1 for fewer than three points.
     """
     n = len(points)
     if vectors.shape[0] != n:
@@ -123,17 +130,17 @@ def faithfulness(
 
 
 def _rows(vectors: Matrix, metric: str) -> Any:
-    """Rows of unit length for cosines (then Euclidean neighbours are cosine neighbours), dense or CSR."""
+    """Return dense or CSR rows, of unit length for cosines, so that Euclidean neighbours are cosine neighbours."""
     from sklearn.preprocessing import normalize
 
     values = vectors.data if sparse.issparse(vectors) else vectors
     if not np.isfinite(values).all():
-        raise DataError("The vectors hold values that are not finite, so no map can be drawn. Embed them again.")
+        raise DataError("The vectors contain values that are not finite. Embed the sentences again.")
     return normalize(vectors) if metric == "cosine" and vectors.shape[0] else vectors
 
 
 def _prepared(vectors: Matrix, config: UmapConfig, seed: int) -> Floats:
-    """Dense rows, reduced to principal components where there are many points or the input is sparse."""
+    """Return dense rows, reduced to principal components if there are many points or the input is sparse."""
     from sklearn.decomposition import PCA, TruncatedSVD
 
     rows, wanted = _rows(vectors, config.metric), config.reduce_to
@@ -147,7 +154,7 @@ def _prepared(vectors: Matrix, config: UmapConfig, seed: int) -> Floats:
 
 
 def _nearest(rows: Any, queries: Any, k: int, report: Report | None = None) -> tuple[Neighbours, Floats]:
-    """Exact Euclidean neighbours of every query among the rows, nearest first, and their distances."""
+    """Return the exact Euclidean neighbours of every query among the rows, nearest first, and their distances."""
     from sklearn.neighbors import NearestNeighbors
 
     index = NearestNeighbors(n_neighbors=k, algorithm="brute").fit(rows)
@@ -161,15 +168,15 @@ def _nearest(rows: Any, queries: Any, k: int, report: Report | None = None) -> t
 
 
 def _others(neighbours: Neighbours, own: Neighbours) -> list[Neighbours]:
-    """Neighbours without the point itself (which equal points may have pushed out of its own list)."""
+    """Return the neighbours without the point itself, which may be missing from its list if there are equal points."""
     return [row[row != i][: neighbours.shape[1] - 1] for row, i in zip(neighbours, own, strict=True)]
 
 
 def _as_metric(distances: Floats, metric: str) -> Floats:
-    """Distances in the metric of the config: 1 - cos = ‖a - b‖²/2 for unit vectors.
+    """Return the distances in the metric of the config: 1 - cos = ‖a - b‖²/2 for unit vectors.
 
-    The distance of a sentence to itself or its like comes out as 1e-8 or so; it must be exactly 0, because the
-    neighbourhood graph takes the smallest distance that is not for the one to the nearest other.
+    The computed distance of a sentence to itself or an equal one is about 1e-8. It must be exactly 0, because the
+    neighbourhood graph uses the smallest positive distance as that to the nearest neighbour.
     """
     exact = np.where(distances <= 1e-6 * distances.max(), 0.0, distances)
     return np.asarray(exact**2 / 2 if metric == "cosine" else exact, dtype=np.float32)
@@ -210,7 +217,7 @@ def _start(rows: Floats) -> str:
 
 
 class _Epochs:
-    """File that umap-learn's progress bar writes to: reports "12 200" as progress and raises ``Cancelled`` once."""
+    """Output file of umap-learn's progress bar: reports "12 200" as progress and raises ``Cancelled`` once."""
 
     def __init__(self, report: Report) -> None:
         self._report = report
@@ -234,3 +241,28 @@ class _Epochs:
 def _in_a_row(n: int) -> Points:
     """Return coordinates of up to three points, for which UMAP is undefined."""
     return np.stack([np.arange(n), np.zeros(n)], axis=1).astype(np.float32)
+
+
+@cache
+def load_umap() -> Any:
+    """Import and return the module ``umap.umap_``; the first call in a process takes seconds."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # umap-learn warns about optional packages that are not needed here
+        import umap.layouts
+        import umap.umap_
+        from tqdm.auto import tqdm  # type: ignore[import-untyped]
+    # A cancelled layout raises while tqdm holds its lock, so the lock is replaced by one that never blocks.
+    tqdm.set_lock(threading.Semaphore(1_000_000))
+    for module in (umap.umap_, umap.layouts):
+        _cache_compiled(module)
+    return umap.umap_
+
+
+def _cache_compiled(module: ModuleType) -> None:
+    """Let numba cache the compiled functions of a module, as ``njit(cache=True)`` does."""
+    from numba.core.dispatcher import Dispatcher
+
+    for function in vars(module).values():
+        if isinstance(function, Dispatcher) and not function.signatures:
+            with suppress(RuntimeError):  # raised without a writable folder for the cache
+                function.enable_caching()

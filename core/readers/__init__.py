@@ -1,7 +1,7 @@
 """Readers of files: articles with sections and paragraphs. Cards only; nothing heavy is imported.
 
-Tags: ``split`` the file holds sentences that are already split; ``topics`` documents carry a topic; ``latin-1`` the
-file is read as ISO 8859-1; ``text`` the reader is for running text, so its detector is asked last.
+Tags: ``split`` the file contains sentences that are already split; ``topics`` documents have a topic; ``latin-1`` the
+file is read as ISO 8859-1; ``text`` the reader accepts any running text, so its detector runs last.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ REGISTRY = Registry(
         ReaderCard(
             id="mediawiki-dump",
             title="MediaWiki XML dump",
-            summary="Articles of a wiki's export (.xml, also packed with bz2, gzip or xz), cleaned of markup.",
+            summary="Articles of the export of a wiki (.xml, also compressed with bz2, gzip or xz), without markup.",
             source="mediawiki.org, Help:Export and Help:Formatting",
             factory="core.readers.mediawiki_dump:MediawikiDump",
             config="core.readers.mediawiki_dump:MediawikiDumpConfig",
@@ -52,7 +52,7 @@ REGISTRY = Registry(
         ReaderCard(
             id="html",
             title="HTML page",
-            summary="The running text of a web page under its headings; menus, tables and scripts are left out.",
+            summary="The running text of a web page under its headings, without menus, tables and scripts.",
             source="HTML Living Standard, sections 4.3 and 4.4",
             factory="core.readers.html:Html",
             config="core.readers.html:HtmlConfig",
@@ -63,7 +63,7 @@ REGISTRY = Registry(
         ReaderCard(
             id="scb-csv",
             title="Sentence Clustering Benchmark (CSV)",
-            summary="One sentence a row with Article Title, Sentence, SectionTitle and Article Link.",
+            summary="One sentence per row with Article Title, Sentence, SectionTitle and Article Link.",
             source="Ein Dor et al. 2018, section 5: IBM Debater Thematic Clustering of Sentences 1.0.2",
             factory="core.readers.scb_csv:ScbCsv",
             config="core.readers.scb_csv:ScbCsvConfig",
@@ -75,8 +75,8 @@ REGISTRY = Registry(
         ReaderCard(
             id="summaries",
             title="Documents with summaries (JSON lines)",
-            summary="The documents of a summarisation collection; what people wrote as their summaries is left out.",
-            source="Saha et al. 2017, section 4.3; the form of scisummnet (Yasunaga et al. 2019) and BillSum",
+            summary="The documents of a summarisation collection, without their reference summaries.",
+            source="Saha et al. 2017, section 4.3; the format of scisummnet (Yasunaga et al. 2019) and BillSum",
             factory="core.readers.summaries:Summaries",
             config="core.readers.summaries:SummariesConfig",
             detector="core.readers.summaries:recognises",
@@ -98,8 +98,8 @@ REGISTRY = Registry(
         ReaderCard(
             id="jsonl",
             title="JSON lines",
-            summary="One article a line: title, url, source, and a flat list of sections with level and paragraphs.",
-            source="This product's own exchange format (see docs)",
+            summary="One article per line: title, url, source, and a flat list of sections with level and paragraphs.",
+            source="Exchange format of Themescope",
             factory="core.readers.jsonl:Jsonl",
             config="core.readers.jsonl:JsonlConfig",
             detector="core.readers.jsonl:recognises",
@@ -109,19 +109,19 @@ REGISTRY = Registry(
         ReaderCard(
             id="headed-text",
             title="Text with = Heading = lines",
-            summary="Plain text whose headings stand between equals signs; = Title = starts an article.",
-            source="The form of WikiText-103 (Merity et al. 2017) and of MediaWiki's plain-text extracts",
-            factory="core.readers.headed_text:HeadedText",
-            config="core.readers.headed_text:HeadedTextConfig",
+            summary="Plain text with headings between equals signs; = Title = starts an article.",
+            source="The format of WikiText-103 (Merity et al. 2017) and of MediaWiki's plain-text extracts",
+            factory="core.readers.plain_text:HeadedText",
+            config="core.readers.plain_text:HeadedTextConfig",
             tags=frozenset({"text"}),
-            detector="core.readers.headed_text:recognises",
-            sample="core.readers.headed_text:SAMPLE",
+            detector="core.readers.plain_text:has_headings",
+            sample="core.readers.plain_text:HEADED_SAMPLE",
             suffixes=("txt",),
         ),
         ReaderCard(
             id="markdown",
             title="Markdown",
-            summary="A Markdown document with its headings; code, tables and images are left out.",
+            summary="A Markdown document with its headings, without code, tables and images.",
             source="CommonMark 0.31, parsed by markdown-it-py",
             factory="core.readers.markdown:Markdown",
             config="core.readers.markdown:MarkdownConfig",
@@ -133,13 +133,13 @@ REGISTRY = Registry(
         ReaderCard(
             id="plain",
             title="Plain text",
-            summary="A text without headings: one article named after the file, paragraphs between blank lines.",
+            summary="A text without headings: one article named after the file, with paragraphs between blank lines.",
             source="Convention",
-            factory="core.readers.plain:Plain",
-            config="core.readers.plain:PlainConfig",
+            factory="core.readers.plain_text:Plain",
+            config="core.readers.plain_text:PlainConfig",
             tags=frozenset({"text"}),
-            detector="core.readers.plain:recognises",
-            sample="core.readers.plain:SAMPLE",
+            detector="core.readers.plain_text:is_text",
+            sample="core.readers.plain_text:PLAIN_SAMPLE",
             suffixes=("txt",),
         ),
     ],

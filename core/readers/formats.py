@@ -37,13 +37,13 @@ _JSON_ARRAY = re.compile(r"\[\s*(?:[\[{\"]|\])")
 def detect(path: Path) -> str:
     """Return the id of the reader for a file, found by content; compressed files are decompressed.
 
-    Readers from plug-ins are asked first, then the built-in ones in the order of their cards. Readers tagged ``text``
-    accept any text and are asked after formats without a reader have been refused.
+    Detectors of plug-ins run first, then the built-in ones in the order of their cards. Readers tagged ``text`` accept
+    any text, so their detectors run after formats without a reader have been rejected.
 
     Raises
     ------
     ReadError
-        If no reader knows the format.
+        If no reader supports the format.
     """
     head = FileHead.of(path)
     cards = sorted(REGISTRY, key=lambda card: card.detector.startswith("core."))
@@ -57,13 +57,13 @@ def detect(path: Path) -> str:
 
 
 def _refuse(head: FileHead) -> None:
-    """Raise ``ReadError`` for binary data and for XML and JSON that no reader knows."""
-    known = "Known formats: " + ", ".join(card.title for card in REGISTRY) + "."
+    """Raise ``ReadError`` for binary data and for XML and JSON that no reader supports."""
+    known = "Supported formats: " + ", ".join(card.title for card in REGISTRY) + "."
     for magic, name in _BINARIES.items():
         if head.data.startswith(magic):
-            raise ReadError(head.path, f"this is {name}, which no reader knows.", "byte 0", known)
+            raise ReadError(head.path, f"this is {name}, which no reader supports.", "byte 0", known)
     if head.binary_at is not None:
-        raise ReadError(head.path, "this is binary data, which no reader knows.", f"byte {head.binary_at:,}", known)
+        raise ReadError(head.path, "this is binary data, which no reader supports.", f"byte {head.binary_at:,}", known)
     if _XML.match(head.text):
         raise ReadError(head.path, "this is XML, but not a MediaWiki dump.", "line 1", known)
     if _JSON_ARRAY.match(head.text):
@@ -72,12 +72,12 @@ def _refuse(head: FileHead) -> None:
 
 
 def suffixes() -> tuple[str, ...]:
-    """Return the file name suffixes, without dots, that some reader accepts, those of compressions included."""
+    """Return the file name suffixes that readers accept, without dots, including those of compressed files."""
     return tuple(dict.fromkeys([*(suffix for card in REGISTRY for suffix in card.suffixes), *COMPRESSIONS]))
 
 
 def sample(reader_id: str) -> bytes:
-    """Return a tiny file in the format of a reader, as an example for people and tests."""
+    """Return a tiny file in the format of a reader, as an example for users and tests."""
     content: bytes = resolve(REGISTRY.get(reader_id).sample)
     return content
 
@@ -93,12 +93,12 @@ class Preview:
 
 
 def preview(path: Path, reader_id: str | None = None, settings: Mapping[str, Any] | None = None, n: int = 5) -> Preview:
-    """Read the first ``n`` articles (paragraphs not yet split) by ``reader_id``, or by the detected reader.
+    """Read the first ``n`` articles, with paragraphs not yet split, by ``reader_id`` or the detected reader.
 
     Raises
     ------
     ReadError
-        If the file cannot be read up to there.
+        If an error occurs in this part of the file.
     """
     id = reader_id or detect(path)
     reader = REGISTRY.build(id, settings)

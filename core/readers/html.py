@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import codecs
 import re
-from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from html.parser import HTMLParser
@@ -12,87 +11,29 @@ from pathlib import Path
 
 from core.config import Config, option
 from core.protocols import Report
-from core.readers.outline import Outline, title_of
+from core.readers.outline import BaseReader, Outline, title_of
 from core.readers.streams import FileHead, head, whole_text
 from core.types import Article
 
 _CHARSET = re.compile(rb"<meta[^>]{0,200}?charset\s*=\s*[\"']?\s*([\w.:-]{2,40})", re.IGNORECASE)
 _HEADINGS = {f"h{level}": level for level in range(1, 7)}
 _LISTS = frozenset(("ul", "ol", "dl", "menu"))
-_VOID = frozenset(
-    ["area", "base", "br", "col", "embed", "hr", "img", "input", "link", "meta", "source", "track", "wbr"]
-)
-_DROPPED = frozenset(
-    [
-        "script",
-        "style",
-        "noscript",
-        "template",
-        "nav",
-        "header",
-        "footer",
-        "aside",
-        "table",
-        "figure",
-        "figcaption",
-        "svg",
-        "math",
-        "form",
-        "button",
-        "select",
-        "textarea",
-        "iframe",
-        "object",
-        "audio",
-        "video",
-        "canvas",
-        "code",
-        "pre",
-    ]
-)
-_DROPPED_CLASSES = frozenset(
-    ["reference", "mw-editsection", "hatnote", "noprint", "navbox", "toc", "infobox", "thumb", "reflist"]
-)
-_INLINE = frozenset(
-    [
-        "a",
-        "abbr",
-        "b",
-        "bdi",
-        "bdo",
-        "big",
-        "cite",
-        "code",
-        "data",
-        "del",
-        "dfn",
-        "em",
-        "font",
-        "i",
-        "ins",
-        "kbd",
-        "label",
-        "mark",
-        "q",
-        "rp",
-        "rt",
-        "ruby",
-        "s",
-        "samp",
-        "small",
-        "span",
-        "strike",
-        "strong",
-        "sub",
-        "sup",
-        "time",
-        "tt",
-        "u",
-        "var",
-        "wbr",
-        "img",
-    ]
-)
+_VOID = frozenset([
+    "area", "base", "br", "col", "embed", "hr", "img", "input", "link", "meta", "source", "track", "wbr",
+])  # fmt: skip
+_DROPPED = frozenset([
+    "script", "style", "noscript", "template", "nav", "header", "footer", "aside", "table", "figure", "figcaption",
+    "svg", "math", "form", "button", "select", "textarea", "iframe", "object", "audio", "video", "canvas", "code",
+    "pre",
+])  # fmt: skip
+_DROPPED_CLASSES = frozenset([
+    "reference", "mw-editsection", "hatnote", "noprint", "navbox", "toc", "infobox", "thumb", "reflist",
+])  # fmt: skip
+_INLINE = frozenset([
+    "a", "abbr", "b", "bdi", "bdo", "big", "cite", "code", "data", "del", "dfn", "em", "font", "i", "ins", "kbd",
+    "label", "mark", "q", "rp", "rt", "ruby", "s", "samp", "small", "span", "strike", "strong", "sub", "sup", "time",
+    "tt", "u", "var", "wbr", "img",
+])  # fmt: skip
 
 _HTML = re.compile(
     r"(?:<\?xml[^>]*>\s*)?(?:<!--.*?-->\s*)*<(?:!doctype\s+html|html|head|body|title|h[1-6]|p|div|article)\b",
@@ -115,20 +56,13 @@ SAMPLE = b"""\
 class HtmlConfig(Config):
     """Settings of the reader."""
 
-    keep_lists: bool = option(False, "Make every list item a paragraph; without it, lists are left out.")
+    keep_lists: bool = option(False, "Keep every list item as a paragraph; otherwise lists are skipped.")
 
 
-class Html:
-    """Reads a page as one article, named by its first h1, else by its title, else by the file."""
+class Html(BaseReader):
+    """Reader of a page as one article, titled by its first h1, its title, or the file name."""
 
-    def __init__(self, config: HtmlConfig) -> None:
-        self.config = config
-        self._skipped: Counter[str] = Counter()
-
-    @property
-    def skipped(self) -> dict[str, int]:
-        """Numbers of pages without text and of omitted list items."""
-        return dict(self._skipped)
+    config: HtmlConfig
 
     def read(self, path: Path, report: Report) -> Iterator[Article]:
         """Yield the article."""
@@ -138,13 +72,9 @@ class Html:
         parser.close()
         parser.end_block()
         parser.outline.title = parser.heading or parser.title or title_of(path.name)
-        article = parser.outline.article()
         if parser.list_items:
             self._skipped["list item"] = parser.list_items
-        if article is None:
-            self._skipped["no text"] += 1
-        else:
-            yield article
+        yield from self._finished(parser.outline)
 
 
 def _declared_encoding(beginning: bytes) -> str:
@@ -157,7 +87,7 @@ def _declared_encoding(beginning: bytes) -> str:
         b"a".decode(known.name)
     except (LookupError, UnicodeError):
         return ""
-    # A page that could be read up to here as ASCII is not UTF-16, whatever it says (HTML standard, 13.2.3.2).
+    # A declaration that could be read as ASCII cannot be UTF-16, whatever it declares (HTML standard, 13.2.3.2).
     return "utf-8" if known.name.startswith(("utf-16", "utf-32")) else known.name
 
 
@@ -207,7 +137,7 @@ class _Page(HTMLParser):
         self._lists = max(self._lists - (tag in _LISTS), 0)
 
     def handle_data(self, data: str) -> None:
-        """Text between tags."""
+        """Collect text between tags."""
         if not self._open:
             self._pieces.append(data)
 

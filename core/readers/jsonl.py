@@ -1,15 +1,14 @@
 """JSON lines with one article per line.
 
 ``{"title": "Adelaide", "source": "…", "url": "…", "sections": [{"title": "", "level": 1, "paragraphs": ["…"]}]}``;
-``sections`` is flat and in page order, level 1 is the lead, level 2 a top-level heading. ``topic`` (the document's
-label) and ``part`` ("train" or "test") may be given. Other keys are ignored.
+``sections`` is flat and in page order; level 1 is the lead, level 2 a top-level heading. ``topic`` (the label of the
+document) and ``part`` ("train" or "test") are optional. Other keys are ignored.
 """
 
 from __future__ import annotations
 
 import json
 import re
-from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,7 +17,7 @@ from typing import Any
 from core.config import Config
 from core.errors import ReadError
 from core.protocols import Report
-from core.readers.outline import Outline
+from core.readers.outline import BaseReader, Outline
 from core.readers.streams import FileHead, lines
 from core.types import PARTS, Article
 
@@ -34,23 +33,16 @@ SAMPLE = b"".join(
 
 @dataclass(frozen=True)
 class JsonlConfig(Config):
-    """JSON lines need no settings."""
+    """Settings of the reader: none."""
 
 
-class Jsonl:
-    """Streams articles out of .jsonl, .jsonl.gz, .jsonl.bz2 and .jsonl.xz."""
+class Jsonl(BaseReader):
+    """Reader of articles in JSON lines (.jsonl, .jsonl.gz, .jsonl.bz2 and .jsonl.xz)."""
 
-    def __init__(self, config: JsonlConfig) -> None:
-        self.config = config
-        self._skipped: Counter[str] = Counter()
-
-    @property
-    def skipped(self) -> dict[str, int]:
-        """Articles without a paragraph."""
-        return dict(self._skipped)
+    config: JsonlConfig
 
     def read(self, path: Path, report: Report) -> Iterator[Article]:
-        """Yield articles in line order; :class:`ReadError` names the line that is not one."""
+        """Yield articles in line order. Raises :class:`ReadError` with the number of an invalid line."""
         self._skipped.clear()
         number = 0
         for number, line in lines(path, report):
@@ -62,7 +54,7 @@ class Jsonl:
                 where = f"line {number:,}, column {error.colno:,}"
                 raise ReadError(path, f"not valid JSON ({error.msg}).", where, "Put one object on each line.") from None
             except RecursionError:
-                raise ReadError(path, "JSON nested too deeply.", f"line {number:,}", "Mend the line.") from None
+                raise ReadError(path, "JSON nested too deeply.", f"line {number:,}", "Correct the line.") from None
             except _Shape as error:
                 advice = 'Each line needs "title" and "sections" with "title", "level" and "paragraphs".'
                 raise ReadError(path, f"{error}.", f"line {number:,}", advice) from None
@@ -79,10 +71,10 @@ class _Shape(Exception):
 def _parsed(line: str) -> Any:
     record = json.loads(line)
     if "\\ud" in line or "\\uD" in line or "\\u0000" in line:
-        # Escapes can spell what no text may hold and no database keeps: NUL, and halves of surrogate pairs.
+        # Escapes can encode characters that no database stores: NUL, and halves of surrogate pairs.
         text = json.dumps(record, ensure_ascii=False)
         if "\\u0000" in text or any("\ud800" <= character <= "\udfff" for character in text):
-            raise _Shape("an escape in the line stands for no character (NUL or half of a surrogate pair)")
+            raise _Shape("an escape in the line encodes an invalid character (NUL or half of a surrogate pair)")
     return record
 
 
@@ -116,7 +108,7 @@ def _add_section(outline: Outline, section: Any) -> None:
         outline.heading(heading, max(level, 2))
     for paragraph in _get(section, "paragraphs", list, []):
         if not isinstance(paragraph, str):
-            raise _Shape('"paragraphs" holds something that is not a string')
+            raise _Shape('"paragraphs" contains a value that is not a string')
         outline.paragraph(paragraph)
 
 

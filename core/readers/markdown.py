@@ -1,9 +1,8 @@
-"""Markdown documents: headings, paragraphs and block quotes as markdown-it-py (CommonMark) sees them."""
+"""Markdown documents: headings, paragraphs and block quotes, parsed by markdown-it-py (CommonMark)."""
 
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,7 +12,7 @@ from markdown_it.token import Token
 
 from core.config import Config, option
 from core.protocols import Report
-from core.readers.outline import Outline, title_of
+from core.readers.outline import BaseReader, Outline, title_of
 from core.readers.streams import FileHead, whole_text
 from core.types import Article
 
@@ -44,23 +43,16 @@ Bea is.
 class MarkdownConfig(Config):
     """Settings of the reader."""
 
-    keep_lists: bool = option(False, "Make every list item a paragraph; without it, lists are left out.")
+    keep_lists: bool = option(False, "Keep every list item as a paragraph; otherwise lists are skipped.")
     one_article: bool = option(
-        False, "The whole file is one article; without it, every first-level heading starts one."
+        False, "Read the whole file as one article; otherwise every first-level heading starts an article."
     )
 
 
-class Markdown:
-    """Reads a document; code, tables, images and raw HTML are left out."""
+class Markdown(BaseReader):
+    """Reader of a Markdown document, without code, tables, images and raw HTML."""
 
-    def __init__(self, config: MarkdownConfig) -> None:
-        self.config = config
-        self._skipped: Counter[str] = Counter()
-
-    @property
-    def skipped(self) -> dict[str, int]:
-        """Numbers of articles without a paragraph and of omitted list items, code blocks and tables."""
-        return dict(self._skipped)
+    config: MarkdownConfig
 
     def read(self, path: Path, report: Report) -> Iterator[Article]:
         """Yield articles in file order."""
@@ -69,16 +61,16 @@ class Markdown:
         outline, named = Outline(title_of(path.name), source=path.name), False
         for kind, level, text in self._blocks(tokens):
             if kind == "heading" and level == 1 and not self.config.one_article:
-                yield from self._closed(outline, named)
+                yield from self._finished(outline, named)
                 outline, named = Outline(text or title_of(path.name), source=path.name), True
             elif kind == "heading":
                 outline.heading(text, level + self.config.one_article)
             else:
                 outline.paragraph(text)
-        yield from self._closed(outline, True)
+        yield from self._finished(outline)
 
     def _blocks(self, tokens: Sequence[Token]) -> Iterator[tuple[str, int, str]]:
-        """(kind, level, text) of every heading and paragraph that is wanted."""
+        """Yield (kind, level, text) of every heading and paragraph to keep."""
         lists = tables = 0
         for index, token in enumerate(tokens):
             lists += token.nesting * (token.type in ("bullet_list_open", "ordered_list_open", *_LIST_ENDS))
@@ -96,19 +88,12 @@ class Markdown:
             else:
                 yield "paragraph", 0, text_of(token)
 
-    def _closed(self, outline: Outline, named: bool) -> Iterator[Article]:
-        article = outline.article()
-        if article is not None:
-            yield article
-        elif named:
-            self._skipped["no text"] += 1
-
 
 _LIST_ENDS = ("bullet_list_close", "ordered_list_close")
 
 
 def text_of(inline: Token) -> str:
-    """Return the words of a heading or paragraph: link labels and code stay, images and HTML tags go."""
+    """Return the text of a heading or paragraph with link labels and code, without images and HTML tags."""
     pieces = []
     for child in inline.children or ():
         if child.type in ("text", "code_inline"):
@@ -119,7 +104,7 @@ def text_of(inline: Token) -> str:
 
 
 def _without_front_matter(text: str) -> str:
-    """Drop the YAML block that static site generators put before a document."""
+    """Return the text without the YAML block of static site generators at its start."""
     if text.startswith("---\n"):
         _, end, rest = text[4:].partition("\n---\n")
         if end:
@@ -128,5 +113,5 @@ def _without_front_matter(text: str) -> str:
 
 
 def recognises(head: FileHead) -> bool:
-    """Return whether a text has a Markdown heading, or a file the suffix of Markdown."""
+    """Return whether a text has a Markdown heading, or its file a suffix of Markdown."""
     return bool(_MARKDOWN.search(head.text)) or head.suffix in (".md", ".markdown")

@@ -1,12 +1,11 @@
-"""MediaWiki XML exports, streamed: expat hands over one page at a time, and its wikitext is cleaned.
+"""MediaWiki XML exports, parsed by expat page by page, with cleaned wikitext.
 
-No document type is accepted, so no entity can be declared, expanded or fetched.
+Document type declarations are rejected, so that no entity can be declared, expanded or downloaded.
 """
 
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -16,7 +15,7 @@ from xml.parsers import expat
 from core.config import Config, option
 from core.errors import ReadError
 from core.protocols import Report
-from core.readers.outline import Outline
+from core.readers.outline import BaseReader, Outline
 from core.readers.streams import ByteStream, FileHead, check_article, open_stream
 from core.readers.wikitext.links import CATEGORIES, FILES, Links
 from core.readers.wikitext.page import read_page
@@ -29,29 +28,10 @@ _DISAMBIGUATION = re.compile(
     r"förgrening|неоднозначность)\s*[|}]",
     re.IGNORECASE,
 )
-_NAMESPACES = frozenset(
-    [
-        "talk",
-        "user",
-        "wikipedia",
-        "file",
-        "image",
-        "mediawiki",
-        "template",
-        "help",
-        "category",
-        "portal",
-        "book",
-        "draft",
-        "module",
-        "timedtext",
-        "special",
-        "media",
-        "topic",
-        "gadget",
-        "project",
-    ]
-)
+_NAMESPACES = frozenset([
+    "talk", "user", "wikipedia", "file", "image", "mediawiki", "template", "help", "category", "portal", "book",
+    "draft", "module", "timedtext", "special", "media", "topic", "gadget", "project",
+])  # fmt: skip
 _WANTED = frozenset({"title", "ns", "id", "text", "model", "sitename", "dbname", "base", "namespace"})
 
 SAMPLE = b"""\
@@ -93,23 +73,16 @@ It was founded in 1300.</text></revision>
 class MediawikiDumpConfig(Config):
     """Settings of the reader."""
 
-    keep_lists: bool = option(False, "Make every list item a paragraph; without it, lists are left out.")
+    keep_lists: bool = option(False, "Keep every list item as a paragraph; otherwise lists are skipped.")
 
 
-class MediawikiDump:
-    """Streams the articles of a dump; redirects, other namespaces and disambiguation pages are counted, not kept."""
+class MediawikiDump(BaseReader):
+    """Reader of the articles of a dump, without redirects, other namespaces and disambiguation pages."""
 
-    def __init__(self, config: MediawikiDumpConfig) -> None:
-        self.config = config
-        self._skipped: Counter[str] = Counter()
-
-    @property
-    def skipped(self) -> dict[str, int]:
-        """Pages by reason: redirect, namespace, disambiguation, not wikitext, no text."""
-        return dict(self._skipped)
+    config: MediawikiDumpConfig
 
     def read(self, path: Path, report: Report) -> Iterator[Article]:
-        """Yield articles in page order; :class:`ReadError` contains the line and page of the error."""
+        """Yield articles in page order. Raises :class:`ReadError` with the line and page of the error."""
         self._skipped.clear()
         with open_stream(path, report) as stream:
             parser = _Parser(stream)
@@ -162,7 +135,7 @@ class _Site:
     categories: frozenset[str] = field(default_factory=frozenset)
 
     def learn(self, element: str, text: str, key: str) -> None:
-        """Store one element of the site's description."""
+        """Store the value of one element of ``<siteinfo>``."""
         if element == "base":
             self.base = text.rpartition("/")[0]
         elif element == "dbname" or (element == "sitename" and not self.name):
@@ -173,7 +146,7 @@ class _Site:
             self.categories |= {text.lower()}
 
     def address(self, page: _Page) -> str:
-        """Web address of a page in the revision that was read."""
+        """Return the web address of a page in the revision that was read."""
         if not self.base:
             return ""
         version = f"?oldid={page.revision}" if page.revision else ""
@@ -215,7 +188,7 @@ class _Parser:
         self._expat.StartDoctypeDeclHandler = self._doctype
 
     def pages(self) -> Iterator[_Page]:
-        """Every page, as soon as it is complete."""
+        """Yield every page as soon as it is complete."""
         while True:
             block = self._stream.read()
             try:
@@ -232,15 +205,15 @@ class _Parser:
         if self._page is not None and self._page.title:
             where += f", page {self._page.title!r}"
         if at_end:
-            problem, advice = "the dump ends in the middle.", "Download or copy it again."
+            problem, advice = "the dump is truncated.", "Download or copy it again."
         else:
             reason = expat.ErrorString(error.code)
-            problem, advice = f"not valid XML ({reason}).", "Check that this is a whole, unchanged dump in UTF-8."
+            problem, advice = f"not valid XML ({reason}).", "Check that this is a complete, unchanged dump in UTF-8."
         return ReadError(self._stream.path, problem, where, advice)
 
     def _doctype(self, *_: object) -> None:
         where = f"line {self._expat.CurrentLineNumber:,}"
-        problem = "declares a document type, which dumps never do and which can hide an entity bomb."
+        problem = "declares a document type, which dumps do not and which may contain an entity bomb."
         raise ReadError(self._stream.path, problem, where, "Remove the DOCTYPE if you trust the file.")
 
     def _start(self, name: str, attributes: dict[str, str]) -> None:
@@ -279,7 +252,7 @@ class _Parser:
 
 
 def _keep(page: _Page, parent: str, name: str, text: str) -> None:
-    """Put the text of an element into its page; of several revisions the last one stays."""
+    """Store the text of an element in its page; of several revisions the last one is kept."""
     if parent == "page" and name == "title":
         page.title = text.strip()
     elif parent == "page" and name == "ns":

@@ -1,12 +1,16 @@
-"""Builder of an article from a stream of headings and paragraphs."""
+"""Base class of readers, and the builder of an article from a stream of headings and paragraphs."""
 
 from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from typing import Any
 
 from core.types import Article, Paragraph, Section
 
 
 class Outline:
-    """Collects an article: flat sections in page order, each with the path of headings above it.
+    """Builder of an article: flat sections in page order, each with the path of headings above it.
 
     Text before the first heading becomes the lead (level 1, empty title). Blank paragraphs are ignored.
     """
@@ -40,21 +44,42 @@ class Outline:
         self._paragraphs = []
 
     def sections(self) -> tuple[Section, ...]:
-        """Close the outline: every section."""
+        """Close the outline and return every section."""
         self._close()
         self._above = []
         return tuple(self._sections)
 
     def article(self) -> Article | None:
-        """Close the outline: the article, or None when no section has a paragraph."""
+        """Close the outline and return the article, or None if no section has a paragraph."""
         sections = self.sections()
         if not any(section.paragraphs for section in sections):
             return None
         return Article(self.title, sections, self._url, self._source, self._topic, self._part)
 
 
+class BaseReader:
+    """Base of readers: the config, and the numbers of skipped entries."""
+
+    def __init__(self, config: Any) -> None:
+        self.config = config
+        self._skipped: Counter[str] = Counter()
+
+    @property
+    def skipped(self) -> dict[str, int]:
+        """Numbers of skipped entries by reason."""
+        return dict(self._skipped)
+
+    def _finished(self, outline: Outline, counted: bool = True) -> Iterator[Article]:
+        """Yield the article of ``outline``; without text, count it as skipped if ``counted``."""
+        article = outline.article()
+        if article is not None:
+            yield article
+        elif counted:
+            self._skipped["no text"] += 1
+
+
 def title_of(name: str) -> str:
-    """Make a title of a file name: without its endings, underscores read as spaces."""
+    """Return a title from a file name: without its suffixes, with spaces for underscores."""
     stem = name
     for ending in (".gz", ".bz2", ".xz"):
         stem = stem.removesuffix(ending)

@@ -1,13 +1,12 @@
 """Reuters-21578: newswire stories of 1987 with topics, in 22 SGML files (Lewis 1997, distribution 1.0).
 
-Read as Saha et al. 2017 (section 4.1) use them: the ModApte split, and one topic for each document. The files are not
-valid XML (unquoted entities, control characters), so they are read with patterns, as latin-1.
+They are read as in Saha et al. 2017 (section 4.1): the ModApte split, and one topic for each document. The files are
+not valid XML (unquoted entities, control characters), so they are parsed with regular expressions, as latin-1.
 """
 
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,14 +14,14 @@ from pathlib import Path
 from core.config import Config, option
 from core.errors import ReadError
 from core.protocols import Report
-from core.readers.outline import Outline
+from core.readers.outline import BaseReader, Outline
 from core.readers.streams import FileHead, whole_text
 from core.types import Article
 
 TOPICS = ("earn", "acq", "money-fx", "grain", "crude", "trade", "interest", "ship")
 """The eight topics of Saha et al. 2017."""
 LEFT_OUT = ("wheat", "corn")
-"""The other two of the ten most frequent: a document whose first frequent topic is one of them is left out."""
+"""The other two of the ten most frequent topics: a document whose first frequent topic is one of them is skipped."""
 
 _PARTS = {"TRAIN": "train", "TEST": "test"}
 _BEGIN = re.compile("<REUTERS")
@@ -33,7 +32,7 @@ _TEXT = re.compile(r"<TEXT[^>]*>(.*?)(?:</TEXT>|\Z)", re.S)
 _FIELD = re.compile(r"<(TITLE|DATELINE|AUTHOR|BODY)>(.*?)</\1>", re.S)
 _CONTROL = re.compile(r"&#\d+;|[\x00-\x09\x0b-\x1f\x7f]")
 _ENTITIES = {"&lt;": "<", "&gt;": ">", "&quot;": '"', "&amp;": "&"}
-# What the agency wrote where there is no text: at the end of a story, and instead of one.
+# Text of the agency at the end of a story, and instead of a story.
 _FILLER = re.compile(r"\breuters?\s*\Z|\bblah blah blah\.|\*{4,}", re.I)
 _BLANK = re.compile(r"\n[ ]*\n")
 _INDENTED = re.compile(r"\n(?:[ ]*\n|[ ]{2,})")
@@ -74,39 +73,32 @@ class ReutersSgmlConfig(Config):
 
     topic_rule: str = option(
         "first-of-ten",
-        "Which topic a document gets. first-of-ten: the first listed among the ten most frequent, and none of those "
-        "that list wheat or corn first (9,001 documents). first-of-eight: the first listed among the eight, for copies "
-        "that list topics alphabetically, where the other rule would throw grain away with corn.",
+        "Topic of a document. first-of-ten: the first listed of the ten most frequent topics, without documents that "
+        "list wheat or corn first (9,001 documents). first-of-eight: the first listed of the eight topics, for copies "
+        "that list topics alphabetically, so that corn precedes grain.",
         choices=("first-of-ten", "first-of-eight"),
     )
-    single_label_only: bool = option(False, "Keep only documents with a single topic in all (7,674 documents).")
+    single_label_only: bool = option(False, "Keep only documents with a single topic (7,674 documents).")
     paragraphs: str = option(
         "blank",
-        "What a paragraph is. blank: headline, dateline and body are one text, cut at blank lines, as in the paper. "
-        "indented: the headline stands alone, and indented lines open paragraphs as well.",
+        "Definition of a paragraph. blank: headline, dateline and body form one text, divided at blank lines, as in "
+        "the paper. indented: the headline is a paragraph, and indented lines also start paragraphs.",
         choices=("blank", "indented"),
     )
 
 
-class ReutersSgml:
-    """Streams documents out of the .sgm files, with their topic and their part of the ModApte split."""
+class ReutersSgml(BaseReader):
+    """Reader of the documents of the .sgm files, with their topic and their part of the ModApte split."""
 
-    def __init__(self, config: ReutersSgmlConfig) -> None:
-        self.config = config
-        self._skipped: Counter[str] = Counter()
-
-    @property
-    def skipped(self) -> dict[str, int]:
-        """Documents outside the split, without one of the topics, or without text."""
-        return dict(self._skipped)
+    config: ReutersSgmlConfig
 
     def read(self, path: Path, report: Report) -> Iterator[Article]:
-        """Yield documents in file order; :class:`ReadError` names the line where one is cut off."""
+        """Yield documents in file order. Raises :class:`ReadError` with the line of a truncated document."""
         self._skipped.clear()
         for number, text in _documents(path, report):
             attributes = dict(_ATTRIBUTE.findall(text.partition(">")[0]))
             if "NEWID" not in attributes:
-                raise ReadError(path, "the document has no NEWID.", f"line {number:,}", "Take the original file.")
+                raise ReadError(path, "the document has no NEWID.", f"line {number:,}", "Use the original file.")
             topic, reason = self._topic(attributes, text)
             article = None if reason else self._article(path, attributes, text, topic)
             if article is not None:
@@ -115,7 +107,7 @@ class ReutersSgml:
                 self._skipped[reason or "no text"] += 1
 
     def _topic(self, attributes: dict[str, str], text: str) -> tuple[str, str]:
-        """The topic, or why the document has none."""
+        """Return the topic, and the reason if there is none."""
         if attributes.get("LEWISSPLIT") not in _PARTS or attributes.get("TOPICS") != "YES":
             return "", "outside the ModApte split"
         found = _TOPICS.search(text)
@@ -148,7 +140,7 @@ class ReutersSgml:
 
 
 def _documents(path: Path, report: Report) -> Iterator[tuple[int, str]]:
-    """The inside of every <REUTERS> element, with the number of its first line. A file of the collection has 1.3 MB."""
+    """Yield the content of every <REUTERS> element with its first line number. A file has about 1.3 MB."""
     text = whole_text(path, report, "latin-1")
     line, counted, end = 1, 0, 0
     for found in _BEGIN.finditer(text):
@@ -159,14 +151,14 @@ def _documents(path: Path, report: Report) -> Iterator[tuple[int, str]]:
         another = text.find("<REUTERS", start)
         if end < 0 or 0 <= another < end:
             problem = "the document that begins here has no </REUTERS>."
-            raise ReadError(path, problem, f"line {line:,}", "The file is cut off or damaged; copy it again.")
+            raise ReadError(path, problem, f"line {line:,}", "The file is truncated or damaged; copy it again.")
         yield line, text[start:end]
     if not end:
-        raise ReadError(path, "there is no <REUTERS> document in it.", advice="Give the .sgm files of Reuters-21578.")
+        raise ReadError(path, "contains no <REUTERS> document.", advice="Give the .sgm files of Reuters-21578.")
 
 
 def _plain(text: str) -> str:
-    """Text without control characters and entities; line breaks stay."""
+    """Return the text without control characters and entities; line breaks are kept."""
     text = _CONTROL.sub(" ", text)
     for entity, character in _ENTITIES.items():
         text = text.replace(entity, character)

@@ -1,7 +1,7 @@
-"""The Sentence Clustering Benchmark as published: one sentence a row, already split.
+"""The published Sentence Clustering Benchmark: one sentence per row, already split.
 
 Columns "Article Title", "Sentence", "SectionTitle", "Article Link" (Ein Dor et al. 2018, section 5; version 1.0.2 of
-"IBM Debater Thematic Clustering of Sentences"). Paragraphs are not published, so every sentence is one of its own.
+"IBM Debater Thematic Clustering of Sentences"). Paragraphs are not published, so every sentence is a paragraph.
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ from pathlib import Path
 from core.config import Config
 from core.errors import ReadError
 from core.protocols import Report
-from core.readers.outline import Outline
+from core.readers.outline import BaseReader, Outline
 from core.readers.streams import FileHead, lines
 from core.types import Article
 
 COLUMNS = ("Article Title", "Sentence", "SectionTitle", "Article Link")
 _OPTIONAL = frozenset({"Article Link"})
 OPEN_LIMIT = 256_000_000
-"""Most characters of articles whose rows are scattered over the file."""
+"""Maximum number of characters of incomplete articles in memory."""
 
 SAMPLE = b"""\
 Article Title,Sentence,SectionTitle,Article Link
@@ -35,7 +35,7 @@ Bea,She was born .,Life,https://x.org/Bea
 
 @dataclass(frozen=True)
 class ScbCsvConfig(Config):
-    """The published file needs no settings."""
+    """Settings of the reader: none."""
 
 
 @dataclass(slots=True)
@@ -57,23 +57,16 @@ class _Open:
     size: int = 0
 
 
-class ScbCsv:
-    """Streams articles; the file is read twice, first to find the last row of each article.
+class ScbCsv(BaseReader):
+    """Reader of the benchmark. It reads the file twice, first to find the last row of each article.
 
-    So rows of an article may be scattered, and memory holds only those articles that are still incomplete.
+    Rows of an article need therefore not be adjacent, and only incomplete articles are kept in memory.
     """
 
-    def __init__(self, config: ScbCsvConfig) -> None:
-        self.config = config
-        self._skipped: Counter[str] = Counter()
-
-    @property
-    def skipped(self) -> dict[str, int]:
-        """Rows without a sentence."""
-        return dict(self._skipped)
+    config: ScbCsvConfig
 
     def read(self, path: Path, report: Report) -> Iterator[Article]:
-        """Yield each article as soon as it is complete; :class:`ReadError` names missing columns and bad lines."""
+        """Yield each article as soon as it is complete. Raises :class:`ReadError` for invalid files."""
         self._skipped.clear()
         expected = Counter(row.article for row in _rows(path, report) if row.sentence)
         waiting: dict[str, _Open] = {}
@@ -95,12 +88,12 @@ class ScbCsv:
 
 def _check_held(path: Path, line: int, held: int) -> None:
     if held > OPEN_LIMIT:
-        problem = f"more than {OPEN_LIMIT:,} characters of articles whose rows are scattered over the file."
+        problem = f"more than {OPEN_LIMIT:,} characters of articles whose rows are not adjacent."
         raise ReadError(path, problem, f"line {line:,}", "Sort the file by article.")
 
 
 def _article(title: str, rows: _Open, source: str) -> Article:
-    """Sections in the order of their first rows; rows without a section are the lead."""
+    """Return the article with sections in the order of their first rows; rows without a section form the lead."""
     outline = Outline(title, rows.link, source)
     for sentence in rows.sections.pop("", ()):
         outline.paragraph(sentence, (sentence,))
@@ -109,17 +102,17 @@ def _article(title: str, rows: _Open, source: str) -> Article:
         for sentence in sentences:
             outline.paragraph(sentence, (sentence,))
     article = outline.article()
-    assert article is not None  # an article comes into being with its first sentence
+    assert article is not None  # an article has at least one sentence
     return article
 
 
 def fold(column: str) -> str:
-    """Fold a column name for comparison: without case, spaces and underscores."""
+    """Return a column name for comparison: lower case, without spaces and underscores."""
     return column.replace(" ", "").replace("_", "").lower()
 
 
 def _rows(path: Path, report: Report) -> Iterator[_Row]:
-    """Rows with their line; stripped."""
+    """Yield the rows with their line numbers and stripped cells."""
     reader = csv.reader((line for _, line in lines(path, report)), strict=True)
     try:
         header = next(reader, [])
@@ -129,18 +122,18 @@ def _rows(path: Path, report: Report) -> Iterator[_Row]:
                 continue
             if len(cells) < len(header):
                 problem = f"the row has {len(cells)} cells, the first line has {len(header)}."
-                raise ReadError(path, problem, f"line {reader.line_num:,}", "Put texts with commas into quotes.")
+                raise ReadError(path, problem, f"line {reader.line_num:,}", "Enclose texts with commas in quotes.")
             article, sentence, section, link = (cells[at].strip() if at >= 0 else "" for at in places)
             if not article:
                 raise ReadError(path, "the row has no Article Title.", f"line {reader.line_num:,}", "Fill it in.")
             yield _Row(reader.line_num, article, sentence, section, link)
     except csv.Error as error:
-        advice = "Probably a quotation mark is not closed, or stands inside a text without being doubled."
+        advice = "Probably a quotation mark is not closed, or not doubled inside a text."
         raise ReadError(path, f"not valid CSV ({error}).", f"line {reader.line_num:,}", advice) from None
 
 
 def _places(path: Path, header: list[str]) -> list[int]:
-    """Index of each of ``COLUMNS`` in the first line; -1 for an optional one that is not there."""
+    """Return the index of each of ``COLUMNS`` in the first line; -1 for a missing optional column."""
     found = {fold(name): index for index, name in reversed(list(enumerate(header)))}
     missing = [name for name in COLUMNS if fold(name) not in found and name not in _OPTIONAL]
     if missing:
@@ -152,7 +145,7 @@ def _places(path: Path, header: list[str]) -> list[int]:
 
 
 def recognises(head: FileHead) -> bool:
-    """Return whether the first line names at least two of the columns, so that the reader can name the missing ones."""
+    """Return whether the first line has at least two of the columns; the reader reports missing ones."""
     first = head.text.partition("\n")[0]
     cells = {fold(cell.strip().strip('"')) for cell in first.split(",")}
     return len(cells & {fold(column) for column in COLUMNS}) >= 2

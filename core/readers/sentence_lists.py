@@ -1,7 +1,7 @@
-"""Read a list of sentences: plain text (one a line), CSV or TSV, JSON lines, or an Excel sheet.
+"""Reader of lists of sentences: plain text (one sentence per line), CSV or TSV, JSON lines, or an Excel sheet.
 
-Nothing is believed: the kind is told by the content where that is possible, rows and letters are bounded, an Excel
-file must not unpack to more than its share, and its XML may hold no entities.
+Files are not trusted: the kind is detected from the content where possible, rows and characters are limited, and an
+Excel file is rejected if its decompressed size is out of proportion.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ KINDS = ("txt", "csv", "tsv", "jsonl", "xlsx")
 MOST_BYTES = 100_000_000
 MOST_ROWS = 50_000
 MOST_LETTERS = 5_000
-"""Letters of a cell; the rest is cut off. Nobody's sentence is longer."""
+"""Maximum number of characters of a cell; the rest is cut off."""
 MOST_COLUMNS = 100
 _MOST_UNPACKED = 500_000_000
 _MOST_RATIO = 200
@@ -31,23 +31,29 @@ _SAMPLE = 200
 
 @dataclass(frozen=True, slots=True)
 class Sheet:
-    """Columns of text; every row has a cell for each of them. A plain list has one column, ``sentence``."""
+    """Table of text; every row has a cell for each column. A plain list has the single column ``sentence``."""
 
     columns: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
     cut: bool = False
     """True if the table has more rows than the limit."""
     numbers: tuple[int, ...] = ()
-    """Row number in the file, from 1, with empty rows counted."""
+    """Row numbers in the file, counted from 1 including empty rows."""
 
     def column(self, name: str) -> list[str]:
-        """The cells of one column."""
+        """Return the cells of one column."""
         place = self.columns.index(name)
         return [row[place] for row in self.rows]
 
 
 def read_sheet(path: Path, most: int = MOST_ROWS) -> Sheet:
-    """The first ``most`` rows of a file. Raises :class:`ReadError` for what is too large, broken, or another format."""
+    """Read the first ``most`` rows of a file.
+
+    Raises
+    ------
+    ReadError
+        If the file is too large, damaged, or in another format.
+    """
     if not path.is_file():
         raise ReadError(path, "this file does not exist.")
     if path.stat().st_size > MOST_BYTES:
@@ -67,7 +73,7 @@ def read_sheet(path: Path, most: int = MOST_ROWS) -> Sheet:
 
 
 def kind_of(path: Path) -> str:
-    """One of :data:`KINDS`: by content for Excel and JSON lines, by the ending for CSV; everything else is text."""
+    """Return the kind of a file, one of :data:`KINDS`: by content for Excel and JSON lines, by suffix for CSV."""
     with path.open("rb") as stream:
         head = stream.read(4_096)
     if head.startswith(b"PK\x03\x04"):
@@ -81,7 +87,7 @@ def kind_of(path: Path) -> str:
 
 
 def likely_column(sheet: Sheet) -> str:
-    """The column that holds the sentences: the one with the longest cells."""
+    """Return the column that probably contains the sentences: the one with the longest cells."""
     sample = sheet.rows[:_SAMPLE]
     lengths = [sum(len(row[place]) for row in sample) for place in range(len(sheet.columns))]
     return sheet.columns[lengths.index(max(lengths))]
@@ -94,7 +100,7 @@ def _text(path: Path) -> str:
     try:
         return raw.decode("utf-8-sig")
     except UnicodeDecodeError:
-        return _decoded(path, raw, "cp1252")  # what older spreadsheets write
+        return _decoded(path, raw, "cp1252")  # the encoding of older spreadsheets
 
 
 def _decoded(path: Path, raw: bytes, encoding: str) -> str:
@@ -112,7 +118,7 @@ def _sheet(columns: tuple[str, ...], rows: Iterator[tuple[int, tuple[str, ...]]]
 
 
 def _table(path: Path, rows: Iterator[Sequence[Any]], most: int) -> Sheet:
-    """Rows under the names of the first one."""
+    """Return the table whose column names are the first of ``rows``."""
     header = next(rows, None)
     if header is None:
         raise ReadError(path, "this file has no rows.")
@@ -157,13 +163,13 @@ def _csv_rows(path: Path, text: str, delimiter: str | None) -> Iterator[list[str
 
 
 def _delimiter(text: str) -> str:
-    """Comma, semicolon or tab: whichever the first line has most of."""
+    """Return the most frequent of comma, semicolon and tab in the first line."""
     first = text.split("\n", 1)[0]
     return max(",;\t", key=first.count)
 
 
 def _json_lines(path: Path, text: str, most: int) -> Sheet:
-    """Objects, or bare strings, one a line; the columns are the keys of the first rows."""
+    """Return the table of objects or strings, one per line; the columns are the keys of the first rows."""
     rows: list[tuple[int, dict[str, Any]]] = []
     for number, line in enumerate(text.splitlines(), 1):
         if line.strip() and len(rows) <= most:
@@ -184,21 +190,21 @@ def _object(path: Path, line: str, number: int) -> dict[str, Any]:
 
 
 def _excel_rows(path: Path) -> Iterator[Sequence[Any]]:
-    """Rows of the first sheet, values only: formulas are not computed."""
+    """Yield the rows of the first sheet as values; formulas are not computed."""
     import warnings
 
     import openpyxl
 
     _check_archive(path)
     with path.open("rb") as stream, warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # about styles and extensions that do not matter here
+        warnings.simplefilter("ignore")  # about styles and extensions that are not used here
         try:
             book = openpyxl.load_workbook(stream, read_only=True, data_only=True)
             try:
                 yield from (row[:MOST_COLUMNS] for row in book.worksheets[0].iter_rows(values_only=True))
             finally:
                 book.close()
-        except Exception as error:  # the library raises whatever its parts raise
+        except Exception as error:  # the library does not document its exceptions
             raise ReadError(path, f"this is not a readable Excel file ({type(error).__name__}).") from None
 
 
@@ -210,6 +216,7 @@ def _check_archive(path: Path) -> None:
         raise ReadError(path, "this Excel file is damaged.") from None
     unpacked, packed = sum(p.file_size for p in parts), max(sum(p.compress_size for p in parts), 1)
     if unpacked > _MOST_UNPACKED or (unpacked > 10_000_000 and unpacked / packed > _MOST_RATIO):
-        raise ReadError(path, f"this Excel file unpacks to {unpacked // 1_000_000} MB, which is too much.")
+        size = f"{unpacked // 1_000_000} MB"
+        raise ReadError(path, f"this Excel file has {size} when decompressed, which is too much.")
     if not any(part.filename == "xl/workbook.xml" for part in parts):
         raise ReadError(path, "this archive is not an Excel file (.xlsx).")

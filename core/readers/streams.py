@@ -1,6 +1,6 @@
-"""Files as streams of bytes or lines, compressed or not. Failures are raised as ``ReadError`` with a position.
+"""Streams of bytes or lines of files, compressed or not. Errors are raised as ``ReadError`` with a position.
 
-Memory holds at most one line or one block of a file, and decompression is bounded.
+At most one line or one block of a file is in memory, and decompression is limited.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ from core.protocols import Report
 BLOCK = 1 << 16
 """Bytes read at once."""
 LINE_LIMIT = 16_000_000
-"""Longest line, in characters. The longest article of Wikipedia has about 2 million."""
+"""Maximum number of characters of a line. The longest article of Wikipedia has about 2 million."""
 ARTICLE_LIMIT = 64_000_000
-"""Most characters of one article, or of a file that must be read whole."""
+"""Maximum number of characters of an article, or of a file that must be read as a whole."""
 BOMB_SIZE, BOMB_RATIO = 256_000_000, 250
-"""A packed file is refused once more than so many bytes came out, and so many times what went in.
+"""Limits of decompression: a file is rejected once its output exceeds both this size and this multiple of its input.
 
-Text packs to a quarter or a tenth; dumps of nothing but redirects to a fortieth.
+Text compresses to a quarter or a tenth, dumps that contain only redirects to a fortieth.
 """
 
 _MAGIC = {b"\x1f\x8b": "gzip", b"BZh": "bzip2", b"\xfd7zXZ\x00": "xz"}
@@ -39,7 +39,7 @@ _BOMS = {codecs.BOM_UTF8: "utf-8", codecs.BOM_UTF16_LE: "utf-16-le", codecs.BOM_
 
 
 def check_file(path: Path) -> int:
-    """Size of the file in bytes. Raises :class:`ReadError` when it is missing, a folder, or empty."""
+    """Return the size of a file in bytes. Raises :class:`ReadError` if it is missing, a folder, or empty."""
     if not path.exists():
         raise ReadError(path, "there is no such file.", advice="Check the path.")
     if path.is_dir():
@@ -51,7 +51,7 @@ def check_file(path: Path) -> int:
 
 
 class ByteStream:
-    """The unpacked bytes of a file, in blocks. ``offset`` counts them; progress counts packed bytes."""
+    """Decompressed bytes of a file, in blocks. ``offset`` counts them; progress counts compressed bytes."""
 
     def __init__(self, path: Path, report: Report | None = None) -> None:
         self.path, self.offset = path, 0
@@ -71,28 +71,28 @@ class ByteStream:
         self._raw.close()
 
     def read(self, size: int = BLOCK) -> bytes:
-        """Read at most ``size`` bytes; none at the end. Raises :class:`ReadError` on damage and on bombs."""
+        """Read at most ``size`` bytes, none at the end. Raises :class:`ReadError` for damage, decompression bombs."""
         try:
             block = self._file.read(size)
         except _DAMAGE as error:
             raise self._damaged(error) from None
         self.offset += len(block)
-        went_in = self._raw.tell()
-        if self.packing and self.offset > BOMB_SIZE and self.offset > BOMB_RATIO * went_in:
+        consumed = self._raw.tell()
+        if self.packing and self.offset > BOMB_SIZE and self.offset > BOMB_RATIO * consumed:
             raise ReadError(
                 self.path,
-                f"unpacks to more than {BOMB_RATIO} times its size, which no text does.",
-                f"byte {went_in:,}",
-                "If you trust the file, unpack it first and import the unpacked one.",
+                f"its decompressed size is more than {BOMB_RATIO} times its size, which is implausible for text.",
+                f"byte {consumed:,}",
+                "If you trust the file, decompress it and import the result.",
             )
         if self._report is not None:
-            self._report.progress(went_in, self._size, f"bytes of {self.path.name}")
+            self._report.progress(consumed, self._size, f"bytes of {self.path.name}")
         return block
 
     def _damaged(self, error: Exception) -> ReadError:
-        where = f"byte {self.offset:,}" + (" of the unpacked text" if self.packing else "")
+        where = f"byte {self.offset:,}" + (" of the decompressed text" if self.packing else "")
         if isinstance(error, EOFError):
-            problem = f"the {self.packing} file is cut off before its end."
+            problem = f"the {self.packing} file is truncated."
         elif self.packing:
             problem = f"the {self.packing} file is damaged ({error})."
         else:
@@ -101,7 +101,7 @@ class ByteStream:
 
 
 def packing_of(head: bytes) -> str:
-    """Name of the compression that ``head`` begins, or ""."""
+    """Return the name of the compression of a file that begins with ``head``, or ""."""
     return next((name for magic, name in _MAGIC.items() if head.startswith(magic)), "")
 
 
@@ -112,7 +112,7 @@ def _unpacked(raw: IO[bytes], packing: str) -> IO[bytes]:
 
 @contextmanager
 def open_stream(path: Path, report: Report | None = None) -> Iterator[ByteStream]:
-    """Open a :class:`ByteStream` that is closed at the end."""
+    """Open a :class:`ByteStream` and close it at the end of the block."""
     stream = ByteStream(path, report)
     try:
         yield stream
@@ -127,12 +127,13 @@ class _Decoder:
         self._stream = stream
         self._block = stream.read()
         if not self._block:
-            raise ReadError(stream.path, "the file unpacks to nothing.", advice="Check that it was packed completely.")
+            advice = "Check that it was compressed completely."
+            raise ReadError(stream.path, "the compressed file is empty.", advice=advice)
         bom = next((b for b in _BOMS if self._block.startswith(b)), b"")
         self.encoding = _BOMS.get(bom, encoding or "utf-8")
         self._decoder = codecs.getincrementaldecoder(self.encoding)("strict")
         self._block = self._block[len(bom) :]
-        self._done = len(bom)  # bytes that were decoded, those waiting inside the decoder not counted
+        self._done = len(bom)  # number of decoded bytes, without those buffered in the decoder
 
     def blocks(self) -> Iterator[str]:
         """Yield the text, block by block."""
@@ -157,14 +158,14 @@ class _Decoder:
         if nul >= 0:
             at = self._done - waiting + len(text[:nul].encode(self.encoding))
             raise ReadError(
-                self._stream.path, "holds binary data, not text.", f"byte {at:,}", "Export it as text or JSON lines."
+                self._stream.path, "contains binary data.", f"byte {at:,}", "Export it as text or JSON lines."
             )
         self._done += len(block)
         return text
 
 
 def lines(path: Path, report: Report) -> Iterator[tuple[int, str]]:
-    """Numbered lines from 1, without their ends. Raises :class:`ReadError` for a line beyond ``LINE_LIMIT``."""
+    """Yield lines without their ends, numbered from 1. Raises :class:`ReadError` beyond ``LINE_LIMIT``."""
     with open_stream(path, report) as stream:
         number, rest = 1, ""
         pieces: list[str] = []
@@ -190,12 +191,12 @@ def _check_line(path: Path, number: int, size: int) -> None:
             path,
             f"the line is longer than {LINE_LIMIT:,} characters.",
             f"line {number:,}",
-            "Put line breaks into it, at least between paragraphs or articles.",
+            "Insert line breaks, at least between paragraphs or articles.",
         )
 
 
 def whole_text(path: Path, report: Report, encoding: str = "") -> str:
-    """All text of a file that must be parsed at once. Raises :class:`ReadError` beyond ``ARTICLE_LIMIT``."""
+    """Return the text of a file that must be parsed as a whole. Raises :class:`ReadError` beyond ``ARTICLE_LIMIT``."""
     pieces, size = [], 0
     with open_stream(path, report) as stream:
         for block in _Decoder(stream, encoding).blocks():
@@ -206,18 +207,18 @@ def whole_text(path: Path, report: Report, encoding: str = "") -> str:
 
 
 def check_article(path: Path, size: int, position: str = "") -> None:
-    """Raise :class:`ReadError` when one article has grown beyond ``ARTICLE_LIMIT`` characters."""
+    """Raise :class:`ReadError` if an article has more than ``ARTICLE_LIMIT`` characters."""
     if size > ARTICLE_LIMIT:
         raise ReadError(
             path,
-            f"a single article of more than {ARTICLE_LIMIT:,} characters.",
+            f"an article of more than {ARTICLE_LIMIT:,} characters.",
             position,
-            "Cut the file into articles first.",
+            "Divide the file into articles.",
         )
 
 
 def head(path: Path, size: int = BLOCK) -> bytes:
-    """Read the first unpacked bytes of a file."""
+    """Return the first decompressed bytes of a file."""
     with open_stream(path) as stream:
         pieces, have = [], 0
         while have < size and (block := stream.read(size - have)):
@@ -235,18 +236,18 @@ class FileHead:
 
     @classmethod
     def of(cls, path: Path) -> FileHead:
-        """Read the head of a file. Raises :class:`ReadError` when the file cannot be read or is empty."""
+        """Return the head of a file. Raises :class:`ReadError` if the file cannot be read or is empty."""
         return cls(path, head(path))
 
     @property
     def suffix(self) -> str:
-        """The lower-case ending of the file name with its dot, without that of a compression."""
+        """The lower-case suffix of the file name with its dot, without that of a compression."""
         packed = self.path.suffix.lower() in (".gz", ".bz2", ".xz")
         return (Path(self.path.stem).suffix if packed else self.path.suffix).lower()
 
     @property
     def binary_at(self) -> int | None:
-        """Offset of the first byte that shows binary data, None for text."""
+        """Offset of the first byte that indicates binary data, None for text."""
         if self._bom:
             return None
         control = sum(self.data.count(byte) for byte in _CONTROL)
@@ -258,7 +259,7 @@ class FileHead:
     def text(self) -> str:
         """The decoded text without leading white space, empty for binary data.
 
-        Bytes that are not UTF-8 are replaced: the readers report them with their position.
+        Bytes that are not UTF-8 are replaced; the readers report them with their position.
         """
         if self._bom:
             return self.data[len(self._bom) :].decode(_BOMS[self._bom], errors="replace").lstrip()

@@ -1,15 +1,14 @@
-"""Documents with reference summaries in JSON lines; only the documents are read into a corpus.
+"""Documents with reference summaries in JSON lines; a corpus contains the documents only.
 
-``{"id", "title", "sections": [{"title", "sentences": [...]}], "summary"}`` or with ``"text"`` instead of sections;
-``summary`` is a text or the list of its sentences, ``summaries`` a list of texts. Anything else, an abstract above
-all, is not read: scisummnet's summaries were written from the abstracts.
+``{"id", "title", "sections": [{"title", "sentences": [...]}], "summary"}``, or with ``"text"`` instead of sections;
+``summary`` is a text or the list of its sentences, ``summaries`` a list of texts. Other keys are ignored, in particular
+abstracts, because the summaries of scisummnet were written from them.
 """
 
 from __future__ import annotations
 
 import json
 import re
-from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,15 +17,15 @@ from typing import Any
 from core.config import Config
 from core.errors import ReadError
 from core.protocols import Report
-from core.readers.outline import Outline
+from core.readers.outline import BaseReader, Outline
 from core.readers.streams import FileHead, lines
 from core.types import Article
 
 _DOCUMENT = re.compile(r'\A\s*\{[^\n]*?"(?:text|sections)"\s*:')
 _SUMMARY = re.compile(r'"(?:summary|summaries)"\s*:')
-# A blank line, or a line that begins with the number of an item, as bills have them.
+# A blank line, or a line that begins with the number of an item, as in bills.
 _BREAK = re.compile(r"\n\s*\n|\n\s+(?=\(?[0-9A-Za-z]{1,4}\)\s)")
-# The heading of a numbered part: its full stops end no sentence.
+# The heading of a numbered part, whose full stops do not end a sentence.
 _NUMBERED = re.compile(r"(?:SECTION|SEC\.|TITLE|CHAPTER) [0-9A-Z]{1,5}\.[ A-Z0-9,;:'`()-]*\.?\Z")
 
 SAMPLE = b"""\
@@ -40,33 +39,26 @@ SAMPLE = b"""\
 
 @dataclass(frozen=True)
 class SummariesConfig(Config):
-    """Documents with summaries need no settings."""
+    """Settings of the reader: none."""
 
 
 @dataclass(frozen=True, slots=True)
 class SummaryRecord:
-    """A line: the document, and the texts of its summaries."""
+    """A document and the texts of its summaries."""
 
     id: str
     article: Article | None
-    """None when the document has no text."""
+    """None if the document has no text."""
     references: tuple[str, ...]
 
 
-class Summaries:
-    """Streams the documents of a file of documents with summaries."""
+class Summaries(BaseReader):
+    """Reader of the documents of a file with summaries."""
 
-    def __init__(self, config: SummariesConfig) -> None:
-        self.config = config
-        self._skipped: Counter[str] = Counter()
-
-    @property
-    def skipped(self) -> dict[str, int]:
-        """Documents without text."""
-        return dict(self._skipped)
+    config: SummariesConfig
 
     def read(self, path: Path, report: Report) -> Iterator[Article]:
-        """Yield documents in line order; :class:`ReadError` names the line that is none."""
+        """Yield documents in line order. Raises :class:`ReadError` with the number of an invalid line."""
         self._skipped.clear()
         for record in summary_records(path, report):
             if record.article is None:
@@ -76,7 +68,7 @@ class Summaries:
 
 
 def summary_records(path: Path, report: Report) -> Iterator[SummaryRecord]:
-    """Read every line of a file. Raises :class:`ReadError` with the number of a bad one."""
+    """Yield the record of every line. Raises :class:`ReadError` with the number of an invalid line."""
     for number, line in lines(path, report):
         if not line or line.isspace():
             continue
@@ -129,7 +121,7 @@ def _text(record: dict[str, Any], key: str, default: str | None = None) -> str:
     if not isinstance(value, str):
         raise _Shape(f'"{key}" is not a string' if value is not None else f'there is no "{key}"')
     if any(c == "\0" or "\ud800" <= c <= "\udfff" for c in value):
-        raise _Shape(f'"{key}" holds an escape that stands for no character (NUL or half of a surrogate pair)')
+        raise _Shape(f'"{key}" contains an invalid character (NUL or half of a surrogate pair)')
     return value
 
 

@@ -32,11 +32,11 @@ def cluster_items(
     report: Report,
     total: int = 0,
 ) -> list[Labels]:
-    """Labels of every item (truth (n,), vectors (n, dim) or None), in order; k is its number of true clusters.
+    """Return the labels of every item (truth (n,), vectors (n, dim) or None); k is its number of true clusters.
 
-    Articles are clustered independently with the seeds seed, seed + 1, …. A clusterer tagged ``compiled`` runs here,
-    others in ``workers`` processes with BLAS at one thread (0: one a core) - never in threads, which are slower than
-    one process. ``items`` is read once and a few chunks ahead. The number of workers does not change the result.
+    Articles are clustered independently with the seeds seed, seed + 1, …. A clusterer tagged ``compiled`` runs in this
+    process, others in ``workers`` processes with one BLAS thread each (0: one process per core), because threads are
+    slower than one process. ``items`` is read once and a few chunks ahead. The result does not depend on ``workers``.
     """
     card = CLUSTERERS.get(clusterer_id)
     clusterer = CLUSTERERS.build(clusterer_id, settings)
@@ -53,9 +53,9 @@ def cluster_items(
 
 
 def score_labels(truths: Sequence[Labels], labels: Sequence[Labels], seed: int = 0) -> Scores:
-    """Every registered metric: (value of each article (m,), unweighted mean with its interval over articles)."""
+    """Return for every metric the values of the articles (m,), and their unweighted mean with its interval."""
     if len(truths) != len(labels):
-        raise DataError(f"There are {len(truths)} true partitions but {len(labels)} found ones.")
+        raise DataError(f"There are {len(truths)} true partitions but {len(labels)} computed ones.")
     scores: Scores = {}
     for card in METRICS:
         metric = METRICS.build(card.id)
@@ -82,7 +82,7 @@ def _tasks(items: Iterable[Item], needs_vectors: bool, seed: int) -> Iterator[_T
 
 
 def _cluster_chunk(clusterer: Clusterer, chunk: Sequence[_Task]) -> list[Labels]:
-    """Run in this process or in a worker, where BLAS must not start threads of its own."""
+    """Cluster the items of a chunk, in this process or in a worker, without further threads of BLAS."""
     from threadpoolctl import threadpool_limits
 
     with threadpool_limits(limits=1, user_api="blas"):

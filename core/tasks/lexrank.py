@@ -1,6 +1,6 @@
 """LexRank: centrality of the sentences of a document (Erkan and Radev 2004).
 
-A document is a graph of its sentences, joined where their cosine is large enough; the score of a sentence is the share
+A document is a graph of its sentences, connected if their cosine is large enough; the score of a sentence is the share
 of time that a random walk spends on it.
 """
 
@@ -15,21 +15,21 @@ import numpy.typing as npt
 from scipy import sparse
 
 from core.errors import DataError
-from core.text.stems import content_words
+from core.text.tokens import content_words
 from core.types import Ids, Matrix
 
 Scores = npt.NDArray[np.float64]
 
-_ITERATIONS = 1_000  # damping .85 shrinks the change by that factor, so 1e-6 takes 85 of them
-_DIGITS = 9  # scores that agree so far are tied: the rest is rounding
+_ITERATIONS = 1_000  # a damping of .85 reduces the change by this factor, so that 1e-6 takes 85 iterations
+_DIGITS = 9  # scores that are equal to this precision are tied, because rounding errors are larger
 
 
 def lexrank(vectors: Matrix, threshold: float = 0.1, damping: float = 0.85, tolerance: float = 1e-6) -> Scores:
-    """(n,) scores of the sentences with (n, dim) ``vectors``; they sum to 1.
+    """Return (n,) scores of the sentences with (n, dim) ``vectors``; they sum to 1.
 
-    An edge weighs the cosine and is kept from ``threshold`` on; sentences are joined to themselves as well. One that is
-    joined to nothing else gets the teleport score, and the walk goes anywhere from it: left to its own edge it would
-    keep 1/n, the mean of all. The iteration ends when all scores together change by less than ``tolerance``. Raises
+    The weight of an edge is the cosine, if it is at least ``threshold``; sentences are connected to themselves as well.
+    From a sentence without other edges the walk continues anywhere, so that it gets the teleport score; otherwise it
+    would keep the mean 1/n. The iteration ends when the sum of changes is below ``tolerance``. Raises
     :class:`DataError` for numbers that are not finite.
     """
     weights = _cosines(vectors)
@@ -52,15 +52,15 @@ def lexrank(vectors: Matrix, threshold: float = 0.1, damping: float = 0.85, tole
 
 
 def ranked(scores: Scores) -> Ids:
-    """(n,) positions of the sentences, the most central first; ties by position."""
+    """Return the (n,) positions of the sentences, most central first; ties by position."""
     return np.argsort(-np.round(np.asarray(scores, np.float64), _DIGITS), kind="stable").astype(np.int64)
 
 
 def tfidf_lexrank_vectors(sentences: Sequence[str]) -> sparse.csr_array:
-    """(n, words) weights of the stemmed words of a document's sentences, for the Tf-Idf LexRank of Saha et al. 2017.
+    """Return (n, words) weights of the stemmed words of a document's sentences, for the Tf-Idf LexRank of Saha et al.
 
-    A word's count is divided by the largest count in its sentence and multiplied by ln(n / (1 + df)), df counted within
-    the document; so a word of n - 1 or n sentences weighs nothing or less.
+    The count of a word is divided by the largest count in its sentence and multiplied by ln(n / (1 + df)), with df
+    counted within the document, so that the weight of a word in n - 1 or n sentences is 0 or less.
     """
     counts = [Counter(content_words(sentence)) for sentence in sentences]
     found = Counter(word for words in counts for word in words)
@@ -73,7 +73,7 @@ def tfidf_lexrank_vectors(sentences: Sequence[str]) -> sparse.csr_array:
 
 
 def _cosines(vectors: Matrix) -> Scores:
-    """(n, n) cosines in float64; rows of zeros have none, not even with themselves."""
+    """Return the (n, n) cosines in float64; those of zero rows are 0."""
     if sparse.issparse(vectors):
         rows = sparse.csr_array(vectors, dtype=np.float64)
         dense = np.asarray((rows @ rows.T).todense(), np.float64)
@@ -81,7 +81,7 @@ def _cosines(vectors: Matrix) -> Scores:
         given = np.asarray(vectors, np.float64)
         dense = given @ given.T
     if not np.isfinite(dense).all():
-        raise DataError("A vector holds a number that is not finite, so sentences cannot be ranked.")
+        raise DataError("A vector contains a value that is not finite. Embed the sentences again.")
     norms = np.sqrt(np.maximum(dense.diagonal(), 0.0))
     norms[norms == 0.0] = 1.0
     return np.asarray(dense / norms[:, None] / norms[None, :], np.float64)

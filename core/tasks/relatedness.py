@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from core.errors import DataError, ReadError
 from core.metrics.relatedness import agreement_with_scores
-from core.models.distances import cosine_distances
+from core.models.base import cosine_distances
 from core.protocols import Model, Report
 from core.types import Estimate, Sentence, Vectors
 
@@ -44,21 +44,21 @@ class PairSet:
 
 @dataclass(frozen=True, slots=True)
 class SickPairs:
-    """The three parts of SICK: 4,500 / 500 / 4,927 pairs in the whole release."""
+    """The three parts of SICK: 4,500 / 500 / 4,927 pairs in the full release."""
 
     train: PairSet
     trial: PairSet
     test: PairSet
 
     def sets(self) -> tuple[PairSet, PairSet, PairSet]:
-        """Train, trial, test."""
+        """Return train, trial and test."""
         return self.train, self.trial, self.test
 
 
 def read_sick(path: Path) -> SickPairs:
     """Read SICK from a folder with its three files, or from the one file of the full release (column SemEval_set).
 
-    Raises :class:`ReadError` with the line of the trouble: missing files or columns, a score outside 1 … 5.
+    Raises :class:`ReadError` with the line of the error: missing files or columns, a score outside 1 … 5.
     """
     if path.is_dir() and not (path / WHOLE).is_file():
         return SickPairs(**{part: _pair_set(_rows(path / name)) for part, name in FILES.items()})
@@ -74,10 +74,10 @@ def read_sick(path: Path) -> SickPairs:
 
 
 def evaluate_sick(model: Model, pairs: SickPairs, *, regressor: bool, seed: int, report: Report) -> dict[str, Estimate]:
-    """Pearson, Spearman ("pearson", "spearman") and mean squared error ("mse", scale 1 … 5) on the test pairs.
+    """Return "pearson", "spearman" and mean squared error ("mse", scale 1 … 5) on the test pairs.
 
-    With ``regressor`` a pair's score is predicted by the regressor of Kiros et al., trained on train and stopped on
-    trial. Without it the correlations are those of the cosine, and the error is that of the least-squares line from
+    With ``regressor``, scores are predicted by the regressor of Kiros et al., trained on train with early stopping on
+    trial. Otherwise the correlations are those of the cosine, and the error is that of the least-squares line from
     cosine to score over the training pairs. Intervals resample test pairs.
     """
     first, second = _embedded(model, pairs, report)
@@ -92,25 +92,25 @@ def evaluate_sick(model: Model, pairs: SickPairs, *, regressor: bool, seed: int,
 
 
 def fit_relatedness(model: Model, pairs: SickPairs, *, seed: int, report: Report) -> Relatedness:
-    """The regressor of Kiros et al. over the vectors of ``model``; its scores order triplets as well."""
+    """Train the regressor of Kiros et al. on the vectors of ``model``; its scores can also order triplets."""
     return _trained(*_embedded(model, pairs, report), pairs, seed, report)
 
 
 class RelatednessOrder:
-    """Triplets ordered by predicted relatedness: the variant "skip-thoughts-SICK" of Ein Dor et al. 2018, section 4.1.
+    """Model for triplet accuracy by predicted relatedness: "skip-thoughts-SICK" of Ein Dor et al. 2018, section 4.1.
 
-    Give it to :func:`core.metrics.triplets.triplet_accuracy` in the place of its model.
+    It takes the place of the model in :func:`core.metrics.triplets.triplet_accuracy`.
     """
 
     def __init__(self, model: Model, regressor: Relatedness) -> None:
         self._model, self._regressor = model, regressor
 
     def embed(self, sentences: Sequence[Sentence]) -> Vectors:
-        """(n, dim) vectors of the model."""
+        """Return the (n, dim) vectors of the model."""
         return self._model.embed(sentences)
 
     def distances(self, a: Vectors, b: Vectors) -> npt.NDArray[np.float32]:
-        """(n,) 5 - expected relatedness of row i of ``a`` and row i of ``b``."""
+        """Return (n,) 5 - expected relatedness of row i of ``a`` and row i of ``b``."""
         return np.asarray(HIGHEST - self._regressor.predict(a, b), np.float32)
 
 
@@ -124,13 +124,13 @@ def _trained(first: Any, second: Any, pairs: SickPairs, seed: int, report: Repor
 
 
 def _embedded(model: Model, pairs: SickPairs, report: Report) -> tuple[Any, Any]:
-    """Vectors of the first and of the second sentences of all parts, train first; every sentence embedded once."""
+    """Return the vectors of the first and of the second sentences of all parts; every sentence is embedded once."""
     places: dict[str, int] = {}
     columns = [
         [places.setdefault(text, len(places)) for part in pairs.sets() for text in texts(part)]
         for texts in (lambda p: p.first, lambda p: p.second)
     ]
-    # Each caption is a document of its own: nothing may depend on the captions beside it.
+    # Each caption is an article of its own, so that its vector does not depend on other captions.
     sentences = [Sentence(text, article_id=i, opens_paragraph=True) for text, i in places.items()]
     vectors = _stacked(model, sentences, report)
     return vectors[columns[0]], vectors[columns[1]]
@@ -149,7 +149,7 @@ def _stacked(model: Model, sentences: Sequence[Sentence], report: Report) -> Vec
 
 
 def _line(cosines: Floats, scores: Floats, wanted: Floats) -> Floats:
-    """Least-squares line through (cosine, score), at ``wanted``; the mean score where all cosines are equal."""
+    """Return the least-squares line through (cosine, score) at ``wanted``; the mean score if all cosines are equal."""
     spread = cosines.var()
     slope = float(((cosines - cosines.mean()) * (scores - scores.mean())).mean() / spread) if spread > 0 else 0.0
     return np.asarray(scores.mean() + slope * (wanted - cosines.mean()), np.float64)
@@ -162,7 +162,7 @@ def _pair_set(rows: Iterable[tuple[str, str, float, str]]) -> PairSet:
 
 
 def _rows(path: Path) -> Iterable[tuple[str, str, float, str]]:
-    """Sentences, score and part ("" where the file does not say) of each line."""
+    """Return sentences, score and part ("" if not given) of each line."""
     try:
         with path.open(encoding="utf-8-sig", newline="") as file:
             lines = csv.reader(file, delimiter="\t", quoting=csv.QUOTE_NONE)
@@ -179,7 +179,7 @@ def _rows(path: Path) -> Iterable[tuple[str, str, float, str]]:
 
 def _place(path: Path, header: list[str], name: str) -> int:
     if name not in header:
-        raise ReadError(path, f"The column {name} is missing.", "line 1", "Is this a tab-separated file of SICK?")
+        raise ReadError(path, f"The column {name} is missing.", "line 1", "Give a tab-separated file of SICK.")
     return header.index(name)
 
 

@@ -1,7 +1,7 @@
 """The relatedness regressor of Kiros et al. 2015, section 3.1, after Tai et al. 2015.
 
-A pair (u, v) is described by [|u − v| ; u⊙v]; a linear layer and a softmax give the probabilities of the scores 1 … 5,
-and the prediction is their expectation.
+The features of a pair (u, v) are [|u − v| ; u⊙v]; a linear layer and a softmax give the probabilities of the scores
+1 … 5, and the prediction is their expectation.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from core.protocols import Report
 
 CLASSES = 5
 PENALTIES = (0.0, 1e-4, 1e-3)
-"""L2 on the weights; the one with the best Pearson on trial is kept."""
+"""L2 penalties of the weights; the one with the best Pearson on trial is kept."""
 _BLOCK_EPOCHS, _PATIENCE, _MOST_BLOCKS = 10, 3, 30
 _BATCH, _RATE = 64, 1e-3
 
@@ -52,15 +52,15 @@ class Relatedness:
     trial_pearson: float
 
     def predict(self, first: Any, second: Any) -> Floats:
-        """(n,) expected relatedness 1 … 5 of the rows of two (n, dim) matrices."""
+        """Return the (n,) expected relatedness 1 … 5 of the rows of two (n, dim) matrices."""
         features = torch.from_numpy((pair_features(first, second, self.columns) - self.mean) / self.scale)
         return _expectation(features @ self.weights + self.bias)
 
 
 def soft_targets(scores: Floats) -> npt.NDArray[np.float32]:
-    """(n, 5) probabilities on the two whole scores around y, whose expectation is y: 3.6 → (0, 0, .4, .6, 0)."""
+    """Return (n, 5) probabilities of the two whole scores around y, whose mean is y: 3.6 → (0, 0, .4, .6, 0)."""
     if len(scores) and not (scores.min() >= 1 and scores.max() <= CLASSES):
-        raise DataError("Relatedness scores lie between 1 and 5.")
+        raise DataError("Relatedness scores must be between 1 and 5.")
     floor = np.minimum(np.floor(scores), CLASSES - 1).astype(np.int64)
     targets = np.zeros((len(scores), CLASSES))
     rows = np.arange(len(scores))
@@ -70,15 +70,16 @@ def soft_targets(scores: Floats) -> npt.NDArray[np.float32]:
 
 
 def pair_features(first: Any, second: Any, columns: npt.NDArray[np.int64] | None) -> npt.NDArray[np.float32]:
-    """(n, 2·dim) float32 [|u − v| ; u⊙v]; of sparse vectors only ``columns``."""
+    """Return (n, 2·dim) float32 [|u − v| ; u⊙v]; of sparse vectors only ``columns``."""
     u, v = (x[:, columns].toarray() if sparse.issparse(x) else np.asarray(x) for x in (first, second))
     return np.concatenate([np.abs(u - v), u * v], axis=1).astype(np.float32)
 
 
 def train_relatedness(training: RelatednessData, trial: RelatednessData, seed: int, report: Report) -> Relatedness:
-    """Fit on ``training``, stopping and choosing the penalty by Pearson on ``trial``.
+    """Train on ``training``, with early stopping and choice of the penalty by Pearson on ``trial``.
 
-    Blocks of 10 epochs; three blocks without gain end a fit. Features are standardised over the training pairs.
+    Training takes blocks of 10 epochs and ends after three blocks without a gain. Features are standardised over the
+    training pairs.
     """
     columns = _used_columns(training)
     raw = pair_features(training.first, training.second, columns)
@@ -93,7 +94,7 @@ def train_relatedness(training: RelatednessData, trial: RelatednessData, seed: i
 
 
 class _Fit:
-    """One softmax regression for each penalty, side by side: they see the same batches."""
+    """One softmax regression for each penalty, trained together on the same batches."""
 
     def __init__(self, features: Tensor, targets: Tensor, seed: int) -> None:
         self.features, self.targets = features, targets
@@ -124,7 +125,7 @@ class _Fit:
                 break
 
     def _logits(self, features: Tensor) -> Tensor:
-        """(penalties, n, 5) scores before the softmax."""
+        """Return (penalties, n, 5) scores before the softmax."""
         return features @ self.now[0] + self.now[1]
 
     def _epoch(self) -> None:

@@ -1,7 +1,7 @@
 """Sentence clustering benchmarks: articles whose sections are the true themes of their sentences.
 
-Built like the Sentence Clustering Benchmark of Ein Dor et al. 2018, section 4.3, whose make is inferred from its
-published numbers; or taken as they are from the published file.
+They are built like the Sentence Clustering Benchmark of Ein Dor et al. 2018, section 4.3, whose rules are inferred from
+its published numbers, or read from the published file without changes.
 """
 
 from __future__ import annotations
@@ -19,8 +19,15 @@ from core.config import option
 from core.errors import ConfigError
 from core.protocols import SILENT, Report
 from core.triplets.draws import article_key
-from core.triplets.filtering import KeptSection, eligible, kept_sections, length_rule
-from core.triplets.rules import ArticleSentences, SectionRules, token_count
+from core.triplets.rules import (
+    ArticleSentences,
+    KeptSection,
+    SectionRules,
+    eligible,
+    kept_sections,
+    length_rule,
+    token_count,
+)
 from core.types import BenchmarkItem, Sentence, Split
 
 PUBLISHED: dict[str, float] = {
@@ -44,33 +51,34 @@ PUBLISHED: dict[str, float] = {
     "tokens_mean": 21.8,
     "tokens_max": 50,
 }
-"""The published benchmark, version 1.0.2."""
+"""Numbers of the published benchmark, version 1.0.2."""
 
 REPORT_EVERY = 200
 
 
 @dataclass(frozen=True)
 class ScbRules(SectionRules):
-    """Settings of a clustering benchmark; the defaults give one like the published."""
+    """Settings of a clustering benchmark; the defaults resemble the published one."""
 
     as_given: bool = option(
         False,
-        "Take every article with all its sentences and sections as they are, as for the published benchmark file; "
-        "the other settings are not used.",
+        "Use every article with all its sentences and sections, as for the published benchmark file; the other "
+        "settings are ignored.",
     )
-    openers_only: bool = option(False, "Take only the first sentence of each paragraph, as triplets do.")
-    min_section_sentences: int = option(3, "Smaller sections are removed.", low=1, unit="sentences")
-    max_sections: int = option(12, "Largest number of clusters of an article.", low=2)
-    min_sentences: int = option(17, "Fewest sentences of an article.", low=2, unit="sentences")
-    max_articles: int = option(692, "Articles drawn from those that qualify.", low=1, unit="articles")
+    openers_only: bool = option(False, "Use only the first sentence of each paragraph, as for triplets.")
+    min_section_sentences: int = option(3, "Minimum size of a section; smaller ones are removed.", low=1,
+                                        unit="sentences")  # fmt: skip
+    max_sections: int = option(12, "Maximum number of clusters of an article.", low=2)
+    min_sentences: int = option(17, "Minimum number of sentences of an article.", low=2, unit="sentences")
+    max_articles: int = option(692, "Number of articles sampled from the eligible ones.", low=1, unit="articles")
 
     def validate(self) -> None:
-        """Refuse bounds that leave nothing."""
+        """Reject bounds that no article can satisfy."""
         super().validate()
         if self.max_sections < self.min_sections:
             raise ConfigError(
                 f"{self.named('max_sections')} is {self.max_sections} and {self.named('min_sections')} is "
-                f"{self.min_sections}: no article would be left."
+                f"{self.min_sections}: no article would remain."
             )
 
 
@@ -89,10 +97,10 @@ def build_scb(
     splits: Collection[Split] = (Split.TEST,),
     report: Report | None = None,
 ) -> tuple[list[BenchmarkItem], dict[str, Any]]:
-    """Items ordered by title, and counts: what was dropped and why, and our table beside the published one.
+    """Return items ordered by title, and counts: dropped articles by reason, and our numbers with the published ones.
 
-    Articles are drawn by a hash of seed and title, so that file order does not matter. Only articles of ``splits``
-    are taken; for the published file give all splits.
+    Articles are sampled by a hash of seed and title, so that file order does not matter. Only articles of ``splits``
+    are used; for the published file give all splits.
     """
     report = report or SILENT
     dropped: Counter[str] = Counter()
@@ -122,7 +130,7 @@ def _candidate(
         dropped["other_split"] += 1
         return None
     clusters = _given(article) if rules.as_given else _filtered(article, rules)
-    reason = _refusal(clusters, rules)
+    reason = _reason_to_drop(clusters, rules)
     if reason:
         dropped[reason] += 1
         return None
@@ -140,7 +148,7 @@ def _candidate(
 
 
 def _given(article: ArticleSentences) -> list[tuple[int, list[Sentence]]]:
-    """Every section with its sentences: (position of the section, sentences)."""
+    """Return (position, sentences) of every section."""
     own: dict[int, list[Sentence]] = {}
     for sentence in article.sentences:
         own.setdefault(sentence.section, []).append(sentence)
@@ -148,7 +156,7 @@ def _given(article: ArticleSentences) -> list[tuple[int, list[Sentence]]]:
 
 
 def _filtered(article: ArticleSentences, rules: ScbRules) -> list[tuple[int, list[Sentence]]]:
-    """Sections that pass rules (iii)–(v), with the sentences that pass rule (ii), small ones removed."""
+    """Return (position, sentences) of the sections that pass rules (ii)–(v) and are large enough."""
     kept = kept_sections(article, rules, Counter())
     if len(kept) < rules.min_sections:
         return []
@@ -162,7 +170,7 @@ def _sentences(section: KeptSection, rules: ScbRules) -> list[Sentence]:
     return [sentence for sentence in section.sentences if not length_rule(sentence, rules)]
 
 
-def _refusal(clusters: list[tuple[int, list[Sentence]]], rules: ScbRules) -> str:
+def _reason_to_drop(clusters: list[tuple[int, list[Sentence]]], rules: ScbRules) -> str:
     if rules.as_given:
         return "" if len(clusters) > 1 else "fewer_than_two_sections"
     if len(clusters) < rules.min_sections:
@@ -174,7 +182,7 @@ def _refusal(clusters: list[tuple[int, list[Sentence]]], rules: ScbRules) -> str
 
 
 def _table(found: list[_Candidate]) -> dict[str, float]:
-    """Our numbers under the names of :data:`PUBLISHED`; empty when no article qualifies."""
+    """Return our numbers under the names of :data:`PUBLISHED`; empty if no article is eligible."""
     if not found:
         return {}
     sizes = [np.unique(c.item.truth, return_counts=True)[1] for c in found]

@@ -1,7 +1,7 @@
-"""The topic task of Saha et al. 2017 (section 4.1): sentences that carry the topic of their document.
+"""The topic task of Saha et al. 2017 (section 4.1): sentences labelled with the topic of their document.
 
-LexRank picks the most central fifth of each document's sentences; they get the document's topic as label. A fifth of
-the training documents is held out for validation and stays out of the training of the final classifiers.
+LexRank selects the most central fifth of each document's sentences, which are labelled with the document's topic. A
+fifth of the training documents is held out for validation, also when the final classifiers are trained.
 """
 
 from __future__ import annotations
@@ -17,34 +17,34 @@ from core.config import Config, option
 from core.errors import DataError
 from core.protocols import SILENT, Report
 from core.tasks.lexrank import lexrank, ranked
-from core.text.stems import content_words
+from core.text.tokens import content_words
 from core.types import Ids, Labels, Matrix, Sentence, fold_title
 
 
 @dataclass(frozen=True)
 class TopicSettings(Config):
-    """How sentences are labelled and documents held out; the defaults are the paper's."""
+    """Settings for labelling sentences and holding out documents; the defaults are the paper's."""
 
-    share: float = option(0.2, "Share of a document's sentences that get its topic, rounded up.", low=0.0, high=1.0)
-    min_words: int = option(3, "Shorter sentences take no part (words after punctuation is removed).", low=0, high=100)
-    threshold: float = option(0.1, "Cosine from which two sentences are joined in LexRank.", low=-1.0, high=1.0)
+    share: float = option(0.2, "Share of a document's sentences to label, rounded up.", low=0.0, high=1.0)
+    min_words: int = option(3, "Minimum number of words, without punctuation, of a sentence.", low=0, high=100)
+    threshold: float = option(0.1, "Minimum cosine of connected sentences in LexRank.", low=-1.0, high=1.0)
     centred: bool = option(
         False,
-        "Take the mean of all vectors away before sentences are compared; else what all have in common decides, and "
-        "short sentences are central.",
+        "Subtract the mean of all vectors before LexRank; otherwise short sentences are central, because they are "
+        "closest to the mean.",
     )
     validation: float = option(0.2, "Share of the training documents held out for tuning.", low=0.0, high=0.9)
-    seed: int = option(0, "Decides, with its title, whether a document is held out.", low=0)
+    seed: int = option(0, "Seed of the choice of held-out documents.", low=0)
 
 
 @dataclass(frozen=True, slots=True)
 class TopicDocument:
-    """A document with its label: its sentences in page order, and the part its source puts it in."""
+    """A document with its topic, its sentences in page order, and its part according to the source."""
 
     title: str
     topic: str
     part: str
-    """"train", "test" or ""; documents without part or topic take no part."""
+    """"train", "test" or ""; documents without part or topic are ignored."""
     sentences: Sequence[Sentence]
 
 
@@ -70,7 +70,7 @@ class TopicCounts:
 
     documents: int
     sentences: int
-    """Long enough to take part, labelled or not."""
+    """Number of sentences that are long enough, labelled or not."""
     annotated: int
     train: int
     validation: int
@@ -78,7 +78,7 @@ class TopicCounts:
 
     @property
     def annotated_share(self) -> float:
-        """Labelled sentences among all."""
+        """Share of labelled sentences among all."""
         return self.annotated / self.sentences if self.sentences else 0.0
 
 
@@ -86,12 +86,12 @@ PUBLISHED: Mapping[str, TopicCounts] = {
     "reuters": TopicCounts(9_001, 42_192, 13_305, 7_738, 1_949, 3_618),
     "newsgroups": TopicCounts(7_781, 95_809, 22_374, 10_594, 2_705, 9_075),
 }
-"""Table 2 of Saha et al. 2017; validation is what is missing there between annotated and train + test."""
+"""Table 2 of Saha et al. 2017; validation is the difference there between annotated and train + test."""
 
 
 @dataclass(frozen=True, slots=True)
 class TopicTask:
-    """Labelled sentences in three parts, and what they were taken from."""
+    """Labelled sentences in three parts, with their topics and counts."""
 
     topics: tuple[str, ...]
     train: TopicItems
@@ -100,12 +100,12 @@ class TopicTask:
     counts: TopicCounts
 
     def clustered(self) -> TopicItems:
-        """Training and test sentences together: what is clustered (without the validation documents)."""
+        """Return the sentences to cluster: training and test, without the validation documents."""
         return joined([self.train, self.test])
 
 
 def joined(parts: Sequence[TopicItems]) -> TopicItems:
-    """Put the items of several parts together, one part after the other."""
+    """Return the concatenated items of several parts."""
     names = ("sentences", "articles", "positions", "labels")
     return TopicItems(*(np.concatenate([getattr(part, name) for part in parts]) for name in names))
 
@@ -115,8 +115,8 @@ def topic_task(
 ) -> TopicTask:
     """Label the sentences of ``documents``, each given with the (n, dim) vectors of its n sentences.
 
-    The vectors only decide which sentences are central; the paper takes those of Sen2Vec. Raises :class:`DataError`
-    when there is no labelled sentence to learn from or to test on, or fewer than two topics.
+    The vectors only determine the central sentences; the paper uses those of Sen2Vec. Raises :class:`DataError` without
+    labelled sentences for training or test, or with fewer than two topics.
     """
     report = report or SILENT
     labelled = []
@@ -127,9 +127,9 @@ def topic_task(
 
 
 def assemble(documents: Iterable[tuple[TopicDocument, Sequence[int]]], settings: TopicSettings) -> TopicTask:
-    """Build the task from documents with the indices of their labelled sentences, as :func:`central` finds them.
+    """Build the task from documents with the indices of their labelled sentences, see :func:`central`.
 
-    Raises :class:`DataError` as :func:`topic_task` does.
+    Raises the errors of :func:`topic_task`.
     """
     kept = [(document, chosen) for document, chosen in documents if document.topic and document.part]
     topics = tuple(sorted({document.topic for document, _ in kept}))
@@ -146,14 +146,14 @@ def assemble(documents: Iterable[tuple[TopicDocument, Sequence[int]]], settings:
 
 
 def long_enough(sentences: Sequence[Sentence], min_words: int) -> list[int]:
-    """Indices of the sentences that have at least so many words."""
+    """Return the indices of the sentences with at least ``min_words`` words."""
     return [i for i, s in enumerate(sentences) if len(content_words(s.text, stemmed=False)) >= min_words]
 
 
 def central(sentences: Sequence[Sentence], vectors: Matrix, settings: TopicSettings) -> list[int]:
-    """Indices of the most central of the long enough sentences by LexRank, at least one if there is any; in order."""
+    """Return the indices of the sentences to label, by LexRank among those that are long enough, ascending."""
     if vectors.shape[0] != len(sentences):
-        raise DataError(f"{len(sentences)} sentences of a document come with {vectors.shape[0]} vectors.")
+        raise DataError(f"A document has {len(sentences)} sentences but {vectors.shape[0]} vectors.")
     usable = long_enough(sentences, settings.min_words)
     number = math.ceil(round(settings.share * len(usable), 9))
     if not number:
@@ -165,7 +165,7 @@ def central(sentences: Sequence[Sentence], vectors: Matrix, settings: TopicSetti
 def _held_out(titles: Sequence[str], settings: TopicSettings) -> set[str]:
     """Return the folded titles of the share ``settings.validation`` of the documents.
 
-    Titles are ordered by a hash of their own, so that a document more or less moves few others.
+    Titles are ordered by a hash, so that adding or removing a document moves few others.
     """
 
     def order(title: str) -> bytes:
@@ -187,8 +187,8 @@ def _items(documents: Sequence[tuple[TopicDocument, Sequence[int]]], topics: Seq
 def _check(topics: Sequence[str], train: TopicItems, test: TopicItems) -> None:
     if len(topics) < 2:
         raise DataError(
-            f"Topics can be told apart only when there are two or more; these documents have {len(topics)}. Import a "
-            "corpus whose documents carry topics, such as Reuters-21578 or 20 Newsgroups."
+            f"The documents have {len(topics)} topics, but at least two are needed. Import a corpus whose documents "
+            "have topics, such as Reuters-21578 or 20 Newsgroups."
         )
     for items, name in ((train, "training"), (test, "test")):
         if not len(items):

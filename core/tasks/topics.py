@@ -23,7 +23,7 @@ from core.types import Estimate, Ids, Labels, Matrix
 Floats = npt.NDArray[np.float64]
 
 C_GRID = (0.01, 0.1, 1.0, 10.0, 100.0)
-"""Strengths tried when C is tuned on validation documents."""
+"""Values of C to try on validation documents."""
 SCORES = ("accuracy", "macro F1", "weighted F1", "kappa")
 """The columns of classification, in the order of :class:`TopicScores`."""
 _TOLERANCE = 1e-6
@@ -32,16 +32,17 @@ _STARTS = 10
 
 @dataclass(frozen=True)
 class MaxEntSettings(Config):
-    """The classifier; the defaults are the paper's: logistic regression, L2, C = 1, one against the rest."""
+    """Settings of the classifier; the defaults are the paper's: logistic regression, L2, C = 1, one-vs-rest."""
 
     c: float = option(1.0, "Inverse strength of the L2 penalty.", low=1e-6, high=1e6)
-    multinomial: bool = option(False, "One softmax over all topics instead of one classifier for each.")
+    multinomial: bool = option(False, "Train one softmax over all topics instead of one classifier for each.")
     scaling: str = option(
         "raw",
-        "What is learned from: the vectors as they are, at length 1, or with every column at mean 0 and deviation 1.",
+        "Scaling of the vectors: raw leaves them unchanged, unit scales them to length 1, standard scales every column "
+        "to mean 0 and standard deviation 1.",
         choices=("raw", "unit", "standard"),
     )
-    iterations: int = option(1_000, "Most steps of the optimiser.", low=1, high=1_000_000)
+    iterations: int = option(1_000, "Maximum number of steps of the optimiser.", low=1, high=1_000_000)
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,15 +52,15 @@ class TopicScores:
     accuracy: float
     macro_f1: float
     weighted_f1: float
-    """Weighted by how often a topic occurs: probably what the paper reports as "macro F1"."""
+    """F1 weighted by the frequency of a topic: probably what the paper reports as "macro F1"."""
     kappa: float
-    """Cohen's: accuracy above chance."""
+    """Cohen's kappa: accuracy above chance."""
     predicted: Labels
-    """(n,) topic of every test sentence."""
+    """(n,) predicted topic of every test sentence."""
     correct: npt.NDArray[np.bool_]
-    """(n,) for paired tests of two methods."""
+    """(n,) correctness, for paired tests of two methods."""
     converged: bool
-    """False when the optimiser was stopped before its end; the scores are then those of where it stood."""
+    """False if the optimiser reached its maximum number of steps."""
 
 
 class TopicClusters(NamedTuple):
@@ -80,8 +81,8 @@ def classify(
 ) -> TopicScores:
     """Fit a classifier to (n, dim) vectors with (n,) labels and predict the labels of (m, dim) vectors.
 
-    Raises :class:`DataError` when there are fewer than two topics to learn, nothing to tell, or a vector that is not
-    finite.
+    Raises :class:`DataError` with fewer than two topics in training, without test sentences, or for vectors that are
+    not finite.
     """
     settings, report = settings or MaxEntSettings(), report or SILENT
     _check(x_train, y_train, x_test, y_test)
@@ -100,7 +101,7 @@ def tuned(
     grid: Sequence[float] = C_GRID,
     report: Report | None = None,
 ) -> MaxEntSettings:
-    """The settings with the C of ``grid`` that has the largest weighted F1 on the validation part."""
+    """Return the settings with the C of ``grid`` that has the largest weighted F1 on the validation part."""
     report = report or SILENT
     best, best_score = settings, -1.0
     for number, c in enumerate(sorted(grid)):
@@ -115,8 +116,8 @@ def tuned(
 def cluster_topics(x: Matrix, y: Labels, k: int, seed: int, unit: bool = False) -> TopicClusters:
     """Compare k-means clusters of (n, dim) vectors with (n,) topics: greedy k-means++, the best of 10 starts.
 
-    The paper clusters raw vectors; ``unit`` brings them to length 1 first. Raises :class:`DataError` when there are
-    fewer sentences than clusters.
+    The paper clusters raw vectors; ``unit`` scales them to length 1 first. Raises :class:`DataError` if there are fewer
+    sentences than clusters.
     """
     from sklearn.cluster import KMeans
 
@@ -124,10 +125,10 @@ def cluster_topics(x: Matrix, y: Labels, k: int, seed: int, unit: bool = False) 
         raise DataError(f"{x.shape[0]} vectors with {len(y)} topics cannot be divided into {k} clusters.")
     rows = _float32(x)
     if sparse.issparse(rows):
-        rows = _columns(rows, np.unique(rows.indices))  # of a million hashed words most occur nowhere
+        rows = _columns(rows, np.unique(rows.indices))  # most of a million hashed columns are empty
     rows = unit_rows(rows) if unit else rows
     with warnings.catch_warnings():
-        # Fewer different vectors than clusters, or a BLAS that leaks on Windows: neither changes the labels.
+        # Warnings about duplicate vectors and about memory on Windows, neither of which changes the labels.
         warnings.simplefilter("ignore")
         labels = KMeans(k, init="k-means++", n_init=_STARTS, random_state=seed % 2**32).fit_predict(rows)
     table = ContingencyTable.of(y, np.asarray(labels, np.int32))
@@ -138,12 +139,12 @@ def cluster_topics(x: Matrix, y: Labels, k: int, seed: int, unit: bool = False) 
 
 def _check(x_train: Matrix, y_train: Labels, x_test: Matrix, y_test: Labels) -> None:
     if x_train.shape[0] != len(y_train) or x_test.shape[0] != len(y_test):
-        raise DataError("Every vector needs its topic: the numbers of vectors and topics differ.")
+        raise DataError("The numbers of vectors and topics differ.")
     if len(np.unique(y_train)) < 2 or not len(y_test):
-        raise DataError("A classifier needs sentences of two topics to learn from, and one to tell the topic of.")
+        raise DataError("A classifier needs training sentences of two topics, and a test sentence.")
     for x in (x_train, x_test):
         if not np.isfinite(x.data if isinstance(x, sparse.csr_array) else x).all():
-            raise DataError("The vectors hold values that are not finite. Embed the sentences again.")
+            raise DataError("The vectors contain values that are not finite. Embed the sentences again.")
 
 
 def _float32(x: Matrix) -> Any:
@@ -151,13 +152,13 @@ def _float32(x: Matrix) -> Any:
 
 
 def _columns(x: Any, used: npt.NDArray[Any]) -> Any:
-    """Some columns of a CSR array, with the 32-bit indices that scikit-learn asks for."""
+    """Return some columns of a CSR array, with the 32-bit indices that scikit-learn requires."""
     part = x[:, used]
     return sparse.csr_array((part.data, part.indices.astype(np.int32), part.indptr.astype(np.int32)), shape=part.shape)
 
 
 def _prepared(x_train: Matrix, x_test: Matrix, scaling: str) -> tuple[Any, Any]:
-    """Both parts as float32, scaled; of sparse vectors only the columns that occur in training."""
+    """Return both parts as float32, scaled; of sparse vectors only the columns that occur in training."""
     train, test = _float32(x_train), _float32(x_test)
     if sparse.issparse(train):
         used = np.unique(train.indices)
@@ -193,16 +194,16 @@ def _softmax(
 
 
 def _fitted(x: Any, y: npt.NDArray[Any], settings: MaxEntSettings) -> tuple[Any, bool]:
-    """A logistic regression by L-BFGS, in double precision where single precision was too coarse to end."""
+    """Fit a logistic regression by L-BFGS, in double precision if it does not converge in single precision."""
     from sklearn.exceptions import ConvergenceWarning
     from sklearn.linear_model import LogisticRegression
 
     for kind in (np.float32, np.float64):
         model = LogisticRegression(C=settings.c, tol=_TOLERANCE, max_iter=settings.iterations)
-        with warnings.catch_warnings(record=True) as said:
+        with warnings.catch_warnings(record=True) as raised:
             warnings.simplefilter("always")
             model.fit(x.astype(kind), y)
-        converged = not any(issubclass(warning.category, ConvergenceWarning) for warning in said)
+        converged = not any(issubclass(warning.category, ConvergenceWarning) for warning in raised)
         if converged or int(np.max(model.n_iter_)) >= settings.iterations:
             break
     return model, converged
@@ -211,7 +212,7 @@ def _fitted(x: Any, y: npt.NDArray[Any], settings: MaxEntSettings) -> tuple[Any,
 def scores_with_intervals(
     truth: Labels, scores: TopicScores, groups: Ids, seed: int = 0, n_resamples: int = 2_000
 ) -> dict[str, Estimate]:
-    """The four scores with 95 % intervals by resampling whole documents; (n,) ``groups`` are their ids."""
+    """Return the four scores with 95 % intervals by resampling whole documents; (n,) ``groups`` are their ids."""
     k = int(max(truth.max(), scores.predicted.max())) + 1
     _, places = np.unique(groups, return_inverse=True)
     n = int(places.max()) + 1
@@ -230,7 +231,7 @@ def scores_with_intervals(
 
 
 def _scores(truth: Labels, predicted: Labels) -> tuple[float, float, float, float]:
-    """Accuracy, macro F1, weighted F1 and kappa, from the confusion matrix."""
+    """Return accuracy, macro F1, weighted F1 and kappa."""
     k = int(max(truth.max(), predicted.max())) + 1
     table = np.bincount(truth.astype(np.int64) * k + predicted, minlength=k * k).reshape(1, k, k)
     accuracy, macro, weighted, kappa = (float(values[0]) for values in _scores_of(table))
@@ -238,10 +239,10 @@ def _scores(truth: Labels, predicted: Labels) -> tuple[float, float, float, floa
 
 
 def _scores_of(tables: npt.NDArray[Any]) -> tuple[Floats, Floats, Floats, Floats]:
-    """The scores of (r, k, k) tables: given topic by row, predicted one by column."""
-    n, given, told = tables.sum(axis=(1, 2)), tables.sum(axis=2), tables.sum(axis=1)
-    right, both = np.diagonal(tables, axis1=1, axis2=2), given + told
+    """Return the (r,) scores of (r, k, k) confusion matrices: true topic by row, predicted topic by column."""
+    n, given, predicted = tables.sum(axis=(1, 2)), tables.sum(axis=2), tables.sum(axis=1)
+    right, both = np.diagonal(tables, axis1=1, axis2=2), given + predicted
     f1 = np.divide(2.0 * right, both, out=np.zeros(both.shape), where=both > 0)
-    accuracy, chance = right.sum(axis=1) / n, (given * told).sum(axis=1) / n.astype(np.float64) ** 2
+    accuracy, chance = right.sum(axis=1) / n, (given * predicted).sum(axis=1) / n.astype(np.float64) ** 2
     kappa = np.divide(accuracy - chance, 1 - chance, out=np.ones(len(n)), where=chance < 1)
     return accuracy, f1.sum(axis=1) / (both > 0).sum(axis=1), (f1 * given).sum(axis=1) / n, kappa

@@ -1,7 +1,8 @@
-"""Sentence encoders in the transformers format: a local folder of configuration, tokenizer and safetensors weights.
+"""Sentence encoders in the transformers format, and tables of word vectors distilled from them.
 
-Nothing is fetched. A text's vector is the mean of the encoder's last states over its word pieces, as MiniLM-like
-encoders pool (Reimers and Gurevych 2019, section 3).
+An encoder is a local folder with configuration, tokenizer and safetensors weights; nothing is downloaded. The vector of
+a text is the mean of the encoder's last states over its word pieces, as MiniLM-like encoders pool (Reimers and Gurevych
+2019, section 3).
 """
 
 from __future__ import annotations
@@ -12,9 +13,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from core.errors import ConfigError, MissingExtraError, ReadError
+from core.text.word_vectors import Float32, WordVectors
+
+_BATCH, _DISTILLED_DIM = 512, 128
 
 
 @dataclass(frozen=True)
@@ -24,8 +27,8 @@ class Encoder:
     tokenizer: Any
     network: Any
 
-    def means(self, texts: Sequence[str]) -> npt.NDArray[np.float32]:
-        """(n, dim) mean last states of at least one text, all in one batch."""
+    def means(self, texts: Sequence[str]) -> Float32:
+        """Encode at least one text in a single batch and return the (n, dim) means of the last states."""
         import torch
 
         with torch.inference_mode():
@@ -37,32 +40,57 @@ class Encoder:
         return np.asarray(means.float().cpu().numpy())
 
     def save(self, folder: Path) -> None:
-        """Write JSON, text and safetensors files from which :func:`load_encoder` reads."""
+        """Write the JSON, text and safetensors files that :func:`load_encoder` reads."""
         backend = getattr(self.tokenizer, "backend_tokenizer", None)
-        if backend is not None:  # what the last batch was padded to is no part of the model
+        if backend is not None:  # the padding of the last batch is not part of the model
             backend.no_padding()
             backend.no_truncation()
         self.network.save_pretrained(folder)
         self.tokenizer.save_pretrained(folder)
 
 
-def load_encoder(folder: Path, what: str) -> Encoder:
-    """The encoder in ``folder``; ``what`` names the feature that needs it.
+def load_encoder(folder: Path, feature: str) -> Encoder:
+    """Load the encoder in ``folder``; ``feature`` names what requires it.
 
-    Raises ``MissingExtraError`` without transformers, ``ConfigError`` where there is no folder, ``ReadError`` where it
-    holds no encoder.
+    Raises
+    ------
+    MissingExtraError
+        If transformers is not installed.
+    ConfigError
+        If there is no such folder.
+    ReadError
+        If the folder does not contain an encoder.
     """
     if not folder.is_dir():
-        raise ConfigError(
-            f"There is no sentence encoder at {str(folder)!r}: give the folder of a model on this machine."
-        )
+        raise ConfigError(f"There is no sentence encoder at {str(folder)!r}. Give the folder of one on this machine.")
     try:
         from transformers import AutoModel, AutoTokenizer
     except ImportError:
-        raise MissingExtraError(what, "transformers", "encoder") from None
+        raise MissingExtraError(feature, "transformers", "encoder") from None
     try:
         tokenizer = AutoTokenizer.from_pretrained(folder, local_files_only=True)
         network = AutoModel.from_pretrained(folder, local_files_only=True, use_safetensors=True).eval()
     except (OSError, ValueError, KeyError) as error:
-        raise ReadError(folder, f"holds no sentence encoder ({error}).") from None
+        raise ReadError(folder, f"does not contain a sentence encoder ({error}).") from None
     return Encoder(tokenizer, network)
+
+
+def distil_table(folder: Path, words: Sequence[str]) -> WordVectors:
+    """Return static vectors of ``words`` by the encoder in ``folder`` (Tulkens and van Dongen 2024, model2vec).
+
+    Words are encoded one by one. The vectors are reduced to 128 principal components and weighted by Zipf's law, so
+    ``words`` must be in order of falling frequency. Raises the errors of :func:`load_encoder`.
+    """
+    encoder = load_encoder(folder, "Distilling word vectors")
+    blocks = [encoder.means(words[start : start + _BATCH]) for start in range(0, len(words), _BATCH)]
+    states = np.concatenate(blocks)
+    return WordVectors(words, states if min(states.shape) <= _DISTILLED_DIM else _reduced(states))
+
+
+def _reduced(states: Float32) -> Float32:
+    """Return the principal components of (n, dim) states with Zipf weights log(1 + rank)."""
+    centred = states - states.mean(axis=0)
+    _, directions = np.linalg.eigh(centred.T @ centred)
+    reduced = centred @ directions[:, ::-1][:, :_DISTILLED_DIM]
+    weights = np.log(2 + np.arange(len(states)))[:, None]
+    return np.asarray(reduced * weights / np.sqrt((reduced * weights).var()), np.float32)

@@ -1,8 +1,8 @@
 """Sentence splitting with the rules of the ``sentence-splitter`` package, implemented faster.
 
-The package (Koehn and Schroeder's splitter of the Europarl tools) looks at every word of a text with patterns that it
-looks up anew each time. Here the same rules are asked only where they can say yes: at a full stop, question or
-exclamation mark before a space. The lists of abbreviations are the package's own.
+The package (Koehn and Schroeder's splitter of the Europarl tools) matches patterns against every word of a text. Here
+the same rules are applied only where they can match: at a full stop, question or exclamation mark before a space. The
+lists of abbreviations are those of the package.
 """
 
 from __future__ import annotations
@@ -33,14 +33,14 @@ _OPENERS = r"""'"(\[\u00bf\u00a1\p{Initial_Punctuation}"""
 _CLOSERS = r"""'")\]\p{Final_Punctuation}"""
 _CAPITAL = r"[\p{Uppercase_Letter}\p{Other_Letter}]"
 
-# The four rewriting rules of the package, in its order. "(?<!\.)" only spares starts that must fail anyway and keeps
-# a long run of dots from taking quadratic time.
+# The four rewriting rules of the package, in its order. "(?<!\.)" only skips starts that cannot match, so that a long
+# run of dots does not take quadratic time.
 _QUESTION = regex.compile(rf"([?!]) +([{_OPENERS}]*{_CAPITAL})")
 _ELLIPSIS = regex.compile(rf"((?<!\.)\.\.+) +([{_OPENERS}]*{_CAPITAL})")
 _CLOSED = regex.compile(rf"([?!.] *[{_CLOSERS}]+) +([{_OPENERS}]* *{_CAPITAL})")
 _OPENED = regex.compile(rf"([?!.]) +([{_OPENERS.replace('(', '')}]+ *{_CAPITAL})")
 
-# Cheap questions to ask first; most paragraphs answer no.
+# Cheap tests before the rules; they fail for most paragraphs.
 _INITIAL = "".join(regex.findall(r"\p{Initial_Punctuation}", "".join(map(chr, range(0x3000)))))
 _FINAL = "".join(regex.findall(r"\p{Final_Punctuation}", "".join(map(chr, range(0x3000)))))
 _MAY_CLOSE = re.compile(rf"""[?!.] *['")\]{_FINAL}]""")
@@ -56,7 +56,7 @@ _DIGITS = frozenset("0123456789")
 
 @cache
 def _prefixes(language: str) -> tuple[frozenset[str], frozenset[str], int]:
-    """Abbreviations of a language: those that never end a sentence, those only before a number; longest length."""
+    """Return the abbreviations of a language: those of any position, those before numbers, and the maximum length."""
     always: set[str] = set()
     numeric: set[str] = set()
     for line in (_PREFIXES / f"{language}.txt").read_text(encoding="utf-8").splitlines():
@@ -69,7 +69,7 @@ def _prefixes(language: str) -> tuple[frozenset[str], frozenset[str], int]:
 
 
 class SentenceSplitter:
-    """Splits paragraphs of one language into sentences. Cheap to build and to send to another process.
+    """Splitter of paragraphs of one language into sentences. Cheap to build and to send to another process.
 
     Raises :class:`core.errors.ConfigError` for a language without a list of abbreviations.
     """
@@ -103,7 +103,7 @@ class SentenceSplitter:
         return [sentence for sentence in text.split("\n") if sentence]
 
     def _ends_sentence(self, text: str, end: int, following: int) -> bool:
-        """Whether the word whose dots end at ``end`` closes a sentence before the word at ``following``."""
+        """Return whether the word whose dots end at ``end`` ends a sentence before the word at ``following``."""
         if not _STARTS_SENTENCE.match(text, following):
             return False
         word = text[max(text.rfind(" ", 0, end) + 1, end - self._reach) : end]
@@ -121,7 +121,7 @@ class SentenceSplitter:
 
 
 def _at_marks(text: str) -> str:
-    """Rules one to four: breaks after question and exclamation marks, ellipses, and around quotes and brackets."""
+    """Apply rules one to four: breaks after question and exclamation marks, ellipses, and around quotes, brackets."""
     if "? " in text or "! " in text:
         text = _QUESTION.sub("\\1\n\\2", text)
     if ".. " in text:
@@ -134,13 +134,16 @@ def _at_marks(text: str) -> str:
 
 
 def split_article(article: Article, splitter: SentenceSplitter) -> Article:
-    """Fill in every paragraph's sentences. Sentences given by the source stay; empty paragraphs go."""
-    waiting = [p.text for s in article.sections for p in s.paragraphs if not p.sentences]
-    return _with_sentences(article, iter([splitter.split(text) for text in waiting]))
+    """Split every paragraph into sentences. Sentences given by the source are kept; empty paragraphs are dropped."""
+    return _with_sentences(article, iter(_split_texts(splitter, _unsplit_texts(article))))
+
+
+def _unsplit_texts(article: Article) -> list[str]:
+    return [p.text for s in article.sections for p in s.paragraphs if not p.sentences]
 
 
 def _with_sentences(article: Article, splits: Iterator[list[str]]) -> Article:
-    """Put the next of ``splits`` into each paragraph that has no sentences yet."""
+    """Assign the next of ``splits`` to each paragraph without sentences."""
     sections = []
     for section in article.sections:
         paragraphs = []
@@ -153,15 +156,15 @@ def _with_sentences(article: Article, splits: Iterator[list[str]]) -> Article:
 
 
 _BATCH = 1 << 18  # characters of text sent to a process at once
-_WINDOW = 3  # batches under way per process: enough to keep it busy, few enough for flat memory
+_WINDOW = 3  # batches in progress per process: enough to keep it busy, few enough for constant memory
 
 
 def split_articles(articles: Iterable[Article], language: str, workers: int) -> Iterator[Article]:
-    """Split many articles, in order, holding a few batches in memory.
+    """Split many articles, in order, with a few batches in memory.
 
-    With ``workers`` above 1 the text is split in that many fresh processes (started by "spawn", as everywhere on
-    macOS and Windows, so a script that calls this needs its ``if __name__ == "__main__"`` guard). Errors of
-    ``articles`` pass through; closing the iterator ends the processes.
+    With ``workers`` above 1 the text is split in that many new processes, started by "spawn", so that a script needs
+    its ``if __name__ == "__main__"`` guard. Errors of ``articles`` are raised here; closing the iterator ends the
+    processes.
     """
     splitter = SentenceSplitter(language)
     if workers <= 1:
@@ -171,21 +174,21 @@ def split_articles(articles: Iterable[Article], language: str, workers: int) -> 
 
 def _fan_out(articles: Iterable[Article], splitter: SentenceSplitter, workers: int) -> Iterator[Article]:
     pool = ProcessPoolExecutor(workers, mp_context=get_context("spawn"), initializer=_end_with_parent)
-    under_way: deque[tuple[list[Article], Future[list[list[str]]]]] = deque()
+    running: deque[tuple[list[Article], Future[list[list[str]]]]] = deque()
     try:
         for batch in _batches(articles):
-            texts = [p.text for a in batch for s in a.sections for p in s.paragraphs if not p.sentences]
-            under_way.append((batch, pool.submit(_split_texts, splitter, texts)))
-            if len(under_way) >= workers * _WINDOW:
-                yield from _joined(*under_way.popleft())
-        while under_way:
-            yield from _joined(*under_way.popleft())
+            texts = [text for article in batch for text in _unsplit_texts(article)]
+            running.append((batch, pool.submit(_split_texts, splitter, texts)))
+            if len(running) >= workers * _WINDOW:
+                yield from _joined(*running.popleft())
+        while running:
+            yield from _joined(*running.popleft())
     finally:
         pool.shutdown(wait=True, cancel_futures=True)
 
 
 def _end_with_parent() -> None:
-    """End a process of the pool when its parent process is killed; otherwise it would wait forever."""
+    """End a process of the pool when its parent is killed; otherwise it would wait forever."""
     parent = parent_process()
     if parent is not None:
         threading.Thread(target=_end_after, args=(parent,), daemon=True).start()

@@ -1,9 +1,9 @@
 """Tables of word vectors: compact storage and deterministic vectors of unknown words.
 
-A table holds (R, dim) rows as float32, float16 or int8 with one scale a row; several words may share a row. A word
-is looked up as it stands, then in lower case, in title case, and with its digits replaced as the table's makers did.
-A word that is still unknown gets a random vector of its own, drawn from N(0, s²I) by a hash of the word, where s is
-the table's standard deviation: never one shared vector for all, because the names of an article matter within it.
+A table has (R, dim) rows of float32, float16, or int8 with one scale per row; several words may share a row. A word is
+looked up unchanged, then in lower case, in title case, and with its digits replaced by "0" or "#". Each word that is
+still unknown gets its own random vector from N(0, s²I), determined by a hash of the word, where s is the table's
+standard deviation. A vector shared by all unknown words would confuse the names in an article.
 """
 
 from __future__ import annotations
@@ -41,18 +41,18 @@ class WordVectors:
     rows: Rows | None = None
     """(len(words),) row of each word, where words share rows."""
     spread: float = 0.0
-    """Standard deviation s of the random vectors; 0 means: measure it on the table."""
+    """Standard deviation s of the random vectors; 0 measures it on the table."""
 
     def __post_init__(self) -> None:
         if self.table.ndim != 2 or not self.table.shape[1]:
-            raise DataError(f"Word vectors need a table of rows and columns, not one of shape {self.table.shape}.")
+            raise DataError(f"Word vectors need a table with rows and columns, not of shape {self.table.shape}.")
         count = len(self.table) if self.rows is None else len(self.rows)
         if len(self.words) != count:
             raise DataError(
                 f"There are {len(self.words):,} words for {count:,} vectors; the files do not belong together."
             )
         if self.rows is not None and len(self.rows) and not 0 <= self.rows.min() <= self.rows.max() < len(self.table):
-            raise DataError(f"The word list points outside the table of {len(self.table):,} rows.")
+            raise DataError(f"The word list refers to rows outside the table of {len(self.table):,} rows.")
         if not self.spread:
             object.__setattr__(self, "spread", self._measured_spread())
 
@@ -72,7 +72,7 @@ class WordVectors:
         return "fp16" if self.table.dtype == np.float16 else "fp32"
 
     def row(self, word: str) -> int:
-        """Row of ``word``, or -1: as it stands → lower → title → digits as "0", then as "#"."""
+        """Return the row of ``word``, looked up unchanged → lower → title → digits as "0", then as "#"; or -1."""
         known = self._row_of
         for form in (word, word.lower(), word.title()):
             if form in known:
@@ -86,12 +86,12 @@ class WordVectors:
         return -1
 
     def vectors(self, rows: Rows | slice) -> Float32:
-        """(n, dim) float32 vectors of table rows."""
+        """Return the (n, dim) float32 vectors of table rows."""
         picked = self.table[rows].astype(np.float32)
         return picked if self.scales is None else picked * self.scales[rows, None]
 
     def of_words(self, words: Sequence[str]) -> tuple[Float32, npt.NDArray[np.bool_]]:
-        """(n, dim) vectors of ``words`` and (n,) whether the table knows each; unknown ones are random."""
+        """Return (n, dim) vectors of ``words``, random for unknown ones, and the (n,) mask of known words."""
         rows = np.fromiter((self.row(w) for w in words), np.int64, len(words))
         known = rows >= 0
         vectors = self.vectors(np.maximum(rows, 0)) if len(self.table) else np.zeros((len(words), self.dim), np.float32)
@@ -101,7 +101,7 @@ class WordVectors:
         return vectors, known
 
     def stored_as(self, storage: Storage) -> WordVectors:
-        """Keep the same vectors more compactly; ``spread`` stays, so unknown words keep their vectors."""
+        """Return the table in another number format. ``spread`` is kept, so unknown words keep their vectors."""
         if storage == self.storage:
             return self
         full = self.vectors(slice(None))
@@ -113,7 +113,7 @@ class WordVectors:
         return WordVectors(self.words, table, None, self.rows, self.spread)
 
     def first(self, limit: int) -> WordVectors:
-        """Keep the first ``limit`` words (tables are usually in order of falling frequency); 0 keeps all."""
+        """Return the first ``limit`` words (tables are usually in order of falling frequency); 0 returns all."""
         if not limit or limit >= len(self.words):
             return self
         if self.rows is None:
@@ -126,7 +126,7 @@ class WordVectors:
     @cached_property
     def _row_of(self) -> dict[str, int]:
         rows: Sequence[int] = range(len(self.words)) if self.rows is None else self.rows.tolist()
-        # Of equal words the first counts, and a dict keeps what comes last.
+        # Of duplicate words the first counts, and a dict keeps the last.
         return dict(zip(reversed(self.words), reversed(rows), strict=True))
 
     def _measured_spread(self) -> float:
@@ -137,7 +137,7 @@ class WordVectors:
 
 
 def random_vectors(words: Sequence[str], dim: int, spread: float) -> Float32:
-    """(n, dim) draws from N(0, spread²), each decided by its word alone (SHAKE-128, then Box–Muller)."""
+    """Return (n, dim) samples of N(0, spread²), each determined by its word alone (SHAKE-128, then Box–Muller)."""
     pairs = (dim + 1) // 2
     bits = b"".join(hashlib.shake_128(w.encode("utf-8", "surrogatepass")).digest(8 * pairs) for w in words)
     uniform = (np.frombuffer(bits, "<u4").reshape(len(words), 2, pairs) + 0.5) / 2**32
@@ -148,7 +148,7 @@ def random_vectors(words: Sequence[str], dim: int, spread: float) -> Float32:
 
 @dataclass(frozen=True)
 class TokenIds:
-    """Tokenised texts over a table of just the words they use; text i is ``ids[starts[i]:starts[i + 1]]``."""
+    """Tokenised texts with a table of the words they use; text i is ``ids[starts[i]:starts[i + 1]]``."""
 
     ids: npt.NDArray[np.int32]
     starts: npt.NDArray[np.int64]
@@ -157,7 +157,7 @@ class TokenIds:
 
     @property
     def lengths(self) -> npt.NDArray[np.int64]:
-        """(n,) tokens of each text."""
+        """(n,) number of tokens of each text."""
         return np.diff(self.starts)
 
     def __len__(self) -> int:
@@ -168,12 +168,12 @@ class WordLookup(Protocol):
     """Interface of objects that return vectors of words."""
 
     def of_words(self, words: Sequence[str]) -> tuple[Float32, npt.NDArray[np.bool_]]:
-        """(n, dim) vectors of ``words`` and (n,) whether each is known."""
+        """Return (n, dim) vectors of ``words`` and the (n,) mask of known words."""
         ...
 
 
 def token_ids(texts: Iterable[str], vectors: WordLookup, *, unknown: bool = True) -> TokenIds:
-    """Tokenise ``texts`` once. ``unknown`` False leaves out the words that ``vectors`` does not have."""
+    """Tokenise ``texts``. ``unknown`` False omits the words that ``vectors`` does not have."""
     return word_ids((tokenize(text) for text in texts), vectors, unknown=unknown)
 
 

@@ -1,6 +1,6 @@
 """Reader of CSV files of triplets with the columns Sentence1, Sentence2, Sentence3.
 
-The format of the published ``wikipedia-sections`` triplets: pivot, same section, other section.
+The format of the published ``wikipedia-sections`` triplets: pivot, positive, negative.
 """
 
 from __future__ import annotations
@@ -18,24 +18,24 @@ from core.types import Ids, TripletTexts
 
 COLUMNS = ("Sentence1", "Sentence2", "Sentence3")
 GROUP_COLUMNS = ("article id", "article", "article title", "group")
-"""Folded names, ``_`` and ``-`` read as spaces, of the column that says which article a triplet belongs to."""
+"""Folded names, with spaces for ``_`` and ``-``, of the column with the article of each triplet."""
 
 
 @dataclass(frozen=True, slots=True)
 class TripletTable:
-    """Triplets with the further columns of their file, by column name, in file order."""
+    """Triplets in file order, with the other columns of their file by name."""
 
     texts: TripletTexts
     extra: dict[str, list[str]]
     group_column: str
-    """The column that became ``texts.groups``; "" where there is none, and every group is -1."""
+    """Column of ``texts.groups``; "" if there is none and every group is -1."""
 
 
 def read_triplets_csv(path: Path) -> TripletTable:
-    """Read a UTF-8 CSV file whole; the three columns may stand anywhere, others are kept as ``extra``.
+    """Read a UTF-8 CSV file with the three columns in any order; other columns are kept as ``extra``.
 
-    Groups are numbered 0, 1, … in order of appearance. Raises :class:`ReadError` with the line of the trouble:
-    missing columns, a row of another length, an empty sentence, wrong encoding, no rows.
+    Groups are numbered 0, 1, … in order of appearance. Raises :class:`ReadError` with the line of the error: missing
+    columns, a row of another length, an empty sentence, wrong encoding, no rows.
     """
     try:
         with path.open(encoding="utf-8-sig", newline="") as file:
@@ -72,7 +72,7 @@ def _columns(path: Path, header: list[str]) -> list[int]:
             f"The column{'s' if len(missing) > 1 else ''} {', '.join(missing)} {'are' if len(missing) > 1 else 'is'} "
             f"missing; there are: {', '.join(header)}.",
             "line 1",
-            "Name the columns Sentence1 (pivot), Sentence2 (same theme) and Sentence3 (other theme).",
+            "Name the columns Sentence1 (pivot), Sentence2 (positive) and Sentence3 (negative).",
         )
     return [folded.index(name.casefold()) for name in COLUMNS]
 
@@ -84,7 +84,7 @@ def _rows(path: Path, reader: Iterator[list[str]], header: list[str], columns: l
             continue
         if len(row) != len(header):
             raise ReadError(
-                path, f"The row has {len(row)} cells, the header {len(header)}.", line, "Is a quote or comma missing?"
+                path, f"The row has {len(row)} cells, the header {len(header)}.", line, "Check quotes and commas."
             )
         for i in columns:
             if not row[i].strip():
@@ -93,7 +93,7 @@ def _rows(path: Path, reader: Iterator[list[str]], header: list[str], columns: l
 
 
 def _undecodable_line(path: Path) -> str:
-    """Find the first line that is not UTF-8; the error of a buffered reader knows only the place in its buffer."""
+    """Return the first line that is not UTF-8; the error of a buffered reader gives only a position in its buffer."""
     with path.open("rb") as file:
         for number, line in enumerate(file, start=1):
             try:

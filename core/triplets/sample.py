@@ -1,4 +1,4 @@
-"""Draw a set of triplets from articles (Ein Dor et al. 2018, section 3)."""
+"""Sampling of triplet sets from articles (Ein Dor et al. 2018, section 3)."""
 
 from __future__ import annotations
 
@@ -13,10 +13,8 @@ import numpy as np
 
 from core.errors import ConfigError, DataError
 from core.protocols import Report
-from core.triplets.article_draws import Drawn, Texts, draw_sentences, draw_titles
-from core.triplets.draws import Indices, article_key, keys, two_below
-from core.triplets.filtering import kept_sections
-from core.triplets.rules import ArticleSentences, TripletRules
+from core.triplets.draws import Drawn, Indices, Texts, article_key, draw_sentences, draw_titles, keys, two_below
+from core.triplets.rules import ArticleSentences, TripletRules, kept_sections
 from core.types import Split, TripletRows
 
 KINDS = {"sentences": draw_sentences, "titles": draw_titles}
@@ -25,10 +23,10 @@ REPORT_EVERY = 200
 
 @dataclass(frozen=True, slots=True)
 class SampledTriplets:
-    """A drawn set. Rows are in canonical order: by article title, then by position in the article.
+    """A sampled set. Rows are in canonical order: by article title, then by position in the article.
 
-    In a ``titles`` set positives and negatives are section ids; otherwise everything is a sentence id. The ids
-    of the triplets themselves are 0: the store gives them.
+    In a ``titles`` set positives and negatives are section ids; all others are sentence ids. The ids of the triplets
+    are 0, because the store assigns them.
     """
 
     kind: str
@@ -40,17 +38,17 @@ class SampledTriplets:
         return sum(len(rows.pivots) for rows in self.rows.values())
 
     def digest(self) -> str:
-        """16 hex digits of kind, titles and texts: the same for the same text, whatever its ids or file order."""
+        """Return 16 hex digits of kind, titles and texts, independent of ids and file order."""
         return self.content
 
 
 def sample_triplets(
     articles: Iterable[ArticleSentences], kind: str, rules: TripletRules, seed: int, report: Report
 ) -> SampledTriplets:
-    """Triplets of all ``articles``, read once.
+    """Sample triplets from ``articles``, which are read once.
 
-    Memory is about 50 bytes a triplet plus, for ``random_article``, 24 bytes an eligible sentence; text is not kept.
-    Raises :class:`ConfigError` for an unknown kind or a combination that means nothing.
+    Memory is about 50 bytes per triplet and, for ``random_article``, 24 bytes per eligible sentence; text is not kept.
+    Raises :class:`ConfigError` for an unknown kind or an undefined combination of settings.
     """
     _check(kind, rules)
     counts: Counter[str] = Counter()
@@ -63,17 +61,16 @@ def sample_triplets(
         if done % REPORT_EVERY == 0:
             report.progress(done, max(expected, done), "articles")
     drawn.sort(key=Drawn.order)
-    thirds = _thirds(drawn, seed)
-    return _assemble(kind, drawn, thirds, counts, rules)
+    return _assemble(kind, drawn, _negatives(drawn, seed), counts, rules)
 
 
 def _check(kind: str, rules: TripletRules) -> None:
     if kind not in KINDS:
         raise ConfigError(f"Triplets are of kind {' or '.join(KINDS)}, not {kind!r}.")
-    if kind == "titles" and rules.third != "adjacent":
+    if kind == "titles" and rules.negative != "adjacent":
         raise ConfigError(
-            f"Triplets of titles take their third part from the neighbouring sections; third={rules.third!r} "
-            "is defined for sentences only. Leave third at 'adjacent'."
+            f"Negatives of title triplets come from neighbouring sections; negative={rules.negative!r} is for "
+            "sentences only. Use negative='adjacent'."
         )
 
 
@@ -94,29 +91,29 @@ def _draw(article: ArticleSentences, kind: str, rules: TripletRules, seed: int, 
     return KINDS[kind](article, kept, rules, seed, counts)
 
 
-def _thirds(drawn: list[Drawn], seed: int) -> list[Texts]:
-    """Choose the negative of every triplet."""
+def _negatives(drawn: list[Drawn], seed: int) -> list[Texts]:
+    """Return the negatives of every article."""
     pools: dict[Split, Texts] = {}
     starts: Counter[Split] = Counter()
-    thirds = []
+    negatives = []
     for found in drawn:
         if found.negatives is not None:
-            thirds.append(found.negatives)
+            negatives.append(found.negatives)
             continue
         if found.split not in pools:
             pools[found.split] = _joined([d.pool for d in drawn if d.split == found.split])
-        thirds.append(_from_other_articles(found, pools[found.split], starts[found.split], seed))
+        negatives.append(_from_other_articles(found, pools[found.split], starts[found.split], seed))
         starts[found.split] += len(found.pool)
-    return thirds
+    return negatives
 
 
 def _from_other_articles(found: Drawn, pool: Texts, start: int, seed: int) -> Texts:
-    """Uniform draws from the eligible sentences of the split that are not the article's own."""
+    """Sample negatives uniformly from the eligible sentences of the other articles of the split."""
     free = len(pool) - len(found.pool)
     if free == 0 and len(found.pivots):
         raise DataError(
-            f"{found.title!r} is the only article of its split ({found.split}) that qualifies, so there is no other "
-            "article to draw third sentences from. Use more articles, or third='adjacent'."
+            f"{found.title!r} is the only eligible article of its split ({found.split}), so there is no other "
+            "article to sample negatives from. Use more articles, or negative='adjacent'."
         )
     u, v, which = found.slots
     base = article_key(found.title, seed)
@@ -126,17 +123,17 @@ def _from_other_articles(found: Drawn, pool: Texts, start: int, seed: int) -> Te
 
 
 def _assemble(
-    kind: str, drawn: list[Drawn], thirds: list[Texts], counts: Counter[str], rules: TripletRules
+    kind: str, drawn: list[Drawn], negatives: list[Texts], counts: Counter[str], rules: TripletRules
 ) -> SampledTriplets:
     digest = hashlib.blake2b(kind.encode(), digest_size=8)
     parts: dict[Split, list[tuple[int, Indices]]] = {split: [] for split in Split}
-    for found, negatives in zip(drawn, thirds, strict=True):
-        same = (negatives.folded == found.pivots.folded) | (negatives.folded == found.positives.folded)
+    for found, own in zip(drawn, negatives, strict=True):
+        same = (own.folded == found.pivots.folded) | (own.folded == found.positives.folded)
         counts["triplet:same_text"] += int(same.sum())
         rows = np.flatnonzero(~same)
         if len(rows) == 0:
             continue
-        columns = [texts.take(rows) for texts in (found.pivots, found.positives, negatives)]
+        columns = [texts.take(rows) for texts in (found.pivots, found.positives, own)]
         digest.update(found.title.encode("utf-8", "surrogatepass") + b"\n")
         digest.update(np.stack([c.exact for c in columns]).astype(">u8").tobytes())
         parts[found.split].append((found.article_id, np.stack([c.ids for c in columns])))
@@ -162,7 +159,7 @@ def _joined(pools: list[Texts]) -> Texts:
 def _counts(
     counts: Counter[str], parts: Mapping[Split, list[tuple[int, Indices]]], rules: TripletRules
 ) -> dict[str, Any]:
-    """Return the numbers of items read, kept and dropped, by rule; the numbers of each level add up."""
+    """Return the numbers of items read, kept and dropped by rule; the numbers of each level add up."""
     articles = {str(split): len(part) for split, part in parts.items()}
     triplets = {str(split): sum(ids.shape[1] for _, ids in part) for split, part in parts.items()}
     total, givers = sum(triplets.values()), sum(articles.values())

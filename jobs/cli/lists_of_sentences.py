@@ -11,7 +11,7 @@ import click
 import numpy as np
 
 from core.errors import ConfigError, DataError, UnknownNameError
-from core.pretrained import DEFAULT
+from core.paths import DEFAULT
 from core.readers.sentence_lists import KINDS, likely_column, read_sheet
 from core.types import Vectors
 from jobs.cli.resolve import MODEL_HELP, model_for
@@ -108,7 +108,7 @@ def cluster(shell: Shell, source: str, wanted: str, seed: int, method: str, **op
     --out is .csv (default), .jsonl or .xlsx. To score clusters against sections, see `evaluate scb`.
     """
     from core.models.composite.hybrid import WORDS
-    from core.tasks.themes.find import ThemesConfig, find_themes
+    from core.tasks.themes import ThemesConfig, find_themes
 
     config = ThemesConfig(k=_number(wanted), shared=0.0 if options["model_only"] else WORDS)
     if not is_file(source):

@@ -12,7 +12,7 @@ from typing import Any
 
 from core.config import digest_of
 from core.errors import ConflictError, UnknownNameError
-from core.pretrained import DEFAULT, DEFAULT_MODEL, model_folder, pretrained_folders
+from core.paths import DEFAULT, DEFAULT_MODEL, model_folder, pretrained_folders
 from db.artifacts import digest_of_folder
 from db.records import ModelRecord
 from db.store import Store, Unit

@@ -95,10 +95,13 @@ def _existing(
     context: JobContext, corpus: CorpusRecord, args: TripletsConfig, config: dict[str, Any]
 ) -> TripletSetRecord | None:
     """Return the same set if it exists; remove leftovers of a killed attempt."""
+    from core.triplets.rules import TripletRules
+
     wanted = args.kind, args.seed, config, KINDS.get("build-triplets").revision
     with context.store.reading() as r:
         for found in r.triplets.list(corpus.id):
-            if (found.kind, found.seed, dict(found.config), found.revision) == wanted:
+            stored = TripletRules.current_names(found.config)
+            if (found.kind, found.seed, stored, found.revision) == wanted:
                 return found
     clear_leftover(context, args.name)
     return None

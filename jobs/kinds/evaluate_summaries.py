@@ -58,8 +58,7 @@ def run(args: EvaluateSummariesConfig, context: JobContext) -> dict[str, Any]:
     """Summarise, score and store. A stored evaluation with the same digest is returned."""
     from core.metrics.rouge import RougeSettings
     from core.tasks.summaries.documents import read_summary_documents
-    from core.tasks.summaries.scoring import score_summaries
-    from core.tasks.summaries.summarizing import summarize
+    from core.tasks.summaries.summarizing import score_summaries, summarize
 
     store, path = context.store, Path(args.documents)
     if not path.exists():

@@ -39,7 +39,7 @@ class FindThemesConfig(JobConfig):
 
     def validate(self) -> None:
         """Check that corpus and model are given and the settings are valid."""
-        from core.tasks.themes.find import ThemesConfig
+        from core.tasks.themes import ThemesConfig
 
         self.require("corpus", "model")
         config_from_dict(ThemesConfig, self.settings)
@@ -52,7 +52,7 @@ class FindThemesConfig(JobConfig):
 def run(args: FindThemesConfig, context: JobContext) -> dict[str, Any]:
     """Embed, find themes and store them. Stored themes with the same digest are returned."""
     from core.clustering import REGISTRY as CLUSTERERS
-    from core.tasks.themes.find import MOST, ThemesConfig, find_themes
+    from core.tasks.themes import MOST, ThemesConfig, find_themes
 
     store = context.store
     corpus, model = ready_corpus(store, args.corpus), find_model(store, args.model)

@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 from core.config import digest_of
 from core.errors import Cancelled, StoreError, ThemescopeError
 from core.papers.spec import CorpusData, Model, Paper, Profile, TripletData
-from core.pretrained import DEFAULT
+from core.paths import DEFAULT
 from core.types import Split
 from db.records import BenchmarkRecord, CorpusRecord, ModelRecord, TripletSetRecord
 from jobs.common.articles import ready_corpus

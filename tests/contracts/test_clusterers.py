@@ -96,7 +96,7 @@ def test_nonsense_is_refused(card: Card) -> None:
     with pytest.raises(ConfigError, match="at least 1"):
         clusterer.fit_predict(vectors(card, 3), 0, 0)
     if "needs-k" in card.tags:
-        with pytest.raises(ConfigError, match="give k"):
+        with pytest.raises(ConfigError, match="Give k"):
             clusterer.fit_predict(vectors(card, 3), None, 0)
     if "no-vectors" not in card.tags:
         broken = vectors(card)

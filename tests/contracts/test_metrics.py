@@ -58,7 +58,7 @@ def test_chance(card: Card) -> None:
 @every
 def test_bad_input(card: Card) -> None:
     metric = REGISTRY.build(card.id)
-    with pytest.raises(DataError, match="one label an item"):
+    with pytest.raises(DataError, match="one label per item"):
         metric.score(np.zeros(3, np.int32), np.zeros(4, np.int32))
     with pytest.raises(DataError, match="no items"):
         metric.score(np.zeros(0, np.int32), np.zeros(0, np.int32))

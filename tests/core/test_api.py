@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import core
-from core import pretrained
+from core import paths
 from core.errors import ArtifactError, ConfigError, UnknownNameError
 from core.models import REGISTRY
 from core.models.artifact import save_model
@@ -82,13 +82,13 @@ def test_mistakes_are_told(folder: Path) -> None:
 
 
 def test_a_missing_default_says_what_to_do(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("core.pretrained.DEFAULT_MODEL", "gone")
+    monkeypatch.setattr("core.paths.DEFAULT_MODEL", "gone")
     with pytest.raises(ArtifactError, match="folder of a saved model"):
         core.load()
 
 
 def test_the_default_model_is_part_of_the_installation() -> None:
-    assert pretrained.model_folder("default").name == pretrained.DEFAULT_MODEL
+    assert paths.model_folder("default").name == paths.DEFAULT_MODEL
     exact, rounded = (core.load("default", precision).encode(TEXTS[:3]) for precision in ("fp32", "int8"))
     cosines = (exact * rounded).sum(1) / np.linalg.norm(exact, axis=1) / np.linalg.norm(rounded, axis=1)
     assert cosines.min() > 0.999

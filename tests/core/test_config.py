@@ -160,5 +160,7 @@ def test_a_former_name_of_a_setting_is_accepted():
         levels: int = option(1, "Number of levels.")
 
     assert config_from_dict(Renamed, {"depth": 3}) == config_from_dict(Renamed, {"levels": 3})
+    assert Renamed.current_names({"depth": 3, "splits": ["test"]}) == {"levels": 3, "splits": ["test"]}
+    assert parse_value(Renamed, "depth", "3") == parse_value(Renamed, "levels", "3") == 3
     with pytest.raises(ConfigError, match="depths"):
         config_from_dict(Renamed, {"depths": 3})

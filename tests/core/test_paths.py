@@ -3,8 +3,7 @@ from pathlib import Path
 import pytest
 
 from core.errors import ConfigError
-from core.paths import at_home
-from core.pretrained import model_folder
+from core.paths import at_home, model_folder
 from core.text.word_tables import load_word_vectors
 
 NOBODY = "~nobody-of-that-name/vectors.txt"
@@ -19,7 +18,7 @@ def test_a_tilde_is_the_home_folder(monkeypatch, tmp_path):
 
 @pytest.mark.parametrize("read", [at_home, load_word_vectors, model_folder])
 def test_the_home_of_nobody_is_told_with_the_path(read):
-    said = f"There is no home folder '~nobody-of-that-name', so {str(Path(NOBODY))!r} names nothing. Write the path in"
+    said = f"There is no home folder '~nobody-of-that-name', needed for {str(Path(NOBODY))!r}. Write the path in"
     with pytest.raises(ConfigError) as refused:
         read(NOBODY)
     assert str(refused.value).startswith(said)

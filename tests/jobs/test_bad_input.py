@@ -66,15 +66,21 @@ def judged(folder: Path) -> Case:
 
 
 CASES: dict[str, tuple[Make, str]] = {
-    "truncated bz2": (imported("truncated.xml.bz2"), "truncated.xml.bz2, byte 0 of the unpacked text: the bzip2 file"),
+    "truncated bz2": (
+        imported("truncated.xml.bz2"),
+        "byte 0 of the decompressed text: the bzip2 file",
+    ),
     "bad XML": (imported("bad.xml"), "bad.xml, line 302, column 20, byte"),
     "wrong encoding": (imported("latin1.txt"), "latin1.txt, byte 5: this is not UTF-8 text (byte 0xe9). Save"),
     "SCB CSV without a column": (imported("scb.csv"), "scb.csv, line 1: the column 'SectionTitle' is missing; found"),
     "empty file": (imported("empty.jsonl"), "empty.jsonl: the file is empty. Check that"),
-    "one long line": (imported("one-line.txt"), "one-line.txt, line 1: the line is longer than 50,000 characters. Put"),
+    "one long line": (
+        imported("one-line.txt"),
+        "one-line.txt, line 1: the line is longer than 50,000 characters.",
+    ),
     "a PDF": (
         imported("paper.pdf"),
-        "paper.pdf, byte 0: this is a PDF document, which no reader knows. Known formats:",
+        "paper.pdf, byte 0: this is a PDF document, which no reader supports. Supported formats:",
     ),
     "a ZIP": (imported("text.docx"), "text.docx, byte 0: this is a ZIP archive"),
     "JSONL with a broken line": (imported("line7.jsonl"), "line7.jsonl, line 7, column"),
@@ -86,7 +92,7 @@ CASES: dict[str, tuple[Make, str]] = {
     "unknown setting": (sampled("min_token", 5), "called 'min_token'. Did you mean 'min_tokens'"),
     "setting of another type": (sampled("min_tokens", "five"), "(min_tokens) must be a whole number, not 'five'."),
     "corpus too small": (sampled("min_tokens", 5, "small"), "0 of 1 articles have enough sections left. Triplets need"),
-    "ragged word vectors": (trained, "ragged.txt, line 3: there are fewer numbers than in the lines before. Every"),
+    "ragged word vectors": (trained, "ragged.txt, line 3: there are fewer numbers than in the preceding lines. Every"),
     "pickle as a model": (added, "model.json: it contains binary data instead of JSON (pickles are never opened)."),
     "triplet without a sentence": (judged, "triplets.csv, line 3: Sentence2 is empty. Every triplet needs three"),
 }

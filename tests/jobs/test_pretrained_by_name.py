@@ -15,7 +15,7 @@ from click.testing import CliRunner
 
 import core
 from core.errors import ArtifactError, UnknownNameError
-from core.pretrained import DEFAULT, DEFAULT_MODEL, pretrained_folders
+from core.paths import DEFAULT, DEFAULT_MODEL, pretrained_folders
 from core.types import Split
 from db.store import Store
 from jobs.cli.main import main
@@ -165,7 +165,7 @@ def test_an_unknown_name_offers_the_pretrained_models(store: Store) -> None:
 
 
 def test_an_installation_without_models_says_what_to_do(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("core.pretrained.DEFAULT_MODEL", "gone")
+    monkeypatch.setattr("core.paths.DEFAULT_MODEL", "gone")
     with pytest.raises(ArtifactError, match="Install Themescope again"):
         find_model(store, DEFAULT)
 

@@ -13,7 +13,7 @@ import pytest
 
 from core.errors import ConflictError
 from core.models.artifact import load_model, read_info, saw_title
-from core.pretrained import DEFAULT, DEFAULT_MODEL, pretrained_folders
+from core.paths import DEFAULT, DEFAULT_MODEL, pretrained_folders
 from core.protocols import SILENT
 from core.readers import REGISTRY as READERS
 from core.types import Sentence, Split, split_of_title

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
+from core.papers.sjh17 import SJH17
 from core.papers.sjh17.data import BAGS, ENGINE, NEWSGROUPS, QUICK, REUTERS, TUNING
-from core.papers.sjh17.paper import SJH17
 from core.papers.spec import Paper, Profile, Table
 from db.store import Store
 from jobs.queue.foreground import resume_here

@@ -185,7 +185,7 @@ def test_a_checkpoint_of_older_code_is_not_resumed(store: Store, revise: Revise)
         job = w.jobs.add("train", "t", {})
     config = KINDS.get("train").config_class()(method="tfidf", name="N", corpus="C")
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr("core.models.bag_of_words.counts.Tfidf.fit", fit)
+        patched.setattr("core.models.bag_of_words.Tfidf.fit", fit)
         for revised in (False, False, True):
             if revised:
                 revise(METHODS, "tfidf")

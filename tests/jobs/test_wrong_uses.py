@@ -93,8 +93,8 @@ def test_numbers_and_sentences_that_make_no_sense(sentences: Path) -> None:
 )
 def test_a_path_in_the_home_of_nobody(command: list[str], sentences: Path) -> None:
     result = call(*command)
-    assert result.exit_code == 2 and "There is no home folder '~nobody-of-that-name', so" in result.stderr
-    assert "x.txt' names nothing. Write the path in full." in result.stderr
+    assert result.exit_code == 2 and "There is no home folder '~nobody-of-that-name', needed" in result.stderr
+    assert "x.txt'. Write the path in full." in result.stderr
 
 
 def test_a_home_of_nobody() -> None:

@@ -16,12 +16,12 @@ from webapp.shared.input_files import SERVER_PATH
 Open = Callable[..., AppTest]
 
 SENTENCES = {
-    "truncated.xml.bz2": "the bzip2 file is cut off before its end. Download or copy it again.",
+    "truncated.xml.bz2": "the bzip2 file is truncated. Download or copy it again.",
     "latin1.txt": "this is not UTF-8 text (byte 0xe9). Save the file as UTF-8.",
     "scb.csv": "the column 'SectionTitle' is missing;",
     "empty.jsonl": "the file is empty. Check that it was saved or downloaded completely.",
     "one-line.txt": "the line is longer than 50,000 characters.",
-    "paper.pdf": "this is a PDF document, which no reader knows.",
+    "paper.pdf": "this is a PDF document, which no reader supports.",
     "text.docx": "this is a ZIP archive",
     "nowhere.txt": "There is no file",
 }

@@ -10,7 +10,7 @@ import pytest
 import sqlalchemy as sa
 from streamlit.testing.v1 import AppTest
 
-from core.metrics.section_pairs import section_pairs
+from core.metrics.triplet_analysis import section_pairs
 from core.types import Article, Paragraph, Section
 from db import tables as t
 from db.engine import open_engine

@@ -236,15 +236,16 @@ def test_a_network_goes_on_from_another_and_stops_by_another_set(filled_store: S
 
 
 def test_a_method_is_offered_the_triplets_it_was_made_for() -> None:
-    def of(kind: str, third: str) -> TripletSetRecord:
+    def of(kind: str, negative: str, key: str = "negative") -> TripletSetRecord:
         counts = {"triplets": {"train": 3}}
-        return TripletSetRecord(1, 1, "s", kind, {"third": third}, 0, "d", counts, True, datetime.now(UTC))
+        return TripletSetRecord(1, 1, "s", kind, {key: negative}, 0, "d", counts, True, datetime.now(UTC))
 
     by_tags = {"title-triplets": ("titles", "adjacent"), "negative:same_article": ("sentences", "same_article")}
     tagged = [(card, *by_tags[tag]) for card in REGISTRY for tag in card.tags & by_tags.keys()]
     assert {kind for _, kind, _ in tagged} == {"titles", "sentences"}
-    for card, kind, third in tagged:
-        assert form.fits(card, of(kind, third))
+    for card, kind, negative in tagged:
+        assert form.fits(card, of(kind, negative))
+        assert form.fits(card, of(kind, negative, "third"))  # as version 0.1 stored it
         assert not form.fits(card, of("sentences", "adjacent"))
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from core.pretrained import DEFAULT, DEFAULT_MODEL
+from core.paths import DEFAULT, DEFAULT_MODEL
 from db.records import JobStatus
 from db.store import Store
 from jobs.common.models import find_model

@@ -84,7 +84,7 @@ def test_collections_show_what_was_measured(filled_store: Store, open_page: Open
 
 
 def test_shades_follow_scores(filled_store: Store) -> None:
-    from core.tasks.summaries.scoring import extract
+    from core.tasks.summaries.summarizing import extract
     from core.types import Sentence
 
     sentences = [Sentence(f"Sentence {i}.", i, 1, paragraph=i // 2, position=i) for i in range(3)]

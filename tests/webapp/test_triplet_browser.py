@@ -13,7 +13,7 @@ import pytest
 import sqlalchemy as sa
 from streamlit.testing.v1 import AppTest
 
-from core.metrics.triplet_correctness import Who
+from core.metrics.triplet_analysis import Who
 from core.types import Split, TripletRows
 from db.records import TripletSetRecord, Verdict
 from db.store import Store

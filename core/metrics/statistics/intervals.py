@@ -1,4 +1,4 @@
-"""Means with 95 % intervals by resampling whole groups (articles): sentences of an article are not independent."""
+"""Means with 95 % bootstrap intervals over groups (articles), since sentences of an article are not independent."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from core.types import Estimate, Ids
 Floats = npt.NDArray[np.float64]
 
 LEVEL = 0.95
-_CHUNK = 250_000  # draws held at a time: few enough for the processor's cache, six times as fast as 4,000,000
-_FEW = 0.125  # share of different groups up to which it is faster to draw how often each comes
+_CHUNK = 250_000  # draws in memory at once: they fit the processor's cache, six times as fast as 4,000,000
+_FEW = 0.125  # maximum share of different groups for which drawing their counts is faster
 
 
 def bootstrap_mean(
@@ -22,14 +22,14 @@ def bootstrap_mean(
     seed: int = 0,
     method: str = "percentile",
 ) -> Estimate:
-    """Mean of (n,) ``values`` with its bootstrap interval.
+    """Return the mean of (n,) ``values`` with its bootstrap interval.
 
-    With ``groups`` (n,) whole groups are resampled and the estimate counts groups; items of group -1 stand alone.
-    ``method`` is "percentile" or "bca" (bias-corrected and accelerated, Efron 1987). A single group has no interval:
-    both ends are its mean. Raises :class:`DataError` when there is nothing to average or a value is not finite.
+    With ``groups`` (n,) whole groups are resampled and counted; an item of group -1 is a group of its own. For a single
+    group both ends of the interval are its mean. ``method`` is "percentile" or "bca" (bias-corrected and accelerated,
+    Efron 1987). Raises :class:`DataError` without values or if one is not finite.
     """
     if method not in ("percentile", "bca"):
-        raise ConfigError(f"An interval is percentile or bca, not {method!r}.")
+        raise ConfigError(f"The method of an interval is percentile or bca, not {method!r}.")
     sums, sizes = _grouped(np.asarray(values, dtype=np.float64), groups)
     mean = float(sums.sum() / sizes.sum())
     if len(sums) == 1:
@@ -50,9 +50,9 @@ def paired_difference(
     seed: int = 0,
     method: str = "percentile",
 ) -> Estimate:
-    """Mean of a - b over the same articles, with its interval; (n,) scores in the same order.
+    """Return the mean of a - b, (n,) scores of the same articles in the same order, with its interval.
 
-    An interval without 0 is a difference at the 5 % level.
+    The difference is significant at the 5 % level if the interval excludes 0.
     """
     first, second = np.asarray(a, dtype=np.float64), np.asarray(b, dtype=np.float64)
     if first.shape != second.shape:
@@ -65,15 +65,15 @@ def paired_difference(
 def resampled_means(
     values: npt.ArrayLike, sizes: npt.ArrayLike | None = None, n_resamples: int = 10_000, seed: int = 0
 ) -> Floats:
-    """(n_resamples, m) means of (n, m) ``values`` of m methods over articles drawn with replacement.
+    """Return (n_resamples, m) means of (n, m) ``values`` of m methods over articles drawn with replacement.
 
-    A resample holds the same articles for every method, so the difference of two columns is a paired resample. Item i
-    weighs ``sizes[i]`` (n,), such as its number of triplets; without sizes all weigh the same. Raises
-    :class:`DataError` when there is nothing to average or a value is not finite.
+    A resample has the same articles for every method, so the difference of two columns is a paired resample. Item i has
+    the weight ``sizes[i]`` (n,), such as its number of triplets, by default 1. Raises :class:`DataError` without values
+    or if one is not finite.
     """
     table = np.asarray(values, dtype=np.float64)
     if table.ndim != 2 or len(table) == 0:
-        raise DataError("There is nothing to average: no scores were given.")
+        raise DataError("There are no scores to average.")
     if not np.isfinite(table).all():
         raise DataError("A score is not a finite number, so there is no mean.")
     n, rng = len(table), np.random.default_rng(seed)
@@ -88,9 +88,9 @@ def resampled_means(
 
 
 def _grouped(values: Floats, groups: Ids | None) -> tuple[Floats, Floats]:
-    """Sum and size of every group."""
+    """Return the sum and the size of every group."""
     if values.ndim != 1 or len(values) == 0:
-        raise DataError("There is nothing to average: no scores were given.")
+        raise DataError("There are no scores to average.")
     if not np.isfinite(values).all():
         raise DataError("A score is not a finite number, so there is no mean.")
     if groups is None:
@@ -105,11 +105,11 @@ def _grouped(values: Floats, groups: Ids | None) -> tuple[Floats, Floats]:
 
 
 def _resampled_means(sums: Floats, sizes: Floats, n_resamples: int, rng: np.random.Generator) -> Floats:
-    """(n_resamples,) means of groups drawn with replacement."""
+    """Return (n_resamples,) means of groups drawn with replacement."""
     n = len(sums)
     kinds, counts = np.unique(np.stack([sums, sizes]), axis=1, return_counts=True)
     if kinds.shape[1] <= n * _FEW:
-        # Single triplets are right, wrong or tied: to draw how often each comes is the same as to draw them all.
+        # Single triplets are right, wrong or tied, so drawing the counts of these values is equivalent and faster.
         drawn = rng.multinomial(n, counts / n, size=n_resamples)
         return np.asarray((drawn @ kinds[0]) / (drawn @ kinds[1]))
     step = max(1, _CHUNK // n)
@@ -121,7 +121,7 @@ def _resampled_means(sums: Floats, sizes: Floats, n_resamples: int, rng: np.rand
 
 
 def _bca_tails(means: Floats, mean: float, sums: Floats, sizes: Floats, tails: Floats) -> Floats:
-    """Tail probabilities moved for bias and skewness; unchanged where all resamples are equal."""
+    """Return tail probabilities corrected for bias and skewness; unchanged if all resamples are equal."""
     from scipy.special import ndtr, ndtri
 
     below = ((means < mean).mean() + (means <= mean).mean()) / 2

@@ -20,7 +20,7 @@ from core.types import Estimate
 
 ALPHA = 1 - LEVEL
 RESAMPLES = 10_000
-_PAIRS = 200  # whose resamples are held at a time
+_PAIRS = 200  # number of pairs with resamples in memory at once
 Indices = npt.NDArray[np.intp]
 
 
@@ -47,7 +47,7 @@ class SignificanceTest:
     summary: str
     source: str
     ps: Callable[[Paired], Floats]
-    """(p,) two-sided p of the pairs."""
+    """Function that returns the (p,) two-sided p of the pairs."""
 
 
 WILCOXON = SignificanceTest(
@@ -75,7 +75,7 @@ TESTS = (WILCOXON, T, BOOTSTRAP)
 
 
 def mcnemar_card(correct: npt.ArrayLike) -> SignificanceTest:
-    """McNemar's test over single triplets: (n, m) ``correct`` is 1, 0 or ½ (undecided) for each method."""
+    """Return McNemar's test over single triplets; (n, m) ``correct`` is 1, 0 or ½ (undecided) for each method."""
     right = np.asarray(correct, dtype=np.float32)
 
     def ps(paired: Paired) -> Floats:
@@ -125,9 +125,8 @@ class Family:
     def better(self) -> npt.NDArray[np.bool_]:
         """Return the (m, m) matrix of significant differences: True if method i is better than method j.
 
-        This requires a corrected p below .05 and an interval above 0.
-
-        A test of ranks and a mean may point to different sides, so both are checked.
+        This requires a corrected p below .05 and an interval above 0, because a test of ranks and a mean may favour
+        different methods.
         """
         m = len(self.estimates)
         found = np.zeros((m, m), dtype=bool)
@@ -162,10 +161,10 @@ def compare_all(
     seed: int = 0,
     resamples: int = RESAMPLES,
 ) -> Family:
-    """Compare m methods by their (n, m) scores of the same articles; article i weighs ``sizes[i]`` in the means.
+    """Compare m methods by their (n, m) scores of the same articles, weighted with ``sizes`` (n,) in the means.
 
-    Intervals are percentiles of a bootstrap over articles; a single article has none (both ends are its mean). Raises
-    :class:`core.errors.DataError` when there are no scores or one is not finite.
+    Intervals are percentiles of a bootstrap over articles; for a single article both ends are its mean. Raises
+    :class:`core.errors.DataError` without scores or if one is not finite.
     """
     table = np.asarray(values, dtype=np.float64)
     draws = resampled_means(table, sizes, resamples, seed)

@@ -13,7 +13,7 @@ from core.metrics.statistics.intervals import Floats, paired_difference
 from core.types import Estimate, Ids
 
 _EXACT = 50
-"""Most differences for which Wilcoxon's test counts all signs instead of taking the normal approximation."""
+"""Maximum number of differences for the exact form of Wilcoxon's test; beyond it is a normal approximation."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +28,7 @@ def paired_test(a: npt.ArrayLike, b: npt.ArrayLike, groups: Ids | None = None, s
     """Compare (n,) scores of the same items in the same order; items of a group (an article) count as one.
 
     The bootstrap resamples groups; Wilcoxon's test takes the mean difference of each group. Raises
-    :class:`core.errors.DataError` when the scores do not belong together or there are none.
+    :class:`core.errors.DataError` if the numbers of scores differ or are 0.
     """
     difference = paired_difference(a, b, groups, seed=seed)
     deltas = np.asarray(a, dtype=np.float64) - np.asarray(b, dtype=np.float64)
@@ -36,14 +36,14 @@ def paired_test(a: npt.ArrayLike, b: npt.ArrayLike, groups: Ids | None = None, s
 
 
 def signed_rank_p(differences: npt.ArrayLike) -> float:
-    """Two-sided p that (n,) ``differences`` are symmetric around 0; see :func:`signed_rank_ps`."""
+    """Return the two-sided p that (n,) ``differences`` are symmetric around 0; see :func:`signed_rank_ps`."""
     return float(signed_rank_ps(np.asarray(differences, dtype=np.float64)[:, None])[0])
 
 
 def signed_rank_ps(differences: npt.ArrayLike) -> Floats:
-    """(p,) two-sided p that the columns of (n, p) ``differences`` are symmetric around 0 (Wilcoxon 1945).
+    """Return (p,) two-sided p that the columns of (n, p) ``differences`` are symmetric around 0 (Wilcoxon 1945).
 
-    Zeros are left out; 1 where all are 0. Exact for up to 50 differences without ties, else by the normal
+    Zeros are ignored; p is 1 if all are 0. It is exact for up to 50 differences without ties, otherwise by the normal
     approximation with the variance of tied ranks.
     """
     from scipy.special import ndtr
@@ -64,7 +64,7 @@ def signed_rank_ps(differences: npt.ArrayLike) -> Floats:
 
 
 def _exact(differences: Floats, approximate: float) -> float:
-    """Wilcoxon's exact p; ``approximate`` where two differences are equally large."""
+    """Return Wilcoxon's exact p, or ``approximate`` if absolute differences are tied."""
     from scipy.stats import wilcoxon
 
     values = differences[differences != 0.0]
@@ -74,9 +74,9 @@ def _exact(differences: Floats, approximate: float) -> float:
 
 
 def t_ps(differences: npt.ArrayLike) -> Floats:
-    """(p,) two-sided p of Student's t that the columns of (n, p) ``differences`` have mean 0.
+    """Return (p,) two-sided p of Student's t that the columns of (n, p) ``differences`` have mean 0.
 
-    1 where there is a single difference or all are 0; 0 where all are the same and not 0.
+    p is 1 for a single difference or if all are 0, and 0 if all are equal and not 0.
     """
     from scipy.special import stdtr
 
@@ -91,10 +91,10 @@ def t_ps(differences: npt.ArrayLike) -> Floats:
 
 
 def bootstrap_ps(means: npt.ArrayLike, resampled: npt.ArrayLike) -> Floats:
-    """(p,) two-sided p of mean differences (p,) from their (b, p) bootstrap resamples.
+    """Return (p,) two-sided p of mean differences (p,) from their (b, p) bootstrap resamples.
 
-    The share of resamples that lie as far from the mean as 0 does (Efron and Tibshirani 1993, chapter 16), the
-    observed one counted in: never below 1 / (b + 1).
+    p is the share of resamples at least as far from the mean as 0 (Efron and Tibshirani 1993, chapter 16), including
+    the observed one, so that it is at least 1 / (b + 1).
     """
     centre, draws = np.asarray(means, dtype=np.float64), np.asarray(resampled, dtype=np.float64)
     beyond = (np.abs(draws - centre) >= np.abs(centre) - 1e-12).sum(axis=0)
@@ -113,9 +113,9 @@ class McNemar:
 def mcnemar(first: npt.ArrayLike, second: npt.ArrayLike) -> McNemar:
     """Compare (n,) correctness (1, 0, or ½ for undecided) of two methods on the same items (McNemar 1947).
 
-    An item counts for the method that does better on it. The p is exact (binomial) and takes items for independent:
-    where several come from one article it is too small, and a bootstrap over articles is the safer statement. Raises
-    :class:`DataError` on different items.
+    An item counts for the method that is better on it. The p is exact (binomial) and assumes independent items; for
+    several items of one article it is too small, and a bootstrap over articles is preferable. Raises
+    :class:`DataError` if the numbers of items differ.
     """
     a, b = np.asarray(first), np.asarray(second)
     if a.shape != b.shape or a.ndim != 1:
@@ -125,7 +125,7 @@ def mcnemar(first: npt.ArrayLike, second: npt.ArrayLike) -> McNemar:
 
 
 def discordant_ps(only_first: npt.ArrayLike, only_second: npt.ArrayLike) -> Floats:
-    """(p,) exact two-sided p of McNemar's test from counts of items on which one method alone does better."""
+    """Return (p,) exact two-sided p of McNemar's test from the numbers of items on which only one method is better."""
     from scipy.stats import binom
 
     b, c = np.asarray(only_first), np.asarray(only_second)
@@ -133,7 +133,7 @@ def discordant_ps(only_first: npt.ArrayLike, only_second: npt.ArrayLike) -> Floa
 
 
 def holm(ps: Sequence[float] | Floats) -> list[float]:
-    """P-values of a family of comparisons, corrected by Holm 1979; in the given order."""
+    """Return the p-values of a family of comparisons, corrected by Holm 1979, in the given order."""
     corrected, largest = [0.0] * len(ps), 0.0
     for rank, place in enumerate(sorted(range(len(ps)), key=lambda i: ps[i])):
         largest = max(largest, min(1.0, (len(ps) - rank) * float(ps[place])))

@@ -11,8 +11,7 @@ import numpy as np
 
 from core.config import Config, config_from_dict, option
 from core.errors import ArtifactError, ConfigError, DataError
-from core.models.base import BaseModel
-from core.models.distances import unit_length
+from core.models.base import BaseModel, unit_length
 from core.models.storage import (
     read_json,
     read_settings,

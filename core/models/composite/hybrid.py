@@ -20,9 +20,8 @@ from scipy import sparse
 from core.config import Config, option
 from core.errors import DataError
 from core.models.artifact import load_submodels, save_submodels
-from core.models.bag_of_words.counts import Tfidf, TfidfConfig
-from core.models.base import BaseModel
-from core.models.distances import unit_length
+from core.models.bag_of_words import Tfidf, TfidfConfig
+from core.models.base import BaseModel, unit_length
 from core.models.storage import read_settings, write_settings
 from core.protocols import SILENT, Report
 from core.types import Corpus, FittedModel, Sentence, Vectors

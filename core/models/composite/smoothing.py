@@ -22,10 +22,9 @@ from scipy import sparse
 from core.config import Config, option
 from core.errors import DataError
 from core.models.artifact import load_submodels, save_submodels
-from core.models.base import BaseModel
+from core.models.base import BaseModel, unit_length
 from core.models.composite.operators import LatentAxes, PrincipalAxes, document_means, neighbour_means, smoothed
 from core.models.con_s2v.graphs import discourse_graph
-from core.models.distances import unit_length
 from core.models.storage import read_settings, read_tensors, write_settings, write_tensors
 from core.protocols import SILENT, Report, SubReport
 from core.types import Corpus, FittedModel, Matrix, Sentence, Vectors

@@ -16,6 +16,7 @@ import numpy as np
 
 from core.config import Config, config_from_dict
 from core.errors import DataError
+from core.models.base import unit_length
 from core.models.con_s2v.config import (
     ConS2VDisConfig,
     ConS2VSimConfig,
@@ -30,13 +31,12 @@ from core.models.con_s2v.config import (
 )
 from core.models.con_s2v.sentence_vectors import Fitted, Float32, SentenceVectors
 from core.models.con_s2v.text import EncodedText
-from core.models.distances import unit_length
 from core.protocols import Report, SubReport
 from core.types import Corpus
 
 if TYPE_CHECKING:
     from core.models.con_s2v.graphs import Graph
-    from core.models.con_s2v.inference import ContentModel
+    from core.models.con_s2v.sentence_vectors import ContentModel
 
 _SHARED = tuple(field.name for field in fields(TrainingConfig))
 _VECTORS_DONE, _GRAPH_DONE = 0.4, 0.5  # progress of CON-S2V after content vectors and after the similarity graph
@@ -57,8 +57,8 @@ class _ContextVectors(SentenceVectors):
 
     def _learn(self, text: EncodedText, corpus: Corpus, report: Report) -> Fitted:
         from core.models.con_s2v.graphs import no_graph
-        from core.models.con_s2v.inference import ContentModel
         from core.models.con_s2v.learn import learn_sentences
+        from core.models.con_s2v.sentence_vectors import ContentModel
 
         config: SentVecConfig = self.config
         graph, rest = no_graph(len(text)), report
@@ -178,8 +178,8 @@ def learn_content(config: Sen2VecConfig, text: EncodedText, seed: int, report: R
 
 
 def _learn_memory(config: Sen2VecConfig, text: EncodedText, seed: int, report: Report) -> Fitted:
-    from core.models.con_s2v.inference import ContentModel
     from core.models.con_s2v.learn import learn_memory
+    from core.models.con_s2v.sentence_vectors import ContentModel
 
     memory = config_from_dict(MemoryConfig, _shared(config) | {"learning_rate": config.memory_rate})
     learned = learn_memory(memory, text, seed, report)
@@ -189,8 +189,8 @@ def _learn_memory(config: Sen2VecConfig, text: EncodedText, seed: int, report: R
 
 def _learn_bag(config: Sen2VecConfig, text: EncodedText, seed: int, report: Report) -> Fitted:
     from core.models.con_s2v.graphs import no_graph
-    from core.models.con_s2v.inference import ContentModel
     from core.models.con_s2v.learn import learn_sentences
+    from core.models.con_s2v.sentence_vectors import ContentModel
 
     alone = {"learning_rate": config.learning_rate, "neighbours": False, "proximity": False, "mode": config.mode}
     bag = config_from_dict(SentVecConfig, _shared(config) | alone)

@@ -10,7 +10,7 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from core.text.stems import content_words
+from core.text.tokens import content_words
 from core.types import Sentence
 
 FEWEST = 3

@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from core.config import Config, config_from_dict
 from core.errors import DataError
-from core.models.bag_of_words.word_vectors import combined_words
+from core.models.bag_of_words import combined_words
 from core.models.base import BaseModel
 from core.models.con_s2v.config import FastSentAEConfig, FastSentConfig, SentVecConfig, W2VAverageConfig
 from core.models.con_s2v.text import EncodedText, encode_text
@@ -30,7 +30,7 @@ from core.models.storage import (
     write_word_vectors,
 )
 from core.protocols import SILENT, Report
-from core.text.stems import content_words
+from core.text.tokens import content_words
 from core.text.word_vectors import Storage, WordVectors
 from core.types import Corpus, Sentence, Vectors
 

@@ -13,7 +13,7 @@ from core.config import Config
 from core.errors import ArtifactError, DataError
 from core.models.base import BaseModel
 from core.models.recurrent.config import SaeConfig, SdaeConfig, SkipThoughtConfig
-from core.models.recurrent.vocabulary_expansion import ExpandedWords, expanded
+from core.models.recurrent.data import ExpandedWords, expanded
 from core.models.storage import (
     read_json,
     read_settings,
@@ -26,7 +26,7 @@ from core.models.storage import (
 )
 from core.paths import at_home
 from core.protocols import SILENT, Report
-from core.text.stems import content_words
+from core.text.tokens import content_words
 from core.text.word_tables import load_word_vectors
 from core.text.word_vectors import Storage, TokenIds, WordVectors, token_ids, word_ids
 from core.types import Corpus, Sentence, Vectors

@@ -17,8 +17,7 @@ import numpy.typing as npt
 
 from core.config import Config
 from core.errors import ArtifactError, DataError
-from core.models.base import BaseModel
-from core.models.distances import bounded_rows
+from core.models.base import BaseModel, bounded_rows
 from core.models.storage import (
     read_json,
     read_settings,

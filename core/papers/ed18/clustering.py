@@ -82,10 +82,10 @@ _OWN = (
     ("triplets-titles-section", "triplets-titles, section loss", OWN_LOSS),
     ("triplets-sen-rand-art-section", "triplets-sen-rand-art, section loss", OWN_LOSS),
     ("triplets-sen-titles-section", "triplets-sen-titles, section loss, unit components", OWN_LOSS),
-    ("default", "the model that comes with Themescope", PRETRAINED),
-    ("tfidf", "Tf-idf within the article", "Not in the paper: a floor that needs no training."),
-    ("hybrid-section", "triplets-sen, section loss, beside Tf-idf", HYBRID),
-    ("hybrid-default", "the model that comes with Themescope, beside Tf-idf", HYBRID),
+    ("default", "the default model of Themescope", PRETRAINED),
+    ("tfidf", "Tf-idf within the article", "Not in the paper: a baseline without training."),
+    ("hybrid-section", "triplets-sen, section loss, with Tf-idf", HYBRID),
+    ("hybrid-default", "the default model of Themescope, with Tf-idf", HYBRID),
 )
 
 
@@ -114,15 +114,15 @@ TABLE_4 = Table(
     "4",
     "Clustering the sentences of an article by theme",
     "Ein Dor et al. 2018, Table 4",
-    "Each article is clustered by itself into as many clusters as it has sections; means over articles. MI in nats, "
-    "AMI normalised by the larger entropy: the variants that the published numbers imply.",
+    "Each article is clustered separately into as many clusters as it has sections; means over articles. MI in nats, "
+    "AMI normalised by the larger entropy, the variants that the published numbers imply.",
     _COLUMNS,
     (
         *_published_rows("iclust"),
         *_published_rows("kmeans"),
         *_own_rows("iclust"),
         *_own_rows("kmeans"),
-        Row("random", "random labels", Clustering("", "random", SCB), "Not in the paper: the floor."),
+        Row("random", "random labels", Clustering("", "random", SCB), "Not in the paper: the lower baseline."),
     ),
     (
         *_orders("iclust"),
@@ -145,28 +145,28 @@ TABLE_4 = Table(
     ),
 )
 
-_READINGS = (
+_VARIANTS = (
     ("iclust", "Iclust", "The row of Table 4."),
-    ("iclust-annealed", "Iclust, soft and annealed", "The published soft form, finished by single moves."),
+    ("iclust-annealed", "Iclust, soft and annealed", "The published soft form, followed by single moves."),
     ("kmeans", "k-means on unit vectors", "The row of Table 4."),
-    ("kmeans-raw", "k-means on raw vectors", "Another reading of the paper."),
-    ("kmeans-spherical", "spherical k-means", "Another reading of the paper."),
+    ("kmeans-raw", "k-means on raw vectors", "Another interpretation of the paper."),
+    ("kmeans-spherical", "spherical k-means", "Another interpretation of the paper."),
     ("kmedians-l1", "k-medians with L1", "The paper's footnote: L1 gives similar results."),
-    ("kmeans-rows", "k-means on rows of the cosine matrix", "Another reading of the paper."),
-    ("sib", "sequential information bottleneck", "Not in the paper: clusters by counts of the words themselves."),
+    ("kmeans-rows", "k-means on rows of the cosine matrix", "Another interpretation of the paper."),
+    ("sib", "sequential information bottleneck", "Not in the paper: clusters by word counts."),
     ("ward", "Ward", "Not in the paper: agglomerative, without random starts."),
     ("spectral", "spectral", "Not in the paper: clusters of the graph of nearest neighbours."),
 )
 _WORDS_OF = {"sib": "word-counts"}
-"""Clusterers that look at words instead of vectors, and where their counts come from."""
+"""Clusterers of word counts, with the model of their counts."""
 CLUSTERERS = Table(
     "clusterers",
     "Clusterers on the vectors of triplets-sen",
     "Ein Dor et al. 2018, section 4.3 and its footnote",
-    "The paper does not say which k-means it means: every reading, and clusterers of our own, on the same vectors.",
+    "The paper does not specify its k-means, so every interpretation and further clusterers use the same vectors.",
     _COLUMNS,
     tuple(
-        _clustering(id, title, deviation, _WORDS_OF.get(id, "triplets-sen"), id) for id, title, deviation in _READINGS
+        _clustering(id, title, deviation, _WORDS_OF.get(id, "triplets-sen"), id) for id, title, deviation in _VARIANTS
     ),
     (
         Claim("iclust", "kmeans", AMI),

@@ -12,8 +12,8 @@ SCB = "scb"
 TRIPLETS = (
     TripletData(SENTENCES, replaceable=True),
     TripletData(TITLES, kind="titles"),
-    TripletData(SAME_ART, rules={"third": "same_article"}),
-    TripletData(RAND_ART, rules={"third": "random_article"}),
+    TripletData(SAME_ART, rules={"negative": "same_article"}),
+    TripletData(RAND_ART, rules={"negative": "random_article"}),
 )
 BENCHMARKS = (BenchmarkData(SCB),)
 
@@ -38,7 +38,7 @@ BASELINES = (
     Model("skip-thought", "skip-thought", words=TEXT_WORDS, budget="recurrent"),
 )
 _PRINTED: Settings = {"loss": "paper", "temperature": 1.0}
-"""The loss of section 3.2 as printed: without a temperature, which is a temperature of 1."""
+"""The loss of section 3.2 as printed, without a temperature, which equals a temperature of 1."""
 PUBLISHED_NETS = (
     _net("triplets-sen", SENTENCES, **_PRINTED),
     _net("triplets-titles", TITLES, "triplets-titles", **_PRINTED),
@@ -74,7 +74,7 @@ ABLATIONS = (
     _ablation("ablation-mask", mask="per-sequence", **_PRINTED),
 )
 CURVE_SIZES = {10_000: 6, 30_000: 3, 100_000: 1}
-"""Triplets of the learning curve → passes over them in the profile full."""
+"""Numbers of triplets of the learning curve → passes over them in the profile full."""
 CURVE = tuple(
     Model(
         f"curve-{size // 1_000}k",
@@ -121,8 +121,8 @@ _SMALL: Settings = {
 QUICK = Profile(
     "quick",
     "Quick",
-    "A check that everything runs, not a result: networks of 32 units a direction see 2,000 triplets once, the word "
-    "table is cut to its first 20,000 words, and the benchmark has at most 40 articles.",
+    "A test run, not a result: networks of 32 units per direction are trained once on 2,000 triplets, the word table "
+    "is limited to its first 20,000 words, and the benchmark has at most 40 articles.",
     seeds=(0, 1, 2),
     triplet_rules={"profile": "paper-like"},
     benchmark_rules={"max_articles": 40},
@@ -146,10 +146,10 @@ QUICK = Profile(
 FULL = Profile(
     "full",
     "Full",
-    "What one processor core does in about three hours. Networks have 128 units a direction (the paper: 300), which "
-    "learn more in the same time, and see 120,000 triplets once (the paper: 1.78 million, up to ten times), in "
-    "batches of 256 with a learning rate that falls evenly to 0; those of Table 6 see 16,000. Skip-Thought is the "
-    "small version of 600 units and reads 24,000 sentences with their neighbours once.",
+    "About three hours on one processor core. Networks have 128 units per direction (the paper: 300), which learn more "
+    "in the same time, and are trained once on 120,000 triplets (the paper: 1.78 million, up to ten times), in batches "
+    "of 256 with a linear learning rate; those of Table 6 on 16,000. Skip-Thought is the small version of 600 units, "
+    "trained once on 24,000 sentences with their neighbours.",
     seeds=(0, 1, 2),
     triplet_rules={"profile": "max-signal"},
     budgets={
@@ -162,7 +162,7 @@ FULL = Profile(
 PUBLISHED = Profile(
     "published",
     "As published",
-    "Nothing is cut: all triplets, up to ten passes, batches of 128. Meant for a GPU.",
+    "No limits: all triplets, up to ten passes, batches of 128. Intended for a GPU.",
     seeds=(0, 1, 2),
     triplet_rules={"profile": "max-signal"},
 )

@@ -23,17 +23,16 @@ SMALLER_DATA = (
     "budget (see the profile)."
 )
 SMALL_SKIP_THOUGHT = (
-    "The pre-trained 4,800-d model is not at hand: a small Skip-Thought trained by us on the corpus takes its place, "
-    "so the published number is an anchor only."
+    "The pretrained 4,800-d model is not available: it is replaced by a small Skip-Thought trained by us on the "
+    "corpus, so the published number is only a reference."
 )
-JOINED_RAW = "Both components as they are, so that the longer one has more weight; smaller data as for its components."
+JOINED_RAW = "Components are not scaled, so that the longer one has more weight; smaller data as for its components."
 JOINED_UNIT = "Our variant: each component is scaled to length 1 before concatenation."
 PRETRAINED = (
-    "Not in the paper: the default model that comes with Themescope, trained on all admissible triplets; one model, "
-    "not one a seed."
+    "Not in the paper: the default model of Themescope, trained on all eligible triplets; one model for all seeds."
 )
-HYBRID = "Not in the paper: the network's cosine and, twice as heavy, that of Tf-idf within the article."
-OWN_LOSS = "Not in the paper: all sentences that a batch ties together are compared (section loss)."
+HYBRID = "Not in the paper: the network's cosine and, with twice the weight, that of Tf-idf within the article."
+OWN_LOSS = "Not in the paper: all related sentences of a batch are compared (section loss)."
 
 ACCURACY = "accuracy"
 _ACCURACY_COLUMN = (Column(ACCURACY, "Accuracy"),)
@@ -47,15 +46,15 @@ TABLE_1 = Table(
     "1",
     "Triplets by part",
     "Ein Dor et al. 2018, section 3 (sizes of the data sets)",
-    "Triplets drawn from the corpus by the paper's rules; parts are split by article title, 80/10/10.",
+    "Triplets sampled from the corpus by the paper's rules; parts are split by article title, 80/10/10.",
     tuple(Column(metric, metric.capitalize(), digits=0) for metric in ("train", "validation", "test", "articles")),
     (
         Row(
             "sentences",
             "triplets-sen",
             CountTriplets(SENTENCES),
-            "Our corpus is a fraction of the dump of May 2017; pairs a section are capped, as the paper's numbers "
-            "imply but its text does not say.",
+            "Our corpus is a fraction of the dump of May 2017; pairs per section are limited, as the paper's numbers "
+            "imply but its text does not state.",
             {"train": 1_779_417, "validation": 220_400, "test": 222_957, "articles": 809_000},
         ),
         Row(
@@ -67,7 +66,7 @@ TABLE_1 = Table(
         ),
         Row(
             "same-article",
-            "triplets-sen, third sentence from anywhere in the article",
+            "triplets-sen, negatives from the whole article",
             CountTriplets(SAME_ART),
             "The paper gives no size; the pairs are those of triplets-sen.",
         ),
@@ -75,7 +74,7 @@ TABLE_1 = Table(
             "random-article",
             "triplets-sen-rand-art",
             CountTriplets(RAND_ART),
-            "The paper gives no size; the third sentence is drawn from another article of the same part.",
+            "The paper gives no size; negatives are sampled from other articles of the same part.",
         ),
     ),
 )
@@ -89,8 +88,8 @@ TABLE_2 = Table(
     "2",
     "Triplet accuracy on unseen articles",
     "Ein Dor et al. 2018, section 4.1",
-    "Share of test triplets whose pivot is nearer to the sentence of its own section; the third sentence comes from "
-    "an adjacent section. Intervals over articles.",
+    "Share of test triplets whose pivot is nearer to the positive, a sentence of its section, than to the negative, a "
+    "sentence of an adjacent section. Intervals over articles.",
     _ACCURACY_COLUMN,
     (
         _accuracy(
@@ -124,10 +123,10 @@ TABLE_2 = Table(
             f"{OWN_LOSS} Each component has length 1.",
         ),
         _accuracy("triplets-sen-rand-art", "triplets-sen-rand-art", "Not in the paper's table."),
-        _accuracy("default", "the model that comes with Themescope", PRETRAINED),
-        _accuracy("tfidf", "Tf-idf within the article", "Not in the paper: a floor that needs no training."),
-        _accuracy("hybrid-section", "triplets-sen, section loss, beside Tf-idf", HYBRID),
-        _accuracy("hybrid-default", "the model that comes with Themescope, beside Tf-idf", HYBRID),
+        _accuracy("default", "the default model of Themescope", PRETRAINED),
+        _accuracy("tfidf", "Tf-idf within the article", "Not in the paper: a baseline without training."),
+        _accuracy("hybrid-section", "triplets-sen, section loss, with Tf-idf", HYBRID),
+        _accuracy("hybrid-default", "the default model of Themescope, with Tf-idf", HYBRID),
     ),
     (
         Claim("triplets-sen", "mean-vectors", ACCURACY),
@@ -150,12 +149,12 @@ _SCB_TITLES = {
     "articles": "Articles",
     "clusters": "Clusters",
     "sentences": "Sentences",
-    "clusters_per_article_mean": "Clusters an article",
-    "sentences_per_article_mean": "Sentences an article",
-    "cluster_size_median": "Median cluster",
-    "cluster_size_mean": "Mean cluster",
+    "clusters_per_article_mean": "Clusters per article",
+    "sentences_per_article_mean": "Sentences per article",
+    "cluster_size_median": "Median cluster size",
+    "cluster_size_mean": "Mean cluster size",
     "cluster_size_max": "Largest cluster",
-    "tokens_mean": "Tokens a sentence",
+    "tokens_mean": "Tokens per sentence",
 }
 _WHOLE = ("articles", "clusters", "sentences", "cluster_size_max")
 TABLE_3 = Table(
@@ -169,8 +168,8 @@ TABLE_3 = Table(
             "scb",
             "SCB",
             CountBenchmark(SCB),
-            "A benchmark of the same make from our corpus, whose articles are longer on average; with a copy of the "
-            "published file, that file.",
+            "A benchmark by the same rules from our corpus, whose articles are longer on average, or the published "
+            "file if there is a copy.",
             {metric: SCB_PUBLISHED[metric] for metric in _SCB_TITLES},
         ),
     ),
@@ -185,7 +184,7 @@ SICK_TEST = "Our SICK test part has 3,942 of the 4,927 pairs unless a full copy 
 
 
 def related(id: str, title: str, measure: Measure, deviation: str, *numbers: float) -> Row:
-    """A row of relatedness with its published Pearson, Spearman and MSE."""
+    """Return a row of relatedness with its published Pearson, Spearman and MSE."""
     metrics = (column.metric for column in _PAIR_COLUMNS)
     return Row(id, title, measure, f"{deviation} {SICK_TEST}", dict(zip(metrics, numbers, strict=False)))
 
@@ -195,14 +194,14 @@ SICK_ROWS = (
         "mean-vectors",
         "mean-vectors",
         Relatedness("mean-vectors-840b"),
-        "The same word vectors as the paper; its row equals that of Tai et al. 2015 and was evidently taken over.",
+        "The same word vectors as in the paper, whose row equals that of Tai et al. 2015 and was evidently copied.",
         *(0.757, 0.673, 0.4557),
     ),
     related(
         "skip-thoughts-sick",
         "skip-thoughts-SICK",
         Relatedness("skip-thought"),
-        f"{SMALL_SKIP_THOUGHT} The published MSE seems to belong to another model than its correlations.",
+        f"{SMALL_SKIP_THOUGHT} The published MSE and correlations seem to be those of different models.",
         *(0.858, 0.791, 0.287),
     ),
     related("triplets-sen", "triplets-sen", Relatedness("triplets-sen"), SMALLER_DATA, 0.797, 0.704, 0.372),
@@ -219,21 +218,21 @@ TABLE_5 = Table(
     "5",
     "Relatedness of sentence pairs (SICK)",
     "Ein Dor et al. 2018, section 4.4; protocol of Kiros et al. 2015",
-    "A softmax regression on |u−v| and u⊙v, stopped by the trial part; intervals over pairs.",
+    "A softmax regression on |u−v| and u⊙v, with early stopping on the trial part; intervals over pairs.",
     _PAIR_COLUMNS,
     (
         *SICK_ROWS,
         related("mean-vectors-text", "mean-vectors, words of the text", Relatedness("mean-vectors"),
-                "Not in the paper: the word vectors that the networks read."),
+                "Not in the paper: the word vectors of the networks."),
         related("triplets-sen-titles-unit", "triplets-sen-titles, unit components",
                 Relatedness("triplets-sen-titles-unit"), JOINED_UNIT),
         related("triplets-sen-titles-section", "triplets-sen-titles, section loss, unit components",
                 Relatedness("triplets-sen-titles-section"), OWN_LOSS),
-        related("default", "the model that comes with Themescope", Relatedness("default"), PRETRAINED),
-        related("cosine-mean-vectors", "mean-vectors, cosine alone",
-                Relatedness("mean-vectors-840b", regressor=False), "Not in the paper: nothing is learned from SICK."),
-        related("cosine-triplets-sen-titles", "triplets-sen-titles, cosine alone",
-                Relatedness("triplets-sen-titles", regressor=False), "Not in the paper: nothing is learned from SICK."),
+        related("default", "the default model of Themescope", Relatedness("default"), PRETRAINED),
+        related("cosine-mean-vectors", "mean-vectors, cosine only",
+                Relatedness("mean-vectors-840b", regressor=False), "Not in the paper: no training on SICK."),
+        related("cosine-triplets-sen-titles", "triplets-sen-titles, cosine only",
+                Relatedness("triplets-sen-titles", regressor=False), "Not in the paper: no training on SICK."),
     ),
 )  # fmt: skip
 
@@ -242,20 +241,20 @@ def _variant(id: str, title: str, deviation: str) -> Row:
     return Row(id, title, Accuracy(f"ablation-{id}", SENTENCES), deviation)
 
 
-_NO_NUMBER = "The paper tells the order, not the number."
+_NO_NUMBER = "The paper states the order, not the number."
 TABLE_6 = Table(
     "6",
     "Distances, losses and dropout",
     "Ein Dor et al. 2018, sections 3.2 and 4 (statements without numbers)",
-    "The same network on the same triplets, one thing changed at a time; all on a smaller budget than Table 2.",
+    "The same network on the same triplets, with one change at a time; all with a smaller budget than Table 2.",
     _ACCURACY_COLUMN,
     (
         _variant("l1", "L1, τ = 1 (base)", f"The published loss as printed. {_NO_NUMBER}"),
         _variant("l2", "L2, τ = 1", _NO_NUMBER),
         _variant("cosine", "cosine, τ = 1", f"{_NO_NUMBER} At this scale the loss cannot fall below .238."),
-        _variant("l1-measured", "L1, τ measured", "Not in the paper: L1 with a temperature of its own."),
-        _variant("l2-measured", "L2, τ measured", "Not in the paper: L2 with a temperature of its own."),
-        _variant("cosine-measured", "cosine, τ measured", "Not in the paper: cosine with a temperature of its own."),
+        _variant("l1-measured", "L1, τ measured", "Not in the paper: L1 with a measured temperature."),
+        _variant("l2-measured", "L2, τ measured", "Not in the paper: L2 with a measured temperature."),
+        _variant("cosine-measured", "cosine, τ measured", "Not in the paper: cosine with a measured temperature."),
         _variant("facenet", "FaceNet loss", f"{_NO_NUMBER} Margin 0.2 on unit vectors, mean over all triplets."),
         _variant("log", "log loss", "Not in the paper: softplus of the difference."),
         _variant("section", "section loss", OWN_LOSS),
@@ -263,18 +262,18 @@ TABLE_6 = Table(
         _variant("scale", "L1, learned scale", "Not in the paper: training may adjust the temperature."),
         _variant("dropout-0", "no dropout", "The paper says “0.8 dropout”; base: rate 0.2 on words and states."),
         _variant("dropout-50", "dropout 0.5", "The paper says “0.8 dropout”; base: rate 0.2 on words and states."),
-        _variant("dropout-80", "dropout 0.8", "One literal reading: rate 0.8 on words and states."),
-        _variant("dropout-output", "dropout 0.8 on the sentence vector", "The other literal reading."),
-        _variant("mask", "one dropout mask a sentence", "Not in the paper."),
+        _variant("dropout-80", "dropout 0.8", "One literal interpretation: rate 0.8 on words and states."),
+        _variant("dropout-output", "dropout 0.8 on the sentence vector", "The other literal interpretation."),
+        _variant("mask", "one dropout mask per sentence", "Not in the paper."),
         Row(
             "same-article",
-            "third sentence from anywhere in the article",
+            "negatives from the whole article",
             Accuracy("triplets-sen-same-art", SENTENCES),
             "The paper reports no difference from adjacent sections; full budget, to be compared with triplets-sen.",
         ),
         Row(
             "adjacent",
-            "third sentence from an adjacent section",
+            "negatives from adjacent sections",
             Accuracy("triplets-sen", SENTENCES),
             "The row triplets-sen of Table 2.",
         ),
@@ -293,8 +292,8 @@ CURVE_TABLE = Table(
     "curve",
     "Learning curve",
     "Not in the paper",
-    "Triplet accuracy on unseen articles by the number of triplets that a network learned from: those of whole "
-    "articles, drawn by the seed.",
+    "Triplet accuracy on unseen articles by the number of training triplets, which are those of whole articles sampled "
+    "with the seed.",
     _ACCURACY_COLUMN,
     (
         *(
@@ -308,11 +307,11 @@ CURVE_TABLE = Table(
         ),
         Row(
             "all",
-            "all triplets of the set, in the budget of Table 2",
+            "all triplets of the set, with the budget of Table 2",
             Accuracy("triplets-sen-section", SENTENCES),
             f"{OWN_LOSS} The row of Table 2.",
         ),
-        Row("default", "the model that comes with Themescope", Accuracy("default", SENTENCES), PRETRAINED),
+        Row("default", "the default model of Themescope", Accuracy("default", SENTENCES), PRETRAINED),
         Row("mean-vectors", "mean-vectors", Accuracy("mean-vectors", SENTENCES), "The row of Table 2: no triplets."),
     ),
     (

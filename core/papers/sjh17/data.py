@@ -17,10 +17,11 @@ CORPORA = (
 )
 
 LABELS = "sen2vec"
-"""Its vectors choose the labelled sentences, give the graph of similar sentences, and are retrofitted."""
+"""Method whose vectors select the labelled sentences, define the graph of similar sentences, and are retrofitted."""
 TASK: Settings = {"task": {"centred": True}}
-"""Sentences are labelled by centred vectors: with raw ones, short sentences are central, and Tf-Idf, which has no part
-in it, stays below its published numbers; with centred ones it meets them on both corpora (experiment log)."""
+"""Sentences are labelled by centred vectors: with raw ones short sentences are central, and Tf-Idf, although
+independent of them, stays below its published numbers, which it reaches with centred ones on both corpora (see the
+experiment log)."""
 ENGINE, BAGS, RECURRENT, PLAIN, TUNING = "engine", "bags", "recurrent", "plain", "tuning"
 _OF_SEN2VEC = ("sen2vec",)
 _METHODS: dict[str, dict[str, Any]] = {
@@ -71,7 +72,7 @@ OWN_METHODS = tuple(_OWN_METHODS)
 
 
 def model_id(method: str, corpus: str) -> str:
-    """The id of a row's model: the paper fits every method on the text of the corpus it is measured on."""
+    """Return the id of a row's model; the paper fits every method on the corpus it is measured on."""
     return f"{method}, {corpus}"
 
 
@@ -88,7 +89,7 @@ TUNED = ("reg-sim", "reg-dis", "con-s2v-sim", "con-s2v-dis")
 
 
 def tried_id(method: str, corpus: str, strength: float) -> str:
-    """The id of a model of a tuned method with that λ."""
+    """Return the id of the model of a tuned method with this λ."""
     return f"{method}, λ {strength}, {corpus}"
 
 
@@ -108,7 +109,7 @@ _QUICK: Settings = {"epochs": 2, "threads": 1}
 QUICK = Profile(
     "quick",
     "Quick",
-    "A check that everything runs, not a result: 32 coordinates and two passes over the text.",
+    "A test run, not a result: 32 dimensions and two passes over the text.",
     seeds=(0, 1, 2),
     budgets={
         ENGINE: {**_QUICK, "dim": 32},
@@ -128,10 +129,10 @@ QUICK = Profile(
 FULL = Profile(
     "full",
     "Full",
-    "The paper's settings: 600 coordinates, 20 passes, five runs, Algorithm 1 as printed (mode paper). One thing "
-    "differs: the rate begins at 0.1 instead of 0.025, with which Algorithm 1 learns too little from texts this small. "
-    "λ is chosen with 300 coordinates. Word vectors and FastSent make 5 passes. Recurrent networks are the small "
-    "versions and read 4,000 sentences once.",
+    "The paper's settings: 600 dimensions, 20 passes, five runs, Algorithm 1 as printed (mode paper), except that the "
+    "initial learning rate is 0.1 instead of 0.025, which is too low for such small texts. λ is chosen with 300 "
+    "dimensions. Word vectors and FastSent take 5 passes. Recurrent networks are the small versions, trained once on "
+    "4,000 sentences.",
     seeds=(0, 1, 2, 3, 4),
     budgets={
         ENGINE: {"threads": 1, "learning_rate": 0.1},

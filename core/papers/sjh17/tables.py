@@ -40,9 +40,9 @@ TABLE_1 = Table(
     "1",
     "Documents with summaries",
     "Saha et al. 2017, Table 1 (DUC 2001 and 2002: 486 and 471 documents of 40 and 28 sentences)",
-    "The DUC collections need a licence; two open collections take their place, and nothing is compared with theirs.",
-    (Column("documents", "Documents", digits=0), Column("sentences", "Sentences each", digits=1),
-     Column("references", "References each", digits=2)),
+    "The DUC collections need a licence; two open collections replace them, so the numbers are not comparable.",
+    (Column("documents", "Documents", digits=0), Column("sentences", "Sentences per document", digits=1),
+     Column("references", "References per document", digits=2)),
     tuple(
         Row(name, _TITLES[name], CountSummaries(SUMMARY_FILES[name]), "Not in the paper: in place of DUC.")
         for name in (PAPERS, BILLS)
@@ -52,8 +52,8 @@ TABLE_2 = Table(
     "2",
     "Documents with topics",
     "Saha et al. 2017, Table 2",
-    "A fifth of each document's sentences, the most central ones, carries its topic; a fifth of the training documents "
-    "is held out and stays out of the training of the final classifiers.",
+    "A fifth of each document's sentences, the most central ones, has its topic; a fifth of the training documents is "
+    "held out, also when the final classifiers are trained.",
     tuple(Column(name, name.capitalize(), digits=0) for name in _SIZES),
     tuple(
         Row(
@@ -73,16 +73,16 @@ _CHOSEN = {
 }
 TABLE_3 = Table(
     "3",
-    "Strength of the pull that is chosen for classification",
+    "Weight of proximity chosen for classification",
     "Saha et al. 2017, Table 3 (λ)",
-    "λ of those that the paper tries with the best weighted F1 on the held-out documents; one run each.",
+    "The λ with the best weighted F1 on the held-out documents, of those that the paper tries; one run each.",
     (Column("value", "λ", digits=1), Column("f1", "Weighted F1, held out")),
     tuple(
         Row(
             f"{name}:{method}",
             f"{method}, {_TITLES[name]}",
             ChosenSetting({λ: tried_id(method, name, λ) for λ in STRENGTHS}, model_id(LABELS, name), TASK),
-            "Only λ is tuned: mode paper has no window.",
+            "Only λ is tuned, because mode paper has no window.",
             {"value": published},
         )
         for name, chosen in _CHOSEN.items()
@@ -133,13 +133,13 @@ _METRICS = ("weighted F1", "accuracy", "kappa", "V", "AMI")
 _DEVIATIONS = {
     "sen2vec": "Window 10 for its distributed memory; the paper tunes it.",
     "w2v-avg": "One skip-gram model of 600 coordinates; the release averages two of 300.",
-    "c-phrase": "Published additive vectors are not at hand: GloVe takes their place, summed, at unit length.",
-    "fastsent": "Passes do not cross documents; the release makes one that does.",
-    "fastsent-ae": "The paper's text names this form, its release trains the other.",
-    "skip-thought": "The pre-trained 4,800-d model is not at hand: a small one, trained on the corpus.",
-    "sae": "A small version; the paper tells only an accuracy of about 40 % (Reuters) and 18 % (newsgroups).",
+    "c-phrase": "The published additive vectors are not available: GloVe replaces them, summed, at unit length.",
+    "fastsent": "Neighbours are those of the same document; the release crosses documents.",
+    "fastsent-ae": "The paper's text describes this form, its release trains the other.",
+    "skip-thought": "The pretrained 4,800-d model is not available: a small one, trained on the corpus.",
+    "sae": "A small version; the paper states only an accuracy of about 40 % (Reuters) and 18 % (newsgroups).",
     "sdae": "A small version.",
-    "tfidf": "Weights from the whole corpus for both tasks; the paper takes the training part for classification.",
+    "tfidf": "Weights from the whole corpus for both tasks; the paper uses the training part for classification.",
     "ret-sim": "The surviving copy of the paper lost most of this row.",
     "reg-sim": "The surviving copy of the paper lost most of this row.",
 }
@@ -148,7 +148,7 @@ _SAME = "As published, with the λ of the paper's Table 3 for classification whe
 
 
 def _numbers(corpus: str, method: str) -> Numbers:
-    """Published percentages as shares; F1 is taken to be weighted by class size."""
+    """Return published percentages as shares; F1 is assumed to be weighted by class size."""
     found = zip(_METRICS, _PUBLISHED[corpus].get(method, ()), strict=False)
     return {metric: value / 100 for metric, value in found if value is not None}
 
@@ -181,8 +181,8 @@ def _topics(corpus: str) -> Table:
         "Saha et al. 2017, Table 4",
         "Classification by logistic regression (one against the rest, C = 1) and k-means into eight clusters, both on "
         "raw vectors. Intervals over test documents; clusters are those of training and test sentences. LexRank labels "
-        "sentences by centred Sen2Vec vectors: by raw ones it prefers short sentences (experiment log). Seconds: wall "
-        "time of one fit with all that it builds on; other work ran on the machine.",
+        "sentences by centred Sen2Vec vectors, since by raw ones it prefers short sentences (experiment log). Seconds: "
+        "wall time of one fit including its base models, on a shared machine.",
         _COLUMNS,
         tuple(
             Row(method, method, Topics(model_id(method, corpus), model_id(LABELS, corpus), TASK), _deviation(method),
@@ -216,14 +216,14 @@ def _summaries(corpus: str) -> Table:
     plain = (
         Row("tfidf", "Tf-Idf", Summaries(file, "lexrank-tfidf"), "Weights within the document, as in the release."),
         Row("lead", "lead", Summaries(file, "lead"), "Not in the paper: the first sentences."),
-        Row("random", "random sentences", Summaries(file, "random"), "Not in the paper: the floor."),
+        Row("random", "random sentences", Summaries(file, "random"), "Not in the paper: the lower baseline."),
     )
     return Table(
         f"5-{corpus}",
         f"Summaries: {_TITLES[corpus]}",
         "Saha et al. 2017, Table 5 (on DUC 2001 and 2002)",
         "ROUGE-1 of 100 words chosen by LexRank: stop words removed, long words stemmed, averaged over references. "
-        "Other documents than the paper's, so that no number is compared with it.",
+        "Other documents than in the paper, so the numbers are not comparable.",
         (Column("recall", "ROUGE-1 recall"), Column("f1", "F1")),
         (
             *(Row(method, method, Summaries(file, model=model_id(method, corpus)), _deviation(method))

@@ -1,4 +1,5 @@
-"""Wikitext to plain sections: hand-made passes over the text, each in its own file, in the order of the pipeline.
+"""Conversion of wikitext to plain sections, in several passes over the text.
 
-tags (comments, references, HTML) → templates and tables → links → headings and paragraphs → tidy (entities, debris).
+Comments, references and other hidden elements → templates and tables → links → HTML tags → headings and paragraphs →
+clean-up (entities, remains of markup).
 """

@@ -1,92 +1,24 @@
-"""Links: internal ones become their label, files and categories vanish, external ones keep their text."""
+"""Removal of link markup: links are replaced by their labels; files and categories are dropped."""
 
 from __future__ import annotations
 
 import re
 
-FILES = frozenset(
-    [
-        "file",
-        "image",
-        "media",
-        "datei",
-        "bild",
-        "fichier",
-        "archivo",
-        "imagen",
-        "immagine",
-        "ficheiro",
-        "imagem",
-        "arquivo",
-        "bestand",
-        "afbeelding",
-        "plik",
-        "grafika",
-        "fil",
-        "tiedosto",
-        "kuva",
-        "soubor",
-        "súbor",
-        "fájl",
-        "kép",
-        "файл",
-        "изображение",
-        "αρχείο",
-        "εικόνα",
-        "dosya",
-        "resim",
-        "vaizdas",
-        "attēls",
-        "mynd",
-        "slika",
-        "datoteka",
-        "fitxer",
-        "fișier",
-        "imagine",
-    ]
-)
-CATEGORIES = frozenset(
-    [
-        "category",
-        "kategorie",
-        "catégorie",
-        "categoría",
-        "categoria",
-        "categorie",
-        "kategoria",
-        "kategori",
-        "luokka",
-        "kategória",
-        "категория",
-        "κατηγορία",
-        "kategorija",
-        "flokkur",
-    ]
-)
+FILES = frozenset([
+    "file", "image", "media", "datei", "bild", "fichier", "archivo", "imagen", "immagine", "ficheiro", "imagem",
+    "arquivo", "bestand", "afbeelding", "plik", "grafika", "fil", "tiedosto", "kuva", "soubor", "súbor", "fájl",
+    "kép", "файл", "изображение", "αρχείο", "εικόνα", "dosya", "resim", "vaizdas", "attēls", "mynd", "slika",
+    "datoteka", "fitxer", "fișier", "imagine",
+])  # fmt: skip
+CATEGORIES = frozenset([
+    "category", "kategorie", "catégorie", "categoría", "categoria", "categorie", "kategoria", "kategori", "luokka",
+    "kategória", "категория", "κατηγορία", "kategorija", "flokkur",
+])  # fmt: skip
 _LANGUAGE = re.compile(r"(?:[a-z]{2,3}|simple|[a-z]{2,3}(?:-[a-z]+)+|be-x-old|map-bms|roa-rup)$")
-_INTERWIKI = frozenset(
-    [
-        "w",
-        "wikt",
-        "wiktionary",
-        "s",
-        "wikisource",
-        "b",
-        "q",
-        "wikiquote",
-        "n",
-        "v",
-        "c",
-        "commons",
-        "d",
-        "m",
-        "meta",
-        "species",
-        "voy",
-        "mw",
-        "wp",
-    ]
-)
+_INTERWIKI = frozenset([
+    "w", "wikt", "wiktionary", "s", "wikisource", "b", "q", "wikiquote", "n", "v", "c", "commons", "d", "m", "meta",
+    "species", "voy", "mw", "wp",
+])  # fmt: skip
 _EXTERNAL = re.compile(
     r"\[(?:https?:|ftps?:|news:|mailto:|irc:|gopher:|//)[^\s\[\]<>]*+[ \t]*+([^\[\]\n]*+)\]", re.IGNORECASE
 )
@@ -98,13 +30,13 @@ _ROUNDS = 8
 
 
 class Links:
-    """Link cleaning for one wiki, whose own names for files and categories are given."""
+    """Removal of the links of one wiki, given its names of the namespaces for files and categories."""
 
     def __init__(self, files: frozenset[str] = FILES, categories: frozenset[str] = CATEGORIES) -> None:
         self._dropped = files | categories
 
     def clean(self, text: str) -> str:
-        """``text`` without link markup. Links inside links (captions) are resolved from the inside."""
+        """Return ``text`` without link markup. Links inside links (captions) are resolved from the inside."""
         if "[" not in text and "]]" not in text:
             return text
         if "//" in text or "mailto:" in text:
@@ -136,5 +68,5 @@ class Links:
 
 
 def drop_addresses(text: str) -> str:
-    """Remove web addresses that stand in the text by themselves."""
+    """Return the text without bare web addresses."""
     return _BARE.sub("", text) if "://" in text else text

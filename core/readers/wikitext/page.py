@@ -1,14 +1,17 @@
-"""A page of wikitext, cleaned and cut at its headings."""
+"""Pages of wikitext: removal of tags, clean-up of text, and division at headings.
+
+Tags are removed in time linear in the length of the text: they are found in one pass and matched from a list, never by
+a pattern that searches for a closing tag from every opening one.
+"""
 
 from __future__ import annotations
 
+import html
 import re
 
 from core.readers.outline import Outline
 from core.readers.wikitext.links import Links, drop_addresses
-from core.readers.wikitext.tags import drop_hidden, drop_tags
 from core.readers.wikitext.templates import drop_templates
-from core.readers.wikitext.tidy import tidy
 
 _HEADING = re.compile(r"^(={1,6})(.+?)\1[ \t]*$", re.MULTILINE)
 _LETTER = re.compile(r"[^\W\d_]")
@@ -18,10 +21,10 @@ _ITEM_MARKS = re.compile(r"[*#:;]+\s*")
 
 
 def read_page(text: str, outline: Outline, links: Links, keep_lists: bool) -> None:
-    """Put the running text of a page into ``outline``.
+    """Add the running text of a page to ``outline``.
 
-    A paragraph is a block of lines without a blank line in it. List items (also definitions and indented lines) are
-    left out, or each become a paragraph with ``keep_lists``.
+    A paragraph is a block of lines without a blank line. List items (also definitions and indented lines) are skipped,
+    or become a paragraph each with ``keep_lists``.
     """
     text = drop_templates(drop_hidden(text))
     text = drop_addresses(links.clean(text))
@@ -56,3 +59,143 @@ def _add(text: str, outline: Outline) -> None:
     text = tidy(text)
     if _LETTER.search(text):
         outline.paragraph(text)
+
+
+_DROPPED = (
+    "ref|references|gallery|math|ce|chem|score|timeline|syntaxhighlight|source|pre|imagemap|hiero|graph|mapframe|maplink"
+    "|templatestyles|table|style|script|inputbox|section|categorytree|templatedata|indicator|noinclude|includeonly"
+)
+_COMMENT = re.compile(r"<!--(?:.*?-->|.*)", re.DOTALL)
+_NOWIKI = re.compile(r"<nowiki>(.*?)</nowiki>", re.DOTALL | re.IGNORECASE)
+_TAG = re.compile(rf"<(/?)({_DROPPED})\b([^<>]*+)>", re.IGNORECASE)
+_BREAKS = re.compile(
+    r"</?(?:p|div|blockquote|center|poem|h[1-6]|ul|ol|dl|hr)\b[^<>]*+>|<br\b[^<>]*+>\s*<br\b[^<>]*+>", re.I
+)
+_LINE_BREAK = re.compile(r"<br\b[^<>]*+>", re.IGNORECASE)
+_ITEM = re.compile(r"<(?:li|dt|dd)\b[^<>]*+>", re.IGNORECASE)
+_HTML = re.compile(r"</?[a-zA-Z][^<>]*+>")
+_MARKUP = str.maketrans({c: f"&#{ord(c)};" for c in "[]{}|'=*#:;<>_"})
+
+
+def drop_hidden(text: str) -> str:
+    """Return the text without comments, references, formulas, galleries and other elements that are not running text.
+
+    Text between ``<nowiki>`` tags is kept with its markup characters as entities, so that later passes ignore it.
+    """
+    if "<" not in text:
+        return text
+    if "<!--" in text:
+        text = _COMMENT.sub("", text)
+    if "<nowiki" in text.lower():
+        text = _NOWIKI.sub(lambda found: found.group(1).translate(_MARKUP), text)
+    return _drop_elements(text)
+
+
+def _drop_elements(text: str) -> str:
+    tags = list(_TAG.finditer(text))
+    last_close = {tag.group(2).lower(): tag.start() for tag in tags if tag.group(1)}
+    pieces, kept = [], 0  # text before ``kept`` is either in pieces or dropped
+    index = 0
+    while index < len(tags):
+        tag = tags[index]
+        pieces.append(text[kept : tag.start()])
+        if (
+            not tag.group(1)
+            and not tag.group(3).endswith("/")
+            and last_close.get(tag.group(2).lower(), -1) > tag.start()
+        ):
+            index = _closing(tags, index)
+        kept = tags[index].end()
+        index += 1
+    pieces.append(text[kept:])
+    return "".join(pieces)
+
+
+def _closing(tags: list[re.Match[str]], index: int) -> int:
+    """Return the index of the tag that closes ``tags[index]``, or ``index`` if the closing tag is missing.
+
+    As in MediaWiki, ``</ref name="x">`` closes nothing if a proper ``</ref>`` follows.
+    """
+    name = tags[index].group(2).lower()
+    depth, fallback = 1, index
+    for at in range(index + 1, len(tags)):
+        tag = tags[at]
+        if tag.group(2).lower() != name or tag.group(3).endswith("/"):
+            continue
+        if tag.group(1) and tag.group(3).strip():
+            fallback = at
+        elif tag.group(1):
+            depth -= 1
+            if depth == 0:
+                return at
+        elif name == "ref":
+            return fallback  # references do not nest, so the first one was not closed properly
+        else:
+            depth += 1
+    return fallback
+
+
+def drop_tags(text: str) -> str:
+    """Replace block tags by paragraph breaks and list items by list lines, and remove all other tags."""
+    if "<" not in text:
+        return text
+    text = _BREAKS.sub("\n\n", text)
+    text = _LINE_BREAK.sub(" ", text)
+    text = _ITEM.sub("\n*", text)
+    return _HTML.sub("", text)
+
+
+_QUOTES = re.compile(r"''+")
+_MAGIC = re.compile(r"__[A-Z]+__")
+_ODD_SPACES = re.compile(r"[\xa0\u2000-\u200a\u202f\u205f\u3000\t\n\r\x0b\x0c\x85\u2028\u2029]")
+_INVISIBLE = re.compile(r"[\u200b-\u200f\u202a-\u202e\u2060\ufeff\xad\x00-\x08\x0e-\x1f\x7f\ud800-\udfff]")
+_BRACKET_START = re.compile(r"([(\[])[\s,;:/–—]+(?=[^\s])")
+_BRACKET_END = re.compile(r"[\s,;:/]+([)\]])")
+_EMPTY = re.compile(r" ?\(\s*[-,;:/.–—\"'\s]*\)| ?\[\s*\]|(?<=\s)\"\s*\"(?=[\s.,;]|$)")
+# "(equivalent to ${{Inflation|…}} million in {{Inflation/year|…}})" without its templates
+_INFLATION = re.compile(
+    r" ?\((?:equivalent|equal) to(?: about| approximately)?[ $£€]*(?:[mb]illion)?(?: in| as of)? ?\)"
+)
+_SPACE_BEFORE = re.compile(r" +([,;:!?](?=[\s\"')]|$)|\.(?=\s|$|\"))")
+_DOUBLE_COMMA = re.compile(r",(?: ?,)+|;(?: ?[;,])+|,(?: ?;)+")
+_COMMA_STOP = re.compile(r"[,;:] ?(\.(?=\s|$))")
+_SPACES = re.compile(r"  +")
+_LEADING = re.compile(r"^(?:[,;:.)\]}|!\s](?!\.\.))+(?=[\s\w\"'(])")
+
+
+def _quotes(found: re.Match[str]) -> str:
+    """Return the apostrophes of a run that are not markup: one of four, and those beyond five."""
+    length = len(found.group())
+    return "'" if length == 4 else "'" * (length - 5)
+
+
+def tidy(text: str) -> str:
+    """Return one line without emphasis marks, entities, unusual spaces, empty brackets or orphaned punctuation."""
+    if "''" in text:
+        text = _QUOTES.sub(_quotes, text)
+    if "&" in text:
+        text = html.unescape(text)
+        if "&" in text and "&amp;" not in text:
+            text = html.unescape(text)  # dumps hold "&amp;nbsp;" where authors escaped twice
+    if "__" in text:
+        text = _MAGIC.sub("", text)
+    if not text.isascii():
+        text = _INVISIBLE.sub("", text)
+    text = _ODD_SPACES.sub(" ", text)
+    if "(" in text or "[" in text:
+        text = _brackets(text)
+    text = _SPACES.sub(" ", text)
+    text = _SPACE_BEFORE.sub(r"\1", text)
+    if "," in text or ";" in text or ":" in text:
+        text = _COMMA_STOP.sub(r"\1", _DOUBLE_COMMA.sub(lambda m: m.group()[0], text))
+    return _LEADING.sub("", text).strip()
+
+
+def _brackets(text: str) -> str:
+    if " to" in text:
+        text = _INFLATION.sub("", text)
+    for _ in range(3):  # emptied brackets inside brackets
+        text, count = _EMPTY.subn("", text)
+        if not count:
+            break
+    return _BRACKET_END.sub(r"\1", _BRACKET_START.sub(r"\1", text))

@@ -1,7 +1,8 @@
-"""What templates that stand for words say: one small function per manner of speaking.
+"""Expansion of templates that stand for text: one function for each pattern.
 
-Each takes the positional and the named arguments. Values may hold wikitext (links, emphasis), which later passes clean.
-Descriptions are those of the templates' pages on English Wikipedia; ``template_names`` says which is which.
+Each takes the positional and the named arguments. The result may contain wikitext (links, emphasis), which later passes
+remove. The patterns follow the documentation of the templates on English Wikipedia; :mod:`.templates` maps names to
+functions.
 """
 
 from __future__ import annotations
@@ -52,7 +53,7 @@ def constant(text: str) -> Value:
 
 
 def before(text: str) -> Value:
-    """Return the first argument behind a sign, such as that of a currency."""
+    """Return the first argument after a sign, such as that of a currency."""
     return lambda positional, _named: f"{text}{positional[0]}" if positional and positional[0] else text.strip()
 
 
@@ -79,7 +80,7 @@ _RANGES = {
     "+/-": " ± ",
 }
 _UNITS = {"sqmi": "sq mi", "sqft": "sq ft", "sqkm": "km²", "km2": "km²", "m2": "m²", "km3": "km³", "m3": "m³"}
-_SUBDIVIDED = frozenset({"ft", "yd", "mi", "st", "lb"})  # units with a smaller one behind: 5 ft 10 in
+_SUBDIVIDED = frozenset({"ft", "yd", "mi", "st", "lb"})  # units that a smaller one may follow: 5 ft 10 in
 _UNITS |= {"impgal": "imp gal", "usgal": "US gal", "cuft": "cu ft", "cuin": "cu in", "c": "°C", "f": "°F"}
 
 
@@ -100,7 +101,7 @@ def convert(positional: Arguments, _named: Named) -> str:
 
 
 def date_text(positional: Arguments, named: Named) -> str:
-    """Day, month and year as far as given; text such as "May 2001" as it stands."""
+    """Return day, month and year as far as given, or unchanged text such as "May 2001"."""
     parts = [part for part in positional if part][:3]
     if not parts or not parts[0].isdecimal():
         return parts[0] if parts else ""
@@ -120,7 +121,7 @@ def as_of(positional: Arguments, named: Named) -> str:
 
 
 def years(mark: str) -> Value:
-    """Return one or two years behind a mark such as "c."."""
+    """Return one or two years after a mark such as "c."."""
 
     def value(positional: Arguments, _named: Named) -> str:
         years = [year for year in positional if year][:2]
@@ -162,5 +163,5 @@ def other_language(positional: Arguments, named: Named) -> str:
 
 
 def hull(prefix: str) -> Value:
-    """Return a ship's name behind its prefix."""
+    """Return a ship's name after its prefix."""
     return lambda positional, _named: f"{prefix} {positional[0]}" if positional else ""

@@ -1,14 +1,15 @@
 """Templates ``{{…}}``, their parameters ``{{{…}}}`` and tables ``{|…|}``: one pass with a stack.
 
-Tables go. A template goes too, unless it stands for text (see ``template_names``). What is nested is resolved from
-the inside, so every character is looked at once per level, and levels are bounded as in MediaWiki.
+Tables are removed. So is a template, unless its name stands for text (:func:`expand`). Nested templates are resolved
+from the inside, so that every character is read once per level, and levels are limited as in MediaWiki.
 """
 
 from __future__ import annotations
 
 import re
 
-from core.readers.wikitext.template_names import expand
+from core.readers.wikitext import template_values as say
+from core.readers.wikitext.template_values import Arguments, Named, Value
 
 _MARK = re.compile(r"\{\{++|\}\}++|\{\|(?!\})|\|\}(?!\}(?!\}))")
 _DEPTH = 40
@@ -16,7 +17,7 @@ _BROKEN = re.compile(r"\n\s*\n|\n(?==)")
 
 
 class _Stack:
-    """Output so far, and where each open bracket began in it."""
+    """Output so far, and the start of each open bracket in it."""
 
     def __init__(self) -> None:
         self.pieces: list[str] = []
@@ -27,14 +28,14 @@ class _Stack:
         self.pieces.append("")
 
     def pop(self) -> str:
-        """Close the innermost bracket and return what stood in it."""
+        """Close the innermost bracket and return its content."""
         start, _ = self.open.pop()
         inside = "" if len(self.open) >= _DEPTH else "".join(self.pieces[start + 1 :])
         del self.pieces[start:]
         return inside
 
     def close_table(self) -> None:
-        """Close the innermost table with whatever was left open in it."""
+        """Close the innermost table, including unclosed brackets in it."""
         if any(braces == 0 for _, braces in self.open):
             while self.open[-1][1]:
                 self.pop()
@@ -45,7 +46,7 @@ class _Stack:
         """Match ``count`` closing braces against the innermost open ones, three (a parameter) before two."""
         while count >= 2 and any(braces for _, braces in self.open):
             while self.open[-1][1] == 0:
-                self.pop()  # a table that was never closed inside a template
+                self.pop()  # an unclosed table inside a template
             start, braces = self.open[-1]
             used = 3 if min(count, braces) >= 3 else 2
             inside = self.pop()
@@ -58,7 +59,7 @@ class _Stack:
 
 
 def drop_templates(text: str) -> str:
-    """``text`` without templates and tables, except for the text that some templates stand for."""
+    """Return ``text`` without tables, and with templates replaced by their expansion (:func:`expand`)."""
     if "{" not in text and "}}" not in text:
         return text
     stack, done = _Stack(), 0
@@ -81,14 +82,14 @@ def drop_templates(text: str) -> str:
 
 
 def _begins_line(text: str, at: int) -> bool:
-    """Whether only spaces and colons stand before ``at`` in its line, as before the marks of a table."""
+    """Return whether only spaces and colons precede ``at`` in its line, as before the marks of a table."""
     while at and text[at - 1] in " \t:":
         at -= 1
     return at == 0 or text[at - 1] == "\n"
 
 
 def _without_broken(stack: _Stack) -> str:
-    """Join the output; what was never closed takes the rest of its paragraph along (a table: of its section)."""
+    """Return the output without the rest of the paragraph after an unclosed template, or section after a table."""
     tail = ""
     while stack.open:
         start, braces = stack.open.pop()
@@ -97,3 +98,127 @@ def _without_broken(stack: _Stack) -> str:
         end = _BROKEN.search(rest) if braces else re.search(r"\n(?==)", rest)
         tail = rest[end.start() :] if end else ""
     return "".join(stack.pieces) + tail
+
+
+_PIPE_IN_LINK = re.compile(r"\[\[[^\[\]]*\]\]")
+_NAME = re.compile(r"\s*([\w -]{1,30}?)\s*=")
+_LONGEST = 20_000  # maximum number of characters of a template with running text
+
+
+def expand(inside: str) -> str:
+    """Return the expansion of ``{{inside}}``; "" for navigation boxes, infoboxes, citations and so on."""
+    if len(inside) > _LONGEST:
+        return ""
+    name, _, rest = inside.partition("|")
+    name = name.strip().replace("_", " ").lower()
+    value = _VALUES.get(name) or _by_prefix(name)
+    if value is None:
+        return ""
+    return value(*_arguments(rest))
+
+
+def _by_prefix(name: str) -> Value | None:
+    if name.startswith("lang-") or name.startswith("rtl-lang-"):
+        return say.first
+    if name.startswith("formatnum:"):
+        number = name.removeprefix("formatnum:")
+        return lambda _positional, _named: number
+    return None
+
+
+def _arguments(rest: str) -> tuple[Arguments, Named]:
+    """Split at the bars outside links; numbered arguments count as positional."""
+    if not rest:
+        return [], {}
+    if "[[" in rest:
+        rest = _PIPE_IN_LINK.sub(lambda link: link.group().replace("|", "\0"), rest)
+    positional: dict[int, str] = {}
+    named: Named = {}
+    counter = 0
+    for part in rest.split("|"):
+        part = part.replace("\0", "|")
+        found = _NAME.match(part) if "=" in part else None
+        if found is None:
+            counter += 1
+            positional[counter] = part.strip()
+        elif found.group(1).isdecimal() and len(found.group(1)) < 4:
+            positional[int(found.group(1))] = part[found.end() :].strip()
+        else:
+            named[found.group(1).lower()] = part[found.end() :].strip()
+    return [positional[number] for number in sorted(positional)], named
+
+
+# Names in lower case, between bars. Characters that are markup elsewhere are written as entities.
+_EXPANSIONS: tuple[tuple[Value, str], ...] = (
+    (
+        say.first,
+        "nowrap|nobr|nobreak|no wrap|nbr|small|smaller|big|larger|large|abbr|tooltip|sic|not a typo|as written|typo|"
+        "proper name|visible anchor|vanchor|mvar|math|var|em|strong|smallcaps|sc|sc1|smallcaps2|sup|sub|overline|"
+        "overbar|underline|strikethrough|iast|unicode|polytonic|hebrew|arabic|flag|flagcountry|flagu|flagdeco|noflag|"
+        "ordinal|number|num|chem2|keypress|key|code|mono|samp|resize|angbr|angle bracket|noitalic|nwr|midsize|"
+        "bold|italic|circled|script|music note|bibleref|bibleverse",
+    ),
+    (say.second, "lang|wikt-lang|rtl-lang|color|colour|font color|fontcolor|textcolor|background color|highlight"),
+    (say.last, "transl|transliteration|hover title|ruby"),
+    (say.joined, "chem|gaps|linktext"),
+    (say.words, "ship|sclass|sclass-|sclass2|sclass2-"),
+    (
+        say.quotation,
+        "quote|blockquote|block quote|cquote|quotation|bquote|quote frame|rquote|pull quote|centered pull quote|"
+        "poemquote|poem quote",
+    ),
+    (say.convert, "convert|cvt|conv"),
+    (
+        say.date_text,
+        "birth date|birth-date|death date|death-date|start date|start-date|end date|end-date|film date|dts|date|dob|"
+        "birth date and age|death date and age|start date and age|birth year|death year|launch date",
+    ),
+    (say.as_of, "as of|asof|since"),
+    (say.years("c."), "circa|c.|ca.|ca|c|approx"),
+    (say.years("fl."), "floruit|fl.|fl"),
+    (say.years("r."), "reign|r."),
+    (say.fraction, "frac|fraction|sfrac|tfrac"),
+    (say.measured, "val|value"),
+    (say.nihongo, "nihongo|nihongo2|nihongo3|nihongo foot"),
+    (say.height, "height"),
+    (say.other_language, "ill|illm|interlanguage link|interlanguage link multi|link-interwiki"),
+    (say.around("&#39;", "&#39;"), "gloss|single quote|literal translation inline"),
+    (say.around('"', '"'), "double quote|qq"),
+    *(
+        (say.hull(name), name.lower())
+        for name in ("USS", "HMS", "SS", "RMS", "HMAS", "HMCS", "MV", "MS", "SMS", "USNS")
+    ),
+    *((say.hull(name), name.lower()) for name in ("USCGC", "HNoMS", "HDMS", "ORP", "INS")),
+    (say.before("US$"), "us$|usd"),
+    (say.before("A$"), "a$|aud"),
+    (say.before("C$"), "ca$|cad|can$"),
+    (say.before("NZ$"), "nz$|nzd"),
+    (say.before("£"), "gbp|£|pound sterling"),
+    (say.before("€"), "eur|euro|€"),
+    (say.before("₹"), "inr|indian rupee|indian rupees|₹"),
+    (say.before("¥"), "jpy|¥|yen|cny"),
+    (say.before("₱"), "php|₱|philippine peso"),
+    (say.constant("–"), "ndash|en dash|endash|nsndns|–"),
+    (say.constant(" – "), "spaced ndash|snd|spnd|sndash|spaced en dash|spaced en-dash|dash"),
+    (say.constant("—"), "mdash|em dash|emdash|—"),
+    (say.constant(" — "), "spaced mdash|smd"),
+    (say.constant(" "), "nbsp|space|thinspace|thin space|spaces|sp|hair space|br"),
+    (say.constant("&#39;"), "'|`|apostrophe|'-"),
+    (say.constant("&#39;s"), "'s|apostrophe s"),
+    (say.constant('"'), '"|"\'|\'"|" \'|\' "'),
+    (say.constant(" · "), "·|dot|middot|•|bull|bullet|·w|dotw"),
+    (say.constant("&#61;"), "=|equals"),
+    (say.constant("&#124;"), "!|pipe"),
+    (say.constant("π"), "pi"),
+    (say.constant("°"), "deg|degree"),
+    (say.constant("−"), "minus|−"),
+    (say.constant("×"), "times|x"),
+    (say.constant("±"), "plusminus|±"),
+    (say.constant("∞"), "infin|infinity"),
+    (say.constant("♯"), "sharp|music sharp"),
+    (say.constant("♭"), "flat|music flat"),
+    (say.constant("½"), "half|1/2"),
+    (say.constant("¼"), "quarter"),
+    (say.constant("…"), "...|ellipsis|…"),
+)
+_VALUES: dict[str, Value] = {name: value for value, names in _EXPANSIONS for name in names.split("|")}

@@ -1,6 +1,6 @@
-"""Extractive summaries: sentences by descending score up to a word limit. Cards only; see ``core.registry``.
+"""Extractive summaries: sentences by falling score up to a word limit. Cards only; see ``core.registry``.
 
-Tags: ``vectors`` needs the vectors of the document's sentences; ``baseline`` looks at no content; ``seeded`` depends on
+Tags: ``vectors`` needs the vectors of the document's sentences; ``baseline`` ignores the content; ``seeded`` depends on
 a seed; ``paper`` is a row of the paper's table.
 """
 
@@ -14,37 +14,37 @@ REGISTRY = Registry(
         Card(
             id="lexrank",
             title="LexRank on a model's vectors",
-            summary="Takes the sentences that are most central in the graph of cosines between their vectors.",
+            summary="Extracts the sentences that are most central in the graph of cosines between their vectors.",
             source=f"Erkan and Radev 2004; {_SJH17}",
-            factory="core.tasks.summaries.rankers:Lexrank",
-            config="core.tasks.summaries.rankers:LexrankConfig",
+            factory="core.tasks.summaries.summarizing:Lexrank",
+            config="core.tasks.summaries.summarizing:LexrankConfig",
             tags=frozenset({"vectors", "paper"}),
         ),
         Card(
             id="lexrank-tfidf",
             title="LexRank on Tf-Idf",
-            summary="Takes the sentences that are most central by the words they share.",
+            summary="Extracts the sentences that are most central by their shared words.",
             source=f"Erkan and Radev 2004; {_SJH17}",
-            factory="core.tasks.summaries.rankers:TfidfLexrank",
-            config="core.tasks.summaries.rankers:LexrankConfig",
+            factory="core.tasks.summaries.summarizing:TfidfLexrank",
+            config="core.tasks.summaries.summarizing:LexrankConfig",
             tags=frozenset({"paper"}),
         ),
         Card(
             id="lead",
             title="Lead",
-            summary="Takes the first sentences of the document.",
-            source="Customary baseline; Nenkova 2005",
-            factory="core.tasks.summaries.rankers:Lead",
-            config="core.tasks.summaries.rankers:BaselineConfig",
+            summary="Extracts the first sentences of the document.",
+            source="Common baseline; Nenkova 2005",
+            factory="core.tasks.summaries.summarizing:Lead",
+            config="core.tasks.summaries.summarizing:BaselineConfig",
             tags=frozenset({"baseline"}),
         ),
         Card(
             id="random",
             title="Random sentences",
-            summary="Takes sentences in random order.",
-            source="Floor",
-            factory="core.tasks.summaries.rankers:RandomOrder",
-            config="core.tasks.summaries.rankers:BaselineConfig",
+            summary="Extracts sentences in random order.",
+            source="Baseline",
+            factory="core.tasks.summaries.summarizing:RandomOrder",
+            config="core.tasks.summaries.summarizing:BaselineConfig",
             tags=frozenset({"baseline", "seeded"}),
         ),
     ],

@@ -1,9 +1,9 @@
 """Documents with reference summaries, from JSON lines or folders of DUC collections.
 
-The layout of a folder: ``documents/`` with one file a document, ``references/`` with its summaries, both with
-subfolders as you like. A document is plain text, or SGML of which the ``<TEXT>`` counts; its id is the file's name
-without the ending. A reference is a plain file named after its document, with anything behind a further dot
-(``d061j.txt``, ``d061j.A.txt``), or one of DUC's files of many ``<SUM … DOCREF="id">`` elements.
+A folder contains ``documents/`` with one file per document, and ``references/`` with the summaries, both with any
+subfolders. A document is plain text, or the ``<TEXT>`` of an SGML file; its id is the file name without suffix. A
+reference is a plain file named after its document, with anything after a further dot (``d061j.txt``, ``d061j.A.txt``),
+or a file of DUC with several ``<SUM … DOCREF="id">`` elements.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _BLANK = re.compile(r"\n\s*\n|</P>", re.I)
 
 @dataclass(frozen=True, slots=True)
 class SummaryDocument:
-    """A document as sentences, and the texts that people wrote as its summary."""
+    """Sentences of a document, and its reference summaries."""
 
     id: str
     title: str
@@ -37,15 +37,15 @@ class SummaryDocument:
 
 
 def read_summary_documents(path: Path, language: str = "en", report: Report | None = None) -> list[SummaryDocument]:
-    """Read a file of JSON lines (see ``core.readers.summaries``) or a folder (see above); documents in order of id.
+    """Read a file of JSON lines (see ``core.readers.summaries``) or a folder (see above), in order of ids.
 
-    A document without references is kept: it can be summarised, but not scored. Raises :class:`ReadError` for what
-    cannot be read, :class:`DataError` when there is no document with a sentence.
+    A document without references is kept, because it can be summarised, although not scored. Raises
+    :class:`ReadError` for invalid files, and :class:`DataError` if no document has a sentence.
     """
     report, splitter = report or SILENT, SentenceSplitter(language)
     found = list((_folder if path.is_dir() else _file)(path, splitter, report))
     if not found:
-        raise DataError(f"There is no document with a sentence in {path.name!r}.")
+        raise DataError(f"No document in {path.name!r} has a sentence.")
     return sorted(found, key=lambda document: document.id)
 
 
@@ -61,7 +61,7 @@ def _folder(path: Path, splitter: SentenceSplitter, report: Report) -> Iterator[
     for name in ("documents", "references"):
         if not (path / name).is_dir():
             advice = "Put the documents into documents/ and their summaries into references/."
-            raise ReadError(path, f"the folder has no folder {name!r} in it.", advice=advice)
+            raise ReadError(path, f"the folder does not contain a folder {name!r}.", advice=advice)
     files = _files(path / "documents")
     ids = {_id(file) for file in files}
     references = _references(path / "references", ids)
@@ -84,7 +84,7 @@ def _id(file: Path) -> str:
 
 
 def _references(folder: Path, ids: set[str]) -> dict[str, list[str]]:
-    """Document id → texts. Raises :class:`ReadError` for a file that belongs to no document."""
+    """Return document id → summaries. Raises :class:`ReadError` for a file that belongs to no document."""
     found: dict[str, list[str]] = {}
     for file in _files(folder):
         text = whole_text(file, SILENT, "latin-1")

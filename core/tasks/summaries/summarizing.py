@@ -1,23 +1,151 @@
-"""Summaries of many documents by one method, embedded some thousand sentences at a time."""
+"""Extractive summaries: scores of sentences, extraction up to a word limit, and ROUGE-1 over documents.
+
+A summarizer is built as ``Cls(config)`` and scores the sentences of a document; larger scores come first.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
+from core.config import Config, option
+from core.errors import DataError
+from core.metrics.rouge import RougeSettings, rouge_1
+from core.metrics.statistics.intervals import bootstrap_mean
 from core.protocols import Model, Report
-from core.tasks.lexrank import Scores
+from core.tasks.lexrank import Scores, lexrank, ranked, tfidf_lexrank_vectors
 from core.tasks.summaries.documents import SummaryDocument
-from core.tasks.summaries.scoring import Summary, extract
-from core.types import Matrix, Sentence
+from core.types import Estimate, Matrix, Sentence
+
+
+@dataclass(frozen=True)
+class LexrankConfig(Config):
+    """Settings of LexRank; the defaults are those of Saha et al. 2017."""
+
+    threshold: float = option(0.1, "Minimum cosine of connected sentences.", low=-1.0, high=1.0)
+    damping: float = option(0.85, "Probability that the random walk follows an edge.", low=0.0, high=0.999)
+
+
+@dataclass(frozen=True)
+class BaselineConfig(Config):
+    """Settings of a baseline: none."""
+
+
+class Lexrank:
+    """Centrality by the cosines of given vectors."""
+
+    def __init__(self, config: LexrankConfig) -> None:
+        self.config = config
+
+    def scores(self, sentences: Sequence[str], vectors: Matrix | None, seed: int) -> Scores:
+        """Return (n,) scores of n sentences with (n, dim) vectors."""
+        if vectors is None or vectors.shape[0] != len(sentences):
+            raise DataError("LexRank needs one vector for every sentence of the document.")
+        return lexrank(vectors, self.config.threshold, self.config.damping)
+
+
+class TfidfLexrank:
+    """Centrality by shared words, with inverse document frequency within the document."""
+
+    def __init__(self, config: LexrankConfig) -> None:
+        self.config = config
+
+    def scores(self, sentences: Sequence[str], vectors: Matrix | None, seed: int) -> Scores:
+        """Return (n,) scores; ``vectors`` are ignored."""
+        return lexrank(tfidf_lexrank_vectors(sentences), self.config.threshold, self.config.damping)
+
+
+class Lead:
+    """The first sentences of a document."""
+
+    def __init__(self, config: BaselineConfig) -> None:
+        self.config = config
+
+    def scores(self, sentences: Sequence[str], vectors: Matrix | None, seed: int) -> Scores:
+        """Return (n,) scores that fall from the first sentence to the last; they sum to 1."""
+        falling = np.arange(len(sentences), 0, -1, dtype=np.float64)
+        return np.asarray(falling / max(falling.sum(), 1.0), np.float64)
+
+
+class RandomOrder:
+    """Sentences in random order, as a baseline."""
+
+    def __init__(self, config: BaselineConfig) -> None:
+        self.config = config
+
+    def scores(self, sentences: Sequence[str], vectors: Matrix | None, seed: int) -> Scores:
+        """Return (n,) random scores; they sum to 1."""
+        drawn = np.random.default_rng(seed).permutation(len(sentences)) + 1.0
+        return np.asarray(drawn / max(drawn.sum(), 1.0), np.float64)
+
+
+Floats = npt.NDArray[np.float64]
+
+MEASURES = ("recall", "precision", "f1")
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """An extract: its text, and the positions of its sentences, best first (the last one may be cut)."""
+
+    text: str
+    positions: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class SummaryScores:
+    """ROUGE-1 of many summaries; row i of each (n,) array is document ``ids[i]``."""
+
+    ids: tuple[str, ...]
+    values: dict[str, Floats]
+    """Values by name of :data:`MEASURES`."""
+    means: dict[str, Estimate]
+    """With 95 % intervals over documents."""
+
+
+def extract(sentences: Sequence[str], scores: Scores, words: int = 100) -> Summary:
+    """Concatenate sentences by falling score (ties by position) up to ``words`` whitespace words; 0 sets no limit.
+
+    Raises :class:`DataError` if sentences and scores differ in number.
+    """
+    if len(sentences) != len(scores):
+        raise DataError(f"There are {len(sentences)} sentences but {len(scores)} scores.")
+    text: list[str] = []
+    positions: list[int] = []
+    for position in ranked(scores):
+        if words and len(text) >= words:
+            break
+        own = sentences[position].split()
+        text += own[: words - len(text)] if words else own
+        positions.append(int(position))
+    return Summary(" ".join(text), tuple(positions))
+
+
+def score_summaries(
+    documents: Sequence[SummaryDocument], summaries: Sequence[str], settings: RougeSettings, seed: int = 0
+) -> SummaryScores:
+    """Return ROUGE-1 of the ``summaries`` of ``documents``, without documents that have no references.
+
+    Raises :class:`DataError` if no document has references.
+    """
+    judged = [(d, text) for d, text in zip(documents, summaries, strict=True) if d.references]
+    if not judged:
+        raise DataError("No document has a reference summary to compare with.")
+    counts = [rouge_1(text, document.references, settings) for document, text in judged]
+    values = {name: np.array([getattr(c, name) for c in counts], np.float64) for name in MEASURES}
+    means = {name: bootstrap_mean(column, seed=seed) for name, column in values.items()}
+    return SummaryScores(tuple(d.id for d, _ in judged), values, means)
+
 
 _BLOCK = 4_096  # sentences embedded at once
 
 
 def placed(document: SummaryDocument, number: int) -> list[Sentence]:
-    """The sentences of a document outside the store, positioned; ``number`` tells documents apart."""
+    """Return the positioned sentences of a document outside the store; ``number`` gives its article id."""
     return [Sentence(text, article_id=-2 - number, position=i) for i, text in enumerate(document.sentences)]
 
 
@@ -30,7 +158,7 @@ def summarize(
     seed: int,
     report: Report,
 ) -> list[Summary]:
-    """Extracts of at most ``words`` words, in the order of ``documents``; ``model`` for rankers that need vectors.
+    """Return extracts of at most ``words`` words of ``documents``; ``model`` is for rankers that need vectors.
 
     Document i is ranked with seed ``seed + i``.
     """

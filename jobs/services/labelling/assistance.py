@@ -23,8 +23,7 @@ from jobs.services import inference
 if TYPE_CHECKING:
     from core.labelling.changes import ChangeSet
     from core.labelling.history import Step
-    from core.labelling.splitting import Part
-    from core.labelling.suggestions import Suggestions
+    from core.labelling.suggestions import Part, Suggestions
 
 _NAMED_FROM = 20_000
 """Sentences whose words are compared to name a new cluster."""
@@ -72,7 +71,7 @@ def similarities(store: Store, model: ModelRecord, x: Matrix, ids: Ids, query: s
 def preview_reclustering(partition: Partition, x: Matrix, log: Iterable[tuple[Step, ChangeSet]]) -> Reclustering:
     """Re-cluster the sentences that nobody placed; placed ones and those marked uncertain stay where they are."""
     from core.labelling.learning import placed_by_people
-    from core.labelling.reclustering import recluster
+    from core.labelling.suggestions import recluster
 
     placed = placed_by_people(partition, log).ids
     after = recluster(partition, x, np.union1d(placed, partition.ids[partition.uncertain]))
@@ -87,7 +86,7 @@ def preview_split(partition: Partition, texts: Mapping[int, str], x: Matrix, clu
     DataError
         If the cluster has fewer than ``k`` sentences.
     """
-    from core.labelling.splitting import propose
+    from core.labelling.suggestions import propose
 
     ids = partition.members(cluster)
     return propose(ids, [texts[int(i)] for i in ids], x[partition.rows(ids)], k)

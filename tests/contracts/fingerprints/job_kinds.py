@@ -36,7 +36,7 @@ def imported() -> Fingerprint:
 def sampled() -> Fingerprint:
     from core.triplets.sample import sample_triplets
 
-    rules = (TripletRules(), TripletRules(third="random_article", profile="all"), TripletRules(openers_only=False))
+    rules = (TripletRules(), TripletRules(negative="random_article", profile="all"), TripletRules(openers_only=False))
     found = [sample_triplets(articles(), "sentences", one, 5, SILENT) for one in rules]
     found.append(sample_triplets(articles(), "titles", TripletRules(), 5, SILENT))
     return [digest for made in found for digest in (made.digest(), len(made))]
@@ -76,7 +76,7 @@ def drawn() -> Fingerprint:
 
 
 def themes() -> Fingerprint:
-    from core.tasks.themes.find import ThemesConfig, find_themes
+    from core.tasks.themes import ThemesConfig, find_themes
 
     texts = [s.text for s in articles()[3].sentences]
     vectors = fixed(len(texts), 6).astype(np.float32)

@@ -6,9 +6,8 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from core.clustering import REGISTRY
-from core.clustering.iclust import kernels
-from core.clustering.iclust.sequential import IclustConfig, best_partition
+from core.clustering import REGISTRY, kernels
+from core.clustering.iclust import IclustConfig, best_partition
 from core.clustering.inputs import MOST_ITEMS, check_items, cosine_matrix, gram_matrix, unit_rows
 from core.errors import ConfigError, DataError
 
@@ -179,5 +178,5 @@ def test_limits_are_said() -> None:
         check_items(MOST_ITEMS + 1, 2)
     with pytest.raises(ConfigError, match="at least 1"):
         check_items(3, 0)
-    with pytest.raises(ConfigError, match="rise"):
+    with pytest.raises(ConfigError, match="increase"):
         REGISTRY.configure("iclust-annealed", {"inverse_temperatures": [10, 5]})

@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 from sklearn.cluster import KMeans
 
-from core.clustering import REGISTRY
-from core.clustering.iclust import kernels
+from core.clustering import REGISTRY, kernels
 from core.clustering.inputs import cosine_matrix, gram_matrix, unit_rows
 
 

@@ -10,10 +10,9 @@ from sklearn.cluster import AgglomerativeClustering, SpectralClustering
 from sklearn.metrics import adjusted_rand_score
 
 from core.clustering import REGISTRY
-from core.clustering.iclust.blocks import objective
-from core.clustering.iclust.sequential import IclustConfig, best_partition
+from core.clustering.baselines import neighbour_graph
+from core.clustering.iclust import IclustConfig, best_partition, objective
 from core.clustering.inputs import cosine_matrix, unit_rows
-from core.clustering.spectral import neighbour_graph
 from core.errors import DataError, MissingExtraError
 from core.models import REGISTRY as MODELS
 from core.types import Sentence

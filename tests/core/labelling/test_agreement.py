@@ -51,9 +51,9 @@ def test_missing_labels_are_left_out() -> None:
 @pytest.mark.parametrize(
     ("a", "b", "why"),
     [
-        (labels(0, 0, 0), labels(1, 1, 1), "both put everything into one cluster"),
+        (labels(0, 0, 0), labels(1, 1, 1), "both have only one cluster"),
         (labels(0, -1, -1), labels(-1, 0, 0), "no assigned sentence in common"),
-        (labels(0, -1, -1), labels(2, -1, -1), "one sentence only"),
+        (labels(0, -1, -1), labels(2, -1, -1), "only one sentence"),
     ],
 )
 def test_what_is_undefined_says_why(a: np.ndarray, b: np.ndarray, why: str) -> None:

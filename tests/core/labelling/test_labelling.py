@@ -230,9 +230,9 @@ def test_new_clusters_take_colours_that_are_free() -> None:
 
 
 def test_a_start_is_checked() -> None:
-    with pytest.raises(DataError, match="twice"):
+    with pytest.raises(DataError, match="occur twice"):
         start([1, 1])
-    with pytest.raises(DataError, match="does not have"):
+    with pytest.raises(DataError, match="does not exist"):
         start([1], [5])
     assert start([2, 1]).sizes() == {UNASSIGNED: 2}
     with pytest.raises(DataError, match="not part"):

@@ -16,7 +16,7 @@ from core.labelling.changes import ChangeSet, apply
 from core.labelling.history import Kind, Step
 from core.labelling.learning import Placed, contradictions, nearer_shares, placed_by_people, teaching_triplets
 from core.labelling.partition import UNASSIGNED, Cluster, Partition, start
-from core.labelling.reclustering import recluster
+from core.labelling.suggestions import recluster
 from core.types import Split, split_of_title
 
 CLUSTERS = [Cluster(1, "a", 0), Cluster(2, "b", 1), Cluster(3, "c", 2)]

@@ -10,8 +10,7 @@ from scipy import sparse
 
 from core.errors import DataError
 from core.labelling.partition import UNASSIGNED, Cluster, start
-from core.labelling.splitting import propose
-from core.labelling.suggestions import affinities, neighbours, suggest
+from core.labelling.suggestions import affinities, neighbours, propose, suggest
 
 CLUSTERS = [Cluster(2, "a", 0), Cluster(5, "b", 1), Cluster(9, "empty", 2)]
 

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from core.errors import DataError
-from core.metrics.margins import margin_histogram
+from core.metrics.triplet_analysis import margin_histogram
 
 FINITE = st.floats(-1e6, 1e6, width=32)
 

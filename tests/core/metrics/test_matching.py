@@ -61,6 +61,6 @@ def test_numbers_of_clusters_may_differ() -> None:
 
 
 def test_other_items_are_refused_and_none_are_fine() -> None:
-    with pytest.raises(DataError, match="same items"):
+    with pytest.raises(DataError, match="one label per item"):
         match_clusters(np.zeros(3, np.int32), np.zeros(4, np.int32))
     assert match_clusters(np.empty(0, np.int32), np.empty(0, np.int32)).pairs == ()

@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core.errors import DataError
-from core.metrics.section_pairs import fold_heading, section_pairs
 from core.metrics.statistics.intervals import bootstrap_mean
+from core.metrics.triplet_analysis import fold_heading, section_pairs
 
 TITLES = ["", "History", "history", " HISTORY ", "Early_life", "early  life", "Café", "Cafe\u0301", "Economy"]
 ROWS = st.lists(
@@ -60,5 +60,5 @@ def test_titles_are_folded_and_shown_as_they_are_written_most():
 def test_columns_of_different_length_are_refused():
     one, none = np.zeros(1, np.int32), np.zeros(0, np.int32)
     for columns in ((one, one, [1.0, 2.0], one), (none, none, [], none), (one, none, [1.0], one)):
-        with pytest.raises(DataError, match="Pairs of sections"):
+        with pytest.raises(DataError, match="two section titles"):
             section_pairs(columns[0], columns[1], TITLES, columns[2], columns[3])

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core.errors import DataError
-from core.metrics.triplet_correctness import Who, who_is_right
+from core.metrics.triplet_analysis import Who, who_is_right
 
 MARGIN = st.sampled_from([-2.0, -0.5, 0.0, 0.5, 2.0, math.nan])
 TABLES = st.integers(2, 4).flatmap(

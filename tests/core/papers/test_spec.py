@@ -58,7 +58,7 @@ def test_mistakes_in_a_declaration_are_told_when_it_is_built() -> None:
     with pytest.raises(DuplicateNameError, match="mean-vectors"):
         replace(declared, models=(*declared.models, declared.models[0]))
     for wrong in (Row("x", "X", Accuracy("triplets-seen", "sentences"), "."), replace(row, published={"ami": 1.0})):
-        with pytest.raises((UnknownNameError, ConfigError), match=r"triplets-sen|no column"):
+        with pytest.raises((UnknownNameError, ConfigError), match=r"triplets-sen|without a column|not a column"):
             replace(declared, tables=(replace(table, rows=(wrong,), claims=()),))
     with pytest.raises(UnknownNameError, match="nobody"):
         replace(declared, tables=(replace(table, claims=(Claim("nobody", row.id, "accuracy"),)),))

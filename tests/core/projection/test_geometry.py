@@ -94,7 +94,7 @@ def test_what_moved_most_is_the_point_that_was_moved() -> None:
 def test_too_few_unequal_and_equal_points() -> None:
     with pytest.raises(DataError, match="share 2 sentences"):
         align(np.zeros((2, 2)), np.zeros((2, 2)))
-    with pytest.raises(DataError, match="do not fit"):
+    with pytest.raises(DataError, match="their shapes are"):
         align(np.zeros((4, 2)), np.zeros((5, 2)))
     spot = align(np.ones((4, 2)), maps(1, 4)[0])
     assert spot.error == 1.0 and np.isfinite(spot.apply(np.ones((4, 2)))).all()

@@ -7,8 +7,7 @@ import pytest
 from scipy import sparse
 
 from core.errors import Cancelled, DataError
-from core.projection.maps import UmapConfig, faithfulness, project
-from core.projection.umap_loader import load_umap
+from core.projection.maps import UmapConfig, faithfulness, load_umap, project
 from core.protocols import SILENT, NullReport
 
 FAST = UmapConfig(epochs=60)

@@ -10,8 +10,7 @@ from core.errors import ReadError
 from core.protocols import SILENT
 from core.readers import REGISTRY
 from core.readers.formats import detect
-from core.readers.messages import header_and_text, paragraphs, without_quotations, without_signature
-from core.readers.newsgroups import PAPER_GROUPS
+from core.readers.newsgroups import PAPER_GROUPS, header_and_text, paragraphs, without_quotations, without_signature
 from core.readers.reuters_sgml import TOPICS
 from tests.core.readers.samples import MESSAGE, STORY, message, messages, reuters, story, texts, write
 
@@ -174,7 +173,7 @@ class TestNewsgroups:
         (article,), _ = read("newsgroups", path)
         assert (article.title, article.topic, article.part) == ("Re: Ada (sci.med/5)", "sci.med", "train")
         cut = write(tmp_path, "cut.tar", archive({"20news-train/sci.med/5": MESSAGE * 50})[:900], packing)
-        with pytest.raises(ReadError, match="cut off or damaged"):
+        with pytest.raises(ReadError, match="truncated or damaged"):
             read("newsgroups", cut)
         other = write(tmp_path, "other.tar", archive({"photos/ada": "x"}), packing)
         with pytest.raises(ReadError, match="no messages in folders of groups"):

@@ -91,7 +91,7 @@ def test_intervals_are_those_of_plain_resampling():
 def test_scores_that_are_not_numbers_are_refused():
     with pytest.raises(DataError, match="finite"):
         agreement_with_scores([1.0, np.nan], [1.0, 2.0], np.array([1.0, 2.0]), 0)
-    with pytest.raises(DataError, match="one by one"):
+    with pytest.raises(DataError, match="differ in number"):
         agreement_with_scores([1.0], [1.0, 2.0], np.array([1.0, 2.0]), 0)
 
 

@@ -102,8 +102,8 @@ def test_documents_without_topic_or_part_are_left_out():
 @pytest.mark.parametrize(
     ("documents", "words"),
     [
-        ([], "two or more"),
-        (CORPUS[::2], "these documents have 1"),
+        ([], "at least two"),
+        (CORPUS[::2], "The documents have 1"),
         ([d for d in CORPUS if d.part == "train"], "test part"),
         ([d for d in CORPUS if d.part == "test"], "training part"),
     ],
@@ -111,7 +111,7 @@ def test_documents_without_topic_or_part_are_left_out():
 def test_what_is_no_task_is_refused(documents, words):
     with pytest.raises(DataError, match=words):
         task(documents)
-    with pytest.raises(DataError, match="come with 2 vectors"):
+    with pytest.raises(DataError, match="but 2 vectors"):
         central(CORPUS[0].sentences, np.zeros((2, 2)), SETTINGS)
 
 

@@ -185,15 +185,15 @@ def broken(tmp_path, kind):
         ("short line", "table.txt, line 2: "),
         ("long line", "table.txt, line 2: expected a word and 3 finite numbers"),
         ("infinite", "line 2"),
-        ("empty", "holds no word vectors"),
+        ("empty", "contains no word vectors"),
         ("cut binary", "byte 126: ends in the middle of a vector"),
         ("no header", "does not begin with"),
-        ("absurd header", "promises 999,999,999 words"),
+        ("absurd header", "999,999,999 words of"),
         ("no vocabulary", "Put table.vocab.txt"),
         ("short vocabulary", "table.vocab.txt: has 2 words for the 6 vectors"),
         ("not safetensors", "not a readable safetensors file"),
         ("row outside", "line 2: expected a word, a tab and a row below 6"),
-        ("other ending", "unknown"),
+        ("other ending", "suffix"),
     ],
 )
 def test_every_damage_is_named_with_its_place(tmp_path, kind, said):

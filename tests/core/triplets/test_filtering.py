@@ -5,8 +5,7 @@ from collections import Counter
 import pytest
 
 from core.errors import ConfigError
-from core.triplets.filtering import eligible, kept_sections
-from core.triplets.rules import ArticleSentences, SectionRules, TripletRules, positioned
+from core.triplets.rules import ArticleSentences, SectionRules, TripletRules, eligible, kept_sections, positioned
 from core.types import Article, Paragraph, Section
 from tests.core.triplets.articles import article, section, words
 

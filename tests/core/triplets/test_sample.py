@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, reject, settings
 from hypothesis import strategies as st
 
+from core.config import config_from_dict
 from core.errors import ConfigError, DataError
 from core.protocols import SILENT
 from core.triplets.rules import ArticleSentences, TripletRules, positioned
@@ -17,7 +18,7 @@ from core.types import Article, Paragraph, Section, Sentence, Split
 from tests.core.triplets.articles import article, plain, section, words
 
 ALL = TripletRules(profile="all")
-THIRDS = ("adjacent", "same_article", "random_article")
+SOURCES = ("adjacent", "same_article", "random_article")
 
 
 def draw(
@@ -77,7 +78,7 @@ def test_distance_counts_paragraphs_that_are_not_eligible() -> None:
     assert draw([source]).counts["pairs"]["possible"] == 0
 
 
-def test_third_sentence_equal_after_folding_is_dropped() -> None:
+def test_a_negative_equal_after_folding_is_dropped() -> None:
     same = Section("A", 2, (Paragraph("", ("One two three four  FIVE.",)), Paragraph("", (words("a"),))))
     twin = Section("B", 2, (Paragraph("", ("one two three four five.",)),))
     source = positioned(Article("X", (same, twin, *(section(n, 1) for n in "CDE"))))
@@ -97,19 +98,21 @@ def test_pivot_is_either_sentence_of_the_pair() -> None:
     assert 0.35 < np.mean(rows.pivots < rows.positives) < 0.65
 
 
-@pytest.mark.parametrize("third", THIRDS)
-def test_caps(third: str) -> None:
+@pytest.mark.parametrize("negative", SOURCES)
+def test_caps(negative: str) -> None:
     articles = split_articles(3, sections=7, paragraphs=5)
-    sampled = draw(articles, TripletRules(third=third))
+    sampled = draw(articles, TripletRules(negative=negative))
     per_article = Counter(int(a) for rows in sampled.rows.values() for a in rows.articles)
     assert set(per_article.values()) == {4}
     assert sampled.counts["pairs"]["used"] == 7 * len(articles)
-    assert draw(articles, TripletRules(profile="max-signal", third=third)).counts["pairs"]["used"] == 21 * len(articles)
+    assert draw(articles, TripletRules(profile="max-signal", negative=negative)).counts["pairs"]["used"] == 21 * len(
+        articles
+    )
 
 
 def test_variants_have_the_same_pairs() -> None:
     articles = split_articles(3, sections=6, paragraphs=4)
-    drawn = [texts(articles, draw(articles, TripletRules(third=third))) for third in THIRDS]
+    drawn = [texts(articles, draw(articles, TripletRules(negative=negative))) for negative in SOURCES]
     pairs = [[row[:3] for row in rows] for rows in drawn]
     assert pairs[0] == pairs[1] == pairs[2]
     assert drawn[0] != drawn[1] != drawn[2]
@@ -117,7 +120,7 @@ def test_variants_have_the_same_pairs() -> None:
 
 def test_same_article_uses_all_other_sections_twice_different_for_a_pair() -> None:
     source = plain("X", sections=8, paragraphs=4)
-    rows = texts([source], draw([source], TripletRules(profile="all", third="same_article")))
+    rows = texts([source], draw([source], TripletRules(profile="all", negative="same_article")))
     reached = {(p.split("/")[0], n.split("/")[0]) for _, p, _, n in rows}
     assert len(reached) > 8 * 4  # of 56; neighbours alone would be 14
     by_pair: dict[tuple[str, str], list[str]] = defaultdict(list)
@@ -127,8 +130,8 @@ def test_same_article_uses_all_other_sections_twice_different_for_a_pair() -> No
 
 
 def test_random_article_needs_another_article_of_the_split() -> None:
-    with pytest.raises(DataError, match="only article of its split"):
-        draw([plain("X")], TripletRules(third="random_article"))
+    with pytest.raises(DataError, match="only eligible article of its split"):
+        draw([plain("X")], TripletRules(negative="random_article"))
 
 
 def test_titles() -> None:
@@ -206,16 +209,22 @@ def test_equal_titles_and_blank_titles_give_no_triplet() -> None:
     assert pairs == {("Z", "Early life"), ("Early life", "Z"), ("C", "D"), ("D", "C")}
 
 
-def test_titles_refuse_other_thirds_and_unknown_kinds() -> None:
+def test_rules_of_version_0_1_are_read() -> None:
+    assert config_from_dict(TripletRules, {"third": "same_article"}) == TripletRules(negative="same_article")
+
+
+def test_titles_refuse_other_negatives_and_unknown_kinds() -> None:
     with pytest.raises(ConfigError, match="adjacent"):
-        draw([], TripletRules(third="same_article"), "titles")
+        draw([], TripletRules(negative="same_article"), "titles")
     with pytest.raises(ConfigError, match="sentences or titles"):
         draw([], ALL, "paragraphs")
 
 
-@pytest.mark.parametrize(("kind", "third"), [*(("sentences", third) for third in THIRDS), ("titles", "adjacent")])
-def test_file_order_and_ids_change_nothing(kind: str, third: str) -> None:
-    rules = TripletRules(third=third)
+@pytest.mark.parametrize(
+    ("kind", "negative"), [*(("sentences", negative) for negative in SOURCES), ("titles", "adjacent")]
+)
+def test_file_order_and_ids_change_nothing(kind: str, negative: str) -> None:
+    rules = TripletRules(negative=negative)
     articles = split_articles(4, sections=6, paragraphs=3)
     renumbered = [plain(a.title, 6, 3, id=500 - i) for i, a in enumerate(articles)]
     first, again, other = draw(articles, rules, kind), draw(articles[::-1], rules, kind), draw(renumbered, rules, kind)
@@ -264,9 +273,9 @@ def corpora(draw_: st.DrawFn) -> list[ArticleSentences]:
 
 
 @settings(max_examples=60, deadline=None)
-@given(corpora(), st.sampled_from(["flattened", "top"]), st.sampled_from(THIRDS), st.integers(0, 3))
-def test_invariants(articles: list[ArticleSentences], sections: str, third: str, seed: int) -> None:
-    rules = TripletRules(profile="all", sections=sections, third=third)
+@given(corpora(), st.sampled_from(["flattened", "top"]), st.sampled_from(SOURCES), st.integers(0, 3))
+def test_invariants(articles: list[ArticleSentences], sections: str, source: str, seed: int) -> None:
+    rules = TripletRules(profile="all", sections=sections, negative=source)
     try:
         sampled = draw(articles, rules, seed=seed)
     except DataError:
@@ -279,7 +288,7 @@ def test_invariants(articles: list[ArticleSentences], sections: str, third: str,
             pivot, positive, negative = (sentences[int(i)] for i in (p, q, n))
             assert pivot.article_id == positive.article_id == article_id
             assert of == split[article_id] == split[negative.article_id]
-            assert (negative.article_id == int(article_id)) is (third != "random_article")
+            assert (negative.article_id == int(article_id)) is (source != "random_article")
             assert all(s.opens_paragraph and 5 <= len(s.text.split()) <= 50 for s in (pivot, positive, negative))
             if sections == "flattened":
                 assert pivot.section == positive.section and 1 <= abs(pivot.paragraph - positive.paragraph) <= 3

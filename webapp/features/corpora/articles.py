@@ -11,8 +11,7 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
-from core.triplets.filtering import eligible, kept_sections
-from core.triplets.rules import ArticleSentences, TripletRules
+from core.triplets.rules import ArticleSentences, TripletRules, eligible, kept_sections
 from core.types import PARTS, SectionRecord, Sentence
 from db.records import ArticleRecord, CorpusRecord
 from webapp.features.corpora import state

@@ -18,7 +18,7 @@ from webapp.features.relabel.state import DIALOG_CLUSTER, DIALOG_REASON, SPLIT_N
 from webapp.shared.text import count, plain, shorten
 
 if TYPE_CHECKING:
-    from core.labelling.splitting import Part
+    from core.labelling.suggestions import Part
 
 _EXAMPLES, _MAX_TEXT = 4, 160
 _MAX_PARTS = 8

@@ -14,7 +14,7 @@ import streamlit as st
 from core.metrics.rouge import RougeSettings, rouge_1
 from core.tasks.lexrank import Scores
 from core.tasks.summaries import REGISTRY as SUMMARIZERS
-from core.tasks.summaries.scoring import Summary, extract
+from core.tasks.summaries.summarizing import Summary, extract
 from core.types import Matrix, Sentence
 from db.access import Right
 from db.records import ArticleRecord, CorpusRecord, ModelRecord, RunRecord

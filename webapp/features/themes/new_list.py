@@ -10,9 +10,9 @@ import pandas as pd
 import streamlit as st
 
 from core.errors import ThemescopeError
-from core.pretrained import DEFAULT_MODEL
+from core.paths import DEFAULT_MODEL
 from core.readers.sentence_lists import KINDS, MOST_BYTES, MOST_ROWS, Sheet, likely_column, read_sheet
-from core.tasks.themes.find import FEWEST, MOST
+from core.tasks.themes import FEWEST, MOST
 from webapp.features.themes import state
 from webapp.shared import input_files, queries
 from webapp.shared.choose import grouped_by_method, model_label, nothing

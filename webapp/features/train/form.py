@@ -9,6 +9,7 @@ import streamlit as st
 
 from core.models import REGISTRY
 from core.registry import Card
+from core.triplets.rules import TripletRules
 from core.types import Split
 from db.records import TripletSetRecord
 from webapp.features.train import state
@@ -66,8 +67,8 @@ def _data(card: Card) -> dict[str, Any] | None:
     if "needs-triplets" in card.tags:
         sets = [s for s in queries.triplet_sets() if fits(card, s)]
         if not sets:
-            kind, third = wanted(card)
-            more = f" with negatives from “{third.replace('_', ' ')}”" if third else ""
+            kind, negative = wanted(card)
+            more = f" with negatives from “{negative.replace('_', ' ')}”" if negative else ""
             nothing(f"This method requires triplets of {kind}{more}.", *_BUILD)
             return None
         chosen = by_name("Training triplets", sets, state.TRIPLETS, lambda s: s.name)
@@ -111,14 +112,15 @@ _NEGATIVE = "negative:"
 
 def wanted(card: Card) -> tuple[str, str]:
     """Return the kind of triplets that a method requires, and the source of negatives ("" for any)."""
-    third = next((tag.removeprefix(_NEGATIVE) for tag in card.tags if tag.startswith(_NEGATIVE)), "")
-    return "titles" if "title-triplets" in card.tags else "sentences", third
+    negative = next((tag.removeprefix(_NEGATIVE) for tag in card.tags if tag.startswith(_NEGATIVE)), "")
+    return "titles" if "title-triplets" in card.tags else "sentences", negative
 
 
 def fits(card: Card, record: TripletSetRecord) -> bool:
     """Return whether a set has training triplets of the kind that the method requires."""
-    kind, third = wanted(card)
-    right = record.kind == kind and (not third or record.config.get("third") == third)
+    kind, negative = wanted(card)
+    rules = TripletRules.current_names(record.config)
+    right = record.kind == kind and (not negative or rules.get("negative") == negative)
     return right and split_count(record, Split.TRAIN) > 0
 
 

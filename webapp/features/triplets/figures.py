@@ -10,8 +10,7 @@ import numpy.typing as npt
 import plotly.graph_objects as go
 from plotly.subplots import make_subplots
 
-from core.metrics.margins import MarginHistogram
-from core.metrics.slices import ArticleAccuracy
+from core.metrics.triplet_analysis import ArticleAccuracy, MarginHistogram
 from webapp.shared.palette import Tones
 from webapp.shared.text import figure_text
 

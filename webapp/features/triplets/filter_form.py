@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import streamlit as st
 
-from core.metrics.triplet_correctness import Who
+from core.metrics.triplet_analysis import Who
 from core.types import Split
 from db.records import TripletReview, Verdict
 from webapp.features.triplets import state

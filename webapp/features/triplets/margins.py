@@ -8,9 +8,8 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from core.metrics.margins import MarginHistogram, margin_histogram
 from core.metrics.statistics.intervals import paired_difference
-from core.metrics.triplet_correctness import Who
+from core.metrics.triplet_analysis import MarginHistogram, Who, margin_histogram
 from core.metrics.triplets import correctness
 from core.types import Estimate
 from db.records import TripletSetRecord

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import streamlit as st
 
-from core.metrics.section_pairs import SectionPairs, section_pairs
+from core.metrics.triplet_analysis import SectionPairs, section_pairs
 from core.models import REGISTRY
 from core.types import Ids, Split
 from db.records import (

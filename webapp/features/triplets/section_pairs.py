@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from core.metrics.section_pairs import SectionPairs
+from core.metrics.triplet_analysis import SectionPairs
 from core.types import Estimate, Ids
 from db.records import TripletSetRecord
 from jobs.services.table_files import csv_text

@@ -15,8 +15,7 @@ import numpy as np
 import numpy.typing as npt
 import streamlit as st
 
-from core.metrics.section_pairs import fold_heading
-from core.metrics.triplet_correctness import Who, who_is_right
+from core.metrics.triplet_analysis import Who, fold_heading, who_is_right
 from core.types import Ids, Split
 from db.records import TripletReview, TripletSections, TripletSetRecord, Verdict
 from webapp.features.triplets import queries

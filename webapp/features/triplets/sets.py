@@ -47,7 +47,8 @@ def show(listed: Sequence[TripletSetRecord]) -> None:
         forms.facts_table(chosen.counts, ("Item", "Count"), height=430)
     with right:
         st.markdown("**Rules**")
-        forms.facts_table({**chosen.config, "seed": chosen.seed}, ("Rule", "Value"), height=430)
+        rules = {**TripletRules.current_names(chosen.config), "seed": chosen.seed}
+        forms.facts_table(rules, ("Rule", "Value"), height=430)
     guard.delete_button(
         "set", chosen.name, "its reviews and the accuracies measured on it", lambda r: r.triplets.delete(chosen.id)
     )

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from core.metrics.slices import ArticleAccuracy, Slice, accuracy_by_article, accuracy_slices
+from core.metrics.triplet_analysis import ArticleAccuracy, Slice, accuracy_by_article, accuracy_slices
 from core.types import Ids
 from db.records import TripletSetRecord
 from webapp.features.triplets import queries as triplet_page_queries

@@ -77,7 +77,7 @@ def test_equal_values_have_an_interval_of_no_width() -> None:
 
 
 def test_bad_input() -> None:
-    with pytest.raises(DataError, match="nothing to average"):
+    with pytest.raises(DataError, match="no scores to average"):
         bootstrap_mean([])
     with pytest.raises(DataError, match="finite"):
         bootstrap_mean([1.0, float("nan")])

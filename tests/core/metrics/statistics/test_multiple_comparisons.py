@@ -104,7 +104,7 @@ def test_a_single_method_and_a_single_article_make_no_claims() -> None:
     one = compare_all(np.array([[0.5, 0.9]]), WILCOXON)
     assert one.estimates[1] == Estimate(0.9, 0.9, 0.9, 1)
     assert one.groups() == ["a", "a"]
-    with pytest.raises(DataError, match="nothing to average"):
+    with pytest.raises(DataError, match="no scores to average"):
         compare_all(np.empty((0, 2)), WILCOXON)
 
 

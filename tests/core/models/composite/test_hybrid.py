@@ -9,7 +9,7 @@ import pytest
 
 from core.clustering.inputs import cosine_matrix
 from core.errors import DataError
-from core.models.bag_of_words.counts import Tfidf, TfidfConfig
+from core.models.bag_of_words import Tfidf, TfidfConfig
 from core.models.composite.hybrid import Hybrid, HybridConfig
 from core.protocols import SILENT
 from core.types import Corpus, Sentence

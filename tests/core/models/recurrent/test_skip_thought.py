@@ -10,11 +10,10 @@ from safetensors.numpy import save_file
 from core.errors import Cancelled, DataError, ReadError, TrainingError
 from core.models import REGISTRY
 from core.models.recurrent.config import RecurrentTrainingConfig
-from core.models.recurrent.data import END, SPECIAL, UNKNOWN, skip_data
+from core.models.recurrent.data import END, SPECIAL, UNKNOWN, expanded, skip_data
 from core.models.recurrent.gru import GruDecoder, GruEncoder, read_recurrent_weights
 from core.models.recurrent.networks import train_skip
 from core.models.recurrent.training import sampled_softmax
-from core.models.recurrent.vocabulary_expansion import expanded
 from core.protocols import SILENT, NullReport
 from core.text.word_vectors import WordVectors
 from core.types import Corpus, Sentence

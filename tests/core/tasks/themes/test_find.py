@@ -12,10 +12,8 @@ from sklearn.metrics import silhouette_score
 from core.clustering.naming import theme_names, theme_words
 from core.errors import Cancelled, ConfigError, DataError
 from core.protocols import SILENT, NullReport
-from core.tasks.themes import find
-from core.tasks.themes.counts import Curves, candidates, measure, suggest
-from core.tasks.themes.find import Themes, ThemesConfig, find_themes
-from core.tasks.themes.quality import fits, silhouette
+from core.tasks.theme_counts import Curves, candidates, fits, measure, silhouette, suggest
+from core.tasks.themes import Themes, ThemesConfig, find_themes
 
 WORDS = ("river stone water", "violin music opera", "market price tax", "cell protein gene")
 
@@ -75,7 +73,7 @@ def test_words_that_sentences_share_tell_themes_apart_where_the_model_cannot() -
 
 
 def test_what_is_not_compared_joins_the_nearest_theme(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(find, "COMPARED", 40)
+    monkeypatch.setattr("core.tasks.themes.COMPARED", 40)
     themes, truth, _ = found(k=4)
     assert themes.compared == 40 and (themes.labels == truth).all()
 

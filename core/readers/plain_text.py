@@ -1,26 +1,26 @@
-"""Text with ``= Heading =`` lines: one equals sign on each side for a title, two for a section, and so on.
+"""Plain text, without headings or with ``= Heading =`` lines.
 
-Also in the spaced form of WikiText-103, ``= = Career = =``. Every title starts an article; text before the first one
-belongs to an article named after the file.
+A heading has one equals sign on each side for a title, two for a section, and so on, also in the spaced form of
+WikiText-103, ``= = Career = =``. Every title starts an article; text before the first title belongs to an article named
+after the file, as does a text without headings.
 """
 
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 from core.config import Config, option
 from core.protocols import Report
-from core.readers.outline import Outline, title_of
+from core.readers.outline import BaseReader, Outline, title_of
 from core.readers.streams import FileHead, check_article, lines
 from core.types import Article
 
 _ITEM = re.compile(r"\s*(?:[*#•–-]|\d{1,3}[.)])\s+")
 
-SAMPLE = b"""\
+HEADED_SAMPLE = b"""\
 = Ada =
 Ada is a town. It is old.
 == History ==
@@ -40,26 +40,19 @@ class HeadedTextConfig(Config):
 
     paragraphs: str = option(
         "line",
-        "What a paragraph is: every line, or the lines between two blank ones (for texts wrapped by hand).",
+        "Definition of a paragraph: line takes every line, block the lines between blank lines (for wrapped text).",
         choices=("line", "block"),
     )
-    keep_lists: bool = option(False, "Make every list item a paragraph; without it, lists are left out.")
+    keep_lists: bool = option(False, "Keep every list item as a paragraph; otherwise lists are skipped.")
 
 
-class HeadedText:
-    """Streams articles out of a text with heading lines."""
+class HeadedText(BaseReader):
+    """Reader of the articles of a text with heading lines."""
 
-    def __init__(self, config: HeadedTextConfig) -> None:
-        self.config = config
-        self._skipped: Counter[str] = Counter()
-
-    @property
-    def skipped(self) -> dict[str, int]:
-        """Numbers of articles without a paragraph and of omitted list items."""
-        return dict(self._skipped)
+    config: HeadedTextConfig
 
     def read(self, path: Path, report: Report) -> Iterator[Article]:
-        """Yield articles in file order; memory holds one of them."""
+        """Yield articles in file order, one at a time in memory."""
         self._skipped.clear()
         outline = Outline(title_of(path.name), source=path.name)
         named = False
@@ -77,13 +70,13 @@ class HeadedText:
             if level > 1:
                 outline.heading(title, level)
                 continue
-            yield from self._closed(outline, named)
+            yield from self._finished(outline, named)
             outline, named, size = Outline(title, source=path.name), True, 0
         self._take("", block, outline)
-        yield from self._closed(outline, True)
+        yield from self._finished(outline)
 
     def _take(self, line: str, block: list[str], outline: Outline) -> None:
-        """Add a line to the block of lines under way, or end the block; "" always ends it."""
+        """Add a line to the current block, or end the block; "" always ends it."""
         item = _ITEM.match(line)
         if line.strip() and not item:
             block.append(line.strip())
@@ -97,16 +90,9 @@ class HeadedText:
         elif item:
             self._skipped["list item"] += 1
 
-    def _closed(self, outline: Outline, named: bool) -> Iterator[Article]:
-        article = outline.article()
-        if article is not None:
-            yield article
-        elif named:
-            self._skipped["no text"] += 1
-
 
 def heading_of(line: str) -> tuple[str, int] | None:
-    """Title and level of a heading line, or None."""
+    """Return title and level of a heading line, or None."""
     stripped = line.strip()
     if not (stripped.startswith("=") and stripped.endswith("=") and len(stripped) < 1000):
         return None
@@ -119,6 +105,57 @@ def heading_of(line: str) -> tuple[str, int] | None:
     return title, level
 
 
-def recognises(head: FileHead) -> bool:
-    """Return whether some line is a heading."""
+def has_headings(head: FileHead) -> bool:
+    """Return whether any line is a heading."""
     return any(heading_of(line) for line in head.text.splitlines())
+
+
+PLAIN_SAMPLE = b"""\
+Ada is a town.
+It is old.
+
+It was founded in 1200.
+
+Then it grew.
+"""
+"""A tiny file in this format."""
+
+
+@dataclass(frozen=True)
+class PlainConfig(Config):
+    """Settings of the reader."""
+
+    paragraphs: str = option(
+        "block",
+        "Definition of a paragraph: block takes the lines between blank lines, line takes every line.",
+        choices=("block", "line"),
+    )
+
+
+class Plain(BaseReader):
+    """Reader of a text without headings as one article named after its file."""
+
+    config: PlainConfig
+
+    def read(self, path: Path, report: Report) -> Iterator[Article]:
+        """Yield the article."""
+        self._skipped.clear()
+        outline = Outline(title_of(path.name), source=path.name)
+        block: list[str] = []
+        size = 0
+        for number, line in lines(path, report):
+            size += len(line)
+            check_article(path, size, f"line {number:,}")
+            line = line.strip()
+            if line:
+                block.append(line)
+            if block and (not line or self.config.paragraphs == "line"):
+                outline.paragraph(" ".join(block))
+                block.clear()
+        outline.paragraph(" ".join(block))
+        yield from self._finished(outline)
+
+
+def is_text(head: FileHead) -> bool:
+    """Accept every text."""
+    return True

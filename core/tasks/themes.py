@@ -1,4 +1,4 @@
-"""From sentences and their vectors to named themes."""
+"""Themes of a list of sentences: clusters with names, sizes, central sentences and margins."""
 
 from __future__ import annotations
 
@@ -17,44 +17,44 @@ from core.config import Config, option
 from core.errors import ConfigError, DataError
 from core.models.composite.hybrid import WORDS, beside_words
 from core.protocols import Report, SubReport
-from core.tasks.themes.counts import Curves, candidates, measure, suggest
-from core.tasks.themes.quality import fits
+from core.tasks.theme_counts import Curves, candidates, fits, measure, suggest
 from core.types import Labels, Matrix, Sentence
 
 FEWEST, MOST = 4, 50_000
-"""Numbers of sentences that themes can be found in."""
+"""Minimum and maximum number of sentences of a list."""
 COMPARED = 6_000
-"""Sentences that are compared all with all (0.3 GB); with more, the rest joins the nearest theme of these."""
+"""Maximum number of sentences that are clustered (0.3 GB); the others are assigned to the nearest theme."""
 
 
 @dataclass(frozen=True)
 class ThemesConfig(Config):
     """Settings of finding themes."""
 
-    k: int = option(0, "How many; 0: suggested by the curves.", low=0, high=500, label="number of themes")
-    most: int = option(30, "Largest number of themes that is tried.", low=2, high=50, label="most themes tried")
-    clusterer: str = option("iclust", "How sentences are put together.")
-    sample: int = option(1_000, "Sentences that the curves are taken over at most.", low=10, high=COMPARED)
-    subsamples: int = option(5, "Random parts of the list that stability is measured with.", low=1, high=50)
+    k: int = option(0, "Number of themes; 0 uses the suggestion of the curves.", low=0, high=500,
+                    label="number of themes")  # fmt: skip
+    most: int = option(30, "Maximum number of themes to try.", low=2, high=50, label="maximum themes tried")
+    clusterer: str = option("iclust", "Clusterer of the sentences.")
+    sample: int = option(1_000, "Maximum number of sentences to measure the curves on.", low=10, high=COMPARED)
+    subsamples: int = option(5, "Number of random samples to measure stability on.", low=1, high=50)
     shared: float = option(
-        WORDS, "How much the words count that sentences share, against 1 for the model; 0: the model alone.",
+        WORDS, "Weight of shared words, against 1 for the model; 0 uses the model alone.",
         low=0.0, high=1_000.0,
     )  # fmt: skip
-    words: int = option(3, "Words in a theme's name.", low=1, high=8)
-    central: int = option(5, "Most central sentences told of each theme.", low=1, high=50)
+    words: int = option(3, "Number of words in the name of a theme.", low=1, high=8)
+    central: int = option(5, "Number of central sentences of each theme in the result.", low=1, high=50)
 
     def validate(self) -> None:
         """Reject unknown clusterers and those that do not use vectors."""
         tags = CLUSTERERS.get(self.clusterer).tags
         if self.k == 1:
-            raise ConfigError("One theme would hold every sentence: give at least 2, or 0 for a suggestion.")
+            raise ConfigError("Give at least 2 themes, or 0 for a suggestion.")
         if "no-vectors" in tags or "needs-k" not in tags:
-            raise ConfigError(f"{self.clusterer!r} cannot be told how many clusters to make of which vectors.")
+            raise ConfigError(f"{self.clusterer!r} does not cluster vectors into a given number of clusters.")
 
 
 @dataclass(frozen=True, slots=True)
 class Theme:
-    """One cluster with its name; ``central`` are rows of its most central sentences, the most central first."""
+    """A cluster with its name; ``central`` are rows of its central sentences, most central first."""
 
     name: str
     words: tuple[str, ...]
@@ -64,7 +64,7 @@ class Theme:
 
 @dataclass(frozen=True, slots=True)
 class Themes:
-    """Result of finding themes; themes are in order of descending size, and label c is ``themes[c]``."""
+    """Result of finding themes; themes are in order of falling size, and label c is ``themes[c]``."""
 
     labels: Labels
     themes: tuple[Theme, ...]
@@ -72,18 +72,17 @@ class Themes:
     """(n,) mean cosine to the own theme minus that to the nearest other theme; negative for uncertain sentences."""
     curves: Curves
     reason: str
-    """Why this number of themes; empty when it was given."""
+    """Reason for this number of themes; empty if it was given."""
     compared: int
-    """How many sentences were compared all with all."""
+    """Number of sentences that were clustered; the others were assigned."""
 
 
 def find_themes(texts: list[str], vectors: Matrix, config: ThemesConfig, seed: int, report: Report) -> Themes:
     """Cluster (n,) ``texts`` by their (n, dim) ``vectors``, name the clusters and order them by size.
 
-    Dense vectors are joined with Tf-idf within the list, unless ``config.shared`` is 0; sparse ones are words already.
-    The curves over k are measured on ``vectors`` as they are, since words make them too rough to suggest a number by,
-    and in any case, so that a given number can be seen beside the others. Raises
-    :class:`core.errors.DataError` for too few or too many sentences.
+    Dense vectors are concatenated with tf-idf within the list, unless ``config.shared`` is 0. The curves over k are
+    measured on ``vectors`` alone, because with words they are too rough, and also for a given number of themes, so that
+    it can be compared with others. Raises :class:`core.errors.DataError` for too few or too many sentences.
     """
     n = len(texts)
     _check(n, vectors, config)
@@ -115,18 +114,18 @@ def _check(n: int, vectors: Matrix, config: ThemesConfig) -> None:
     if n < max(FEWEST, config.k):
         raise DataError(f"{n} sentences are too few: themes need at least {max(FEWEST, config.k)}.")
     if n > MOST:
-        raise DataError(f"{n:,} sentences are too many for one list of themes (at most {MOST:,}). Take a part of them.")
+        raise DataError(f"{n:,} sentences are too many for one list (at most {MOST:,}). Use a part of them.")
 
 
 def _with_words(texts: Sequence[str], vectors: Any, shared: float) -> Matrix:
-    """(n, dim + words of the list) CSR rows; columns that nobody uses are left out, for clusterers that make means."""
+    """Return (n, dim + words of the list) CSR rows without empty columns."""
     sentences = [Sentence(text, position=i) for i, text in enumerate(texts)]
     joined = beside_words([np.asarray(vectors, np.float32)], sentences, shared)
     return sparse.csr_array(joined[:, np.flatnonzero(np.bincount(joined.indices, minlength=joined.shape[1]))])
 
 
 def _cluster(vectors: Any, compared: npt.NDArray[np.int64], k: int, config: ThemesConfig, seed: int) -> Labels:
-    """Cluster the compared sentences; every other one joins the theme that is nearest to it on average."""
+    """Cluster the compared sentences, and assign every other one to the theme with the highest mean cosine."""
     found: Labels = CLUSTERERS.build(config.clusterer).fit_predict(vectors[compared], k, seed)
     n = vectors.shape[0]
     if len(compared) == n:
@@ -140,7 +139,7 @@ def _cluster(vectors: Any, compared: npt.NDArray[np.int64], k: int, config: Them
 
 
 def _by_size(labels: Labels, k: int) -> Labels:
-    """The same clusters, numbered from the largest; of equals the one with the earliest sentence first."""
+    """Renumber clusters by falling size, ties by first sentence."""
     first = np.full(k, len(labels))
     np.minimum.at(first, labels, np.arange(len(labels)))
     order = np.lexsort((first, -np.bincount(labels, minlength=k)))
@@ -152,7 +151,7 @@ def _by_size(labels: Labels, k: int) -> Labels:
 def _central(
     texts: Sequence[str], own: npt.NDArray[np.float64], rows: npt.NDArray[np.intp], count: int
 ) -> tuple[int, ...]:
-    """The most central of ``rows``, no text twice."""
+    """Return the most central of ``rows`` with different texts."""
     first: dict[str, int] = {}
     for row in rows[np.argsort(-own[rows], kind="stable")].tolist():
         first.setdefault(" ".join(texts[row].split()).casefold(), row)

@@ -1,6 +1,6 @@
 """Compiled loops of Iclust, its annealed form, and Lloyd's algorithm, all on a similarity matrix.
 
-They live in one file on purpose: numba's cache notices a change only in the file of the function it compiled.
+They are in one file because numba's cache notices changes only in the file of the compiled function.
 Shapes: ``s`` (n, n) float64 similarities; ``labels`` (n,) int64; ``sums`` (k, n), ``sums[c, i]`` = Σ_{j∈c} s[i, j]
 (M of the specification, transposed so that a move touches two contiguous rows); ``within`` (k,), ``within[c]`` =
 Σ_{i,j∈c} s[i, j]; ``sizes`` (k,). Random numbers are SplitMix64, so that results do not depend on the platform.
@@ -44,16 +44,16 @@ def _shuffle(items: Any, state: Any) -> None:
 
 @njit(cache=True)
 def _less(a: float, b: float, scale: float) -> bool:
-    """Whether ``a`` is less than ``b`` by more than rounding errors of numbers of size ``scale``.
+    """Return whether ``a`` is less than ``b`` by more than rounding errors of numbers of size ``scale``.
 
-    Ties are then decided by order, not by the last bits, which depend on the processor.
+    Ties are then decided by order and not by rounding errors, which depend on the processor.
     """
     return a < b - _TINY * (1.0 + scale)
 
 
 @njit(cache=True)
 def random_partition(n: int, k: int, state: Any) -> Any:
-    """(n,) labels: one random item for every cluster, the rest uniform; no cluster is empty. ``n`` ≥ ``k``."""
+    """Return (n,) labels: one random item for every cluster, the others uniform. ``n`` ≥ ``k``."""
     order = np.arange(n)
     _shuffle(order, state)
     labels = np.empty(n, np.int64)
@@ -77,7 +77,7 @@ def cluster_sums(s: Any, labels: Any, k: int) -> Any:
 
 @njit(cache=True)
 def move(s: Any, sums: Any, within: Any, sizes: Any, i: Any, source: Any, target: Any) -> None:
-    """Take item ``i`` out of ``source`` and put it into ``target``, updating sums, within and sizes."""
+    """Update sums, within and sizes for moving item ``i`` from ``source`` to ``target``."""
     within[source] -= 2 * sums[source, i] - s[i, i]
     within[target] += 2 * sums[target, i] + s[i, i]
     sums[source] -= s[i]
@@ -88,7 +88,7 @@ def move(s: Any, sums: Any, within: Any, sizes: Any, i: Any, source: Any, target
 
 @njit(cache=True)
 def _value(within: float, size: int, off: int, temperature: float, n: int) -> float:
-    """Compute what a cluster adds to n·F: S_c/(n_c - off) + T·n_c·ln(n_c/n). ``off`` is 1 without the diagonal."""
+    """Return the term of a cluster in n·F: S_c/(n_c - off) + T·n_c·ln(n_c/n). ``off`` is 1 without the diagonal."""
     value = within / (size - off) if size > off else 0.0
     if temperature > 0.0 and size > 0:
         value += temperature * size * np.log(size / n)
@@ -108,7 +108,7 @@ def hard_objective(s: Any, labels: Any, k: int, temperature: float, off: int) ->
 
 @njit(cache=True)
 def sequential(s: Any, labels: Any, k: int, temperature: float, off: int, sweeps: int, state: Any) -> Any:
-    """Move single items until a sweep moves none, changing ``labels`` in place; returns F, which never falls."""
+    """Move single items, changing ``labels`` in place, until a sweep moves none; return F, which never falls."""
     n = len(labels)
     sums, within, sizes = cluster_sums(s, labels, k)
     values = np.empty(k)
@@ -143,7 +143,7 @@ def sequential(s: Any, labels: Any, k: int, temperature: float, off: int, sweeps
 
 @njit(cache=True)
 def iclust(s: Any, k: int, restarts: int, sweeps: int, temperature: float, off: int, seed: int) -> Any:
-    """Best of ``restarts`` random starts: (labels, F)."""
+    """Return labels and F of the best of ``restarts`` random starts."""
     state = np.array([seed], np.uint64)
     best, best_labels = -np.inf, np.zeros(len(s), np.int64)
     for _ in range(restarts):
@@ -156,7 +156,7 @@ def iclust(s: Any, k: int, restarts: int, sweeps: int, temperature: float, off: 
 
 @njit(cache=True)
 def soft_objective(s: Any, p: Any, temperature: float) -> float:
-    """F = ⟨s⟩ - T·I(C; i) of soft assignments ``p`` (n, k), natural logarithms."""
+    """Return F = ⟨s⟩ - T·I(C; i) of soft assignments ``p`` (n, k), with natural logarithms."""
     n, k = p.shape
     total = 0.0
     for c in range(k):
@@ -173,9 +173,9 @@ def soft_objective(s: Any, p: Any, temperature: float) -> float:
 
 @njit(cache=True)
 def soft_rounds(s: Any, p: Any, temperature: float, tolerance: float, rounds: int) -> int:
-    """Iterate P(C|i) ∝ P(C)·exp{[2 s(C;i) - s(C)]/T} item by item, in place; returns the rounds it took.
+    """Iterate P(C|i) ∝ P(C)·exp{[2 s(C;i) - s(C)]/T} item by item, in place; return the number of rounds.
 
-    Stops when no P(C|i) moved by more than ``tolerance`` in a round.
+    The iteration stops when no P(C|i) changes by more than ``tolerance`` in a round.
     """
     n, k = p.shape
     sums = np.ascontiguousarray(p.T) @ s
@@ -209,7 +209,7 @@ def soft_rounds(s: Any, p: Any, temperature: float, tolerance: float, rounds: in
 
 @njit(cache=True)
 def harden(s: Any, p: Any) -> Any:
-    """(n,) labels by largest P(C|i); an empty cluster is given the item least similar to its own cluster."""
+    """Return (n,) labels by largest P(C|i); an empty cluster gets the item least similar to its own cluster."""
     n, k = p.shape
     labels = np.empty(n, np.int64)
     for i in range(n):
@@ -232,7 +232,7 @@ def harden(s: Any, p: Any) -> Any:
 def anneal(
     s: Any, k: int, temperatures: Any, restarts: int, tolerance: float, rounds: int, sweeps: int, seed: int
 ) -> Any:
-    """Best of ``restarts`` annealed runs, hardened and finished by single moves at T = 0: (labels, F)."""
+    """Return labels and F of the best of ``restarts`` annealed runs, each finished by single moves at T = 0."""
     state = np.array([seed], np.uint64)
     best, best_labels = -np.inf, np.zeros(len(s), np.int64)
     for _ in range(restarts):
@@ -252,9 +252,9 @@ def anneal(
 
 @njit(cache=True)
 def plus_plus(gram: Any, k: int, candidates: int, state: Any) -> Any:
-    """(k,) items chosen by k-means++: each with probability proportional to its squared distance from the chosen.
+    """Return (k,) items drawn by k-means++, with probability proportional to the squared distance from those drawn.
 
-    With several ``candidates`` a draw keeps the one that lowers the sum of distances most (greedy k-means++).
+    Of several ``candidates`` the one that lowers the sum of distances most is kept (greedy k-means++).
     """
     n = len(gram)
     diagonal = np.diag(gram).copy()
@@ -281,7 +281,7 @@ def plus_plus(gram: Any, k: int, candidates: int, state: Any) -> Any:
 
 @njit(cache=True)
 def _distance(gram: Any, sums: Any, within: Any, sizes: Any, i: int, c: int, spherical: bool) -> Any:
-    """Item to centre: squared Euclidean, or 1 - cosine for centres that are normalised sums of unit vectors."""
+    """Return the squared Euclidean distance of item and centre, or 1 - cosine for spherical k-means."""
     if sizes[c] == 0:
         return np.inf
     if spherical:
@@ -291,7 +291,7 @@ def _distance(gram: Any, sums: Any, within: Any, sizes: Any, i: int, c: int, sph
 
 @njit(cache=True)
 def _fill_empty(labels: Any, distances: Any, sizes: Any) -> None:
-    """Give every empty cluster the item farthest from its centre, out of a cluster that can spare one."""
+    """Move to every empty cluster the item farthest from its centre among clusters with several items."""
     for c in range(len(sizes)):
         if sizes[c] > 0:
             continue
@@ -307,9 +307,9 @@ def _fill_empty(labels: Any, distances: Any, sizes: Any) -> None:
 
 @njit(cache=True)
 def lloyd_from(gram: Any, labels: Any, k: int, iterations: int, spherical: bool) -> Any:
-    """Lloyd's algorithm from a partition, in place; returns the sum of distances. No cluster ends empty.
+    """Run Lloyd's algorithm from a partition, in place; return the sum of distances. No cluster is empty at the end.
 
-    Centres are never formed: ‖x_i - μ_c‖² = g_ii - 2 Σ_{j∈c} g_ij/n_c + Σ_{j,l∈c} g_jl/n_c².
+    Centres are not computed: ‖x_i - μ_c‖² = g_ii - 2 Σ_{j∈c} g_ij/n_c + Σ_{j,l∈c} g_jl/n_c².
     """
     n = len(labels)
     distances = np.zeros(n)
@@ -339,7 +339,7 @@ def lloyd_from(gram: Any, labels: Any, k: int, iterations: int, spherical: bool)
 
 @njit(cache=True)
 def lloyd(gram: Any, k: int, restarts: int, iterations: int, candidates: int, spherical: bool, seed: int) -> Any:
-    """Best of ``restarts`` k-means++ starts: (labels, sum of distances)."""
+    """Return labels and the sum of distances of the best of ``restarts`` k-means++ starts."""
     state = np.array([seed], np.uint64)
     n = len(gram)
     best, best_labels = np.inf, np.zeros(n, np.int64)

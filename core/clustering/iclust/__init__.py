@@ -1,1 +1,0 @@
-"""Iclust, information-based clustering (Slonim et al. 2005): sequential, annealed and blockwise."""

@@ -1,1 +1,0 @@
-"""Models that ignore word order: combined word vectors, tf-idf and word counts."""

@@ -1,1 +1,0 @@
-"""Tables and lists of sentences: text, CSV, JSON lines and Excel."""

@@ -1,1 +1,0 @@
-"""Themes of lists of sentences: number of clusters, assignment and names."""
