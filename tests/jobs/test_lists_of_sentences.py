@@ -109,7 +109,7 @@ def test_mistakes_are_told(listed: Store, claims: Path, tmp_path: Path) -> None:
     empty.write_text("a,b\n,x\n", encoding="utf-8")
     with pytest.raises(DataError, match="holds no sentence"):
         do(listed, "import-list", file=str(empty), corpus="X", column="a")
-    with pytest.raises(ConfigError, match="One theme"):
+    with pytest.raises(ConfigError, match="at least 2 themes"):
         do(listed, "find-themes", corpus="L", model="M", settings={"k": 1})
     with listed.reading() as r:
         assert [c.name for c in r.corpora.list(include_unready=True)] == ["L"]

@@ -80,5 +80,5 @@ def test_what_cannot_be_summarised_is_said(sqlite_store: Store, documents: str, 
         do(sqlite_store, documents=documents, summarizer="lead", rouge={"stem": True})
     bare = tmp_path / "bare.jsonl"
     bare.write_text('{"id": "a", "text": "One is."}\n', encoding="utf-8")
-    with pytest.raises(DataError, match="No document has a summary"):
+    with pytest.raises(DataError, match="No document has a reference summary"):
         do(sqlite_store, documents=str(bare), summarizer="lead")

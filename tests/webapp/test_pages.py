@@ -255,7 +255,7 @@ def test_a_mistake_is_told_at_the_form(filled_store: Store, open_page: Open) -> 
         if field.label == "Minimum tokens":
             field.set_value(60)
     next(b for b in at.button if b.label == "Build set").click().run()
-    assert "no sentence would be left" in words_of(at)
+    assert "no sentence would remain" in words_of(at)
     assert jobs_of(filled_store, "build-triplets") == []
 
 
