@@ -1,1 +1,1 @@
-"""Streamlit pages: choose, ask, show."""
+"""Streamlit pages and the web server."""

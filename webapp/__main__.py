@@ -1,4 +1,4 @@
-"""``python -m webapp``: migrate the store, make the demo on an empty one, start web and worker, print the address."""
+"""``python -m webapp``: migrate the store, queue the demo if it is empty, start web server and worker."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def prepare(address: str, demo: bool) -> Path:
     Raises
     ------
     ConfigError
-        If others can reach ``address`` (or a login was requested) and no admin could sign in.
+        If sign-in is required and no admin can sign in.
     """
     from db.settings import Settings
     from db.store import Store

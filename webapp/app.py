@@ -1,7 +1,7 @@
 """Navigation and frame of all pages. Streamlit runs this script for every page; ``python -m webapp`` starts it.
 
-The pages lie in ``features``. A folder called ``pages`` beside this script would make Streamlit find pages in its
-older way, in which a link to a page runs without this script.
+The pages are in ``features``. With a folder ``pages`` beside this script, Streamlit would use its older kind of pages,
+which are opened without this script.
 """
 
 from pathlib import Path

@@ -1,7 +1,7 @@
-"""HTTP middleware in front of Streamlit: which requests are answered, and the headers of every response.
+"""HTTP middleware in front of Streamlit: checks of requests, security headers, and redirects of old links.
 
 Streamlit's own checks cover the websocket only, and look up the public address of this machine at a foreign host
-before they refuse a foreign origin. Here every request is checked before Streamlit sees it, without any look-up.
+before they refuse a foreign origin. The middleware checks every request first, without any look-up.
 """
 
 from __future__ import annotations
@@ -101,13 +101,13 @@ class HostCheck:
             logger.warning("Refused a request from the origin %.200r to the host %.200r.", ", ".join(origins), host)
             return FOREIGN_ORIGIN
         for origin in origins:
-            # As a proxy that passes the host on would send it. Streamlit compares the two as text, and looks the
-            # public address of this machine up where they differ.
+            # Streamlit compares origin and host as text, and looks up the public address of this machine if they
+            # differ. The host is therefore replaced, as a proxy that passes it on would do.
             MutableHeaders(scope=scope)["host"] = urlsplit(origin).netloc
         return ""
 
     def _is_own(self, origin: str, name: str, port: int | None) -> bool:
-        """Whether ``origin`` is the requested host, or a name of the owner's whose proxy requests another host."""
+        """Return whether ``origin`` is the requested host, or an allowed name whose proxy requests another host."""
         try:
             parts = urlsplit(origin)
             default = _DEFAULT_PORTS[parts.scheme]
@@ -128,7 +128,7 @@ def _arrival_address(scope: Scope) -> str:
 
 
 def allowed_hosts(address: str) -> list[str]:
-    """Return the hosts that are answered for: this machine itself, the bind address, and those the owner named."""
+    """Return the allowed hosts: this machine, the bind address, and those of the settings."""
     try:
         bound = [canonical_host(address)]
     except ValueError:
@@ -145,9 +145,9 @@ def named_hosts() -> Iterable[str]:
 
 
 class UploadCheck:
-    """Refuses uploads from pages where people must sign in and nobody has, before any of the body is read.
+    """Refuses uploads from pages where sign-in is required and nobody has signed in, before any of the body is read.
 
-    Streamlit would keep in memory what any open page sends, signed in or not.
+    Streamlit would keep in memory what any open page sends, with or without sign-in.
     """
 
     def __init__(self, app: ASGIApp) -> None:
@@ -164,7 +164,7 @@ class UploadCheck:
 
 
 def _may_send(session: str) -> bool:
-    # Imported with the first upload, so that the server begins to listen without the store.
+    # Imported with the first upload, so that the server starts to listen without the store.
     from webapp.shared import people
     from webapp.shared import store as server_store
 
@@ -172,7 +172,7 @@ def _may_send(session: str) -> bool:
 
 
 class PermalinkRedirect:
-    """Answers a request for a page with query parameters of version 0.1 by a redirect to those of today."""
+    """Answers a request for a page with query parameters of version 0.1 with a redirect to the current ones."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app

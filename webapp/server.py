@@ -1,4 +1,4 @@
-"""The web process: Streamlit, with what only the first page would wait for done before the first person comes."""
+"""The web process: Streamlit, with slow imports and the store prepared before the first request."""
 
 from __future__ import annotations
 
@@ -20,25 +20,25 @@ LOOPBACK_ADDRESS = "127.0.0.1"
 _LIBRARIES = ("PIL.Image", "jobs.queue.huey_queue", "pandas.io.formats.style", "scipy.optimize", "scipy.stats")
 
 
-def warm() -> None:
-    """Import what pages need and open the store; on a small machine that takes seconds, too long to wait for a page."""
+def preload() -> None:
+    """Import what pages need and open the store in advance, which takes seconds on a small machine."""
     for library in _LIBRARIES:
         importlib.import_module(library)
     _wait_for_the_server()
     _import_pages()
     _open_store()
-    _draw()
+    _draw_chart()
 
 
 def _import_pages() -> None:
-    """Import the modules of all pages but their scripts: importing a script would draw the page."""
+    """Import the modules of all pages, except their scripts: importing a script would draw the page."""
     for module in pkgutil.walk_packages(features.__path__, f"{features.__name__}."):
         if not module.name.endswith(".page"):
             importlib.import_module(module.name)
 
 
 def _wait_for_the_server() -> None:
-    """Streamlit says aloud, once for each cache, when one is made before it runs."""
+    """Wait until Streamlit runs; it warns about every cache that is created before."""
     from streamlit import runtime
 
     until = time.monotonic() + _START_S
@@ -47,7 +47,7 @@ def _wait_for_the_server() -> None:
 
 
 def _open_store() -> None:
-    """Bring the store up to date and ask it what pages ask; where that fails, each page says why."""
+    """Migrate the store and run the queries of every page; pages report errors themselves."""
     from webapp.shared import queries
 
     with suppress(ThemescopeError):
@@ -56,8 +56,8 @@ def _open_store() -> None:
         queries.worker_alive()
 
 
-def _draw() -> None:
-    """A chart that nobody sees: plotly brings in its parts when they are first used."""
+def _draw_chart() -> None:
+    """Draw a chart without showing it, because plotly imports its parts on first use."""
     from webapp.shared.figures import IntervalRow, interval_figure
     from webapp.shared.palette import tones
 
@@ -65,10 +65,10 @@ def _draw() -> None:
 
 
 def main() -> None:
-    """Serve the pages with the flags given, as ``streamlit run`` does."""
+    """Serve the pages with the flags of the command line, as ``streamlit run`` does."""
     from streamlit.web import cli
 
-    threading.Thread(target=warm, daemon=True).start()
+    threading.Thread(target=preload, daemon=True).start()
     flags = sys.argv[1:]
     script = str(Path(__file__).with_name("asgi.py"))
     sys.argv = ["streamlit", "run", script, *_secrets_flags(), *_host_flags(flags), *flags]
@@ -76,7 +76,7 @@ def main() -> None:
 
 
 def _secrets_flags() -> list[str]:
-    """Flags that name the file of secrets; none if the settings are invalid, which the pages report."""
+    """Return flags that name the secrets file; none if the settings are invalid, which the pages report."""
     try:
         return ["--secrets.files", str(Settings.from_environment().secrets_file)]
     except ConfigError:
@@ -84,9 +84,9 @@ def _secrets_flags() -> list[str]:
 
 
 def _host_flags(flags: list[str]) -> list[str]:
-    """Flags with the host names that Streamlit itself accepts for its websocket.
+    """Return flags with the host names that Streamlit itself accepts for its websocket.
 
-    Bound to every address of this machine, Streamlit cannot tell them from foreign names, and
+    For a server bound to every address of this machine, these names are unknown; then
     :class:`webapp.middleware.HostCheck` decides alone.
     """
     from webapp.middleware import allowed_hosts

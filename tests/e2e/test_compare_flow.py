@@ -25,7 +25,7 @@ BARRIERS = """async (rules) => (await axe.run(
 )).violations.filter(v => ['serious', 'critical'].includes(v.impact))
   .map(v => `${v.id}: ${v.nodes.map(n => n.html.slice(0, 160)).join(' | ')}`)"""
 ALL_RULES, COLOUR_RULES = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa"], ["color-contrast", "link-in-text-block"]
-MOVED = ".partitions li.moved .said"
+MOVED = ".partitions li.moved .text"
 
 
 def test_three_clicks_to_the_sentences_that_moved_and_a_link_to_them(page: Page, other_page: Page, filled: App) -> None:

@@ -146,7 +146,7 @@ def test_matched_clusters_have_one_number_on_both_sides(compared: Store) -> None
     second[0], second[23] = 3, -1
     left = partition_queries.Division(ids, first, {0: "River"})
     right = partition_queries.Division(ids[::-1], second[::-1])
-    found = partition_pair.meet(left, right, sentences, {s.section: str(s.section) for s in sentences})
+    found = partition_pair.match_partitions(left, right, sentences, {s.section: str(s.section) for s in sentences})
     assert found is not None
     assert found.matching.moved.tolist() == [0, 23]
     data = partition_pair.pair_data(found, (left, right), ("a", "b"), tones("light"), everything=False)
@@ -161,7 +161,7 @@ def test_matched_clusters_have_one_number_on_both_sides(compared: Store) -> None
     assert [s["moved"] for side in sides for s in side["sentences"]] == ["→ 4", "→ not assigned", "← 2", "← 3"]
     rows = list(csv.DictReader(io.StringIO(partition_pair.export(found, left, right, ("a", "b")))))
     assert [row["moved"] for row in rows] == ["1", *["0"] * 22, "1"]
-    assert partition_pair.meet(left, partition_queries.Division(ids[:0], first[:0]), sentences, {}) is None
+    assert partition_pair.match_partitions(left, partition_queries.Division(ids[:0], first[:0]), sentences, {}) is None
 
 
 def test_a_comparison_leaves_as_csv_latex_and_a_paragraph(compared: Store, open_page: Open) -> None:

@@ -14,7 +14,7 @@ from core.papers import paper
 from db.records import JobStatus
 from db.store import Store
 from tests.webapp.filled import CORPUS, HOSTILE
-from webapp.features.paper_tables.views import export, said_once
+from webapp.features.paper_tables.views import common_deviation, export
 
 Open = Callable[..., AppTest]
 ARGUMENTS = {"paper": "ed18", "profile": "quick", "corpus": CORPUS, "sick": "pairs"}
@@ -54,11 +54,11 @@ def reproduced(filled_store: Store) -> Store:
 
 def test_a_deviation_of_every_row_is_said_once() -> None:
     rows = pd.DataFrame({"Row": ["a", "b"], "Deviation": ["Fewer articles.", "Fewer articles."]})
-    frame, said = said_once(rows)
-    assert (list(frame), said) == (["Row"], "Fewer articles.")
+    frame, common = common_deviation(rows)
+    assert (list(frame), common) == (["Row"], "Fewer articles.")
     for kept in (rows.iloc[:1], rows.assign(Deviation=["Fewer articles.", ""])):
-        frame, said = said_once(kept)
-        assert (list(frame), said) == (["Row", "Deviation"], "")
+        frame, common = common_deviation(kept)
+        assert (list(frame), common) == (["Row", "Deviation"], "")
 
 
 def jobs_of(store: Store) -> list[dict[str, Any]]:

@@ -19,7 +19,7 @@ def no_server(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_the_first_page_finds_the_store_migrated(settings: Settings) -> None:
-    web.warm()
+    web.preload()
     assert list(settings.home.iterdir())
     with server_store.store().reading() as r:
         assert r.corpora.list() == []  # a table that is not there would be an error
@@ -29,7 +29,7 @@ def test_a_store_that_cannot_be_opened_is_reported_by_the_pages(
     monkeypatch: pytest.MonkeyPatch, open_page: Callable[..., AppTest]
 ) -> None:
     monkeypatch.setenv("DATABASE_URL", "nonsense://nowhere")
-    web.warm()
+    web.preload()
     assert "DATABASE_URL has the unsupported scheme" in open_page("home").error[0].value.replace("\\", "")
 
 

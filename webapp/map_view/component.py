@@ -23,7 +23,7 @@ from webapp.map_view.scene import Colouring, Scene
 from webapp.map_view.view_state import MapState, camera_of
 from webapp.shared import queries
 from webapp.shared.components import asset
-from webapp.shared.palette import Tones
+from webapp.shared.palette import Tones, ground, tones
 from webapp.shared.text import count, shorten
 
 _ASSETS = Path(__file__).parent / "assets"
@@ -69,6 +69,20 @@ class Canvas:
         """Return the row in a browser event about these points, else -1."""
         row = event.get("row") if isinstance(event, dict) and event.get("digest") == self.digest else None
         return row if isinstance(row, int) and 0 <= row < len(self.scene.ids) else -1
+
+
+def canvas_of(scene: Scene, colouring: Colouring, **fields: Any) -> Canvas:
+    """Return the canvas of a scene in the theme of the browser; ``fields`` replace defaults."""
+    theme = st.context.theme.type or "light"
+    defaults: dict[str, Any] = {
+        "units": scene.units,
+        "found": np.empty(0, dtype=np.intp),
+        "tones": tones(theme),
+        "paper": ground(theme),
+        "size": point_size(len(scene.ids)),
+        "frame": frame_of(scene.units),
+    }
+    return Canvas(scene=scene, colouring=colouring, **(defaults | fields))
 
 
 def source(*names: str) -> str:
@@ -154,7 +168,7 @@ def view_data(canvas: Canvas, state: MapState) -> dict[str, Any]:
         "shape": state.shape.astype(int).tolist() if state.side == canvas.side else [],
         "camera": state.camera,
         "link": canvas.link,
-        "outbox": canvas.action_queue,
+        "action_queue": canvas.action_queue,
         "tip": _tip(scene, state.tip),
     }
 

@@ -102,7 +102,7 @@ Categories = npt.NDArray[np.int64]  # (n,) category of each point, -1 for "other
 Numbers = npt.NDArray[np.floating]
 
 MANY = 18
-"""Number of categories whose colours and shapes can still be told apart."""
+"""Number of categories whose colours and shapes are still distinguishable."""
 MAX_CATEGORIES = 31
 """Number of categories that the component can draw beside "other"."""
 _WRONG, _RIGHT = 1, 6

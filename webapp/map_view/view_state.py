@@ -1,4 +1,4 @@
-"""What a user has selected, hidden and opened on a map."""
+"""Selection, hidden categories and opened sentence of a map."""
 
 from __future__ import annotations
 

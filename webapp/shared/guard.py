@@ -64,10 +64,10 @@ def delete_button(noun: str, name: str, along: str, delete: Callable[[Any], None
     if may(Right.MANAGE) and st.button(
         f"Delete this {noun} …", icon=":material/delete:", type="tertiary", key=f"delete-{noun}"
     ):
-        st.dialog(f"Delete this {noun}?")(_ask)(name, along, delete)
+        st.dialog(f"Delete this {noun}?")(_confirm)(name, along, delete)
 
 
-def _ask(name: str, along: str, delete: Callable[[Any], None]) -> None:
+def _confirm(name: str, along: str, delete: Callable[[Any], None]) -> None:
     outcome = st.session_state.pop("deletion", None)
     if outcome == "":
         st.rerun()

@@ -118,7 +118,7 @@ def run_name(run: RunRecord, model: ModelRecord | None) -> str:
 
 
 def partition_name(run: RunRecord, model: ModelRecord | None, benchmark: BenchmarkRecord | None) -> str:
-    """:func:`run_name`, with the benchmark, because an article may be in several."""
+    """Return :func:`run_name` with the benchmark, because an article may be in several."""
     return run_name(run, model) + (f" on {benchmark.name}" if benchmark else "")
 
 

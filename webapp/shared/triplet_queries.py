@@ -33,12 +33,12 @@ class Evaluation:
 
     @property
     def split(self) -> Split:
-        """The split it was evaluated on."""
+        """Split that the model was evaluated on."""
         return Split(self.run.config["split"])
 
     @property
     def name(self) -> str:
-        """Return the model's name, with the split where several evaluations have to be told apart."""
+        """Return the model's name, with the split if the model has several evaluations."""
         if self.alone:
             return self.model.name
         return f"{self.model.name} ({self.split}{', by relatedness' if _by_relatedness(self.run) else ''})"

@@ -174,7 +174,7 @@ def _pairs(found: Group) -> None:
     st.subheader("Pairwise agreement", anchor=False)
     rows = [pair_row(first, second, found.articles) for first, second in pairs]
     remarks = {row[-1] for row in rows}
-    shown = _HEADER if len(remarks) > 1 else _HEADER[:-1]  # a remark that holds for all stands below once
+    shown = _HEADER if len(remarks) > 1 else _HEADER[:-1]  # a remark on all rows is drawn once, below
     widths = _WIDTHS | (_WIDTHS_WITHOUT_INTERVALS if remarks == {_ONE_ARTICLE} else {})
     key = f"{PAIRS}_{len(rows)}"
     event = st.dataframe(

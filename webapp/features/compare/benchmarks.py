@@ -56,13 +56,13 @@ def combinations(
 
 def _queue(benchmark: BenchmarkRecord, wanted: Sequence[tuple[ModelRecord | None, str]]) -> bool:
     """Queue a job per combination; the first of a model computes the vectors for the others."""
-    asked = []
+    queued = []
     for model, clusterer in wanted:
         name = model.name if model else ""
         args = {"model": name, "clusterer": clusterer, "benchmark": benchmark.name}
         title = f"{clusterer_title(clusterer)}{f' of {name}' if name else ''} on {benchmark.name}"
-        asked.append(submit("cluster", args, title))
-    return all(asked)
+        queued.append(submit("cluster", args, title))
+    return all(queued)
 
 
 def about(benchmark: BenchmarkRecord) -> None:

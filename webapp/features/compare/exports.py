@@ -6,6 +6,9 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+import pandas as pd
+import streamlit as st
+
 from core.config import Config
 from core.metrics import REGISTRY as METRICS
 from core.metrics.statistics.multiple_comparisons import ALPHA, RESAMPLES, Family, SignificanceTest
@@ -14,7 +17,7 @@ from db.records import BenchmarkRecord, ScoreRecord
 from jobs.common.digests import code_version
 from jobs.services.table_files import csv_text
 from webapp.shared.compare_queries import Method
-from webapp.shared.text import count, score
+from webapp.shared.text import count, interval, p_text, score
 
 _SPECIAL = {
     "\\": r"\textbackslash{}",
@@ -48,10 +51,10 @@ class Comparison:
 
     @property
     def family(self) -> Family | None:
-        """The comparisons on the benchmark itself."""
+        """Comparisons on the selected benchmark."""
         return self.families.get(self.benchmark.name)
 
-    def places(self) -> list[tuple[int, int] | None]:
+    def ranks(self) -> list[tuple[int, int] | None]:
         """Return the best and worst rank that the tests do not exclude, for each method; None without tests."""
         found = self.family.ranks() if self.family is not None else []
         return [found[column] if found and column >= 0 else None for column in self.columns]
@@ -67,11 +70,11 @@ class Comparison:
         return sum(len(family.ps) for family in self.families.values())
 
 
-def place_text(place: tuple[int, int] | None) -> str:
+def rank_text(rank: tuple[int, int] | None) -> str:
     """Return ``1``, ``2–4``, or a dash."""
-    if place is None:
+    if rank is None:
         return "–"
-    return str(place[0]) if place[0] == place[1] else f"{place[0]}–{place[1]}"
+    return str(rank[0]) if rank[0] == rank[1] else f"{rank[0]}–{rank[1]}"
 
 
 def as_csv(found: Comparison, metrics: Sequence[str]) -> str:
@@ -80,13 +83,13 @@ def as_csv(found: Comparison, metrics: Sequence[str]) -> str:
     header += [f"{m}{part}" for m in metrics for part in ("", "_low", "_high", "_n")]
     header += [f"first_place_{found.metric.id}", f"last_place_{found.metric.id}", f"group_{found.metric.id}"]
     rows = []
-    listed = zip(found.methods, found.means, found.places(), found.letters(), strict=True)
-    for method, means, place, letters in listed:
+    listed = zip(found.methods, found.means, found.ranks(), found.letters(), strict=True)
+    for method, means, rank, letters in listed:
         cells: list[object] = [method.model, method.clusterer, len(method.runs), method.seconds]
         for metric in metrics:
             s = means.get(metric)
             cells += [None] * 4 if s is None else [s.value, s.low, s.high, s.n]
-        rows.append([*cells, *(place or (None, None)), letters])
+        rows.append([*cells, *(rank or (None, None)), letters])
     return csv_text(header, rows)
 
 
@@ -102,6 +105,24 @@ def comparisons_csv(found: Comparison) -> str:
         rows.append([names[int(a)], names[int(b)], found.metric.id, d.value, d.low, d.high, d.n, p, corrected])
     header = ["first", "second", "metric", "difference", "low", "high", "articles", f"p_{found.test.id}", "p_holm"]
     return csv_text(header, rows)
+
+
+COMPARISON_COLUMNS = dict.fromkeys(("Difference", "p", "Corrected p"), st.column_config.TextColumn(alignment="right"))
+
+
+def comparisons_frame(family: Family, names: Mapping[int, str]) -> pd.DataFrame:
+    """Return all comparisons of a family as text, lowest p-value first; ``names`` maps columns to methods."""
+    order = family.ps.argsort(kind="stable").tolist()
+    gaps = [family.differences[i] for i in order]
+    return pd.DataFrame(
+        {
+            "First": [names[int(family.first[i])] for i in order],
+            "Second": [names[int(family.second[i])] for i in order],
+            "Difference": [interval(d.value, d.low, d.high) for d in gaps],
+            "p": [p_text(float(family.ps[i])) for i in order],
+            "Corrected p": [p_text(float(family.corrected[i])) for i in order],
+        }
+    )
 
 
 def latex(found: Comparison, metrics: Sequence[str]) -> str:
@@ -139,7 +160,7 @@ def tex(text: str) -> str:
 def paragraph(found: Comparison, metrics: Sequence[str], settings: Mapping[str, Config | Mapping[str, object]]) -> str:
     """Return a methods paragraph: data, scores, intervals, tests, correction, seeds, settings, version."""
     n = max((s.n for row in found.means for s in row.values()), default=0)
-    said = [
+    parts = [
         f"We clustered the sentences of {count(n, 'article')} (benchmark “{found.benchmark.name}”"
         f"{_rules(found.benchmark)}) by {count(len(found.methods), 'combination')} of sentence vectors and clustering "
         "algorithm, each article into as many clusters as it has sections, and compared clusters with sections.",
@@ -149,29 +170,28 @@ def paragraph(found: Comparison, metrics: Sequence[str], settings: Mapping[str, 
     ]
     seeds = {len(method.runs) for method in found.methods}
     if seeds != {1}:
-        said.append(f"For methods with several seeds (up to {max(seeds)}) scores were first averaged by article.")
+        parts.append(f"For methods with several seeds (up to {max(seeds)}) scores were first averaged by article.")
     if found.claims:
         on = f" on {count(len(found.benchmarks), 'benchmark')}" if len(found.benchmarks) > 1 else ""
-        said.append(
+        parts.append(
             f"Differences in {found.metric.title} were tested article by article with {found.test.source}, two-sided; "
             f"the p-values of all {count(found.claims, 'comparison')}{on} were corrected together (Holm 1979). We call "
             f"a method better where the corrected p is below {ALPHA:.2f} and the interval of the mean difference lies "
             "above 0; methods that share a letter do not differ significantly (Piepho 2004)."
         )
-    told = "; ".join(f"{name}: {_told(values)}" for name, values in settings.items())
-    said.append(f"Settings: {told}." if told else "")
+    listed = "; ".join(f"{name}: {_settings_text(values)}" for name, values in settings.items())
+    parts.append(f"Settings: {listed}." if listed else "")
     days = sorted({f"{run.created:%Y-%m-%d}" for method in found.methods for run in method.runs})
     when = (f"on {days[0]}" if len(days) == 1 else f"from {days[0]} to {days[-1]}") if days else ""
-    said.append(f"Computed with Themescope {code_version()} {when}.".replace(" .", "."))
-    return " ".join(part for part in said if part)
+    parts.append(f"Computed with Themescope {code_version()} {when}.".replace(" .", "."))
+    return " ".join(part for part in parts if part)
 
 
 def _rules(benchmark: BenchmarkRecord) -> str:
-    told = _told(benchmark.config)
-    return f": {told}" if benchmark.config else ""
+    return f": {_settings_text(benchmark.config)}" if benchmark.config else ""
 
 
-def _told(values: Config | Mapping[str, object]) -> str:
+def _settings_text(values: Config | Mapping[str, object]) -> str:
     facts = values.to_dict() if isinstance(values, Config) else values
     return ", ".join(f"{name.replace('_', ' ')} {_plain(value)}" for name, value in facts.items()) or "no settings"
 

@@ -43,7 +43,7 @@ class PairOfMethods:
 
     @property
     def gaps(self) -> npt.NDArray[np.float64]:
-        """(n,) differences, first minus second."""
+        """Differences between the n scores, first minus second."""
         return self.values[:, 0] - self.values[:, 1]
 
 
@@ -73,7 +73,7 @@ def choose_pair(scope: Scope | None) -> PairOfMethods | None:
 
 def show(pair: PairOfMethods) -> None:
     """Draw the difference, a scatter plot and a table of articles; a click opens both clusterings."""
-    _in_words(pair)
+    _summary(pair)
     articles = compare_queries.articles(pair.scope.comparison.benchmark)
     rows = articles.rows(pair.articles)
     titles = [articles.titles[i] for i in rows]
@@ -84,7 +84,7 @@ def show(pair: PairOfMethods) -> None:
         _table(pair, articles, titles)
 
 
-def _in_words(pair: PairOfMethods) -> None:
+def _summary(pair: PairOfMethods) -> None:
     found = pair.scope.comparison
     assert found.family is not None  # there are scores of single articles
     at = [found.columns[list(found.methods).index(m)] for m in (pair.first, pair.second)]

@@ -16,7 +16,16 @@ from core.metrics.statistics.multiple_comparisons import TESTS, Family, Signific
 from core.registry import Card
 from db.records import BenchmarkRecord, ScoreRecord
 from webapp.features.compare import figures, state
-from webapp.features.compare.exports import Comparison, as_csv, comparisons_csv, latex, paragraph, place_text
+from webapp.features.compare.exports import (
+    COMPARISON_COLUMNS,
+    Comparison,
+    as_csv,
+    comparisons_csv,
+    comparisons_frame,
+    latex,
+    paragraph,
+    rank_text,
+)
 from webapp.features.compare.state import choice_in_url, segment_in_url, set_in_url, several_in_url
 from webapp.shared import compare_queries, queries
 from webapp.shared.compare_queries import Method
@@ -24,7 +33,7 @@ from webapp.shared.components import download
 from webapp.shared.figures import interval_figure, interval_row
 from webapp.shared.palette import tones
 from webapp.shared.queries import HEADLINE
-from webapp.shared.text import count, duration, interval, p_text, plain, score, with_half_width
+from webapp.shared.text import count, duration, plain, score, with_half_width
 
 PAIR_VIEW = "Two methods"
 BEST = "background-color: rgba(31, 143, 136, 0.25)"
@@ -153,9 +162,9 @@ def clustering(scope: Scope | None) -> None:
         f"intervals-{found.metric.id}",
         "themescope-comparison",
     )
-    _every_comparison(found)
+    _all_comparisons(found)
     _seeds(found)
-    _take_away(scope)
+    _exports(scope)
 
 
 def _value(row: Mapping[str, ScoreRecord], metric: str) -> float:
@@ -193,7 +202,7 @@ def _frame(scope: Scope) -> tuple[pd.DataFrame, Styler]:
     several = any(len(method.runs) > 1 for method in found.methods)
     frame = pd.DataFrame(
         {
-            "Rank": [place_text(place) for place in found.places()],
+            "Rank": [rank_text(rank) for rank in found.ranks()],
             "Model": ["–" if m.floor else m.model for m in found.methods],
             "Clusterer": [m.clusterer for m in found.methods],
             **({"Seeds": [len(m.runs) for m in found.methods]} if several else {}),
@@ -266,7 +275,7 @@ def _explained(scope: Scope) -> None:
     )
 
 
-def _every_comparison(found: Comparison) -> None:
+def _all_comparisons(found: Comparison) -> None:
     """Draw all comparisons on the selected benchmark, lowest p-value first."""
     family = found.family
     if family is None or not len(family.ps):
@@ -280,24 +289,9 @@ def _every_comparison(found: Comparison) -> None:
 
 
 def _pairs(found: Comparison, family: Family) -> None:
-    names = {column: m.name for column, m in zip(found.columns, found.methods, strict=True)}
-    order = family.ps.argsort(kind="stable")
-    gaps = [family.differences[i] for i in order]
-    frame = pd.DataFrame(
-        {
-            "First": [names[int(family.first[i])] for i in order],
-            "Second": [names[int(family.second[i])] for i in order],
-            "Difference": [interval(d.value, d.low, d.high) for d in gaps],
-            "p": [p_text(float(family.ps[i])) for i in order],
-            "Corrected p": [p_text(float(family.corrected[i])) for i in order],
-        }
-    )
-    right = st.column_config.TextColumn(alignment="right")
+    frame = comparisons_frame(family, {c: m.name for c, m in zip(found.columns, found.methods, strict=True)})
     st.dataframe(
-        frame,
-        hide_index=True,
-        height="content" if len(frame) <= 11 else _LISTED,
-        column_config={name: right for name in ("Difference", "p", "Corrected p")},
+        frame, hide_index=True, height="content" if len(frame) <= 11 else _LISTED, column_config=COMPARISON_COLUMNS
     )
     download("Download comparisons (CSV)", lambda: comparisons_csv(found), "themescope-comparisons.csv")
 
@@ -322,7 +316,7 @@ def _seeds(found: Comparison) -> None:
         st.caption("Scores are averaged over seeds, then over articles. Intervals are over articles only.")
 
 
-def _take_away(scope: Scope) -> None:
+def _exports(scope: Scope) -> None:
     """Draw the exports: CSV, LaTeX table and methods paragraph."""
     found = scope.comparison
     with st.container(horizontal=True):

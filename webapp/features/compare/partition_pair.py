@@ -38,7 +38,7 @@ def address(corpus: str, article: str, left: str, right: str) -> dict[str, str]:
 
 
 @dataclass(frozen=True, slots=True)
-class Meeting:
+class MatchedPartitions:
     """The n common sentences of two partitions, in page order, and the matching of clusters."""
 
     sentences: Sequence[Sentence]
@@ -56,7 +56,9 @@ class Meeting:
         return {c: i for i, c in enumerate(pairs, start=1)} | {c: before + i for i, c in enumerate(alone, start=1)}
 
 
-def meet(left: Division, right: Division, sentences: Sequence[Sentence], titles: dict[int, str]) -> Meeting | None:
+def match_partitions(
+    left: Division, right: Division, sentences: Sequence[Sentence], titles: dict[int, str]
+) -> MatchedPartitions | None:
     """Match two partitions; return None if they share no sentence."""
     shared, at_left, at_right = np.intersect1d(left.sentence_ids, right.sentence_ids, return_indices=True)
     if not len(shared):
@@ -66,7 +68,7 @@ def meet(left: Division, right: Division, sentences: Sequence[Sentence], titles:
     found = [known[int(shared[i])] for i in order]
     first, second = left.labels[at_left][order], right.labels[at_right][order]
     sections = [titles.get(s.section) or LEAD for s in found]
-    return Meeting(found, sections, first, second, match_clusters(first, second))
+    return MatchedPartitions(found, sections, first, second, match_clusters(first, second))
 
 
 def choose_and_show(corpora: Sequence[CorpusRecord]) -> None:
@@ -98,13 +100,13 @@ def choose_and_show(corpora: Sequence[CorpusRecord]) -> None:
 
 def _article(corpus: CorpusRecord, benchmarks: Sequence[BenchmarkRecord]) -> ArticleRecord | None:
     """Choose an article; that of the URL and those of the newest of ``benchmarks`` are listed first."""
-    asked = queries.article_titled(corpus.id, st.query_params.get(state.ARTICLE, ""))
+    named = queries.article_titled(corpus.id, st.query_params.get(state.ARTICLE, ""))
     listed = queries.articles(corpus.id, limit=_LISTED)
     for benchmark in benchmarks[:1]:
         ids = [*queries.benchmark_sentences(benchmark.id, benchmark.digest)][:_LISTED]
         first = queries.articles_by_id(np.array(ids, np.int64))
         listed = [*first.values(), *(a for a in listed if a.id not in first)][:_LISTED]
-    options = {a.title: a for a in ([asked] if asked else []) + listed}
+    options = {a.title: a for a in ([named] if named else []) + listed}
     if not options:
         nothing("This corpus has no articles.", "Choose another corpus.")
         return None
@@ -116,13 +118,13 @@ def _article(corpus: CorpusRecord, benchmarks: Sequence[BenchmarkRecord]) -> Art
 def _show(article: ArticleRecord, corpus: CorpusRecord, one: Partition, other: Partition) -> None:
     titles, sentences = queries.article_text(article.id, corpus.created)
     left, right = one.load(), other.load()
-    found = meet(left, right, sentences, {s.position: s.title for s in titles})
+    found = match_partitions(left, right, sentences, {s.position: s.title for s in titles})
     if found is None:
         nothing("These partitions share no sentence.", "Choose partitions of the same sentences.")
         return
     st.subheader(plain(article.title), anchor=False)
     moved = len(found.matching.moved)
-    st.markdown(_in_words(found, one, other))
+    st.markdown(_summary(found, one, other))
     with st.container(horizontal=True, vertical_alignment="bottom"):
         shown = segment_in_url(
             "Show", {ALL: "All sentences", MOVED: f"Changed only ({moved:,})"}, state.SENTENCES, MOVED if moved else ALL
@@ -134,7 +136,7 @@ def _show(article: ArticleRecord, corpus: CorpusRecord, one: Partition, other: P
     _table(found, left, right, one, other)
 
 
-def _in_words(found: Meeting, one: Partition, other: Partition) -> str:
+def _summary(found: MatchedPartitions, one: Partition, other: Partition) -> str:
     n, moved = len(found.sentences), len(found.matching.moved)
     ari = METRICS.build("ari").score(found.first, found.second)
     pairs = found.matching.pairs
@@ -148,7 +150,11 @@ def _in_words(found: Meeting, one: Partition, other: Partition) -> str:
 
 
 def pair_data(
-    found: Meeting, divisions: tuple[Division, Division], names: tuple[str, str], theme: Tones, everything: bool
+    found: MatchedPartitions,
+    divisions: tuple[Division, Division],
+    names: tuple[str, str],
+    theme: Tones,
+    everything: bool,
 ) -> dict[str, Any]:
     """Return the data of the component: matched clusters first; ``everything`` adds unchanged sentences."""
     order = {title: i for i, title in enumerate(dict.fromkeys(found.sections))}
@@ -169,7 +175,7 @@ def pair_data(
 
 
 def _side(
-    found: Meeting, side: int, division: Division, colours: Sequence[str], everything: bool
+    found: MatchedPartitions, side: int, division: Division, colours: Sequence[str], everything: bool
 ) -> dict[int | None, dict[str, Any]]:
     """Return cluster → its data on one side."""
     own, others = (found.first, found.second) if side == 0 else (found.second, found.first)
@@ -206,7 +212,7 @@ def cluster_name(number: int | None, name: str | None) -> str:
     return f"{number} · {name}" if name else f"Cluster {number}"
 
 
-def _columns(found: Meeting, left: Division, right: Division) -> tuple[list[str], list[str]]:
+def _columns(found: MatchedPartitions, left: Division, right: Division) -> tuple[list[str], list[str]]:
     """Return the cluster names of all sentences on both sides."""
     sides = ((found.first, found.numbers(0), left), (found.second, found.numbers(1), right))
     first, second = (
@@ -216,7 +222,7 @@ def _columns(found: Meeting, left: Division, right: Division) -> tuple[list[str]
     return first, second
 
 
-def _table(found: Meeting, left: Division, right: Division, one: Partition, other: Partition) -> None:
+def _table(found: MatchedPartitions, left: Division, right: Division, one: Partition, other: Partition) -> None:
     """Draw the table of changed sentences."""
     with st.expander(f"Changed sentences ({len(found.matching.moved):,})", icon=":material/table:"):
         first, second = _columns(found, left, right)
@@ -232,7 +238,7 @@ def _table(found: Meeting, left: Division, right: Division, one: Partition, othe
         st.dataframe(frame, hide_index=True, column_config={"Sentence": st.column_config.TextColumn(width="large")})
 
 
-def export(found: Meeting, left: Division, right: Division, names: tuple[str, str]) -> str:
+def export(found: MatchedPartitions, left: Division, right: Division, names: tuple[str, str]) -> str:
     """Return a CSV of the common sentences and their clusters, with formulas escaped."""
     moved = set(found.matching.moved.tolist())
     header = ("sentence_id", "section", names[0], names[1], "moved", "sentence")

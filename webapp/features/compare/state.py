@@ -94,9 +94,9 @@ def segment_in_url(label: str, options: Mapping[str, str], param: str, default: 
 
 def _current(options: Sequence[str], param: str, default: str) -> str:
     """Return the value in the URL, or the default, which is written to the URL; the widget shows it."""
-    asked = st.query_params.get(param, "")
-    value = asked if asked in options else default if default in options else options[0]
-    if asked != value:
+    given = st.query_params.get(param, "")
+    value = given if given in options else default if default in options else options[0]
+    if given != value:
         st.query_params[param] = value
     st.session_state[_key(param)] = value
     return value
@@ -104,7 +104,7 @@ def _current(options: Sequence[str], param: str, default: str) -> str:
 
 def several_in_url(label: str, options: Sequence[str], param: str, help: str = "", none: str = ALL) -> list[str]:
     """Return some of ``options`` in their order. An empty box means all of them, or none of them with ``none``."""
-    asked = [value for value in st.query_params.get_all(param) if value in options]
+    given = [value for value in st.query_params.get_all(param) if value in options]
     key = _key(param)
 
     def copy() -> None:
@@ -113,6 +113,6 @@ def several_in_url(label: str, options: Sequence[str], param: str, help: str = "
         else:
             st.query_params.pop(param, None)
 
-    st.session_state[key] = asked
+    st.session_state[key] = given
     st.multiselect(label, options, key=key, on_change=copy, placeholder=none, help=help or None)
-    return [value for value in options if value in asked] or (list(options) if none == ALL else [])
+    return [value for value in options if value in given] or (list(options) if none == ALL else [])

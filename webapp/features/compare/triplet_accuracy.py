@@ -13,7 +13,7 @@ from db.access import Right
 from db.records import ScoreRecord, TripletSetRecord
 from jobs.services.table_files import csv_text
 from webapp.features.compare import figures, state
-from webapp.features.compare.exports import place_text
+from webapp.features.compare.exports import COMPARISON_COLUMNS, comparisons_frame, rank_text
 from webapp.features.compare.state import segment_in_url
 from webapp.shared import compare_queries, queries, triplet_queries
 from webapp.shared.choose import COUNTED, grouped_by_method, preselected
@@ -22,7 +22,7 @@ from webapp.shared.figures import interval_figure, interval_row
 from webapp.shared.job_status import submit
 from webapp.shared.palette import tones
 from webapp.shared.people import may
-from webapp.shared.text import count, interval, p_text, with_interval
+from webapp.shared.text import count, with_interval
 from webapp.shared.triplet_queries import Evaluation
 
 _TESTS = (BOOTSTRAP, WILCOXON, MCNEMAR)
@@ -37,16 +37,16 @@ def show(chosen: TripletSetRecord) -> None:
         _compare(every, splits)
     else:
         st.info("No model has been evaluated on this set yet.", icon=":material/info:")
-    _ask(chosen, {e.model.name for e in every if e.split is Split.TEST})
+    _form(chosen, {e.model.name for e in every if e.split is Split.TEST})
 
 
 def _compare(every: Sequence[Evaluation], splits: Sequence[Split]) -> None:
     with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
-        asked = segment_in_url("Split", {split.value: split.value for split in splits}, state.SPLIT)
+        split = segment_in_url("Split", {s.value: s.value for s in splits}, state.SPLIT)
         tests = {test.id: test for test in _TESTS}
         about = "  \n".join(f"**{test.title}**: {test.summary}" for test in _TESTS)
         test = tests[segment_in_url("Paired test", {t.id: t.title for t in _TESTS}, state.TRIPLET_TEST, help=about)]
-    found = [e for e in every if e.split is Split(asked)]
+    found = [e for e in every if e.split is Split(split)]
     means = queries.mean_scores(e.run.id for e in found)
     scored = [(e, next(iter(means[e.run.id].values()))) for e in found if means.get(e.run.id)]
     scored.sort(key=lambda row: row[1].value, reverse=True)
@@ -72,12 +72,12 @@ def _family(found: Sequence[Evaluation], test: SignificanceTest) -> tuple[Family
 
 
 def _table(scored: Sequence[tuple[Evaluation, ScoreRecord]], family: Family | None, columns: Mapping[int, int]) -> None:
-    places, letters = (family.ranks(), family.groups()) if family else ([], [])
+    ranks, letters = (family.ranks(), family.groups()) if family else ([], [])
     rows = range(len(scored))
     st.dataframe(
         pd.DataFrame(
             {
-                "Rank": [place_text(places[columns[i]]) if i in columns else "–" for i in rows],
+                "Rank": [rank_text(ranks[columns[i]]) if i in columns else "–" for i in rows],
                 "Model": [e.name for e, _ in scored],
                 "Triplet accuracy": [with_interval(s) for _, s in scored],
                 "Group": [letters[columns[i]] if i in columns else "" for i in rows],
@@ -95,7 +95,7 @@ def _table(scored: Sequence[tuple[Evaluation, ScoreRecord]], family: Family | No
 
 
 def _explained(test: SignificanceTest, family: Family | None) -> None:
-    told = (
+    tested = (
         f" Rank and group: {test.title}, Holm-corrected over {count(len(family.ps), 'comparison')}; a model "
         "ranks higher only if the interval of the difference over articles also excludes 0."
         if family
@@ -103,7 +103,7 @@ def _explained(test: SignificanceTest, family: Family | None) -> None:
     )
     st.caption(
         "Share of triplets whose pivot is nearer to the positive than to the negative; chance is "
-        f".500. Mean with the 95 % bootstrap interval over articles.{told}  \n**{test.title}**: {test.summary}"
+        f".500. Mean with the 95 % bootstrap interval over articles.{tested}  \n**{test.title}**: {test.summary}"
     )
 
 
@@ -111,29 +111,24 @@ def _pairs(names: Sequence[str], family: Family | None, columns: Mapping[int, in
     if family is None:
         return
     name = {column: names[row] for row, column in columns.items()}
-    order = family.ps.argsort(kind="stable").tolist()
-    parts = [(name[int(family.first[i])], name[int(family.second[i])], family.differences[i], i) for i in order]
-    with st.expander(f"All comparisons ({len(parts):,})", icon=":material/compare_arrows:"):
-        right = st.column_config.TextColumn(alignment="right")
-        st.dataframe(
-            pd.DataFrame(
-                {
-                    "First": [a for a, _, _, _ in parts],
-                    "Second": [b for _, b, _, _ in parts],
-                    "Difference": [interval(d.value, d.low, d.high) for _, _, d, _ in parts],
-                    "p": [p_text(float(family.ps[i])) for *_, i in parts],
-                    "Corrected p": [p_text(float(family.corrected[i])) for *_, i in parts],
-                }
-            ),
-            hide_index=True,
-            column_config={column: right for column in ("Difference", "p", "Corrected p")},
-        )
-        header = ("first", "second", "difference", "low", "high", "articles", f"p_{test.id}", "p_holm")
-        rows = [(a, b, d.value, d.low, d.high, d.n, family.ps[i], family.corrected[i]) for a, b, d, i in parts]
-        download("Download comparisons (CSV)", lambda: csv_text(header, rows), "themescope-triplet-comparisons.csv")
+    with st.expander(f"All comparisons ({len(family.ps):,})", icon=":material/compare_arrows:"):
+        st.dataframe(comparisons_frame(family, name), hide_index=True, column_config=COMPARISON_COLUMNS)
+        download(
+            "Download comparisons (CSV)", lambda: _comparisons_csv(family, name, test),
+            "themescope-triplet-comparisons.csv",
+        )  # fmt: skip
 
 
-def _ask(chosen: TripletSetRecord, done: set[str]) -> None:
+def _comparisons_csv(family: Family, names: Mapping[int, str], test: SignificanceTest) -> str:
+    header = ("first", "second", "difference", "low", "high", "articles", f"p_{test.id}", "p_holm")
+    rows = []
+    for i in family.ps.argsort(kind="stable").tolist():
+        a, b, d = names[int(family.first[i])], names[int(family.second[i])], family.differences[i]
+        rows.append((a, b, d.value, d.low, d.high, d.n, family.ps[i], family.corrected[i]))
+    return csv_text(header, rows)
+
+
+def _form(chosen: TripletSetRecord, done: set[str]) -> None:
     """Draw the form that evaluates further models."""
     if not may(Right.MANAGE):
         return
@@ -143,9 +138,9 @@ def _ask(chosen: TripletSetRecord, done: set[str]) -> None:
     st.subheader("Evaluate more models", anchor=False)
     names = st.multiselect("Models", [m.name for m in rest], default=preselected(rest), key=state.EVALUATE)
     if st.button("Evaluate", type="primary", icon=":material/play_arrow:", disabled=not names):
-        asked = [
+        queued = [
             submit("evaluate-triplets", {"model": n, "triplets": chosen.name}, f"Triplet accuracy of {n}")
             for n in names
         ]
-        if all(asked):
+        if all(queued):
             st.rerun()

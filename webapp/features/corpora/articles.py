@@ -97,7 +97,7 @@ def report(corpus: CorpusRecord) -> None:
 
 
 def _topics(counts: Mapping[tuple[str, str], int]) -> None:
-    """Return a table of counts with a row per topic and a column per split of the source."""
+    """Draw the table of counts with a row per topic and a column per split of the source."""
     names = {"train": "Train", "test": "Test", "": "No split"}
     parts = [part for part in PARTS if any(p == part for _, p in counts)]
     topics = sorted({topic for topic, _ in counts}, key=lambda t: (t == "", t))
@@ -165,8 +165,8 @@ def _show(corpus: CorpusRecord, article: ArticleRecord) -> None:
     with st.container(horizontal=True, vertical_alignment="center"):
         st.badge(article.split.value, color="gray", help="The split depends only on the title")
         if article.topic:
-            said = f", in the {article.part} part of its source" if article.part else ""
-            st.badge(plain(article.topic), color="primary", help=f"Topic given by the source{said}")
+            part = f", in the {article.part} part of its source" if article.part else ""
+            st.badge(plain(article.topic), color="primary", help=f"Topic given by the source{part}")
         st.caption(f"{count(article.sections, 'section')}, {count(article.sentences, 'sentence')}")
         if article.url.startswith(("https://", "http://")):
             st.link_button("Source", article.url, icon=":material/open_in_new:", type="tertiary")

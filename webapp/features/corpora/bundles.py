@@ -33,13 +33,13 @@ def export(corpus: CorpusRecord) -> None:
             "A ZIP file with the text, the labellings with their history and, if chosen, models with their vectors. "
             "Another Themescope imports it unchanged. It contains no code."
         )
-        _ask(corpus)
+        _export_form(corpus)
         made = _made(corpus)
         if made is not None:
             _fetch(corpus, made)
 
 
-def _ask(corpus: CorpusRecord) -> None:
+def _export_form(corpus: CorpusRecord) -> None:
     able = _models(corpus)
     with st.container(horizontal=True, vertical_alignment="bottom"):
         chosen = st.multiselect(

@@ -46,16 +46,16 @@ def form() -> None:
         type="primary",
         icon=":material/download:",
         disabled=not name.strip(),
-        on_click=_ask,
+        on_click=_queue,
         args=(args, _key(paths), _round()),
     )
 
 
-def _ask(args: dict[str, Any], key: int, turn: int) -> None:
+def _queue(args: dict[str, Any], key: int, turn: int) -> None:
     """Queue the import and empty the form, once: the browser may send a click again.
 
-    Name and language are read where the browser has just put them: ``args`` are those of the page as last drawn, which
-    a quick hand may have left behind.
+    Name and language are read from the session, because ``args`` are those of the page as last drawn, which may be
+    older than the latest input.
     """
     if turn != _round():
         return

@@ -70,7 +70,7 @@ def cluster_of(labels: Mapping[int, Labels], items: Mapping[int, Ids]) -> dict[i
 def ranges(values: npt.NDArray[np.floating], parts: int) -> tuple[npt.NDArray[np.int64], list[tuple[float, float]]]:
     """Return the (n,) range of each value, lowest first, and the bounds of each range; NaN has the range -1.
 
-    The at most ``parts`` ranges hold about equally many values; equal values are in the same range.
+    The at most ``parts`` ranges contain about equally many values; equal values are in the same range.
     """
     there = np.isfinite(values)
     found = np.full(len(values), -1, dtype=np.int64)
@@ -99,7 +99,7 @@ class View:
 
     @property
     def single(self) -> bool:
-        """Whether exactly one article is in view."""
+        """True if exactly one article is in view."""
         return len(self.articles) == 1
 
 
@@ -319,8 +319,8 @@ def _ranged(values: npt.NDArray[np.float64], other: str, column: str) -> Colouri
 
 
 def _range_name(low: float, high: float) -> str:
-    said = [f"{value:.2f}".replace("-", "−") for value in (low, high)]
-    return said[0] if said[0] == said[1] else f"{said[0]} … {said[1]}"
+    texts = [f"{value:.2f}".replace("-", "−") for value in (low, high)]
+    return texts[0] if texts[0] == texts[1] else f"{texts[0]} … {texts[1]}"
 
 
 SOURCES: list[Callable[[View], list[Option]]] = [of_text, of_labellings, of_clusterings, of_themes, of_triplets]

@@ -87,7 +87,7 @@ def display(record: MapRecord, maps: Sequence[MapRecord], n: int) -> tuple[MapRe
 
 
 def _size(usual: float) -> float:
-    """Choose the point size; the choice holds for maps with about as many points."""
+    """Choose the point size; the choice applies to maps with about as many points."""
     key = f"{state.SIZE}_{usual:g}"
     if st.session_state.setdefault(state.DEFAULT_SIZE, usual) != usual:
         st.session_state[state.DEFAULT_SIZE] = usual
@@ -166,7 +166,7 @@ def _similar() -> int | None:
 
 
 def search_similar(sentence: int | None) -> None:
-    """Search for the neighbours of a sentence, or end that search; for callbacks."""
+    """Search for the neighbours of a sentence; with None, clear that search. For callbacks."""
     if sentence is None:
         st.query_params.pop(state.SIMILAR, None)
     else:

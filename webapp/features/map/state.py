@@ -15,7 +15,7 @@ SUBSTRING, WHOLE_WORDS, MEANING = "substring", "whole words", "meaning"
 MATCHES = (SUBSTRING, WHOLE_WORDS, MEANING)
 """Ways to search."""
 SENTENCES, SECTIONS = "Sentences", "Sections and words"
-"""What the panel beside the map lists."""
+"""Contents of the panel beside the map."""
 
 KEYS = PageKeys("map")
 MAP = KEYS.url("map")

@@ -15,17 +15,14 @@ from core.types import Points
 from db.records import CorpusRecord, MapRecord
 from webapp.features.map import controls, export, sentence_list
 from webapp.features.map.colourings import View
-from webapp.features.map.controls import Display
-from webapp.features.map.search import Found
 from webapp.features.map.sentence_list import Panel
 from webapp.features.map.state import state_of, to_address
 from webapp.map_view import component, geometry
 from webapp.map_view import scene as map_scene
 from webapp.map_view.component import Canvas
-from webapp.map_view.scene import Colouring, Scene
+from webapp.map_view.scene import Scene
 from webapp.map_view.view_state import MapState
 from webapp.shared.components import download
-from webapp.shared.palette import ground, tones
 from webapp.shared.text import count, plain
 
 
@@ -86,7 +83,10 @@ def show(corpus: CorpusRecord, record: MapRecord, maps: Sequence[MapRecord]) -> 
     with second:
         colouring = controls.colouring(View(corpus, base, scene, articles))
     found = controls.found(record, corpus, whole, scene, (third, fourth), display.nearest)
-    canvas = _canvas(scene, colouring, found, display, record)
+    canvas = component.canvas_of(
+        scene, colouring, found=found.rows, size=display.size, opacity=display.opacity, height=_HEIGHT,
+        name=record.digest[:12],
+    )  # fmt: skip
     beside = second_canvas(pair, scene, canvas, other) if pair is not None and other is not None else None
     if state.fresh:
         state.take(scene, beside.units if beside is not None and state.side else scene.units, colouring)
@@ -119,23 +119,6 @@ def _pair(whole: Scene, other: MapRecord | None) -> Pair | None:
         return None
 
 
-def _canvas(scene: Scene, colouring: Colouring, found: Found, display: Display, record: MapRecord) -> Canvas:
-    theme = st.context.theme.type or "light"
-    return Canvas(
-        scene=scene,
-        colouring=colouring,
-        units=scene.units,
-        found=found.rows,
-        tones=tones(theme),
-        paper=ground(theme),
-        size=display.size,
-        opacity=display.opacity,
-        height=_HEIGHT,
-        frame=component.frame_of(scene.units),
-        name=record.digest[:12],
-    )
-
-
 def _two(canvases: tuple[Canvas, Canvas], state: MapState, names: tuple[str, str], pair: Pair) -> None:
     """Draw two maps of the same sentences that share pan and zoom."""
     for column, canvas, name in zip(st.columns(2), canvases, names, strict=True):
@@ -151,7 +134,7 @@ def _two(canvases: tuple[Canvas, Canvas], state: MapState, names: tuple[str, str
 
 
 def _notes(canvas: Canvas, record: MapRecord, whole: Scene) -> None:
-    """State sampling and faithfulness, and offer the map as files."""
+    """Draw sampling and faithfulness of the map, and its downloads."""
     shown = count(len(canvas.scene.ids), "sentence")
     parts = [f"{shown} shown."]
     if record.sampled_from > len(whole.ids):

@@ -28,4 +28,4 @@ if results.open:
             )
 if again.open:
     with again:
-        views.ask(declared)
+        views.form(declared)

@@ -73,10 +73,10 @@ def show(record: PaperTableRecord) -> None:
     if not content["complete"]:
         st.info("Some rows are not measured yet. The job adds them one by one.", icon=":material/info:")
     column = _column(content["columns"], record.id)
-    frame, said = said_once(_frame(content, column))
+    frame, common = common_deviation(_frame(content, column))
     st.dataframe(frame, hide_index=True, column_config=_WIDTHS)
-    if said:
-        st.caption(f"Every row: {plain(said)}")
+    if common:
+        st.caption(f"Every row: {plain(common)}")
     profile = content["profile"]
     seeds = ", ".join(map(str, profile["seeds"]))
     st.caption(
@@ -132,12 +132,12 @@ def _line(row: Json, column: Json) -> dict[str, str]:
     }
 
 
-def said_once(frame: pd.DataFrame) -> tuple[pd.DataFrame, str]:
+def common_deviation(frame: pd.DataFrame) -> tuple[pd.DataFrame, str]:
     """Return the table and the deviation common to all rows, whose column is then dropped."""
-    told = set(frame["Deviation"])
-    if len(frame) < 2 or len(told) > 1:
+    deviations = set(frame["Deviation"])
+    if len(frame) < 2 or len(deviations) > 1:
         return frame, ""
-    return frame.drop(columns="Deviation"), told.pop()
+    return frame.drop(columns="Deviation"), deviations.pop()
 
 
 def _ours(ours: Json, digits: int) -> str:
@@ -202,7 +202,7 @@ def export(content: Json) -> str:
     )
 
 
-def ask(declared: Paper) -> None:
+def form(declared: Paper) -> None:
     """Draw the form that reproduces some or all tables."""
     if closed("Reproduction of tables"):
         return
@@ -227,8 +227,8 @@ def _data(declared: Paper) -> dict[str, str]:
     if not input_files.server_paths_offered():
         input_files.explain_server_paths()
         return {}
-    asked = _DATA | (_OF_ARTICLES if declared.needs_articles else {})
-    return {name: st.text_input(label, help=help) for name, (label, help) in asked.items()}
+    fields = _DATA | (_OF_ARTICLES if declared.needs_articles else {})
+    return {name: st.text_input(label, help=help) for name, (label, help) in fields.items()}
 
 
 def _enqueue(

@@ -1,7 +1,7 @@
-"""Actions that a user dispatches with a button, a key or the mouse; each takes effect once, in its order.
+"""Actions that a user dispatches with a button, a key or the mouse; each is applied once, in order.
 
 The browser numbers actions and sends them again until they are acknowledged (``action_queue.js``). Buttons of
-Streamlit would not do here: a timer of the page sends a pending press along with its own message, so that one press
+Streamlit are not suitable here: a timer of the page sends a pending press along with its own message, so that one press
 counts twice; and two presses that arrive while the page is being drawn are merged into one.
 """
 
@@ -36,9 +36,9 @@ class Action:
     """Description in the list of shortcuts and the tooltip."""
     group: str
     hidden_when_blind: bool = False
-    """Whether it reveals what a model or other people say."""
+    """Whether it reveals suggestions or other people's labels."""
     in_browser: bool = False
-    """Whether it takes effect in the browser alone."""
+    """Whether the browser handles it alone."""
 
 
 ACTIONS = (
@@ -62,7 +62,7 @@ ACTIONS = (
     Action("delete", "E", "Delete", "delete a cluster", "clusters"),
     Action("recluster", "G", "Re-cluster", "re-cluster around the sentences that people placed", "clusters", True),
 )
-NEXT_KEY_PAGE = Action("key_page", "B", "Next nine", "let the number keys stand for the next nine clusters", "clusters")
+NEXT_KEY_PAGE = Action("key_page", "B", "Next nine", "assign the number keys to the next nine clusters", "clusters")
 
 
 def dispatch(state: RelabelState, message: Any) -> None:
@@ -90,7 +90,7 @@ def ids_of(values: Any) -> Ids:
 
 
 def clusters_with_keys(state: RelabelState) -> list[Cluster]:
-    """Return the clusters that the number keys stand for now."""
+    """Return the clusters that the number keys assign to."""
     clusters = [state.partition.clusters[n] for n in sorted(state.partition.clusters)]
     start = state.key_page * CLUSTERS_PER_KEY_PAGE
     start = start if start < len(clusters) else 0

@@ -12,7 +12,7 @@ import streamlit as st
 
 from core.labelling.partition import UNASSIGNED
 from core.types import Ids, Points
-from webapp.features.relabel import queries as relabel_queries
+from webapp.features.relabel import queries as page_queries
 from webapp.features.relabel.editing import RelabelState
 from webapp.features.relabel.state import MAP, MAP_CHOICE, PlottedMap
 from webapp.map_view import component
@@ -22,7 +22,6 @@ from webapp.map_view.scene import MAX_CATEGORIES, Colouring, Scene
 from webapp.map_view.view_state import MapState
 from webapp.shared import queries
 from webapp.shared.choose import nothing
-from webapp.shared.palette import ground, tones
 from webapp.shared.text import count, shorten
 
 _HEIGHT = 350
@@ -72,7 +71,7 @@ def _view(state: RelabelState, canvas: Canvas) -> None:
 def _coordinates(state: RelabelState) -> tuple[Ids, Points] | None:
     """Return ids and (n, 2) coordinates from a stored map that has all sentences, else from a quick map."""
     record = state.record
-    maps = {m.name: m for m in relabel_queries.maps_with(record.corpus_id, state.partition.ids)}
+    maps = {m.name: m for m in page_queries.maps_with(record.corpus_id, state.partition.ids)}
     model = state.model
     options = [*maps, *([QUICK] if model else [])]
     if not options:
@@ -82,7 +81,7 @@ def _coordinates(state: RelabelState) -> tuple[Ids, Points] | None:
         found = queries.map_points(maps[chosen].id)
         return found.sentence_ids, found.points
     assert model is not None
-    points = relabel_queries.quick_map(model.id, model.digest, record.id, record.created)
+    points = page_queries.quick_map(model.id, model.digest, record.id, record.created)
     return state.partition.ids, points
 
 
@@ -91,21 +90,14 @@ def canvas_of(state: RelabelState, ids: Ids, points: Points) -> Canvas:
 
     Where there are more clusters than colours, the smallest share one.
     """
-    theme = st.context.theme.type or "light"
     colouring = _colouring(state, ids)
-    scene = _scene(state, ids, points, colouring)
-    return Canvas(
-        scene=scene,
-        colouring=colouring,
-        units=scene.units,
-        found=np.empty(0, dtype=np.intp),
-        tones=tones(theme),
-        paper=ground(theme),
+    return component.canvas_of(
+        _scene(state, ids, points, colouring),
+        colouring,
         size=_point_size(len(ids)),
         opacity=0.85,
         height=_HEIGHT,
         name=f"relabel-{state.record.id}",
-        frame=component.frame_of(scene.units),
         action_queue=True,
     )
 

@@ -28,7 +28,7 @@ from db.label_records import LabellingRecord
 from db.records import ModelRecord
 from jobs.services.labelling import assistance
 from jobs.services.labelling.session import Conflict, LabellingSession
-from webapp.features.relabel import queries as relabel_queries
+from webapp.features.relabel import queries as page_queries
 from webapp.shared import queries
 from webapp.shared.people import current_person
 from webapp.shared.text import count
@@ -58,7 +58,7 @@ class RelabelState:
     session: LabellingSession
     selected: Ids = field(default_factory=lambda: NONE_SELECTED)
     selection_method: str = ""
-    """How the selection was made; recorded in the history."""
+    """Method of selection, recorded in the history."""
     generation: int = 0
     """Raised when the selection changes outside a widget, so that the widget is drawn with the new selection."""
     acknowledged: int = 0
@@ -74,7 +74,7 @@ class RelabelState:
     notice: str = ""
     """Why the last action was refused."""
     key_page: int = 0
-    """Which nine clusters the number keys stand for, from 0."""
+    """Index, from 0, of the group of nine clusters that the number keys assign to."""
     include_duplicates: bool = False
     """Whether sentences with identical text are labelled together."""
     model_id: int | None = None
@@ -98,9 +98,9 @@ class RelabelState:
         return self.session.partition
 
     @cached_property
-    def texts(self) -> relabel_queries.Texts:
+    def texts(self) -> page_queries.Texts:
         """The sentences of the labelling, which never change."""
-        return relabel_queries.texts(self.record.id, self.record.created)
+        return page_queries.texts(self.record.id, self.record.created)
 
     # --- selection --------------------------------------------------------------------------------------------------
 
@@ -157,7 +157,7 @@ class RelabelState:
         return self.apply(lambda p: make(p, targets), keep_selection=keep_selection)
 
     def accept_suggestions(self) -> None:
-        """Put every selected sentence into the cluster that the model suggests, where that is another one."""
+        """Assign every selected sentence to the cluster that the model suggests, if it is another one."""
         wanted: dict[int, list[int]] = {}
         for sentence, row in zip(self.selected.tolist(), self.partition.rows(self.selected).tolist(), strict=True):
             number = self.suggestion_for(row)
@@ -174,7 +174,7 @@ class RelabelState:
             self._save(self.unsaved.change)
 
     def discard(self) -> None:
-        """Give up the change that was refused."""
+        """Discard the change that was refused."""
         self.unsaved = None
 
     def _save(self, change: Change) -> Step | None:
@@ -220,7 +220,7 @@ class RelabelState:
             step = move(self.session)
         except StaleChangeError as error:
             self.session.sync()
-            self.notice = f"{error} Undo takes back only what is still as you left it; see the history."
+            self.notice = f"{error} Undo reverts only changes that nobody has changed since; see the history."
             return
         except ThemescopeError as error:
             self.notice = str(error)
@@ -232,7 +232,7 @@ class RelabelState:
         self.generation += 1
 
     def resolve_conflict(self, overwrite: bool) -> None:
-        """End a conflict: write the refused change over the present state, or keep that."""
+        """Resolve a conflict: overwrite the present state with the refused change, or keep it."""
         conflict, self.conflict = self.conflict, None
         if conflict is None or not overwrite:
             self.clear_selection()
@@ -256,16 +256,16 @@ class RelabelState:
 
     @property
     def vectors(self) -> Matrix | None:
-        """(n, dim) vectors of the chosen model, in the order of the partition's ids; None without a model."""
+        """Vectors of the chosen model, of shape (n, dim), in the order of the partition's ids; None without a model."""
         model = self.model
-        return relabel_queries.matrix(model.id, model.digest, self.record.id, self.record.created) if model else None
+        return page_queries.matrix(model.id, model.digest, self.record.id, self.record.created) if model else None
 
     def similarities(self, query: str | int) -> npt.NDArray[np.float32] | None:
         """Return (n,) cosines to typed words or to a sentence by its id; None without a model."""
         model = self.model
         if model is None:
             return None
-        return relabel_queries.similarities(model, model.digest, self.record.id, self.record.created, query)
+        return page_queries.similarities(model, model.digest, self.record.id, self.record.created, query)
 
     def show_similar(self, sentence: int | None) -> None:
         """Show the nearest neighbours of a sentence, or with None all sentences again."""

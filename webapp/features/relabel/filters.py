@@ -1,4 +1,4 @@
-"""Which sentences of a labelling are in view, and in which order: filters, queues and search."""
+"""Filters, queues and search: the sentences of a labelling in view, in order."""
 
 from __future__ import annotations
 

@@ -77,7 +77,9 @@ def labels(on_created: Callable[[LabellingRecord], None]) -> None:
         if file is None or sheet is None:
             return
         columns = _columns(sheet)
-        together = st.toggle("Include duplicates", help="A text that several sentences share stands for all of them.")
+        together = st.toggle(
+            "Include duplicates", help="A text that occurs several times applies to every sentence with that text."
+        )
         try:
             found = tables.plan(queries.store(), corpus.id, article, sheet, columns, together)
         except ThemescopeError as error:

@@ -1,4 +1,4 @@
-"""What the Relabel page reads from the store.
+"""Queries of the Relabel page.
 
 A labelling never changes its sentences, and a model never its vectors; the cached functions therefore take the ids,
 the digest and the time of creation as their key.

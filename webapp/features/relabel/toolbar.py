@@ -9,7 +9,7 @@ import streamlit as st
 
 from core.errors import StoreError
 from core.labelling.partition import COLOURS
-from webapp.features.relabel import queries as labelling_queries
+from webapp.features.relabel import queries as page_queries
 from webapp.features.relabel.actions import (
     ACTIONS,
     CLUSTERS_PER_KEY_PAGE,
@@ -154,11 +154,11 @@ def _presence(state: RelabelState) -> None:
     except StoreError as error:
         st.warning(plain(error), icon=":material/delete:")
         return
-    others = [p.person for p in labelling_queries.presence(state.record.id) if p.person != state.session.person]
+    others = [p.person for p in page_queries.presence(state.record.id) if p.person != state.session.person]
     with st.container(horizontal=True, vertical_alignment="center", width="content"):
         if others and not state.record.blind:
             st.markdown(f":material/group: Also here: {' · '.join(people.shown(name) for name in others)}")
-        waiting = labelling_queries.steps_after(state.record.id, state.session.snapshot.step)
+        waiting = page_queries.steps_after(state.record.id, state.session.snapshot.step)
         label = f"Show {count(waiting, 'new change')}"
         if waiting and st.button(label, icon=":material/refresh:", type="tertiary"):
             st.rerun()

@@ -85,7 +85,7 @@ def _choose_model(state: RelabelState) -> None:
 
 
 def _sentences(state: RelabelState, draw: Callable[[RelabelState, Ids], None], view: tuple[str, str, str]) -> None:
-    """Draw the sentences in view, or say why there are none."""
+    """Draw the sentences in view, or the reason why there are none."""
     if state.similar_to is not None:
         with st.container(horizontal=True, vertical_alignment="center"):
             st.caption(f"Most similar to “{plain(shorten(state.session.texts.get(state.similar_to, ''), 90))}”")

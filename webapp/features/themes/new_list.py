@@ -40,7 +40,7 @@ class _Pasted:
 
 @dataclass(frozen=True, slots=True)
 class _Source:
-    """Where the sentences come from: an existing corpus, or a file that becomes one."""
+    """Source of the sentences: an existing corpus, or a file that becomes one."""
 
     corpus: str
     path: Path | None = None

@@ -12,12 +12,10 @@ from db.records import MapRecord
 from webapp.features.themes import state
 from webapp.map_view import component
 from webapp.map_view import scene as map_scene
-from webapp.map_view.component import Canvas
 from webapp.map_view.scene import MANY, Colouring, Scene
 from webapp.map_view.view_state import MapState
 from webapp.shared import theme_queries
 from webapp.shared.job_status import submit
-from webapp.shared.palette import ground, tones
 from webapp.shared.text import count, plain, shorten
 from webapp.shared.theme_queries import Analysis, Listing
 
@@ -58,7 +56,10 @@ def _draw(analysis: Analysis, listed: Listing, record: MapRecord, theme: int | N
     whole = map_scene.opened(record)
     scene = _scene(whole.only(np.isin(whole.ids, listed.ids)), analysis, listed)
     selected: MapState = st.session_state.setdefault(f"{state.SELECTION}_{analysis.run.digest}", MapState())
-    canvas = _canvas(scene, _colouring(scene, analysis, theme), analysis)
+    colouring = _colouring(scene, analysis, theme)
+    canvas = component.canvas_of(
+        scene, colouring, opacity=0.8, height=_HEIGHT, name=f"themes-{analysis.run.digest[:12]}"
+    )
     component.points(canvas)
     component.interactive(canvas, selected, selected.version)
     with st.container(horizontal=True, vertical_alignment="center"):
@@ -92,20 +93,3 @@ def _colouring(scene: Scene, analysis: Analysis, theme: int | None) -> Colouring
         f"{number}. {shorten(found['name'], _NAME_CHARS)}" for number, found in enumerate(analysis.themes[:MANY], 1)
     ]
     return Colouring(np.where(shown, themes, -1), names, "other themes")
-
-
-def _canvas(scene: Scene, colouring: Colouring, analysis: Analysis) -> Canvas:
-    theme = st.context.theme.type or "light"
-    return Canvas(
-        scene=scene,
-        colouring=colouring,
-        units=scene.units,
-        found=np.empty(0, dtype=np.intp),
-        tones=tones(theme),
-        paper=ground(theme),
-        size=component.point_size(len(scene.ids)),
-        opacity=0.8,
-        height=_HEIGHT,
-        frame=component.frame_of(scene.units),
-        name=f"themes-{analysis.run.digest[:12]}",
-    )

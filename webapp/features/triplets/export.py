@@ -18,7 +18,7 @@ import numpy as np
 from core.types import Ids, Split, TripletRows
 from db.records import TripletReview, TripletSetRecord
 from jobs.services.table_files import csv_pieces, json_pieces
-from webapp.features.triplets import queries as triplet_page_queries
+from webapp.features.triplets import queries as page_queries
 from webapp.features.triplets.queries import EvaluatedModel
 from webapp.features.triplets.state import EXPORT
 from webapp.shared import queries, triplet_queries
@@ -46,7 +46,7 @@ class Export:
 
     @property
     def compressed(self) -> bool:
-        """Whether the file is compressed with gzip."""
+        """True if the file is compressed with gzip."""
         return len(self.ids) > COMPRESSED_FROM
 
     def csv(self) -> bytes:
@@ -72,8 +72,8 @@ class Export:
 
     def _rows(self, format_reviews: ReviewFormat) -> Iterator[list[Any]]:
         known = triplet_queries.rows(self.chosen, self.split)
-        sections = triplet_page_queries.sections(self.chosen, self.split)
-        titles, reviews = _article_titles(known.articles), triplet_page_queries.reviews(self.chosen)
+        sections = page_queries.sections(self.chosen, self.split)
+        titles, reviews = _article_titles(known.articles), page_queries.reviews(self.chosen)
         order = np.argsort(known.ids, kind="stable")
         for start in range(0, len(self.ids), _BATCH):
             ids = self.ids[start : start + _BATCH]
@@ -99,7 +99,7 @@ class Export:
     def _margins(self, ids: Ids) -> Iterator[list[Any]]:
         """Yield two columns per model: its margin, and whether it is right."""
         for model in self.models:
-            margins = triplet_page_queries.margins_at(model, ids).tolist()
+            margins = page_queries.margins_at(model, ids).tolist()
             yield [None if math.isnan(m) else m for m in margins]
             yield [None if math.isnan(m) else "correct" if m > 0 else "wrong" if m < 0 else "tied" for m in margins]
 

@@ -129,7 +129,7 @@ def _squares(labels: Sequence[str], accuracy: npt.NDArray[np.float64], counts: n
     """Return invisible markers over the cells with a value, because Plotly selects no cells of a heat map."""
     rows, columns = np.nonzero(np.tril(~np.isnan(accuracy), -1))
     places = [*zip(rows.tolist(), columns.tolist(), strict=True)]
-    said = [
+    hover = [
         f"{labels[column]} × {labels[row]}: {accuracy[row, column]:.3f} of {counts[row, column]:,} triplets"
         for row, column in places
     ]
@@ -142,7 +142,7 @@ def _squares(labels: Sequence[str], accuracy: npt.NDArray[np.float64], counts: n
         selected=clear,
         unselected=clear,
         customdata=rows * len(labels) + columns,
-        hovertext=said,
+        hovertext=hover,
         hovertemplate="%{hovertext}<extra></extra>",
     )
 

@@ -27,25 +27,16 @@ _RESAMPLES = 2_000
 
 def show(listed: Sequence[TripletSetRecord]) -> None:
     """Draw the histogram, its summary, and buttons that open the triplets behind it."""
-    left, middle, right = st.columns(3)
-    with left:
-        chosen = sets.choose_set(listed)
-    found = triplet_queries.evaluations(chosen)
-    if not found:
-        sets.no_evaluations()
+    chosen, shown = sets.choose_with_evaluations(listed)
+    if not shown:
         return
-    with middle:
-        first = sets.choose_evaluation(found)
-    with right:
-        beside = sets.choose_second_evaluation(first, found)
-    shown = [first] if beside is None else [first, beside]
     panels = [Panel(e.name, e.unit, margin_histogram(triplet_queries.margins(e)[1])) for e in shown]
     _chart(panels, shown)
     for panel in panels:
-        st.caption(_in_words(panel, first))
+        st.caption(_summary(panel, shown[0]))
     _links(shown, panels[0].histogram)
-    if beside is not None:
-        _beside(first, beside, chosen)
+    if len(shown) > 1:
+        _beside(shown[0], shown[1], chosen)
     with st.expander("Data table", icon=":material/table:"):
         for panel in panels:
             st.markdown(f"**{plain(panel.name)}**")
@@ -74,7 +65,7 @@ def _chart(panels: Sequence[Panel], shown: Sequence[Evaluation]) -> None:
     )
 
 
-def _in_words(panel: Panel, first: Evaluation) -> str:
+def _summary(panel: Panel, first: Evaluation) -> str:
     h = panel.histogram
     tied = f", {h.tied:,} tied" if h.tied else ""
     beyond = f" {h.below + h.above:,} are outside the chart." if h.below + h.above else ""

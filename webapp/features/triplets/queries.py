@@ -1,4 +1,4 @@
-"""What the Triplets page reads from the store: margins by triplet, section titles, cards, reviews, attention."""
+"""Queries of the Triplets page: margins by triplet, section titles, cards, reviews, attention."""
 
 from __future__ import annotations
 

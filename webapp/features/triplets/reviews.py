@@ -12,7 +12,7 @@ from core.models import REGISTRY
 from core.types import Ids, Split
 from db.records import ModelRecord, TripletReview, TripletSetRecord, Verdict
 from jobs.kinds.clean_triplets import ORIGIN
-from webapp.features.triplets import queries as queries_
+from webapp.features.triplets import queries as page_queries
 from webapp.features.triplets import selection, sets, state
 from webapp.shared import people, queries, triplet_queries
 from webapp.shared.choose import COUNTED, nothing
@@ -62,7 +62,7 @@ def show(listed: Sequence[TripletSetRecord]) -> None:
     left, _ = st.columns(2)
     with left:
         source = sets.choose_set(listed)
-    reviews = queries_.reviews(source)
+    reviews = page_queries.reviews(source)
     made = cleaned_sets(source, listed)
     if reviews:
         _people(reviews)
@@ -77,13 +77,14 @@ def show(listed: Sequence[TripletSetRecord]) -> None:
 
 
 def _people(reviews: Mapping[int, Sequence[TripletReview]]) -> None:
-    said = [r for listed in reviews.values() for r in listed]
+    all_reviews = [r for listed in reviews.values() for r in listed]
     st.markdown(
-        f"**{count(len(reviews), 'triplet')}** reviewed by {count(len({r.person for r in said}), 'person', 'people')}"
+        f"**{count(len(reviews), 'triplet')}** reviewed by "
+        f"{count(len({r.person for r in all_reviews}), 'person', 'people')}"
     )
     rows = []
-    for person in sorted({r.person for r in said}):
-        mine = [r for r in said if r.person == person]
+    for person in sorted({r.person for r in all_reviews}):
+        mine = [r for r in all_reviews if r.person == person]
         given = {v.value.title(): sum(r.verdict is v for r in mine) for v in Verdict}
         rows.append({"Reviewer": person or people.UNNAMED, **given, "Last": ago(max(r.created for r in mine))})
     counted = {v.value.title(): COUNTED for v in Verdict}
@@ -101,9 +102,9 @@ def _clean(source: TripletSetRecord, reviews: Mapping[int, Sequence[TripletRevie
     st.subheader("Exclude bad triplets", anchor=False)
     first, second, third = st.columns(3, vertical_alignment="bottom")
     out = first.segmented_control("Exclude triplets judged", list(_VERDICTS), default="bad", required=True)
-    listed = sorted({r.person for said in reviews.values() for r in said})
+    reviewers = sorted({r.person for listed in reviews.values() for r in listed})
     whose = second.multiselect(
-        "Reviewers", listed, default=listed, format_func=lambda p: p or people.UNNAMED,
+        "Reviewers", reviewers, default=reviewers, format_func=lambda p: p or people.UNNAMED,
         help="One such verdict by any of these people is enough.",
     )  # fmt: skip
     splits = third.multiselect(
@@ -118,7 +119,7 @@ def _clean(source: TripletSetRecord, reviews: Mapping[int, Sequence[TripletRevie
 
 def _judged(reviews: Mapping[int, Sequence[TripletReview]], whose: Sequence[str], verdicts: Sequence[Verdict]) -> Ids:
     """Return the ids of triplets that one of these people gave one of these verdicts."""
-    found = [t for t, said in reviews.items() if any(r.person in whose and r.verdict in verdicts for r in said)]
+    found = [t for t, listed in reviews.items() if any(r.person in whose and r.verdict in verdicts for r in listed)]
     return np.array(sorted(found), dtype=np.int64)
 
 

@@ -155,15 +155,15 @@ def _table(evaluation: Evaluation, pairs: SectionPairs, listed: Ids, estimates: 
 
 def _chosen_pair(evaluation: Evaluation, view: PairView) -> None:
     """Draw the pair that was clicked, and the buttons that open its triplets."""
-    asked = st.query_params.get_all(state.PAIR)
-    row = view.pairs.find(asked) if len(asked) == 2 else None
+    titles = st.query_params.get_all(state.PAIR)
+    row = view.pairs.find(titles) if len(titles) == 2 else None
     if row is None:
         return
     margins = view.margins[view.pairs.triplets(row)]
     names = " × ".join(f"**{plain(state.heading(title))}**" for title in view.pairs.names[row])
     with st.container(horizontal=True, vertical_alignment="center"):
         st.markdown(names)
-        pair, settings = (asked[0], asked[1]), sets.evaluation_filter(evaluation)
+        pair, settings = (titles[0], titles[1]), sets.evaluation_filter(evaluation)
         label = f"Open {count(len(margins), 'triplet')}"
         state.triplets_button(label, len(margins), settings, name="pair", pair=pair, primary=True)
         wrong = int((margins < 0).sum())

@@ -56,12 +56,12 @@ class TripletFilter:
 
     @property
     def by_margin(self) -> bool:
-        """Whether margins matter."""
+        """True if the margins of a model matter."""
         return bool(self.order) or math.isfinite(self.low) or math.isfinite(self.high)
 
     @property
     def is_empty(self) -> bool:
-        """Whether there is no condition except a split."""
+        """True if there is no condition except a split."""
         return self == TripletFilter(split=self.split)
 
 
@@ -131,10 +131,10 @@ def _by_correctness(known: Ids, conditions: TripletFilter, models: Mapping[str, 
     if conditions.correct is None:
         return True
     names = [conditions.correct_model, conditions.wrong_model] if conditions.correct is Who.AGAINST else [*models]
-    asked = [queries.margins_at(models[name], known) for name in names if name in models]
-    if len(asked) < len(names) or not asked:
+    margins = [queries.margins_at(models[name], known) for name in names if name in models]
+    if len(margins) < len(names) or not margins:
         return np.zeros(len(known), bool)
-    return who_is_right(conditions.correct, np.stack(asked))
+    return who_is_right(conditions.correct, np.stack(margins))
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,8 +150,8 @@ def reviewed(reviews: Mapping[int, Sequence[TripletReview]], person: str | None,
     """Return the ids of the triplets with a verdict (of one kind) by that person, in ascending order."""
     found = [
         triplet
-        for triplet, said in reviews.items()
-        if any(person in (None, r.person) and verdict in (None, r.verdict) for r in said)
+        for triplet, listed in reviews.items()
+        if any(person in (None, r.person) and verdict in (None, r.verdict) for r in listed)
     ]
     return np.array(sorted(found), dtype=np.int64)
 
@@ -182,8 +182,8 @@ class View:
 
     def position(self) -> int:
         """Return the position of the triplet that the URL names; 0 if it is not in view."""
-        asked = st.query_params.get(TRIPLET, "")
-        wanted = int(asked) if asked.isdecimal() and len(asked) < 19 else 0
+        text = st.query_params.get(TRIPLET, "")
+        wanted = int(text) if text.isdecimal() and len(text) < 19 else 0
         found = np.flatnonzero(self.ids == wanted)
         return int(found[0]) if len(found) else 0
 

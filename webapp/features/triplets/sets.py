@@ -27,7 +27,7 @@ from webapp.shared.choose import COUNTED, by_name, clickable, grouped, nothing
 from webapp.shared.forms import checked, config_fields
 from webapp.shared.job_status import submit
 from webapp.shared.text import ago, count, plain
-from webapp.shared.triplet_queries import Evaluation, split_count
+from webapp.shared.triplet_queries import Evaluation, evaluations, split_count
 
 _KINDS = {"sentences": "Sentences", "titles": "Section titles and sentences"}
 
@@ -114,16 +114,32 @@ def no_evaluations() -> None:
     )
 
 
-def choose_evaluation(evaluations: Sequence[Evaluation]) -> Evaluation:
+def choose_evaluation(found: Sequence[Evaluation]) -> Evaluation:
     """Return the chosen one of at least one evaluation, grouped by method."""
-    return by_name("Model", grouped(evaluations, lambda e: e.model.method), MODEL, lambda e: e.name)
+    return by_name("Model", grouped(found, lambda e: e.model.method), MODEL, lambda e: e.name)
 
 
-def choose_second_evaluation(first: Evaluation, evaluations: Sequence[Evaluation]) -> Evaluation | None:
+def _choose_second(first: Evaluation, found: Sequence[Evaluation]) -> Evaluation | None:
     """Return another evaluation on the same split to compare with, if one is chosen."""
-    others = [e for e in evaluations if e.split is first.split and e.run.id != first.run.id]
+    others = [e for e in found if e.split is first.split and e.run.id != first.run.id]
     options: list[Evaluation | None] = [None, *others]
     return by_name("Compare with", options, SECOND_MODEL, lambda e: NO_MODEL if e is None else e.name)
+
+
+def choose_with_evaluations(listed: Sequence[TripletSetRecord]) -> tuple[TripletSetRecord, list[Evaluation]]:
+    """Draw the choice of a set and of one or two of its evaluations; [] with an empty state if it has none."""
+    left, middle, right = st.columns(3)
+    with left:
+        chosen = choose_set(listed)
+    found = evaluations(chosen)
+    if not found:
+        no_evaluations()
+        return chosen, []
+    with middle:
+        first = choose_evaluation(found)
+    with right:
+        second = _choose_second(first, found)
+    return chosen, [first] if second is None else [first, second]
 
 
 def evaluation_filter(evaluation: Evaluation) -> dict[str, Any]:

@@ -11,7 +11,7 @@ import streamlit as st
 from core.metrics.triplet_analysis import ArticleAccuracy, Slice, accuracy_by_article, accuracy_slices
 from core.types import Ids
 from db.records import TripletSetRecord
-from webapp.features.triplets import queries as triplet_page_queries
+from webapp.features.triplets import queries as page_queries
 from webapp.features.triplets import sets, state
 from webapp.features.triplets.figures import articles_figure
 from webapp.shared import queries, triplet_queries
@@ -32,17 +32,9 @@ _ABOUT = {
 
 def show(listed: Sequence[TripletSetRecord]) -> None:
     """Draw one or two models over the chosen slices."""
-    left, middle, right = st.columns(3)
-    with left:
-        chosen = sets.choose_set(listed)
-    found = triplet_queries.evaluations(chosen)
-    if not found:
-        sets.no_evaluations()
+    chosen, shown = sets.choose_with_evaluations(listed)
+    if not shown:
         return
-    with middle:
-        first = sets.choose_evaluation(found)
-    with right:
-        second = sets.choose_second_evaluation(first, found)
     kinds = [_LENGTH, _DISTANCE, _ARTICLE] if chosen.kind == "sentences" else [_LENGTH, _ARTICLE]
     if st.session_state.get(state.SLICED_BY) not in kinds:
         st.session_state.pop(state.SLICED_BY, None)
@@ -50,9 +42,9 @@ def show(listed: Sequence[TripletSetRecord]) -> None:
         "Slice by", kinds, default=kinds[0], required=True, key=state.SLICED_BY, bind="query-params"
     )
     if by == _ARTICLE:
-        _articles(chosen, first)
+        _articles(chosen, shown[0])
     else:
-        _sliced(chosen, [first] if second is None else [first, second], by or _LENGTH)
+        _sliced(chosen, shown, by or _LENGTH)
 
 
 def _sliced(chosen: TripletSetRecord, shown: Sequence[Evaluation], by: str) -> None:
@@ -95,7 +87,7 @@ def _cached(
 
 
 def _slices(chosen: TripletSetRecord, evaluation: Evaluation, by: str, starts: tuple[int, ...]) -> list[Slice]:
-    known = triplet_page_queries.measures(chosen, evaluation.split)
+    known = page_queries.measures(chosen, evaluation.split)
     ids, margins = triplet_queries.margins(evaluation)
     _, row, at = np.intersect1d(known.ids, ids, assume_unique=True, return_indices=True)
     values = known.words if by == _LENGTH else known.distance

@@ -111,8 +111,8 @@ const FRAME = {
     if (this.hidden.length === all.length) this.hidden = [];
     this.entries();
     this.redraw();
-    clearTimeout(this.telling);
-    this.telling = setTimeout(() => this.keep("hidden", { digest: this.data.digest, kinds: this.hidden }), 350);
+    clearTimeout(this.hiddenTimer);
+    this.hiddenTimer = setTimeout(() => this.setState("hidden", { digest: this.data.digest, kinds: this.hidden }), 350);
   },
 
   hint() {

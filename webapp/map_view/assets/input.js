@@ -50,7 +50,7 @@ const INPUT = {
     if (path.length > 2 && (far > 4 || drag === "lasso")) return this.area(path);
     if (far > 4 || this.data.fixed) return;
     const row = this.nearest(place);
-    if (row >= 0) this.tell("point", { digest: this.data.digest, row });
+    if (row >= 0) this.send("point", { digest: this.data.digest, row });
   },
 
   stop() {
@@ -64,7 +64,7 @@ const INPUT = {
     const corners = path.filter((_, i) => i % step === 0).map((corner) => this.unit(corner).map(Math.round));
     this.data = { ...this.data, shape: corners };
     this.redraw(false);
-    this.tell("area", { digest: this.data.digest, corners, hidden: this.hidden });
+    this.send("area", { digest: this.data.digest, corners, hidden: this.hidden });
   },
 
   hover(row) {
@@ -72,8 +72,8 @@ const INPUT = {
     this.over = row;
     this.hint();
     this.redraw(false);
-    clearTimeout(this.asking);
-    if (row >= 0) this.asking = setTimeout(() => this.tell("hover", { digest: this.data.digest, row }), 90);
+    clearTimeout(this.hoverTimer);
+    if (row >= 0) this.hoverTimer = setTimeout(() => this.send("hover", { digest: this.data.digest, row }), 90);
   },
 
   wheel(event) {
@@ -91,10 +91,10 @@ const INPUT = {
       this.camera.x += steps[event.key][0] * step;
       this.camera.y += steps[event.key][1] * step;
       this.moved();
-    } else if (this.data.outbox && /^[\p{L}\p{N}]$/u.test(event.key)) return;
+    } else if (this.data.action_queue && /^[\p{L}\p{N}]$/u.test(event.key)) return;
     else if (tool && !this.data.fixed) this.use(tool[0]);
     else if (action) this.act(action[0]);
-    else if (event.key === "Escape" && !this.data.fixed) this.tell("clear", { digest: this.data.digest });
+    else if (event.key === "Escape" && !this.data.fixed) this.send("clear", { digest: this.data.digest });
     else return;
     event.preventDefault();
     event.stopPropagation();

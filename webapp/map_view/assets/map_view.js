@@ -33,21 +33,21 @@ class View {
     const before = this.data;
     this.component = component;
     this.data = data;
-    this.tell = data.outbox ? (name, value) => this.post(name, value, setTriggerValue) : setTriggerValue;
-    if (data.outbox) this.withoutKeys();
-    this.keep = setStateValue;
+    this.send = data.action_queue ? (name, value) => this.post(name, value, setTriggerValue) : setTriggerValue;
+    if (data.action_queue) this.withoutKeys();
+    this.setState = setStateValue;
     this.stage.setAttribute("aria-label", data.label);
     this.stage.setAttribute("role", "group");
     // On a high screen the map takes the height that controls, legend and sentence details leave. Two linked maps leave
     // room for the list below.
-    const rest = data.outbox ? "38rem" : "29rem";
+    const rest = data.action_queue ? "38rem" : "29rem";
     this.stage.style.height = data.link ? `${data.height}px` : `max(${data.height}px, 100vh - ${rest})`;
     this.root.style.setProperty("--ink", data.look.ink);
     for (const button of this.tools.querySelectorAll("[data-mode]")) button.hidden = Boolean(data.fixed);
     if (data.fixed) this.use("move");
     if (!this.drawing) return;
     this.scene = window.themescopeMaps?.scenes.get(data.digest);
-    if (!this.scene) return this.later();
+    if (!this.scene) return this.waitForPoints();
     this.wait.hidden = true;
     if (this.drawn !== data.digest) {
       this.drawn = data.digest;
@@ -56,8 +56,8 @@ class View {
       this.drawing.points(this.scene, data.look.classes.length - 1);
     }
     const hidden = JSON.stringify([data.digest, data.hidden]);
-    if (hidden !== this.told) this.hidden = data.hidden;
-    this.told = hidden;
+    if (hidden !== this.sentHidden) this.hidden = data.hidden;
+    this.sentHidden = hidden;
     this.state();
     this.drawing.look(data.look);
     if (!this.camera.unit) this.resized(true);
@@ -71,20 +71,20 @@ class View {
   }
 
   // On a page with an action queue, selections go through it, so that they keep their order with its shortcuts.
-  post(name, value, tell) {
-    if (name === "hover") tell(name, value);
+  post(name, value, send) {
+    if (name === "hover") send(name, value);
     else window.themescopeActions?.push({ kind: name, ...value });
   }
 
-  later() {
+  waitForPoints() {
     const shared = (window.themescopeMaps ??= { scenes: new Map(), waiting: new Set() });
-    const tell = () => {
+    const onPoints = () => {
       if (!shared.scenes.has(this.data.digest)) return;
-      shared.waiting.delete(tell);
+      shared.waiting.delete(onPoints);
       this.show(this.component);
     };
     this.wait.hidden = false;
-    shared.waiting.add(tell);
+    shared.waiting.add(onPoints);
   }
 
   state() {
@@ -139,9 +139,9 @@ class View {
     for (const other of VIEWS) {
       if (other !== this && this.data.link && other.data.link === this.data.link) other.follow(this.camera);
     }
-    clearTimeout(this.moving);
+    clearTimeout(this.cameraTimer);
     const { x, y, unit } = this.camera;
-    this.moving = setTimeout(() => this.keep("camera", [Math.round(x), Math.round(y), Number(unit.toPrecision(4))]), 900);
+    this.cameraTimer = setTimeout(() => this.setState("camera", [Math.round(x), Math.round(y), Number(unit.toPrecision(4))]), 900);
   }
 
   follow(camera) {
@@ -164,8 +164,8 @@ class View {
   // A million points take long to draw; changes of the overlay alone do not redraw them.
   redraw(points = true) {
     this.stale ||= points;
-    this.asked ??= requestAnimationFrame(() => {
-      this.asked = null;
+    this.frameRequest ??= requestAnimationFrame(() => {
+      this.frameRequest = null;
       this.paint();
     });
   }

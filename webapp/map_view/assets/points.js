@@ -12,5 +12,5 @@ export default function ({ data }) {
   if (shared.scenes.has(data.digest)) return;
   shared.scenes.set(data.digest, { places: unpacked(data.places, Uint16Array), kinds: unpacked(data.kinds, Uint8Array) });
   while (shared.scenes.size > 4) shared.scenes.delete(shared.scenes.keys().next().value);
-  for (const tell of [...shared.waiting]) tell();
+  for (const onPoints of [...shared.waiting]) onPoints();
 }

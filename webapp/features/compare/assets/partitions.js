@@ -1,4 +1,4 @@
-// Two ways to divide the sentences of an article, side by side. Every text goes in through textContent.
+// Two partitions of the sentences of an article, side by side. Texts are set through textContent only.
 function make(kind, name, text) {
   const made = document.createElement(kind);
   if (name) made.className = name;
@@ -9,7 +9,7 @@ function make(kind, name, text) {
 function line(sentence) {
   const item = make("li", sentence.moved ? "moved" : "");
   if (sentence.moved) item.append(make("span", "where", sentence.moved));
-  item.append(make("span", "said", sentence.text));
+  item.append(make("span", "text", sentence.text));
   const section = make("span", "section", sentence.section);
   const dot = make("i");
   dot.style.backgroundColor = sentence.colour;

@@ -1,4 +1,4 @@
-// Shows one article. Every text goes in through textContent, so nothing in it can become an element.
+// Text of an article with its section tree. Texts are set through textContent, so that they never become elements.
 function words(parent, text, query) {
   if (!query) {
     parent.append(text);

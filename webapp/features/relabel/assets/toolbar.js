@@ -48,7 +48,7 @@ class Toolbar {
   draw() {
     this.notice.textContent = this.data.notice;
     this.notice.hidden = !this.data.notice;
-    // While a name is being typed nothing is redrawn: the next keys would be taken for shortcuts.
+    // While a name is being typed nothing is redrawn: the next keys would act as shortcuts.
     this.stale = Boolean(this.input);
     if (this.stale) return;
     const focus = this.root.getRootNode().activeElement?.dataset?.action;

@@ -1,4 +1,4 @@
-// Shows a text with every sentence shaded by its score. Texts go in through textContent, so nothing becomes an element.
+// Text whose sentences are shaded by score. Texts are set through textContent, so that they never become elements.
 export default function ({ data, parentElement }) {
   const root = parentElement.querySelector(".shaded");
   const blocks = data.paragraphs.map((paragraph) => {
