@@ -99,9 +99,7 @@ def _recluster(state: RelabelState) -> None:
         return
     preview = assistance.preview_reclustering(state.partition, x, queries.log(state.record.id))
     if not preview.placed:
-        st.info(
-            "Nobody has placed a sentence yet. Assign a few sentences first; the others are clustered around them."
-        )
+        st.info("Nobody has placed a sentence yet. Assign a few sentences first; the others are clustered around them.")
         return
     moved = preview.operation.change_set.sentences()
     st.markdown(

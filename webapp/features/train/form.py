@@ -74,7 +74,7 @@ def _data(card: Card) -> dict[str, Any] | None:
         chosen = by_name("Training triplets", sets, state.TRIPLETS, lambda s: s.name)
         estimate(card, chosen)
         validation = _validation(chosen, sets)
-        return None if validation is None else {"triplets": chosen.name, **validation, **_beginning()}
+        return None if validation is None else {"triplets": chosen.name, **validation, **_base_model()}
     if "needs-sentences" in card.tags:
         return _running_text(card)
     st.caption("This method needs no training data, only word vectors.")
@@ -93,7 +93,7 @@ def _validation(chosen: TripletSetRecord, sets: Sequence[TripletSetRecord]) -> d
     return {"validation": by_name("Validation triplets from", able, state.VALIDATION, lambda s: s.name).name}
 
 
-def _beginning() -> dict[str, Any]:
+def _base_model() -> dict[str, Any]:
     """Draw the optional choice of a base model to fine-tune."""
     able = [m.name for m in fine_tunable(queries.models())]
     chosen = st.selectbox(
