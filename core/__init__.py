@@ -25,15 +25,7 @@ if TYPE_CHECKING:
     from core.api import SentenceModel, encode, find_themes, load, reproduce
     from core.estimators import SentenceClusterer, SentenceVectorizer
 
-__all__ = [
-    "SentenceClusterer",
-    "SentenceModel",
-    "SentenceVectorizer",
-    "encode",
-    "find_themes",
-    "load",
-    "reproduce",
-]
+__all__ = ["SentenceClusterer", "SentenceModel", "SentenceVectorizer", "encode", "find_themes", "load", "reproduce"]
 
 _ESTIMATORS = ("SentenceClusterer", "SentenceVectorizer")
 

@@ -75,11 +75,7 @@ def _ranked(counts: Counter[str], everywhere: Counter[str], mean: float) -> list
 
 
 def _picked(
-    ranked: Sequence[str],
-    counts: Counter[str],
-    pairs: Counter[tuple[str, str]],
-    shown: dict[str, str],
-    words: int,
+    ranked: Sequence[str], counts: Counter[str], pairs: Counter[tuple[str, str]], shown: dict[str, str], words: int
 ) -> tuple[str, ...]:
     near, names, used = ranked[: 4 * words], list[str](), set[str]()
     for word in near:

@@ -41,20 +41,9 @@ REGISTRY = Registry(
         ),
         _card("ri", "RI", "Share of sentence pairs on which both partitions agree.", "Rand 1971", "RandIndex", _PAPER),
         _card(
-            "ari",
-            "ARI",
-            "Rand index above chance.",
-            "Hubert and Arabie 1985",
-            "AdjustedRandIndex",
-            _PAPER | _CORRECTED,
+            "ari", "ARI", "Rand index above chance.", "Hubert and Arabie 1985", "AdjustedRandIndex", _PAPER | _CORRECTED
         ),
-        _card(
-            "v",
-            "V",
-            "Harmonic mean of homogeneity and completeness.",
-            "Rosenberg and Hirschberg 2007",
-            "VMeasure",
-        ),
+        _card("v", "V", "Harmonic mean of homogeneity and completeness.", "Rosenberg and Hirschberg 2007", "VMeasure"),
     ],
     plugin_group="themescope.metrics",
 )

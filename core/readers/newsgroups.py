@@ -57,8 +57,7 @@ class NewsgroupsConfig(Config):
     """Settings of the reader: groups to keep and parts of messages to remove."""
 
     groups: tuple[str, ...] = option(
-        (),
-        "Groups to keep; empty keeps all. Those of Saha et al. 2017 are " + ", ".join(PAPER_GROUPS) + ".",
+        (), "Groups to keep; empty keeps all. Those of Saha et al. 2017 are " + ", ".join(PAPER_GROUPS) + "."
     )
     signatures: bool = option(False, "Keep the text after the last blank or dashed line of a message.")
     quotations: bool = option(False, "Keep lines that quote other messages or introduce a quotation.")

@@ -210,10 +210,7 @@ def check_article(path: Path, size: int, position: str = "") -> None:
     """Raise :class:`ReadError` if an article has more than ``ARTICLE_LIMIT`` characters."""
     if size > ARTICLE_LIMIT:
         raise ReadError(
-            path,
-            f"an article of more than {ARTICLE_LIMIT:,} characters.",
-            position,
-            "Divide the file into articles.",
+            path, f"an article of more than {ARTICLE_LIMIT:,} characters.", position, "Divide the file into articles."
         )
 
 

@@ -34,7 +34,7 @@ REGISTRY = Registry(
             factory="core.text.word_tables:read_glove_package",
             config="core.config:Config",
             tags=frozenset({"lower-case"}),
-        ),
+        )
     ],
 )
 

@@ -92,12 +92,7 @@ TABLE_2 = Table(
     "sentence of an adjacent section. Intervals over articles.",
     _ACCURACY_COLUMN,
     (
-        _accuracy(
-            "mean-vectors",
-            "mean-vectors",
-            "Other word vectors than GloVe 840B (see data).",
-            _published(0.65),
-        ),
+        _accuracy("mean-vectors", "mean-vectors", "Other word vectors than GloVe 840B (see data).", _published(0.65)),
         _accuracy("skip-thoughts-cs", "skip-thoughts-CS", SMALL_SKIP_THOUGHT, _published(0.615), model="skip-thought"),
         Row(
             "skip-thoughts-sick",
@@ -297,12 +292,7 @@ CURVE_TABLE = Table(
     _ACCURACY_COLUMN,
     (
         *(
-            Row(
-                f"{size // 1_000}k",
-                f"{size:,} triplets",
-                Accuracy(f"curve-{size // 1_000}k", SENTENCES),
-                OWN_LOSS,
-            )
+            Row(f"{size // 1_000}k", f"{size:,} triplets", Accuracy(f"curve-{size // 1_000}k", SENTENCES), OWN_LOSS)
             for size in CURVE_SIZES
         ),
         Row(

@@ -150,13 +150,7 @@ def placed(document: SummaryDocument, number: int) -> list[Sentence]:
 
 
 def summarize(
-    documents: Sequence[SummaryDocument],
-    ranker: Any,
-    model: Model | None,
-    *,
-    words: int,
-    seed: int,
-    report: Report,
+    documents: Sequence[SummaryDocument], ranker: Any, model: Model | None, *, words: int, seed: int, report: Report
 ) -> list[Summary]:
     """Return extracts of at most ``words`` words of ``documents``; ``model`` is for rankers that need vectors.
 
