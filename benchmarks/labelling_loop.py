@@ -29,7 +29,7 @@ import numpy as np
 
 from core.labelling import operations as op
 from core.labelling.changes import apply
-from core.labelling.learning import GENTLE
+from core.labelling.learning import FINE_TUNING_SETTINGS
 from core.labelling.partition import Cluster, Partition, start
 from core.labelling.suggestions import recluster, suggest
 from core.metrics import REGISTRY as METRICS
@@ -51,7 +51,7 @@ from jobs.services.labelling.starts import begin, from_labels
 PERSON = "simulated labeller"
 CORRECTIONS = (0, 5, 10, 20)
 _BASE = {"loss": "section", "training_limit": 60_000, "epochs": 3, "threads": 1, "checkpoint_seconds": 30.0}
-_FURTHER = dict(GENTLE) | {"threads": 1}
+_FURTHER = dict(FINE_TUNING_SETTINGS) | {"threads": 1}
 _AMI: Metric = METRICS.build("ami", {})
 
 

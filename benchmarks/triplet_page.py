@@ -24,7 +24,7 @@ import numpy as np
 import sqlalchemy as sa
 
 import benchmarks._runtime  # noqa: F401, before all of ours
-from core.metrics.triplet_analysis import Who
+from core.metrics.triplet_analysis import CorrectnessFilter
 from core.types import Article, Paragraph, Section, Split, TripletRows
 from db.records import TripletSetRecord, Verdict
 from db.settings import Settings
@@ -125,7 +125,7 @@ def walk(chosen: TripletSetRecord) -> None:
     for at in (0, len(ids) // 2, len(ids) - 1):
         for place in (at, at // 50 * 50):  # the second time its page is known
             counted(f"triplet {at + 1:,} with its page of 50", lambda place=place: step(chosen, models, ids, place))
-    one_correct = TripletFilter(correct=Who.AGAINST, correct_model="first", wrong_model="second")
+    one_correct = TripletFilter(correct=CorrectnessFilter.AGAINST, correct_model="first", wrong_model="second")
     asked = {
         "one correct where the other is wrong": one_correct,
         "the same again": one_correct,

@@ -166,7 +166,7 @@ def digest_of(value: Any) -> str:
 
 def _check_known(cls: type[Config], name: str, known: Collection[str]) -> None:
     if not known:
-        raise ConfigError(f"There is no setting called {name!r}: there are no settings here. Leave it out.")
+        raise ConfigError(f"There is no setting called {name!r}, because there are no settings here. Leave it out.")
     if name not in known:
         raise ConfigError(str(UnknownNameError("setting", name, known)))
 

@@ -145,7 +145,7 @@ class SentenceClusterer(ClusterMixin, BaseEstimator):
         return labels
 
     def _vectors(self, x: Sequence[str] | Matrix) -> Matrix:
-        """Return vectors as they are, and encode sentences; the model is loaded once per fit."""
+        """Return given vectors unchanged, or encode sentences; the model is loaded once per fit."""
         if sparse.issparse(x):
             return sparse.csr_array(x)
         if isinstance(x, np.ndarray) and x.ndim == 2:

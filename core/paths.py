@@ -13,7 +13,7 @@ DEFAULT = "default"
 DEFAULT_MODEL = "triplets-sen-titles-wikipedia"
 
 
-def at_home(text: str | Path, advice: str = "Write the path in full.") -> Path:
+def expand_home(text: str | Path, advice: str = "Write the path in full.") -> Path:
     """Return ``text`` as a path with ``~`` and ``~name`` expanded to home folders.
 
     Raises :class:`core.errors.ConfigError`, whose message ends with ``advice``, if there is no such home folder.
@@ -50,7 +50,7 @@ def model_folder(name: str | Path) -> Path:
         return models[DEFAULT_MODEL]
     if wanted in models:
         return models[wanted]
-    folder = at_home(name)
+    folder = expand_home(name)
     if folder.is_dir():
         return folder
     raise UnknownNameError("pretrained model or folder of a saved model", wanted, [DEFAULT, *models])

@@ -1,7 +1,7 @@
 """Cards and registries: how an implementation is declared, found and built.
 
-The ``__init__`` of a family (models, clusterers, readers, metrics, job kinds, pages) holds a :class:`Registry` with a
-:class:`Card` for each implementation. ``factory`` and ``config`` are strings that are resolved when something is
+The ``__init__`` of a family (models, clusterers, readers, metrics, job kinds, pages) contains a :class:`Registry` with
+a :class:`Card` for each implementation. ``factory`` and ``config`` are strings that are resolved when something is
 built, so that a page can list every method without importing torch.
 
 Other packages add implementations through entry points. A package that declares ::

@@ -1,7 +1,7 @@
 """Data types shared by every package.
 
 Readers yield text as :class:`Article` → :class:`Section` → :class:`Paragraph`; models take positioned
-:class:`Sentence` rows. Arrays are numpy arrays; their shapes are given beside their aliases.
+:class:`Sentence` rows. Arrays are numpy arrays; their shapes are given with their aliases.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ class Paragraph:
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """Text under one heading; ``path`` holds the headings above it and its own. The lead has level 1 and no title."""
+    """Text under one heading; ``path`` is the headings above it and its own. The lead has level 1 and no title."""
 
     title: str
     level: int

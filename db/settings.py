@@ -25,7 +25,7 @@ from pathlib import Path
 from urllib.parse import SplitResult, unquote, urlsplit, urlunsplit
 
 from core.errors import ConfigError
-from core.paths import at_home
+from core.paths import expand_home
 
 LOGINS = ("auto", "always")
 _STORES = ("sqlite", "postgres", "postgresql", "postgresql+psycopg")
@@ -105,7 +105,7 @@ def sqlite_url(path: Path) -> str:
 def sqlite_path(url: str) -> Path | None:
     """Return the file of a ``sqlite:///…`` URL; None for any other URL."""
     scheme, _, rest = url.partition(":///")
-    return at_home(rest.partition("?")[0]) if scheme.partition("+")[0] == "sqlite" else None
+    return expand_home(rest.partition("?")[0]) if scheme.partition("+")[0] == "sqlite" else None
 
 
 def without_password(url: str) -> str:
@@ -135,7 +135,7 @@ def _check_scheme(variable: str, url: str, known: tuple[str, ...]) -> None:
 
 
 def _home(wanted: str) -> Path:
-    return at_home(wanted, "Set THEMESCOPE_HOME to another folder.").absolute()
+    return expand_home(wanted, "Set THEMESCOPE_HOME to another folder.").absolute()
 
 
 def _hosts(text: str) -> tuple[str, ...]:
@@ -150,7 +150,7 @@ def _hosts(text: str) -> tuple[str, ...]:
 
 def _folders(text: str) -> tuple[Path, ...]:
     advice = f"Correct THEMESCOPE_IMPORT_FOLDERS: absolute paths, separated by {os.pathsep!r}."
-    folders = tuple(at_home(part.strip(), advice) for part in text.split(os.pathsep) if part.strip())
+    folders = tuple(expand_home(part.strip(), advice) for part in text.split(os.pathsep) if part.strip())
     for folder in folders:
         if not folder.is_absolute():
             raise ConfigError(f"{str(folder)!r} is not an absolute path. {advice}")

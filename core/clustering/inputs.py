@@ -84,6 +84,21 @@ def canonical_labels(labels: npt.ArrayLike) -> Labels:
     return numbered
 
 
+def extended_labels(x: Matrix, rows: npt.NDArray[np.int64], labels: Labels, k: int) -> Labels:
+    """Return labels of all rows of ``x``, given (m,) ``labels`` 0…k-1 of ``rows``.
+
+    Every other row is assigned to the cluster with the highest mean cosine.
+    """
+    if len(rows) == x.shape[0]:
+        return labels
+    unit: Any = unit_rows(x)
+    membership = np.zeros((len(rows), k))
+    membership[np.arange(len(rows)), labels] = 1.0 / np.bincount(labels, minlength=k)[labels]
+    extended: Labels = np.asarray(unit @ (unit[rows].T @ membership)).argmax(axis=1).astype(np.int32)
+    extended[rows] = labels
+    return extended
+
+
 def kernel_seed(seed: int) -> Any:
     """Return a whole number modulo 2**64, as compiled functions take it."""
     return np.uint64(seed % 2**64)

@@ -29,16 +29,16 @@ def theme_words(texts: Sequence[str], labels: Labels, k: int, words: int = 3) ->
         forms.setdefault(written[0], Counter())[written[1]] += 1
     shown = {key: min(counted, key=lambda form: (-counted[form], form)) for key, counted in forms.items()}
     keys = [[key for key, _ in line] for line in terms]
-    inside: list[Counter[str]] = [Counter() for _ in range(k)]
-    beside: list[Counter[tuple[str, str]]] = [Counter() for _ in range(k)]
+    in_cluster: list[Counter[str]] = [Counter() for _ in range(k)]
+    adjacent: list[Counter[tuple[str, str]]] = [Counter() for _ in range(k)]
     for line, label in zip(keys, labels.tolist(), strict=True):
-        inside[label].update(line)
-        beside[label].update(pairwise(line))
-    everywhere = sum(inside, Counter())
+        in_cluster[label].update(line)
+        adjacent[label].update(pairwise(line))
+    everywhere = sum(in_cluster, Counter())
     mean = everywhere.total() / k
     return [
         _picked(_ranked(counts, everywhere, mean), counts, pairs, shown, words)
-        for counts, pairs in zip(inside, beside, strict=True)
+        for counts, pairs in zip(in_cluster, adjacent, strict=True)
     ]
 
 

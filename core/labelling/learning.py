@@ -1,7 +1,7 @@
 """Training data from labellings: must-link and cannot-link pairs, contradictions, triplets.
 
 Only sentences that a person has placed are used, not those of the initial partition. Articles of the test split are
-excluded: :func:`teaching_triplets` determines the split of an article by its title.
+excluded: :func:`labelled_triplets` determines the split of an article by its title.
 """
 
 from __future__ import annotations
@@ -20,7 +20,12 @@ from core.labelling.history import Kind, Step
 from core.labelling.partition import UNASSIGNED, Partition
 from core.types import Ids, Matrix, Split, TripletRows, split_of_title
 
-GENTLE: Mapping[str, Any] = {"loss": "log", "learning_rate": 1e-4, "epochs": 2, "evaluations_per_epoch": 2}
+FINE_TUNING_SETTINGS: Mapping[str, Any] = {
+    "loss": "log",
+    "learning_rate": 1e-4,
+    "epochs": 2,
+    "evaluations_per_epoch": 2,
+}
 """Settings for fine-tuning a triplet network on the few triplets of labels: at three times this learning rate the
 section loss only lowers the accuracy (experiment log)."""
 
@@ -91,7 +96,7 @@ def contradictions(labellings: Sequence[Placed], most: int = 1_000) -> list[Cont
     return found
 
 
-def nearer_shares(x: Matrix, articles: Ids, sections: Ids) -> npt.NDArray[np.float64]:
+def section_separation(x: Matrix, articles: Ids, sections: Ids) -> npt.NDArray[np.float64]:
     """Return the separation of sections by (n, dim) vectors, per sentence within its article.
 
     The (n,) values are, for each sentence, the share of pairs of a sentence of its section and one of another section
@@ -111,7 +116,7 @@ def nearer_shares(x: Matrix, articles: Ids, sections: Ids) -> npt.NDArray[np.flo
     return shares
 
 
-def teaching_triplets(
+def labelled_triplets(
     placed: Placed,
     article_of: Mapping[int, int],
     titles: Mapping[int, str],

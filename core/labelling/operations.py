@@ -191,7 +191,7 @@ def free_name(partition: Partition, wanted: str) -> str:
 def with_duplicates(ids: Ids, texts: dict[int, str]) -> Ids:
     """Return ``ids`` and the ids of sentences with the same text (case and spaces ignored), ascending.
 
-    ``texts`` holds every sentence of the labelling.
+    ``texts`` contains every sentence of the labelling.
     """
     folded = {i: " ".join(text.split()).casefold() for i, text in texts.items()}
     wanted = {folded[int(i)] for i in ids if int(i) in folded}

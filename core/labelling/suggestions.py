@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from core.clustering.iclust import Iclust, IclustConfig
-from core.clustering.inputs import unit_rows
+from core.clustering.inputs import extended_labels, unit_rows
 from core.errors import DataError
 from core.labelling.partition import UNASSIGNED, Partition
 from core.neighbours import nearest_neighbours
@@ -161,14 +161,6 @@ def propose(ids: Ids, texts: Sequence[str], x: Matrix, k: int, seed: int = 0) ->
 
 
 def _labels(x: Matrix, k: int, seed: int) -> Labels:
-    n = x.shape[0]
-    compared = np.sort(np.random.default_rng(seed).permutation(n)[:MOST])
+    compared = np.sort(np.random.default_rng(seed).permutation(x.shape[0])[:MOST])
     found = Iclust(IclustConfig(restarts=5)).fit_predict(x[compared], k, seed)
-    if len(compared) == n:
-        return found
-    unit = unit_rows(x)
-    membership = np.zeros((len(compared), k))
-    membership[np.arange(len(compared)), found] = 1.0 / np.bincount(found, minlength=k)[found]
-    labels: Labels = np.asarray(unit @ (unit[compared].T @ membership)).argmax(axis=1).astype(np.int32)
-    labels[compared] = found
-    return labels
+    return extended_labels(x, compared, found, k)

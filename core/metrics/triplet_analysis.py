@@ -157,7 +157,7 @@ def _alphabetical(a: str, b: str) -> tuple[str, str]:
 Mask = npt.NDArray[np.bool_]
 
 
-class Who(StrEnum):
+class CorrectnessFilter(StrEnum):
     """Condition on the correctness of the models."""
 
     ANY = "any"
@@ -168,24 +168,24 @@ class Who(StrEnum):
     """The first model is right and the second wrong."""
 
 
-def who_is_right(who: Who, margins: npt.ArrayLike) -> Mask:
+def correctness_mask(condition: CorrectnessFilter, margins: npt.ArrayLike) -> Mask:
     """Return an (n,) mask of triplets that meet the condition, from (m, n) margins (NaN if missing).
 
     A model is right above 0 and wrong below; an exact tie is neither. A triplet without any margin is never selected.
     Raises :class:`DataError` without models, or with fewer than two for ``AGAINST``.
     """
     values = np.asarray(margins, dtype=np.float32)
-    if values.ndim != 2 or len(values) < (2 if who is Who.AGAINST else 1):
+    if values.ndim != 2 or len(values) < (2 if condition is CorrectnessFilter.AGAINST else 1):
         raise DataError("Choose the models to filter by.")
-    return np.asarray(_CONDITIONS[who](values > 0, values < 0, np.isfinite(values)), dtype=bool)
+    return np.asarray(_CONDITIONS[condition](values > 0, values < 0, np.isfinite(values)), dtype=bool)
 
 
-_CONDITIONS: dict[Who, Callable[[Mask, Mask, Mask], npt.ArrayLike]] = {
-    Who.ANY: lambda right, wrong, known: right.any(axis=0),
-    Who.ALL: lambda right, wrong, known: known.any(axis=0) & (right | ~known).all(axis=0),
-    Who.NONE: lambda right, wrong, known: known.any(axis=0) & ~right.any(axis=0),
-    Who.DIFFER: lambda right, wrong, known: right.any(axis=0) & wrong.any(axis=0),
-    Who.AGAINST: lambda right, wrong, known: right[0] & wrong[1],
+_CONDITIONS: dict[CorrectnessFilter, Callable[[Mask, Mask, Mask], npt.ArrayLike]] = {
+    CorrectnessFilter.ANY: lambda right, wrong, known: right.any(axis=0),
+    CorrectnessFilter.ALL: lambda right, wrong, known: known.any(axis=0) & (right | ~known).all(axis=0),
+    CorrectnessFilter.NONE: lambda right, wrong, known: known.any(axis=0) & ~right.any(axis=0),
+    CorrectnessFilter.DIFFER: lambda right, wrong, known: right.any(axis=0) & wrong.any(axis=0),
+    CorrectnessFilter.AGAINST: lambda right, wrong, known: right[0] & wrong[1],
 }
 
 

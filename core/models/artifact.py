@@ -1,6 +1,6 @@
-"""Saved models: a folder with the files of the model and ``model.json``, which says what it is and how it was made.
+"""Saved models: a folder with the files of the model and ``model.json``, which describes the model and its training.
 
-``model.json`` holds the method, its settings, the digest of every file, and ``record``, the data record of the
+``model.json`` contains the method, its settings, the digest of every file, and ``record``, the data record of the
 training: corpus, triplet set and the digests of the training titles, from which an evaluation can tell whether an
 article was seen in training (:func:`saw_title`). A folder contains no code and no pickle.
 """
@@ -107,7 +107,7 @@ def title_digests(titles: Iterable[str]) -> list[str]:
 def saw_title(info: Mapping[str, Any], title: str) -> bool:
     """Return whether the training record in ``info`` (a ``model.json``) lists the article ``title``."""
     folded = fold_title(title)
-    # Version 0.1 digested titles as they were written, so its records may hold the decomposed form.
+    # Version 0.1 digested titles without normalisation, so its records may contain the decomposed form.
     forms = {folded, unicodedata.normalize("NFD", folded)}
     return any(_digest(form) in info["record"].get("train_titles", ()) for form in forms)
 

@@ -1,4 +1,4 @@
-"""Checkpoints of a training: one safetensors file whose header holds the progress as JSON, replaced atomically."""
+"""Checkpoints of a training: one safetensors file whose header contains the progress as JSON, replaced atomically."""
 
 from __future__ import annotations
 

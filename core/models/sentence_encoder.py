@@ -17,7 +17,7 @@ from core.config import Config, option
 from core.errors import ArtifactError, ConfigError, DataError, ReadError
 from core.models.base import BaseModel, unit_length
 from core.models.storage import read_settings, write_settings
-from core.paths import at_home
+from core.paths import expand_home
 from core.protocols import SILENT, Report
 from core.text.encoders import Encoder, load_encoder
 from core.types import Corpus, Sentence, Vectors
@@ -52,7 +52,7 @@ class SentenceEncoder(BaseModel):
         report.progress(0, 1, "Reading the encoder")
         if not self.config.folder:
             raise ConfigError("Name the folder of a sentence encoder on this machine (setting folder).")
-        self._encoder = load_encoder(at_home(self.config.folder), "This method")
+        self._encoder = load_encoder(expand_home(self.config.folder), "This method")
         return self
 
     def embed(self, sentences: Sequence[Sentence]) -> Vectors:

@@ -133,6 +133,6 @@ def _list(record: dict[str, Any], key: str, kind: type) -> list[Any]:
 
 
 def recognises(head: FileHead) -> bool:
-    """Return whether a file holds JSON lines with documents and their summaries."""
+    """Return whether a file contains JSON lines with documents and their summaries."""
     first = head.text.partition("\n")[0]
     return bool(_DOCUMENT.match(first)) and bool(_SUMMARY.search(first) or '"abstract"' in first)

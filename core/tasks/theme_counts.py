@@ -113,7 +113,7 @@ def _scaled(values: Floats) -> Floats:
     return (values - values.min()) / span if span > 1e-12 else np.zeros_like(values)
 
 
-def fits(x: Matrix, labels: Labels, k: int) -> tuple[Floats, Floats]:
+def mean_cosines(x: Matrix, labels: Labels, k: int) -> tuple[Floats, Floats]:
     """Return the (n,) mean cosines of the rows of ``x`` to the rest of their cluster, and to the nearest other cluster.
 
     The first is 0 in a cluster of one row; the second is -1 without another cluster. Labels are 0…k-1.
@@ -136,7 +136,7 @@ def silhouette(x: Matrix, labels: Labels, k: int) -> float:
     """Return the mean silhouette by cosine distance (Rousseeuw 1987); 0 for single sentences and for one cluster."""
     if k < 2:
         return 0.0
-    own, other = fits(x, labels, k)
+    own, other = mean_cosines(x, labels, k)
     a, b = 1 - own, 1 - other
     largest = np.maximum(a, b)
     values = np.divide(b - a, largest, out=np.zeros_like(a), where=largest > 0)
@@ -146,5 +146,5 @@ def silhouette(x: Matrix, labels: Labels, k: int) -> float:
 
 def gain(x: Matrix, labels: Labels, k: int) -> float:
     """Return the mean cosine within clusters minus that of all sentences: Iclust's ⟨s⟩ without the diagonal."""
-    together, _ = fits(x, np.zeros_like(labels), 1)
-    return float(fits(x, labels, k)[0].mean() - together.mean())
+    together, _ = mean_cosines(x, np.zeros_like(labels), 1)
+    return float(mean_cosines(x, labels, k)[0].mean() - together.mean())

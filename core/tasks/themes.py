@@ -11,13 +11,13 @@ import numpy.typing as npt
 from scipy import sparse
 
 from core.clustering import REGISTRY as CLUSTERERS
-from core.clustering.inputs import unit_rows
+from core.clustering.inputs import extended_labels
 from core.clustering.naming import theme_names, theme_words
 from core.config import Config, option
 from core.errors import ConfigError, DataError
-from core.models.composite.hybrid import WORDS, beside_words
+from core.models.composite.hybrid import WORDS, concatenate_with_tfidf
 from core.protocols import Report, SubReport
-from core.tasks.theme_counts import Curves, candidates, fits, measure, suggest
+from core.tasks.theme_counts import Curves, candidates, mean_cosines, measure, suggest
 from core.types import Labels, Matrix, Sentence
 
 FEWEST, MOST = 4, 50_000
@@ -96,9 +96,10 @@ def find_themes(texts: list[str], vectors: Matrix, config: ThemesConfig, seed: i
         vectors = _with_words(texts, vectors, config.shared)
     report.progress(0.7, 1, f"clustering {n:,} sentences")
     compared = np.sort(random.permutation(n)[:COMPARED])
-    labels = _by_size(_cluster(vectors, compared, k, config, seed), k)
+    found: Labels = CLUSTERERS.build(config.clusterer).fit_predict(vectors[compared], k, seed)
+    labels = _by_size(extended_labels(vectors, compared, found, k), k)
     report.progress(0.95, 1, "naming the themes")
-    own, other = fits(vectors, labels, k)
+    own, other = mean_cosines(vectors, labels, k)
     words = theme_words(texts, labels, k, config.words)
     themes = tuple(
         Theme(name, found, int((labels == c).sum()), _central(texts, own, np.flatnonzero(labels == c), config.central))
@@ -120,22 +121,8 @@ def _check(n: int, vectors: Matrix, config: ThemesConfig) -> None:
 def _with_words(texts: Sequence[str], vectors: Any, shared: float) -> Matrix:
     """Return (n, dim + words of the list) CSR rows without empty columns."""
     sentences = [Sentence(text, position=i) for i, text in enumerate(texts)]
-    joined = beside_words([np.asarray(vectors, np.float32)], sentences, shared)
+    joined = concatenate_with_tfidf([np.asarray(vectors, np.float32)], sentences, shared)
     return sparse.csr_array(joined[:, np.flatnonzero(np.bincount(joined.indices, minlength=joined.shape[1]))])
-
-
-def _cluster(vectors: Any, compared: npt.NDArray[np.int64], k: int, config: ThemesConfig, seed: int) -> Labels:
-    """Cluster the compared sentences, and assign every other one to the theme with the highest mean cosine."""
-    found: Labels = CLUSTERERS.build(config.clusterer).fit_predict(vectors[compared], k, seed)
-    n = vectors.shape[0]
-    if len(compared) == n:
-        return found
-    unit: Any = unit_rows(vectors)
-    membership = np.zeros((len(compared), k))
-    membership[np.arange(len(compared)), found] = 1.0 / np.bincount(found, minlength=k)[found]
-    labels: Labels = np.asarray(unit @ (unit[compared].T @ membership)).argmax(axis=1).astype(np.int32)
-    labels[compared] = found
-    return labels
 
 
 def _by_size(labels: Labels, k: int) -> Labels:

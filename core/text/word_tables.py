@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from core.errors import ConfigError, ReadError
-from core.paths import at_home
+from core.paths import expand_home
 from core.registry import Card, Registry
 from core.text.word_vectors import Rows, WordVectors
 
@@ -57,11 +57,11 @@ def load_word_vectors(source: str, limit: int | None = None) -> WordVectors:
         from core.text.encoders import distil_table
 
         words = read_glove_package(min(limit or _DISTILLED_WORDS, _DISTILLED_WORDS)).words
-        return distil_table(at_home(source.removeprefix(DISTILLED)), words)
+        return distil_table(expand_home(source.removeprefix(DISTILLED)), words)
     if source in REGISTRY:
         loaded: WordVectors = REGISTRY.get(source).resolve()(limit or 0)
         return loaded
-    path = at_home(source)
+    path = expand_home(source)
     if path.is_file():
         return read_word_vectors(path, limit or 0)
     raise ConfigError(

@@ -11,7 +11,7 @@ from typing import Any
 
 from core.config import option
 from core.errors import ConfigError, DataError
-from core.labelling.learning import Contradiction, Placed, contradictions, placed_by_people, teaching_triplets
+from core.labelling.learning import Contradiction, Placed, contradictions, labelled_triplets, placed_by_people
 from core.types import Split, TripletRows
 from db.label_records import LabellingRecord
 from db.store import Store
@@ -104,7 +104,7 @@ def _rows(store: Store, found: Lessons, args: LearnConfig) -> dict[Split, Triple
             articles = r.corpora.articles_by_id({s.article_id for s in sentences.values()})
         article_of = {i: s.article_id for i, s in sentences.items()}
         titles = {i: article.title for i, article in articles.items()}
-        parts.append(teaching_triplets(placed, article_of, titles, barred, args.per_sentence, args.seed))
+        parts.append(labelled_triplets(placed, article_of, titles, barred, args.per_sentence, args.seed))
     return {split: joined([part[split] for part in parts]) for split in parts[0]}
 
 

@@ -14,7 +14,7 @@ from db.records import ModelRecord
 from db.store import Store
 
 if TYPE_CHECKING:
-    from core.models.triplet_network.word_attention import TripletReading
+    from core.models.triplet_network.word_attention import TripletAttention
     from core.types import Matrix
 
 _LOADED_MODELS = 2
@@ -40,7 +40,7 @@ def query_vector(store: Store, model: ModelRecord, text: str) -> Matrix:
     return vector_of(loaded_model(store, model), text)
 
 
-def attention_of(store: Store, model: ModelRecord, texts: tuple[str, str, str]) -> TripletReading:
+def attention_of(store: Store, model: ModelRecord, texts: tuple[str, str, str]) -> TripletAttention:
     """Return attention weights and the deletion check for a triplet (pivot, positive, negative).
 
     The method's card must have the tag ``attention``.
@@ -50,9 +50,9 @@ def attention_of(store: Store, model: ModelRecord, texts: tuple[str, str, str]) 
     DataError
         If the triplet has too many words.
     """
-    from core.models.triplet_network.word_attention import read_triplet
+    from core.models.triplet_network.word_attention import triplet_attention
 
-    return read_triplet(loaded_model(store, model), texts)
+    return triplet_attention(loaded_model(store, model), texts)
 
 
 @lru_cache(maxsize=_LOADED_MODELS)

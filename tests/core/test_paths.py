@@ -3,7 +3,7 @@ from pathlib import Path
 import pytest
 
 from core.errors import ConfigError
-from core.paths import at_home, model_folder
+from core.paths import expand_home, model_folder
 from core.text.word_tables import load_word_vectors
 
 NOBODY = "~nobody-of-that-name/vectors.txt"
@@ -12,11 +12,11 @@ NOBODY = "~nobody-of-that-name/vectors.txt"
 def test_a_tilde_is_the_home_folder(monkeypatch, tmp_path):
     for variable in ("HOME", "USERPROFILE"):
         monkeypatch.setenv(variable, str(tmp_path))
-    assert at_home("~/x") == tmp_path / "x"
-    assert at_home("a/~b") == Path("a/~b") and at_home(Path("/c")) == Path("/c")
+    assert expand_home("~/x") == tmp_path / "x"
+    assert expand_home("a/~b") == Path("a/~b") and expand_home(Path("/c")) == Path("/c")
 
 
-@pytest.mark.parametrize("read", [at_home, load_word_vectors, model_folder])
+@pytest.mark.parametrize("read", [expand_home, load_word_vectors, model_folder])
 def test_the_home_of_nobody_is_told_with_the_path(read):
     said = f"There is no home folder '~nobody-of-that-name', needed for {str(Path(NOBODY))!r}. Write the path in"
     with pytest.raises(ConfigError) as refused:

@@ -13,7 +13,7 @@ import pytest
 import sqlalchemy as sa
 from streamlit.testing.v1 import AppTest
 
-from core.metrics.triplet_analysis import Who
+from core.metrics.triplet_analysis import CorrectnessFilter
 from core.types import Split, TripletRows
 from db.records import TripletSetRecord, Verdict
 from db.store import Store
@@ -66,12 +66,14 @@ def test_every_part_of_the_filter_is_what_the_cards_say(filled_store: Store) -> 
         TripletFilter(pair=("history", "COURSE")): lambda c: (
             {c.pivot_section, c.negative_section} == {"Course", "History"}
         ),
-        TripletFilter(correct=Who.ALL): lambda c: first[c.id] > 0 and second[c.id] > 0,
-        TripletFilter(correct=Who.NONE): lambda c: c.split is TEST and not (first[c.id] > 0 or second[c.id] > 0),
-        TripletFilter(correct=Who.AGAINST, correct_model=MODEL, wrong_model="second"): lambda c: (
+        TripletFilter(correct=CorrectnessFilter.ALL): lambda c: first[c.id] > 0 and second[c.id] > 0,
+        TripletFilter(correct=CorrectnessFilter.NONE): lambda c: (
+            c.split is TEST and not (first[c.id] > 0 or second[c.id] > 0)
+        ),
+        TripletFilter(correct=CorrectnessFilter.AGAINST, correct_model=MODEL, wrong_model="second"): lambda c: (
             first[c.id] > 0 > second[c.id]
         ),
-        TripletFilter(correct=Who.AGAINST, correct_model=MODEL, wrong_model="gone"): lambda c: False,
+        TripletFilter(correct=CorrectnessFilter.AGAINST, correct_model=MODEL, wrong_model="gone"): lambda c: False,
         TripletFilter(margin_model=MODEL, low=-0.25, high=0.5): lambda c: -0.25 <= first[c.id] < 0.5,
         TripletFilter(margin_model="gone", high=0.0): lambda c: True,
     }  # fmt: skip

@@ -12,7 +12,7 @@ from streamlit.testing.v1 import AppTest
 
 from core.models import REGISTRY
 from core.models.artifact import save_model
-from core.models.triplet_network.word_attention import read_triplet
+from core.models.triplet_network.word_attention import triplet_attention
 from core.protocols import SILENT
 from core.types import Corpus, Split, TripletRows
 from db.records import RunRecord, TripletSetRecord
@@ -205,7 +205,7 @@ def test_words_are_read_by_a_network(filled_store: Store, nets: list[object], op
     assert table.groupby("Sentence")["Attention"].sum().tolist() == pytest.approx([1, 1, 1], abs=1e-2)
     with filled_store.reading() as r:
         card = r.triplets.cards(r.triplets.ids(r.triplets.by_name(SET).id))[0]
-    found = read_triplet(nets[0], (card.pivot, card.positive, card.negative))  # type: ignore[arg-type]
+    found = triplet_attention(nets[0], (card.pivot, card.positive, card.negative))  # type: ignore[arg-type]
     assert table["Change"].tolist() == pytest.approx(np.concatenate([s.changes for s in found.sentences]), abs=1e-3)
 
 
@@ -220,7 +220,7 @@ def test_both_components_of_a_network_are_shown(filled_store: Store, nets: list[
 
 def test_what_the_browser_draws_is_within_its_scales(nets: list[object]) -> None:
     texts = ("<b>The city's</b> river.", "theme1word2 in the north", "")
-    found = read_triplet(nets[1], texts)  # type: ignore[arg-type]
+    found = triplet_attention(nets[1], texts)  # type: ignore[arg-type]
     data = attention.attention_data(found, roles("titles"), tones("dark"))
     names = [n["name"] for n in data["networks"]]
     assert names == [f"Attention of the network on {h}, darkest: 3.0 × uniform" for h in found.networks]

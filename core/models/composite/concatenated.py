@@ -164,7 +164,7 @@ def _component(file: Path, details: Any) -> TripletNet:
 
 
 def _equal(a: WordVectors, b: WordVectors) -> bool:
-    """Return whether two tables hold the same words with the same vectors."""
+    """Return whether two tables have the same words with the same vectors."""
     if a is b:
         return True
     pairs = ((a.table, b.table), (a.scales, b.scales), (a.rows, b.rows))

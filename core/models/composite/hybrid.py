@@ -65,7 +65,7 @@ class Hybrid(BaseModel):
         if not self._models:
             raise DataError("This hybrid has no models yet. Call fit() with models, or load a saved model.")
         parts = [np.asarray(model.embed(sentences), np.float32) for model in self._models]
-        return beside_words(parts, sentences, self.config.words)
+        return concatenate_with_tfidf(parts, sentences, self.config.words)
 
     def save(self, folder: Path) -> None:
         """Write the settings and every model."""
@@ -80,7 +80,7 @@ class Hybrid(BaseModel):
         return model
 
 
-def beside_words(
+def concatenate_with_tfidf(
     parts: Sequence[npt.NDArray[np.float32]], sentences: Sequence[Sentence], words: float
 ) -> sparse.csr_array:
     """Return (n, dim + 2²⁰) float32 CSR rows whose inner products are weighted means of cosines.

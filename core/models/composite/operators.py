@@ -1,7 +1,7 @@
 """Operators on matrices of sentence vectors: means within a document, PageRank smoothing, PCA whitening, LSA.
 
 Rows of ``x`` are sentences; ``articles`` (n,) and ``positions`` (n,) give the article of each and its position there.
-Rows of one article need not be adjacent. A sentence without an article (-1) is left as it is.
+Rows of one article need not be adjacent. A sentence without an article (-1) is not changed.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ def document_means(x: Matrix, articles: Index) -> Matrix:
 def neighbour_means(x: Matrix, articles: Index, positions: Index) -> Matrix:
     """Return (n, dim) rows ½ own + ¼ previous + ¼ next.
 
-    Where one neighbour is missing, its share goes to the other; where both are, to the sentence itself.
+    The share of a missing neighbour is added to that of the other, or of the sentence itself if both are missing.
     """
     graph = discourse_graph(articles, positions)
     isolated = graph.degrees == 0
@@ -48,7 +48,7 @@ def neighbour_means(x: Matrix, articles: Index, positions: Index) -> Matrix:
 def smoothed(x: Matrix, graph: Graph, share: float) -> Matrix:
     """Return (n, dim) (1 − a)(I − aP)⁻¹ x: personalised PageRank (Haveliwala 2002).
 
-    a is ``share`` < 1 and P the row-normalised adjacency. A sentence without neighbours stays as it is.
+    a is ``share`` < 1 and P the row-normalised adjacency. A sentence without neighbours is not changed.
     """
     n = len(graph)
     steps = transition(graph) + sparse.diags_array((graph.degrees == 0).astype(np.float64))

@@ -113,7 +113,7 @@ def read_recurrent_weights(path: Path, dim: int) -> GruEncoder:
     =================  ==========  =======================================================
 
     The release's ``utable.npy`` and ``dictionary.txt`` become a table of word vectors when the array is stored as
-    ``vectors`` in a ``.safetensors`` file, with the dictionary beside it as ``….vocab.txt``. Pickles are never opened.
+    ``vectors`` in a ``.safetensors`` file, with the dictionary as ``….vocab.txt``. Pickles are never opened.
     Raises :class:`ReadError` for a file without these arrays or with other shapes.
     """
     tensors = _tensors(path)

@@ -24,7 +24,7 @@ from core.models.storage import (
     write_tensors,
     write_word_vectors,
 )
-from core.paths import at_home
+from core.paths import expand_home
 from core.protocols import SILENT, Report
 from core.text.tokens import content_words
 from core.text.word_tables import load_word_vectors
@@ -75,7 +75,7 @@ class _RecurrentModel(BaseModel):
 
     @classmethod
     def _load(cls, folder: Path, names: tuple[str, ...] = ()) -> tuple[Self, dict[str, Any]]:
-        """Return a model with its encoder, and the tensors ``names`` that were saved beside the weights."""
+        """Return a model with its encoder, and the tensors ``names`` that were saved with the weights."""
         import torch
 
         from core.models.recurrent.gru import gru_encoder
@@ -198,7 +198,7 @@ class SkipThought(_RecurrentModel):
     def _read_weights(self, table: WordVectors) -> None:
         from core.models.recurrent.gru import read_recurrent_weights
 
-        self._net = read_recurrent_weights(at_home(self.config.weights), table.dim)
+        self._net = read_recurrent_weights(expand_home(self.config.weights), table.dim)
         nothing = WordVectors([], np.zeros((0, table.dim), np.float32))
         identity, shift = np.eye(table.dim, dtype=np.float32), np.zeros(table.dim, np.float32)
         self._words = ExpandedWords(nothing, self._stored(table), identity, shift)

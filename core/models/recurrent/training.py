@@ -110,7 +110,7 @@ class WordTraining(ABC):
         self._config, self._rows = config, data
         self.device = pick_device(config.device)
         with torch.random.fork_rng(devices=[]):
-            torch.default_generator.manual_seed(seed)  # of the processor only; the generator of a GPU stays as it is
+            torch.default_generator.manual_seed(seed)  # of the processor only; the generator of a GPU is not changed
             self._net = self.network(SPECIAL + len(data.words)).to(self.device)
         self.optimizer = torch.optim.Adam(self._net.parameters(), lr=config.learning_rate)
         self.drawn = SampledWords(data.counts, config.negatives, seed, self.device)

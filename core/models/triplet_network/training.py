@@ -94,7 +94,7 @@ class _Training:
         device = pick_device(config.device)
         precision = pick_precision(config.precision, device)
         with torch.random.fork_rng(devices=[]):
-            torch.default_generator.manual_seed(seed)  # of the processor only; the generator of a GPU stays as it is
+            torch.default_generator.manual_seed(seed)  # of the processor only; the generator of a GPU is not changed
             self.net = BiLstmAttention(training.tokens.table.shape[1], config.hidden, config.attention).to(device)
         if start is not None:
             self.net.load_state_dict(dict(start))

@@ -28,7 +28,7 @@ _FEWEST = 3  # number of words that a rank correlation needs
 
 @runtime_checkable
 class Attending(Protocol):
-    """Methods of a model tagged ``attention``, beside those of :class:`core.protocols.Model`."""
+    """Methods of a model tagged ``attention``, in addition to those of :class:`core.protocols.Model`."""
 
     def attention(self, sentences: Sequence[Sequence[str]]) -> dict[str, list[Float32]]:
         """Return, by name of network, (words,) weights of every tokenised sentence, which sum to 1."""
@@ -44,7 +44,7 @@ class Attending(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class SentenceReading:
+class SentenceAttention:
     """Attention and deletion effects of one sentence; row i of every array is word i."""
 
     words: tuple[str, ...]
@@ -62,12 +62,12 @@ class SentenceReading:
 
 
 @dataclass(frozen=True, slots=True)
-class TripletReading:
+class TripletAttention:
     """Attention and deletion effects of one triplet for one model."""
 
     margin: float
     """d(pivot, negative) − d(pivot, positive) with all words."""
-    sentences: tuple[SentenceReading, SentenceReading, SentenceReading]
+    sentences: tuple[SentenceAttention, SentenceAttention, SentenceAttention]
     """Pivot, positive, negative."""
 
     @property
@@ -81,7 +81,7 @@ class TripletReading:
         return float(np.mean(found)) if found else None
 
 
-def read_triplet(model: Attending, texts: Sequence[str]) -> TripletReading:
+def triplet_attention(model: Attending, texts: Sequence[str]) -> TripletAttention:
     """Return attention and deletion effects for the ``texts`` of (pivot, positive, negative).
 
     Raises :class:`DataError` for a triplet of more than :data:`MOST_WORDS` words.
@@ -95,10 +95,10 @@ def read_triplet(model: Attending, texts: Sequence[str]) -> TripletReading:
     weights = model.attention(words)
     margin, changes = deletion_effects(model, words)
     pivot, positive, negative = (
-        SentenceReading(tuple(words[i]), {name: listed[i] for name, listed in weights.items()}, changes[i])
+        SentenceAttention(tuple(words[i]), {name: listed[i] for name, listed in weights.items()}, changes[i])
         for i in range(3)
     )
-    return TripletReading(margin, (pivot, positive, negative))
+    return TripletAttention(margin, (pivot, positive, negative))
 
 
 def deletion_effects(model: Attending, triplet: Sequence[Sequence[str]]) -> tuple[float, list[Float32]]:

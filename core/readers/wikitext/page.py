@@ -176,7 +176,7 @@ def tidy(text: str) -> str:
     if "&" in text:
         text = html.unescape(text)
         if "&" in text and "&amp;" not in text:
-            text = html.unescape(text)  # dumps hold "&amp;nbsp;" where authors escaped twice
+            text = html.unescape(text)  # dumps contain "&amp;nbsp;" for entities that authors wrote
     if "__" in text:
         text = _MAGIC.sub("", text)
     if not text.isascii():

@@ -1,4 +1,4 @@
-"""Expansion of templates that stand for text: one function for each pattern.
+"""Expansions of templates: one function for each pattern.
 
 Each takes the positional and the named arguments. The result may contain wikitext (links, emphasis), which later passes
 remove. The patterns follow the documentation of the templates on English Wikipedia; :mod:`.templates` maps names to

@@ -1,6 +1,6 @@
 """Templates ``{{…}}``, their parameters ``{{{…}}}`` and tables ``{|…|}``: one pass with a stack.
 
-Tables are removed. So is a template, unless its name stands for text (:func:`expand`). Nested templates are resolved
+Tables are removed, and templates are replaced by their text, if any (:func:`expand`). Nested templates are resolved
 from the inside, so that every character is read once per level, and levels are limited as in MediaWiki.
 """
 

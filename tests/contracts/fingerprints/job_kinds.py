@@ -155,14 +155,14 @@ def clustered() -> Fingerprint:
 
 
 def taught() -> Fingerprint:
-    from core.labelling.learning import Placed, teaching_triplets
+    from core.labelling.learning import Placed, labelled_triplets
     from core.labelling.partition import Cluster, start
 
     ids = np.arange(24)
     state = start(ids, [1 + i % 3 for i in ids.tolist()], [Cluster(n, str(n), n) for n in (1, 2, 3)])
     titles = {number: f"Article {number}" for number in range(4)}
     owner = {i: i // 6 for i in ids.tolist()}
-    rows = teaching_triplets(Placed(state, ids[::2]), owner, titles, [(0, 6)], 3, 7)
+    rows = labelled_triplets(Placed(state, ids[::2]), owner, titles, [(0, 6)], 3, 7)
     columns = [[p.articles, p.pivots, p.positives, p.negatives] for p in rows.values()]
     return [digest_of([[column.tolist() for column in part] for part in columns])]
 

@@ -14,7 +14,7 @@ from core.errors import DataError
 from core.labelling import operations as op
 from core.labelling.changes import ChangeSet, apply
 from core.labelling.history import Kind, Step
-from core.labelling.learning import Placed, contradictions, nearer_shares, placed_by_people, teaching_triplets
+from core.labelling.learning import Placed, contradictions, labelled_triplets, placed_by_people, section_separation
 from core.labelling.partition import UNASSIGNED, Cluster, Partition, start
 from core.labelling.suggestions import recluster
 from core.types import Split, split_of_title
@@ -82,15 +82,15 @@ def test_shares_of_nearer_sentences_are_those_of_every_pair_compared() -> None:
     x, articles, sections = random.normal(size=(n, 5)), random.integers(0, 3, n), random.integers(0, 3, n)
     articles[-1] = 7  # alone in its article
     unit = x / np.linalg.norm(x, axis=1, keepdims=True)
-    for row, share in enumerate(nearer_shares(x, articles, sections)):
+    for row, share in enumerate(section_separation(x, articles, sections)):
         near = [i for i in range(n) if i != row and articles[i] == articles[row]]
         pairs = [
             np.sign(unit[row] @ unit[a] - unit[row] @ unit[b]) / 2 + 0.5
             for a in near if sections[a] == sections[row] for b in near if sections[b] != sections[row]
         ]  # fmt: skip
         assert share == pytest.approx(np.mean(pairs)) if pairs else np.isnan(share)
-    assert np.isnan(nearer_shares(x, articles, sections)[-1])
-    assert np.nanmean(nearer_shares(np.ones((n, 2)), articles, sections)) == 0.5
+    assert np.isnan(section_separation(x, articles, sections)[-1])
+    assert np.nanmean(section_separation(np.ones((n, 2)), articles, sections)) == 0.5
 
 
 @given(st.lists(st.sampled_from(TITLES), min_size=1, max_size=6, unique=True), st.integers(0, 99))
@@ -102,7 +102,7 @@ def test_test_articles_never_teach(titles: list[str], seed: int) -> None:
     article_of = {i: i // 6 for i in range(n)}
     placed = Placed(partition, assigned[random.random(len(assigned)) < 0.7])
     barred = [(0, 1), (2, 3)]
-    found = teaching_triplets(placed, article_of, dict(enumerate(titles)), barred, seed=seed)
+    found = labelled_triplets(placed, article_of, dict(enumerate(titles)), barred, seed=seed)
     assert set(found) == {Split.TRAIN, Split.VALIDATION}
     number = dict(zip(partition.ids.tolist(), partition.numbers.tolist(), strict=True))
     for split, rows in found.items():
@@ -122,7 +122,7 @@ def test_test_articles_never_teach(titles: list[str], seed: int) -> None:
 def test_an_article_without_a_title_is_refused() -> None:
     placed = Placed(start([1, 2], [1, 2], CLUSTERS), np.array([1]))
     with pytest.raises(DataError, match="no title"):
-        teaching_triplets(placed, {1: 7, 2: 7}, {})
+        labelled_triplets(placed, {1: 7, 2: 7}, {})
 
 
 def check_fixed(before: Partition, after: Partition, fixed: np.ndarray) -> None:

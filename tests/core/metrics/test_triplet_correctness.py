@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core.errors import DataError
-from core.metrics.triplet_analysis import Who, who_is_right
+from core.metrics.triplet_analysis import CorrectnessFilter, correctness_mask
 
 MARGIN = st.sampled_from([-2.0, -0.5, 0.0, 0.5, 2.0, math.nan])
 TABLES = st.integers(2, 4).flatmap(
@@ -16,31 +16,31 @@ TABLES = st.integers(2, 4).flatmap(
 )
 
 
-def by_hand(who: Who, margins: list[float]) -> bool:
+def by_hand(who: CorrectnessFilter, margins: list[float]) -> bool:
     known = [m for m in margins if not math.isnan(m)]
     right, wrong = [m > 0 for m in known], [m < 0 for m in known]
     return {
-        Who.ANY: any(right),
-        Who.ALL: bool(known) and all(right),
-        Who.NONE: bool(known) and not any(right),
-        Who.DIFFER: any(right) and any(wrong),
-        Who.AGAINST: margins[0] > 0 and margins[1] < 0,
+        CorrectnessFilter.ANY: any(right),
+        CorrectnessFilter.ALL: bool(known) and all(right),
+        CorrectnessFilter.NONE: bool(known) and not any(right),
+        CorrectnessFilter.DIFFER: any(right) and any(wrong),
+        CorrectnessFilter.AGAINST: margins[0] > 0 and margins[1] < 0,
     }[who]
 
 
-@given(rows=TABLES, who=st.sampled_from(Who))
-def test_equal_to_asking_each_triplet(rows: list[list[float]], who: Who) -> None:
-    found = who_is_right(who, np.array(rows, np.float32).T)
+@given(rows=TABLES, who=st.sampled_from(CorrectnessFilter))
+def test_equal_to_asking_each_triplet(rows: list[list[float]], who: CorrectnessFilter) -> None:
+    found = correctness_mask(who, np.array(rows, np.float32).T)
     assert found.dtype == bool
     assert found.tolist() == [by_hand(who, row) for row in rows]
 
 
 def test_a_triplet_nobody_was_asked_about_is_never_chosen() -> None:
     unknown = np.full((2, 3), np.nan)
-    assert not any(who_is_right(who, unknown).any() for who in Who)
+    assert not any(correctness_mask(who, unknown).any() for who in CorrectnessFilter)
 
 
-@pytest.mark.parametrize(("who", "models"), [(Who.ANY, 0), (Who.AGAINST, 1)])
-def test_models_must_be_named(who: Who, models: int) -> None:
+@pytest.mark.parametrize(("who", "models"), [(CorrectnessFilter.ANY, 0), (CorrectnessFilter.AGAINST, 1)])
+def test_models_must_be_named(who: CorrectnessFilter, models: int) -> None:
     with pytest.raises(DataError, match="Choose the models"):
-        who_is_right(who, np.zeros((models, 3)))
+        correctness_mask(who, np.zeros((models, 3)))

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from core.labelling.learning import GENTLE, nearer_shares
+from core.labelling.learning import FINE_TUNING_SETTINGS, section_separation
 from core.metrics.statistics.paired_tests import PairedTest, paired_test
 from core.types import Split
 from db.label_records import LabellingRecord
@@ -126,7 +126,7 @@ def _fine_tune(record: LabellingRecord, base: ModelRecord, on: str, measure: Tri
     name = queries.usable_model_name(f"{base.name} + {on}"[:_MAX_NAME])
     args = {
         "method": _METHOD, "name": name, "triplets": on, "validation": measure.name, "models": [base.name],
-        "settings": dict(GENTLE),
+        "settings": dict(FINE_TUNING_SETTINGS),
     }  # fmt: skip
     training = submit("train", args, f"Train {name}", after=after)
     both = (base.name, name)
@@ -246,7 +246,7 @@ def effect_on_unplaced(record: LabellingRecord, before: ModelRecord, after: Mode
     with_vectors = {m.id for m in models_for(store, record.corpus_id, set(articles.tolist()))}
     if not {before.id, after.id} <= with_vectors:
         raise LookupError(record.name)
-    shares = [nearer_shares(vectors_of(store, m.id, ids), articles, sections) for m in (before, after)]
+    shares = [section_separation(vectors_of(store, m.id, ids), articles, sections) for m in (before, after)]
     usable = ~np.isnan(shares[0])
     if usable.sum() < 2:
         return None

@@ -10,7 +10,7 @@ import pandas as pd
 import streamlit as st
 
 from core.errors import DataError
-from core.models.triplet_network.word_attention import SentenceReading, TripletReading
+from core.models.triplet_network.word_attention import SentenceAttention, TripletAttention
 from db.records import TripletCard
 from webapp.features.triplets import queries
 from webapp.features.triplets.state import ATTENTION, ATTENTION_MODEL, ATTENTION_VIEW
@@ -52,7 +52,7 @@ def show(triplet: TripletCard, roles: tuple[str, str, str]) -> None:
     _explanation(found, roles)
 
 
-def attention_data(found: TripletReading, roles: tuple[str, str, str], theme: Tones) -> dict[str, Any]:
+def attention_data(found: TripletAttention, roles: tuple[str, str, str], theme: Tones) -> dict[str, Any]:
     """Return what the browser draws, by network and sentence: shade in [0, 1], change in [-1, 1]."""
     largest = max((float(np.abs(s.changes).max(initial=0)) for s in found.sentences), default=0.0) or 1.0
     colours = {"attention": theme.accent, "supports": theme.colour(_SUPPORTS), "opposes": theme.colour(_OPPOSES)}
@@ -73,7 +73,7 @@ def attention_data(found: TripletReading, roles: tuple[str, str, str], theme: To
     return {"colours": colours, "networks": networks}
 
 
-def _words(sentence: SentenceReading, network: str, darkest: float, largest: float) -> list[dict[str, Any]]:
+def _words(sentence: SentenceAttention, network: str, darkest: float, largest: float) -> list[dict[str, Any]]:
     weights = sentence.weights[network]
     return [
         {
@@ -86,11 +86,11 @@ def _words(sentence: SentenceReading, network: str, darkest: float, largest: flo
     ]
 
 
-def _network_name(name: str, found: TripletReading) -> str:
+def _network_name(name: str, found: TripletAttention) -> str:
     return f"Attention of the network on {name}" if len(found.networks) > 1 else "Attention"
 
 
-def _explanation(found: TripletReading, roles: tuple[str, str, str]) -> None:
+def _explanation(found: TripletAttention, roles: tuple[str, str, str]) -> None:
     """Draw the legend, the agreement of attention and deletion, and the data table."""
     st.caption(
         "Shading: attention relative to a uniform weight. Underline: effect of deleting the word. **Blue**: the margin "
@@ -119,7 +119,7 @@ def _correlation(value: float | None) -> str:
     return "undefined" if value is None else f"{value:+.2f}".replace("-", "−").replace("0.", ".", 1)
 
 
-def table(found: TripletReading, roles: tuple[str, str, str]) -> pd.DataFrame:
+def table(found: TripletAttention, roles: tuple[str, str, str]) -> pd.DataFrame:
     """Return one row per word in reading order."""
     rows = [
         {
@@ -135,5 +135,5 @@ def table(found: TripletReading, roles: tuple[str, str, str]) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
-def _column(name: str, found: TripletReading) -> str:
+def _column(name: str, found: TripletAttention) -> str:
     return "Attention" if len(found.networks) == 1 else words(f"attention, {name}")

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import streamlit as st
 
-from core.metrics.triplet_analysis import Who
+from core.metrics.triplet_analysis import CorrectnessFilter
 from core.types import Split
 from db.records import TripletReview, Verdict
 from webapp.features.triplets import state
@@ -20,11 +20,11 @@ from webapp.shared.text import plain
 _ALL = "all"
 _CORRECT = {
     "": "any",
-    Who.ANY: "at least one",
-    Who.ALL: "all",
-    Who.NONE: "none",
-    Who.DIFFER: "some, not all",
-    Who.AGAINST: "one, not another",
+    CorrectnessFilter.ANY: "at least one",
+    CorrectnessFilter.ALL: "all",
+    CorrectnessFilter.NONE: "none",
+    CorrectnessFilter.DIFFER: "some, not all",
+    CorrectnessFilter.AGAINST: "one, not another",
 }
 _ORDERS = {
     "": "as sampled",
@@ -115,20 +115,20 @@ def _titles() -> tuple[str, str, str]:
     return found[0], found[1], found[2]
 
 
-def _correct(models: Sequence[EvaluatedModel]) -> tuple[Who | None, str, str]:
+def _correct(models: Sequence[EvaluatedModel]) -> tuple[CorrectnessFilter | None, str, str]:
     """Return which models must be correct, and the two models where one is compared with another."""
     left, middle, right = st.columns(3)
     names = [model.name for model in models]
     with left:
         help = "Of the models that were evaluated on a triplet."
         correct = _select("Correct models", _CORRECT, state.CORRECT, help, disabled=not models)
-    if correct != Who.AGAINST:
-        return (Who(correct) if correct else None), "", ""
+    if correct != CorrectnessFilter.AGAINST:
+        return (CorrectnessFilter(correct) if correct else None), "", ""
     with middle:
         first = _select_model("Correct", names, state.CORRECT_MODEL, 0)
     with right:
         second = _select_model("Wrong", names, state.WRONG_MODEL, 1)
-    return Who.AGAINST, first, second
+    return CorrectnessFilter.AGAINST, first, second
 
 
 def _select_model(label: str, names: Sequence[str], key: str, default: int) -> str:
@@ -189,7 +189,7 @@ def describe(triplets: TripletFilter, reviews: ReviewFilter) -> str:
     if triplets.pair:
         a, b = (f"**{plain(state.heading(title))}**" for title in triplets.pair)
         parts.append(f"{a} and {b}")
-    if triplets.correct is Who.AGAINST:
+    if triplets.correct is CorrectnessFilter.AGAINST:
         parts.append(f"**{plain(triplets.correct_model)}** correct, **{plain(triplets.wrong_model)}** wrong")
     elif triplets.correct is not None:
         parts.append(f"correct models: {_CORRECT[triplets.correct]}")

@@ -9,7 +9,7 @@ import pandas as pd
 import streamlit as st
 
 from core.metrics.statistics.intervals import paired_difference
-from core.metrics.triplet_analysis import MarginHistogram, Who, margin_histogram
+from core.metrics.triplet_analysis import CorrectnessFilter, MarginHistogram, margin_histogram
 from core.metrics.triplets import correctness
 from core.types import Estimate
 from db.records import TripletSetRecord
@@ -131,7 +131,7 @@ def _beside(first: Evaluation, second: Evaluation, chosen: TripletSetRecord) -> 
             label = f"Open {n:,} that only {plain(shorten(ahead.model_name, 24))} gets right"
             settings = {
                 state.SPLIT: first.split.value,
-                state.CORRECT: Who.AGAINST.value,
+                state.CORRECT: CorrectnessFilter.AGAINST.value,
                 state.CORRECT_MODEL: ahead.model_name,
                 state.WRONG_MODEL: behind.model_name,
             }

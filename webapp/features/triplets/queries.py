@@ -27,7 +27,7 @@ from webapp.shared import queries
 from webapp.shared.triplet_queries import Evaluation, Margins, margins, splits_of
 
 if TYPE_CHECKING:
-    from core.models.triplet_network.word_attention import TripletReading
+    from core.models.triplet_network.word_attention import TripletAttention
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,6 +167,6 @@ def models_with_attention() -> list[ModelRecord]:
 
 
 @st.cache_data(show_spinner="Computing attention …", max_entries=64)
-def attention(artifact: str, texts: tuple[str, str, str], _model: ModelRecord) -> TripletReading:
+def attention(artifact: str, texts: tuple[str, str, str], _model: ModelRecord) -> TripletAttention:
     """Return attention and deletion check of (pivot, positive, negative) by the model of that artifact."""
     return inference.attention_of(queries.store(), _model, texts)

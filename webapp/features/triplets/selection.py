@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 import streamlit as st
 
-from core.metrics.triplet_analysis import Who, fold_heading, who_is_right
+from core.metrics.triplet_analysis import CorrectnessFilter, correctness_mask, fold_heading
 from core.types import Ids, Split
 from db.records import TripletReview, TripletSections, TripletSetRecord, Verdict
 from webapp.features.triplets import queries
@@ -41,11 +41,11 @@ class TripletFilter:
     """Parts of titles, ignoring case."""
     pair: tuple[str, str] | None = None
     """Two section titles in any order, ignoring case and spacing."""
-    correct: Who | None = None
+    correct: CorrectnessFilter | None = None
     """Which models must be correct."""
     correct_model: str = ""
     wrong_model: str = ""
-    """The two models of :attr:`Who.AGAINST`."""
+    """The two models of :attr:`CorrectnessFilter.AGAINST`."""
     margin_model: str = ""
     """The model whose margins the range and the order refer to."""
     low: float = -math.inf
@@ -130,11 +130,13 @@ def _titled(known: TripletSections, part: str) -> Mask:
 def _by_correctness(known: Ids, conditions: TripletFilter, models: Mapping[str, EvaluatedModel]) -> Mask | bool:
     if conditions.correct is None:
         return True
-    names = [conditions.correct_model, conditions.wrong_model] if conditions.correct is Who.AGAINST else [*models]
+    names = [*models]
+    if conditions.correct is CorrectnessFilter.AGAINST:
+        names = [conditions.correct_model, conditions.wrong_model]
     margins = [queries.margins_at(models[name], known) for name in names if name in models]
     if len(margins) < len(names) or not margins:
         return np.zeros(len(known), bool)
-    return who_is_right(conditions.correct, np.stack(margins))
+    return correctness_mask(conditions.correct, np.stack(margins))
 
 
 @dataclass(frozen=True, slots=True)

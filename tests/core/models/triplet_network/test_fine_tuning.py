@@ -12,7 +12,7 @@ from tests.core.models.triplet_network.test_training import Interrupting
 from tests.core.models.triplet_network.themes import theme_triplets
 
 SENTENCES = [Sentence("theme1word1 theme1word2 common4"), Sentence("theme2word3 common1")]
-GENTLE = {"learning_rate": 1e-6, "epochs": 1, "threads": 1, "device": "cpu"}
+FINE_TUNING_SETTINGS = {"learning_rate": 1e-6, "epochs": 1, "threads": 1, "device": "cpu"}
 
 
 @pytest.fixture(scope="module")
@@ -21,7 +21,7 @@ def base():
 
 
 def further(*models, seed=5, **settings):
-    built = REGISTRY.build("triplets-sen", GENTLE | settings, seed=seed)
+    built = REGISTRY.build("triplets-sen", FINE_TUNING_SETTINGS | settings, seed=seed)
     triplets = {Split.TRAIN: theme_triplets(4, seed), Split.VALIDATION: theme_triplets(2, seed=9)}
     built.fit(Corpus(triplets=triplets, models=models), SILENT)
     return built
@@ -58,7 +58,7 @@ def test_other_or_several_base_models_are_refused(base):
 
 
 def test_a_checkpoint_of_another_base_model_is_ignored(base, tmp_path):
-    settings = {**GENTLE, "learning_rate": 0.01, "checkpoint_seconds": 0.0, "epochs": 2, "batch_size": 8}
+    settings = {**FINE_TUNING_SETTINGS, "learning_rate": 0.01, "checkpoint_seconds": 0.0, "epochs": 2, "batch_size": 8}
 
     def trained(model, report):
         built = REGISTRY.build("triplets-sen", settings, seed=5)

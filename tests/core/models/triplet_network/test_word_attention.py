@@ -10,9 +10,9 @@ from core.models import REGISTRY
 from core.models.triplet_network.word_attention import (
     MOST_WORDS,
     Attending,
-    SentenceReading,
+    SentenceAttention,
     deletion_effects,
-    read_triplet,
+    triplet_attention,
 )
 from core.protocols import SILENT
 from core.text.tokens import tokenize
@@ -114,7 +114,7 @@ def test_deletion_effects_equal_brute_force(models, name, triplet):
 
 
 def test_every_word_of_a_triplet_has_weights_and_effects(models):
-    found = read_triplet(models["concatenated"], TEXTS)
+    found = triplet_attention(models["concatenated"], TEXTS)
     assert found.sentences[0].words == ("The", "city", "'s", "river", ",", "cold", ".")
     assert found.networks == ["sentences", "titles"]
     each = [s.agreement("titles") for s in found.sentences]
@@ -125,7 +125,7 @@ def test_every_word_of_a_triplet_has_weights_and_effects(models):
 def test_agreement_is_a_rank_correlation_and_undefined_for_constants():
     def sentence(weights, changes):
         words = tuple(str(i) for i in range(len(weights)))
-        return SentenceReading(words, {"network": np.array(weights, "f4")}, np.array(changes, "f4"))
+        return SentenceAttention(words, {"network": np.array(weights, "f4")}, np.array(changes, "f4"))
 
     assert sentence([0.1, 0.2, 0.7], [0.01, -0.2, 9.0]).agreement("network") == pytest.approx(1)
     assert sentence([0.1, 0.2, 0.7], [9.0, -0.2, 0.01]).agreement("network") == pytest.approx(-1)
@@ -135,11 +135,11 @@ def test_agreement_is_a_rank_correlation_and_undefined_for_constants():
 
 
 def test_a_triplet_without_words_has_no_effects(models):
-    found = read_triplet(models["net"], ("", "", ""))
+    found = triplet_attention(models["net"], ("", "", ""))
     assert found.margin == 0
     assert found.agreement("network") is None
 
 
 def test_a_triplet_with_too_many_words_is_refused(models):
     with pytest.raises(DataError, match="601 words"):
-        read_triplet(models["net"], ("word " * (MOST_WORDS - 1), "a", "b"))
+        triplet_attention(models["net"], ("word " * (MOST_WORDS - 1), "a", "b"))

@@ -12,7 +12,7 @@ from sklearn.metrics import silhouette_score
 from core.clustering.naming import theme_names, theme_words
 from core.errors import Cancelled, ConfigError, DataError
 from core.protocols import SILENT, NullReport
-from core.tasks.theme_counts import Curves, candidates, fits, measure, silhouette, suggest
+from core.tasks.theme_counts import Curves, candidates, mean_cosines, measure, silhouette, suggest
 from core.tasks.themes import Themes, ThemesConfig, find_themes
 
 WORDS = ("river stone water", "violin music opera", "market price tax", "cell protein gene")
@@ -124,7 +124,7 @@ def test_the_silhouette_is_that_of_mean_distances() -> None:
 def test_fits_are_means_over_pairs() -> None:
     _, vectors, truth = planted()
     unit = vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
-    own, other = fits(vectors, truth.astype(np.int32), 4)
+    own, other = mean_cosines(vectors, truth.astype(np.int32), 4)
     cosines = unit @ unit.T
     mates = np.flatnonzero((truth == 0) & (np.arange(len(truth)) != 0))
     assert own[0] == pytest.approx(cosines[0, mates].mean(), abs=1e-5)
