@@ -22,10 +22,7 @@ def cosines(query: Matrix, vectors: Matrix) -> Floats:
 
     The rows, dense or CSR, may be float16: they are converted block by block, which takes a few megabytes.
 
-    Raises
-    ------
-    DataError
-        If the dimensions differ.
+    Raises :class:`DataError` if the dimensions differ.
     """
     if query.shape[1] != vectors.shape[1]:
         raise DataError(f"The vectors have {vectors.shape[1]} dimensions, the query has {query.shape[1]}.")

@@ -33,12 +33,8 @@ def pretrained_folders() -> dict[str, Path]:
 def model_folder(name: str | Path) -> Path:
     """Return the folder of a pretrained model ("default" or its name), or of any saved model by its path.
 
-    Raises
-    ------
-    UnknownNameError
-        If it is neither.
-    ArtifactError
-        If the files of the default model are missing from this installation.
+    Raises :class:`UnknownNameError` if it is neither, and :class:`ArtifactError` if the files of the default model are
+    missing from this installation.
     """
     models, wanted = pretrained_folders(), str(name)
     if wanted == DEFAULT:

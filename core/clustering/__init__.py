@@ -86,7 +86,7 @@ REGISTRY = Registry(
             "unit vectors.",
             source="Ward 1963, Hierarchical grouping to optimize an objective function; this project",
             factory="core.clustering.baselines:Ward",
-            config="core.clustering.baselines:WardConfig",
+            config="core.config:Config",
             tags=_COMPILED,
         ),
         Card(
@@ -125,7 +125,7 @@ REGISTRY = Registry(
             summary="The lower baseline: labels drawn at random, each cluster with at least one sentence.",
             source="baseline",
             factory="core.clustering.baselines:RandomLabels",
-            config="core.clustering.baselines:RandomConfig",
+            config="core.config:Config",
             tags=_COMPILED | {"no-vectors"},
         ),
     ],

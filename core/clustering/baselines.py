@@ -75,15 +75,10 @@ def _leading(graph: Square, k: int) -> npt.NDArray[np.float64]:
 _DECIMALS = 12
 
 
-@dataclass(frozen=True)
-class WardConfig(Config):
-    """Ward has no settings."""
-
-
 class Ward:
     """Ward's agglomerative clustering of unit vectors (Ward 1963); deterministic."""
 
-    def __init__(self, config: WardConfig) -> None:
+    def __init__(self, config: Config) -> None:
         self.config = config
 
     def fit_predict(self, x: Matrix, k: int | None = None, seed: int = 0) -> Labels:
@@ -103,15 +98,10 @@ class Ward:
         return canonical_labels(cut_tree(tree, n_clusters=k)[:, 0])
 
 
-@dataclass(frozen=True)
-class RandomConfig(Config):
-    """Random labels have no settings."""
-
-
 class RandomLabels:
     """Random labels: one random sentence for every cluster, the others uniform."""
 
-    def __init__(self, config: RandomConfig) -> None:
+    def __init__(self, config: Config) -> None:
         self.config = config
 
     def fit_predict(self, x: Matrix, k: int | None = None, seed: int = 0) -> Labels:

@@ -132,10 +132,8 @@ def values(partition: Partition, field: Field, rows: Rows) -> npt.NDArray[Any]:
 def apply(partition: Partition, change_set: ChangeSet) -> Partition:
     """Return the partition after ``change_set``.
 
-    Raises
-    ------
-    StaleChangeError
-        If a current value differs from that in the change set, or a sentence would be in an unknown cluster.
+    Raises :class:`StaleChangeError` if a current value differs from that in the change set, or a sentence would be in
+    an unknown cluster.
     """
     clusters = dict(partition.clusters)
     after = partition.with_clusters(clusters)

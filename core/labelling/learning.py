@@ -130,10 +130,7 @@ def labelled_triplets(
     in ``without`` (contradictions) are not used. The title of an article determines its split; articles of the test
     split are excluded.
 
-    Raises
-    ------
-    DataError
-        If an article has no title, so that its split is unknown.
+    Raises :class:`DataError` if an article has no title, so that its split is unknown.
     """
     random = np.random.default_rng(seed)
     barred = {frozenset(pair) for pair in without}

@@ -87,10 +87,7 @@ def start(
 ) -> Partition:
     """Return an initial partition; without ``numbers`` all sentences are unassigned.
 
-    Raises
-    ------
-    DataError
-        If a sentence occurs twice, or is in a cluster that is not in ``clusters``.
+    Raises :class:`DataError` if a sentence occurs twice, or is in a cluster that is not in ``clusters``.
     """
     given = np.array(ids if isinstance(ids, np.ndarray) else list(ids), dtype=np.int64)
     order = np.argsort(given, kind="stable")

@@ -138,10 +138,7 @@ class Part:
 def propose(ids: Ids, texts: Sequence[str], x: Matrix, k: int, seed: int = 0) -> list[Part]:
     """Divide (n,) sentences into ``k`` parts by Iclust on their (n, dim) vectors, the largest part first.
 
-    Raises
-    ------
-    DataError
-        If there are fewer sentences than parts.
+    Raises :class:`DataError` if there are fewer sentences than parts.
     """
     from core.clustering.naming import theme_names, theme_words
 

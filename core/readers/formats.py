@@ -40,10 +40,7 @@ def detect(path: Path) -> str:
     Detectors of plug-ins run first, then the built-in ones in the order of their cards. Readers tagged ``text`` accept
     any text, so their detectors run after formats without a reader have been rejected.
 
-    Raises
-    ------
-    ReadError
-        If no reader supports the format.
+    Raises :class:`ReadError` if no reader supports the format.
     """
     head = FileHead.of(path)
     cards = sorted(REGISTRY, key=lambda card: card.detector.startswith("core."))
@@ -95,10 +92,7 @@ class Preview:
 def preview(path: Path, reader_id: str | None = None, settings: Mapping[str, Any] | None = None, n: int = 5) -> Preview:
     """Read the first ``n`` articles, with paragraphs not yet split, by ``reader_id`` or the detected reader.
 
-    Raises
-    ------
-    ReadError
-        If an error occurs in this part of the file.
+    Raises :class:`ReadError` if an error occurs in this part of the file.
     """
     id = reader_id or detect(path)
     reader = REGISTRY.build(id, settings)

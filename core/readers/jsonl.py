@@ -10,7 +10,6 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -31,15 +30,10 @@ SAMPLE = b"".join(
 """A tiny file in this format."""
 
 
-@dataclass(frozen=True)
-class JsonlConfig(Config):
-    """Settings of the reader: none."""
-
-
 class Jsonl(BaseReader):
     """Reader of articles in JSON lines (.jsonl, .jsonl.gz, .jsonl.bz2 and .jsonl.xz)."""
 
-    config: JsonlConfig
+    config: Config
 
     def read(self, path: Path, report: Report) -> Iterator[Article]:
         """Yield articles in line order. Raises :class:`ReadError` with the number of an invalid line."""

@@ -33,11 +33,6 @@ Bea,She was born .,Life,https://x.org/Bea
 """A tiny file in this format."""
 
 
-@dataclass(frozen=True)
-class ScbCsvConfig(Config):
-    """Settings of the reader: none."""
-
-
 @dataclass(slots=True)
 class _Row:
     line: int
@@ -63,7 +58,7 @@ class ScbCsv(BaseReader):
     Rows of an article need therefore not be adjacent, and only incomplete articles are kept in memory.
     """
 
-    config: ScbCsvConfig
+    config: Config
 
     def read(self, path: Path, report: Report) -> Iterator[Article]:
         """Yield each article as soon as it is complete. Raises :class:`ReadError` for invalid files."""

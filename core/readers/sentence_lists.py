@@ -49,10 +49,7 @@ class Sheet:
 def read_sheet(path: Path, most: int = MOST_ROWS) -> Sheet:
     """Read the first ``most`` rows of a file.
 
-    Raises
-    ------
-    ReadError
-        If the file is too large, damaged, or in another format.
+    Raises :class:`ReadError` if the file is too large, damaged, or in another format.
     """
     if not path.is_file():
         raise ReadError(path, "this file does not exist.")

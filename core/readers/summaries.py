@@ -37,11 +37,6 @@ SAMPLE = b"""\
 """A tiny file in this format."""
 
 
-@dataclass(frozen=True)
-class SummariesConfig(Config):
-    """Settings of the reader: none."""
-
-
 @dataclass(frozen=True, slots=True)
 class SummaryRecord:
     """A document and the texts of its summaries."""
@@ -55,7 +50,7 @@ class SummaryRecord:
 class Summaries(BaseReader):
     """Reader of the documents of a file with summaries."""
 
-    config: SummariesConfig
+    config: Config
 
     def read(self, path: Path, report: Report) -> Iterator[Article]:
         """Yield documents in line order. Raises :class:`ReadError` with the number of an invalid line."""

@@ -52,14 +52,8 @@ class Encoder:
 def load_encoder(folder: Path, feature: str) -> Encoder:
     """Load the encoder in ``folder``; ``feature`` names what requires it.
 
-    Raises
-    ------
-    MissingExtraError
-        If transformers is not installed.
-    ConfigError
-        If there is no such folder.
-    ReadError
-        If the folder does not contain an encoder.
+    Raises :class:`MissingExtraError` if transformers is not installed, :class:`ConfigError` if there is no such
+    folder, and :class:`ReadError` if the folder does not contain an encoder.
     """
     if not folder.is_dir():
         raise ConfigError(f"There is no sentence encoder at {str(folder)!r}. Give the folder of one on this machine.")

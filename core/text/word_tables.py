@@ -46,12 +46,7 @@ def load_word_vectors(source: str, limit: int | None = None) -> WordVectors:
     encoder, or the path of a GloVe text file (``.txt``, ``.vec``), a word2vec binary (``.bin``), or ``.safetensors``
     with its vocabulary file in the same folder.
 
-    Raises
-    ------
-    ConfigError
-        If the source is none of these.
-    ReadError
-        If the file is damaged.
+    Raises :class:`ConfigError` if the source is none of these, and :class:`ReadError` if the file is damaged.
     """
     if source.startswith(DISTILLED):
         from core.text.encoders import distil_table

@@ -35,7 +35,7 @@ REGISTRY = Registry(
             summary="Extracts the first sentences of the document.",
             source="Common baseline; Nenkova 2005",
             factory="core.tasks.summaries.summarizing:Lead",
-            config="core.tasks.summaries.summarizing:BaselineConfig",
+            config="core.config:Config",
             tags=frozenset({"baseline"}),
         ),
         Card(
@@ -44,7 +44,7 @@ REGISTRY = Registry(
             summary="Extracts sentences in random order.",
             source="Baseline",
             factory="core.tasks.summaries.summarizing:RandomOrder",
-            config="core.tasks.summaries.summarizing:BaselineConfig",
+            config="core.config:Config",
             tags=frozenset({"baseline", "seeded"}),
         ),
     ],

@@ -30,11 +30,6 @@ class LexrankConfig(Config):
     damping: float = option(0.85, "Probability that the random walk follows an edge.", low=0.0, high=0.999)
 
 
-@dataclass(frozen=True)
-class BaselineConfig(Config):
-    """Settings of a baseline: none."""
-
-
 class Lexrank:
     """Centrality by the cosines of given vectors."""
 
@@ -62,7 +57,7 @@ class TfidfLexrank:
 class Lead:
     """The first sentences of a document."""
 
-    def __init__(self, config: BaselineConfig) -> None:
+    def __init__(self, config: Config) -> None:
         self.config = config
 
     def scores(self, sentences: Sequence[str], vectors: Matrix | None, seed: int) -> Scores:
@@ -74,7 +69,7 @@ class Lead:
 class RandomOrder:
     """Sentences in random order, as a baseline."""
 
-    def __init__(self, config: BaselineConfig) -> None:
+    def __init__(self, config: Config) -> None:
         self.config = config
 
     def scores(self, sentences: Sequence[str], vectors: Matrix | None, seed: int) -> Scores:
