@@ -219,14 +219,12 @@ class MeanVectorsConfig(Config):
 
 
 @dataclass(frozen=True)
-class CPhraseConfig(Config):
+class CPhraseConfig(MeanVectorsConfig):
     """Settings of ``c-phrase``."""
 
     word_vectors: str = option(
         "glove-6b-50d", "Table of word vectors: a file of the C-PHRASE vectors, or any other table.", file=True
     )
-    vocabulary_limit: int = option(0, "Read only the first words of the table, this many; 0 reads all.", low=0)
-    storage: str = option("fp16", "Number format of the word vectors in the saved model.", choices=STORAGES)
 
 
 class _WordVectorModel(BaseModel):

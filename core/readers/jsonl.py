@@ -7,7 +7,6 @@ document) and ``part`` ("train" or "test") are optional. Other keys are ignored.
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -17,7 +16,7 @@ from core.config import Config
 from core.errors import ReadError
 from core.protocols import Report
 from core.readers.outline import BaseReader, Outline
-from core.readers.streams import FileHead, lines
+from core.readers.streams import FileHead, json_lines
 from core.types import PARTS, Article
 
 _JSON = re.compile(r'\{\s*(?:"|\}|\n|$)')
@@ -38,17 +37,9 @@ class Jsonl(BaseReader):
     def read(self, path: Path, report: Report) -> Iterator[Article]:
         """Yield articles in line order. Raises :class:`ReadError` with the number of an invalid line."""
         self._skipped.clear()
-        number = 0
-        for number, line in lines(path, report):
-            if not line or line.isspace():
-                continue
+        for number, record in json_lines(path, report, check_escapes=True):
             try:
-                article = _article(_parsed(line))
-            except json.JSONDecodeError as error:
-                where = f"line {number:,}, column {error.colno:,}"
-                raise ReadError(path, f"not valid JSON ({error.msg}).", where, "Put one object on each line.") from None
-            except RecursionError:
-                raise ReadError(path, "JSON nested too deeply.", f"line {number:,}", "Correct the line.") from None
+                article = _article(record)
             except _Shape as error:
                 advice = 'Each line needs "title" and "sections" with "title", "level" and "paragraphs".'
                 raise ReadError(path, f"{error}.", f"line {number:,}", advice) from None
@@ -60,16 +51,6 @@ class Jsonl(BaseReader):
 
 class _Shape(Exception):
     """A JSON line that is not a valid article."""
-
-
-def _parsed(line: str) -> Any:
-    record = json.loads(line)
-    if "\\ud" in line or "\\uD" in line or "\\u0000" in line:
-        # Escapes can encode characters that no database stores: NUL, and halves of surrogate pairs.
-        text = json.dumps(record, ensure_ascii=False)
-        if "\\u0000" in text or any("\ud800" <= character <= "\udfff" for character in text):
-            raise _Shape("an escape in the line encodes an invalid character (NUL or half of a surrogate pair)")
-    return record
 
 
 def _article(record: Any) -> Article | None:

@@ -7,7 +7,6 @@ the published tar archive of such folders, and JSON lines ``{"id": "group/number
 
 from __future__ import annotations
 
-import json
 import re
 import tarfile
 from collections.abc import Iterator
@@ -19,7 +18,7 @@ from core.config import Config, option
 from core.errors import ReadError
 from core.protocols import Report
 from core.readers.outline import BaseReader, Outline
-from core.readers.streams import FileHead, check_article, head, lines, open_stream, whole_text
+from core.readers.streams import FileHead, check_article, head, json_lines, open_stream, whole_text
 from core.types import Article
 
 PAPER_GROUPS = (
@@ -174,17 +173,11 @@ def _archived(path: Path, report: Report) -> Iterator[_Message]:
 
 
 def _json_lines(path: Path, report: Report) -> Iterator[_Message]:
-    for number, line in lines(path, report):
-        if not line or line.isspace():
-            continue
-        where = f"line {number:,}"
-        try:
-            record = json.loads(line)
-        except (json.JSONDecodeError, RecursionError) as error:
-            raise ReadError(path, f"not valid JSON ({error}).", where, "Put one object on each line.") from None
+    for number, record in json_lines(path, report):
         known = isinstance(record, dict) and all(isinstance(record.get(key), str) for key in ("id", "group", "text"))
         if not known:
-            raise ReadError(path, "the line has no id, group and text.", where, "Each line needs all three as strings.")
+            where, advice = f"line {number:,}", "Each line needs all three as strings."
+            raise ReadError(path, "the line has no id, group and text.", where, advice)
         split = record.get("split")
         part = split if split in ("train", "test") else ""
         number_in_group = record["id"].removeprefix(record["group"]).lstrip("/")

@@ -8,6 +8,7 @@ from __future__ import annotations
 import bz2
 import codecs
 import gzip
+import json
 import lzma
 import zlib
 from collections.abc import Iterator
@@ -15,7 +16,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
 
 from core.errors import ReadError
 from core.protocols import Report
@@ -183,6 +184,35 @@ def lines(path: Path, report: Report) -> Iterator[tuple[int, str]]:
                 number += 1
         if rest or size:
             yield number, "".join(pieces).removesuffix("\r")
+
+
+def json_lines(path: Path, report: Report, check_escapes: bool = False) -> Iterator[tuple[int, Any]]:
+    """Yield the number and the JSON value of every line that is not blank. Raises :class:`ReadError` for invalid JSON.
+
+    ``check_escapes`` also rejects escaped characters that no database stores: NUL, and halves of surrogate pairs.
+    """
+    for number, line in lines(path, report):
+        if not line or line.isspace():
+            continue
+        try:
+            value = json.loads(line)
+        except json.JSONDecodeError as error:
+            where = f"line {number:,}, column {error.colno:,}"
+            raise ReadError(path, f"not valid JSON ({error.msg}).", where, "Put one object on each line.") from None
+        except RecursionError:
+            raise ReadError(path, "JSON nested too deeply.", f"line {number:,}", "Correct the line.") from None
+        except ValueError:
+            raise ReadError(path, "a number has too many digits.", f"line {number:,}", "Correct the line.") from None
+        if check_escapes and ("\\ud" in line.lower() or "\\u0000" in line):
+            _check_characters(path, value, number)
+        yield number, value
+
+
+def _check_characters(path: Path, value: Any, number: int) -> None:
+    text = json.dumps(value, ensure_ascii=False)
+    if "\\u0000" in text or any("\ud800" <= character <= "\udfff" for character in text):
+        problem = "an escape in the line encodes an invalid character (NUL or half of a surrogate pair)."
+        raise ReadError(path, problem, f"line {number:,}", "Remove the escape.")
 
 
 def _check_line(path: Path, number: int, size: int) -> None:

@@ -7,7 +7,6 @@ abstracts, because the summaries of scisummnet were written from them.
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -18,7 +17,7 @@ from core.config import Config
 from core.errors import ReadError
 from core.protocols import Report
 from core.readers.outline import BaseReader, Outline
-from core.readers.streams import FileHead, lines
+from core.readers.streams import FileHead, json_lines
 from core.types import Article
 
 _DOCUMENT = re.compile(r'\A\s*\{[^\n]*?"(?:text|sections)"\s*:')
@@ -64,15 +63,9 @@ class Summaries(BaseReader):
 
 def summary_records(path: Path, report: Report) -> Iterator[SummaryRecord]:
     """Yield the record of every line. Raises :class:`ReadError` with the number of an invalid line."""
-    for number, line in lines(path, report):
-        if not line or line.isspace():
-            continue
+    for number, record in json_lines(path, report):
         try:
-            yield _record(json.loads(line), path.name)
-        except (json.JSONDecodeError, RecursionError) as error:
-            raise ReadError(
-                path, f"not valid JSON ({error}).", f"line {number:,}", "Put one object on each line."
-            ) from None
+            yield _record(record, path.name)
         except _Shape as error:
             advice = 'Each line needs "id", "text" or "sections", and "summary" or "summaries".'
             raise ReadError(path, f"{error}.", f"line {number:,}", advice) from None

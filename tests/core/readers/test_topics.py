@@ -182,7 +182,7 @@ class TestNewsgroups:
     @pytest.mark.parametrize(
         ("line", "words"),
         [
-            (b"{", "line 2: not valid JSON"),
+            (b"{", "line 2, column 2: not valid JSON"),
             (b"[1]", "line 2: the line has no id"),
             (b'{"id": "a"}', "line 2: the line"),
         ],

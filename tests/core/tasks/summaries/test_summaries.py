@@ -51,7 +51,7 @@ class TestDocuments:
     @pytest.mark.parametrize(
         ("line", "words"),
         [
-            ("{", "line 2: not valid JSON"),
+            ("{", "line 2, column 2: not valid JSON"),
             ("[1]", "line 2: the line is not a JSON object"),
             ('{"title": "A"}', 'there is no "id"'),
             ('{"id": " "}', 'empty "id"'),
