@@ -19,7 +19,7 @@ import streamlit as st
 from core.clustering import REGISTRY as CLUSTERERS
 from core.metrics.article_difficulty import TRAITS, ArticleSlice, article_slices
 from core.metrics.statistics.intervals import bootstrap_mean
-from core.metrics.statistics.multiple_comparisons import Family, SignificanceTest, compare_all, mcnemar_card
+from core.metrics.statistics.multiple_comparisons import Family, SignificanceTest, compare_all, mcnemar_test
 from core.metrics.triplets import correctness
 from core.types import Ids
 from db.records import BenchmarkRecord, ModelRecord, RunRecord, ScoreRecord
@@ -220,7 +220,7 @@ def by_triplets(found: Sequence[Evaluation]) -> SignificanceTest:
     for ids, values in margins:
         order = np.argsort(ids)
         right.append(correctness(values[order[np.searchsorted(ids, shared, sorter=order)]]))
-    return mcnemar_card(np.stack(right, axis=1))
+    return mcnemar_test(np.stack(right, axis=1))
 
 
 # ---------------------------------------------------------------- articles

@@ -74,7 +74,7 @@ BOOTSTRAP = SignificanceTest(
 TESTS = (WILCOXON, T, BOOTSTRAP)
 
 
-def mcnemar_card(correct: npt.ArrayLike) -> SignificanceTest:
+def mcnemar_test(correct: npt.ArrayLike) -> SignificanceTest:
     """Return McNemar's test over single triplets; (n, m) ``correct`` is 1, 0 or ½ (undecided) for each method."""
     right = np.asarray(correct, dtype=np.float32)
 
@@ -90,7 +90,7 @@ def mcnemar_card(correct: npt.ArrayLike) -> SignificanceTest:
 
 
 def _without_items(paired: Paired) -> Floats:
-    raise DataError("McNemar's test compares single items. Build it with mcnemar_card.")
+    raise DataError("McNemar's test compares single items. Build it with mcnemar_test.")
 
 
 MCNEMAR = SignificanceTest(

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from core.errors import DataError
 from core.metrics.statistics.intervals import Floats, paired_difference
 from core.types import Estimate, Ids
 
@@ -99,29 +98,6 @@ def bootstrap_ps(means: npt.ArrayLike, resampled: npt.ArrayLike) -> Floats:
     centre, draws = np.asarray(means, dtype=np.float64), np.asarray(resampled, dtype=np.float64)
     beyond = (np.abs(draws - centre) >= np.abs(centre) - 1e-12).sum(axis=0)
     return np.asarray((beyond + 1) / (len(draws) + 1))
-
-
-@dataclass(frozen=True, slots=True)
-class McNemar:
-    """Items that only one of two methods gets right, and the exact two-sided p of McNemar's test."""
-
-    only_first: int
-    only_second: int
-    p: float
-
-
-def mcnemar(first: npt.ArrayLike, second: npt.ArrayLike) -> McNemar:
-    """Compare (n,) correctness (1, 0, or ½ for undecided) of two methods on the same items (McNemar 1947).
-
-    An item counts for the method that is better on it. The p is exact (binomial) and assumes independent items; for
-    several items of one article it is too small, and a bootstrap over articles is preferable. Raises
-    :class:`DataError` if the numbers of items differ.
-    """
-    a, b = np.asarray(first), np.asarray(second)
-    if a.shape != b.shape or a.ndim != 1:
-        raise DataError(f"McNemar's test needs two methods on the same items, not {a.shape} and {b.shape}.")
-    counts = int((a > b).sum()), int((a < b).sum())
-    return McNemar(*counts, float(discordant_ps(*counts)))
 
 
 def discordant_ps(only_first: npt.ArrayLike, only_second: npt.ArrayLike) -> Floats:

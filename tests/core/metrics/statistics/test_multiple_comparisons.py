@@ -80,7 +80,7 @@ def test_mcnemar_counts_triplets() -> None:
     rng = np.random.default_rng(3)
     right = (rng.random((300, 3)) < [0.5, 0.55, 0.8]).astype(np.float32)
     articles = right.reshape(30, 10, 3).mean(axis=1)
-    found = compare_all(articles, families.mcnemar_card(right), np.full(30, 10))
+    found = compare_all(articles, families.mcnemar_test(right), np.full(30, 10))
     for a, b, p in zip(found.first, found.second, found.ps, strict=True):
         ahead, behind = int((right[:, a] > right[:, b]).sum()), int((right[:, a] < right[:, b]).sum())
         assert p == pytest.approx(stats.binomtest(ahead, ahead + behind).pvalue)
