@@ -189,7 +189,7 @@ def lines(path: Path, report: Report) -> Iterator[tuple[int, str]]:
 def json_lines(path: Path, report: Report, check_escapes: bool = False) -> Iterator[tuple[int, Any]]:
     """Yield the number and the JSON value of every line that is not blank. Raises :class:`ReadError` for invalid JSON.
 
-    ``check_escapes`` also rejects escaped characters that no database stores: NUL, and halves of surrogate pairs.
+    ``check_escapes`` also rejects escaped characters that no database stores: NUL and lone surrogates.
     """
     for number, line in lines(path, report):
         if not line or line.isspace():
