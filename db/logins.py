@@ -1,24 +1,73 @@
-"""Password file in the data folder, with a hash for each account, readable by its owner only.
+"""Password file in the data folder, with a scrypt hash for each account, readable by its owner only.
 
 An account without a hash signs in through the organisation (OIDC). Roles are in the store.
 """
 
 from __future__ import annotations
 
+import base64
+import hashlib
+import hmac
 import json
 import os
 import secrets
 import stat
+import unicodedata
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
 from filelock import FileLock, Timeout
 
-from core.errors import ConfigError, UnknownNameError
+from core.errors import ConfigError, DataError, UnknownNameError
 
+SHORTEST, LONGEST = 10, 1_000
+"""Minimum and maximum length of a password in characters."""
+_LOG_N, _R, _P = 15, 8, 3
+_MEMORY = 256 * 1024 * 1024
+_SALT, _KEY = 16, 32
 _VERSION = 1
 _LOCK_WAIT_S = 15.0
+
+
+def hash_password(password: str) -> str:
+    """Return ``scrypt$15$8$3$salt$key``, with salt and key in base 64.
+
+    The hash contains its cost parameters, so that they can be increased without invalidating old hashes. The current
+    ones (n = 2¹⁵, r = 8, p = 3; RFC 7914) take 32 MiB and about 0.2 s, as the OWASP password storage cheat sheet
+    recommends. Raises ``DataError`` if the password is too short or too long.
+    """
+    if not SHORTEST <= len(password) <= LONGEST:
+        raise DataError(f"A password must have {SHORTEST} to {LONGEST:,} characters. Use several words.")
+    salt = secrets.token_bytes(_SALT)
+    key = _derived(password, salt, _LOG_N, _R, _P)
+    shown = (base64.b64encode(part).decode("ascii") for part in (salt, key))
+    return "$".join(["scrypt", str(_LOG_N), str(_R), str(_P), *shown])
+
+
+def verify(password: str, hashed: str | None) -> bool:
+    """Return whether the password matches the hash; without a hash, return False after the same time."""
+    if not hashed:
+        _derived(password[:LONGEST], b"\0" * _SALT, _LOG_N, _R, _P)
+        return False
+    log_n, r, p, salt, key = _hash_parts(hashed)
+    return hmac.compare_digest(_derived(password[:LONGEST], salt, log_n, r, p), key)
+
+
+def _derived(password: str, salt: bytes, log_n: int, r: int, p: int) -> bytes:
+    # Keyboards encode accents differently, so letters are composed (RFC 8265, section 4.2).
+    data = unicodedata.normalize("NFC", password).encode("utf-8", errors="surrogatepass")
+    return hashlib.scrypt(data, salt=salt, n=1 << log_n, r=r, p=p, maxmem=_MEMORY, dklen=_KEY)
+
+
+def _hash_parts(hashed: str) -> tuple[int, int, int, bytes, bytes]:
+    try:
+        kind, log_n, r, p, salt, key = hashed.split("$")
+        if kind != "scrypt" or not (1 <= int(log_n) <= 17 and 1 <= int(r) <= 16 and 1 <= int(p) <= 16):
+            raise ValueError(kind)
+        return int(log_n), int(r), int(p), base64.b64decode(salt, validate=True), base64.b64decode(key, validate=True)
+    except ValueError:
+        raise ConfigError("A password hash is damaged. Set a new password: themescope people password NAME.") from None
 
 
 class Logins:

@@ -120,7 +120,7 @@ class Difference:
 from dataclasses import dataclass
 
 from core.config import option
-from jobs.common.config import JobConfig
+from jobs.common.job import JobConfig
 from jobs.kinds import JobCard
 
 CARD = JobCard("toy-add", "Add two numbers", "Adds two numbers.", factory="toy.job:run", config="toy.job:AddConfig")

@@ -80,7 +80,7 @@ def prepare(address: str, demo: bool) -> Path:
     """
     from db.settings import Settings
     from db.store import Store
-    from jobs.services.background import seed_demo
+    from jobs.services.demo import seed_demo
     from jobs.services.people import check_sharing
     from webapp.shared.people import has_organisation
     from webapp.shared.store import is_loopback

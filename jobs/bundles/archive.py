@@ -1,7 +1,6 @@
 """Writer and reader of bundle files, with size limits and a digest for every part.
 
-Names inside are compared with what a bundle consists of and are never used as paths. The same parts give the same
-bytes, so two bundles are equal when their files are.
+Names of parts are checked against a pattern and never used as paths. The same parts give the same bytes.
 """
 
 from __future__ import annotations
@@ -34,10 +33,10 @@ _NAME = re.compile(
     r"|models/\d{2}/[A-Za-z0-9][A-Za-z0-9_-]{0,60}\.(json|safetensors|txt|md)",
     re.ASCII,
 )
-_THE_BEGINNING = (1980, 1, 1, 0, 0, 0)
+_FIXED_TIME = (1980, 1, 1, 0, 0, 0)
 
-Told = Callable[[float], None]
-"""Callback for the share of the work that is done, 0…1; may raise to stop it."""
+Progress = Callable[[float], None]
+"""Callback for the share of the work that is done, 0…1; may raise an error to stop it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +73,7 @@ class BundleWriter:
     def part(self, name: str) -> Iterator[Callable[[bytes], None]]:
         """Begin a part and yield a function that writes bytes to it."""
         if not _NAME.fullmatch(name) or name in self._parts:
-            raise ReadError(name, "a bundle cannot hold a part of that name.")
+            raise ReadError(name, "a bundle cannot contain a part of that name.")
         with self._zip.open(_entry(name), "w", force_zip64=True) as stream:
             counted = _Counted(stream)
             yield counted.write
@@ -95,7 +94,7 @@ class BundleWriter:
 
 
 def _entry(name: str) -> zipfile.ZipInfo:
-    entry = zipfile.ZipInfo(name, _THE_BEGINNING)
+    entry = zipfile.ZipInfo(name, _FIXED_TIME)
     entry.compress_type = zipfile.ZIP_DEFLATED
     entry.external_attr = 0o600 << 16
     return entry
@@ -130,24 +129,24 @@ class BundleReader:
     def _checked(self) -> dict[str, zipfile.ZipInfo]:
         entries = self._zip.infolist()
         if len(entries) > MOST_PARTS:
-            raise self._error(f"it holds {len(entries):,} files, which is too many.")
+            raise self._error(f"it contains {len(entries):,} files, which is too many.")
         for entry in entries:
             if entry.filename != MANIFEST and not _NAME.fullmatch(entry.filename):
-                raise self._error(f"it holds {entry.filename[:80]!r}, which is no part of a bundle.")
+                raise self._error(f"it contains {entry.filename[:80]!r}, which is not a part of a bundle.")
             if entry.flag_bits & 0x1 or entry.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
-                raise self._error("it is encrypted, or packed in a way that bundles are not.")
+                raise self._error("it is encrypted, or its compression is not supported.")
         unpacked, packed = sum(e.file_size for e in entries), sum(e.compress_size for e in entries)
         if unpacked > MOST_UNPACKED or (unpacked > _SMALL and unpacked > _MOST_RATIO * max(packed, 1)):
             raise self._error(f"it unpacks to {unpacked // 1_000_000:,} MB, which is too much.")
         found = {entry.filename: entry for entry in entries}
         if len(found) < len(entries):
-            raise self._error("a name is in it twice.")
+            raise self._error("it contains a name twice.")
         return found
 
     def _manifest(self) -> tuple[Mapping[str, Any], dict[str, Part]]:
         entry = self._entries.get(MANIFEST)
         if entry is None or entry.file_size > _MOST_MANIFEST:
-            raise self._error("it has no manifest, so it is no bundle.")
+            raise self._error("it has no manifest, so it is not a bundle.")
         try:
             manifest = json.loads(b"".join(self._pieces(MANIFEST)))
             if manifest["format"] != FORMAT:
@@ -160,10 +159,10 @@ class BundleReader:
             raise self._error("its manifest is damaged.") from None
         sizes = {name: entry.file_size for name, entry in self._entries.items() if name != MANIFEST}
         if sizes != {name: part.bytes for name, part in parts.items()} or ARTICLES not in parts:
-            raise self._error("its parts are not those of its manifest.")
+            raise self._error("its parts do not match its manifest.")
         return about, parts
 
-    def check(self, told: Told = lambda share: None) -> None:
+    def check(self, progress: Progress = lambda share: None) -> None:
         """Read every part once and compare it with the manifest."""
         total, done = sum(part.bytes for part in self.parts.values()) or 1, 0
         for name, part in self.parts.items():
@@ -171,13 +170,13 @@ class BundleReader:
             for piece in self._pieces(name):
                 digest.update(piece)
                 done += len(piece)
-                told(done / total)
+                progress(done / total)
             if digest.hexdigest() != part.sha256:
-                raise self._error("it was changed after it was made, or damaged.", position=name)
+                raise self._error("it was changed after the export, or damaged.", position=name)
 
     def lines(self, name: str) -> Iterator[str]:
         """Yield the lines of a part, including line ends."""
-        with self._told(name), self._zip.open(self._entries[name]) as stream:
+        with self._converted_errors(name), self._zip.open(self._entries[name]) as stream:
             while line := stream.readline(MOST_LINE + 1):
                 if len(line) > MOST_LINE:
                     raise self._error(f"a line is longer than {MOST_LINE // 1_000_000} MB.", position=name)
@@ -198,12 +197,12 @@ class BundleReader:
         return sorted(name for name in self.parts if name.startswith(prefix))
 
     def _pieces(self, name: str) -> Iterator[bytes]:
-        with self._told(name), self._zip.open(self._entries[name]) as stream:
+        with self._converted_errors(name), self._zip.open(self._entries[name]) as stream:
             while piece := stream.read(_PIECE):
                 yield piece
 
     @contextmanager
-    def _told(self, name: str) -> Iterator[None]:
+    def _converted_errors(self, name: str) -> Iterator[None]:
         """Convert errors of the zip library to a ``ReadError``."""
         try:
             yield
@@ -214,7 +213,7 @@ class BundleReader:
                 raise self._error("a part of it is damaged.", position=name) from None
             raise
 
-    def _error(self, problem: str, advice: str = "Export it again, or copy it again.", position: str = "") -> ReadError:
+    def _error(self, problem: str, advice: str = "Export or copy it again.", position: str = "") -> ReadError:
         return ReadError(self._path, problem, position, advice)
 
     def __enter__(self) -> BundleReader:

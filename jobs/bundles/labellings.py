@@ -1,7 +1,7 @@
-"""Complete export of a labelling as JSON lines: start, sentences, and every step with its author.
+"""Labellings as JSON lines: initial state, sentences, and every step with its author.
 
-JSON lines, texts as they are. The current state is not in it: it is what the steps lead to, and is checked on reading
-against a digest of it. Sentences are named by their text and place, so that a labelling finds them in another store.
+The current state is not stored: it follows from the steps, and is checked against a digest on reading. Sentences are
+identified by their text and position, so that they are found in another store.
 """
 
 from __future__ import annotations
@@ -22,8 +22,9 @@ from core.labelling.history import Kind, Step, replay, rewind
 from core.labelling.partition import COLOURS, Cluster, Partition
 from core.labelling.partition import start as begun
 from core.types import Ids
-from db.label_records import Sharing
-from db.store import Store
+from db.label_records import LabellingRecord, NewLabelling, Sharing
+from db.store import Store, Unit
+from jobs.bundles.parts import string, whole_number
 
 FORMAT, VERSION = "themescope labelling", 1
 
@@ -46,7 +47,7 @@ class Document:
     start: Partition
     log: tuple[tuple[Step, ChangeSet], ...]
     places: Mapping[int, Place]
-    """Of every sentence, by the ids that the other parts use."""
+    """Sentence id, as in the other fields, → position."""
 
     def end(self) -> Partition:
         """Return the state after the last step."""
@@ -74,6 +75,26 @@ def export_document(store: Store, labelling_id: int) -> Document:
     return Document(about, rewind(snapshot.partition, [change_set for _, change_set in log]), log, places)
 
 
+def store_document(unit: Unit, corpus_id: int, document: Document, article_id: int | None) -> LabellingRecord:
+    """Store a labelling with its people, steps and times; its name is numbered if taken.
+
+    ``article_id`` is the article of its sentences if they are all of one.
+    """
+    about = document.about
+    new = NewLabelling(
+        corpus_id,
+        unit.labellings.usable_name(str(about["name"])),
+        str(about["owner"]),
+        Sharing(about["kind"]),
+        bool(about["blind"]),
+        article_id if about.get("one_article") else None,
+        dict(about["origin"]),
+    )
+    record = unit.labellings.add_imported(new, document.start)
+    unit.label_steps.take_over(record.id, document.log, document.start)
+    return record
+
+
 def to_lines(document: Document) -> Iterator[str]:
     """Yield the lines of the file, including line ends."""
     end = hashlib.sha256(document.end().to_bytes()).hexdigest()
@@ -83,8 +104,8 @@ def to_lines(document: Document) -> Iterator[str]:
         yield _line({"cluster": _packed(cluster)})
     for id, number, mark in zip(start.ids.tolist(), start.numbers.tolist(), start.uncertain.tolist(), strict=True):
         place = document.places[id]
-        said = {"id": id, "article": place.article, "position": place.position, "text": place.text}
-        yield _line({"sentence": said, "cluster_number": number, "uncertain": mark, "note": start.notes.get(id, "")})
+        facts = {"id": id, "article": place.article, "position": place.position, "text": place.text}
+        yield _line({"sentence": facts, "cluster_number": number, "uncertain": mark, "note": start.notes.get(id, "")})
     for step, change_set in document.log:
         facts = {key: getattr(step, name) for key, name in _STEP.items()} | {
             "when": step.when.isoformat(),
@@ -101,13 +122,7 @@ _STEP = {
 
 
 def from_lines(lines: Iterable[str], path: Path | str = "the file") -> Document:
-    """Read what :func:`to_lines` wrote.
-
-    Raises
-    ------
-    ReadError
-        If a line is damaged or missing.
-    """
+    """Read what :func:`to_lines` wrote; raise :class:`ReadError` if a line is damaged or missing."""
     head: dict[str, Any] = {}
     clusters: list[Cluster] = []
     sentences: list[_Sentence] = []
@@ -149,11 +164,11 @@ def _head(entry: dict[str, Any]) -> dict[str, Any]:
         raise ValueError(entry)
     about = dict(entry["about"])
     for name in ("name", "owner", "kind"):
-        _text(about[name])
+        string(about[name])
     Sharing(about["kind"])
     if not isinstance(about["blind"], bool) or not isinstance(about["origin"], dict):
         raise TypeError(entry)
-    return {"about": about, "end": _text(entry["end"])}
+    return {"about": about, "end": string(entry["end"])}
 
 
 def _assembled(
@@ -193,7 +208,7 @@ def moved(document: Document, names: Mapping[int, int]) -> Document:
 
 
 def numbered(document: Document) -> Document:
-    """Return the labelling with steps numbered 1, 2, …, because ids of one store mean nothing in another."""
+    """Return the labelling with steps numbered 1, 2, …, because ids are valid only in their own store."""
     names = {step.id: number for number, (step, _) in enumerate(document.log, 1)}
     log = tuple(
         (replace(step, id=names[step.id], target=None if step.target is None else names[step.target]), change_set)
@@ -211,7 +226,7 @@ def _renamed(change: Change, names: Mapping[int, int]) -> Change:
 
 
 def _line(entry: dict[str, Any]) -> str:
-    # Letters outside ASCII are escaped where they could end a line or not be written at all (U+2028, lone surrogates).
+    # Non-ASCII characters are escaped, because some could end a line or cannot be encoded (U+2028, lone surrogates).
     return json.dumps(entry, ensure_ascii=True) + "\n"
 
 
@@ -233,23 +248,23 @@ def _unpacked(entry: dict[str, Any]) -> Change:
             raise ValueError(entry)
         return ClusterChange(old, new)
     field = Field(entry["field"])
-    ids = [_whole(id) for id in entry["ids"]]
+    ids = [whole_number(id) for id in entry["ids"]]
     if len({*ids}) < len(ids) or not len(ids) == len(entry["old"]) == len(entry["new"]):
         raise ValueError(entry)
-    checked, kind = (_text, object) if field is Field.NOTE else (_whole, np.int64)
+    checked, kind = (string, object) if field is Field.NOTE else (whole_number, np.int64)
     before, after = (np.array([checked(value) for value in entry[name]], dtype=kind) for name in ("old", "new"))
     return SentenceChanges(field, np.array(ids, dtype=np.int64), before, after)
 
 
 def _step(facts: dict[str, Any], known: set[int]) -> Step:
     """Parse a step and add its id to ``known``; a step can only undo steps that are already known."""
-    id, target = _whole(facts["id"]), facts["target"]
+    id, target = whole_number(facts["id"]), facts["target"]
     kind, when = Kind(facts["kind"]), datetime.fromisoformat(facts["when"])
     if id in known or when.tzinfo is None or (target not in known if kind is not Kind.DO else target is not None):
         raise ValueError(facts)
     known.add(id)
-    texts = {_STEP[key]: _text(facts[key]) for key in ("what", "said", "person", "why", "how")}
-    return Step(id=id, kind=kind, when=when, target=target, size=_whole(facts["size"]), **texts)
+    texts = {_STEP[key]: string(facts[key]) for key in ("what", "said", "person", "why", "how")}
+    return Step(id=id, kind=kind, when=when, target=target, size=whole_number(facts["size"]), **texts)
 
 
 @dataclass(frozen=True, slots=True)
@@ -264,28 +279,16 @@ class _Sentence:
 
 
 def _sentence(entry: dict[str, Any]) -> _Sentence:
-    said, uncertain = entry["sentence"], entry["uncertain"]
+    facts, uncertain = entry["sentence"], entry["uncertain"]
     if not isinstance(uncertain, bool):
         raise TypeError(uncertain)
-    place = Place(_text(said["article"]), _whole(said["position"]), _text(said["text"]))
-    return _Sentence(_whole(said["id"]), place, _whole(entry["cluster_number"]), uncertain, _text(entry["note"]))
+    place = Place(string(facts["article"]), whole_number(facts["position"]), string(facts["text"]))
+    number = whole_number(entry["cluster_number"])
+    return _Sentence(whole_number(facts["id"]), place, number, uncertain, string(entry["note"]))
 
 
 def _cluster(value: list[Any]) -> Cluster:
     number, name, colour = value
-    if _whole(number) < 0 or not 0 <= _whole(colour) < COLOURS:
+    if whole_number(number) < 0 or not 0 <= whole_number(colour) < COLOURS:
         raise ValueError(value)
-    return Cluster(number, _text(name), colour)
-
-
-def _whole(value: Any) -> int:
-    """Integer that fits a database column."""
-    if not isinstance(value, int) or isinstance(value, bool) or not -(2**63) <= value < 2**63:
-        raise TypeError(value)
-    return value
-
-
-def _text(value: Any) -> str:
-    if not isinstance(value, str):
-        raise TypeError(value)
-    return value
+    return Cluster(number, string(name), colour)

@@ -1,4 +1,4 @@
-"""`themescope evaluate scb`, `themescope evaluate triplets` and `themescope evaluate sick`."""
+"""`themescope evaluate`: measure models by clustering, triplets, sentence pairs, topics and summaries."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ import click
 from core.clustering import REGISTRY as CLUSTERERS
 from core.errors import ReadError
 from core.metrics import REGISTRY as METRICS
+from core.tasks.summaries import REGISTRY as SUMMARIZERS
 from jobs.cli.resolve import MODEL_HELP, benchmark_for, looks_like_file, model_for
-from jobs.cli.shell import Shell, common, pass_shell, settings_of, settings_option
-from jobs.cli.tables import interval, table
+from jobs.cli.shell import Shell, common, interval, pass_shell, seed_option, settings_of, settings_option, table
 
 METHODS = click.option("--method", "methods", multiple=True, required=True, help=f"{MODEL_HELP} (Repeat it.)")
 
 
 @click.group()
 def evaluate() -> None:
-    """Measure models: clustering against sections, triplets, pairs of sentences, topics, or summaries."""
+    """Measure models: clustering against sections, triplets, sentence pairs, topics, or summaries."""
 
 
 @evaluate.command()
@@ -30,9 +30,7 @@ def evaluate() -> None:
     "--clusterer", "clusterers", multiple=True, default=("iclust", "kmeans"), help="Id of a clusterer (repeatable)."
 )
 @click.option("--split", "splits", multiple=True, help="Split to take articles from; default: test.")
-@click.option(
-    "--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Seed of sampling and initialisation."
-)
+@seed_option("Seed of sampling and initialisation.")
 @settings_option("benchmark")
 @common
 @pass_shell
@@ -77,7 +75,7 @@ def triplets(shell: Shell, source: str, methods: tuple[str, ...], split: str) ->
 @click.argument("source", type=click.Path(path_type=Path))
 @METHODS
 @click.option("--cosine", is_flag=True, help="Use the cosine alone, without a regressor trained on the training pairs.")
-@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Seed of the regressor.")
+@seed_option("Seed of the regressor.")
 @common
 @pass_shell
 def sick(shell: Shell, source: Path, methods: tuple[str, ...], cosine: bool, seed: int) -> None:
@@ -102,7 +100,7 @@ def _clustering_table(benchmark: str, rows: Sequence[Mapping[str, Any]]) -> str:
         for row in rows
     ]
     notes = [
-        f"{row['model']} learned from {row['articles_seen_in_training']:,} of these articles; its scores are too high."
+        f"{row['model']} was trained on {row['articles_seen_in_training']:,} of these articles: its scores are biased."
         for row in {row["model"]: row for row in rows}.values()
         if row["articles_seen_in_training"]
     ]
@@ -126,6 +124,85 @@ def _pairs_table(rows: Sequence[Mapping[str, Any]]) -> str:
         [
             {"model": row["model"]}
             | {title: interval(row["scores"].get(metric)) for metric, title in titles.items()}
+            | {"seconds": row["seconds"]}
+            for row in rows
+        ]
+    )
+
+
+@evaluate.command()
+@click.argument("corpus")
+@METHODS
+@click.option(
+    "--labels", help="Model or method whose vectors select the labelled sentences; default: the evaluated one."
+)
+@click.option("--tune", is_flag=True, help="Choose the classifier's C on the held-out documents.")
+@click.option("--unit", is_flag=True, help="Normalise vectors to length 1 before clustering.")
+@click.option("--part", type=click.Choice(("test", "validation")), default="test", show_default=True)
+@seed_option("Seed of the clustering.")
+@common
+@pass_shell
+def topics(shell: Shell, corpus: str, methods: tuple[str, ...], labels: str | None, **options: Any) -> None:
+    """Predict the topics of the documents of CORPUS from single sentences, by classification and by clustering."""
+    chosen_by = {"labels": model_for(shell, labels, corpus)} if labels else {}
+    args = {"corpus": corpus, **chosen_by, **{name: options[name] for name in ("tune", "unit", "part", "seed")}}
+    rows = [shell.run("evaluate-topics", {"model": model_for(shell, method, corpus), **args}) for method in methods]
+    shell.show({"corpus": corpus, "rows": rows}, _topics_table(rows))
+
+
+@evaluate.command()
+@click.argument("source", type=click.Path(path_type=Path))
+@click.option("--method", "methods", multiple=True, help=f"For LexRank. {MODEL_HELP} (Repeat it.)")
+@click.option(
+    "--baseline",
+    "baselines",
+    multiple=True,
+    type=click.Choice([card.id for card in SUMMARIZERS if "vectors" not in card.tags]),
+    help="Summarizer that needs no model (repeatable).",
+)
+@click.option(
+    "--words", type=click.IntRange(min=1), default=100, show_default=True, help="Length of a summary in words."
+)
+@click.option("--keep-stop-words", is_flag=True, help="Count function words in ROUGE as well.")
+@seed_option("Seed of the random order.")
+@common
+@pass_shell
+def summaries(shell: Shell, source: Path, methods: tuple[str, ...], baselines: tuple[str, ...], **options: Any) -> None:
+    """Summarise the documents of SOURCE and compare with reference summaries (ROUGE-1).
+
+    SOURCE is a file of JSON lines, or a folder with documents/ and references/.
+    """
+    if not methods and not baselines:
+        raise click.UsageError("Name at least one --method or --baseline.")
+    args = {
+        "documents": str(source.absolute()),
+        "words": options["words"],
+        "seed": options["seed"],
+        "rouge": {"remove_stop_words": False} if options["keep_stop_words"] else {},
+    }
+    rows = [shell.run("evaluate-summaries", {"summarizer": baseline, **args}) for baseline in baselines]
+    for method in methods:
+        model = model_for(shell, method)
+        rows.append(shell.run("evaluate-summaries", {"summarizer": "lexrank", "model": model, **args}))
+    shell.show({"source": str(source), "rows": rows}, _summaries_table(rows))
+
+
+def _topics_table(rows: Sequence[Mapping[str, Any]]) -> str:
+    names = list(rows[0]["scores"])
+    lines = [
+        {"model": row["model"]} | {n: interval(row["scores"].get(n)) for n in names} | {"seconds": row["seconds"]}
+        for row in rows
+    ]
+    counts = ", ".join(f"{value:,} {name}" for name, value in rows[0]["counts"].items())
+    stopped = [f"The classifier of {row['model']} did not converge." for row in rows if not row["converged"]]
+    return "\n".join([counts, "", table(lines), *stopped])
+
+
+def _summaries_table(rows: Sequence[Mapping[str, Any]]) -> str:
+    return table(
+        [
+            {"summarizer": row["summarizer"], "model": row["model"] or "–"}
+            | {name: interval(score) for name, score in row["scores"].items()}
             | {"seconds": row["seconds"]}
             for row in rows
         ]

@@ -8,9 +8,8 @@ from typing import Any
 import click
 
 from db.records import JobRecord, JobStatus
-from jobs.cli.shell import CANCELLED, FAILED, Shell, background, common, pass_shell, settings_of, settings_option
-from jobs.cli.tables import pairs as fields
-from jobs.cli.tables import table
+from jobs.cli.shell import CANCELLED, FAILED, Shell, background, common, pass_shell, settings_of, settings_option, table
+from jobs.cli.shell import pairs as fields
 from jobs.kinds import REGISTRY as KINDS
 from jobs.queue.control import cancel, forget, retry, worker_alive
 from jobs.queue.foreground import Bar, follow
@@ -35,7 +34,9 @@ def run(shell: Shell, kind: str, pairs: tuple[str, ...]) -> None:
 
 @jobs_.command("list")
 @click.option("--status", type=click.Choice([s.value for s in JobStatus]), help="Only jobs of this status.")
-@click.option("--limit", type=click.IntRange(min=1), default=30, show_default=True, help="How many, newest first.")
+@click.option(
+    "--limit", type=click.IntRange(min=1), default=30, show_default=True, help="Number of jobs, newest first."
+)
 @common
 @pass_shell
 def list_(shell: Shell, status: str | None, limit: int) -> None:
@@ -48,7 +49,7 @@ def list_(shell: Shell, status: str | None, limit: int) -> None:
             "status": j.status.value,
             "done": f"{j.progress:.0%}",
             "title": j.title,
-            "says": j.error or j.message,
+            "message": j.error or j.message,
         }
         for j in found
     ]
@@ -80,7 +81,7 @@ def show(shell: Shell, job_id: int) -> None:
 @pass_shell
 def cancel_(shell: Shell, job_id: int) -> None:
     """Cancel a job. A running job stops within seconds."""
-    _say(shell, cancel(shell.store, job_id))
+    _show_job(shell, cancel(shell.store, job_id))
 
 
 @jobs_.command("retry")
@@ -89,7 +90,7 @@ def cancel_(shell: Shell, job_id: int) -> None:
 @pass_shell
 def retry_(shell: Shell, job_id: int) -> None:
     """Queue a failed or cancelled job again. It resumes from its checkpoint."""
-    _say(shell, retry(shell.store, job_id))
+    _show_job(shell, retry(shell.store, job_id))
 
 
 @jobs_.command("delete")
@@ -107,16 +108,16 @@ def delete_(shell: Shell, job_id: int) -> None:
 @common
 @pass_shell
 def watch(shell: Shell, job_id: int) -> int:
-    """Follow a job until it ends. The exit code is 0 if it succeeded, 1 if it failed and 130 if it was cancelled."""
+    """Follow a job until it ends. The exit code is 0 (done), 1 (failed) or 130 (cancelled)."""
     with shell.store.reading() as r:
         bar = Bar(r.jobs.get(job_id).title, quiet=shell.json)
     job = follow(shell.store, job_id, lambda row: bar(row.progress, row.message or row.status.value))
     bar.end(job.status is JobStatus.DONE)
-    _say(shell, job)
+    _show_job(shell, job)
     return {JobStatus.DONE: 0, JobStatus.CANCELLED: CANCELLED}.get(job.status, FAILED)
 
 
-def _say(shell: Shell, job: JobRecord) -> None:
+def _show_job(shell: Shell, job: JobRecord) -> None:
     text = f"Job {job.id} ({job.title}) is {job.status.value}." + (f" {job.error}" if job.error else "")
     shell.show(_plain(job), text + (" It will stop within seconds." if job.cancel else ""))
 

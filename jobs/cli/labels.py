@@ -13,13 +13,12 @@ from core.errors import ConfigError, DataError, UnknownNameError
 from core.readers.sentence_lists import Sheet, read_sheet
 from db.label_records import LabellingRecord, NewLabelling
 from db.store import Store
-from jobs.cli.shell import Shell, common, pass_shell
-from jobs.cli.tables import pairs, table
-from jobs.common.output import check_target, whole
+from jobs.cli.shell import Shell, common, pairs, pass_shell, table
+from jobs.common.files import check_target, whole
 from jobs.services.labelling import files, starts, tables
-from jobs.services.table_files import csv_text, excel_bytes
+from jobs.services.table_files import csv_text, excel_bytes, parquet_bytes
 
-_TOLD = 20
+_SHOWN = 20
 
 
 @click.group("labels")
@@ -47,8 +46,8 @@ def list_(shell: Shell) -> None:
 def export(shell: Shell, name: str, file: Path) -> None:
     """Write the labelling NAME into FILE.
 
-    .jsonl holds all of it, every step with its people, and can be imported again; .csv, .xlsx and .parquet hold what
-    stands now. CSV and Excel are made safe for spreadsheets, the others are raw.
+    .jsonl contains the whole history with its people, and can be imported again; .csv, .xlsx and .parquet contain the
+    current state. CSV and Excel are safe for spreadsheets, the others are unchanged.
     """
     write = _WRITERS.get(file.suffix.lower())
     if write is None:
@@ -65,7 +64,7 @@ _WRITERS: dict[str, Callable[[Store, LabellingRecord], bytes]] = {
     ".jsonl": lambda store, record: files.export_lines(store, record.id).encode("utf-8"),
     ".csv": lambda store, record: csv_text(files.HEADER, files.rows(store, record.id)).encode("utf-8"),
     ".xlsx": lambda store, record: excel_bytes(files.HEADER, files.rows(store, record.id), "labels"),
-    ".parquet": lambda store, record: files.parquet_bytes(files.HEADER, files.rows(store, record.id)),
+    ".parquet": lambda store, record: parquet_bytes(files.HEADER, files.rows(store, record.id)),
 }
 
 
@@ -87,17 +86,17 @@ _WRITERS: dict[str, Callable[[Store, LabellingRecord], bytes]] = {
 def import_(shell: Shell, file: Path, corpus: str, article: str, dry_run: bool, skip: bool, **options: Any) -> None:
     """Import labels from FILE (csv, tsv, xlsx, jsonl) with a sentence and its cluster in each row.
 
-    An exported labelling (.jsonl) comes back whole. Columns are found by their names where they are not given.
+    An exported labelling (.jsonl) is imported with its history. Columns that are not given are recognised by name.
     """
     corpus_id, article_id = _where(shell.store, corpus, article)
     if _is_whole(file):
         with file.open(encoding="utf-8", newline="") as lines:
             record = files.import_lines(shell.store, corpus_id, lines, file)
-        shell.show({"labelling": record.name}, f"{record.name} is here, with its history.")
+        shell.show({"labelling": record.name}, f"Imported {record.name} with its history.")
         return
     sheet = read_sheet(file, starts.MOST_SENTENCES)
     found = tables.plan(shell.store, corpus_id, article_id, sheet, _columns(sheet, options), options["together"])
-    said: dict[str, Any] = {
+    counts: dict[str, Any] = {
         "rows": found.rows,
         "clusters": len(found.names),
         "placed": len(found.placed),
@@ -110,9 +109,9 @@ def import_(shell: Shell, file: Path, corpus: str, article: str, dry_run: bool, 
         if not skip:
             tables.check_whole(found)
         new = NewLabelling(corpus_id, options["name"] or file.stem, options["person"], article_id=article_id)
-        said["labelling"] = starts.begin(shell.store, new, tables.from_plan(found, file.name)).name
-    told = "\n".join(f"row {t.row}: {t.why}" for t in found.troubles[:_TOLD])
-    shell.show(said | {"left_out": [asdict(t) for t in found.troubles]}, f"{pairs(said)}\n{told}".rstrip())
+        counts["labelling"] = starts.begin(shell.store, new, tables.from_plan(found, file.name)).name
+    listed = "\n".join(f"row {t.row}: {t.why}" for t in found.problems[:_SHOWN])
+    shell.show(counts | {"left_out": [asdict(t) for t in found.problems]}, f"{pairs(counts)}\n{listed}".rstrip())
 
 
 def _where(store: Store, corpus: str, article: str) -> tuple[int, int | None]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import asdict
 from typing import Any
 
 import click
@@ -11,10 +10,9 @@ import click
 from core.config import default_of, options
 from core.registry import Card
 from db.store import Store
-from jobs.cli.shell import Shell, common, pass_shell
-from jobs.cli.tables import table
+from jobs.cli.shell import Shell, common, pass_shell, table
 from jobs.common.models import NOT_STORED, pretrained_models, selectable_models
-from jobs.common.scores import estimates
+from jobs.common.results import estimates
 
 Rows = list[dict[str, Any]]
 
@@ -66,11 +64,7 @@ def _cards(family: str) -> Rows:
     registry: Iterable[Card] = importlib.import_module(_FAMILIES[family]).REGISTRY
     return [
         {
-            "id": card.id,
-            "title": card.title,
-            "summary": card.summary,
-            "source": card.source,
-            "revision": card.revision,
+            **_fields(card, "id", "title", "summary", "source", "revision"),
             "tags": " ".join(sorted(card.tags)),
             "settings": {
                 name: {"help": info.help, "default": default_of(field)}
@@ -84,15 +78,7 @@ def _cards(family: str) -> Rows:
 def _corpora(store: Store) -> Rows:
     with store.reading() as r:
         return [
-            {
-                "name": c.name,
-                "language": c.language,
-                "articles": c.articles,
-                "sections": c.sections,
-                "paragraphs": c.paragraphs,
-                "sentences": c.sentences,
-            }
-            for c in r.corpora.list()
+            _fields(c, "name", "language", "articles", "sections", "paragraphs", "sentences") for c in r.corpora.list()
         ]
 
 
@@ -145,10 +131,11 @@ def _runs(store: Store) -> Rows:
 
 def _maps(store: Store) -> Rows:
     with store.reading() as r:
-        return [
-            {key: asdict(m)[key] for key in ("id", "name", "faithfulness", "sampled_from", "seed")}
-            for m in r.maps.list()
-        ]
+        return [_fields(m, "id", "name", "faithfulness", "sampled_from", "seed") for m in r.maps.list()]
+
+
+def _fields(record: Any, *names: str) -> dict[str, Any]:
+    return {name: getattr(record, name) for name in names}
 
 
 _STORED: dict[str, Callable[[Store], Rows]] = {

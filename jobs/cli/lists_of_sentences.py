@@ -15,10 +15,9 @@ from core.paths import DEFAULT
 from core.readers.sentence_lists import KINDS, likely_column, read_sheet
 from core.types import Vectors
 from jobs.cli.resolve import MODEL_HELP, model_for
-from jobs.cli.shell import Shell, background, common, pass_shell
-from jobs.cli.tables import pairs, table
+from jobs.cli.shell import Shell, background, common, pairs, pass_shell, seed_option, table
+from jobs.common.files import check_target, whole
 from jobs.common.models import find_model
-from jobs.common.output import check_target, whole
 from jobs.queue.foreground import Bar
 from jobs.services.table_files import csv_text, excel_bytes, json_lines
 
@@ -45,8 +44,8 @@ Rows = Sequence[Sequence[Any]]
 def embed(shell: Shell, source: str, method: str, **options: Any) -> None:
     """Compute the vectors of SOURCE.
 
-    A file (txt, csv, tsv, jsonl, xlsx): written to --out, as .npy, .jsonl, .csv or .parquet; nothing is stored. A
-    corpus: kept in the store, where every later step finds them.
+    For a file (txt, csv, tsv, jsonl, xlsx), they are written to --out (.npy, .jsonl, .csv or .parquet) and not stored.
+    For a corpus, they are stored and reused by other commands.
     """
     if not is_file(source):
         args = {"corpus": source, "model": model_for(shell, method, source)}
@@ -61,8 +60,8 @@ def embed(shell: Shell, source: str, method: str, **options: Any) -> None:
     vectors = _dense(_model(shell, method, options["precision"])(texts))
     with whole(out) as partial:
         write(partial, texts, vectors)
-    said = {"file": str(out), "sentences": len(texts), "dim": vectors.shape[1]}
-    shell.show(said, pairs(said))
+    result = {"file": str(out), "sentences": len(texts), "dim": vectors.shape[1]}
+    shell.show(result, pairs(result))
 
 
 @click.command()
@@ -92,10 +91,8 @@ def similar(shell: Shell, sentence: str, source: str, top: int, method: str, col
 @click.command()
 @click.argument("source")
 @click.option("--k", "wanted", default="auto", show_default=True, help="Number of themes, or auto to choose it.")
-@click.option(
-    "--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Seed of sampling and initialisation."
-)
-@click.option("--model-only", is_flag=True, help="Do not count the words that sentences share.")
+@seed_option("Seed of sampling and initialisation.")
+@click.option("--model-only", is_flag=True, help="Ignore the words that sentences share.")
 @METHOD
 @COLUMN
 @OUT
@@ -162,7 +159,7 @@ def is_file(source: str) -> bool:
 
 
 def _model(shell: Shell, wanted: str, precision: Precision) -> Embed:
-    """Return what turns strings into vectors: a pretrained model or a folder, else a stored model or a method."""
+    """Return the function that encodes strings with a pretrained model, a folder, a stored model or a method."""
     from core import load
 
     try:
@@ -181,7 +178,7 @@ def _texts(path: Path, column: str) -> list[str]:
         raise UnknownNameError("column", name, sheet.columns)
     texts = [text for text in sheet.column(name) if text]
     if not texts:
-        raise DataError(f"The column {name!r} of {path.name} holds no sentence.")
+        raise DataError(f"The column {name!r} of {path.name} has no sentences.")
     return texts
 
 
@@ -195,7 +192,7 @@ def _number(wanted: str) -> int:
     if wanted == "auto":
         return 0
     if not wanted.isdecimal() or int(wanted) < 1:
-        raise ConfigError(f"--k takes a number or auto, not {wanted!r}.")
+        raise ConfigError(f"--k must be a number or auto, not {wanted!r}.")
     return int(wanted)
 
 

@@ -9,19 +9,16 @@ os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
 
 import click
 
-from jobs.cli.bundles import bundle
+from jobs.cli.administration import demo, doctor, people_, worker
 from jobs.cli.evaluate import evaluate
-from jobs.cli.evaluate_topics import summaries, topics
 from jobs.cli.jobs import jobs_
 from jobs.cli.labels import labels
 from jobs.cli.lists import list_
 from jobs.cli.lists_of_sentences import cluster, embed, similar
-from jobs.cli.people import people_
 from jobs.cli.reproduce import reproduce
-from jobs.cli.service import demo, doctor, worker
 from jobs.cli.shell import Commands
-from jobs.cli.work import add_model, export_model, import_, map_, train, triplets
-from jobs.common.digests import code_version
+from jobs.cli.work import add_model, bundle, export_model, import_, map_, train, triplets
+from jobs.common.results import code_version
 
 
 @click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})
@@ -33,8 +30,6 @@ def main() -> None:
     """
 
 
-for command in (topics, summaries):
-    evaluate.add_command(command)
 COMMANDS = (
     import_, triplets, train, add_model, export_model, embed, similar, cluster, evaluate, reproduce,
     map_, list_, labels, bundle, people_, jobs_, worker, demo, doctor,

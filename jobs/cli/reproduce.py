@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from core.papers import PAPERS
-from jobs.cli.shell import Shell, background, common, pass_shell
-from jobs.cli.tables import table
+from jobs.cli.shell import Shell, background, common, pass_shell, table
 from jobs.queue.foreground import resume_here
 
 if TYPE_CHECKING:
@@ -52,16 +51,18 @@ def reproduce(shell: Shell, paper: str, tables: tuple[str, ...], document: Path 
 
 
 def _text(shell: Shell, result: dict[str, Any]) -> str:
-    from core.papers import paper as declaration
+    from core.papers import paper
 
-    declared = declaration(result["paper"])
-    said = [_table_text(shell, declared, id, result["profile"]) for id in result["tables"]]
-    done = "Nothing had to be computed: every number was in the store."
+    declared = paper(result["paper"])
+    texts = [_table_text(shell, declared, id, result["profile"]) for id in result["tables"]]
+    done = "All results were stored already."
     if not result["cached"]:
-        done = f"{result['computed']:,} steps were computed, {result['reused']:,} were in the store already."
+        done = f"{result['computed']:,} steps were computed, {result['reused']:,} were stored already."
     if result["rows_not_measured"]:
-        done += f" {result['rows_not_measured']} of {result['rows']} rows could not be measured; the file says why."
-    return "\n\n".join([*said, done, f"Written to {result['document']}"])
+        done += (
+            f" {result['rows_not_measured']} of {result['rows']} rows could not be measured; the file has the reasons."
+        )
+    return "\n\n".join([*texts, done, f"Written to {result['document']}"])
 
 
 def _table_text(shell: Shell, declared: Paper, id: str, profile: str) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -10,9 +11,8 @@ from core.errors import ConfigError, UnknownNameError
 from core.registry import Card
 from core.types import Split
 from jobs.cli.shell import Shell
-from jobs.common.digests import file_digest
 from jobs.common.models import find_model, pretrained_models
-from jobs.kinds.import_sources import up_to_date
+from jobs.papers.sources import corpus_of
 
 MODEL_HELP = "Name or folder of a model, or id of a method; “default” is the pretrained model."
 
@@ -20,8 +20,8 @@ MODEL_HELP = "Name or folder of a model, or id of a method; “default” is the
 def model_for(shell: Shell, wanted: str, corpus: str = "") -> str:
     """Return the name of the stored model that ``wanted`` refers to.
 
-    It is looked for among the models (the stored ones by name; a pretrained one by name or as "default", which is then
-    stored), the methods, and the folders of saved models, which are then stored. See :func:`_model_of_method`.
+    This is a stored model by name, a pretrained one by name or as "default", a method (see :func:`_model_of_method`),
+    or the folder of a saved model. Pretrained and saved models are stored first.
     """
     from core.models import REGISTRY as METHODS
 
@@ -39,8 +39,8 @@ def model_for(shell: Shell, wanted: str, corpus: str = "") -> str:
 def _model_of_method(shell: Shell, card: Card, corpus: str) -> str:
     """Return the name of a model of a method.
 
-    A method that needs no triplets and no other models is fitted at once with its default settings, unless that was
-    done before. Of the others the newest stored model is taken, else a pretrained one.
+    A method that needs no triplets and no other models is fitted with its default settings, unless that was done
+    before. For other methods it is the newest stored model, or else a pretrained one.
     """
     if not card.tags & {"needs-triplets", "needs-models"}:
         data = {"corpus": corpus} if "needs-sentences" in card.tags else {}
@@ -48,9 +48,8 @@ def _model_of_method(shell: Shell, card: Card, corpus: str) -> str:
     with shell.store.reading() as r:
         own = r.models.list(card.id)[-1:] or [model for model in pretrained_models() if model.method == card.id]
     if not own:
-        from_what, how = (
-            ("triplets", "--triplets SET") if "needs-triplets" in card.tags else ("other models", "--model A --model B")
-        )
+        triplets = "needs-triplets" in card.tags
+        from_what, how = ("triplets", "--triplets SET") if triplets else ("other models", "--model A --model B")
         raise ConfigError(
             f"{card.id!r} has no model yet, because it is made from {from_what}. Train one first: "
             f"themescope train {card.id} {how}"
@@ -67,7 +66,8 @@ def benchmark_for(
         if source in by_name:
             return source, r.corpora.get(by_name[source].corpus_id).name
     if looks_like_file(source):
-        corpus = corpus_of_csv(shell, Path(source))
+        path = Path(source)
+        corpus = corpus_of(shell.store, partial(_here, shell), [path], path.stem, "scb-csv")
         rules, splits = {"as_given": True}, tuple(s.value for s in Split)
     else:
         corpus = source
@@ -78,27 +78,12 @@ def benchmark_for(
     return str(_here(shell, "build-benchmark", args)["benchmark"]), corpus
 
 
-def corpus_of_csv(shell: Shell, path: Path) -> str:
-    """Return the corpus of this benchmark file; import it if missing."""
-    args: dict[str, object] = {"files": [str(path.absolute())], "reader": "scb-csv"}
-    if path.is_file():
-        digest = [file_digest(path)]
-        with shell.store.reading() as r:
-            for corpus in r.corpora.list():
-                same = (corpus.report.get("file_digests"), corpus.report.get("readers")) == (digest, ["scb-csv"])
-                if same and up_to_date(corpus):
-                    return corpus.name
-    with shell.store.reading() as r:
-        name = r.corpora.usable_name(path.stem)
-    return str(_here(shell, "import-corpus", args | {"corpus": name})["corpus"])
-
-
 def looks_like_file(source: str) -> bool:
-    """Return whether ``name`` is a file or can only be the name of one."""
+    """Return whether ``source`` is a file or has the suffix of one."""
     return Path(source).is_file() or source.lower().endswith((".csv", ".csv.gz"))
 
 
-def _here(shell: Shell, kind: str, args: dict[str, object]) -> dict[str, object]:
+def _here(shell: Shell, kind: str, args: Mapping[str, Any]) -> dict[str, Any]:
     """Run a job in the foreground, even if the command's main job is queued."""
     background, shell.background = shell.background, False
     try:

@@ -1,4 +1,4 @@
-"""Options, store access, output (text or JSON), errors and exit codes shared by all commands."""
+"""Options, store access, output (tables or JSON), errors and exit codes shared by all commands."""
 
 from __future__ import annotations
 
@@ -70,22 +70,18 @@ pass_shell = click.make_pass_decorator(Shell, ensure=True)
 
 def common(function: F) -> F:
     """Give a command the options ``--json`` and ``--debug``."""
-    for name, help in (
-        ("json", "Print the result as JSON on standard output."),
-        ("debug", "Show the traceback of an error."),
-    ):
-        function = click.option(f"--{name}", is_flag=True, expose_value=False, callback=_flag(name), help=help)(
-            function
-        )
-    return function
+    function = _flag("json", "Print the result as JSON on standard output.")(function)
+    return _flag("debug", "Show the traceback of an error.")(function)
 
 
 def background(function: F) -> F:
     """Give a command the option ``--background``."""
-    help = "Queue the job for a worker and return immediately."
-    return click.option("--background", is_flag=True, expose_value=False, callback=_flag("background"), help=help)(
-        function
-    )
+    return _flag("background", "Queue the job for a worker and return immediately.")(function)
+
+
+def seed_option(help: str) -> Callable[[F], F]:
+    """Give a command the option ``--seed``."""
+    return click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help=help)
 
 
 def settings_option(what: str) -> Callable[[F], F]:
@@ -94,7 +90,7 @@ def settings_option(what: str) -> Callable[[F], F]:
 
 
 def settings_of(cls: type[Config], pairs: Sequence[str]) -> dict[str, Any]:
-    """Return the settings in ``name=value`` pairs; raises ``ConfigError`` where ``cls`` does not accept them.
+    """Return the settings in ``name=value`` pairs; raise ``ConfigError`` if ``cls`` does not accept them.
 
     ``name.key=value`` sets one entry of a setting that is a mapping.
     """
@@ -122,16 +118,16 @@ def _set(cls: type[Config], found: dict[str, Any], name: str, text: str) -> None
         return
     inner = found.setdefault(name, {})
     if not isinstance(inner, dict):
-        raise ConfigError(f"{name!r} is set as a whole already, so {name}.{key} cannot be set.")
+        raise ConfigError(f"{name!r} was set as a whole, so {name}.{key} cannot be set.")
     inner[key] = json_or_text(text)
 
 
 class Commands(click.Group):
-    """Command group that reports every error as one sentence and an exit code."""
+    """Command group that reports errors as a message and an exit code."""
 
     def main(self, *args: Any, **kwargs: Any) -> Any:
         """Run the command and exit with 0 (success), 1 (failure), 2 (bad input) or 130 (cancelled)."""
-        # The traceback of a defect is in the job's row and shown with --debug; logging would print it here as well.
+        # The traceback of a defect is stored with the job and shown with --debug, so it is not logged as well.
         logging.getLogger("jobs").addHandler(logging.NullHandler())
         kwargs.pop("standalone_mode", None)
         shell = kwargs.setdefault("obj", Shell())
@@ -145,21 +141,23 @@ class Commands(click.Group):
             error.show()
             return BAD_INPUT
         except (Cancelled, click.Abort, KeyboardInterrupt):
-            return _tell(shell, "Cancelled.", CANCELLED)
+            return _report(shell, "Cancelled.", CANCELLED)
         except JobFailed as error:
-            return _tell(shell, str(error), FAILED, error.traceback)
+            return _report(shell, str(error), FAILED, error.traceback)
         except ThemescopeError as error:
-            return _tell(shell, str(error), BAD_INPUT if isinstance(error, _INPUT) else FAILED, traceback.format_exc())
+            return _report(
+                shell, str(error), BAD_INPUT if isinstance(error, _INPUT) else FAILED, traceback.format_exc()
+            )
         except BrokenPipeError:
             return FAILED
         except (OSError, MemoryError) as error:
-            return _tell(shell, sentence_for(error), FAILED, traceback.format_exc())
+            return _report(shell, sentence_for(error), FAILED, traceback.format_exc())
         except Exception as error:
             sentence = f"Internal error ({type(error).__name__}: {error}). Show the traceback with --debug."
-            return _tell(shell, sentence, FAILED, traceback.format_exc())
+            return _report(shell, sentence, FAILED, traceback.format_exc())
 
 
-def _tell(shell: Shell, sentence: str, code: int, trace: str = "") -> int:
+def _report(shell: Shell, sentence: str, code: int, trace: str = "") -> int:
     if shell.debug and trace:
         click.echo(trace, err=True)
     click.echo(sentence, err=True)
@@ -168,12 +166,14 @@ def _tell(shell: Shell, sentence: str, code: int, trace: str = "") -> int:
     return code
 
 
-def _flag(name: str) -> Callable[[click.Context, click.Parameter, bool], None]:
-    def set_it(context: click.Context, parameter: click.Parameter, value: bool) -> None:
+def _flag(name: str, help: str) -> Callable[[F], F]:
+    """Return a decorator that adds a flag, which sets an attribute of the :class:`Shell`."""
+
+    def set_flag(context: click.Context, parameter: click.Parameter, value: bool) -> None:
         if value:
             setattr(context.ensure_object(Shell), name, True)
 
-    return set_it
+    return click.option(f"--{name}", is_flag=True, expose_value=False, callback=set_flag, help=help)
 
 
 def _plain(value: Any) -> Any:
@@ -181,4 +181,50 @@ def _plain(value: Any) -> Any:
         return value.isoformat()
     if isinstance(value, Mapping):
         return dict(value)
+    return str(value)
+
+
+def table(rows: Sequence[Mapping[str, Any]], columns: Sequence[str] | None = None, empty: str = "No entries.") -> str:
+    """Return ``rows`` as an aligned table, or ``empty`` if there are none."""
+    if not rows:
+        return empty
+    names = list(columns or rows[0])
+    cells = [[_cell(row.get(name)) for name in names] for row in rows]
+    numeric = [all(isinstance(row.get(name), int | float) for row in rows) for name in names]
+    widths = [max(len(name), *(len(line[i]) for line in cells)) for i, name in enumerate(names)]
+    lines = [names, ["─" * width for width in widths], *cells]
+    return "\n".join(_line(line, widths, numeric) for line in lines)
+
+
+def pairs(values: Mapping[str, Any]) -> str:
+    """Return one ``name value`` line for each entry."""
+    width = max(len(name) for name in values)
+    return "\n".join(f"{name.ljust(width)}  {_cell(value)}".rstrip() for name, value in values.items())
+
+
+def interval(score: Mapping[str, Any] | None) -> str:
+    """Return ``.512 [.498, .527]``, the value alone without an interval, or a dash without a score."""
+    if score is None:
+        return "–"
+    if score["low"] is None:
+        return f"{score['value']:.3f}"
+    return f"{score['value']:.3f} [{score['low']:.3f}, {score['high']:.3f}]"
+
+
+def _line(cells: Sequence[str], widths: Sequence[int], numeric: Sequence[bool]) -> str:
+    aligned = [c.rjust(w) if n else c.ljust(w) for c, w, n in zip(cells, widths, numeric, strict=True)]
+    return "  ".join(aligned).rstrip()
+
+
+def _cell(value: Any) -> str:
+    if value is None:
+        return ""
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, int):
+        return f"{value:,}"
+    if isinstance(value, float):
+        return f"{value:.3f}"
+    if isinstance(value, Mapping):
+        return ", ".join(f"{k} {_cell(v)}" for k, v in value.items())
     return str(value)

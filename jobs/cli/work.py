@@ -1,4 +1,4 @@
-"""Commands that create corpora, triplet sets, models and maps."""
+"""Commands that create corpora, triplet sets, models and maps, and move them between stores."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from typing import Any
 import click
 
 from core.errors import ArtifactError
+from jobs.bundles.archive import BundleReader
+from jobs.bundles.parts import contents
 from jobs.cli.resolve import MODEL_HELP, model_for
-from jobs.cli.shell import Shell, background, common, pass_shell, settings_of, settings_option
-from jobs.cli.tables import pairs
-from jobs.common.models import find_model
-from jobs.common.names import announcement
+from jobs.cli.shell import Shell, background, common, pairs, pass_shell, seed_option, settings_of, settings_option
+from jobs.common.models import announcement, find_model
 
 KINDS = click.Choice(("sentences", "titles"))
-SEED = click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Random seed.")
+SEED = seed_option("Random seed.")
 
 
 @click.command("import")
@@ -63,9 +63,9 @@ def triplets(shell: Shell, corpus: str, pairs: tuple[str, ...], splits: tuple[st
 
 @click.command()
 @click.argument("method")
-@click.option("--triplets", default="", help="Triplet set to learn from.")
+@click.option("--triplets", default="", help="Triplet set to train on.")
 @click.option("--validation", default="", help="Another triplet set, whose validation triplets decide early stopping.")
-@click.option("--corpus", default="", help="Corpus to learn from, for methods that need no triplets.")
+@click.option("--corpus", default="", help="Corpus to train on, for methods that need no triplets.")
 @click.option("--model", "models", multiple=True, help="Component, submodel or base model (repeatable).")
 @click.option("--name", default="", help="Name of the new model; default: the method's.")
 @settings_option("method")
@@ -106,7 +106,7 @@ def export_model(shell: Shell, model: str, folder: Path) -> None:
     from core.models.artifact import load_model, save_model
 
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
-        raise ArtifactError(f"{str(folder)!r} exists and is not an empty folder. Name a new one.")
+        raise ArtifactError(f"{str(folder)!r} exists and is not an empty folder. Choose a new one.")
     record = find_model(shell.store, model)
     fitted, info = load_model(shell.store.artifacts.path(record.artifact))
     digest = save_model(fitted, info["method"], folder, info["record"])
@@ -147,12 +147,59 @@ def _reader_settings(path: Path, reader: str, pairs: tuple[str, ...]) -> dict[st
 
 def _announce(shell: Shell, name: str) -> None:
     """Warn before the work starts that the name of a new model is taken."""
-    if told := announcement(shell.store, name):
-        click.echo(told, err=True)
+    if warning := announcement(shell.store, name):
+        click.echo(warning, err=True)
 
 
 def _done(shell: Shell, result: dict[str, Any]) -> None:
     shown = {k: v for k, v in result.items() if v not in ({}, [], "")}
     if shown.get("cached"):
-        shown["cached"] = "yes, nothing had to be computed"
+        shown["cached"] = "yes, the stored result was used"
     shell.show(result, pairs({k: json.dumps(v) if isinstance(v, list) else v for k, v in shown.items()}))
+
+
+@click.group("bundle")
+def bundle() -> None:
+    """Move a corpus with its labellings, their history, and vectors to another installation."""
+
+
+@bundle.command()
+@click.argument("corpus")
+@click.argument("file", type=click.Path(path_type=Path, dir_okay=False))
+@click.option("--without-labellings", is_flag=True, help="Exclude labellings.")
+@click.option(
+    "--model", "models", multiple=True, metavar="MODEL", help="Model to include with its vectors (repeatable)."
+)
+@background
+@common
+@pass_shell
+def export(shell: Shell, corpus: str, file: Path, without_labellings: bool, models: tuple[str, ...]) -> None:
+    """Write CORPUS into FILE (a zip)."""
+    args = {"corpus": corpus, "file": str(file.absolute()), "labellings": not without_labellings, "models": [*models]}
+    shell.show(result := shell.run("export-bundle", args), pairs(result))
+
+
+@bundle.command("import")
+@click.argument("file", type=click.Path(path_type=Path))
+@click.option("--name", default="", help="Name of the new corpus; default: the name in the bundle, numbered if taken.")
+@background
+@common
+@pass_shell
+def import_bundle(shell: Shell, file: Path, name: str) -> None:
+    """Import the bundle FILE. If an error occurs, nothing is imported."""
+    result = shell.run("import-bundle", {"file": str(file.absolute()), "corpus": name})
+    shell.show(result, pairs(result))
+
+
+@bundle.command()
+@click.argument("file", type=click.Path(path_type=Path))
+@common
+@pass_shell
+def show(shell: Shell, file: Path) -> None:
+    """Show the content of the bundle FILE without importing it."""
+    with BundleReader(file) as found:
+        about = contents(found.about, file)
+    facts = {name: getattr(about.corpus, name) for name in ("name", "language", "articles", "sentences", "digest")}
+    facts["labellings"] = ", ".join(f"{name} ({owner or 'no name'})" for name, owner in about.labellings)
+    facts["models"] = ", ".join(model.name for model in about.models)
+    shell.show(facts, pairs(facts))

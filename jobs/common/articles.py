@@ -1,4 +1,4 @@
-"""Stored articles as input for samplers and benchmark builders."""
+"""Stored articles as input of samplers, benchmark builders and training."""
 
 from __future__ import annotations
 
@@ -73,10 +73,7 @@ class StoredArticles:
 
 
 class TrainingSentences(Sequence[Sentence]):
-    """The sentences that a method may learn from: those of the training split, or of ``everything``.
-
-    Read when first looked at.
-    """
+    """Sentences for training: those of the training split, or of ``everything``. They are read on first access."""
 
     def __init__(self, store: Store, corpus: CorpusRecord, everything: bool = False) -> None:
         self._articles = StoredArticles(store, corpus, None if everything else (Split.TRAIN,))
@@ -87,14 +84,14 @@ class TrainingSentences(Sequence[Sentence]):
         found = [sentence for article in self._articles for sentence in article.sentences]
         if not found:
             raise DataError(
-                f"Corpus {self._corpus.name!r} has no article in its training part, so nothing can be learned from "
-                "it. The title decides the part (80 % train); import more articles."
+                f"Corpus {self._corpus.name!r} has no article in the training split, which titles decide (80 % of "
+                "them). Import more articles."
             )
         return found
 
     @property
     def titles(self) -> list[str]:
-        """Titles of the articles that were looked at; empty when the method did not look at any."""
+        """Titles of the articles that were read; empty if the method read none."""
         return self._articles.titles
 
     def __len__(self) -> int:

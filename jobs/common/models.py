@@ -25,10 +25,7 @@ NOT_STORED = 0
 def find_model(store: Store, name: str) -> ModelRecord:
     """Return the stored model called ``name``; a pretrained model, by its name or as "default", is added if needed.
 
-    Raises
-    ------
-    UnknownNameError
-        If there is neither.
+    Raises :class:`core.errors.UnknownNameError` if there is neither.
     """
     with store.reading() as r:
         try:
@@ -62,9 +59,9 @@ def is_pretrained(name: str) -> bool:
 
 
 def selectable_models(store: Store) -> list[ModelRecord]:
-    """Return every stored model, and the pretrained ones that are not stored yet with the id ``NOT_STORED``.
+    """Return the stored models, and with the id ``NOT_STORED`` the pretrained ones that are not stored yet.
 
-    Jobs find both by name, see :func:`find_model`.
+    :func:`find_model` finds both by name.
     """
     with store.reading() as r:
         stored = r.models.list()
@@ -93,17 +90,8 @@ def add_model(
         existing = w.models.by_digest(digest)
         if existing is not None:
             return existing, True
-        made = w.models.add(
-            name=w.models.usable_name(name),
-            method=info["method"],
-            config=info["config"],
-            seed=info["seed"],
-            digest=digest,
-            metrics=info["record"].get("metrics", {}),
-            artifact=artifact,
-            revision=METHODS.get(info["method"]).revision,
-        )
-    return made, False
+        name, revision = w.models.usable_name(name), METHODS.get(info["method"]).revision
+        return w.models.add(name=name, digest=digest, artifact=artifact, revision=revision, **_facts(info)), False
 
 
 def _digest(artifact: str) -> str:
@@ -113,20 +101,22 @@ def _digest(artifact: str) -> str:
 
 @cache
 def _record(name: str, folder: Path) -> ModelRecord:
-    info, artifact = _info(folder), digest_of_folder(folder)
+    artifact = digest_of_folder(folder)
     return ModelRecord(
         id=NOT_STORED,
         name=name,
-        method=info["method"],
-        config=info["config"],
-        seed=info["seed"],
         digest=_digest(artifact),
         corpus_id=None,
         triplet_set_id=None,
-        metrics=info["record"].get("metrics", {}),
         artifact=artifact,
         created=datetime.min.replace(tzinfo=UTC),
+        **_facts(_info(folder)),
     )
+
+
+def _facts(info: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the fields of a model's record that its ``model.json`` has."""
+    return {**{key: info[key] for key in ("method", "config", "seed")}, "metrics": info["record"].get("metrics", {})}
 
 
 def _info(folder: Path) -> dict[str, Any]:
@@ -140,3 +130,24 @@ def _copy(source: Path, target: Path) -> None:
     for file in sorted(source.iterdir()):
         if file.is_file() and not file.is_symlink():
             shutil.copyfile(file, target / file.name)
+
+
+def announcement(store: Store, wanted: str) -> str:
+    """Return a warning if the name of a new model is taken, else ""."""
+    with store.reading() as r:
+        name = r.models.usable_name(wanted)
+    if not _numbered(wanted, name):
+        return ""
+    return f"A model called {wanted!r} exists already. A new one will be called {name!r}."
+
+
+def renamed(wanted: str, name: str) -> dict[str, str]:
+    """Return result entries that report that a number was appended to the requested model name."""
+    if not _numbered(wanted, name):
+        return {}
+    return {"renamed": f"A model called {wanted!r} existed already, so the new one is called {name!r}."}
+
+
+def _numbered(wanted: str, name: str) -> bool:
+    """Return whether a number was appended; surrounding spaces are ignored."""
+    return name.startswith(f"{wanted.strip()} ")

@@ -15,8 +15,8 @@ from core.registry import Card
 from core.tasks.topic_data import TopicDocument, TopicSettings, TopicTask, assemble, central
 from core.types import Labels, Matrix, Sentence
 from db.records import ArticleRecord, CorpusRecord, ModelRecord, RunRecord
-from jobs.common.context import JobContext
-from jobs.common.digests import work_digest
+from jobs.common.job import JobContext
+from jobs.common.results import work_digest
 from jobs.common.vectors import article_groups, load_model, method_of
 
 KIND = "topic-labels"
@@ -25,9 +25,9 @@ KIND = "topic-labels"
 def topic_task_of(
     context: JobContext, card: Card, corpus: CorpusRecord, model: ModelRecord, settings: TopicSettings, report: Report
 ) -> TopicTask:
-    """Return the task of a corpus whose central sentences are found by the vectors of ``model``.
+    """Return the task of a corpus whose central sentences are selected by the vectors of ``model``.
 
-    ``card`` is the job kind that asks; its revision is part of the digest of the labels.
+    ``card`` is the card of the calling job kind; its revision is part of the digest of the labels.
     """
     chosen = _chosen(context, card, corpus, model, settings, report)
     documents = (
@@ -42,9 +42,9 @@ def topic_task_of(
 def vectors_of_articles(
     context: JobContext, corpus: CorpusRecord, model: ModelRecord, report: Report
 ) -> Iterator[tuple[ArticleRecord, Sequence[Sentence], Matrix]]:
-    """Yield every article with its sentences and their vectors, without storing them.
+    """Yield every article with its sentences and their vectors.
 
-    A comparison of many methods on tens of thousands of sentences would fill the store with blocks that are read once.
+    The vectors are not stored, because comparisons of many methods would fill the store with blocks that are read once.
     """
     report.progress(0, 1, f"Loading {model.name}")
     fitted, _ = load_model(context.store, model)
@@ -74,7 +74,7 @@ def _chosen(
     context: JobContext, card: Card, corpus: CorpusRecord, model: ModelRecord, settings: TopicSettings, report: Report
 ) -> dict[int, list[int]]:
     """Return article id → indices of its labelled sentences."""
-    # Held-out documents are chosen afterwards, so neither their share nor the seed names the labels.
+    # Held-out documents are chosen afterwards, so their share and the seed are not part of the digest.
     labelling = {name: getattr(settings, name) for name in ("share", "min_words", "threshold", "centred")}
     digest = work_digest(card, method_of(model), run=KIND, model=model.digest, corpus=text_digest(corpus), **labelling)
     store = context.store
@@ -99,7 +99,7 @@ def _label(
     with context.store.reading() as r:
         if not any(topic for topic, _ in r.corpora.topic_counts(corpus.id)):
             raise DataError(
-                f"The documents of corpus {corpus.name!r} carry no topics. Import one whose source gives them, such as "
+                f"The documents of corpus {corpus.name!r} have no topics. Import a corpus with topics, such as "
                 "Reuters-21578 or 20 Newsgroups."
             )
     begun = time.monotonic()
@@ -127,7 +127,7 @@ def _mean(context: JobContext, corpus: CorpusRecord, model: ModelRecord, report:
     total, count = np.zeros(0), 0
     for _, _, vectors in vectors_of_articles(context, corpus, model, report):
         if sparse.issparse(vectors):
-            raise DataError(f"{model.name!r} has sparse vectors, which cannot be centred. Label by another model.")
+            raise DataError(f"{model.name!r} has sparse vectors, which cannot be centred. Choose another model.")
         used = vectors[vectors.any(axis=1)]
         total = used.sum(axis=0, dtype=np.float64) + (total if len(total) else 0.0)
         count += len(used)

@@ -13,11 +13,12 @@ from core.protocols import Model, Report
 from core.registry import Card
 from core.types import Ids, Matrix, Sentence
 from db.records import ArticleRecord, ModelRecord, VectorBlock
+from db.sql import batches
 from db.store import Store
-from jobs.common.context import JobContext
+from jobs.common.job import JobContext
 
 BATCH_SENTENCES = 4_096
-"""Sentences per batch: enough to fill buckets of equal length, few enough to cancel within seconds."""
+"""Sentences per batch: enough for batches of similar length, few enough to cancel within seconds."""
 
 
 def load_model(store: Store, model: ModelRecord) -> tuple[Model, dict[str, Any]]:
@@ -83,10 +84,15 @@ def embed_articles(context: JobContext, model: ModelRecord, articles: Sequence[A
 def rows_of(store: Store, model: ModelRecord, wanted: Mapping[int, Ids]) -> Matrix:
     """Return (n, dim) vectors of sentences, given as article id → positions, in the order of ``wanted``."""
     parts: list[Any] = []
-    for ids in _chunks(list(wanted), 100):
+    for ids in batches(wanted, 100):
         with store.reading() as r:
             blocks = r.embeddings.get(model.id, ids)
         parts += [blocks[i][wanted[i]] for i in ids]
+    return stacked(parts)
+
+
+def stacked(parts: Sequence[Any]) -> Any:
+    """Concatenate matrices with the same number of columns, dense or CSR."""
     return sparse.vstack(parts, format="csr") if sparse.issparse(parts[0]) else np.concatenate(parts)
 
 
@@ -133,8 +139,3 @@ def article_groups(articles: Sequence[ArticleRecord]) -> Iterator[list[ArticleRe
             group = []
     if group:
         yield group
-
-
-def _chunks(ids: list[int], size: int) -> Iterator[list[int]]:
-    for start in range(0, len(ids), size):
-        yield ids[start : start + size]

@@ -1,12 +1,12 @@
 """Job kinds, as cards through which the queue, the pages and the command line use them.
 
-A kind is a module with a config (a :class:`~jobs.common.config.JobConfig`) and a function ``run(config, context)``
+A kind is a module with a config (a :class:`~jobs.common.job.JobConfig`) and a function ``run(config, context)``
 that returns the result as a mapping of JSON values. A job may be interrupted at any time and run again, so ``run``
 finds what is stored already. Other packages add kinds through entry points of the group ``themescope.job_kinds``.
 
-Tags: ``fills-a-corpus`` and ``fills-a-triplet-set`` the job writes, in several transactions, the corpus named by its
-argument ``corpus`` or the triplet set named by ``name``, so an unfinished one is not removed while the job waits or
-runs; ``runs-others`` the job runs jobs of other kinds as its steps, so nothing unfinished is removed meanwhile.
+Tags: ``fills-a-corpus`` and ``fills-a-triplet-set``: the job writes, in several transactions, the corpus named by its
+argument ``corpus`` or the triplet set named by ``name``, so an unfinished one is not removed while the job is queued or
+running. ``runs-others``: the job runs jobs of other kinds as steps, so nothing unfinished is removed while it runs.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from core.registry import Card, Registry
-from jobs.common.config import JobConfig
+from jobs.common.job import JobConfig
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +80,7 @@ REGISTRY = Registry(
         JobCard(
             id="clean-triplets",
             title="Remove bad triplets",
-            summary="Copies a triplet set without the triplets that reviewers judged bad.",
+            summary="Copies a triplet set without the triplets that reviewers marked as bad.",
             factory="jobs.kinds.clean_triplets:run",
             config="jobs.kinds.clean_triplets:CleanTripletsConfig",
             tags=frozenset({"fills-a-triplet-set"}),
@@ -178,7 +178,7 @@ REGISTRY = Registry(
         JobCard(
             id="reproduce",
             title="Reproduce the tables of a paper",
-            summary="Samples, trains, clusters and evaluates what the tables of a paper need and the store lacks.",
+            summary="Runs the experiments of a paper's tables, except those whose results are stored already.",
             factory="jobs.papers.job:run",
             config="jobs.papers.job:ReproduceConfig",
             tags=frozenset({"runs-others"}),
@@ -236,7 +236,7 @@ REGISTRY = Registry(
 
 
 def check_job(kind: str, args: Mapping[str, Any]) -> JobConfig:
-    """Return the config of a job; raises ``ConfigError`` or ``UnknownNameError`` where its arguments are invalid."""
+    """Return the config of a job; raise ``ConfigError`` or ``UnknownNameError`` if its arguments are invalid."""
     config = REGISTRY.configure(kind, args)
     assert isinstance(config, JobConfig)
     return config

@@ -1,4 +1,4 @@
-"""Job that adds a saved model (a folder with ``model.json``) to the store."""
+"""Job kind: add a saved model (a folder with ``model.json``) to the store."""
 
 from __future__ import annotations
 
@@ -8,17 +8,15 @@ from typing import Any
 
 from core.config import option
 from core.errors import ArtifactError
-from jobs.common.config import JobConfig
-from jobs.common.context import JobContext
-from jobs.common.models import add_model
-from jobs.common.names import renamed
+from jobs.common.job import JobConfig, JobContext
+from jobs.common.models import add_model, renamed
 
 
 @dataclass(frozen=True)
 class AddModelConfig(JobConfig):
     """Arguments of adding a model."""
 
-    folder: str = option("", "Folder of the saved model, as the worker sees it.", file=True)
+    folder: str = option("", "Folder of the saved model on the worker's machine.", file=True)
     name: str = option("", "Name of the model in the store.")
 
     def validate(self) -> None:
@@ -36,10 +34,12 @@ def run(args: AddModelConfig, context: JobContext) -> dict[str, Any]:
 
     source = Path(args.folder)
     if not source.is_dir():
-        raise ArtifactError(f"There is no folder {args.folder!r}. Give the folder that holds the model's model.json.")
+        raise ArtifactError(
+            f"The folder {args.folder!r} does not exist. Choose the folder with the model's model.json."
+        )
     context.progress(0, 1, "Checking the model")
     _, info = load_model(source)
     context.progress(0.9, 1, "Adding the model")
     record, cached = add_model(context.store, source, args.name, info, context.writing)
-    told = {} if cached else renamed(args.name, record.name)
-    return {"model": record.name, "model_id": record.id, "digest": record.digest, "cached": cached, **told}
+    message = {} if cached else renamed(args.name, record.name)
+    return {"model": record.name, "model_id": record.id, "digest": record.digest, "cached": cached, **message}

@@ -10,9 +10,8 @@ from core.config import config_from_dict, option
 from core.errors import DataError
 from db.records import BenchmarkRecord
 from jobs.common.articles import StoredArticles, ready_corpus, splits_of
-from jobs.common.config import JobConfig
-from jobs.common.context import JobContext
-from jobs.common.digests import work_digest
+from jobs.common.job import JobConfig, JobContext
+from jobs.common.results import work_digest
 from jobs.kinds import REGISTRY as KINDS
 
 
@@ -22,9 +21,9 @@ class BenchmarkConfig(JobConfig):
 
     corpus: str = option("", "Name of the corpus to choose articles from.")
     name: str = option("", "Name of the new benchmark.")
-    rules: Mapping[str, Any] = option({}, "Rules; without any, those inferred for the published benchmark.")
+    rules: Mapping[str, Any] = option({}, "Rules; default: those inferred for the published benchmark.")
     seed: int = option(0, "Seed of the choice of articles.", low=0)
-    splits: tuple[str, ...] = option(("test",), "Splits to choose from; models never learn from test articles.")
+    splits: tuple[str, ...] = option(("test",), "Splits to choose from; models are never trained on test articles.")
 
     def validate(self) -> None:
         """Check names, rules and splits before the job is queued."""

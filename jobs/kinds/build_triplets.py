@@ -11,8 +11,7 @@ from core.errors import DataError, DuplicateNameError, UnknownNameError
 from core.types import Split, TripletRows
 from db.records import CorpusRecord, Json, TripletSetRecord
 from jobs.common.articles import StoredArticles, ready_corpus, splits_of, titles_of
-from jobs.common.config import JobConfig
-from jobs.common.context import JobContext
+from jobs.common.job import JobConfig, JobContext
 from jobs.kinds import REGISTRY as KINDS
 
 BATCH_ROWS = 20_000
@@ -25,12 +24,12 @@ class TripletsConfig(JobConfig):
     corpus: str = option("", "Name of the corpus to sample from.")
     name: str = option("", "Name of the new triplet set.")
     kind: str = option(
-        "sentences", "What is compared with the pivot: sentences or section titles.", choices=("sentences", "titles")
+        "sentences", "Texts compared with the pivot: sentences or section titles.", choices=("sentences", "titles")
     )
-    rules: Mapping[str, Any] = option({}, "Rules; without any, those of the paper.")
-    seed: int = option(0, "Seed of every draw.", low=0)
+    rules: Mapping[str, Any] = option({}, "Rules; default: those of the paper.")
+    seed: int = option(0, "Seed of the sampling.", low=0)
     splits: tuple[str, ...] = option(("train", "validation", "test"), "Splits to sample.")
-    without: tuple[str, ...] = option((), "Names of corpora whose articles are kept out, compared by title.")
+    without: tuple[str, ...] = option((), "Names of corpora whose articles are excluded, compared by title.")
 
     def validate(self) -> None:
         """Check names, rules and splits before the job is queued."""
@@ -57,14 +56,14 @@ def run(args: TripletsConfig, context: JobContext) -> dict[str, Any]:
         config |= {"without": sorted(args.without)}
     existing = _existing(context, corpus, args, config)
     if existing is not None:
-        return told(existing, cached=True)
+        return set_result(existing, cached=True)
     articles = StoredArticles(store, corpus, splits, without=titles_of(store, args.without))
     sampled = sample_triplets(articles, args.kind, rules, args.seed, context.part(0.0, 0.8, "Sampling"))
     if len(sampled) == 0:
-        raise DataError(_nothing(corpus, sampled.counts))
+        raise DataError(_no_triplets(corpus, sampled.counts))
     about = args.kind, config, args.seed, sampled.digest(), KINDS.get("build-triplets").revision
     made = store_triplets(context, corpus.id, args.name, about, sampled.rows, sampled.counts)
-    return told(made, cached=False)
+    return set_result(made, cached=False)
 
 
 def store_triplets(
@@ -141,22 +140,16 @@ def _add(context: JobContext, set_id: int, rows: dict[Split, TripletRows]) -> No
             context.progress(0.8 + 0.2 * done / total, 1.0, f"{done:,} of {total:,} triplets stored")
 
 
-def _nothing(corpus: CorpusRecord, counts: dict[str, Any]) -> str:
+def _no_triplets(corpus: CorpusRecord, counts: dict[str, Any]) -> str:
     articles = counts["articles"]
     return (
-        f"No triplet can be made from {corpus.name!r}: {articles['qualifying']} of {articles['seen']} articles have "
-        "enough sections left. Triplets need articles with several sections of several paragraphs; "
+        f"No triplets can be sampled from {corpus.name!r}: {articles['qualifying']} of {articles['seen']} articles "
+        "have enough sections. Triplets need articles with several sections of several paragraphs; "
         "lower min_sections or min_tokens, or import longer articles."
     )
 
 
-def told(record: TripletSetRecord, cached: bool) -> dict[str, Any]:
+def set_result(record: TripletSetRecord, cached: bool) -> dict[str, Any]:
     """Return the result of a job that created or found a set."""
-    counts = dict(record.counts)
-    return {
-        "triplets": record.name,
-        "triplet_set_id": record.id,
-        "digest": record.digest,
-        "cached": cached,
-        "counts": counts,
-    }
+    about = {"triplets": record.name, "triplet_set_id": record.id, "digest": record.digest}
+    return {**about, "cached": cached, "counts": dict(record.counts)}

@@ -1,4 +1,4 @@
-"""Job kind: copy a triplet set without triplets that reviewers judged bad. The source is unchanged."""
+"""Job kind: copy a triplet set without the triplets that reviewers marked as bad. The source is unchanged."""
 
 from __future__ import annotations
 
@@ -13,10 +13,9 @@ from core.errors import ConfigError, DataError
 from core.types import Ids, Split, TripletRows
 from db.records import TripletSetRecord, Verdict
 from jobs.common.articles import splits_of
-from jobs.common.config import JobConfig
-from jobs.common.context import JobContext
+from jobs.common.job import JobConfig, JobContext
 from jobs.kinds import REGISTRY as KINDS
-from jobs.kinds.build_triplets import existing_set, store_triplets, told
+from jobs.kinds.build_triplets import existing_set, set_result, store_triplets
 
 ORIGIN = "cleaned"
 """Key of the source and the removed triplets in the rules of a cleaned set."""
@@ -28,12 +27,12 @@ class CleanTripletsConfig(JobConfig):
 
     triplets: str = option("", "Name of the triplet set that was reviewed.")
     name: str = option("", "Name of the new triplet set.")
-    leave_out: tuple[str, ...] = option(("bad",), "Verdicts that a triplet is left out for: bad, ambiguous.")
-    people: tuple[str, ...] = option((), "Whose verdicts count; nobody named: everybody's.")
+    leave_out: tuple[str, ...] = option(("bad",), "Verdicts of the triplets to remove: bad, ambiguous.")
+    people: tuple[str, ...] = option((), "People whose verdicts count; empty: all people.")
     splits: tuple[str, ...] = option(
         ("train", "validation"),
-        "Splits to leave triplets out of. Test triplets stay unless they are named, so that results on them can be "
-        "compared with those of other models.",
+        "Splits to remove triplets from. Test triplets are kept by default, so that results on them can be compared "
+        "with those of other models.",
     )
 
     def validate(self) -> None:
@@ -42,7 +41,7 @@ class CleanTripletsConfig(JobConfig):
         splits_of(self.splits)
         known = (Verdict.BAD.value, Verdict.AMBIGUOUS.value)
         if not set(self.leave_out) <= set(known):
-            raise ConfigError(f"Triplets can be left out that were called {' or '.join(known)}.")
+            raise ConfigError(f"The verdicts of triplets to remove must be {' or '.join(known)}.")
 
     def title(self) -> str:
         """Return a title with both sets."""
@@ -69,7 +68,7 @@ def run(args: CleanTripletsConfig, context: JobContext) -> dict[str, Any]:
     out = np.array(sorted({x.triplet_id for x in reviews if x.verdict in args.leave_out}), dtype=np.int64)
     cleaned = _without(context, source, out, splits_of(args.splits))
     if not sum(cleaned.removed.values()):
-        raise DataError(_nothing(args))
+        raise DataError(_nothing_to_remove(args))
     existing = existing_set(context, source.corpus_id, args.name, cleaned.digest)
     if existing is not None:
         return _result(existing, cleaned, cached=True)
@@ -114,13 +113,13 @@ def _counts(before: Mapping[str, Any], cleaned: _Cleaned) -> dict[str, Any]:
     return counts
 
 
-def _nothing(args: CleanTripletsConfig) -> str:
-    whom = " or ".join(person or "somebody without a name" for person in args.people) or "anybody"
+def _nothing_to_remove(args: CleanTripletsConfig) -> str:
+    whom = " or ".join(person or "the person without a name" for person in args.people) or "anybody"
     return (
-        f"Nothing would be left out: no triplet of the split {' or '.join(args.splits)} was called "
-        f"{' or '.join(args.leave_out)} by {whom}. Review some, or choose other splits, verdicts or people."
+        f"No triplet would be removed: none of the split {' or '.join(args.splits)} was marked as "
+        f"{' or '.join(args.leave_out)} by {whom}. Review triplets, or choose other splits, verdicts or people."
     )
 
 
 def _result(made: TripletSetRecord, cleaned: _Cleaned, *, cached: bool) -> dict[str, Any]:
-    return {**told(made, cached=cached), "removed": cleaned.removed}
+    return {**set_result(made, cached=cached), "removed": cleaned.removed}

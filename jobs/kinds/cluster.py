@@ -14,12 +14,11 @@ from core.errors import ConfigError
 from core.registry import Card
 from core.types import BenchmarkItem, Labels, Matrix
 from db.records import BenchmarkRecord, ModelRecord, RunRecord, ScoreRecord
+from db.sql import batches
 from db.store import Store
-from jobs.common.config import JobConfig
-from jobs.common.context import JobContext
-from jobs.common.digests import work_digest
+from jobs.common.job import JobConfig, JobContext
 from jobs.common.models import find_model
-from jobs.common.scores import estimates, total
+from jobs.common.results import find_run, run_result, total, work_digest
 from jobs.common.vectors import embed_articles, method_of, seen_in_training
 from jobs.kinds import REGISTRY as KINDS
 
@@ -28,11 +27,11 @@ from jobs.kinds import REGISTRY as KINDS
 class ClusterConfig(JobConfig):
     """Arguments of a clustering."""
 
-    model: str = option("", "Name of the model; empty for clusterers that look at no vectors.")
+    model: str = option("", "Name of the model; empty for clusterers that use no vectors.")
     clusterer: str = option("", "Id of the clusterer.")
     benchmark: str = option("", "Name of the benchmark.")
     settings: Mapping[str, Any] = option({}, "Settings of the clusterer.")
-    seed: int = option(0, "Seed of random starts.", low=0)
+    seed: int = option(0, "Seed of the initialisation.", low=0)
 
     def validate(self) -> None:
         """Check the clusterer and its settings, and that a model is given if it uses vectors."""
@@ -41,7 +40,7 @@ class ClusterConfig(JobConfig):
         self.require("clusterer", "benchmark")
         CLUSTERERS.configure(self.clusterer, self.settings)
         if not self.model and "no-vectors" not in CLUSTERERS.get(self.clusterer).tags:
-            raise ConfigError(f"{self.clusterer!r} clusters vectors. Name the model whose vectors it shall use.")
+            raise ConfigError(f"{self.clusterer!r} clusters vectors. Name a model.")
 
     def title(self) -> str:
         """Return a title with model, clusterer and benchmark."""
@@ -60,11 +59,10 @@ def run(args: ClusterConfig, context: JobContext) -> dict[str, Any]:
     model = None if no_vectors else find_model(store, args.model)
     config = CLUSTERERS.configure(args.clusterer, args.settings)
     work = _Work(context, benchmark, model, args.clusterer, config, args.seed)
-    with store.reading() as r:
-        existing = r.runs.by_digest(work.digest)
-        items = r.benchmarks.items(benchmark.id)
-    if existing is not None:
+    if existing := find_run(store, work.digest):
         return work.result(existing, cached=True)
+    with store.reading() as r:
+        items = r.benchmarks.items(benchmark.id)
     work.embed(items)
     begun = time.monotonic()
     labels = work.cluster(items)
@@ -130,8 +128,7 @@ class _Work:
         if self.model is None:
             yield from ((item, None) for item in items)
             return
-        for start in range(0, len(items), 50):
-            part = items[start : start + 50]
+        for part in batches(items, 50):
             with self.store.reading() as r:
                 blocks = r.embeddings.get(self.model.id, [item.article_id for item in part])
                 places = r.corpora.sentences_by_id(np.concatenate([item.sentence_ids for item in part]))
@@ -162,17 +159,9 @@ class _Work:
 
     def result(self, run: RunRecord, cached: bool) -> dict[str, Any]:
         """Return the scores, with a warning if the model was trained on articles of the benchmark."""
-        return {
-            "run_id": run.id,
-            "model": self.model.name if self.model else "",
-            "clusterer": self.clusterer,
-            "benchmark": self.benchmark.name,
-            "digest": run.digest,
-            "cached": cached,
-            "seconds": round(run.seconds, 3),
-            "scores": estimates(self.store, run.id),
-            "articles_seen_in_training": self._seen(),
-        }
+        model = self.model.name if self.model else ""
+        about = {"model": model, "clusterer": self.clusterer, "benchmark": self.benchmark.name}
+        return run_result(self.store, run, cached, **about) | {"articles_seen_in_training": self._seen()}
 
     def _seen(self) -> int:
         if self.model is None:

@@ -7,8 +7,7 @@ from typing import Any
 
 from core.config import option
 from jobs.common.articles import ready_corpus
-from jobs.common.config import JobConfig
-from jobs.common.context import JobContext
+from jobs.common.job import JobConfig, JobContext
 from jobs.common.models import find_model
 from jobs.common.vectors import embed_articles
 

@@ -1,4 +1,4 @@
-"""Job kind: evaluate relatedness of sentence pairs (SICK) by correlation and error."""
+"""Job kind: predict the relatedness of sentence pairs (SICK), measured by correlation and error."""
 
 from __future__ import annotations
 
@@ -9,13 +9,9 @@ from typing import Any
 
 from core.config import option
 from core.errors import ReadError
-from db.records import ModelRecord, RunRecord
-from db.store import Store
-from jobs.common.config import JobConfig
-from jobs.common.context import JobContext
-from jobs.common.digests import folder_digest, work_digest
+from jobs.common.job import JobConfig, JobContext
 from jobs.common.models import find_model
-from jobs.common.scores import estimates, total
+from jobs.common.results import find_run, folder_digest, run_result, total, work_digest
 from jobs.common.vectors import load_model, method_of
 from jobs.kinds import REGISTRY as KINDS
 
@@ -27,8 +23,8 @@ class EvaluateRelatednessConfig(JobConfig):
     """Arguments of an evaluation on sentence pairs."""
 
     model: str = option("", "Name of the model.")
-    sick: str = option("", "Folder with the three files of SICK, or the one file of its full release.", file=True)
-    regressor: bool = option(True, "Learn from the training pairs how vectors tell relatedness; else plain cosine.")
+    sick: str = option("", "Folder with the three files of SICK, or the file of its full release.", file=True)
+    regressor: bool = option(True, "Fit a regressor to the training pairs; otherwise use the cosine.")
     seed: int = option(0, "Seed of the regressor.", low=0)
 
     def validate(self) -> None:
@@ -51,10 +47,8 @@ def run(args: EvaluateRelatednessConfig, context: JobContext) -> dict[str, Any]:
     settings = {"pairs": folder_digest(path), "regressor": args.regressor}
     cards = KINDS.get("evaluate-relatedness"), method_of(model)
     digest = work_digest(*cards, model=model.digest, seed=args.seed, **settings)
-    with store.reading() as r:
-        existing = r.runs.by_digest(digest)
-    if existing is not None:
-        return _result(store, existing, model, cached=True)
+    if existing := find_run(store, digest):
+        return run_result(store, existing, cached=True, model=model.name)
     pairs = read_sick(path)
     context.progress(0, 1, f"Loading {model.name}")
     fitted, _ = load_model(store, model)
@@ -71,15 +65,4 @@ def run(args: EvaluateRelatednessConfig, context: JobContext) -> dict[str, Any]:
             seconds=time.monotonic() - begun,
             scores=[total(metric, estimate) for metric, estimate in scores.items()],
         )
-    return _result(store, run, model, cached=False)
-
-
-def _result(store: Store, run: RunRecord, model: ModelRecord, *, cached: bool) -> dict[str, Any]:
-    return {
-        "run_id": run.id,
-        "model": model.name,
-        "digest": run.digest,
-        "cached": cached,
-        "seconds": round(run.seconds, 3),
-        "scores": estimates(store, run.id),
-    }
+    return run_result(store, run, cached=False, model=model.name)

@@ -14,11 +14,9 @@ from core.protocols import Model
 from core.tasks.summaries import REGISTRY as SUMMARIZERS
 from db.records import ModelRecord, RunRecord
 from db.store import Store
-from jobs.common.config import JobConfig
-from jobs.common.context import JobContext
-from jobs.common.digests import tree_digest, work_digest
+from jobs.common.job import JobConfig, JobContext
 from jobs.common.models import find_model
-from jobs.common.scores import estimates, total
+from jobs.common.results import find_run, run_result, total, tree_digest, work_digest
 from jobs.common.vectors import load_model, method_of
 from jobs.kinds import REGISTRY as KINDS
 
@@ -31,11 +29,11 @@ class EvaluateSummariesConfig(JobConfig):
 
     documents: str = option("", "File of JSON lines, or folder with documents/ and references/.", file=True)
     summarizer: str = option("lexrank", "Id of the method that ranks sentences.")
-    model: str = option("", "Name of the model whose vectors it looks at; empty for methods that look at none.")
+    model: str = option("", "Name of the model whose vectors are used; empty for methods without vectors.")
     settings: Mapping[str, Any] = option({}, "Settings of the summarizer.")
-    rouge: Mapping[str, Any] = option({}, "Switches of ROUGE (words, stemming, remove_stop_words).")
-    words: int = option(100, "Words of a summary.", low=1, high=100_000)
-    language: str = option("en", "Language of the documents; decides how sentences are split.")
+    rouge: Mapping[str, Any] = option({}, "Settings of ROUGE (words, stemming, remove_stop_words).")
+    words: int = option(100, "Maximum number of words of a summary.", low=1, high=100_000)
+    language: str = option("en", "Language of the documents, for sentence splitting.")
     seed: int = option(0, "Seed of random order.", low=0)
 
     def validate(self) -> None:
@@ -46,7 +44,7 @@ class EvaluateSummariesConfig(JobConfig):
         SUMMARIZERS.configure(self.summarizer, self.settings)
         config_from_dict(RougeSettings, self.rouge)
         if not self.model and "vectors" in SUMMARIZERS.get(self.summarizer).tags:
-            raise ConfigError(f"{self.summarizer!r} looks at vectors. Name the model whose vectors it shall use.")
+            raise ConfigError(f"{self.summarizer!r} uses vectors. Name a model.")
 
     def title(self) -> str:
         """Return a title with documents and method."""
@@ -62,7 +60,7 @@ def run(args: EvaluateSummariesConfig, context: JobContext) -> dict[str, Any]:
 
     store, path = context.store, Path(args.documents)
     if not path.exists():
-        raise ReadError(path, "this file or folder does not exist.", advice="Give documents with their summaries.")
+        raise ReadError(path, "this file or folder does not exist.", advice="Choose documents with their summaries.")
     model = find_model(store, args.model) if "vectors" in SUMMARIZERS.get(args.summarizer).tags else None
     config = SUMMARIZERS.configure(args.summarizer, args.settings)
     rouge: RougeSettings = config_from_dict(RougeSettings, args.rouge)
@@ -76,9 +74,7 @@ def run(args: EvaluateSummariesConfig, context: JobContext) -> dict[str, Any]:
     }
     cards = [KINDS.get("evaluate-summaries"), SUMMARIZERS.get(args.summarizer), *([method_of(model)] if model else [])]
     digest = work_digest(*cards, model=model.digest if model else "", seed=args.seed, **settings)
-    with store.reading() as r:
-        existing = r.runs.by_digest(digest)
-    if existing is not None:
+    if existing := find_run(store, digest):
         return _result(store, existing, model, cached=True)
     begun = time.monotonic()
     documents = read_summary_documents(path, args.language, context.part(0.0, 0.1, "Reading"))
@@ -88,7 +84,7 @@ def run(args: EvaluateSummariesConfig, context: JobContext) -> dict[str, Any]:
     made = summarize(documents, ranker, fitted, words=args.words, seed=args.seed, report=report)
     context.progress(0.9, 1, "Scoring")
     scores = score_summaries(documents, [summary.text for summary in made], rouge, args.seed)
-    # Documents outside the store have no row of their own, so what paired tests need is kept with the run.
+    # Documents outside the store have no rows, so the values for paired tests are stored with the run.
     single = {"ids": list(scores.ids)} | {name: values.round(6).tolist() for name, values in scores.values.items()}
     with context.writing() as w:
         run = w.runs.add(
@@ -111,14 +107,5 @@ def _fitted_model(store: Store, model: ModelRecord | None, context: JobContext) 
 
 
 def _result(store: Store, run: RunRecord, model: ModelRecord | None, *, cached: bool) -> dict[str, Any]:
-    return {
-        "run_id": run.id,
-        "model": model.name if model else "",
-        "summarizer": run.config["summarizer"],
-        "documents": run.config["file"],
-        "words": run.config["words"],
-        "digest": run.digest,
-        "cached": cached,
-        "seconds": round(run.seconds, 3),
-        "scores": estimates(store, run.id),
-    }
+    about = {"summarizer": run.config["summarizer"], "documents": run.config["file"], "words": run.config["words"]}
+    return run_result(store, run, cached, model=model.name if model else "", **about)

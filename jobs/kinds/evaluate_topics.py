@@ -8,7 +8,6 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from scipy import sparse
 
 from core.config import config_from_dict, option
 from core.tasks.topic_data import TopicItems, TopicSettings, TopicTask, joined
@@ -16,13 +15,11 @@ from core.types import Matrix
 from db.records import CorpusRecord, ModelRecord, RunRecord, ScoreRecord
 from db.store import Store
 from jobs.common.articles import ready_corpus
-from jobs.common.config import JobConfig
-from jobs.common.context import JobContext
-from jobs.common.digests import work_digest
+from jobs.common.job import JobConfig, JobContext
 from jobs.common.models import find_model
-from jobs.common.scores import estimates, total
+from jobs.common.results import article_means, find_run, run_result, total, work_digest
 from jobs.common.topic_labels import text_digest, topic_task_of, vectors_of_articles
-from jobs.common.vectors import method_of
+from jobs.common.vectors import method_of, stacked
 from jobs.kinds import REGISTRY as KINDS
 
 if TYPE_CHECKING:
@@ -38,14 +35,16 @@ class EvaluateTopicsConfig(JobConfig):
     """Arguments of an evaluation on topics."""
 
     model: str = option("", "Name of the model.")
-    corpus: str = option("", "Name of a corpus whose documents carry topics and are marked train or test.")
-    labels: str = option("", "Model whose vectors choose the labelled sentences; empty: the evaluated one.")
+    corpus: str = option("", "Name of a corpus whose documents have topics and are marked train or test.")
+    labels: str = option("", "Model whose vectors select the labelled sentences; empty: the evaluated one.")
     part: str = option(
         "test",
-        "What is measured: the test documents, or the held-out ones that settings are tuned on.",
+        "Evaluated documents: the test documents, or the held-out ones that settings are tuned on.",
         choices=("test", "validation"),
     )
-    task: Mapping[str, Any] = option({}, "How sentences are labelled (share, min_words, threshold, validation, seed).")
+    task: Mapping[str, Any] = option(
+        {}, "Settings of sentence labelling (share, min_words, threshold, validation, seed)."
+    )
     classifier: Mapping[str, Any] = option({}, "Settings of the classifier (c, multinomial, scaling, iterations).")
     tune: bool = option(False, "Choose the classifier's C on the held-out documents.")
     unit: bool = option(False, "Cluster vectors of length 1 instead of raw ones.")
@@ -86,9 +85,7 @@ def run(args: EvaluateTopicsConfig, context: JobContext) -> dict[str, Any]:
     names = {"model": model.digest, "labels": labels.digest, "corpus": text_digest(corpus)}
     card = KINDS.get("evaluate-topics")
     digest = work_digest(card, method_of(model), method_of(labels), run=KIND, **names, **settings, seed=args.seed)
-    with store.reading() as r:
-        existing = r.runs.by_digest(digest)
-    if existing is not None:
+    if existing := find_run(store, digest):
         return _result(store, existing, corpus, model, cached=True)
     begun = time.monotonic()
     task = topic_task_of(context, card, corpus, labels, args.topic_settings(), context.part(0.0, 0.35, "Labelling"))
@@ -123,7 +120,7 @@ class _Vectors:
                 self._rows[article.id, position] = len(self._rows)
             if article.id in wanted:
                 parts.append(vectors[np.array(wanted[article.id])])
-        self._matrix: Any = sparse.vstack(parts, format="csr") if sparse.issparse(parts[0]) else np.concatenate(parts)
+        self._matrix = stacked(parts)
 
     def of(self, items: TopicItems) -> Matrix:
         """Return the (n, dim) vectors of the items."""
@@ -148,10 +145,7 @@ class _Measured:
 
         for name, estimate in scores_with_intervals(self.test.labels, self.scores, self.test.articles, seed).items():
             yield total(name, estimate)
-        ids, places, counts = np.unique(self.test.articles, return_inverse=True, return_counts=True)
-        means = np.bincount(places, weights=self.scores.correct) / counts
-        for article, mean, n in zip(ids, means, counts, strict=True):
-            yield ScoreRecord(0, int(article), PER_DOCUMENT, float(mean), n=int(n))
+        yield from article_means(PER_DOCUMENT, self.test.articles, self.scores.correct)
         named = {"V": self.clusters.v, "AMI": self.clusters.ami_max, "AMI (arithmetic)": self.clusters.ami_arithmetic}
         for name, value in named.items():
             yield ScoreRecord(0, None, name, value, n=self.clustered)
@@ -176,16 +170,5 @@ def _measure(args: EvaluateTopicsConfig, context: JobContext, task: TopicTask, v
 
 
 def _result(store: Store, run: RunRecord, corpus: CorpusRecord, model: ModelRecord, *, cached: bool) -> dict[str, Any]:
-    return {
-        "run_id": run.id,
-        "model": model.name,
-        "corpus": corpus.name,
-        "part": run.config["part"],
-        "counts": run.config["counts"],
-        "c": run.config["c"],
-        "converged": run.config["converged"],
-        "digest": run.digest,
-        "cached": cached,
-        "seconds": round(run.seconds, 3),
-        "scores": estimates(store, run.id),
-    }
+    about = {name: run.config[name] for name in ("part", "counts", "c", "converged")}
+    return run_result(store, run, cached, model=model.name, corpus=corpus.name, **about)

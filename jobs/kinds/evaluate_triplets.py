@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,11 +15,9 @@ from core.protocols import Model, Report
 from core.types import Ids, Split, TripletTexts
 from db.records import ModelRecord, RunRecord, ScoreRecord
 from db.store import Store
-from jobs.common.config import JobConfig
-from jobs.common.context import JobContext
-from jobs.common.digests import file_digest, folder_digest, work_digest
+from jobs.common.job import JobConfig, JobContext
 from jobs.common.models import find_model
-from jobs.common.scores import estimates, total
+from jobs.common.results import article_means, file_digest, find_run, folder_digest, run_result, total, work_digest
 from jobs.common.vectors import load_model, method_of
 from jobs.kinds import REGISTRY as KINDS
 
@@ -37,10 +34,10 @@ class EvaluateTripletsConfig(JobConfig):
     model: str = option("", "Name of the model.")
     triplets: str = option("", "Name of the triplet set.")
     split: str = option("test", "Split of the set to evaluate on.", choices=("train", "validation", "test"))
-    file: str = option("", "Instead of a set: a CSV file with the columns Sentence1, Sentence2, Sentence3.", file=True)
+    file: str = option("", "CSV file with the columns Sentence1, Sentence2, Sentence3, instead of a set.", file=True)
     sick: str = option(
         "",
-        "Compare by predicted relatedness instead of distance: the copy of SICK that the regressor learns from.",
+        "Compare predicted relatedness instead of distances: copy of SICK to which the regressor is fitted.",
         file=True,
     )
 
@@ -72,9 +69,7 @@ def run(args: EvaluateTripletsConfig, context: JobContext) -> dict[str, Any]:
     by = {"relatedness": folder_digest(Path(args.sick))} if args.sick else {}
     cards = KINDS.get("evaluate-triplets"), method_of(model)
     digest = work_digest(*cards, model=model.digest, split=args.split, **data.key, **by)
-    with store.reading() as r:
-        existing = r.runs.by_digest(digest)
-    if existing is not None:
+    if existing := find_run(store, digest):
         return _result(store, existing, model, data, cached=True)
     texts, ids = _triplets(store, args, data)
     context.progress(0, 1, f"Loading {model.name}")
@@ -97,7 +92,7 @@ def run(args: EvaluateTripletsConfig, context: JobContext) -> dict[str, Any]:
 def _file(args: EvaluateTripletsConfig) -> _Data:
     path = Path(args.file)
     if not path.is_file():
-        raise DataError(f"There is no file {path.name!r}. Give a CSV file of triplets.")
+        raise DataError(f"The file {path.name!r} does not exist. Choose a CSV file of triplets.")
     return _Data({"file": file_digest(path)}, {"file": args.file})
 
 
@@ -141,7 +136,7 @@ def _measured(
         compared = _by_relatedness(fitted, Path(args.sick), context.part(0.02, 0.3))
         part = context.part(0.3, 0.98)
     accuracy = triplet_accuracy(compared, texts, report=part)
-    articles = _per_article(texts.groups, accuracy.correct) if stored else ()
+    articles = article_means(METRIC, texts.groups, accuracy.correct) if stored else ()
     return [total(METRIC, accuracy.estimate), *articles], accuracy.margins
 
 
@@ -152,13 +147,6 @@ def _by_relatedness(fitted: Model, sick: Path, report: Report) -> Comparing:
     return RelatednessOrder(fitted, fit_relatedness(fitted, read_sick(sick), seed=0, report=report))
 
 
-def _per_article(articles: Ids, correct: Any) -> Iterator[ScoreRecord]:
-    ids, inverse, counts = np.unique(articles, return_inverse=True, return_counts=True)
-    means = np.bincount(inverse, weights=np.asarray(correct, dtype=np.float64)) / counts
-    for article, mean, n in zip(ids, means, counts, strict=True):
-        yield ScoreRecord(0, int(article), METRIC, float(mean), n=int(n))
-
-
 def _result(store: Store, run: RunRecord, model: ModelRecord, data: _Data, *, cached: bool) -> dict[str, Any]:
     where: dict[str, Any] = dict(data.about)
     with store.reading() as r:
@@ -166,13 +154,4 @@ def _result(store: Store, run: RunRecord, model: ModelRecord, data: _Data, *, ca
             where["triplets"] = len(r.runs.margins(run.id, Split(run.config["split"]))[0])
         else:
             where["triplets"] = r.triplets.get(data.set_id).name
-    return {
-        "run_id": run.id,
-        "model": model.name,
-        **where,
-        "split": run.config["split"],
-        "digest": run.digest,
-        "cached": cached,
-        "seconds": round(run.seconds, 3),
-        "scores": estimates(store, run.id),
-    }
+    return run_result(store, run, cached, model=model.name, **where, split=run.config["split"])

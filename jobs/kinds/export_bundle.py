@@ -1,7 +1,7 @@
 """Job kind: write a corpus with labellings, history and vectors to one file that another store imports.
 
-Sentences are called by their place in the corpus and steps by their place in their history, so the same content gives
-the same bytes, whatever ids the store uses.
+Sentences are numbered by their position in the corpus and steps by their position in the history, so the same content
+gives the same bytes, independent of the ids in the store.
 """
 
 from __future__ import annotations
@@ -22,15 +22,14 @@ from core.protocols import Report
 from core.types import Matrix
 from db.records import CorpusRecord, ModelRecord
 from db.store import Store
-from jobs.bundles import articles, vectors
 from jobs.bundles.archive import ARTICLES, BundleReader, BundleWriter
 from jobs.bundles.labellings import export_document, moved, numbered, to_lines
+from jobs.bundles.parts import article_of, article_to_line, vectors_to_bytes
 from jobs.common.articles import ready_corpus
-from jobs.common.config import JobConfig
-from jobs.common.context import JobContext
-from jobs.common.digests import TextDigest, code_version
+from jobs.common.files import check_target, whole
+from jobs.common.job import JobConfig, JobContext
 from jobs.common.models import find_model
-from jobs.common.output import check_target, whole
+from jobs.common.results import TextDigest, code_version
 
 FOLDER = "bundles"
 """Folder of the bundles exported from pages, in the data folder."""
@@ -44,10 +43,10 @@ class ExportBundleConfig(JobConfig):
 
     corpus: str = option("", "Name of the corpus.")
     file: str = option(
-        "", "Path of the file to write, as the worker sees it; empty: one in the data folder.", file=True
+        "", "Path of the file to write, on the worker's machine; empty: a file in the data folder.", file=True
     )
-    labellings: bool = option(True, "Whether labellings come along, with people and history.")
-    models: tuple[str, ...] = option((), "Names of models that come along, with their vectors of the corpus.")
+    labellings: bool = option(True, "Include labellings, with people and history.")
+    models: tuple[str, ...] = option((), "Names of models to include, with their vectors of the corpus.")
 
     def validate(self) -> None:
         """Check that a corpus is given."""
@@ -69,7 +68,7 @@ def run(args: ExportBundleConfig, context: JobContext) -> dict[str, Any]:
             about = _write(bundle, store, corpus, args.labellings, models, context)
             bundle.close(about)
         with store.reading() as r:
-            r.corpora.get(corpus.id)  # else it was deleted meanwhile, and its labellings may be missing
+            r.corpora.get(corpus.id)  # raises an error if it was deleted meanwhile: labellings may be missing
         _check(partial)
     counts = {"articles": corpus.articles, "sentences": corpus.sentences, "labellings": len(about["labellings"])}
     return {"file": str(target), "corpus": corpus.name, "bytes": target.stat().st_size, **counts}
@@ -80,7 +79,7 @@ def _target(store: Store, file: str) -> Path:
         target = Path(file)
         check_target(target)
         if target.exists():
-            raise DataError(f"There is a file {file!r} already. Choose another name, or move it away.")
+            raise DataError(f"The file {file!r} exists already. Choose another name, or move it away.")
         return target
     folder = store.settings.home / FOLDER
     folder.mkdir(parents=True, exist_ok=True)
@@ -108,7 +107,7 @@ def _with_vectors(store: Store, corpus: CorpusRecord, name: str) -> ModelRecord:
         wanted = {a.id for a in r.corpora.articles(corpus.id, limit=corpus.articles) if a.sentences}
     if not wanted <= have:
         raise DataError(
-            f"{name!r} has vectors of {len(wanted & have):,} of {len(wanted):,} articles. Embed the corpus by it: "
+            f"{name!r} has vectors of {len(wanted & have):,} of {len(wanted):,} articles. Embed the corpus with it: "
             f"themescope embed {corpus.name!r} --method {name!r}"
         )
     return model
@@ -157,9 +156,9 @@ def _write_articles(bundle: BundleWriter, store: Store, corpus: CorpusRecord, re
     digest, done = TextDigest(corpus.language), 0
     with bundle.part(ARTICLES) as write, store.reading() as r:
         for about, sections, sentences in r.corpora.iterate(corpus.id):
-            article = articles.article_of(about, sections, sentences)
+            article = article_of(about, sections, sentences)
             digest.add(article)
-            write(articles.to_line(article))
+            write(article_to_line(article))
             done += 1
             report.progress(done, corpus.articles)
     return digest
@@ -188,7 +187,7 @@ def _write_model(bundle: BundleWriter, store: Store, model: ModelRecord, place: 
     folder = store.artifacts.path(model.artifact)
     for file in sorted(folder.iterdir()):
         if not file.is_file() or file.is_symlink():
-            raise ArtifactError(f"The model {model.name!r} holds {file.name!r}, which is no plain file.")
+            raise ArtifactError(f"The model {model.name!r} contains {file.name!r}, which is not a regular file.")
         with bundle.part(f"models/{place:02d}/{file.name}") as write, file.open("rb") as stream:
             shutil.copyfileobj(stream, _Sink(write))
 
@@ -206,7 +205,7 @@ def _write_vectors(
     """Write vectors in parts of about ``_PIECE_ROWS`` sentences, in order of articles."""
     for number, (done, blocks) in enumerate(_blocks(store, corpus, model)):
         with bundle.part(f"vectors/{place:02d}/{number:05d}.safetensors") as write:
-            write(vectors.to_bytes(blocks))
+            write(vectors_to_bytes(blocks))
         report.progress(done, corpus.articles)
 
 
@@ -223,6 +222,8 @@ def _blocks(store: Store, corpus: CorpusRecord, model: ModelRecord) -> Iterator[
             with store.reading() as r:
                 found = r.embeddings.get(model.id, batch)
             if len(found) < len(batch):
-                raise DataError(f"The vectors by {model.name!r} were deleted meanwhile. Embed the corpus again.")
+                raise DataError(
+                    f"The vectors of {model.name!r} were deleted during the export. Embed the corpus again."
+                )
             yield done, [found[id] for id in batch]
             batch, rows = [], 0

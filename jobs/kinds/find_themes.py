@@ -1,7 +1,7 @@
 """Job kind: find themes by clustering all sentences of a corpus and naming the clusters.
 
-The result is a run of kind "themes": labels by article, the margin of every sentence, and in ``config`` the names,
-curves and reason. Deleting the corpus takes the labels along.
+The result is a run of kind "themes" with the labels by article, the margin of every sentence, and in ``config`` the
+names, curves and reason. The labels are deleted with the corpus.
 """
 
 from __future__ import annotations
@@ -18,10 +18,9 @@ from core.errors import DataError
 from core.types import Sentence, Split
 from db.records import ArticleRecord, CorpusRecord, ModelRecord, RunRecord
 from jobs.common.articles import ready_corpus
-from jobs.common.config import JobConfig
-from jobs.common.context import JobContext
-from jobs.common.digests import work_digest
+from jobs.common.job import JobConfig, JobContext
 from jobs.common.models import find_model
+from jobs.common.results import work_digest
 from jobs.common.vectors import embed_articles, method_of, rows_of
 from jobs.kinds import REGISTRY as KINDS
 
@@ -33,9 +32,9 @@ class FindThemesConfig(JobConfig):
     """Arguments of finding themes."""
 
     corpus: str = option("", "Name of the corpus.")
-    model: str = option("", "Name of the model whose vectors are clustered.")
+    model: str = option("", "Name of the model with the vectors to cluster.")
     settings: Mapping[str, Any] = option({}, "Settings of finding themes.")
-    seed: int = option(0, "Seed of samples and random starts.", low=0)
+    seed: int = option(0, "Seed of samples and initialisation.", low=0)
 
     def validate(self) -> None:
         """Check that corpus and model are given and the settings are valid."""
@@ -67,8 +66,8 @@ def run(args: FindThemesConfig, context: JobContext) -> dict[str, Any]:
         return _result(existing, corpus, model, cached=True)
     if corpus.sentences > MOST:
         raise DataError(
-            f"“{corpus.name}” has {corpus.sentences:,} sentences; themes are found among at most {MOST:,}. Make a "
-            "list of the sentences that matter."
+            f"“{corpus.name}” has {corpus.sentences:,} sentences; the maximum for finding themes is {MOST:,}. Import "
+            "a list of the relevant sentences."
         )
     begun = time.monotonic()
     embed_articles(context, model, articles, context.part(0.0, 0.5))

@@ -13,18 +13,23 @@ import numpy as np
 from core.config import option
 from core.errors import Cancelled, DataError, ReadError
 from core.types import Article, Ids
-from db.label_records import NewLabelling, Sharing
 from db.records import CorpusRecord, ModelRecord, VectorBlock
 from db.store import Unit
-from jobs.bundles import articles, vectors
 from jobs.bundles.archive import ARTICLES, BundleReader
-from jobs.bundles.contents import BundledCorpus, BundledModel, Contents, check_parts, contents
-from jobs.bundles.labellings import Document, from_lines, moved
-from jobs.common.config import JobConfig
-from jobs.common.context import JobContext
-from jobs.common.digests import TextDigest
-from jobs.common.removal import remove_unfinished
-from jobs.kinds.import_corpus import CANCEL_S, batches
+from jobs.bundles.labellings import Document, from_lines, moved, store_document
+from jobs.bundles.parts import (
+    BundledCorpus,
+    BundledModel,
+    Contents,
+    articles_from_lines,
+    check_parts,
+    contents,
+    precision,
+    vectors_from_bytes,
+)
+from jobs.common.job import JobConfig, JobContext
+from jobs.common.results import TextDigest
+from jobs.kinds.import_corpus import CANCEL_S, batches, remove_unfinished
 
 _BEGUN, _ADDED = "begun_corpus", "added_models"
 """Keys of notes in the job's row: the corpus begun by an attempt, and the models it added."""
@@ -34,8 +39,8 @@ _BEGUN, _ADDED = "begun_corpus", "added_models"
 class ImportBundleConfig(JobConfig):
     """Arguments of importing a bundle."""
 
-    file: str = option("", "Path of the bundle, as the worker sees it.", file=True)
-    corpus: str = option("", "Name of the new corpus; empty: its own, numbered where that is taken.")
+    file: str = option("", "Path of the bundle on the worker's machine.", file=True)
+    corpus: str = option("", "Name of the new corpus; empty: the name in the bundle, numbered if taken.")
 
     def validate(self) -> None:
         """Check that a file is given."""
@@ -56,7 +61,7 @@ def run(args: ImportBundleConfig, context: JobContext) -> dict[str, Any]:
         if not record.ready:
             record = _fill(bundle, args, context, record, about)
     with context.store.reading() as r:
-        models = [model.name for said in about.models if (model := r.models.by_digest(said.digest)) is not None]
+        models = [model.name for listed in about.models if (model := r.models.by_digest(listed.digest)) is not None]
     counts = {name: getattr(record, name) for name in ("articles", "sections", "paragraphs", "sentences")}
     labellings = len(about.labellings)
     return {"corpus": record.name, "corpus_id": record.id, **counts, "labellings": labellings, "models": models}
@@ -72,7 +77,7 @@ def _fill(
         with context.writing() as w:
             return w.corpora.finish(record.id, about.corpus.report)
     except Exception as error:
-        _take_back(context, record.id, CANCEL_S if isinstance(error, Cancelled) else math.inf)
+        _remove_import(context, record.id, CANCEL_S if isinstance(error, Cancelled) else math.inf)
         raise
 
 
@@ -84,10 +89,10 @@ def _open(args: ImportBundleConfig, context: JobContext, about: BundledCorpus) -
     if left is not None and left.ready:
         return left
     if left is not None:
-        _take_back(context, left.id)
+        _remove_import(context, left.id)
     with context.writing() as w:
         record = w.corpora.create(args.corpus or w.corpora.usable_name(about.name), about.language)
-        # In the same transaction: an attempt that dies must not leave a corpus that the next one does not know.
+        # In the same transaction, so that the next attempt finds the corpus if this one is killed.
         w.jobs.note(context.job_id, **{_BEGUN: _note(record)})
     return record
 
@@ -97,7 +102,7 @@ def _note(made: CorpusRecord | ModelRecord) -> str:
     return f"{made.id} {made.created.isoformat()}"
 
 
-def _take_back(context: JobContext, corpus_id: int, seconds: float = math.inf) -> None:
+def _remove_import(context: JobContext, corpus_id: int, seconds: float = math.inf) -> None:
     """Remove stored rows within ``seconds``; the worker's cleanup removes the rest."""
     with context.writing() as w:
         if not any(c.id == corpus_id and not c.ready for c in w.corpora.list(include_unready=True)):
@@ -128,13 +133,13 @@ def _store_articles(
             digest.add(article)
             yield article
 
-    for batch in batches(counted(articles.from_lines(bundle.lines(ARTICLES), Path(args.file)))):
+    for batch in batches(counted(articles_from_lines(bundle.lines(ARTICLES), Path(args.file)))):
         with context.writing() as w:
             w.corpora.add_articles(record.id, batch)
         done += len(batch)
         report.progress(done, about.articles)
     if str(digest) != about.digest:
-        raise ReadError(args.file, "its text is not the text it was made of.", advice="Export it again.")
+        raise ReadError(args.file, "its text does not match its digest.", advice="Export it again.")
 
 
 # --- labellings -------------------------------------------------------------------------------------------------------
@@ -145,11 +150,11 @@ def _store_labellings(bundle: BundleReader, context: JobContext, record: CorpusR
     report = context.part(0.7, 0.8, "Labellings")
     with context.store.reading() as r:
         ids = r.corpora.sentence_ids(record.id)
-    for done, (name, said) in enumerate(zip(names, about.labellings, strict=True)):
+    for done, (name, listed) in enumerate(zip(names, about.labellings, strict=True)):
         report.progress(done, len(names))
         document = from_lines(bundle.lines(name), name)
-        if said != (document.about["name"], document.about["owner"]):
-            raise DataError("A labelling of the bundle is not the one that its manifest names. Export it again.")
+        if listed != (document.about["name"], document.about["owner"]):
+            raise DataError("A labelling of the bundle does not match its manifest. Export it again.")
         _store_labelling(context, record, document, ids)
 
 
@@ -157,25 +162,15 @@ def _store_labelling(context: JobContext, record: CorpusRecord, document: Docume
     """Store a labelling with its sentences, people, steps and times."""
     start = document.start
     if len(start.ids) and (start.ids[0] < 0 or start.ids[-1] >= len(ids)):
-        raise DataError("A labelling of the bundle is about sentences that it does not hold. Export it again.")
+        raise DataError("A labelling of the bundle refers to missing sentences. Export it again.")
     with context.store.reading() as r:
         sentences = r.corpora.sentences_by_id(ids[start.ids])
     if any(sentences[int(ids[place])].text != found.text for place, found in document.places.items()):
-        raise DataError("A labelling of the bundle is about other sentences than it holds. Export it again.")
+        raise DataError("The sentences of a labelling differ from those of the bundle. Export it again.")
     of = {s.article_id for s in sentences.values()}
     found = moved(document, {place: int(ids[place]) for place in document.places})
-    about = document.about
     with context.writing() as w:
-        new = NewLabelling(
-            record.id,
-            w.labellings.usable_name(str(about["name"])),
-            str(about["owner"]),
-            Sharing(about["kind"]),
-            bool(about["blind"]),
-            next(iter(of)) if about.get("one_article") and len(of) == 1 else None,
-            dict(about["origin"]),
-        )
-        w.label_steps.take_over(w.labellings.add_imported(new, found.start).id, found.log, found.start)
+        store_document(w, record.id, found, next(iter(of)) if len(of) == 1 else None)
 
 
 # --- models and vectors -----------------------------------------------------------------------------------------------
@@ -190,35 +185,35 @@ def _store_models(
 ) -> None:
     with context.store.reading() as r:
         known = r.corpora.get(record.id).articles
-        listed = [article for article in r.corpora.articles(record.id, limit=known) if article.sentences]
-    sizes = np.array([article.sentences for article in listed])
-    ids = [article.id for article in listed]
-    for place, said in enumerate(about):
-        report = context.part(0.8 + 0.2 * place / len(about), 0.8 + 0.2 * (place + 1) / len(about), said.name)
-        model = _model(bundle, args, context, said, place)
+        embedded = [article for article in r.corpora.articles(record.id, limit=known) if article.sentences]
+    sizes = np.array([article.sentences for article in embedded])
+    ids = [article.id for article in embedded]
+    for place, listed in enumerate(about):
+        report = context.part(0.8 + 0.2 * place / len(about), 0.8 + 0.2 * (place + 1) / len(about), listed.name)
+        model = _model(bundle, args, context, listed, place)
         done = 0
         for name in bundle.named(f"vectors/{place:02d}/"):
-            blocks = vectors.from_bytes(bundle.data(name), Path(args.file))
+            blocks = vectors_from_bytes(bundle.data(name), Path(args.file))
             if [b.shape[0] for b in blocks] != sizes[done : done + len(blocks)].tolist():
-                raise ReadError(args.file, "its vectors are not those of its sentences.", name, "Export it again.")
+                raise ReadError(args.file, "its vectors do not match its sentences.", name, "Export it again.")
             found = [VectorBlock(id, block) for id, block in zip(ids[done:], blocks, strict=False)]
-            if said.revision == model.revision:  # a model never has vectors of two revisions of its method
+            if listed.revision == model.revision:  # a model must not have vectors of two revisions of its method
                 with context.writing() as w:
-                    w.embeddings.add(model.id, found, vectors.precision(blocks))
+                    w.embeddings.add(model.id, found, precision(blocks))
             done += len(blocks)
             report.progress(done, len(ids))
         if done < len(ids):
-            raise ReadError(args.file, f"its vectors by {said.name!r} are incomplete.", advice="Export it again.")
+            raise ReadError(args.file, f"its vectors of {listed.name!r} are incomplete.", advice="Export it again.")
 
 
 def _model(
-    bundle: BundleReader, args: ImportBundleConfig, context: JobContext, said: BundledModel, place: int
+    bundle: BundleReader, args: ImportBundleConfig, context: JobContext, listed: BundledModel, place: int
 ) -> ModelRecord:
     """Return the stored model with the same files, else add it after loading it as a check."""
     from core.models.artifact import load_model
 
     with context.store.reading() as r:
-        known = r.models.by_digest(said.digest)
+        known = r.models.by_digest(listed.digest)
     if known is not None:
         return known
     prefix = f"models/{place:02d}/"
@@ -226,23 +221,25 @@ def _model(
     def unpack(folder: Path) -> None:
         for name in bundle.named(prefix):
             bundle.copy(name, folder / name.removeprefix(prefix))
-        if load_model(folder)[1]["method"] != said.method:
-            raise ReadError(args.file, f"its model {said.name!r} is not by {said.method!r}.", advice="Export it again.")
+        if load_model(folder)[1]["method"] != listed.method:
+            raise ReadError(
+                args.file, f"its model {listed.name!r} was not made by {listed.method!r}.", advice="Export it again."
+            )
 
     artifact = context.store.artifacts.put(unpack)
     with context.writing() as w:
-        known = w.models.by_digest(said.digest)
+        known = w.models.by_digest(listed.digest)
         if known is not None:
             return known
         model = w.models.add(
-            name=w.models.usable_name(said.name),
-            method=said.method,
-            config=said.config,
-            seed=said.seed,
-            digest=said.digest,
-            metrics=said.metrics,
+            name=w.models.usable_name(listed.name),
+            method=listed.method,
+            config=listed.config,
+            seed=listed.seed,
+            digest=listed.digest,
+            metrics=listed.metrics,
             artifact=artifact,
-            revision=said.revision,
+            revision=listed.revision,
         )
         w.jobs.note(context.job_id, **{_ADDED: [*_added(w, context.job_id), _note(model)]})
     return model

@@ -1,15 +1,15 @@
 """Job kind: import files as a corpus, in batches, resumable after any article.
 
-The corpus stays invisible until the last article is in. What the store already holds is the checkpoint: a resumed
-import reads its files from the start, skips as many articles as are stored, and goes on.
+The corpus is hidden until the last article is stored. The stored articles are the checkpoint: a resumed import reads
+its files from the start and skips as many articles as are stored.
 """
 
 from __future__ import annotations
 
-import logging
 import math
 import os
-from collections.abc import Generator, Iterator, Mapping
+import time
+from collections.abc import Generator, Iterable, Iterator, Mapping
 from contextlib import closing
 from dataclasses import dataclass
 from itertools import islice
@@ -17,36 +17,124 @@ from pathlib import Path
 from typing import Any, cast
 
 from core.config import option
-from core.errors import Cancelled, ConfigError, DataError, DuplicateNameError, UnknownNameError
+from core.errors import Cancelled, ConfigError, DataError, DuplicateNameError, ReadError, UnknownNameError
+from core.protocols import Reader, Report, SubReport
 from core.types import Article
 from db.records import CorpusRecord, JobStatus
-from jobs.common.config import JobConfig
-from jobs.common.context import JobContext
-from jobs.common.digests import TextDigest
-from jobs.common.removal import remove_unfinished
-from jobs.kinds import REGISTRY
-from jobs.kinds.import_sources import Counter, Sources
-
-logger = logging.getLogger(__name__)
+from db.store import Store
+from jobs.common.job import JobConfig, JobContext
+from jobs.common.results import TextDigest, file_digest
+from jobs.kinds import REGISTRY as KINDS
 
 BATCH_SENTENCES = 2_000
 BATCH_ARTICLES = 200
 CANCEL_S = 1.0
-"""Seconds that a cancelled import may spend on removing its rows, because a person waits."""
+"""Seconds that a cancelled import may spend on removing its rows; the worker's cleanup removes the rest."""
 SMALL_FILE = 2_000_000
 """Input size in bytes below which a single process is faster."""
+
+
+class Sources:
+    """Files with their readers, read one after the other."""
+
+    def __init__(self, paths: list[Path], reader: str, settings: Mapping[str, Any]) -> None:
+        from core.readers import REGISTRY as READERS
+        from core.readers.formats import detect
+
+        self._paths, self._settings = paths, settings
+        for path in self._paths:
+            if not path.is_file():
+                if path.exists():
+                    raise ReadError(path, "this is not a file.", advice="Name the files of a folder individually.")
+                raise ReadError(path, "this file does not exist.", advice="Check its path on the worker's machine.")
+        self.ids = [reader or detect(path) for path in self._paths]
+        self._readers: list[Reader] = [READERS.build(id, settings) for id in self.ids]
+        self._sizes = [max(path.stat().st_size, 1) for path in self._paths]
+
+    @property
+    def size(self) -> int:
+        """Return the total size of the files in bytes."""
+        return sum(self._sizes)
+
+    def stamp(self) -> str:
+        """Return a text that changes with a file or its reader; an import resumes only if it is unchanged."""
+        files = [f"{path.stat().st_size}:{path.stat().st_mtime_ns}" for path in self._paths]
+        return " ".join([*files, *(f"{id}:{revision}" for id, revision in _later(revisions(self.ids)))])
+
+    def articles(self, report: Report) -> Iterator[Article]:
+        """Yield every article of every file, in order."""
+        before = 0
+        for path, reader, size in zip(self._paths, self._readers, self._sizes, strict=True):
+            part = SubReport(report, before / self.size, (before + size) / self.size)
+            yield from reader.read(path, part)
+            before += size
+
+    def report(self) -> dict[str, Any]:
+        """Return the import report that is stored with the corpus."""
+        skipped: dict[str, int] = {}
+        for reader in self._readers:
+            for reason, count in reader.skipped.items():
+                skipped[reason] = skipped.get(reason, 0) + count
+        return {
+            "files": [path.name for path in self._paths],
+            "file_digests": [file_digest(path) for path in self._paths],
+            "readers": sorted(set(self.ids)),
+            "revisions": revisions(self.ids),
+            "settings": dict(self._settings),
+            "skipped": skipped,
+        }
+
+
+def revisions(readers: Iterable[str]) -> dict[str, int]:
+    """Return id → revision of the cards that affect the sentences of files: the import itself and the readers."""
+    from core.readers import REGISTRY as READERS
+
+    cards = [KINDS.get("import-corpus"), *(READERS.get(id) for id in sorted(set(readers)) if id in READERS)]
+    return {card.id: card.revision for card in cards}
+
+
+def up_to_date(corpus: CorpusRecord) -> bool:
+    """Return whether the current code would import the files of a corpus in the same way."""
+    now = revisions(corpus.report.get("readers", ()))
+    return _later(now) == _later(corpus.report.get("revisions", {}))
+
+
+def text_key(corpus: CorpusRecord) -> list[Any]:
+    """Return JSON values that identify the sentences of a corpus; they are equal if the corpus is imported again."""
+    return [corpus.report.get("digest", corpus.id), *_later(corpus.report.get("revisions", {}))]
+
+
+def _later(found: Mapping[str, int]) -> list[list[Any]]:
+    """Return the revisions after the first; version 0.1, whose revisions were all 1, recorded none."""
+    return [[id, revision] for id, revision in sorted(found.items()) if revision > 1]
+
+
+class Counter(SubReport):
+    """Report that shows the number of stored articles instead of the reader's message."""
+
+    def __init__(self, report: Report, articles: int) -> None:
+        super().__init__(report, 0.0, 1.0)
+        self.articles = articles
+
+    def add(self, batch: list[Article]) -> None:
+        """Add the articles of a stored batch."""
+        self.articles += len(batch)
+
+    def progress(self, done: float, total: float, message: str = "") -> None:
+        """Forward the progress with the count as its message."""
+        super().progress(done, total, f"{self.articles:,} articles stored")
 
 
 @dataclass(frozen=True)
 class ImportConfig(JobConfig):
     """Arguments of an import."""
 
-    files: tuple[str, ...] = option((), "Paths of the files to read, as the worker sees them.", file=True)
+    files: tuple[str, ...] = option((), "Paths of the files to read, on the worker's machine.", file=True)
     corpus: str = option("", "Name of the new corpus.")
-    language: str = option("en", "Language of the text, as a two-letter code; decides how sentences are split.")
-    reader: str = option("", "Reader to use; empty means: detect the format from the content.")
+    language: str = option("en", "Language of the text as a two-letter code, for sentence splitting.")
+    reader: str = option("", "Reader to use; empty: detected from the content.")
     settings: Mapping[str, Any] = option({}, "Settings of the reader.")
-    workers: int = option(0, "Processes that split sentences; 0 means one for each core.", low=0, high=256)
+    workers: int = option(0, "Processes that split sentences; 0: one per core.", low=0, high=256)
 
     def validate(self) -> None:
         """Check names, reader and settings before the job is queued."""
@@ -80,21 +168,22 @@ def run(args: ImportConfig, context: JobContext) -> dict[str, Any]:
     try:
         digest = TextDigest(args.language)
         _import(args, context, record, sources, digest)
-        return _result(_close(context, record, sources.report() | {"digest": str(digest)}))
+        with context.writing() as w:
+            return _result(w.corpora.finish(record.id, sources.report() | {"digest": str(digest)}))
     except Exception as error:
-        _take_back(context, record, CANCEL_S if isinstance(error, Cancelled) else math.inf)
+        _remove_import(context, record, CANCEL_S if isinstance(error, Cancelled) else math.inf)
         raise
 
 
-def _take_back(context: JobContext, record: CorpusRecord, seconds: float = math.inf) -> None:
-    """Release the name and remove the stored rows within ``seconds``; a worker removes the rest."""
+def _remove_import(context: JobContext, record: CorpusRecord, seconds: float = math.inf) -> None:
+    """Release the name and remove the stored rows within ``seconds``; the worker's cleanup removes the rest."""
     with context.writing() as w:
         w.corpora.abandon(record.id)
     remove_unfinished(context.store, record.id, seconds)
 
 
 def _open(args: ImportConfig, context: JobContext, stamp: str) -> CorpusRecord:
-    """Return a new corpus, or the one that an earlier attempt of this job left."""
+    """Return a new corpus, or the one that an earlier attempt of this job began."""
     marker = context.checkpoint_folder() / "corpus"
     try:
         with context.store.reading() as r:
@@ -120,13 +209,13 @@ def _remove_orphan(args: ImportConfig, context: JobContext, found: CorpusRecord)
             job
             for status in (JobStatus.RUNNING, JobStatus.QUEUED)
             for job in r.jobs.list(limit=10_000, status=status)
-            if job.kind in REGISTRY and "fills-a-corpus" in REGISTRY.get(job.kind).tags
+            if job.kind in KINDS and "fills-a-corpus" in KINDS.get(job.kind).tags
             if job.id != context.job_id and job.args.get("corpus") in ("", args.corpus)
         ]
     begun = [job for job in others if job.status is JobStatus.RUNNING or job.attempt > 0]
     if begun:
-        raise DuplicateNameError("corpus", args.corpus, f"Job {begun[0].id} is importing it right now.")
-    _take_back(context, found)
+        raise DuplicateNameError("corpus", args.corpus, f"Job {begun[0].id} is importing it.")
+    _remove_import(context, found)
 
 
 def _import(
@@ -176,21 +265,19 @@ def batches(articles: Iterator[Article]) -> Iterator[list[Article]]:
         yield batch
 
 
-def _close(context: JobContext, record: CorpusRecord, report: dict[str, Any]) -> CorpusRecord:
-    with context.writing() as w:
-        w.corpora.finish(record.id, report)
-    with context.store.reading() as r:
-        return r.corpora.get(record.id)
-
-
 def _result(record: CorpusRecord) -> dict[str, Any]:
-    return {
-        "corpus": record.name,
-        "corpus_id": record.id,
-        "articles": record.articles,
-        "sections": record.sections,
-        "paragraphs": record.paragraphs,
-        "sentences": record.sentences,
-        "skipped": dict(record.report.get("skipped", {})),
-        "digest": record.report.get("digest", ""),
-    }
+    counts = {name: getattr(record, name) for name in ("articles", "sections", "paragraphs", "sentences")}
+    report = {"skipped": dict(record.report.get("skipped", {})), "digest": record.report.get("digest", "")}
+    return {"corpus": record.name, "corpus_id": record.id, **counts, **report}
+
+
+def remove_unfinished(store: Store, corpus_id: int, seconds: float = math.inf) -> bool:
+    """Remove an abandoned corpus within ``seconds``, if given; return True when nothing is left."""
+    end = time.monotonic() + seconds
+    while True:
+        with store.writing() as w:
+            left = w.corpora.shrink(corpus_id)
+        if not left:
+            return True
+        if time.monotonic() >= end:
+            return False

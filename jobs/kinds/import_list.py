@@ -11,9 +11,8 @@ from core.config import option
 from core.errors import DataError, UnknownNameError
 from core.readers.sentence_lists import Sheet, likely_column, read_sheet
 from core.types import Article, Paragraph, Section
-from jobs.common.config import JobConfig
-from jobs.common.context import JobContext
-from jobs.common.digests import TextDigest, file_digest
+from jobs.common.job import JobConfig, JobContext
+from jobs.common.results import TextDigest, file_digest
 
 READER = "list"
 """Reader recorded in the import report of such a corpus."""
@@ -23,10 +22,10 @@ READER = "list"
 class ImportListConfig(JobConfig):
     """Arguments of importing a list of sentences."""
 
-    file: str = option("", "Path of the file, as the worker sees it.", file=True)
+    file: str = option("", "Path of the file on the worker's machine.", file=True)
     corpus: str = option("", "Name of the new corpus.")
-    column: str = option("", "Column that holds the sentences; empty: the one with the longest cells.")
-    group: str = option("", "Column with a group of each sentence, such as its source; empty: none.")
+    column: str = option("", "Column of the sentences; empty: the one with the longest cells.")
+    group: str = option("", "Column of the group of a sentence, such as its source; empty: none.")
     language: str = option("en", "Language of the text, as a two-letter code.")
 
     def validate(self) -> None:
@@ -78,16 +77,13 @@ def article_of(sheet: Sheet, args: ImportListConfig) -> tuple[Article, dict[str,
             parts.setdefault(group, []).append(text)
     empty = len(texts) - sum(map(len, parts.values()))
     if empty == len(texts):
-        raise DataError(f"The column {column!r} holds no sentence. Choose another one.")
+        raise DataError(f"The column {column!r} has no sentences. Choose another one.")
     sections = tuple(
         Section(group, 2 if group else 1, tuple(Paragraph("", (text,)) for text in lines), (group,) if group else ())
         for group, lines in parts.items()
     )
-    skipped = {"empty rows": empty} if empty else {}
-    return Article(args.corpus, sections, source=READER), {
-        "skipped": skipped,
-        "settings": {"column": column, "group": args.group},
-    }
+    report = {"skipped": {"empty rows": empty} if empty else {}, "settings": {"column": column, "group": args.group}}
+    return Article(args.corpus, sections, source=READER), report
 
 
 def _stored(context: JobContext, name: str, report: dict[str, Any]) -> Any:

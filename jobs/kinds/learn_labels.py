@@ -1,7 +1,7 @@
 """Job kind: sample a triplet set from the clusters of labellings.
 
-Only what a person placed counts, pairs on which people contradict each other are used neither way, and articles of the
-test split are left out by ``core`` (see ``core.labelling.learning``).
+Only sentences that a person assigned are used, without the pairs on which people contradict each other, and without
+articles of the test split (see ``core.labelling.learning``).
 """
 
 from __future__ import annotations
@@ -15,11 +15,10 @@ from core.labelling.learning import Contradiction, Placed, contradictions, label
 from core.types import Split, TripletRows
 from db.label_records import LabellingRecord
 from db.store import Store
-from jobs.common.config import JobConfig
-from jobs.common.context import JobContext
-from jobs.common.digests import work_digest
+from jobs.common.job import JobConfig, JobContext
+from jobs.common.results import work_digest
 from jobs.kinds import REGISTRY as KINDS
-from jobs.kinds.build_triplets import existing_set, store_triplets, told
+from jobs.kinds.build_triplets import existing_set, set_result, store_triplets
 
 KIND = "sentences"
 
@@ -30,14 +29,14 @@ class LearnConfig(JobConfig):
 
     labellings: tuple[str, ...] = option((), "Names of the labellings, all of one corpus.")
     name: str = option("", "Name of the new triplet set.")
-    per_sentence: int = option(5, "Triplets for each placed sentence at most.", low=1, high=100)
-    seed: int = option(0, "Seed of every draw.", low=0)
+    per_sentence: int = option(5, "Maximum number of triplets per assigned sentence.", low=1, high=100)
+    seed: int = option(0, "Seed of the sampling.", low=0)
 
     def validate(self) -> None:
         """Check that labellings and a name are given."""
         self.require("name")
         if not self.labellings:
-            raise ConfigError("Name one labelling or more.")
+            raise ConfigError("Choose at least one labelling.")
 
     def title(self) -> str:
         """Return a title with set and labellings."""
@@ -45,7 +44,7 @@ class LearnConfig(JobConfig):
 
 
 @dataclass(frozen=True, slots=True)
-class Lessons:
+class TrainingLabels:
     """Labels of one corpus to sample from, collected from its labellings."""
 
     records: tuple[LabellingRecord, ...]
@@ -53,7 +52,7 @@ class Lessons:
     contradictions: tuple[Contradiction, ...]
 
 
-def lessons(store: Store, names: tuple[str, ...]) -> Lessons:
+def training_labels(store: Store, names: tuple[str, ...]) -> TrainingLabels:
     """Return the labels that people gave in these labellings, and their contradictions."""
     records, placed = [], []
     for name in names:
@@ -63,20 +62,20 @@ def lessons(store: Store, names: tuple[str, ...]) -> Lessons:
         records.append(record)
         placed.append(placed_by_people(state, log))
     if len({record.corpus_id for record in records}) > 1:
-        raise DataError("These labellings are of different corpora. Make one triplet set for each.")
-    return Lessons(tuple(records), tuple(placed), tuple(contradictions(placed)))
+        raise DataError("These labellings are of different corpora. Sample one triplet set per corpus.")
+    return TrainingLabels(tuple(records), tuple(placed), tuple(contradictions(placed)))
 
 
 def run(args: LearnConfig, context: JobContext) -> dict[str, Any]:
     """Sample and store the triplets; the same labels give the same set."""
     context.progress(0.0, 1, "Reading labels")
-    found = lessons(context.store, args.labellings)
+    found = training_labels(context.store, args.labellings)
     rows = _rows(context.store, found, args)
     total = {split.value: len(part.pivots) for split, part in rows.items()}
     if not total[Split.TRAIN.value]:
         raise DataError(
-            "Nothing can be learned from these labels yet: place some sentences in articles of the training split. "
-            "What is placed in test articles never teaches."
+            "These labels give no training triplets: assign sentences of articles in the training split. Labels of "
+            "test articles are not used for training."
         )
     counts = {
         "triplets": {**total, Split.TEST.value: 0},
@@ -90,12 +89,12 @@ def run(args: LearnConfig, context: JobContext) -> dict[str, Any]:
     about = KIND, config, args.seed, digest, card.revision
     existing = existing_set(context, found.records[0].corpus_id, args.name, digest)
     if existing is not None:
-        return told(existing, cached=True)
+        return set_result(existing, cached=True)
     made = store_triplets(context, found.records[0].corpus_id, args.name, about, rows, counts)
-    return told(made, cached=False)
+    return set_result(made, cached=False)
 
 
-def _rows(store: Store, found: Lessons, args: LearnConfig) -> dict[Split, TripletRows]:
+def _rows(store: Store, found: TrainingLabels, args: LearnConfig) -> dict[Split, TripletRows]:
     barred = [(c.first, c.second) for c in found.contradictions]
     parts: list[dict[Split, TripletRows]] = []
     for placed in found.placed:

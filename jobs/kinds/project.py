@@ -12,12 +12,12 @@ from core.config import Config, config_from_dict, option
 from core.errors import DataError, UnknownNameError
 from core.types import Ids
 from db.records import ArticleRecord, CorpusRecord, MapPoints, MapRecord, ModelRecord
+from db.sql import batches
 from db.store import Store
 from jobs.common.articles import ready_corpus
-from jobs.common.config import JobConfig
-from jobs.common.context import JobContext
-from jobs.common.digests import work_digest
+from jobs.common.job import JobConfig, JobContext
 from jobs.common.models import find_model
+from jobs.common.results import work_digest
 from jobs.common.vectors import embed_articles, method_of, rows_of
 from jobs.kinds import REGISTRY as KINDS
 
@@ -30,13 +30,17 @@ class ProjectConfig(JobConfig):
     """Arguments of a map."""
 
     corpus: str = option("", "Name of the corpus.")
-    model: str = option("", "Name of the model whose vectors are drawn.")
-    articles: tuple[int, ...] = option((), "Ids of the articles to draw; with no titles either, the whole corpus.")
-    titles: tuple[str, ...] = option((), "Titles of articles to draw, for jobs that are queued before the import.")
-    limit: int = option(20_000, "Most sentences on the map; more are sampled.", low=FEWEST, high=1_000_000)
+    model: str = option("", "Name of the model with the vectors to project.")
+    articles: tuple[int, ...] = option(
+        (), "Ids of articles to include; without ids and titles, the whole corpus is included."
+    )
+    titles: tuple[str, ...] = option((), "Titles of articles to include, for jobs that are queued before the import.")
+    limit: int = option(
+        20_000, "Maximum number of sentences on the map; larger sets are sampled.", low=FEWEST, high=1_000_000
+    )
     settings: Mapping[str, Any] = option({}, "Settings of the projection.")
-    seed: int = option(0, "Seed of the sample and the layout: the same seed gives the same map.", low=0)
-    name: str = option("", "Name of the map; empty names it after what it shows.")
+    seed: int = option(0, "Seed of the sample and the layout.", low=0)
+    name: str = option("", "Name of the map; empty: named after its content.")
 
     def validate(self) -> None:
         """Check that corpus and model are given and the settings are valid."""
@@ -143,9 +147,7 @@ def _sample(articles: Sequence[ArticleRecord], limit: int, seed: int) -> tuple[d
 def _sentence_ids(store: Store, chosen: dict[int, Ids]) -> Ids:
     """Return the ids of the chosen sentences, in the order of the vectors."""
     ids: list[int] = []
-    articles = list(chosen)
-    for start in range(0, len(articles), 100):
-        part = articles[start : start + 100]
+    for part in batches(chosen, 100):
         with store.reading() as r:
             sentences = r.corpora.sentences_of(part)
         for article in part:

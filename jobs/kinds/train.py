@@ -17,14 +17,12 @@ from core.types import Corpus, Split
 from db.records import CorpusRecord, ModelRecord, TripletSetRecord
 from db.store import Store
 from jobs.common.articles import TrainingSentences, ready_corpus
-from jobs.common.config import JobConfig
-from jobs.common.context import JobContext
-from jobs.common.digests import code_version, file_digest, work_digest
-from jobs.common.models import find_model
-from jobs.common.names import renamed
+from jobs.common.job import JobConfig, JobContext
+from jobs.common.models import find_model, renamed
+from jobs.common.results import code_version, file_digest, work_digest
 from jobs.common.vectors import load_model, method_of
 from jobs.kinds import REGISTRY as KINDS
-from jobs.kinds.import_sources import text_key
+from jobs.kinds.import_corpus import text_key
 
 
 @dataclass(frozen=True)
@@ -33,36 +31,36 @@ class TrainConfig(JobConfig):
 
     method: str = option("", "Id of the method to fit.")
     name: str = option("", "Name of the new model.")
-    triplets: str = option("", "Triplet set to learn from, for methods that need triplets.")
-    corpus: str = option("", "Corpus to learn from, for methods that learn from running text.")
+    triplets: str = option("", "Triplet set to train on, for methods that need triplets.")
+    corpus: str = option("", "Corpus to train on, for methods that use running text.")
     settings: Mapping[str, Any] = option({}, "Settings of the method.")
-    seed: int = option(0, "Seed of everything random.", low=0)
+    seed: int = option(0, "Random seed.", low=0)
     files: tuple[str, ...] = option(
-        (), "Instead of a triplet set: CSV files of triplets, training and validation.", file=True
+        (), "CSV files of training and validation triplets, instead of a triplet set.", file=True
     )
-    models: tuple[str, ...] = option((), "Names of the models that it joins or builds on, in order.")
+    models: tuple[str, ...] = option((), "Names of the components, submodels or base models, in order.")
     everything: bool = option(
-        False, "Learn from the running text of all articles, those kept for tests included, as methods that learn a "
-        "vector for each sentence always do.",
+        False, "Train on the running text of all articles, including test articles, as methods with a vector per "
+        "sentence always do.",
     )  # fmt: skip
     validation: str = option(
-        "", "Another triplet set, whose validation triplets say when to stop; empty: those of the set itself.",
+        "", "Another triplet set, whose validation triplets decide early stopping; empty: those of the set itself.",
     )  # fmt: skip
 
     def validate(self) -> None:
-        """Check the method and its settings, and that triplets are given if it learns from them."""
+        """Check the method, its settings and the required data."""
         from core.models import REGISTRY as METHODS
 
         self.require("method", "name")
         METHODS.configure(self.method, self.settings)
         if len(self.files) not in (0, 2) or (self.files and self.triplets):
-            raise ConfigError("Name a triplet set, or two CSV files: triplets for training and for validation.")
+            raise ConfigError("Choose a triplet set, or two CSV files: training triplets and validation triplets.")
         if "needs-triplets" in METHODS.get(self.method).tags and not (self.triplets or self.files):
-            raise ConfigError(f"{self.method!r} learns from triplets. Name a triplet set.")
+            raise ConfigError(f"{self.method!r} is trained on triplets. Choose a triplet set.")
         if self.validation and not self.triplets:
-            raise ConfigError("Validation triplets of another set go with a triplet set. Name the one to learn from.")
+            raise ConfigError("Validation triplets of another set need a triplet set to train on. Choose one.")
         if "needs-models" in METHODS.get(self.method).tags and not self.models:
-            raise ConfigError(f"{self.method!r} joins fitted models. Name them.")
+            raise ConfigError(f"{self.method!r} is made from fitted models. Choose them.")
 
     def file_names(self) -> list[str]:
         """Return the files of triplets, and those that the settings of the method name."""
@@ -135,13 +133,13 @@ def run(args: TrainConfig, context: JobContext) -> dict[str, Any]:
     _drop_foreign_checkpoint(context, digest)
     begun = time.monotonic()
     fitted.fit(corpus, context.part(0.0, 0.98))
-    # Some methods sum their training up; for others the ends of their curves are what is known.
+    # If the method has no metrics of its own, the last points of its curves are stored.
     metrics = dict(getattr(fitted, "metrics", None) or {name: p.value for name, p in context.last.items()})
     metrics["seconds"] = round(time.monotonic() - begun, 1)
     seen = title_digests(_titles(store, card, data, corpus))
     record["train_titles"] = sorted({*seen, *record.pop("joined_titles", ())})
     context.progress(0.98, 1, "Saving the model")
-    # A network that is trained further brings some of its settings with it.
+    # A fine-tuned network takes some of its settings from the base model.
     made = _Made(args, getattr(fitted, "config", config), data, digest, metrics, record)
     kept = _keep(context, fitted, made)
     return {**_result(kept, cached=False), **renamed(args.name, kept.name)}

@@ -1,36 +1,27 @@
-"""Reproduced tables as a Markdown file. Written by the command only; the same results give the same bytes."""
+"""Reproduced tables as a Markdown file; the same results give the same bytes."""
 
 from __future__ import annotations
 
-import os
-import tempfile
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 from core.papers.spec import Paper, Profile, Table
 from db.records import PaperTableRecord
+from jobs.common.files import whole
 
 Json = Mapping[str, Any]
 
 
 def write_document(path: Path, paper: Paper, profile: Profile, records: Iterable[PaperTableRecord]) -> None:
-    """Write the tables of one profile to ``path``, whole or not at all."""
-    text = document(paper, profile, {record.name: record for record in records})
+    """Write the tables of one profile to ``path`` atomically."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-    try:
-        with os.fdopen(handle, "w", encoding="utf-8", newline="\n") as stream:
-            stream.write(text)
-        Path(name).chmod(0o644)
-        Path(name).replace(path)
-    except BaseException:
-        Path(name).unlink(missing_ok=True)
-        raise
+    with whole(path) as partial:
+        partial.write_text(document(paper, profile, {r.name: r for r in records}), encoding="utf-8", newline="\n")
 
 
 def document(paper: Paper, profile: Profile, records: Mapping[str, PaperTableRecord]) -> str:
-    """Return the document, which also lists the tables that were not reproduced yet."""
+    """Return the document, including the tables that have not been reproduced yet."""
     lines = [
         f"# Results: {paper.title}",
         "",
@@ -108,8 +99,8 @@ def _published(row: Json, column: Json) -> str:
 
 
 def _note(row: Json) -> str:
-    said = f"Not measured: {row['missing']}" if row["missing"] else f"Data: {row['data']}."
-    return f"- **{_plain(row['title'])}.** {_plain(said)} {_plain(row['deviation'])}"
+    data = f"Not measured: {row['missing']}" if row["missing"] else f"Data: {row['data']}."
+    return f"- **{_plain(row['title'])}.** {_plain(data)} {_plain(row['deviation'])}"
 
 
 def _claims(content: Json) -> Iterator[str]:
@@ -123,8 +114,8 @@ def _claims(content: Json) -> Iterator[str]:
     yield _line(*["---"] * 5)
     for claim in content["claims"]:
         sign = ">" if claim["relation"] == "better" else "≈"
-        said = f"{claim['first']} {sign} {claim['second']}"
-        yield _line(said, titles[claim["metric"]], *_outcome(claim))
+        text = f"{claim['first']} {sign} {claim['second']}"
+        yield _line(text, titles[claim["metric"]], *_outcome(claim))
 
 
 def _outcome(claim: Json) -> tuple[str, str, str]:

@@ -1,6 +1,6 @@
 """Job kind: reproduce the tables of a paper, reusing stored results.
 
-Every step is an ordinary job with a digest, so that a second run computes nothing and an interrupted one goes on.
+Every step is a job kind whose results have digests, so a second run computes nothing and an interrupted one resumes.
 """
 
 from __future__ import annotations
@@ -13,13 +13,11 @@ from typing import Any
 from core.config import option
 from core.papers import PAPERS, paper
 from core.papers.spec import Paper, Table
-from jobs.common.config import JobConfig
-from jobs.common.context import JobContext
+from jobs.common.job import JobConfig, JobContext
 from jobs.papers.document import write_document
 from jobs.papers.sources import Wanted, find_sources
-from jobs.papers.steps import Steps
 from jobs.papers.tables import reproduce_table
-from jobs.papers.work import Work
+from jobs.papers.work import Steps, Work
 
 
 @dataclass(frozen=True)
@@ -29,15 +27,15 @@ class ReproduceConfig(JobConfig):
     paper: str = option("", f"Id of the paper: {', '.join(PAPERS)}.")
     profile: str = option("quick", "Computational effort: quick (minutes), full (a night) or as published (a GPU).")
     tables: tuple[str, ...] = option((), "Tables to reproduce; empty: all.")
-    corpus: str = option("", "Name of a corpus in the store; empty: the Wikipedia articles of the data folder.")
+    corpus: str = option("", "Name of a corpus in the store; empty: the articles of the data folder.")
     data: str = option("", "Folder with data sets: wikipedia/articles, vectors, sick.", file=True)
     words: str = option(
-        "", "Table of word vectors for running text, as an id or a file; empty: the data folder's.", file=True
+        "", "Table of word vectors for running text, an id or a file; empty: that of the data folder.", file=True
     )
-    triplets: str = option("", "Folder with a copy of the published triplet files, or the test file alone.", file=True)
+    triplets: str = option("", "Folder with a copy of the published triplet files, or the test file.", file=True)
     scb: str = option("", "A copy of the published clustering benchmark (CSV).", file=True)
-    sick: str = option("", "A copy of SICK; empty: the data folder's.", file=True)
-    seeds: int = option(0, "Runs of whatever is random, the profile's first seeds; 0: all of them.", low=0, high=100)
+    sick: str = option("", "A copy of SICK; empty: that of the data folder.", file=True)
+    seeds: int = option(0, "Number of seeds of random steps: the first ones of the profile; 0: all.", low=0, high=100)
     document: str = option("", "Markdown file to write the results to; empty: none.", file=True)
 
     def validate(self) -> None:
@@ -68,7 +66,7 @@ def run(args: ReproduceConfig, context: JobContext) -> dict[str, Any]:
     missing = 0
     for table, window in zip(tables, _windows(tables), strict=True):
         keep = partial(_keep, args, context, declared, table.id)
-        content = reproduce_table(table, work, partial(_tell, steps, window), keep)
+        content = reproduce_table(table, work, partial(_set_window, steps, window), keep)
         missing += sum(bool(row["missing"]) for row in content["rows"])
         keep(content)
     return {
@@ -85,7 +83,7 @@ def run(args: ReproduceConfig, context: JobContext) -> dict[str, Any]:
 
 
 def _windows(tables: list[Table]) -> list[tuple[float, float]]:
-    """Return the window of progress of each table, in proportion to its rows."""
+    """Return the part of the progress of each table, in proportion to its rows."""
     total = sum(len(table.rows) for table in tables)
     windows, before = [], 0
     for table in tables:
@@ -95,21 +93,21 @@ def _windows(tables: list[Table]) -> list[tuple[float, float]]:
     return windows
 
 
-def _tell(steps: Steps, window: tuple[float, float], done: int, of: int) -> None:
-    """Assign one of ``of`` equal parts of the window to the next steps."""
+def _set_window(steps: Steps, window: tuple[float, float], done: int, of: int) -> None:
+    """Assign part ``done`` of ``of`` equal parts of the window to the next steps."""
     low, high = window
     steps.window(low + (high - low) * done / of, low + (high - low) * (done + 1) / of)
 
 
 def _keep(args: ReproduceConfig, context: JobContext, declared: Paper, name: str, content: dict[str, Any]) -> None:
-    """Write a table to the store and the file; an incomplete table does not replace a complete one."""
+    """Write a table to the store and the file; an incomplete one does not replace a complete one."""
     with context.store.reading() as r:
         before = r.papers.get(declared.id, name, args.profile)
     if before is not None and before.content["complete"] and not content["complete"]:
         return
-    asked = {key: value for key, value in args.to_dict().items() if key not in ("tables", "document")}
+    arguments = {key: value for key, value in args.to_dict().items() if key not in ("tables", "document")}
     with context.writing() as w:
-        w.papers.put(declared.id, name, args.profile, asked, content)
+        w.papers.put(declared.id, name, args.profile, arguments, content)
     if args.document:
         with context.store.reading() as r:
             records = r.papers.list(declared.id, args.profile)

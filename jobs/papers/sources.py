@@ -14,8 +14,8 @@ from core.types import Split
 from db.records import CorpusRecord
 from db.store import Store
 from jobs.common.articles import ready_corpus
-from jobs.common.digests import file_digest
-from jobs.kinds.import_sources import up_to_date
+from jobs.common.results import file_digest
+from jobs.kinds.import_corpus import up_to_date
 
 Run = Callable[[str, Mapping[str, Any]], dict[str, Any]]
 
@@ -40,31 +40,31 @@ class Wanted:
 
 @dataclass(frozen=True)
 class Sources:
-    """Available data. Reading a part that is missing raises :class:`DataError` with what to give."""
+    """Available data. Access to missing data raises :class:`DataError` with the option that provides it."""
 
     articles: CorpusRecord | None
-    """The corpus of articles with sections; None where the paper needs none."""
+    """The corpus of articles with sections; None if the paper needs none."""
     words: Mapping[str, str]
     """Slot → table of word vectors."""
     data: Path | None = None
     """The data folder."""
     triplet_files: Mapping[Split, Path] = field(default_factory=dict)
     benchmark_corpus: str = ""
-    """Name of the corpus made of a published benchmark file."""
+    """Name of the corpus that was imported from a published benchmark file."""
     sick: Path | None = None
 
     @property
     def corpus(self) -> CorpusRecord:
         """Return the corpus of articles."""
         if self.articles is None:
-            raise DataError("Name a corpus of articles with sections (--corpus).")
+            raise DataError("Choose a corpus of articles with sections (--corpus).")
         return self.articles
 
     def files_of(self, declared: CorpusData) -> list[Path]:
         """Return the files of a specified corpus in the data folder."""
         found = [path for pattern in declared.files for path in sorted(self.data.glob(pattern))] if self.data else []
         if not found:
-            where = f"there is none in {self.data.name!r}" if self.data else "no data folder was named"
+            where = f"{self.data.name!r} has none" if self.data else "no data folder was given"
             raise DataError(f"{declared.title} is read from {' and '.join(declared.files)}: {where} (--data).")
         return found
 
@@ -72,15 +72,15 @@ class Sources:
         """Return the word vectors of a slot."""
         if slot not in self.words:
             raise DataError(
-                "The word vectors of the paper for SICK are not at hand: give a data folder that has them (--data), or "
-                "a whole table (--words)."
+                "The paper's word vectors for SICK are missing. Choose a data folder with them (--data), or a table of "
+                "word vectors (--words)."
             )
         return self.words[slot]
 
     def pairs(self) -> Path:
         """Return the path of SICK."""
         if self.sick is None:
-            raise DataError("SICK is not at hand: give its folder (--sick) or a data folder that has it (--data).")
+            raise DataError("SICK is missing. Choose its folder (--sick), or a data folder with it (--data).")
         return self.sick
 
     def training_files(self) -> tuple[Path, Path] | None:
@@ -97,20 +97,21 @@ def find_sources(store: Store, wanted: Wanted, run: Run, *, needs_articles: bool
     if pair_words:
         words[PAIR_WORDS] = pair_words
     sick = wanted.sick or _existing(data, "sick")
+    scb = Path(wanted.scb) if wanted.scb else None
     return Sources(
         articles=_corpus(store, wanted, data, run) if needs_articles else None,
         words=words,
         data=data,
         triplet_files=triplet_files(Path(wanted.triplets)) if wanted.triplets else {},
-        benchmark_corpus=_benchmark_corpus(store, wanted.scb, run),
+        benchmark_corpus=corpus_of(store, run, [scb], scb.stem, "scb-csv") if scb else "",
         sick=Path(sick) if sick else None,
     )
 
 
 def triplet_files(path: Path) -> dict[Split, Path]:
-    """The published triplets in a folder, told apart by "train", "valid" or "dev", and "test" in their names.
+    """Return the published triplets in a folder by split, with "train", "valid" or "dev", and "test" in their names.
 
-    A single file is the test part. Raises :class:`ReadError` when there is nothing, or two for one part.
+    A single file is the test split. Raises :class:`ReadError` if there is no file, or two for one split.
     """
     if path.is_file():
         return {Split.TEST: path}
@@ -119,11 +120,11 @@ def triplet_files(path: Path) -> dict[Split, Path]:
     for split, names in _PART_NAMES.items():
         fitting = [f for f in files if any(name in f.name.lower() for name in names)]
         if len(fitting) > 1:
-            raise ReadError(path, f"Both {fitting[0].name} and {fitting[1].name} could be the {split.value} part.")
+            raise ReadError(path, f"both {fitting[0].name} and {fitting[1].name} could be the {split.value} split.")
         if fitting:
             found[split] = fitting[0]
     if not found:
-        raise ReadError(path, "There is no CSV file of triplets called train, validation or test here.")
+        raise ReadError(path, "this folder has no CSV file of triplets called train, validation or test.")
     return found
 
 
@@ -135,9 +136,9 @@ def corpus_of(
     reader: str = "",
     settings: Mapping[str, Any] | None = None,
 ) -> str:
-    """Return the name of the corpus imported from exactly these files, with these reader ``settings``.
+    """Return the name of the corpus imported from exactly these files with these reader ``settings``.
 
-    Imported as ``name`` (numbered if taken) if it is not there.
+    If there is none, they are imported as ``name``, numbered if taken.
     """
     for path in files:
         if not path.is_file():
@@ -164,20 +165,16 @@ def _corpus(store: Store, wanted: Wanted, data: Path | None, run: Run) -> Corpus
         return ready_corpus(store, wanted.corpus)
     files = sorted(data.joinpath(*_ARTICLES).glob("*.jsonl*")) if data else []
     if not files:
-        where = f"{data.name!r} has no folder {'/'.join(_ARTICLES)}" if data else "no data folder was named"
-        raise ConfigError(f"Name a corpus of the store (--corpus), or a data folder (--data): {where}.")
+        where = f"{data.name!r} has no folder {'/'.join(_ARTICLES)}" if data else "no data folder was given"
+        raise ConfigError(f"Choose a corpus of the store (--corpus), or a data folder (--data): {where}.")
     return ready_corpus(store, corpus_of(store, run, files, _ARTICLES[0]))
-
-
-def _benchmark_corpus(store: Store, file: str, run: Run) -> str:
-    return corpus_of(store, run, [Path(file)], Path(file).stem, "scb-csv") if file else ""
 
 
 def _data_folder(name: str) -> Path | None:
     if not name:
         return None
     if not Path(name).is_dir():
-        raise ReadError(name, "this folder does not exist.", advice="Give the folder that holds the data sets.")
+        raise ReadError(name, "this folder does not exist.", advice="Choose the folder of the data sets.")
     return Path(name)
 
 

@@ -12,28 +12,28 @@ from core.metrics.statistics.intervals import bootstrap_mean
 from core.metrics.statistics.paired_tests import holm, paired_test
 from core.papers.spec import SIMILAR, Claim, Row, Table
 from core.types import Estimate
-from jobs.papers.measuring import Measurement, data_of, measure, seeds_of
+from jobs.papers.measurements import Measurement, data_of, measure, seeds_of
 from jobs.papers.work import Work
 
 Json = dict[str, Any]
-PENDING = "the job has not come to this row yet."
+PENDING = "the job has not reached this row yet."
 HOLDS, REVERSED, OPEN = "holds", "reversed", "not shown"
 _SIGNIFICANT = 0.05
 Progress = Callable[[int, int], None]
-"""Callback for (done, of), counted in measurements of this table."""
+"""Callback for the numbers of measurements done and in total."""
 
 
-def reproduce_table(table: Table, work: Work, tell: Progress, keep: Callable[[Json], None]) -> Json:
-    """Measure every row with every seed, then test the claims. A row that cannot be measured says why.
+def reproduce_table(table: Table, work: Work, progress: Progress, keep: Callable[[Json], None]) -> Json:
+    """Measure every row with every seed, then test the claims. A row that cannot be measured contains the reason.
 
-    ``keep`` is given the table after each row that took work, with the rows to come marked as not measured yet.
+    ``keep`` is called with the table after each row that was computed; the remaining rows are marked as not measured.
     """
     found: dict[str, list[Measurement]] = {}
     rows = [_blank(row) | {"missing": PENDING} for row in table.rows]
     for number, row in enumerate(table.rows):
 
         def part(done: int, of: int, before: int = number) -> None:
-            tell(before * of + done, len(table.rows) * of)
+            progress(before * of + done, len(table.rows) * of)
 
         computed = work.steps.computed
         rows[number] = _row(table, row, work, found, part)
@@ -72,13 +72,13 @@ def _blank(row: Row) -> Json:
     }
 
 
-def _row(table: Table, row: Row, work: Work, found: dict[str, list[Measurement]], tell: Progress) -> Json:
+def _row(table: Table, row: Row, work: Work, found: dict[str, list[Measurement]], progress: Progress) -> Json:
     content = _blank(row)
     seeds = seeds_of(row.measure, work)
     try:
         measurements = []
         for number, seed in enumerate(seeds):
-            tell(number, len(seeds))
+            progress(number, len(seeds))
             measurements.append(measure(row.measure, work, seed))
         content["data"] = "; ".join(filter(None, (data_of(row.measure, work), measurements[0].warning)))
     except (Cancelled, StoreError):
@@ -98,7 +98,7 @@ def _row(table: Table, row: Row, work: Work, found: dict[str, list[Measurement]]
 
 
 def summary(metric: str, measurements: Sequence[Measurement]) -> Json:
-    """Return the mean over seeds, its interval over items, and separately the spread over seeds."""
+    """Return the mean over seeds with its interval over items, and the standard deviation over seeds."""
     by_seed = [float(measurement.scores[metric]) for measurement in measurements]
     estimate = _estimate(metric, measurements)
     found: Json = {"value": float(np.mean(by_seed)), "seeds": by_seed}
@@ -155,7 +155,7 @@ def _tested(claim: Claim, found: Mapping[str, Sequence[Measurement]]) -> Json:
 
 
 def _verdict(claim: Claim, test: Mapping[str, float], p: float) -> str:
-    """Return the verdict: an order only if both the interval and the corrected p-value exclude 0."""
+    """Return the verdict; an order needs an interval without 0 and a significant corrected p-value."""
     if claim.relation == SIMILAR:
         return HOLDS if test["low"] <= 0.0 <= test["high"] else REVERSED
     if p >= _SIGNIFICANT:

@@ -1,26 +1,75 @@
-"""Triplet sets, benchmarks and models of an experiment spec, made on first use and then remembered."""
+"""Stored objects of an experiment spec, made on first use by steps, each of which is a job kind of its own."""
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Callable, Mapping
+from pathlib import Path
 from typing import Any, TypeVar
 
 from core.config import digest_of
 from core.errors import Cancelled, StoreError, ThemescopeError
 from core.papers.spec import CorpusData, Model, Paper, Profile, TripletData
 from core.paths import DEFAULT
+from core.protocols import Report
 from core.types import Split
 from db.records import BenchmarkRecord, CorpusRecord, ModelRecord, TripletSetRecord
 from jobs.common.articles import ready_corpus
+from jobs.common.job import JobContext
 from jobs.common.models import find_model
+from jobs.kinds import REGISTRY, check_job
 from jobs.papers.sources import Sources, corpus_of
-from jobs.papers.steps import Steps
+
+
+class StepContext(JobContext):
+    """Context of a step: row, owner and stop request of the whole job, with its own checkpoint folder."""
+
+    def __init__(self, parent: JobContext, report: Report, folder: Path) -> None:
+        with parent.store.reading() as r:
+            job = r.jobs.get(parent.job_id)
+        super().__init__(parent.store, job, parent.owner, watcher=lambda share, text: report.progress(share, 1, text))
+        self._parent, self._folder = parent, folder
+
+    def checkpoint_folder(self) -> Path:
+        """Return the checkpoint folder of the step, which it finds again after a crash."""
+        self._folder.mkdir(parents=True, exist_ok=True)
+        return self._folder
+
+    def check(self) -> None:
+        """Raise the error of a stop request for the whole job, if there is one."""
+        self._parent.check()
+
+
+class Steps:
+    """Runner of steps that counts the computed and the reused ones. Steps reuse stored results by digest."""
+
+    def __init__(self, context: JobContext) -> None:
+        self.context = context
+        self.computed, self.reused = 0, 0
+        self._low, self._high = 0.0, 1.0
+
+    def window(self, low: float, high: float) -> None:
+        """Set the part of the whole job's progress for the next steps."""
+        self._low, self._high = low, high
+
+    def run(self, kind: str, args: Mapping[str, Any]) -> dict[str, Any]:
+        """Run one step, which takes half of the remaining progress, and return its result."""
+        config = check_job(kind, args)
+        end = (self._low + self._high) / 2
+        report = self.context.part(self._low, end, config.title())
+        folder = self.context.checkpoint_folder() / digest_of([kind, config.to_dict()])
+        result: dict[str, Any] = REGISTRY.get(kind).resolve()(config, StepContext(self.context, report, folder))
+        shutil.rmtree(folder, ignore_errors=True)
+        self._low, found = end, bool(result.get("cached", False))
+        self.computed, self.reused = self.computed + (not found), self.reused + found
+        return result
+
 
 T = TypeVar("T")
 
 
 class Work:
-    """Stored objects of an experiment spec for a profile and data."""
+    """Corpora, triplet sets, benchmarks and models of an experiment spec for a profile and data."""
 
     def __init__(self, paper: Paper, profile: Profile, sources: Sources, steps: Steps) -> None:
         self.paper, self.profile, self.sources, self.steps = paper, profile, sources, steps
@@ -77,7 +126,7 @@ class Work:
             "rules": {**self.profile.triplet_rules, **data.rules},
             "without": [self.sources.benchmark_corpus] if self.sources.benchmark_corpus else [],
         }
-        # Named by its rules: an attempt that was killed finds its own leftovers under the same name.
+        # The rules are part of the name, so that the next attempt finds the leftovers of a killed one.
         name = f"{self.paper.id} {data.id} {digest_of(args)[:6]}"
         result = self.steps.run("build-triplets", {**args, "name": name})
         with self.store.reading() as r:
@@ -109,11 +158,7 @@ class Work:
         settings = {**self.profile.budgets.get(model.budget, {}), **model.settings}
         if model.words:
             settings["word_vectors"] = self.sources.words_for(model.words)
-        args: dict[str, Any] = {
-            "method": model.method,
-            "seed": seed,
-            **self._data(model, METHODS.get(model.method).tags),
-        }
+        args = {"method": model.method, "seed": seed, **self._data(model, METHODS.get(model.method).tags)}
         if model.parts:
             args["models"] = [self.model(part, seed).name for part in model.parts]
         name = f"{self.paper.id} {model.id}, {self.profile.id}, seed {seed}"
@@ -126,5 +171,5 @@ class Work:
             return {"files": list(map(str, files))} if files else {"triplets": self.triplet_set(model.triplets).name}
         if "needs-sentences" not in tags:
             return {}
-        # Vectors of a declared corpus are learned from all of its text, as its paper does: labels are never seen.
+        # As in the paper, vectors of a specified corpus are trained on all of its text, without its labels.
         return {"corpus": self.corpus(model.corpus).name} | ({"everything": True} if model.corpus else {})

@@ -1,7 +1,6 @@
 """Worker for ``huey_consumer jobs.queue.consumer.huey``, configured by environment variables.
 
-Nothing is opened when this module is imported; ``huey`` is built on first access.
-``themescope worker`` does the same and is the recommended way to start one.
+``huey`` is built on first access, not on import. ``themescope worker`` does the same and is recommended.
 """
 
 from __future__ import annotations
@@ -9,8 +8,8 @@ from __future__ import annotations
 import os
 from functools import cache
 
-# Waiting OpenMP threads must not occupy a core that another process needs: 2.4 s became 18 s when two processes
-# shared two cores. Torch reads this when it is imported, so it is set before anything can import torch.
+# Waiting OpenMP threads must not occupy a core that another process needs: with two processes on two cores, 2.4 s
+# became 18 s. Torch reads this when it is imported, so it is set first.
 os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
 
 from db.settings import Settings

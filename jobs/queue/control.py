@@ -1,4 +1,4 @@
-"""Enqueue, cancel and retry jobs. Pages call this through :mod:`jobs.services.background`."""
+"""Enqueue, cancel, retry and delete jobs."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from typing import Any
 
 from db.records import JobRecord, JobStatus
 from db.store import Store
-from jobs.common.server_files import check_files
+from jobs.common.files import check_files
 from jobs.kinds import check_job
 
 STALE_S = 12.0
 """Seconds without a heartbeat after which a running job counts as abandoned.
 
-Heartbeats come every second from their own thread, so only a dead or stopped process is silent for so long.
+Heartbeats are sent every second from their own thread, so only a dead or stopped process pauses for so long.
 """
 
 
@@ -30,8 +30,8 @@ def enqueue(
     """Put a job into the queue; with ``after``, it starts when that job is done, and fails if that one fails.
 
     Raises ``ConfigError`` or ``UnknownNameError`` before anything is stored if the arguments are invalid, and
-    ``AccessError`` if a store for people is given a path that pages may not read. ``files_known`` leaves that check
-    out: the paths are those of the installation or of an earlier job, and nobody typed them into a page.
+    ``AccessError`` for a store for people and a path that pages may not read. ``files_known`` skips that check, for
+    paths of the installation or of an earlier job, which nobody entered in a page.
     """
     config = check_job(kind, args)
     if store.for_people and not files_known:
@@ -49,7 +49,7 @@ def cancel(store: Store, job_id: int) -> JobRecord:
 
 
 def abandoned(job: JobRecord) -> bool:
-    """Return whether the process of a running job is dead or stopped and no other has resumed the job yet."""
+    """Return whether the process of a running job is dead or stopped and no other one has resumed the job yet."""
     if job.status is not JobStatus.RUNNING or job.heartbeat is None:
         return False
     return (datetime.now(UTC) - job.heartbeat).total_seconds() > STALE_S

@@ -1,20 +1,20 @@
-"""Execution of a claimed job, in a worker or in the foreground."""
+"""Execution of a claimed job with its heartbeat, in a worker or in the foreground."""
 
 from __future__ import annotations
 
 import errno
 import logging
+import threading
 import traceback
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Self
 
 from core.errors import Cancelled, ThemescopeError
 from db.records import JobRecord, JobStatus
 from db.store import Store
-from jobs.common.context import JobContext, LeaveJob
+from jobs.common.job import JobContext, LeaveJob
 from jobs.kinds import REGISTRY, check_job
-from jobs.queue.heartbeat import Heartbeat
 
 logger = logging.getLogger(__name__)
 
@@ -22,9 +22,47 @@ HEARTBEAT_S = 1.0
 """Seconds between two heartbeats of a running job; also the delay of a live curve."""
 
 
+class Heartbeat:
+    """Daemon thread that calls ``send`` at once and then every ``every`` seconds; a context manager.
+
+    An error in ``send`` is logged and does not end the heartbeat.
+    """
+
+    def __init__(self, send: Callable[[], None], every: float, name: str) -> None:
+        self._send, self._every = send, every
+        self._ended = threading.Event()
+        self._thread = threading.Thread(target=self._run, name=name, daemon=True)
+
+    def start(self) -> None:
+        """Start the thread."""
+        self._thread.start()
+
+    def stop(self, timeout: float | None = 20.0) -> None:
+        """Stop the thread, and wait for a call in progress."""
+        self._ended.set()
+        if self._thread.is_alive():
+            self._thread.join(timeout)
+
+    def __enter__(self) -> Self:
+        self.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.stop()
+
+    def _run(self) -> None:
+        while True:
+            try:
+                self._send()
+            except Exception:
+                logger.warning("A heartbeat failed; the next one follows.", exc_info=True)
+            if self._ended.wait(self._every):
+                return
+
+
 @dataclass(frozen=True)
 class Outcome:
-    """How a job ended."""
+    """Status and result of a job that has ended."""
 
     status: JobStatus
     result: Mapping[str, Any] = field(default_factory=dict)
@@ -35,16 +73,13 @@ class Outcome:
 
 
 def execute(store: Store, job: JobRecord, context: JobContext) -> Outcome | None:
-    """Run a job that ``context.owner`` has claimed; None if it must be left as it is (see :class:`LeaveJob`)."""
-    heartbeat = Heartbeat(context.heartbeat, HEARTBEAT_S, f"heartbeat of job {job.id}")
-    heartbeat.start()
+    """Run a job that ``context.owner`` has claimed; return None if it is left unchanged (see :class:`LeaveJob`)."""
     try:
-        outcome = _run(job, context)
+        with Heartbeat(context.heartbeat, HEARTBEAT_S, f"heartbeat of job {job.id}"):
+            outcome = _run(job, context)
     except LeaveJob as reason:
         logger.info("Job %d released: %s.", job.id, type(reason).__name__)
         return None
-    finally:
-        heartbeat.stop()
     context.end()
     _finish(store, job, context.owner, outcome)
     return outcome
@@ -66,24 +101,24 @@ def _run(job: JobRecord, context: JobContext) -> Outcome:
 def sentence_for(error: Exception) -> str:
     """Return the message for an error that the user did not cause."""
     if isinstance(error, MemoryError):
-        return "The machine ran out of memory. Close other programs, or use less data or a smaller method."
-    said = " ".join(str(error).split())[:200]
+        return "The machine ran out of memory. Close other programs, or use less data or a smaller model."
+    text = " ".join(str(error).split())[:200]
     if isinstance(error, OSError):
-        return _refused(error, said)
-    return f"Internal error ({type(error).__name__}: {said}). The log of the job has the details."
+        return _file_error(error, text)
+    return f"Internal error ({type(error).__name__}: {text}). The log of the job has the details."
 
 
-def _refused(error: OSError, said: str) -> str:
+def _file_error(error: OSError, text: str) -> str:
     """Return the message for a file operation that failed."""
     if error.errno in (errno.ENOSPC, errno.EDQUOT):
-        return "The disk is full. Make room on it and try again."
+        return "The disk is full. Free space and try again."
     if error.errno == errno.EFBIG:
-        return "A file became larger than this system allows. Raise that limit (ulimit -f), or use less data."
+        return "A file exceeds the maximum size of this system. Raise the limit (ulimit -f), or use less data."
     if isinstance(error, PermissionError) and error.filename:
         return f"Themescope may not open {error.filename!r}. Change its permissions and retry."
     if error.filename:
         return f"{error.filename!r} cannot be opened or written: {error.strerror}."
-    return f"A file could not be read or written in full ({said}). Check the disk and its free space."
+    return f"A file could not be read or written completely ({text}). Check the disk and its free space."
 
 
 def _finish(store: Store, job: JobRecord, owner: str, outcome: Outcome) -> None:
@@ -96,6 +131,6 @@ def _finish(store: Store, job: JobRecord, owner: str, outcome: Outcome) -> None:
             error=outcome.error,
             traceback=outcome.traceback,
         )
-    # A failed or cancelled job may be retried, and then goes on from its checkpoint.
+    # A failed or cancelled job may be retried, and then resumes from its checkpoint.
     if outcome.status is JobStatus.DONE:
         store.artifacts.drop_checkpoint(job.id)

@@ -1,6 +1,6 @@
 """Foreground execution of jobs with a progress bar, with the same code and row as in a worker.
 
-Pages see a foreground job as running. Should this process be killed, a worker takes the job over.
+Pages show a foreground job as running. If this process is killed, a worker resumes the job.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ import click
 from core.errors import Cancelled, DataError, ThemescopeError
 from db.records import JobRecord, JobStatus
 from db.store import Store
-from jobs.common.context import JobContext, Stop
+from jobs.common.job import JobContext, Stop
 from jobs.kinds import check_job
 from jobs.queue.control import STALE_S
 from jobs.queue.execution import execute
@@ -38,12 +38,8 @@ class JobFailed(ThemescopeError):
 def run_here(store: Store, kind: str, args: Mapping[str, Any], *, quiet: bool = False) -> dict[str, Any]:
     """Run a job in this process and return its result.
 
-    Raises
-    ------
-    ThemescopeError
-        The error that the job raised; :class:`JobFailed` for a defect.
-    Cancelled
-        After Ctrl-C, or when somebody cancelled it from a page.
+    Raises the ``ThemescopeError`` of the job, :class:`JobFailed` for a defect, and ``Cancelled`` after Ctrl-C or if
+    somebody cancelled the job on a page.
     """
     config = check_job(kind, args)
     owner = new_owner()
@@ -55,9 +51,9 @@ def run_here(store: Store, kind: str, args: Mapping[str, Any], *, quiet: bool = 
 
 
 def resume_here(store: Store, kind: str, args: Mapping[str, Any], *, quiet: bool = False) -> dict[str, Any]:
-    """Like :func:`run_here`, but resume an unfinished job with the same arguments.
+    """Run a job like :func:`run_here`, but resume an unfinished one with the same arguments from its checkpoint.
 
-    Its checkpoint is used. A job that runs elsewhere is not touched.
+    Raises ``DataError`` if such a job is running in another process.
     """
     wanted = check_job(kind, args).to_dict()
     owner = new_owner()
@@ -70,7 +66,7 @@ def resume_here(store: Store, kind: str, args: Mapping[str, Any], *, quiet: bool
             w.jobs.retry(last.id)
         claimed = w.jobs.claim(last.id, owner, stale_s=STALE_S)
     if claimed is None:
-        raise DataError(f"Job {last.id} is doing the same right now. Wait for its end, or cancel it.")
+        raise DataError(f"Job {last.id} with the same arguments is running. Wait for it to end, or cancel it.")
     return _run_claimed(store, claimed, owner, quiet)
 
 
@@ -81,7 +77,7 @@ def _run_claimed(store: Store, claimed: JobRecord, owner: str, quiet: bool) -> d
         outcome = execute(store, claimed, context)
     bar.end(outcome is not None and outcome.status is JobStatus.DONE)
     if outcome is None:
-        raise JobFailed(claimed.id, f"Job {claimed.id} was taken over by a worker and goes on there.", "")
+        raise JobFailed(claimed.id, f"A worker has taken over job {claimed.id} and continues it.", "")
     if outcome.status is JobStatus.CANCELLED:
         raise Cancelled
     if isinstance(outcome.cause, ThemescopeError):
@@ -97,8 +93,8 @@ class Bar:
     def __init__(self, title: str, quiet: bool = False) -> None:
         self._title, self._quiet = title, quiet
         self._terminal = sys.stderr.isatty()
-        # A log gets its first line after ten seconds only: short jobs leave just their last one.
-        self._last, self._said = 0.0 if self._terminal else time.monotonic(), ""
+        # In a log, the first line is written after ten seconds, so that short jobs write only their last line.
+        self._last, self._line = 0.0 if self._terminal else time.monotonic(), ""
 
     def __call__(self, share: float, message: str) -> None:
         """Show the progress, at most ten times a second."""
@@ -108,10 +104,10 @@ class Bar:
         self._last = now
         self._show(share, message)
 
-    def end(self, well: bool) -> None:
+    def end(self, success: bool) -> None:
         """Finish the line."""
         if not self._quiet:
-            self._show(1.0 if well else 0.0, "done" if well else "stopped")
+            self._show(1.0 if success else 0.0, "done" if success else "stopped")
             if self._terminal:
                 click.echo(err=True)
 
@@ -120,14 +116,14 @@ class Bar:
         line = f"{self._title}  [{'█' * filled}{'·' * (24 - filled)}] {share:4.0%}  {message}"
         if self._terminal:
             click.echo("\r\x1b[2K" + line[: shutil.get_terminal_size().columns - 1], nl=False, err=True)
-        elif line != self._said:
+        elif line != self._line:
             click.echo(line, err=True)
-        self._said = line
+        self._line = line
 
 
 @contextmanager
 def _ctrl_c(stop: Callable[[], None]) -> Iterator[None]:
-    """Handle Ctrl-C: the first stops at the next step and cleans up, the second stops at once."""
+    """Handle Ctrl-C: the first one stops the job at its next report, the second one stops at once."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return

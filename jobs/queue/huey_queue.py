@@ -1,7 +1,7 @@
 """Job queue: huey on SQLite, Redis or PostgreSQL, chosen by the URL.
 
-Messages are JSON with nothing in them but a job's id; huey's pickled messages would let anybody who can write to the
-queue run code in the worker.
+Messages are JSON and contain only the id of a job. With huey's pickled messages, anybody who can write to the queue
+could run code in the worker.
 """
 
 from __future__ import annotations
@@ -45,18 +45,17 @@ class JsonMessages(Serializer):
 class JobQueue:
     """Queue of job ids; in a worker, ``work`` receives them.
 
-    One queue named ``default`` with one consumer thread is the normal case: jobs fan out over the cores themselves,
-    and one job at a time never shares a GPU. More threads (``themescope worker --workers 2``) help when short jobs
-    should not wait behind a long training; more machines need PostgreSQL or Redis as queue, a PostgreSQL store and a
-    shared data folder.
+    The default is one queue named ``default`` with one consumer thread: jobs use all cores themselves, and do not share
+    a GPU. With more threads (``themescope worker --workers 2``), short jobs do not wait for a long training. Several
+    machines need PostgreSQL or Redis as queue, a PostgreSQL store and a shared data folder.
     """
 
     def __init__(self, url: str, name: str = "default", work: Work | None = None) -> None:
         self.name = name
         self.huey = build_huey(url, name)
-        receive = work or _nobody
+        receive = work or _no_worker
 
-        # Defined here, in one place for both sides: huey names a task after the module of its function.
+        # Defined here for clients and workers, because huey names a task after the module of its function.
         def run_job(job_id: int) -> None:
             receive(job_id)
 
@@ -90,7 +89,7 @@ def build_huey(url: str, name: str) -> Huey:
         if kind in ("redis", "rediss", "unix"):
             return PriorityRedisHuey(name, url=url, **common)
         if kind in ("postgresql", "postgres"):
-            # Polled like a file: waiting for notices needs a connection a thread that huey never closes.
+            # Polled like a file: waiting for notifications needs one connection per thread, which huey never closes.
             return PostgresHuey(name, dsn="postgresql" + url[url.index(":") :], blocking=False, **common)
     except ThemescopeError:
         raise
@@ -100,8 +99,8 @@ def build_huey(url: str, name: str) -> Huey:
         raise MissingExtraError(f"A queue at {kind}://", package, extra) from None
     except sqlite3.OperationalError as error:
         raise StoreError(
-            f"The queue at {without_password(url)} cannot be opened ({error}). Check who may write that file and its "
-            "folder, or set QUEUE_URL."
+            f"The queue at {without_password(url)} cannot be opened ({error}). Check the permissions of that file and "
+            "its folder, or set QUEUE_URL."
         ) from error
     except Exception as error:
         raise StoreError(f"The queue cannot be opened ({type(error).__name__}: {error}). Check QUEUE_URL.") from error
@@ -111,10 +110,10 @@ def build_huey(url: str, name: str) -> Huey:
 def _sqlite_file(url: str) -> str:
     path = sqlite_path(url)
     if path is None or path.name in ("", ":memory:"):
-        raise ConfigError("QUEUE_URL must name a file, such as sqlite:////data/queue.db; a worker reads it too.")
+        raise ConfigError("QUEUE_URL must name a file, such as sqlite:////data/queue.db, because workers read it too.")
     path.parent.mkdir(parents=True, exist_ok=True)
     return str(path)
 
 
-def _nobody(job_id: int) -> None:
-    raise ConfigError(f"Job {job_id} reached a process that is not a worker.")
+def _no_worker(job_id: int) -> None:
+    raise ConfigError(f"Job {job_id} was sent to a process that is not a worker.")

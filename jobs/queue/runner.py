@@ -7,18 +7,19 @@ A duplicate message has no effect; a missing one is sent again by :meth:`Runner.
 
 from __future__ import annotations
 
+import json
 import logging
 import os
 import secrets
 import socket
 import threading
 import time
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from db.records import JobRecord, JobStatus
 from db.store import Store
-from jobs.common.context import JobContext, Stop
-from jobs.queue.attempts import CAP, forgive, note_attempt
+from jobs.common.job import JobContext, Stop
 from jobs.queue.control import STALE_S
 from jobs.queue.execution import execute
 
@@ -29,6 +30,11 @@ logger = logging.getLogger(__name__)
 
 LOST_S = 60.0
 """Seconds after which a queued job without a message is sent again."""
+
+MAX_ATTEMPTS = 5
+"""Attempts without progress after which a job fails."""
+
+_ATTEMPTS = "attempts.json"
 
 
 def new_owner() -> str:
@@ -56,7 +62,7 @@ class Runner:
         if job is None:
             return
         folder = self.store.artifacts.checkpoint_folder(job_id)
-        if note_attempt(folder, job.attempt, job.progress) >= CAP:
+        if note_attempt(folder, job.attempt, job.progress) >= MAX_ATTEMPTS:
             self._give_up(job)
         else:
             self._execute(job)
@@ -89,7 +95,7 @@ class Runner:
             running = list(self._running.items())
         for job_id, context in running:
             context.stop(Stop.SHUTDOWN)
-            forgive(self.store.artifacts.checkpoint_folder(job_id))
+            reset_attempts(self.store.artifacts.checkpoint_folder(job_id))
             with self.store.writing() as w:
                 ours = w.jobs.requeue(job_id, owner=self.owner, interrupted=True)
             if ours:
@@ -111,8 +117,36 @@ class Runner:
 
     def _give_up(self, job: JobRecord) -> None:
         error = (
-            f"Given up: the worker died {CAP} times in a row at the same place of this job. Most often the machine "
-            "ran out of memory. Make room, or use less data, and retry."
+            f"The worker died {MAX_ATTEMPTS} times in a row at the same point of this job, probably because the "
+            "machine ran out of memory. Free memory or use less data, then retry."
         )
         with self.store.writing() as w:
             w.jobs.finish(job.id, self.owner, JobStatus.FAILED, error=error)
+
+
+def note_attempt(folder: Path, attempt: int, progress: float) -> int:
+    """Record the start of attempt ``attempt`` (from 1); return the number of attempts without progress.
+
+    A job may be interrupted any number of times as long as it makes progress between two interruptions. The counter is
+    stored beside the checkpoint.
+    """
+    path = folder / _ATTEMPTS
+    best, idle = 0.0, 0
+    if attempt > 1:
+        best, idle = _read(path, progress)
+        best, idle = (progress, 0) if progress > best else (best, idle + 1)
+    path.write_text(json.dumps({"best": best, "vain": idle}), encoding="utf-8")
+    return idle
+
+
+def reset_attempts(folder: Path) -> None:
+    """Reset the counter after an interruption that the job did not cause."""
+    (folder / _ATTEMPTS).unlink(missing_ok=True)
+
+
+def _read(path: Path, progress: float) -> tuple[float, int]:
+    try:
+        noted = json.loads(path.read_text(encoding="utf-8"))
+        return float(noted["best"]), int(noted["vain"])
+    except (OSError, ValueError, KeyError, TypeError):
+        return progress, -1

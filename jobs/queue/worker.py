@@ -1,17 +1,20 @@
-"""Worker process: a huey consumer that sends heartbeats, recovers lost jobs and releases its job when stopped."""
+"""Worker process: a huey consumer that sends heartbeats, recovers and cleans up lost jobs, and stops gracefully."""
 
 from __future__ import annotations
 
 import logging
 import threading
 import time
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from huey.consumer import Consumer
 
+from db.records import JobRecord, JobStatus
 from db.store import Store
-from jobs.queue.cleanup import remove_leftovers
-from jobs.queue.heartbeat import Heartbeat
+from jobs.kinds import REGISTRY
+from jobs.kinds.import_corpus import remove_unfinished
+from jobs.queue.execution import Heartbeat
 from jobs.queue.huey_queue import JobQueue
 from jobs.queue.runner import Runner
 
@@ -30,16 +33,25 @@ CLEANUP_FILES_S = 3600.0
 """Seconds between two removals of the files of deleted models; the first is at the start."""
 
 GRACE_S = 3.5
-"""Seconds that a job has to stop at shutdown; honcho kills the process after 5."""
+"""Seconds that a job has to stop at shutdown; honcho kills the process after 5 s."""
+
+ALL_JOBS = 10_000
+"""Limit of a list of all active jobs."""
+
+LEFTOVER_AGE = timedelta(minutes=1)
+"""Minimum age of unfinished corpora and triplet sets that are removed; the job of a newer one may not be stored yet."""
+
+CORPUS_S = 4.0
+"""Seconds spent on one corpus per cleanup, during which the worker sends no heartbeat; the next one continues."""
 
 
 class Worker:
-    """A huey consumer with its runner, built by ``jobs.queue.consumer`` from the settings."""
+    """A huey consumer with its runner."""
 
     def __init__(self, store: Store, queue_name: str = "default", warm_up: bool = True) -> None:
         self.store = store
         self._cold = warm_up
-        self.queue = JobQueue(store.settings.queue_url, queue_name, work=self._work)
+        self.queue = JobQueue(store.settings.queue_url, queue_name, work=lambda job_id: self.runner.run(job_id))
         self.runner = Runner(store, self.queue)
         self._heartbeat = Heartbeat(self._present, PRESENCE_S, "presence of the worker")
         self._started = False
@@ -50,7 +62,7 @@ class Worker:
         self.queue.huey.on_shutdown()(self.leave)
 
     def consumer(self, **options: Any) -> Consumer:
-        """Return a huey consumer that polls twice a second when idle; ``options`` are huey's."""
+        """Return a huey consumer that polls twice a second when idle; ``options`` are those of huey."""
         options = {"max_delay": 0.5, "periodic": False, "shutdown_timeout": GRACE_S, **options}
         return _Consumer(self, **options)
 
@@ -66,9 +78,6 @@ class Worker:
         with self.store.writing() as w:
             w.workers.leave(self.runner.owner)
 
-    def _work(self, job_id: int) -> None:
-        self.runner.run(job_id)
-
     def _present(self) -> None:
         with self.store.writing() as w:
             w.workers.heartbeat(self.runner.owner, self.queue.name)
@@ -79,11 +88,11 @@ class Worker:
             remove_leftovers(self.store)
         if time.monotonic() - self._files_cleaned >= CLEANUP_FILES_S:
             self._files_cleaned = time.monotonic()
-            if gone := self.store.remove_unused_artifacts():
-                logger.info("Removed the files of %d deleted models.", len(gone))
+            if removed := self.store.remove_unused_artifacts():
+                logger.info("Removed the files of %d deleted models.", len(removed))
 
     def _warm_up(self) -> None:
-        """Precompile once, after a while without a job, what the first map would wait for."""
+        """Precompile the code of maps once, after a while without a job."""
         now = time.monotonic()
         self._idle_since = now if self.runner.busy else self._idle_since
         if self._cold and now - self._idle_since >= IDLE_S:
@@ -92,7 +101,7 @@ class Worker:
 
 
 class _Consumer(Consumer):
-    """huey's consumer. On a stop signal it asks running jobs to stop and waits a moment for them."""
+    """Consumer that, on a stop signal, requests that running jobs stop and waits ``GRACE_S`` for them."""
 
     def __init__(self, worker: Worker, **options: Any) -> None:
         self._owner = worker
@@ -117,3 +126,36 @@ def _precompile() -> None:
     from core.precompile import project_points
 
     project_points()
+
+
+def remove_leftovers(store: Store) -> list[str]:
+    """Delete unfinished corpora and triplet sets that no queued or running job writes, and return their names."""
+    with store.reading() as r:
+        corpora = [c for c in r.corpora.list(include_unready=True) if not c.ready]
+        sets = [s for s in r.triplets.list(include_unready=True) if not s.ready]
+        if not corpora and not sets:
+            return []
+        live = r.jobs.list(limit=ALL_JOBS, status=(JobStatus.QUEUED, JobStatus.RUNNING))
+    if any("runs-others" in _tags(job) for job in live):
+        return []  # Steps have no rows, so the objects that they write are unknown.
+    limit = datetime.now(UTC) - LEFTOVER_AGE
+    wanted = {job.args.get("corpus") for job in live if "fills-a-corpus" in _tags(job)}
+    wanted_sets = {job.args.get("name") for job in live if "fills-a-triplet-set" in _tags(job)}
+    # A bundle that is imported without a name gets the name in its manifest, which the arguments do not contain.
+    gone_corpora = [] if "" in wanted else [c for c in corpora if c.name not in wanted and c.created < limit]
+    gone_sets = [s for s in sets if s.name not in wanted_sets and s.created < limit]
+    for corpus in gone_corpora:
+        with store.writing() as w:
+            w.corpora.abandon(corpus.id)
+        remove_unfinished(store, corpus.id, CORPUS_S)
+    for triplets in gone_sets:
+        with store.writing() as w:
+            w.triplets.delete(triplets.id)
+    names = [c.name for c in gone_corpora] + [s.name for s in gone_sets]
+    if names:
+        logger.info("Removed unfinished corpora and triplet sets: %s.", ", ".join(names))
+    return names
+
+
+def _tags(job: JobRecord) -> frozenset[str]:
+    return REGISTRY.get(job.kind).tags if job.kind in REGISTRY else frozenset()

@@ -1,7 +1,6 @@
-"""Demo: a chain of jobs over text that comes with an installed package.
+"""Demo: a chain of jobs on text from an installed package.
 
-Nothing is fetched and nothing is prepared: everything the demo shows is the output of the jobs that a person's own
-corpus goes through.
+Nothing is downloaded or precomputed: the demo shows the results of the same jobs that users run on their own corpora.
 """
 
 from __future__ import annotations
@@ -30,7 +29,7 @@ _SMALL_SETTINGS = {"hidden": 100, "attention": 100, "epochs": 4, "batch_size": 6
 
 
 def seed_demo(store: Store) -> list[JobRecord]:
-    """Queue the demo on an empty store; on any other, queue nothing and return []."""
+    """Queue the demo if the store is empty, and return its jobs."""
     if not _is_empty(store):
         return []
     chain = _Chain(store)
@@ -53,7 +52,7 @@ def seed_demo(store: Store) -> list[JobRecord]:
 
 
 def demo_dump() -> Path:
-    """Return the fragment of an English Wikipedia dump in gensim's wheel. Raises ``MissingExtraError`` without it."""
+    """Return the fragment of an English Wikipedia dump in gensim's wheel; raise ``MissingExtraError`` without it."""
     package = importlib.util.find_spec("gensim")
     for folder in (package.submodule_search_locations or []) if package else []:
         for path in sorted(Path(folder, "test", "test_data").glob(_DUMP)):
@@ -69,7 +68,7 @@ class _Chain:
         self.jobs: list[JobRecord] = []
 
     def add(self, kind: str, args: Mapping[str, Any], after: int | None = None) -> int:
-        """Queue one job and return its id, for the next ones to wait for."""
+        """Queue a job and return its id, on which the next ones can depend."""
         self.jobs.append(enqueue(self._store, kind, args, after=after, files_known=True))
         return self.jobs[-1].id
 
@@ -81,7 +80,7 @@ class _Chain:
 
 
 def _models(chain: _Chain, after: int) -> dict[str, int]:
-    """Models that need no training, the best first: name → job that must be done before its use."""
+    """Return models that need no training, the best first: name → job that must be done before its use."""
     made = dict.fromkeys((model.name for model in pretrained_models()), after)
     made["mean-vectors"] = chain.add("train", {"method": "mean-vectors", "name": "mean-vectors"}, after)
     made["tfidf"] = chain.add("train", {"method": "tfidf", "name": "tfidf", "corpus": CORPUS}, after)

@@ -22,9 +22,9 @@ _OPTIONAL = (
     ("Redis client", "redis", "redis"),
     ("text of the demo", "gensim", "demo"),
 )
-"""What it is, its module, the extra that installs it."""
+"""Name, module, and extra that installs it."""
 LEAST_DISK = 2_000_000_000
-"""Required disk space in bytes, for a model in training with its checkpoint and growth of the store."""
+"""Recommended free disk space in bytes, for a model in training, its checkpoint and the store."""
 
 
 @dataclass(frozen=True)
@@ -125,7 +125,7 @@ def _disk(store: Store) -> Iterator[Check]:
     if os.access(home, os.W_OK):
         yield Check("data folder", found, warning=free < LEAST_DISK)
     else:
-        yield Check("data folder", f"{home} may not be written to; change its permissions", problem=True)
+        yield Check("data folder", f"{home} is not writable; change its permissions", problem=True)
 
 
 def _store(store: Store) -> Iterator[Check]:
@@ -141,12 +141,12 @@ def _files(store: Store) -> Iterator[Check]:
         models = r.models.list()
     unused = len(store.unused_artifacts())
     missing = [model.name for model in models if not store.artifacts.has(model.artifact)]
-    orphans = f"; {unused} of no model, which a worker removes when they are a day old" if unused else ""
+    orphans = f"; {unused} without a model, which a worker removes after a day" if unused else ""
     if missing:
         found = f"missing for {', '.join(missing)}; restore the folder artifacts, or train or add these models again"
         yield Check("model files", found + orphans, problem=True)
     else:
-        yield Check("model files", f"there for every model ({len(models)})" + orphans)
+        yield Check("model files", f"present for every model ({len(models)})" + orphans)
 
 
 def _queue(store: Store) -> Iterator[Check]:
@@ -165,7 +165,7 @@ def _worker(store: Store) -> Iterator[Check]:
     if alive:
         yield Check("worker", f"{len(alive)} running")
     elif waiting:
-        yield Check("worker", f"none, and {waiting} jobs wait; start one: themescope worker", problem=True)
+        yield Check("worker", f"none running for {waiting} queued jobs; start one: themescope worker", problem=True)
     else:
         yield Check("worker", "none running; start one: themescope worker", warning=True)
 
@@ -175,5 +175,5 @@ def _people(store: Store) -> Iterator[Check]:
     logins = Logins(store.settings.home).all()
     with store.reading() as r:
         admins = len(r.people.admins())
-    found = f"{len(logins)} may sign in" if logins else "nobody signs in: names are taken on trust"
+    found = f"{len(logins)} can sign in" if logins else "no sign-in: names are not verified"
     yield Check("people", f"{found}; {admins or 'no'} admin{'s' * (admins != 1)}")

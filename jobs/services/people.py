@@ -1,12 +1,12 @@
 """Accounts: adding and removing people, passwords, roles, signing in.
 
-The password file and the store change one after the other under the lock of the file, and never the file inside a
-transaction: a file cannot be rolled back. The order of the steps decides what a crash between them leaves: somebody
-without a login, or without sessions, and never a login or a session that should be gone. If a step fails, the one
-before is taken back.
+The password file and the store are changed one after the other while the file is locked. The file is never changed
+inside a transaction, because it cannot be rolled back. The order of the steps makes sure that a crash between them may
+leave a person without a login or sessions, but never a login or session that should have been removed. If a step
+fails, the previous one is undone.
 
-Signing in is slow on purpose: one password is checked at a time, and after three wrong ones a name waits longer and
-longer.
+Sign-in is slow on purpose: one password is checked at a time, and after three wrong ones the waiting time of a name
+doubles with each further one.
 """
 
 from __future__ import annotations
@@ -24,10 +24,9 @@ from datetime import UTC, datetime
 from core.errors import AccessError, ConfigError, DataError, UnknownNameError
 from db.access import NOBODY
 from db.label_records import PersonRecord, Role
-from db.logins import Logins
+from db.logins import Logins, hash_password, verify
 from db.store import Store, Unit
 from db.types import clean_text
-from jobs.services.passwords import hash_password, verify
 
 logger = logging.getLogger(__name__)
 
@@ -36,13 +35,13 @@ LONGEST_NAME = 60
 _FREE_TRIES = 3
 _LONGEST_WAIT_S = 300.0
 _REMEMBERED = 10_000
-WRONG = "That name and that password do not belong together."
+WRONG = "Wrong name or password."
 
 
 def tidy(name: str) -> str:
-    """A name as it is stored: one line, single spaces, no characters that are not seen, at most 60 letters.
+    """Return a name in stored form: one line, single spaces, only printable characters, at most 60 of them.
 
-    Letters are composed (NFC): keyboards differ in how they write an accent, and people do not see it.
+    Letters are composed (NFC), because keyboards encode accents differently.
     """
     composed = unicodedata.normalize("NFC", name)
     return " ".join("".join(c if c.isprintable() else " " for c in composed).split())[:LONGEST_NAME].rstrip()
@@ -54,16 +53,16 @@ class Member:
 
     person: PersonRecord
     login: str
-    """"password", "organisation", or "" for who cannot sign in."""
+    """"password", "organisation", or "" for a person who cannot sign in."""
 
 
 def members(store: Store) -> list[Member]:
-    """Return everybody who has a role or may sign in."""
+    """Return all people who have a role or may sign in."""
     logins = Logins(store.settings.home)
     known = logins.all()
     with store.reading() as r:
         people = r.people.list()
-    # Such as after the database was begun anew: who is in the file comes in, as a labeller.
+    # After the database was recreated, people of the password file have no row; they are labellers.
     others = sorted({*known} - {p.name for p in people})
     since = datetime.fromtimestamp(logins.path.stat().st_mtime, UTC) if others else datetime.now(UTC)
     people += [PersonRecord(name, Role.LABELLER, since) for name in others]
@@ -77,14 +76,10 @@ def _way(hashed: str | None) -> str:
 
 
 def add(store: Store, name: str, role: Role, password: str | None, by: str | None = None) -> str:
-    """Add an account with a password, or with OIDC without one. Return the name as it is stored.
+    """Add an account with a password, or for OIDC without one, and return the name in stored form.
 
-    ``by`` is the admin who does it; None: whoever owns the data folder.
-
-    Raises
-    ------
-    DataError
-        If the name is empty or taken, or the password too short.
+    ``by`` is the admin who adds it; None: the owner of the data folder. Raises :class:`DataError` if the name is empty
+    or taken, or the password too short.
     """
     name = _named(name, ())
     logins = Logins(store.settings.home)
@@ -92,17 +87,17 @@ def add(store: Store, name: str, role: Role, password: str | None, by: str | Non
     hashed = "" if password is None else hash_password(password)
     with logins.locked():
         _check_new(name, logins)
-        # The role first: a login without a role would be that of a labeller.
+        # The role first, because a login without a role has the rights of a labeller.
         with store.writing() as w:
             before = w.people.set_role(name, role, _authority(w.people.admins(), by, name))
-        with _taken_back(store, lambda w: w.people.restore_role(name, before)):
+        with _undo_on_error(store, lambda w: w.people.restore_role(name, before)):
             logins.put(name, hashed)
     return name
 
 
 @contextmanager
-def _taken_back(store: Store, undo: Callable[[Unit], None]) -> Iterator[None]:
-    """Undo what a transaction has changed if the step after it fails."""
+def _undo_on_error(store: Store, undo: Callable[[Unit], None]) -> Iterator[None]:
+    """Undo the change of a previous transaction if the block fails."""
     try:
         yield
     except BaseException:
@@ -113,7 +108,7 @@ def _taken_back(store: Store, undo: Callable[[Unit], None]) -> Iterator[None]:
 
 def _check_new(name: str, logins: Logins) -> None:
     if name in logins.all():
-        raise DataError(f"{name} may sign in already. To change that: themescope people password, or set-role.")
+        raise DataError(f"{name} can sign in already. To change the account: themescope people password, or set-role.")
 
 
 def set_password(store: Store, name: str, password: str) -> None:
@@ -124,10 +119,10 @@ def set_password(store: Store, name: str, password: str) -> None:
     hashed = hash_password(password)
     with logins.locked():
         _check_known(name, logins)
-        # The sessions first: none that the old password opened outlives it.
+        # The sessions first, so that none that was opened with the old password remains.
         with store.writing() as w:
             closed = w.sign_ins.close_all(name)
-        with _taken_back(store, lambda w: w.sign_ins.reopen(closed)):
+        with _undo_on_error(store, lambda w: w.sign_ins.reopen(closed)):
             logins.put(name, hashed)
 
 
@@ -154,14 +149,14 @@ def remove(store: Store, name: str, by: str | None = None) -> None:
                 w.people.enter(name)
             authority = _authority(w.people.admins(), by, name)
             w.people.check_removal(name, authority)
-        # The login first: without a role it would be that of a labeller. Without a login, no session counts.
+        # The login first, because without a role it has the rights of a labeller. Sessions need a login.
         with _without_login(logins, name), store.writing() as w:
             w.people.remove(name, authority)
 
 
 @contextmanager
 def _without_login(logins: Logins, name: str) -> Iterator[None]:
-    """Remove somebody's login, if there is one; put it back if the block fails."""
+    """Remove the login of a person, if there is one; restore it if the block fails."""
     hashed = logins.all().get(name)
     if hashed is None:
         yield
@@ -175,15 +170,15 @@ def _without_login(logins: Logins, name: str) -> Iterator[None]:
 
 
 def _named(name: str, known: Collection[str]) -> str:
-    """Return a name of ``known`` unchanged, or else in stored form; raise :class:`DataError` if empty."""
+    """Return a known name unchanged, any other one in stored form; raise :class:`DataError` if it is empty."""
     found = name if name in known else tidy(clean_text(name))
     if not found and found not in known:
-        raise DataError("A person needs a name.")
+        raise DataError("Enter a name.")
     return found
 
 
 def _authority(admins: list[str], by: str | None, name: str) -> str:
-    """Return in whose name a change is made; the owner of the data folder acts as an admin."""
+    """Return the person on whose authority a change is made; the owner of the data folder acts as an admin."""
     if by is not None:
         return by
     return next(iter(admins), name)
@@ -193,13 +188,7 @@ def _authority(admins: list[str], by: str | None, name: str) -> str:
 
 
 def check_sharing(store: Store, oidc: bool, address: str) -> None:
-    """Refuse to serve other machines while nobody can sign in or there is no admin.
-
-    Raises
-    ------
-    ConfigError
-        With what to do first.
-    """
+    """Raise :class:`ConfigError` before other machines are served if no admin can sign in."""
     logins = Logins(store.settings.home).all()
     with store.reading() as r:
         admins = r.people.admins()
@@ -208,9 +197,9 @@ def check_sharing(store: Store, oidc: bool, address: str) -> None:
         return
     missing = "no admin can sign in" if usable else "nobody can sign in"
     raise ConfigError(
-        f"At {address} Themescope can be reached by other people, so it asks them to sign in, and {missing} yet. "
+        f"At {address} other machines can reach Themescope, so people must sign in, but {missing} yet. "
         "Add an admin: themescope people add NAME --role admin (with --oidc for a login through your organisation). "
-        "Or let only this machine reach it, and use a tunnel, such as ssh -L 8501:localhost:8501."
+        "Or serve only this machine, and use a tunnel, such as ssh -L 8501:localhost:8501."
     )
 
 
@@ -222,7 +211,7 @@ class Attempts:
     lock: threading.Lock = field(default_factory=threading.Lock)
 
     def wait_s(self, name: str, now: float) -> float:
-        """Seconds until the name may be tried again."""
+        """Return the seconds until the next attempt for a name."""
         count, last = self.failed.get(name, (0, 0.0))
         if count < _FREE_TRIES:
             return 0.0
@@ -239,25 +228,22 @@ class Attempts:
 def sign_in(store: Store, name: str, password: str, attempts: Attempts) -> str:
     """Check a password, begin a session and return its token for the browser.
 
-    Raises
-    ------
-    AccessError
-        If the two do not belong together (which of them is wrong is not said), or it is too early for another try.
+    Raises :class:`AccessError` if name or password is wrong, without saying which, or if the name must wait.
     """
     name = tidy(clean_text(name))
     logins = Logins(store.settings.home)
     with attempts.lock:
         wait = attempts.wait_s(name, time.monotonic())
         if wait > 0:
-            raise AccessError(f"Too many wrong tries. Wait {wait:.0f} s, then try again.")
+            raise AccessError(f"Too many failed attempts. Wait {wait:.0f} s, then try again.")
         hashed = logins.all().get(name)
         if not verify(password, hashed):
             attempts.note(name, time.monotonic())
-            logger.warning("Somebody tried to sign in with a name and a password that do not belong together.")
+            logger.warning("A sign-in failed: wrong name or password.")
             raise AccessError(WRONG)
         attempts.failed.pop(name, None)
     with logins.locked():
-        # Checking takes a while, in which the password may have been changed, or the person removed.
+        # While it was checked, the password may have been changed or the person removed.
         if logins.all().get(name) != hashed:
             raise AccessError(WRONG)
         with store.writing() as w:
@@ -266,7 +252,7 @@ def sign_in(store: Store, name: str, password: str, attempts: Attempts) -> str:
 
 
 def session_of(store: Store, token: str) -> tuple[str, datetime] | None:
-    """Return whose session a token is and when it was last used; None if it has ended, or they may not sign in."""
+    """Return the person of a session and the time of its last use; None if it has ended or the person has no login."""
     with store.reading() as r:
         known = r.sign_ins.person(token)
     if known is None or known[0] not in Logins(store.settings.home).all():
@@ -275,14 +261,11 @@ def session_of(store: Store, token: str) -> tuple[str, datetime] | None:
 
 
 def admitted(store: Store, name: str) -> str:
-    """Return the name of a person whom the organisation's login (OIDC) has authenticated.
+    """Return the stored name of a person whom the organisation (OIDC) has authenticated.
 
-    Raises
-    ------
-    AccessError
-        If nobody let them in.
+    Raises :class:`AccessError` if there is no such account.
     """
     name = tidy(clean_text(name))
     if Logins(store.settings.home).all().get(name) != "":
-        raise AccessError(f"{name or NOBODY} is not among the people who may come in. Ask an admin.")
+        raise AccessError(f"{name or NOBODY} has no account. Ask an admin.")
     return name

@@ -1,17 +1,20 @@
-"""The function behind ``core.reproduce``, found by the entry point ``themescope.paper_runner``."""
+"""Reproduction of papers for ``core.reproduce`` (the entry point ``themescope.paper_runner``) and for pages."""
 
 from __future__ import annotations
 
 from pathlib import Path
 from typing import Any
 
+from core.errors import UnknownNameError
+from db.records import JobRecord, PaperTableRecord
 from db.settings import Settings
 from db.store import Store
+from jobs.queue.control import enqueue
 from jobs.queue.foreground import resume_here
 
 
 def reproduce(paper: str, profile: str, folder: Path | None, options: dict[str, Any]) -> dict[str, dict[str, Any]]:
-    """Run the job ``reproduce`` in this process and return its tables by id, as they are kept in the store.
+    """Run the job ``reproduce`` in this process and return its tables by id, as they are stored.
 
     The store is the one in ``folder``, or that of the environment. An interrupted reproduction is resumed.
     """
@@ -24,3 +27,12 @@ def reproduce(paper: str, profile: str, folder: Path | None, options: dict[str, 
         return {table: dict(record.content) for table, record in found.items() if record is not None}
     finally:
         store.close()
+
+
+def reproduce_again(store: Store, table: PaperTableRecord) -> JobRecord:
+    """Queue the reproduction of a table from the same data; raise ``UnknownNameError`` if it was deleted."""
+    with store.reading() as r:
+        kept = r.papers.get(table.paper, table.name, table.profile)
+    if kept is None:
+        raise UnknownNameError("table", table.name, [])
+    return enqueue(store, "reproduce", {**kept.arguments, "tables": [kept.name]}, files_known=True)

@@ -20,7 +20,7 @@ from db.records import Verdict
 from db.sql import bulk_insert
 from db.store import Store, Unit
 from db.tables import metadata
-from jobs.services import background as commands
+from jobs.queue import control as commands
 from jobs.services import people
 from jobs.services.labelling import files, starts
 from jobs.services.labelling.session import LabellingSession

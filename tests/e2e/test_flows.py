@@ -10,8 +10,8 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from db.records import CorpusRecord, JobStatus
+from jobs.queue import control as commands
 from jobs.queue.foreground import run_here
-from jobs.services import background as commands
 from tests.e2e.conftest import App, wait_for
 from tests.e2e.hands import at_rest, drawn_around, exported_ids, open_page
 

@@ -9,7 +9,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from jobs.common.server_files import NO_FOLDERS
+from jobs.common.files import NO_FOLDERS
 from tests.e2e.conftest import FLAGS, App, chromium
 from webapp.middleware import FOREIGN_HOST
 

@@ -54,7 +54,7 @@ def in_and_out(page: Page, other: Page, url: str) -> None:
     """``other`` is a tab of the same browser."""
     page.goto(f"{url}/people", wait_until="commit")
     sign_in(page, "ada", "wrong password")
-    expect(page.get_by_text("do not belong together")).to_be_visible()
+    expect(page.get_by_text("Wrong name or password")).to_be_visible()
     sign_in(page, "ada")
     expect(page.get_by_text("Users and their roles")).to_be_visible()
     expect(page.get_by_text("ada admin")).to_be_visible()

@@ -14,7 +14,7 @@ from itertools import count
 
 from db.store import Unit
 from jobs.cli.main import main
-from jobs.common.context import JobContext
+from jobs.common.job import JobContext
 
 LONGEST_S = 600.0  # nobody comes: the test is long over
 

@@ -91,7 +91,7 @@ CASES: dict[str, tuple[Make, str]] = {
     "setting out of range": (sampled("min_tokens", 0), "Minimum tokens (min_tokens) must be at least 1, not 0."),
     "unknown setting": (sampled("min_token", 5), "called 'min_token'. Did you mean 'min_tokens'"),
     "setting of another type": (sampled("min_tokens", "five"), "(min_tokens) must be a whole number, not 'five'."),
-    "corpus too small": (sampled("min_tokens", 5, "small"), "0 of 1 articles have enough sections left. Triplets need"),
+    "corpus too small": (sampled("min_tokens", 5, "small"), "0 of 1 articles have enough sections. Triplets need"),
     "ragged word vectors": (trained, "ragged.txt, line 3: there are fewer numbers than in the preceding lines. Every"),
     "pickle as a model": (added, "model.json: it contains binary data instead of JSON (pickles are never opened)."),
     "triplet without a sentence": (judged, "triplets.csv, line 3: Sentence2 is empty. Every triplet needs three"),

@@ -225,7 +225,7 @@ def test_the_commands(sqlite_store: Store, tmp_path: Path) -> None:
     taken = call("bundle", "import", path, "--name", "copy")
     assert taken.exit_code == 2 and "exists already" in taken.stderr
     assert call("bundle", "import", tmp_path / "nowhere.zip").exit_code == 2
-    with pytest.raises(DataError, match="no folder"):
+    with pytest.raises(DataError, match="does not exist"):
         do(sqlite_store, "export-bundle", corpus=corpus.name, file=str(tmp_path / "no" / "x.zip"))
     with pytest.raises(DataError, match=r"is a folder\. Name a file\."):
         do(sqlite_store, "export-bundle", corpus=corpus.name, file=str(tmp_path))

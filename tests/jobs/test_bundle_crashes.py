@@ -18,10 +18,10 @@ from db.repositories.models import Embeddings, Models
 from db.settings import Settings
 from db.store import Store
 from db.tables import metadata
-from jobs.common.context import JobContext, LeaveJob
+from jobs.common.job import JobContext, LeaveJob
 from jobs.kinds import export_bundle, import_bundle
-from jobs.queue.cleanup import remove_leftovers
 from jobs.queue.foreground import run_here
+from jobs.queue.worker import remove_leftovers
 from tests.homes import CopyHome, MakeHome
 from tests.jobs.helpers import write_articles
 from tests.jobs.test_bundle import do, fill, other, rewritten
@@ -78,7 +78,7 @@ def go(context: JobContext, path: Path, corpus: str = "") -> dict[str, Any]:
 def test_what_is_being_imported_is_left_alone(
     other: Store, bundle: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:
-    monkeypatch.setattr("jobs.queue.cleanup.OLD", timedelta(0))
+    monkeypatch.setattr("jobs.queue.worker.LEFTOVER_AGE", timedelta(0))
     stored = import_bundle._store_labellings
     seen: list[str] = []
 
@@ -86,7 +86,7 @@ def test_what_is_being_imported_is_left_alone(
         with other.reading() as r:
             (corpus,) = r.corpora.list(include_unready=True)
         assert remove_leftovers(other) == []
-        with pytest.raises(DuplicateNameError, match="is importing it right now"):
+        with pytest.raises(DuplicateNameError, match="is importing it"):
             folder = tmp_path / f"files {name}"
             folder.mkdir()
             path = write_articles(folder, 3)
@@ -235,6 +235,6 @@ def test_what_is_deleted_while_it_is_written_makes_no_bundle(
 
     monkeypatch.setattr(export_bundle, "_write_articles", deleted)
     models = ["net"] * (gone == "vectors")
-    with pytest.raises(ThemescopeError, match="There is no corpus" if gone == "corpus" else "deleted meanwhile"):
+    with pytest.raises(ThemescopeError, match="There is no corpus" if gone == "corpus" else "deleted during"):
         do(store, "export-bundle", corpus=corpus.name, file=str(tmp_path / "a.zip"), models=models)
     assert not list(tmp_path.glob("*.zip*"))

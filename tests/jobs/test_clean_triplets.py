@@ -11,8 +11,8 @@ from core.errors import ConfigError, DataError, DuplicateNameError
 from core.types import Split
 from db.records import TripletSetRecord, Verdict
 from db.store import Store
+from jobs.kinds import check_job
 from jobs.kinds.clean_triplets import ORIGIN
-from jobs.services.background import check_job
 from tests.homes import CopyHome, MakeHome
 from tests.jobs.helpers import write_articles
 from tests.jobs.test_kinds import do
@@ -105,7 +105,7 @@ def test_what_a_dead_attempt_left_is_replaced(reviewed: tuple[Store, TripletSetR
 
 def test_nothing_to_leave_out(reviewed: tuple[Store, TripletSetRecord]) -> None:
     store, _ = reviewed
-    with pytest.raises(DataError, match=r"split validation was called bad by Ada\. Review some"):
+    with pytest.raises(DataError, match=r"split validation was marked as bad by Ada\. Review triplets"):
         do(store, "clean-triplets", triplets="T", name="clean", splits=["validation"], people=["Ada"])
 
 
@@ -113,7 +113,7 @@ def test_nothing_to_leave_out(reviewed: tuple[Store, TripletSetRecord]) -> None:
     ("args", "said"),
     [
         ({"triplets": ""}, "“Triplets” is missing"),
-        ({"leave_out": ["good"]}, "called bad or ambiguous"),
+        ({"leave_out": ["good"]}, "must be bad or ambiguous"),
         ({"leave_out": []}, "“Leave out \\(leave_out\\)” is missing"),
         ({"splits": ["exam"]}, "not 'exam'"),
     ],

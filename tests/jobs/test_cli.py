@@ -123,9 +123,9 @@ def test_a_model_goes_from_one_store_to_another(corpus: str, tmp_path: Path, mon
 
 def test_a_name_that_is_taken_is_told_before_the_work_and_after(corpus: str) -> None:
     call_json("train", "tfidf", "--corpus", corpus)
-    assert "There is a model" not in call("train", "word-counts", "--corpus", corpus).stderr
+    assert "A model called" not in call("train", "word-counts", "--corpus", corpus).stderr
     told = call("train", "word-counts", "--corpus", corpus, "--name", "tfidf", "--set", "lowercase=false")
-    before = "There is a model called 'tfidf' already. If this makes another one, it will be called 'tfidf 2'.\n"
+    before = "A model called 'tfidf' exists already. A new one will be called 'tfidf 2'.\n"
     assert told.exit_code == 0 and told.stderr.startswith(before)
     assert "the new one is called 'tfidf 2'." in told.stdout
 
@@ -183,7 +183,7 @@ def test_doctor(sqlite_store: Store, tmp_path: Path) -> None:
     value = call("doctor", "--json")
     assert value.exit_code == 1
     (problem,) = [check for check in json.loads(value.stdout)["checks"] if not check["ok"]]
-    assert (problem["name"], "1 jobs wait" in problem["found"]) == ("worker", True)
+    assert (problem["name"], "1 queued jobs" in problem["found"]) == ("worker", True)
 
 
 BAD = {
@@ -199,8 +199,8 @@ BAD = {
         "--set: Minimum tokens (min_tokens) must be at least 1, not 0.",
     ),
     "unknown method": (["train", "tf-idf"], 2, "Did you mean 'tfidf'"),
-    "no triplets": (["train", "triplets-sen"], 2, "learns from triplets"),
-    "no models to join": (["train", "triplets-sen-titles"], 2, "joins fitted models"),
+    "no triplets": (["train", "triplets-sen"], 2, "is trained on triplets"),
+    "no models to join": (["train", "triplets-sen-titles"], 2, "is made from fitted models"),
     "nothing joined yet": (["embed", "C", "--method", "hybrid"], 2, "--model A --model B"),
     "absent pairs": (["evaluate", "sick", "nowhere", "--method", "mean-vectors"], 2, "nowhere"),
     "no model yet": (["embed", "C", "--method", "triplets-sen"], 2, "themescope train triplets-sen --triplets SET"),

@@ -21,9 +21,9 @@ from core.errors import (
 from core.types import Split
 from db.records import JobStatus
 from db.store import Store
-from jobs.queue.cleanup import OLD, remove_leftovers
+from jobs.kinds import check_job
 from jobs.queue.foreground import run_here
-from jobs.services.background import check_job
+from jobs.queue.worker import LEFTOVER_AGE, remove_leftovers
 from tests.homes import CopyHome, MakeHome
 from tests.jobs.helpers import write_articles
 
@@ -109,7 +109,7 @@ class TestImport:
                 w.corpora.create(name, "en")
         assert do(sqlite_store, "import-corpus", files=[str(files)], corpus="C")["articles"] == 30
         assert remove_leftovers(sqlite_store) == []
-        monkeypatch.setattr("jobs.queue.cleanup.OLD", OLD * 0)
+        monkeypatch.setattr("jobs.queue.worker.LEFTOVER_AGE", LEFTOVER_AGE * 0)
         assert remove_leftovers(sqlite_store) == ["Gone"]
 
     def test_nothing_in_the_file(self, sqlite_store: Store, tmp_path: Path) -> None:
@@ -155,7 +155,7 @@ class TestModels:
         assert (again["cached"], again["model"]) == (True, "M")
         other = do(modelled, "train", method="mean-vectors", name="M", settings={"vocabulary_limit": 1000})
         assert (other["cached"], other["model"]) == (False, "M 2")
-        assert other["renamed"] == "There was a model called 'M' already, so the new one is called 'M 2'."
+        assert other["renamed"] == "A model called 'M' existed already, so the new one is called 'M 2'."
         assert "renamed" not in again
 
     def test_a_saved_model_comes_in_once(self, modelled: Store) -> None:
@@ -280,9 +280,9 @@ BAD = {
         "Settings must be a mapping",
     ),
     "unknown setting": ("build-triplets", {"corpus": "C", "name": "T", "rules": {"minimum": 3}}, "minimum"),
-    "no triplets": ("train", {"method": "triplets-sen", "name": "x"}, "learns from triplets"),
+    "no triplets": ("train", {"method": "triplets-sen", "name": "x"}, "is trained on triplets"),
     "unknown method": ("train", {"method": "tf-idf", "name": "x"}, "Did you mean 'tfidf'"),
-    "no model": ("cluster", {"clusterer": "kmeans", "benchmark": "B"}, "Name the model"),
+    "no model": ("cluster", {"clusterer": "kmeans", "benchmark": "B"}, "Name a model"),
     "seed": ("build-triplets", {"corpus": "C", "name": "T", "seed": -1}, "Seed must be at least 0"),
     "set and file": (
         "evaluate-triplets",

@@ -107,7 +107,7 @@ def test_mistakes_are_told(listed: Store, claims: Path, tmp_path: Path) -> None:
         do(listed, "import-list", file=str(claims), corpus="X", column="text")
     empty = tmp_path / "empty.csv"
     empty.write_text("a,b\n,x\n", encoding="utf-8")
-    with pytest.raises(DataError, match="holds no sentence"):
+    with pytest.raises(DataError, match="has no sentences"):
         do(listed, "import-list", file=str(empty), corpus="X", column="a")
     with pytest.raises(ConfigError, match="at least 2 themes"):
         do(listed, "find-themes", corpus="L", model="M", settings={"k": 1})

@@ -55,10 +55,10 @@ def test_a_worker_removes_the_files_of_deleted_models_and_no_others(sqlite_store
 
 def test_the_doctor_counts_files_of_no_model(sqlite_store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     enter(sqlite_store, put(sqlite_store, "used"))
-    assert told(sqlite_store, monkeypatch) == Check("model files", "there for every model (1)")
+    assert told(sqlite_store, monkeypatch) == Check("model files", "present for every model (1)")
     put(sqlite_store, "unused")
     check = told(sqlite_store, monkeypatch)
-    assert not check.problem and "1 of no model" in check.found
+    assert not check.problem and "1 without a model" in check.found
 
 
 def test_the_doctor_names_models_without_files(sqlite_store: Store, monkeypatch: pytest.MonkeyPatch) -> None:

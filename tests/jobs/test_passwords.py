@@ -7,8 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from core.errors import ConfigError, DataError
-from jobs.services import passwords
-from jobs.services.passwords import hash_password, verify
+from db import logins
+from db.logins import hash_password, verify
 
 
 def test_a_hash_is_strong_salted_and_names_its_costs() -> None:
@@ -21,10 +21,10 @@ def test_a_hash_is_strong_salted_and_names_its_costs() -> None:
 
 
 @settings(max_examples=10)
-@given(st.text(min_size=passwords.SHORTEST, max_size=60), st.text(max_size=60))
+@given(st.text(min_size=logins.SHORTEST, max_size=60), st.text(max_size=60))
 def test_only_the_password_itself_is_right(password: str, other: str) -> None:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(passwords, "_LOG_N", 2)
+        patch.setattr(logins, "_LOG_N", 2)
         hashed = hash_password(password)
         assert hashed != hash_password(password)
     assert verify(password, hashed)
@@ -50,7 +50,7 @@ def test_without_a_hash_nothing_is_right_and_it_takes_as_long(monkeypatch: pytes
         costs.append(cost)
         return bytes(32)
 
-    monkeypatch.setattr(passwords, "_derived", derived)
+    monkeypatch.setattr(logins, "_derived", derived)
     assert not verify("", None)
     assert not verify("correct horse", "")
     hash_password("correct horse")

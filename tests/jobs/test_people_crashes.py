@@ -10,10 +10,11 @@ from pathlib import Path
 import pytest
 
 from core.errors import AccessError, ConfigError
+from db import logins
 from db.label_records import Role
 from db.logins import Logins
 from db.store import Store
-from jobs.services import passwords, people
+from jobs.services import people
 from tests.jobs.test_people import SECRET
 
 ROOT = Path(__file__).parents[2]
@@ -23,9 +24,10 @@ import os
 from db.label_records import Role
 from db.settings import Settings
 from db.store import Store
-from jobs.services import passwords, people
+from db import logins
+from jobs.services import people
 
-passwords._LOG_N = 2
+logins._LOG_N = 2
 replace = os.replace
 
 def killed(*paths):
@@ -41,7 +43,7 @@ people.{call}
 
 @pytest.fixture(autouse=True)
 def cheap(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(passwords, "_LOG_N", 2)
+    monkeypatch.setattr(logins, "_LOG_N", 2)
 
 
 @pytest.fixture

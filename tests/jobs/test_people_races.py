@@ -12,17 +12,18 @@ import pytest
 from click.testing import CliRunner
 
 from core.errors import AccessError, ConfigError, StoreError, ThemescopeError
+from db import logins
 from db.label_records import Role
 from db.logins import Logins
 from db.store import Store
 from jobs.cli.main import main
-from jobs.services import passwords, people
+from jobs.services import people
 from tests.jobs.test_people import SECRET, call
 
 
 @pytest.fixture(autouse=True)
 def cheap(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(passwords, "_LOG_N", 2)
+    monkeypatch.setattr(logins, "_LOG_N", 2)
 
 
 @pytest.mark.parametrize("change", ["password", "remove"])
@@ -37,10 +38,10 @@ def test_a_password_that_is_being_checked_while_it_is_taken_away_opens_nothing(
             people.set_password(store, "eve", "another password")
         else:
             people.remove(store, "eve")
-        return passwords.verify(password, hashed)
+        return logins.verify(password, hashed)
 
     monkeypatch.setattr(people, "verify", slow)
-    with pytest.raises(AccessError, match="do not belong together"):
+    with pytest.raises(AccessError, match="Wrong name or password"):
         people.sign_in(store, "eve", SECRET, people.Attempts())
     with store.reading() as r:
         assert ("eve" in [p.name for p in r.people.list()]) is (change == "password")
@@ -115,7 +116,7 @@ def test_a_file_that_cannot_be_read_is_told(sqlite_store: Store) -> None:
 
 def test_who_is_in_the_file_alone_is_seen_and_can_be_removed(sqlite_store: Store) -> None:
     people.add(sqlite_store, "ada", Role.ADMIN, SECRET)
-    Logins(sqlite_store.settings.home).put("ghost", passwords.hash_password(SECRET))
+    Logins(sqlite_store.settings.home).put("ghost", logins.hash_password(SECRET))
     rows = json.loads(call("list", "--json").stdout)["people"]
     assert [(r["name"], r["role"], r["signs in by"]) for r in rows] == [
         ("ada", "admin", "password"),
@@ -147,7 +148,7 @@ def test_roles_and_passwords_go_to_the_name_as_it_is_stored(sqlite_store: Store)
             ("new one", Role.VIEWER),
         ]
     for name in (" \u202e ",):
-        with pytest.raises(ThemescopeError, match="needs a name"):
+        with pytest.raises(ThemescopeError, match="Enter a name"):
             people.set_role(sqlite_store, name, Role.ADMIN)
 
 
@@ -161,7 +162,7 @@ def test_attempts_are_counted_for_a_name_however_it_is_written(sqlite_store: Sto
     people.add(sqlite_store, "Zoë", Role.ADMIN, SECRET)
     attempts = people.Attempts()
     for name in ("Zoë", unicodedata.normalize("NFD", "Zoë"), " Zoë\u200b "):
-        with pytest.raises(AccessError, match="do not belong"):
+        with pytest.raises(AccessError, match="Wrong name"):
             people.sign_in(sqlite_store, name, "wrong password", attempts)
     with pytest.raises(AccessError, match="Too many"):
         people.sign_in(sqlite_store, "Zoë", SECRET, attempts)

@@ -20,7 +20,7 @@ MODULE = '''
 from dataclasses import dataclass
 
 from core.config import option
-from jobs.common.config import JobConfig
+from jobs.common.job import JobConfig
 from jobs.kinds import JobCard
 
 CARD = JobCard(

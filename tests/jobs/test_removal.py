@@ -7,10 +7,9 @@ import pytest
 from core.errors import Cancelled
 from core.types import Article, Paragraph, Section
 from db.store import Store
-from jobs.common.removal import remove_unfinished
-from jobs.kinds.import_sources import Counter
-from jobs.queue.cleanup import OLD, remove_leftovers
+from jobs.kinds.import_corpus import Counter, remove_unfinished
 from jobs.queue.foreground import run_here
+from jobs.queue.worker import LEFTOVER_AGE, remove_leftovers
 from tests.jobs.helpers import write_articles
 
 
@@ -52,7 +51,7 @@ def test_what_time_is_too_short_for_is_swept(sqlite_store: Store, monkeypatch: p
     corpus_id = unfinished(sqlite_store, 250)
     assert not remove_unfinished(sqlite_store, corpus_id, seconds=0)
     assert rows(sqlite_store) == [1, 150, 150, 300]
-    monkeypatch.setattr("jobs.queue.cleanup.OLD", OLD * 0)
+    monkeypatch.setattr("jobs.queue.worker.LEFTOVER_AGE", LEFTOVER_AGE * 0)
     assert remove_leftovers(sqlite_store) == [f"unfinished import {corpus_id}"]
     assert rows(sqlite_store) == [0, 0, 0, 0]
 
@@ -81,5 +80,5 @@ def test_the_set_of_a_waiting_job_is_not_removed(
         for name in ("wanted", "abandoned"):
             w.triplets.create(corpus.id, name, "sentences", {}, 0, name)
         w.jobs.add(kind, "Some triplets", {"name": "wanted"})
-    monkeypatch.setattr("jobs.queue.cleanup.OLD", OLD * 0)
+    monkeypatch.setattr("jobs.queue.worker.LEFTOVER_AGE", LEFTOVER_AGE * 0)
     assert remove_leftovers(sqlite_store) == ["abandoned"]

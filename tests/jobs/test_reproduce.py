@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-import jobs.papers.measuring as measuring
+import jobs.papers.measurements as measuring
 from core.errors import Cancelled, ConfigError, ReadError, UnknownNameError
 from core.papers import PAPERS
 from core.papers.spec import Clustering
@@ -20,12 +20,12 @@ from db.records import JobStatus
 from db.store import Store
 from jobs.cli.main import main
 from jobs.common.models import pretrained_models
+from jobs.kinds import check_job
 from jobs.papers.document import number
 from jobs.papers.sources import triplet_files
 from jobs.papers.tables import PENDING, summary
-from jobs.queue.cleanup import OLD, remove_leftovers
 from jobs.queue.foreground import resume_here, run_here
-from jobs.services.background import check_job
+from jobs.queue.worker import LEFTOVER_AGE, remove_leftovers
 from tests.homes import CopyHome, MakeHome
 from tests.jobs.helpers import SICK_HEADER, WORDS, write_articles
 
@@ -189,7 +189,7 @@ def test_a_training_that_was_killed_finds_its_checkpoint(
 def test_what_is_not_at_hand_is_said_in_its_row(corpus: Store, reproduce: Callable[..., dict[str, Any]]) -> None:
     result = reproduce(sick="", words="glove-6b-50d", tables=["5"])
     assert result["rows_not_measured"] == 3
-    assert "SICK is not at hand" in rows(corpus, "5")["mean"]["missing"]
+    assert "SICK is missing" in rows(corpus, "5")["mean"]["missing"]
 
 
 def test_own_copies_of_published_files(corpus: Store, reproduce: Callable[..., dict[str, Any]], tmp_path: Path) -> None:
@@ -249,7 +249,7 @@ def test_wrong_arguments_are_refused_before_anything_is_queued(corpus: Store, tm
 def test_nothing_is_swept_away_under_a_running_reproduction(
     sqlite_store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("jobs.queue.cleanup.OLD", OLD * 0)
+    monkeypatch.setattr("jobs.queue.worker.LEFTOVER_AGE", LEFTOVER_AGE * 0)
     with sqlite_store.writing() as w:
         w.corpora.create("half", "en")
         job = w.jobs.add("reproduce", "Reproduce", {})
@@ -282,7 +282,7 @@ def test_ed18_quick_by_the_command_line(
     assert "1,779,417" in text and "· .818 ·" in text and "Not reproduced with this profile yet." in text
     with pytest.raises(SystemExit):
         main(command)
-    assert "Nothing had to be computed" in capsys.readouterr().out
+    assert "All results were stored already" in capsys.readouterr().out
 
 
 def test_numbers_are_printed_as_in_papers() -> None:

@@ -21,7 +21,7 @@ from core.text.word_tables import REGISTRY as TABLES
 from core.types import Split
 from db.records import VectorBlock
 from db.store import Store
-from jobs.common.context import JobContext
+from jobs.common.job import JobContext
 from jobs.common.models import find_model
 from jobs.kinds import REGISTRY as KINDS
 from jobs.papers.sources import corpus_of

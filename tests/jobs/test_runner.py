@@ -11,13 +11,11 @@ import pytest
 from core.errors import ConfigError, StoreError, UnknownNameError
 from db.records import JobRecord, JobStatus, MetricPoint
 from db.store import Store
-from jobs.common.context import JobContext, OwnershipLost
-from jobs.queue.attempts import CAP, note_attempt
-from jobs.queue.control import STALE_S
+from jobs.common.job import JobContext, OwnershipLost
+from jobs.queue.control import STALE_S, abandoned, cancel, enqueue, forget, retry, worker_alive
 from jobs.queue.execution import HEARTBEAT_S
 from jobs.queue.huey_queue import JobQueue
-from jobs.queue.runner import LOST_S, Runner
-from jobs.services.background import abandoned, cancel, enqueue, forget, retry, worker_alive
+from jobs.queue.runner import LOST_S, MAX_ATTEMPTS, Runner, note_attempt
 from tests.jobs import toy
 from tests.jobs.helpers import PATIENCE_S, get, grow_old, wait_for
 
@@ -210,7 +208,7 @@ class TestRecovery:
 
     def test_a_job_that_kills_its_worker_is_given_up(self, add: Add, runner: Runner) -> None:
         job = add(what="count")
-        for _ in range(CAP):
+        for _ in range(MAX_ATTEMPTS):
             folder = runner.store.artifacts.checkpoint_folder(job.id)
             with runner.store.writing() as w:
                 row = w.jobs.claim(job.id, "doomed", STALE_S)
@@ -220,7 +218,7 @@ class TestRecovery:
         runner.run(job.id)
         row = get(runner.store, job.id)
         assert row.status is JobStatus.FAILED
-        assert row.error.startswith(f"Given up: the worker died {CAP} times in a row")
+        assert row.error.startswith(f"The worker died {MAX_ATTEMPTS} times in a row")
         assert toy.RUNS[job.id] == 0
         retry(runner.store, job.id)
         runner.run(job.id)
@@ -267,7 +265,7 @@ class TestPresence:
 
 
 def test_a_heartbeat_continues_after_an_error() -> None:
-    from jobs.queue.heartbeat import Heartbeat
+    from jobs.queue.execution import Heartbeat
 
     sent: list[int] = []
     enough = threading.Event()

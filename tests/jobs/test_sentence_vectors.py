@@ -15,7 +15,7 @@ from core.protocols import NullReport
 from core.types import Corpus
 from db.store import Store
 from jobs.common.articles import TrainingSentences
-from jobs.common.context import JobContext, Stop
+from jobs.common.job import JobContext, Stop
 from jobs.common.vectors import load_model
 from jobs.queue.foreground import resume_here, run_here
 from tests.jobs.helpers import write_articles

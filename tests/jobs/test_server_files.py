@@ -21,7 +21,7 @@ from core.registry import Registry
 from core.tasks.summaries import REGISTRY as SUMMARIZERS
 from db.settings import Settings
 from db.store import Store
-from jobs.common.server_files import UPLOADS, readable
+from jobs.common.files import UPLOADS, readable
 from jobs.kinds import REGISTRY as KINDS
 from jobs.queue.control import enqueue
 
@@ -68,7 +68,7 @@ class TestReadable:
         assert readable(open_settings, folder / "inside") == folder / "a.txt"
         with pytest.raises(AccessError, match="is not below"):
             readable(open_settings, folder / "private" / "a.txt")
-        with pytest.raises(AccessError, match="lead in a circle"):
+        with pytest.raises(AccessError, match="form a cycle"):
             readable(open_settings, folder / "circle")
 
     def test_a_folder_that_is_a_link_itself(self, settings: Settings, folder: Path) -> None:
@@ -128,7 +128,7 @@ class TestJobsFromPages:
 
     def test_relative_paths_are_refused(self, pages: Store, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.chdir(folder)
-        with pytest.raises(AccessError, match="Give the full path instead of"):
+        with pytest.raises(AccessError, match="Enter the full path instead of"):
             enqueue(pages, "import-corpus", {"files": ["a.txt"], "corpus": "c"})
 
     def test_folders_with_links_that_lead_out_are_refused(self, pages: Store, folder: Path) -> None:

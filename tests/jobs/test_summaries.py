@@ -70,7 +70,7 @@ def test_a_folder_of_documents(sqlite_store: Store, tmp_path: Path) -> None:
 
 
 def test_what_cannot_be_summarised_is_said(sqlite_store: Store, documents: str, tmp_path: Path) -> None:
-    with pytest.raises(ConfigError, match="looks at vectors"):
+    with pytest.raises(ConfigError, match="uses vectors"):
         do(sqlite_store, documents=documents)
     with pytest.raises(UnknownNameError, match="Did you mean 'lead'"):
         do(sqlite_store, documents=documents, summarizer="leed")

@@ -108,7 +108,7 @@ def test_what_cannot_be_evaluated_is_said(news: Store, tmp_path: Path) -> None:
     plain = tmp_path / "plain.txt"
     plain.write_text("One sentence is here.\n", encoding="utf-8")
     do(news, "import-corpus", files=[str(plain)], corpus="P")
-    with pytest.raises(DataError, match="'P' carry no topics"):
+    with pytest.raises(DataError, match="'P' have no topics"):
         do(news, "evaluate-topics", model="M", corpus="P")
     with pytest.raises(ConfigError, match="“Corpus” is missing"):
         do(news, "evaluate-topics", model="M")

@@ -14,8 +14,8 @@ from core.types import Split
 from db.records import CorpusRecord, JobRecord, JobStatus
 from db.settings import Settings
 from db.store import Store
+from jobs.queue.control import cancel, enqueue
 from jobs.queue.foreground import run_here
-from jobs.services.background import cancel, enqueue
 from tests.jobs.helpers import PATIENCE_S, get, grow_old, kill, wait_ended, wait_for, worker_process, write_articles
 from tests.servers import PostgresServer
 

@@ -35,9 +35,9 @@ def sentences(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 @pytest.mark.parametrize(
     ("out", "said"),
     [
-        ("s.csv", "is the file that is read"),
-        ("link.csv", "is the file that is read"),
-        ("nowhere/o.csv", "There is no folder 'nowhere' to write into"),
+        ("s.csv", "is the input file"),
+        ("link.csv", "is the input file"),
+        ("nowhere/o.csv", "The folder 'nowhere' does not exist"),
         ("folder.csv", "is a folder"),
     ],
 )
@@ -69,7 +69,7 @@ def test_a_full_disk_leaves_the_file_that_was_there(
         patched.setattr(os, "replace", full)
         result = call(*COMMANDS[command], "s.csv", "--out", str(out))
     assert result.exit_code == 1
-    assert result.stderr.strip().endswith("The disk is full. Make room on it and try again.")
+    assert result.stderr.strip().endswith("The disk is full. Free space and try again.")
     assert out.read_text(encoding="utf-8") == "of yesterday"
     assert sorted(p.name for p in sentences.parent.iterdir() if p.is_file()) == ["o.csv", "s.csv"]
     assert call(*COMMANDS[command], "s.csv", "--out", str(out)).exit_code == 0
@@ -79,7 +79,7 @@ def test_a_full_disk_leaves_the_file_that_was_there(
 def test_numbers_and_sentences_that_make_no_sense(sentences: Path) -> None:
     for wanted in ("0", "-3", "²", "five"):
         result = call("cluster", "s.csv", "--k", wanted, "--out", "o.csv")
-        assert result.exit_code == 2 and "--k takes a number or auto" in result.stderr
+        assert result.exit_code == 2 and "--k must be a number or auto" in result.stderr
     result = call("similar", "  ", "--in", "s.csv")
     assert result.exit_code == 2 and "Give a sentence" in result.stderr
 
@@ -108,10 +108,10 @@ def test_a_home_of_nobody() -> None:
     ("error", "said"),
     [
         (OSError(errno.ENOSPC, "x"), "The disk is full"),
-        (OSError(errno.EFBIG, "x"), "larger than this system allows"),
+        (OSError(errno.EFBIG, "x"), "exceeds the maximum size of this system"),
         (OSError(errno.EROFS, "Read-only file system", "/x/y"), "'/x/y' cannot be opened or written: Read-only file"),
         (PermissionError(errno.EACCES, "Permission denied", "/x/y"), "Themescope may not open '/x/y'"),
-        (OSError("72000 requested and 992 written"), "could not be read or written in full (72000 requested"),
+        (OSError("72000 requested and 992 written"), "could not be read or written completely (72000 requested"),
         (MemoryError(), "ran out of memory"),
         (KeyError("x"), "Internal error (KeyError: 'x')"),
     ],

@@ -10,8 +10,7 @@ from typing import Any
 from core.config import option
 from core.errors import DataError
 from core.registry import Registry
-from jobs.common.config import JobConfig
-from jobs.common.context import JobContext
+from jobs.common.job import JobConfig, JobContext
 from jobs.kinds import JobCard
 
 RUNS: Counter[int] = Counter()

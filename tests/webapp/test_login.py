@@ -9,10 +9,10 @@ import pytest
 import streamlit as st
 from streamlit.testing.v1 import AppTest
 
+from db import logins
 from db.label_records import Role
 from db.settings import Settings
 from db.store import Store
-from jobs.services import passwords
 from jobs.services import people as members
 from webapp.features import REGISTRY
 from webapp.shared import people
@@ -26,7 +26,7 @@ SECRET = "correct horse battery"
 def shared(filled_store: Store, monkeypatch: pytest.MonkeyPatch) -> Store:
     """A filled store whose pages ask people to sign in; each role has somebody."""
     monkeypatch.setenv("THEMESCOPE_LOGIN", "always")
-    monkeypatch.setattr(passwords, "_LOG_N", 2)
+    monkeypatch.setattr(logins, "_LOG_N", 2)
     monkeypatch.setattr(people, "_ATTEMPTS", members.Attempts())
     monkeypatch.setattr(people, "_IN", set())
     for name, role in (("ada", Role.ADMIN), ("lea", Role.LABELLER), ("val", Role.VIEWER)):
@@ -64,7 +64,7 @@ def test_nothing_is_shown_before_signing_in(shared: Store, open_page: Open, page
 
 def test_a_wrong_password_and_the_right_one(shared: Store, open_page: Open) -> None:
     at = sign_in(open_page("corpora"), "ada", "wrong password")
-    assert "do not belong together" in at.error[0].value
+    assert "Wrong name or password" in at.error[0].value
     assert sign_in(at, "nobody").error[0].value == at.error[0].value
     at = sign_in(at, "ada")
     assert not at.error and not at.exception
@@ -85,7 +85,7 @@ def test_the_wait_after_wrong_passwords_survives_an_emptied_cache(shared: Store,
     for _ in range(3):
         at = sign_in(at, "ada", "wrong password")
     st.cache_resource.clear()
-    assert "Too many wrong tries" in sign_in(at, "ada").error[0].value
+    assert "Too many failed attempts" in sign_in(at, "ada").error[0].value
 
 
 def test_nothing_of_one_person_is_left_for_the_next(

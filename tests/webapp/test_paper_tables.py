@@ -36,7 +36,7 @@ def content(title: str) -> dict[str, Any]:
         "profile": {"title": "Quick", "about": "Less of everything.", "seeds": [0, 1, 2]},
         "rows": [
             {"id": "net", "title": "net", **row, "ours": {"accuracy": ours}, "difference": {"accuracy": -0.0277}},
-            {"id": "x", "title": HOSTILE, **row, "ours": {}, "difference": {}, "missing": "SICK is not at hand."},
+            {"id": "x", "title": HOSTILE, **row, "ours": {}, "difference": {}, "missing": "SICK is missing."},
         ],
         "claims": [claim, {**claim, "verdict": ""}],
         "complete": True,
@@ -88,7 +88,7 @@ def test_published_and_ours_side_by_side(reproduced: Store, open_page: Open) -> 
     assert (first["Published"], first["Ours"], first["± seeds"]) == (".740", ".712 [.700, .725]", ".004")
     assert first["Difference"] == "-.028"
     assert "Every row: Fewer articles" in words_of(at) and "Deviation" not in table
-    assert (table.iloc[1]["Ours"], table.iloc[1]["Data"]) == ("not measured", "SICK is not at hand.")
+    assert (table.iloc[1]["Ours"], table.iloc[1]["Data"]) == ("not measured", "SICK is missing.")
     verdicts = at.dataframe[1].value["Verdict"]
     assert list(verdicts) == ["✓ reproduced", "not tested"]
     assert "Section \\*4\\.1\\*" in words_of(at)

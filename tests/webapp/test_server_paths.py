@@ -10,7 +10,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from db.store import Store
-from jobs.common.server_files import NO_FOLDERS
+from jobs.common.files import NO_FOLDERS
 from webapp.shared.input_files import SERVER_PATH
 
 Open = Callable[..., AppTest]

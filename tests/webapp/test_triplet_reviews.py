@@ -13,8 +13,8 @@ from core.metrics.triplets import correctness
 from core.types import Split
 from db.records import JobStatus, ModelRecord, TripletSetRecord, Verdict
 from db.store import Store
+from jobs.kinds import check_job
 from jobs.queue.foreground import run_here
-from jobs.services.background import check_job
 from tests.webapp.filled import MODEL, SET
 from tests.webapp.test_pages import jobs_of, words_of
 from tests.webapp.test_triplet_margins import add_evaluation

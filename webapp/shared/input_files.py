@@ -18,7 +18,7 @@ import streamlit as st
 
 from core.errors import AccessError
 from db.settings import Settings
-from jobs.common.server_files import NO_FOLDERS, UPLOADS, readable
+from jobs.common.files import NO_FOLDERS, UPLOADS, readable
 from webapp.shared.text import plain
 
 UPLOAD, SERVER_PATH = "Upload", "Server path"

@@ -12,7 +12,7 @@ from core.errors import ThemescopeError
 from db.records import JobRecord, JobStatus, MetricPoint
 from jobs.kinds import REGISTRY as KINDS
 from jobs.kinds import shown_on
-from jobs.services import background as commands
+from jobs.queue import control as commands
 from webapp.shared import forms, queries
 from webapp.shared.figures import curve_figure
 from webapp.shared.navigation import page_link

@@ -1,6 +1,6 @@
-"""What a model contributes to an editing session: suggestions, similar sentences, previews, names and a quick map.
+"""Model-based assistance of an editing session: suggestions, similar sentences, previews, names and a quick map.
 
-Everything works on the (n, dim) vectors of a labelling's sentences, in the order of the partition's ids, and changes
+All functions use the (n, dim) vectors of a labelling's sentences, in the order of the partition's ids, and change
 nothing: a preview is an operation that the user may commit.
 """
 
@@ -26,15 +26,15 @@ if TYPE_CHECKING:
     from core.labelling.suggestions import Part, Suggestions
 
 _NAMED_FROM = 20_000
-"""Sentences whose words are compared to name a new cluster."""
+"""Maximum number of sentences whose words are compared to name a new cluster."""
 
 
 @dataclass(frozen=True, slots=True)
 class Reclustering:
-    """A preview of re-clustering around the sentences that people placed."""
+    """Preview of re-clustering with the sentences that people assigned fixed."""
 
     placed: int
-    """Sentences placed by people, which stay where they are."""
+    """Number of sentences assigned by people, which keep their clusters."""
     after: Partition
     operation: op.Operation
 
@@ -54,12 +54,9 @@ def nearest_sentences(x: Matrix, row: int, top_k: int) -> npt.NDArray[np.intp]:
 
 
 def similarities(store: Store, model: ModelRecord, x: Matrix, ids: Ids, query: str | int) -> npt.NDArray[np.float32]:
-    """Return (n,) cosines of the sentences ``ids`` to typed words (str) or to one of the sentences (its id).
+    """Return the cosines (n,) of the sentences ``ids`` to a query text, or to one of the sentences (its id).
 
-    Raises
-    ------
-    DataError
-        If the model knows none of the words.
+    Raises ``DataError`` if the model knows none of the words.
     """
     from core.neighbours import cosines
 
@@ -69,7 +66,7 @@ def similarities(store: Store, model: ModelRecord, x: Matrix, ids: Ids, query: s
 
 
 def preview_reclustering(partition: Partition, x: Matrix, log: Iterable[tuple[Step, ChangeSet]]) -> Reclustering:
-    """Re-cluster the sentences that nobody placed; placed ones and those marked uncertain stay where they are."""
+    """Re-cluster the sentences that nobody assigned; assigned ones and those marked uncertain keep their clusters."""
     from core.labelling.learning import placed_by_people
     from core.labelling.suggestions import recluster
 
@@ -79,13 +76,7 @@ def preview_reclustering(partition: Partition, x: Matrix, log: Iterable[tuple[St
 
 
 def preview_split(partition: Partition, texts: Mapping[int, str], x: Matrix, cluster: int, k: int) -> list[Part]:
-    """Divide a cluster into ``k`` named parts, the largest first.
-
-    Raises
-    ------
-    DataError
-        If the cluster has fewer than ``k`` sentences.
-    """
+    """Divide a cluster into ``k`` named parts, the largest first; raise ``DataError`` if it has fewer sentences."""
     from core.labelling.suggestions import propose
 
     ids = partition.members(cluster)
@@ -93,7 +84,7 @@ def preview_split(partition: Partition, texts: Mapping[int, str], x: Matrix, clu
 
 
 def cluster_name(texts: Mapping[int, str], ids: Ids) -> str:
-    """Return a name for the sentences ``ids`` made of their distinctive words; "" where there are none."""
+    """Return a name from the distinctive words of the sentences ``ids``; "" if there are none."""
     from core.clustering.naming import theme_words
 
     inside = set(ids.tolist())

@@ -9,9 +9,10 @@ from typing import Any
 from core.errors import DataError
 from core.labelling.history import Step
 from core.labelling.partition import UNASSIGNED
-from db.label_records import LabellingRecord, NewLabelling, Sharing
+from db.label_records import LabellingRecord
 from db.store import Store, Unit
-from jobs.bundles.labellings import Document, Place, export_document, from_lines, moved, to_lines
+from jobs.bundles.labellings import Document, Place, export_document, from_lines, moved, store_document, to_lines
+from jobs.services.labelling.starts import LEAD, section_titles
 
 HEADER = (
     "sentence_id",
@@ -26,42 +27,23 @@ HEADER = (
     "changed_by",
     "changed",
 )
-LEAD = "Introduction"
 
 
 def export_lines(store: Store, labelling_id: int) -> str:
-    """Yield the labelling with its history as JSON lines."""
+    """Return the labelling with its history as JSON lines."""
     return "".join(to_lines(export_document(store, labelling_id)))
 
 
 def import_lines(store: Store, corpus_id: int, lines: Iterable[str], path: Path | str) -> LabellingRecord:
-    """Import an exported labelling: the same sentences, people, steps and times; its name is numbered where taken.
+    """Import an exported labelling with its people, steps and times; its name is numbered if taken.
 
-    Raises
-    ------
-    ReadError
-        If the file is damaged.
-    DataError
-        If a sentence of it is not in the corpus.
+    Raises ``ReadError`` if the file is damaged, and ``DataError`` if the corpus does not have its sentences.
     """
     document = from_lines(lines, path)
     with store.reading() as r:
         names, article = _sentences_of(r, corpus_id, document)
-    found = moved(document, names)
-    about = document.about
     with store.writing() as w:
-        new = NewLabelling(
-            corpus_id,
-            w.labellings.usable_name(str(about["name"])),
-            str(about["owner"]),
-            Sharing(about["kind"]),
-            bool(about["blind"]),
-            article if about.get("one_article") else None,
-            dict(about["origin"]),
-        )
-        record = w.labellings.add_imported(new, found.start)
-        w.label_steps.take_over(record.id, found.log, found.start)
-        return record
+        return store_document(w, corpus_id, moved(document, names), article)
 
 
 def _sentences_of(r: Unit, corpus_id: int, document: Document) -> tuple[dict[int, int], int | None]:
@@ -80,7 +62,7 @@ def _sentences_of(r: Unit, corpus_id: int, document: Document) -> tuple[dict[int
                 break
         else:
             name = r.corpora.get(corpus_id).name
-            raise DataError(f"The corpus {name!r} does not hold the sentences of {title!r}. Choose the right corpus.")
+            raise DataError(f"The corpus {name!r} does not have the sentences of {title!r}. Choose the right corpus.")
     return names, next(iter(articles)) if len(articles) == 1 else None
 
 
@@ -92,8 +74,7 @@ def rows(store: Store, labelling_id: int) -> list[tuple[Any, ...]]:
         p = snapshot.partition
         sentences = r.corpora.sentences_by_id(p.ids)
         articles = r.corpora.articles_by_id({s.article_id for s in sentences.values()})
-        sections = r.corpora.sections_of(list(articles))
-    titles = {(a, s.position): s.title or LEAD for a, found in sections.items() for s in found}
+        titles = section_titles(r, [*sentences.values()])
     table = []
     for row, id in enumerate(p.ids.tolist()):
         s, number, last = sentences[id], int(p.numbers[row]), steps.get(int(snapshot.versions[row]))
@@ -113,16 +94,3 @@ def rows(store: Store, labelling_id: int) -> list[tuple[Any, ...]]:
             )
         )
     return sorted(table, key=lambda line: (articles[sentences[line[0]].article_id].position, line[3]))
-
-
-def parquet_bytes(header: tuple[str, ...], lines: list[tuple[Any, ...]]) -> bytes:
-    """Return the table as a Parquet file with unchanged values."""
-    import io
-
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
-    columns = {name: [line[place] for line in lines] for place, name in enumerate(header)}
-    out = io.BytesIO()
-    pq.write_table(pa.table(columns), out)
-    return out.getvalue()

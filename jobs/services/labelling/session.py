@@ -26,7 +26,7 @@ UNASSIGNED_NAME = "unassigned"
 
 @dataclass(frozen=True, slots=True)
 class SentenceConflict:
-    """Sentence that two people changed, with its cluster as seen, as wanted and as stored."""
+    """Sentence that two people changed, with its cluster before, as wanted and as stored."""
 
     sentence: int
     seen: str
@@ -95,10 +95,7 @@ class LabellingSession:
     def do(self, operation: op.Operation, reason: str = "", selection_method: str = "") -> Step | None:
         """Commit an operation and return its step; None if it changes nothing.
 
-        Raises
-        ------
-        StaleChangeError
-            If another person changed the same sentences or clusters; see :meth:`conflict`.
+        Raises :class:`StaleChangeError` if another person changed the same sentences or clusters, see :meth:`conflict`.
         """
         if not operation.change_set:
             return None
@@ -136,10 +133,10 @@ class LabellingSession:
             raise DataError("This step is not in the history of this labelling.")
         return f"back to “{step.summary}”"
 
-    def _again(self, kind: Kind, step_id: int, turned: Callable[[ChangeSet], ChangeSet]) -> Step | None:
+    def _again(self, kind: Kind, step_id: int, convert: Callable[[ChangeSet], ChangeSet]) -> Step | None:
         target = next(step for step in self.steps if step.id == step_id)
         with self._store.reading() as r:
-            change_set = turned(r.label_steps.change_set(step_id))
+            change_set = convert(r.label_steps.change_set(step_id))
         return self._write(Draft(kind, target.operation, target.summary, self.person, step_id), change_set)
 
     def _write(self, draft: Draft, change_set: ChangeSet) -> Step:
@@ -183,9 +180,8 @@ class LabellingSession:
         """Overwrite the current state with the change of a conflict; the history records it as a step."""
         wanted = conflict.operation
         change_set = rebased(self.partition, wanted.change_set)
-        return self.do(
-            op.Operation(wanted.kind, wanted.summary, change_set), conflict.reason, conflict.selection_method
-        )
+        again = op.Operation(wanted.kind, wanted.summary, change_set)
+        return self.do(again, conflict.reason, conflict.selection_method)
 
 
 def place_of(partition: Partition, sentence: int) -> str:
@@ -195,7 +191,7 @@ def place_of(partition: Partition, sentence: int) -> str:
 
 
 def _wanted(change_set: ChangeSet) -> dict[int, int]:
-    """Sentence id → number of the cluster that a change set puts it in."""
+    """Return sentence id → number of the new cluster in a change set."""
     found: dict[int, int] = {}
     for change in change_set:
         if isinstance(change, SentenceChanges) and change.field is Field.CLUSTER:

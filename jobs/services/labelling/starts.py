@@ -22,40 +22,26 @@ MOST_CLUSTERS = 300
 LEAD = "Introduction"
 
 Begin = Callable[[Store, NewLabelling], tuple[Partition, Mapping[str, Any]]]
-"""Returns the initial state of a labelling and its origin. It computes outside its transactions."""
+"""Function that returns the initial state of a labelling and its origin, and computes outside transactions."""
 
 
 def begin(store: Store, new: NewLabelling, initial: Begin) -> LabellingRecord:
-    """Create a labelling with an initial state.
-
-    Raises
-    ------
-    DataError
-        If there are no sentences, or too many.
-    """
+    """Create a labelling with an initial state; raise :class:`DataError` if it has no sentences, or too many."""
     partition, origin = initial(store, new)
     if not len(partition.ids):
-        raise DataError("There are no sentences to label here. Choose another article or corpus.")
+        raise DataError("There are no sentences to label. Choose another article or corpus.")
     if len(partition.ids) > MOST_SENTENCES:
         raise DataError(
-            f"{len(partition.ids):,} sentences are too many for one labelling (at most {MOST_SENTENCES:,}). "
+            f"{len(partition.ids):,} sentences are too many for one labelling; the maximum is {MOST_SENTENCES:,}. "
             "Choose an article, or import a part of the corpus."
         )
     with store.writing() as w:
-        entered = NewLabelling(
-            new.corpus_id,
-            w.labellings.usable_name(new.name),
-            new.owner,
-            new.kind,
-            new.blind,
-            new.article_id,
-            origin,
-        )
-        return w.labellings.create(entered, partition)
+        named = replace(new, name=w.labellings.usable_name(new.name), origin=origin)
+        return w.labellings.create(named, partition)
 
 
 def from_nothing(store: Store, new: NewLabelling) -> tuple[Partition, Mapping[str, Any]]:
-    """Return every sentence, unassigned."""
+    """Return all sentences unassigned."""
     with store.reading() as r:
         sentences = sentences_of(r, new.corpus_id, new.article_id)
     return start([s.id for s in sentences]), {"from": "nothing"}
@@ -65,7 +51,7 @@ def from_sections(store: Store, new: NewLabelling) -> tuple[Partition, Mapping[s
     """Return one cluster per section title, in order of appearance; the lead is the "Introduction"."""
     with store.reading() as r:
         sentences = sentences_of(r, new.corpus_id, new.article_id)
-        titles = _section_titles(r, sentences)
+        titles = section_titles(r, sentences)
     keys = [titles[s.article_id, s.section] for s in sentences]
     kept = {title for title, _ in Counter(keys).most_common(MOST_CLUSTERS)}
     names = list(dict.fromkeys(key for key in keys if key in kept))
@@ -75,7 +61,7 @@ def from_sections(store: Store, new: NewLabelling) -> tuple[Partition, Mapping[s
 
 
 def from_labels(ids: Ids, labels: Labels, names: Mapping[int, str], origin: Mapping[str, Any]) -> Begin:
-    """(n,) sentences with the label of each, -1 for none; labels without a name are named by their words."""
+    """Return the clusters of sentences (n,) with labels (n,), -1 for none; unnamed ones get their distinctive words."""
 
     def initial(store: Store, new: NewLabelling) -> tuple[Partition, Mapping[str, Any]]:
         found = np.unique(labels[labels >= 0])
@@ -85,8 +71,8 @@ def from_labels(ids: Ids, labels: Labels, names: Mapping[int, str], origin: Mapp
         if not all(called):
             with store.reading() as r:
                 sentences = r.corpora.sentences_by_id(ids)
-            telling = cluster_names([sentences[int(i)].text for i in ids], place)
-            called = [given or word for given, word in zip(called, telling, strict=True)]
+            words = cluster_names([sentences[int(i)].text for i in ids], place)
+            called = [given or word for given, word in zip(called, words, strict=True)]
         return start(ids, np.where(place < 0, UNASSIGNED, place + 1), clusters(called)), origin
 
     return initial
@@ -177,13 +163,13 @@ def sentences_of(r: Unit, corpus_id: int, article_id: int | None) -> list[Senten
     corpus = r.corpora.get(corpus_id)
     if corpus.sentences > MOST_SENTENCES:
         raise DataError(
-            f"{corpus.name!r} has {corpus.sentences:,} sentences; a labelling takes {MOST_SENTENCES:,}. "
+            f"{corpus.name!r} has {corpus.sentences:,} sentences; the maximum of a labelling is {MOST_SENTENCES:,}. "
             "Choose one of its articles."
         )
     return [sentence for _, _, found in r.corpora.iterate(corpus.id) for sentence in found]
 
 
-def _section_titles(r: Unit, sentences: Sequence[Sentence]) -> dict[tuple[int, int], str]:
+def section_titles(r: Unit, sentences: Sequence[Sentence]) -> dict[tuple[int, int], str]:
     """Return (article id, section position) → title."""
     of = r.corpora.sections_of(sorted({s.article_id for s in sentences}))
     return {(article, s.position): s.title.strip() or LEAD for article, found in of.items() for s in found}

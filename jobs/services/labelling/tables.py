@@ -1,7 +1,7 @@
 """Import of labels from a table with a sentence (id or exact text) and its cluster in each row.
 
-A plan lists matches, ambiguous rows and unmatched rows before anything is stored. Sentences
-that the table does not name begin unassigned.
+A plan lists matches, ambiguous rows and unmatched rows before anything is stored. Sentences without a row are
+unassigned.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _NOTE = ("note", "notes", "comment", "comments")
 
 @dataclass(frozen=True, slots=True)
 class Columns:
-    """Names of the columns of a table; "" for none. A cluster, and an id or a text, are needed."""
+    """Names of the columns of a table, "" for none. The cluster, and the id or the text, are required."""
 
     cluster: str
     id: str = ""
@@ -36,7 +36,7 @@ class Columns:
 
 
 @dataclass(frozen=True, slots=True)
-class Trouble:
+class Problem:
     """Row that assigns no sentence, with the reason."""
 
     row: int
@@ -58,17 +58,17 @@ class Plan:
     """Number of rows that assign a sentence."""
     sentences: int
     """Number of sentences that could be assigned."""
-    missing: tuple[Trouble, ...]
+    missing: tuple[Problem, ...]
     """Rows that match no sentence."""
-    ambiguous: tuple[Trouble, ...]
+    ambiguous: tuple[Problem, ...]
     """Rows that match several sentences."""
-    contradicting: tuple[Trouble, ...]
+    contradicting: tuple[Problem, ...]
     """Rows that contradict an earlier row."""
 
     @property
-    def troubles(self) -> list[Trouble]:
+    def problems(self) -> list[Problem]:
         """Return every skipped row, ordered by number."""
-        return sorted((*self.missing, *self.ambiguous, *self.contradicting), key=lambda trouble: trouble.row)
+        return sorted((*self.missing, *self.ambiguous, *self.contradicting), key=lambda problem: problem.row)
 
 
 def likely_columns(sheet: Sheet) -> Columns:
@@ -89,12 +89,8 @@ def plan(
 ) -> Plan:
     """Match each row to a sentence; with ``together``, a text assigns all sentences that have it.
 
-    Raises
-    ------
-    UnknownNameError
-        If the table has no such column.
-    DataError
-        If no columns are named, there are too many rows, sentences or clusters, or no row fits.
+    Raises ``UnknownNameError`` if a column does not exist, and ``DataError`` if a required column is missing, there are
+    too many rows, sentences or clusters, or no row matches.
     """
     _check(sheet, columns)
     with store.reading() as r:
@@ -118,12 +114,12 @@ def from_plan(found: Plan, origin: str) -> starts.Begin:
 
 def check_whole(found: Plan) -> None:
     """Raise :class:`DataError`, naming the rows, if a plan skips any."""
-    troubles = found.troubles
-    if not troubles:
+    problems = found.problems
+    if not problems:
         return
-    told = "; ".join(f"row {t.row}: {t.why}" for t in troubles[:5]) + ("; …" if len(troubles) > 5 else "")
+    listed = "; ".join(f"row {t.row}: {t.why}" for t in problems[:5]) + ("; …" if len(problems) > 5 else "")
     raise DataError(
-        f"{len(troubles):,} rows match no sentence, so nothing was imported ({told}). Correct or skip these rows."
+        f"{len(problems):,} rows match no sentence, so nothing was imported ({listed}). Correct or skip these rows."
     )
 
 
@@ -132,7 +128,7 @@ def _check(sheet: Sheet, columns: Columns) -> None:
         if name not in sheet.columns:
             raise UnknownNameError("column", name, sheet.columns)
     if not columns.cluster or not (columns.id or columns.text):
-        raise DataError("A table of labels needs a column with the cluster, and one with the sentence or its id.")
+        raise DataError("A table of labels needs a column of clusters, and one of sentences or their ids.")
     if sheet.cut:
         raise DataError(f"The table has more than {len(sheet.rows):,} rows. Split it.")
 
@@ -152,35 +148,36 @@ class _Planner:
         self._notes: dict[int, str] = {}
 
     def plan(self, sheet: Sheet) -> Plan:
-        missing: list[Trouble] = []
-        ambiguous: list[Trouble] = []
-        contradicting: list[Trouble] = []
+        missing: list[Problem] = []
+        ambiguous: list[Problem] = []
+        contradicting: list[Problem] = []
         for number, cells in zip(sheet.numbers, sheet.rows, strict=True):
             row = dict(zip(sheet.columns, cells, strict=True))
             text = row.get(self._columns.text, "")
             ids, why = self._meant(row.get(self._columns.id, ""), text)
             if not ids:
-                missing.append(Trouble(number, text, why))
+                missing.append(Problem(number, text, why))
             elif len(ids) > 1 and not self._together:
-                ambiguous.append(Trouble(number, text, f"{len(ids)} sentences say this"))
+                ambiguous.append(Problem(number, text, f"{len(ids)} sentences have this text"))
             elif earlier := self._place(number, ids, row):
-                contradicting.append(Trouble(number, text, f"row {earlier} puts this sentence elsewhere"))
+                contradicting.append(Problem(number, text, f"row {earlier} assigns this sentence to another cluster"))
         self._check_clusters()
         rows = len(sheet.rows) - len(missing) - len(ambiguous) - len(contradicting)
         if not rows:
-            raise DataError("No row places a sentence of this text. Choose other columns, or the right corpus.")
-        troubles = (tuple(missing), tuple(ambiguous), tuple(contradicting))
-        return Plan(tuple(self._names), self._placed, self._notes, rows, self._total, *troubles)
+            raise DataError("No row matches a sentence. Choose other columns, or the right corpus.")
+        problems = (tuple(missing), tuple(ambiguous), tuple(contradicting))
+        return Plan(tuple(self._names), self._placed, self._notes, rows, self._total, *problems)
 
     def _meant(self, id: str, text: str) -> tuple[list[int], str]:
         """Return the ids of the sentences that a row matches, or the reason that there are none."""
         known = _whole(id)
-        said = (text, raw_cell(text))
-        if known in self._texts and (not text or self._texts[known] in said):
+        variants = (text, raw_cell(text))
+        if known in self._texts and (not text or self._texts[known] in variants):
             return [known], ""
         if text:
-            return self._by_text.get(said[0]) or self._by_text.get(said[1]) or [], "no sentence says this"
-        return [], f"no sentence here has the id {id[:20]!r}" if id else "the row names no sentence"
+            found = self._by_text.get(variants[0]) or self._by_text.get(variants[1]) or []
+            return found, "no sentence has this text"
+        return [], f"no sentence has the id {id[:20]!r}" if id else "the row has no sentence"
 
     def _place(self, number: int, ids: list[int], row: Mapping[str, str]) -> int:
         """Assign the sentences of a row; return the number of an earlier row that contradicts it, else 0."""
@@ -202,8 +199,8 @@ class _Planner:
     def _check_clusters(self) -> None:
         if len(self._names) > starts.MOST_CLUSTERS:
             raise DataError(
-                f"The column {self._columns.cluster!r} names {len(self._names):,} clusters; a labelling begins with at "
-                f"most {starts.MOST_CLUSTERS}. Is it the right column?"
+                f"The column {self._columns.cluster!r} has {len(self._names):,} clusters; the maximum is "
+                f"{starts.MOST_CLUSTERS}. Check that it is the right column."
             )
 
 

@@ -22,7 +22,7 @@ from jobs.bundles.labellings import from_lines
 from jobs.queue.foreground import run_here
 from jobs.services.labelling import files, starts
 from jobs.services.labelling.session import LabellingSession
-from jobs.services.table_files import csv_text
+from jobs.services.table_files import csv_text, parquet_bytes
 from tests.db.texts import add_corpus
 
 HOSTILE = "=1+1 <script>alert(1)</script> \u202e 😀\u2028,\"'"
@@ -201,7 +201,7 @@ def test_damaged_files_are_refused(sqlite_store: Store) -> None:
             from_lines(damaged, "x.jsonl")
     with sqlite_store.writing() as w:
         other = w.corpora.create("other", "en")
-    with pytest.raises(DataError, match="does not hold"):
+    with pytest.raises(DataError, match="does not have"):
         files.import_lines(sqlite_store, other.id, lines, "x.jsonl")
 
 
@@ -217,7 +217,7 @@ def test_tables_are_safe_in_spreadsheets_and_raw_in_parquet(sqlite_store: Store)
     assert len(read) == record.sentences
     assert read[0]["note"] == read[0]["changed_by"] == f"'{HOSTILE}"
     assert read[0]["cluster"].startswith("'=1+1")
-    table = pq.read_table(io.BytesIO(files.parquet_bytes(files.HEADER, lines))).to_pylist()
+    table = pq.read_table(io.BytesIO(parquet_bytes(files.HEADER, lines))).to_pylist()
     assert table[0]["note"] == HOSTILE
     assert [row["sentence_id"] for row in table] == [line[0] for line in lines]
 
@@ -247,5 +247,5 @@ def test_labels_become_triplets_and_test_articles_never_do(sqlite_store: Store) 
     more = run_here(sqlite_store, "learn-labels", {"labellings": [record.name], "name": "more"}, quiet=True)
     assert not more["cached"] and more["counts"]["placed"] > made["counts"]["placed"]
     untouched = begin(sqlite_store)
-    with pytest.raises(DataError, match="Nothing can be learned"):
+    with pytest.raises(DataError, match="give no training triplets"):
         run_here(sqlite_store, "learn-labels", {"labellings": [untouched.name], "name": "empty"}, quiet=True)

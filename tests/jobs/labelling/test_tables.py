@@ -63,11 +63,11 @@ def test_rows_are_found_or_told_by_number(sqlite_store: Store) -> None:
     )  # fmt: skip
     found = tables.plan(sqlite_store, corpus, None, table, COLUMNS)
     assert (found.rows, len(found.placed), found.sentences, found.names) == (2, 2, 5, ("One", "Two"))
-    assert [(t.row, t.why) for t in found.troubles] == [
-        (3, "no sentence says this"),
-        (4, "3 sentences say this"),
-        (6, "row 2 puts this sentence elsewhere"),
-        (7, "the row names no sentence"),
+    assert [(t.row, t.why) for t in found.problems] == [
+        (3, "no sentence has this text"),
+        (4, "3 sentences have this text"),
+        (6, "row 2 assigns this sentence to another cluster"),
+        (7, "the row has no sentence"),
     ]
     with pytest.raises(DataError, match=r"4 rows match no sentence, so nothing was imported \(row 3: no sentence"):
         tables.check_whole(found)
@@ -95,8 +95,8 @@ def test_ids_count_where_the_text_is_theirs(sqlite_store: Store) -> None:
     ]
     found = tables.plan(sqlite_store, corpus, None, sheet(*rows, columns=names), by_id)
     assert found.placed == {third: 0, second: 1}
-    assert [(t.row, t.why) for t in found.troubles] == [
-        (5, "no sentence here has the id '999'"), (6, "no sentence here has the id 'x'"),
+    assert [(t.row, t.why) for t in found.problems] == [
+        (5, "no sentence has the id '999'"), (6, "no sentence has the id 'x'"),
     ]  # fmt: skip
 
 
@@ -133,11 +133,11 @@ def test_every_row_is_counted_once(sqlite_store: Store, rows: list[tuple[int, st
     table = sheet(*((texts[i] if i < len(texts) else "?", name) for i, name in rows), columns=("sentence", "cluster"))
     columns = tables.Columns("cluster", "", "sentence")
     if not any(i < len(texts) for i, _ in rows):
-        with pytest.raises(DataError, match="No row places"):
+        with pytest.raises(DataError, match="No row matches"):
             tables.plan(sqlite_store, corpus.id, None, table, columns)
         return
     found = tables.plan(sqlite_store, corpus.id, None, table, columns)
-    assert found.rows + len(found.troubles) == len(rows)
+    assert found.rows + len(found.problems) == len(rows)
     assert {t.row for t in found.missing} == {n for n, (i, _) in enumerate(rows, 2) if i >= len(texts)}
     first = {i: name for i, name in reversed(rows) if i < len(texts)}
     placed = {int(np.flatnonzero(ids == id)[0]): p for id, p in found.placed.items()}
@@ -152,13 +152,13 @@ def test_tables_that_make_no_sense_are_refused(sqlite_store: Store) -> None:
 
     with pytest.raises(UnknownNameError, match="column called 'cluster'"):
         plan(sheet(("x", "y"), columns=("sentence", "group")), tables.Columns("cluster", "", "sentence"))
-    with pytest.raises(DataError, match="needs a column with the cluster"):
+    with pytest.raises(DataError, match="needs a column of clusters"):
         plan(sheet(("x", "y")), tables.Columns("cluster"))
     with sqlite_store.reading() as r:
         texts = [s.text for s in r.corpora.sentences_by_id(r.corpora.sentence_ids(corpus.id)).values()]
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(starts, "MOST_CLUSTERS", 3)
-        with pytest.raises(DataError, match="names 4 clusters"):
+        with pytest.raises(DataError, match="has 4 clusters"):
             plan(sheet(*((text, text) for text in texts[:4])))
 
 
@@ -171,7 +171,7 @@ def test_the_command(sqlite_store: Store, tmp_path: Path) -> None:
     path = tmp_path / "mine.csv"
     path.write_text("sentence,cluster\nArticle 0 0.0.0.,One\nArticle 1 1.0.0.,Two\nnowhere,Two\n", encoding="utf-8")
     refused = imported(path, "--corpus", "demo")
-    assert refused.exit_code == 2 and "row 4: no sentence says this" in refused.stderr
+    assert refused.exit_code == 2 and "row 4: no sentence has this text" in refused.stderr
     with sqlite_store.reading() as r:
         assert r.labellings.list() == []
     looked = call_json("labels", "import", path, "--corpus", "demo", "--dry-run")

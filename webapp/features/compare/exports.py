@@ -14,7 +14,7 @@ from core.metrics import REGISTRY as METRICS
 from core.metrics.statistics.multiple_comparisons import ALPHA, RESAMPLES, Family, SignificanceTest
 from core.registry import Card
 from db.records import BenchmarkRecord, ScoreRecord
-from jobs.common.digests import code_version
+from jobs.common.results import code_version
 from jobs.services.table_files import csv_text
 from webapp.shared.compare_queries import Method
 from webapp.shared.text import count, interval, p_text, score

@@ -11,7 +11,7 @@ from core.errors import ThemescopeError
 from db.access import Right
 from db.records import CorpusRecord, JobRecord, JobStatus, ModelRecord
 from jobs.bundles.archive import BundleReader
-from jobs.bundles.contents import Contents, contents
+from jobs.bundles.parts import Contents, contents
 from jobs.kinds.export_bundle import FOLDER
 from webapp.features.corpora import state
 from webapp.shared import input_files, queries

@@ -120,7 +120,7 @@ def _query(model: ModelRecord, whole: Scene, query: str | int) -> Matrix:
 
 
 def _blocks(model: ModelRecord, scene: Scene) -> Any:
-    from jobs.services.search import stored_blocks
+    from jobs.services.inference import stored_blocks
 
     return stored_blocks(queries.store(), model, scene.articles, scene.positions)
 

@@ -13,7 +13,7 @@ from core.papers.spec import Paper, Profile
 from db.access import Right
 from db.records import CorpusRecord, PaperTableRecord
 from jobs.papers.document import number
-from jobs.services.paper_tables import reproduce_again
+from jobs.services.reproduction import reproduce_again
 from jobs.services.table_files import csv_text
 from webapp.features.paper_tables import state
 from webapp.shared import input_files, queries

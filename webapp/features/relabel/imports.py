@@ -137,14 +137,14 @@ def _preview(found: tables.Plan) -> None:
         f"{count(len(found.names), 'cluster')} · {len(found.missing):,} not found · "
         f"{len(found.ambiguous):,} ambiguous · {len(found.contradicting):,} contradictory"
     )
-    troubles = found.troubles
-    if not troubles:
+    problems = found.problems
+    if not problems:
         return
-    st.warning(f"{_matching(len(troubles))} no sentence. Row numbers are those of a spreadsheet.")
+    st.warning(f"{_matching(len(problems))} no sentence. Row numbers are those of a spreadsheet.")
     frame = pd.DataFrame(
-        {"Row": [t.row for t in troubles], "Problem": [t.why for t in troubles], "Sentence": [t.text for t in troubles]}
+        {"Row": [t.row for t in problems], "Problem": [t.why for t in problems], "Sentence": [t.text for t in problems]}
     )
-    st.dataframe(frame, hide_index=True, height="content" if len(troubles) <= _SHORT_TABLE else 300)
+    st.dataframe(frame, hide_index=True, height="content" if len(problems) <= _SHORT_TABLE else 300)
 
 
 def _matching(rows: int) -> str:
@@ -152,8 +152,8 @@ def _matching(rows: int) -> str:
 
 
 def _create(found: tables.Plan, new: NewLabelling, file: str, on_created: Callable[[LabellingRecord], None]) -> None:
-    troubles = len(found.troubles)
-    rows = "this row" if troubles == 1 else f"these {troubles:,} rows"
-    skip = troubles == 0 or st.checkbox(f"Skip {rows}")
+    problems = len(found.problems)
+    rows = "this row" if problems == 1 else f"these {problems:,} rows"
+    skip = problems == 0 or st.checkbox(f"Skip {rows}")
     if st.button("Import labels", icon=":material/edit:", disabled=not skip, type="primary"):
         create(new, tables.from_plan(found, file), on_created)

@@ -16,7 +16,7 @@ from db.label_records import LabellingRecord
 from db.records import ModelRecord, TripletSetRecord
 from jobs.common.vectors import built_on
 from jobs.kinds import learn_labels
-from jobs.services.labelling.vectors import MOST, models_for, vectors_of
+from jobs.services.inference import MOST_WITH_VECTORS, models_for, vectors_of
 from webapp.features.relabel.state import TRAIN
 from webapp.shared import model_effects, partition_queries, queries
 from webapp.shared.choose import fine_tunable, nothing
@@ -33,7 +33,7 @@ def show(record: LabellingRecord) -> None:
     """Draw the form that trains on a labelling, and the results of earlier trainings."""
     with st.expander("Train on these labels", icon=":material/school:"):
         names = (record.name, *_other_labellings(record))
-        found = learn_labels.lessons(queries.store(), names)
+        found = learn_labels.training_labels(queries.store(), names)
         placed = sum(len(part.ids) for part in found.placed)
         st.markdown(
             f"{count(placed, 'sentence')} placed by people. Each is the pivot of triplets with a sentence of its "
@@ -64,7 +64,7 @@ def _other_labellings(record: LabellingRecord) -> list[str]:
     )
 
 
-def _contradictions(found: learn_labels.Lessons) -> None:
+def _contradictions(found: learn_labels.TrainingLabels) -> None:
     """Draw the pairs of sentences that one labelling puts together and another apart."""
     shown = found.contradictions[:_MAX_CONTRADICTIONS]
     texts = queries.read(
@@ -236,9 +236,9 @@ def effect_on_unplaced(record: LabellingRecord, before: ModelRecord, after: Mode
         If one of the models has no vectors of the sentences yet.
     """
     store = queries.store()
-    (placed,) = learn_labels.lessons(store, (record.name,)).placed
+    (placed,) = learn_labels.training_labels(store, (record.name,)).placed
     ids = np.setdiff1d(placed.partition.ids, placed.ids)
-    if not 1 < len(ids) <= MOST:
+    if not 1 < len(ids) <= MOST_WITH_VECTORS:
         return None
     with store.reading() as r:
         known = r.corpora.sentences_by_id(ids)

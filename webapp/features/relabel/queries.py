@@ -19,7 +19,8 @@ from core.labelling.partition import Partition
 from core.types import Ids, Matrix, Points, Sentence
 from db.label_records import LabellingRecord, Presence
 from db.records import MapRecord, ModelRecord
-from jobs.services.labelling import assistance, vectors
+from jobs.services import inference
+from jobs.services.labelling import assistance
 from jobs.services.labelling.starts import LEAD
 from webapp.shared import partition_queries, queries
 
@@ -65,13 +66,13 @@ def texts(labelling_id: int, created: datetime) -> Texts:
 def models_for(labelling_id: int, created: datetime) -> list[ModelRecord]:
     """Return the models with vectors of all articles of a labelling, newest first; at most 30 seconds old."""
     corpus = queries.read(lambda r: r.labellings.get(labelling_id).corpus_id)
-    return vectors.models_for(queries.store(), corpus, texts(labelling_id, created).article_ids())
+    return inference.models_for(queries.store(), corpus, texts(labelling_id, created).article_ids())
 
 
 @st.cache_resource(show_spinner="Reading vectors …", max_entries=3)
 def matrix(model_id: int, digest: str, labelling_id: int, created: datetime) -> Matrix:
     """Return (n, dim) vectors of the sentences of a labelling, in the order of their ids."""
-    return vectors.vectors_of(queries.store(), model_id, _ids(labelling_id))
+    return inference.vectors_of(queries.store(), model_id, _ids(labelling_id))
 
 
 @st.cache_data(show_spinner="Searching …", max_entries=32)

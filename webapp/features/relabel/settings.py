@@ -13,7 +13,7 @@ from db.label_records import LabellingRecord, NewLabelling, Sharing
 from db.records import ArticleRecord, CorpusRecord
 from db.store import Store, Unit
 from jobs.services.labelling import files, starts
-from jobs.services.table_files import csv_text, excel_bytes
+from jobs.services.table_files import csv_text, excel_bytes, parquet_bytes
 from webapp.features.relabel import learning
 from webapp.features.relabel.editing import RelabelState
 from webapp.features.relabel.state import NEW, NEW_ARTICLE_SEARCH, NEW_NAME, OPEN_NEXT, RESTORE, SETTINGS_FORM
@@ -155,7 +155,7 @@ def _downloads(record: LabellingRecord) -> None:
         ("Whole labelling", "jsonl", lambda: files.export_lines(store, record.id)),
         ("CSV", "csv", lambda: csv_text(header, files.rows(store, record.id))),
         ("XLSX", "xlsx", lambda: excel_bytes(header, files.rows(store, record.id), "labels")),
-        ("Parquet", "parquet", lambda: files.parquet_bytes(header, files.rows(store, record.id))),
+        ("Parquet", "parquet", lambda: parquet_bytes(header, files.rows(store, record.id))),
     )
     with st.container(horizontal=True, vertical_alignment="center"):
         for label, suffix, data in formats:

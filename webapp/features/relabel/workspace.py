@@ -9,7 +9,7 @@ import streamlit as st
 
 from core.errors import ThemescopeError
 from core.types import Ids
-from jobs.services.labelling.vectors import MOST as MAX_WITH_VECTORS
+from jobs.services.inference import MOST_WITH_VECTORS as MAX_WITH_VECTORS
 from webapp.features.relabel import cluster_map, dialogs, filters, lists, queries, sentence_card, toolbar
 from webapp.features.relabel.editing import RelabelState
 from webapp.features.relabel.state import CONFLICT, FILTER, LAYOUT, MATCH, MODEL, SEARCH

@@ -1,19 +1,22 @@
-"""Context of a running job: store, id, progress report and stop request.
+"""What the function of a job kind receives: its config, and a context with store, progress report and stop request.
 
-A job calls its report about every second. The calls only note things in memory; the heartbeat of the job
-(:mod:`jobs.queue.heartbeat`) writes them to the store, so that reporting never waits for the disk.
+A job calls its report about every second. The calls only change values in memory; the heartbeat of the job
+(:mod:`jobs.queue.execution`) writes them to the store, so that reporting never waits for the disk.
 """
 
 from __future__ import annotations
 
 import logging
 import threading
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
 
-from core.errors import Cancelled
+from core.config import Config, options
+from core.errors import Cancelled, ConfigError
 from core.protocols import SubReport
 from db.records import JobRecord, MetricPoint
 from db.store import Store, Unit
@@ -21,12 +24,33 @@ from db.store import Store, Unit
 logger = logging.getLogger(__name__)
 
 Watcher = Callable[[float, str], None]
+"""Callback for the share done (0…1) and the message of a job."""
+
+
+@dataclass(frozen=True)
+class JobConfig(Config, ABC):
+    """Arguments of a job: names and ids, never objects, so that a chain of jobs can be queued at once.
+
+    A field that is a mapping has the settings of an implementation that another field names, such as a method.
+    ``validate`` builds their config, so that invalid settings are rejected when the job is queued.
+    """
+
+    @abstractmethod
+    def title(self) -> str:
+        """Return a one-line description of the job."""
+
+    def require(self, *names: str) -> None:
+        """Raise ``ConfigError`` if one of these arguments is empty."""
+        for name in names:
+            if not getattr(self, name):
+                _, _, info = options(type(self))[name]
+                raise ConfigError(f"“{self.named(name)}” is missing. {info.help}")
 
 
 class LeaveJob(BaseException):
     """Raised to leave a job unchanged: another worker owns it, or it will be resumed later.
 
-    Not an ``Exception``, so that no clean-up meant for failures (such as removing what was imported) runs.
+    Not an ``Exception``, so that clean-up for failures, such as removing imported rows, does not run.
     """
 
 
@@ -85,12 +109,12 @@ class JobContext:
         return SubReport(self, low, high, message)
 
     def stop(self, why: Stop) -> None:
-        """Ask the job to stop at its next report; later reasons are ignored."""
+        """Stop the job at its next report; later reasons are ignored."""
         with self._lock:
             self._stop = self._stop or why
 
     def check(self) -> None:
-        """Raise if the job was asked to stop."""
+        """Raise the error of a stop request, if there is one."""
         if self._stop is not None:
             raise self._stop.value()
 
@@ -98,8 +122,8 @@ class JobContext:
     def writing(self) -> Iterator[Unit]:
         """Begin a transaction that fails unless this worker still owns the job.
 
-        A worker that was thought dead (or is shutting down) and comes back in the middle of its work would otherwise
-        write what another worker is writing as well. Raises :class:`OwnershipLost`; nothing is written then.
+        Otherwise a worker that was considered dead, or is shutting down, could write the same as the worker that
+        resumed the job. Raises :class:`OwnershipLost`; nothing is written then.
         """
         with self.store.writing() as w:
             if not w.jobs.heartbeat(self.job_id, self.owner).owned:
@@ -107,7 +131,7 @@ class JobContext:
             yield w
 
     def heartbeat(self) -> None:
-        """Write progress and metrics to the row, and read whether to stop. Called from the heartbeat thread."""
+        """Write progress and metrics to the row, and read stop requests. Called by the heartbeat thread."""
         with self._lock:
             share, message, points = self._share, self._message, self._metrics
             self._metrics = []

@@ -1,17 +1,22 @@
-"""Digests of inputs and code revisions that identify stored results."""
+"""Digests that identify stored results, and runs as the results of jobs."""
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from functools import cache
 from importlib import metadata
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+import numpy.typing as npt
+
 from core.config import digest_of
 from core.registry import Card
-from core.types import Article
+from core.types import Article, Estimate, Ids
+from db.records import RunRecord, ScoreRecord
+from db.store import Store
 
 
 @cache
@@ -24,10 +29,10 @@ def code_version() -> str:
 
 
 def work_digest(kind: Card, /, *parts: Card, **inputs: Any) -> str:
-    """Return the digest of a piece of work.
+    """Return the digest of the result of a job.
 
-    ``kind`` is the card of the job kind and ``parts`` are those of the implementations that compute in it (models,
-    clusterers, metrics …): a new revision of any of them gives a new digest. ``inputs`` are JSON values.
+    ``kind`` is the card of the job kind and ``parts`` are those of the implementations it uses (models, clusterers,
+    metrics …): a new revision of any of them gives a new digest. ``inputs`` are JSON values.
     """
     cards = [[card.id, card.revision] for card in (kind, *parts)]
     return digest_of({"cards": cards, **inputs})
@@ -40,7 +45,7 @@ def file_digest(path: Path) -> str:
 
 
 def folder_digest(path: Path) -> str:
-    """Return the digest of the files in a folder, whatever its name; of a file, that of its bytes."""
+    """Return the digest of the files in a folder, independent of its name; of a file, that of its bytes."""
     if not path.is_dir():
         return file_digest(path)
     return digest_of([[file.name, file_digest(file)] for file in sorted(path.iterdir()) if file.is_file()])
@@ -62,7 +67,7 @@ class TextDigest:
         self._articles: list[bytes] = []
 
     def add(self, article: Article) -> None:
-        """Add an article; 16 bytes are kept of it."""
+        """Add an article, of which 16 bytes are stored."""
         digest = hashlib.blake2b(digest_size=16)
         for part in _parts(article):
             digest.update(part.encode("utf-8", "surrogatepass"))
@@ -85,3 +90,41 @@ def _parts(article: Article) -> Iterable[str]:
         for paragraph in section.paragraphs:
             yield "\x02"
             yield from paragraph.sentences or (paragraph.text,)
+
+
+def find_run(store: Store, digest: str) -> RunRecord | None:
+    """Return the stored run with that digest, if any."""
+    with store.reading() as r:
+        return r.runs.by_digest(digest)
+
+
+def run_result(store: Store, run: RunRecord, cached: bool, **about: Any) -> dict[str, Any]:
+    """Return the result of a job that made or found a run: its id, ``about``, digest, duration and scores."""
+    return {
+        "run_id": run.id,
+        **about,
+        "digest": run.digest,
+        "cached": cached,
+        "seconds": round(run.seconds, 3),
+        "scores": estimates(store, run.id),
+    }
+
+
+def estimates(store: Store, run_id: int) -> dict[str, dict[str, Any]]:
+    """Return the means of a run by metric as JSON values."""
+    with store.reading() as r:
+        rows = r.runs.scores([run_id])
+    return {row.metric: {"value": row.value, "low": row.low, "high": row.high, "n": row.n} for row in rows}
+
+
+def total(metric: str, estimate: Estimate) -> ScoreRecord:
+    """Return the score row of a mean with its interval."""
+    return ScoreRecord(0, None, metric, estimate.value, estimate.low, estimate.high, estimate.n)
+
+
+def article_means(metric: str, articles: Ids, values: npt.ArrayLike) -> Iterator[ScoreRecord]:
+    """Yield the score row of each article: the mean of ``values`` (n,) over its items; ``articles`` is (n,)."""
+    ids, places, counts = np.unique(articles, return_inverse=True, return_counts=True)
+    means = np.bincount(places, weights=np.asarray(values, dtype=np.float64)) / counts
+    for article, mean, n in zip(ids, means, counts, strict=True):
+        yield ScoreRecord(0, int(article), metric, float(mean), n=int(n))

@@ -1,21 +1,23 @@
-"""Access control for server files that pages name: uploads, and folders that the owner allows.
+"""Files that jobs read and write: the paths that pages may name, and atomic writing.
 
-The command line acts as the owner of the data folder and may read every file; pages act for whoever operates them. The
-folders are the setting ``THEMESCOPE_IMPORT_FOLDERS``.
+Pages may name uploaded files and files below the folders of the setting ``THEMESCOPE_IMPORT_FOLDERS``. The command line
+acts as the owner of the data folder and may read all files.
 """
 
 from __future__ import annotations
 
 import os
+import secrets
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
-from core.errors import AccessError
+from core.errors import AccessError, DataError
 from core.paths import DATA
 from core.text.word_tables import DISTILLED
 from core.text.word_tables import REGISTRY as WORD_TABLES
 from db.settings import Settings
-from jobs.common.config import JobConfig
+from jobs.common.job import JobConfig
 
 UPLOADS = "uploads"
 """Folder of uploaded files, in the data folder."""
@@ -26,15 +28,12 @@ NO_FOLDERS = (
 
 
 def readable(settings: Settings, path: Path) -> Path:
-    """Return the real path behind ``path``, all links followed, if pages may read there. It need not exist.
+    """Return the real path behind ``path``, all links followed, which need not exist.
 
-    Raises
-    ------
-    AccessError
-        If it is not below a folder that pages may read.
+    Raises :class:`core.errors.AccessError` if it is not below a folder that pages may read.
     """
     real = _real(path)
-    if any(real.is_relative_to(_real(root)) for root in _roots(settings)):
+    if any(real.is_relative_to(_real(root)) for root in (*settings.import_folders, settings.home / UPLOADS, DATA)):
         return real
     if not settings.import_folders:
         raise AccessError(f"Pages may not read {str(path)!r}. {NO_FOLDERS}")
@@ -52,13 +51,9 @@ def check_files(settings: Settings, config: JobConfig) -> None:
         if path is None:
             continue
         if not path.is_absolute():
-            raise AccessError(f"Give the full path instead of {name!r}: the worker runs in another folder.")
+            raise AccessError(f"Enter the full path instead of {name!r}: the worker runs in another folder.")
         for found in (path, *_links_below(path)):
             readable(settings, found)
-
-
-def _roots(settings: Settings) -> tuple[Path, ...]:
-    return (*settings.import_folders, settings.home / UPLOADS, DATA)
 
 
 def _real(path: Path) -> Path:
@@ -68,7 +63,7 @@ def _real(path: Path) -> Path:
     try:
         return path.resolve()
     except (OSError, RuntimeError):
-        raise AccessError(f"{str(path)!r} cannot be followed: its links lead in a circle.") from None
+        raise AccessError(f"{str(path)!r} cannot be resolved: its symbolic links form a cycle.") from None
 
 
 def _path_in(name: str) -> Path | None:
@@ -82,3 +77,27 @@ def _links_below(folder: Path) -> Iterator[Path]:
     """Yield every symbolic link below a folder, because jobs read their targets."""
     for parent, folders, files in os.walk(folder):
         yield from (found for name in (*folders, *files) if (found := Path(parent, name)).is_symlink())
+
+
+def check_target(out: Path, source: Path | None = None) -> None:
+    """Raise :class:`DataError` if ``out`` cannot be written; call it before the work starts."""
+    if out.is_dir():
+        raise DataError(f"{str(out)!r} is a folder. Name a file.")
+    if not out.parent.is_dir():
+        raise DataError(f"The folder {str(out.parent)!r} does not exist.")
+    if not os.access(out.parent, os.W_OK):
+        raise DataError(f"Themescope may not write into the folder {str(out.parent)!r}.")
+    if source is not None and source.exists() and out.exists() and out.samefile(source):
+        raise DataError(f"{str(out)!r} is the input file. Choose another name for the output.")
+
+
+@contextmanager
+def whole(out: Path) -> Iterator[Path]:
+    """Yield a temporary path that is moved to ``out`` if the block succeeds."""
+    target = Path(os.path.realpath(out))
+    partial = target.with_name(f".{target.name}.{secrets.token_hex(4)}")
+    try:
+        yield partial
+        os.replace(partial, target)
+    finally:
+        partial.unlink(missing_ok=True)

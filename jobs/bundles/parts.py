@@ -1,0 +1,230 @@
+"""Parts of a bundle: the description of its content in the manifest, articles as JSON lines, and vectors."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import accumulate, groupby
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from core.errors import ReadError
+from core.types import PARTS, Article, Matrix, Paragraph, Section, SectionRecord, Sentence
+from db.records import ArticleRecord
+from jobs.bundles.archive import BundleReader
+
+
+@dataclass(frozen=True, slots=True)
+class BundledCorpus:
+    """The corpus of a bundle."""
+
+    name: str
+    language: str
+    articles: int
+    sentences: int
+    digest: str
+    """Digest of the text, see ``jobs.common.results.TextDigest``."""
+    report: Mapping[str, Any]
+    """Report of the original import."""
+
+
+@dataclass(frozen=True, slots=True)
+class BundledModel:
+    """A model of a bundle, with its metadata."""
+
+    name: str
+    method: str
+    config: Mapping[str, Any]
+    seed: int
+    digest: str
+    metrics: Mapping[str, Any]
+    revision: int
+    """Revision of the method that the vectors were computed with."""
+
+
+@dataclass(frozen=True, slots=True)
+class Contents:
+    """Content of a bundle."""
+
+    corpus: BundledCorpus
+    labellings: tuple[tuple[str, str], ...]
+    """Names and owners."""
+    models: tuple[BundledModel, ...]
+
+
+def contents(about: Mapping[str, Any], path: Path) -> Contents:
+    """Parse a manifest; raise :class:`ReadError` if an entry is missing or has the wrong type."""
+    try:
+        corpus = about["corpus"]
+        return Contents(
+            BundledCorpus(
+                _printable(corpus["name"]),
+                _printable(corpus["language"]),
+                whole_number(corpus["articles"]),
+                whole_number(corpus["sentences"]),
+                _printable(corpus["digest"]),
+                _report(corpus["report"]),
+            ),
+            tuple((_printable(one["name"]), _printable(one["owner"])) for one in about["labellings"]),
+            tuple(
+                BundledModel(
+                    _printable(m["name"]),
+                    _printable(m["method"]),
+                    dict(m["config"]),
+                    whole_number(m["seed"]),
+                    _printable(m["digest"]),
+                    dict(m["metrics"]),
+                    whole_number(m.get("revision", 1)),  # version 0.1 wrote none
+                )
+                for m in about["models"]
+            ),
+        )
+    except (KeyError, TypeError, ValueError, AttributeError):
+        raise ReadError(path, "its manifest is damaged.", advice="Export it again.") from None
+
+
+def check_parts(bundle: BundleReader, listed: Contents, path: Path) -> None:
+    """Raise :class:`ReadError` if the labellings and models are not those listed in the manifest."""
+    folders = {name.rpartition("/")[0] for name in bundle.named("models/") + bundle.named("vectors/")}
+    known = {f"{kind}/{place:02d}" for kind in ("models", "vectors") for place in range(len(listed.models))}
+    labellings = [f"labellings/{number:04d}.jsonl" for number in range(len(listed.labellings))]
+    if not folders <= known or bundle.named("labellings/") != labellings:
+        raise ReadError(path, "its parts do not match its manifest.", advice="Export it again.")
+
+
+def _report(value: Any) -> dict[str, Any]:
+    """Return the import report, which pages show with the counts of skipped parts."""
+    report = dict(value)
+    for count in dict(report.get("skipped", {})).values():
+        whole_number(count)
+    return report
+
+
+def _printable(value: Any) -> str:
+    """Return text that can be stored unchanged and printed in a terminal."""
+    string(value).encode("utf-8")
+    return str(value)
+
+
+def whole_number(value: Any) -> int:
+    """Return ``value`` if it is an integer that fits a database column; raise ``TypeError`` otherwise."""
+    if not isinstance(value, int) or isinstance(value, bool) or not -(2**63) <= value < 2**63:
+        raise TypeError(value)
+    return value
+
+
+def article_of(about: ArticleRecord, sections: Sequence[SectionRecord], sentences: Sequence[Sentence]) -> Article:
+    """Return a stored article with its sentences by section and paragraph, in page order."""
+    paragraphs: dict[int, list[Paragraph]] = {}
+    for (section, _), found in groupby(sentences, key=lambda s: (s.section, s.paragraph)):
+        paragraphs.setdefault(section, []).append(Paragraph("", tuple(s.text for s in found)))
+    whole = tuple(Section(s.title, s.level, tuple(paragraphs.get(s.position, ())), s.path) for s in sections)
+    return Article(about.title, whole, about.url, about.source, about.topic, about.part)
+
+
+def article_to_line(article: Article) -> bytes:
+    """Return one line of JSON with non-ASCII characters escaped."""
+    sections = [
+        {"title": s.title, "level": s.level, "path": s.path, "paragraphs": [p.sentences for p in s.paragraphs]}
+        for s in article.sections
+    ]
+    facts = {name: getattr(article, name) for name in ("title", "url", "source", "topic", "part")}
+    return (json.dumps({**facts, "sections": sections}) + "\n").encode("ascii")
+
+
+def articles_from_lines(lines: Iterable[str], path: Path) -> Iterator[Article]:
+    """Yield the articles that :func:`article_to_line` wrote; raise :class:`ReadError` for other lines."""
+    for number, line in enumerate(lines, 1):
+        try:
+            yield _article(json.loads(line))
+        except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+            problem = "this line is not an article of a bundle."
+            raise ReadError(path, problem, f"articles, line {number:,}", "Export it again.") from None
+
+
+def _article(entry: Any) -> Article:
+    facts = {name: string(entry[name]) for name in ("title", "url", "source", "topic", "part")}
+    if facts["part"] not in PARTS:
+        raise ValueError(facts["part"])
+    return Article(sections=tuple(_section(section) for section in entry["sections"]), **facts)
+
+
+def _section(entry: Any) -> Section:
+    paragraphs = tuple(Paragraph("", tuple(string(s) for s in _list(found))) for found in _list(entry["paragraphs"]))
+    level = entry["level"]
+    if not isinstance(level, int) or isinstance(level, bool) or not 0 <= level <= 1_000:
+        raise ValueError(level)
+    return Section(string(entry["title"]), level, paragraphs, tuple(string(p) for p in _list(entry["path"])))
+
+
+def string(value: Any) -> str:
+    """Return ``value`` if it is a string; raise ``TypeError`` otherwise."""
+    if not isinstance(value, str):
+        raise TypeError(value)
+    return value
+
+
+def _list(value: Any) -> list[Any]:
+    if not isinstance(value, list):
+        raise TypeError(value)
+    return value
+
+
+def vectors_to_bytes(blocks: Sequence[Matrix]) -> bytes:
+    """Serialise blocks of shape (n₁, dim), (n₂, dim), … as safetensors; float16 where that is lossless."""
+    from safetensors.numpy import save
+    from scipy import sparse
+
+    rows = np.array([block.shape[0] for block in blocks], dtype=np.int64)
+    if sparse.issparse(blocks[0]):
+        whole: Any = sparse.vstack(blocks, format="csr")
+        arrays = {
+            "rows": rows,
+            "values": _short(whole.data),
+            "columns": whole.indices.astype(np.int64),
+            "starts": whole.indptr.astype(np.int64),
+            "dim": np.array([whole.shape[1]], dtype=np.int64),
+        }
+    else:
+        arrays = {"rows": rows, "vectors": _short(np.concatenate([np.asarray(b) for b in blocks]))}
+    return bytes(save({name: np.ascontiguousarray(array) for name, array in arrays.items()}))
+
+
+def precision(blocks: Sequence[Matrix]) -> str:
+    """Return the storage type: "float16" where that is lossless, else "float32"."""
+    stored: list[Any] = [block.data if hasattr(block, "indptr") else block for block in blocks]
+    return "float16" if all(_short(np.asarray(x)).dtype == np.float16 for x in stored) else "float32"
+
+
+def _short(values: Any) -> Any:
+    with np.errstate(over="ignore"):
+        short = values.astype(np.float16)
+    return short if np.array_equal(short.astype(np.float32), values) else values.astype(np.float32)
+
+
+def vectors_from_bytes(data: bytes, path: Path) -> list[Matrix]:
+    """Return the blocks that :func:`vectors_to_bytes` wrote; raise :class:`ReadError` for other data."""
+    from safetensors import SafetensorError
+    from safetensors.numpy import load
+
+    try:
+        arrays: dict[str, Any] = load(data)
+        rows = [int(n) for n in arrays["rows"].astype(np.int64, casting="safe").tolist()]
+        whole: Any = _sparse(arrays) if "values" in arrays else arrays["vectors"].astype(np.float32)
+        if whole.ndim != 2 or not rows or min(rows) < 0 or sum(rows) != whole.shape[0]:
+            raise ValueError("rows")
+    except (SafetensorError, KeyError, ValueError, TypeError, IndexError, OverflowError):
+        raise ReadError(path, "its vectors are damaged.", "", "Export it again.") from None
+    return [whole[end - n : end] for n, end in zip(rows, accumulate(rows), strict=True)]
+
+
+def _sparse(arrays: dict[str, Any]) -> Any:
+    from scipy import sparse
+
+    shape = (len(arrays["starts"]) - 1, int(arrays["dim"][0]))
+    whole = sparse.csr_array((arrays["values"].astype(np.float32), arrays["columns"], arrays["starts"]), shape=shape)
+    whole.check_format(full_check=True)
+    return whole
