@@ -25,7 +25,7 @@ from webapp.map_view.component import Canvas, frame_of, points_data, view_data
 from webapp.map_view.geometry import UNITS, Grid
 from webapp.map_view.scene import Colouring, Scene
 from webapp.map_view.view_state import MapState
-from webapp.shared.palette import tones
+from webapp.shared.figures import tones
 
 T = TypeVar("T")
 

@@ -58,8 +58,7 @@ def _open_store() -> None:
 
 def _draw_chart() -> None:
     """Draw a chart without showing it, because plotly imports its parts on first use."""
-    from webapp.shared.figures import IntervalRow, interval_figure
-    from webapp.shared.palette import tones
+    from webapp.shared.figures import IntervalRow, interval_figure, tones
 
     interval_figure([IntervalRow("", 0.5, 0.4, 0.6)], "", tones("light"), chance=0.5).to_json()
 

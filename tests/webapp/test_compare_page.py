@@ -21,7 +21,7 @@ from tests.webapp.compared import SEVERAL, add_comparison
 from tests.webapp.filled import CORPUS, HOSTILE, METRICS, MODEL, SET
 from webapp.features.compare import exports, method_table, partition_pair, state
 from webapp.shared import compare_queries, partition_queries
-from webapp.shared.palette import tones
+from webapp.shared.figures import tones
 
 FIRST, SECOND = "net · Iclust", f"{MODEL} · Iclust"
 TABS = ("Clustering", "Two methods", "Hard articles", "One article", "Triplet accuracy", "Build a benchmark")

@@ -19,7 +19,7 @@ from webapp.features.map.colourings import View
 from webapp.map_view import component, geometry
 from webapp.map_view import scene as map_scene
 from webapp.shared import queries
-from webapp.shared.palette import tones
+from webapp.shared.figures import tones
 
 Open = Callable[..., AppTest]
 ALL = "0_0_65535_0_65535_65535_0_65535"

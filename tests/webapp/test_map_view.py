@@ -19,7 +19,7 @@ from webapp.map_view.component import Canvas
 from webapp.map_view.geometry import UNITS, Grid
 from webapp.map_view.scene import MANY, Colouring, Scene
 from webapp.map_view.view_state import MapState
-from webapp.shared.palette import tones
+from webapp.shared.figures import tones
 
 ON_GRID = st.integers(0, UNITS)
 CORNER = st.tuples(st.integers(-UNITS, 2 * UNITS), st.integers(-UNITS, 2 * UNITS))

@@ -20,8 +20,7 @@ from jobs.services import demo
 from webapp import __main__ as start
 from webapp.shared import forms, input_files, text
 from webapp.shared import store as server_store
-from webapp.shared.figures import IntervalRow, curve_figure, interval_figure
-from webapp.shared.palette import DARK, LIGHT, THEMES, tones
+from webapp.shared.figures import DARK, LIGHT, THEMES, IntervalRow, curve_figure, interval_figure, tones
 
 
 @given(st.text(st.characters(exclude_characters="\u2060"), max_size=60))

@@ -17,7 +17,7 @@ from tests.webapp.filled import CORPUS, HOSTILE, MODEL
 from tests.webapp.test_pages import words_of
 from webapp.features.themes import results, state
 from webapp.features.themes.new_list import EXAMPLE
-from webapp.shared import theme_queries
+from webapp.shared import partition_queries
 
 Open = Callable[..., AppTest]
 
@@ -147,8 +147,8 @@ def test_another_number_of_themes_is_queued(analysed: Store, open_page: Open) ->
 
 
 def test_files_are_safe_for_spreadsheets(analysed: Store) -> None:
-    (analysis,) = theme_queries.analyses()
-    listed = theme_queries.listing(analysis.run.id, analysis.run.created)
+    (analysis,) = partition_queries.analyses()
+    listed = partition_queries.theme_listing(analysis.run.id, analysis.run.created)
     rows = results.export(analysis, listed, np.arange(12))
     written = list(csv.DictReader(io.StringIO(results.csv_text(results.HEADER, rows), newline="")))
     assert written[0]["sentence"].startswith("'=0") and rows[0][1].startswith("=0")
@@ -158,4 +158,4 @@ def test_files_are_safe_for_spreadsheets(analysed: Store) -> None:
 def test_an_analysis_goes_with_its_corpus(analysed: Store) -> None:
     with analysed.writing() as w:
         w.corpora.delete(w.corpora.by_name("My list").id)
-    assert theme_queries.analyses() == []
+    assert partition_queries.analyses() == []

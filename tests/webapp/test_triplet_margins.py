@@ -24,7 +24,7 @@ from webapp.features.triplets import attention, section_pairs
 from webapp.features.triplets import queries as page_queries
 from webapp.features.triplets.browser import roles
 from webapp.shared import triplet_queries
-from webapp.shared.palette import tones
+from webapp.shared.figures import tones
 
 Open = Callable[..., AppTest]
 NET, JOINED = "small *net*", "joined nets"

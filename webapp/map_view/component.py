@@ -23,7 +23,7 @@ from webapp.map_view.scene import Colouring, Scene
 from webapp.map_view.view_state import MapState, camera_of
 from webapp.shared import queries
 from webapp.shared.components import asset
-from webapp.shared.palette import Tones, ground, tones
+from webapp.shared.figures import Tones, ground, tones
 from webapp.shared.text import count, shorten
 
 _ASSETS = Path(__file__).parent / "assets"

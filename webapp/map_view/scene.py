@@ -19,7 +19,7 @@ from db.records import ArticleRecord, MapRecord
 from webapp.map_view import geometry
 from webapp.map_view.geometry import Grid, Units
 from webapp.shared import queries
-from webapp.shared.palette import Tones
+from webapp.shared.figures import Tones
 
 LEAD = "Introduction"
 """Name of a section without a title."""

@@ -14,9 +14,8 @@ from jobs.kinds import REGISTRY as KINDS
 from jobs.kinds import shown_on
 from jobs.queue import control as commands
 from webapp.shared import forms, queries
-from webapp.shared.figures import curve_figure
+from webapp.shared.figures import curve_figure, tones
 from webapp.shared.navigation import page_link
-from webapp.shared.palette import tones
 from webapp.shared.text import ago, count, duration, plain, shorten, words
 
 _LIVE_POLL_S = 1.5

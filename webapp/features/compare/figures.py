@@ -13,7 +13,7 @@ import streamlit as st
 from core.metrics.article_difficulty import ArticleSlice
 from core.types import Ids
 from webapp.shared.components import download
-from webapp.shared.palette import THEMES, Tones
+from webapp.shared.figures import THEMES, Tones
 from webapp.shared.text import figure_text, interval, score
 
 _LABEL = 40

@@ -21,7 +21,7 @@ from webapp.shared import compare_queries, queries
 from webapp.shared.choose import nothing
 from webapp.shared.compare_queries import Articles, Method
 from webapp.shared.components import download
-from webapp.shared.palette import tones
+from webapp.shared.figures import tones
 from webapp.shared.partition_queries import partition_name
 from webapp.shared.text import count, ends, interval, p_text, plain, score
 

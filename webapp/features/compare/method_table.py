@@ -30,8 +30,7 @@ from webapp.features.compare.state import choice_in_url, segment_in_url, set_in_
 from webapp.shared import compare_queries, queries
 from webapp.shared.compare_queries import Method
 from webapp.shared.components import download
-from webapp.shared.figures import interval_figure, interval_row
-from webapp.shared.palette import tones
+from webapp.shared.figures import interval_figure, interval_row, tones
 from webapp.shared.queries import HEADLINE
 from webapp.shared.text import count, duration, plain, score, with_half_width
 

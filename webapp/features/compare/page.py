@@ -5,7 +5,7 @@ from webapp.features.compare.state import tabs_in_url
 from webapp.shared import queries
 from webapp.shared.choose import by_name, nothing, title
 from webapp.shared.job_status import watch
-from webapp.shared.saved_views import saved_views
+from webapp.shared.navigation import saved_views
 
 title("Compare", "Compare methods: how well do clusters match the sections of unseen articles?")
 watch("compare")

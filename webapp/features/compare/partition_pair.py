@@ -22,7 +22,7 @@ from webapp.features.compare.state import choice_in_url, segment_in_url
 from webapp.shared import queries
 from webapp.shared.choose import nothing
 from webapp.shared.components import download, draw_component
-from webapp.shared.palette import Tones, tones
+from webapp.shared.figures import Tones, tones
 from webapp.shared.partition_queries import LEAD, Division, Partition, partitions
 from webapp.shared.text import count, plain, score, shorten
 

@@ -18,9 +18,8 @@ from webapp.features.compare.state import segment_in_url
 from webapp.shared import compare_queries, queries, triplet_queries
 from webapp.shared.choose import COUNTED, grouped_by_method, preselected
 from webapp.shared.components import download
-from webapp.shared.figures import interval_figure, interval_row
+from webapp.shared.figures import interval_figure, interval_row, tones
 from webapp.shared.job_status import submit
-from webapp.shared.palette import tones
 from webapp.shared.people import may
 from webapp.shared.text import count, with_interval
 from webapp.shared.triplet_queries import Evaluation

@@ -20,9 +20,9 @@ from db.label_records import LabellingRecord
 from db.records import CorpusRecord, RunRecord, TripletSetRecord
 from webapp.map_view.geometry import rows_of
 from webapp.map_view.scene import LEAD, MANY, MAX_CATEGORIES, Categories, Colouring, Scene
-from webapp.shared import partition_queries, queries, theme_queries, triplet_queries
+from webapp.shared import partition_queries, queries, triplet_queries
+from webapp.shared.partition_queries import Analysis
 from webapp.shared.people import current_person
-from webapp.shared.theme_queries import Analysis
 from webapp.shared.triplet_queries import Evaluation
 
 
@@ -208,7 +208,7 @@ def _clusters(view: View, run: RunRecord) -> Colouring:
 def of_themes(view: View) -> list[Option]:
     """Offer the themes of the corpus, and the confidence of each sentence."""
     offered = []
-    for analysis in theme_queries.analyses():
+    for analysis in partition_queries.analyses():
         if analysis.corpus.id == view.corpus.id:
             name = f"{len(analysis.themes)} themes by {analysis.model.name}"
             offered.append(Option(name, partial(_themes, view, analysis)))
@@ -217,7 +217,7 @@ def of_themes(view: View) -> list[Option]:
 
 
 def _themes(view: View, analysis: Analysis) -> Colouring:
-    listed = theme_queries.listing(analysis.run.id, analysis.run.created)
+    listed = partition_queries.theme_listing(analysis.run.id, analysis.run.created)
     labels = _looked_up(view.scene.ids, listed.ids, listed.labels.astype(np.float64))
     found = np.where(np.isfinite(labels) & (labels < MANY), np.nan_to_num(labels, nan=-1.0), -1).astype(np.int64)
     names = [f"{place}. {theme['name']}" for place, theme in enumerate(analysis.themes[:MANY], 1)]
@@ -225,7 +225,7 @@ def _themes(view: View, analysis: Analysis) -> Colouring:
 
 
 def _confidence(view: View, analysis: Analysis) -> Colouring:
-    listed = theme_queries.listing(analysis.run.id, analysis.run.created)
+    listed = partition_queries.theme_listing(analysis.run.id, analysis.run.created)
     return _ranged(_looked_up(view.scene.ids, listed.ids, listed.margins), "no theme", "Confidence")
 
 

@@ -12,7 +12,7 @@ from webapp.shared.choose import by_name, corpus, nothing, one_model, title
 from webapp.shared.forms import checked, config_fields
 from webapp.shared.guard import closed
 from webapp.shared.job_status import submit, watch
-from webapp.shared.saved_views import saved_views
+from webapp.shared.navigation import saved_views
 
 _LISTED, _MOST = 10_000, 1_000_000
 _LIMIT_HELP = (

@@ -18,7 +18,7 @@ from jobs.common.vectors import built_on
 from jobs.kinds import learn_labels
 from jobs.services.inference import MOST_WITH_VECTORS, models_for, vectors_of
 from webapp.features.relabel.state import TRAIN
-from webapp.shared import model_effects, partition_queries, queries
+from webapp.shared import partition_queries, queries, triplet_queries
 from webapp.shared.choose import fine_tunable, nothing
 from webapp.shared.job_status import submit
 from webapp.shared.text import ago, count, interval, plain, score
@@ -172,11 +172,11 @@ def _results(record: LabellingRecord, made: TripletSetRecord, held_out: Sequence
 
 def _effect(before: ModelRecord, after: ModelRecord, held_out: Sequence[TripletSetRecord]) -> None:
     """Draw the effect on every set that both models are evaluated on, or the button that evaluates them."""
-    effects = [model_effects.effect(source, before, after) for source in held_out]
+    effects = [triplet_queries.effect(source, before, after) for source in held_out]
     known = [(source, e, e.measured) for source, e in zip(held_out, effects, strict=True) if e.measured is not None]
     for source, effect, measured in known:
         st.caption(f"On the test triplets of {plain(source.name)}:")
-        model_effects.show_difference(effect, measured, ("Before", "After"))
+        triplet_queries.show_difference(effect, measured, ("Before", "After"))
     if not known and held_out:
         st.markdown(f"**{plain(after.name)}** is trained, but not yet compared with {plain(before.name)}.")
         if st.button("Evaluate both", key=f"{TRAIN}_evaluate_{after.id}", icon=":material/play_arrow:"):

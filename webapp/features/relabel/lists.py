@@ -15,7 +15,7 @@ from webapp.features.relabel.editing import RelabelState
 from webapp.features.relabel.state import COLUMNS, TABLE
 from webapp.features.relabel.toolbar import ASSETS, SCRIPTS, WORDS, appearance, palette
 from webapp.shared.components import draw_component
-from webapp.shared.palette import tones
+from webapp.shared.figures import tones
 from webapp.shared.text import shorten
 
 _MAX_IN_COLUMN, _MIN_IN_COLUMN, _MAX_TOGETHER = 150, 6, 1_800

@@ -17,7 +17,7 @@ from jobs.services.table_files import csv_text, excel_bytes, parquet_bytes
 from webapp.features.relabel import learning
 from webapp.features.relabel.editing import RelabelState
 from webapp.features.relabel.state import NEW, NEW_ARTICLE_SEARCH, NEW_NAME, OPEN_NEXT, RESTORE, SETTINGS_FORM
-from webapp.shared import partition_queries, people, queries, theme_queries
+from webapp.shared import partition_queries, people, queries
 from webapp.shared.choose import corpus
 from webapp.shared.components import download
 from webapp.shared.people import current_person
@@ -110,7 +110,7 @@ def _starting_points(chosen: CorpusRecord, article: ArticleRecord | None) -> dic
                 options[partition.name] = _from_partition(partition)
     else:
         options[SECTIONS] = starts.from_sections
-        for analysis in theme_queries.analyses():
+        for analysis in partition_queries.analyses():
             if analysis.corpus.id == chosen.id:
                 options[f"Themes: {analysis.name}"] = starts.from_themes(analysis.run.id)
     for record in partition_queries.labellings(chosen.id):

@@ -23,7 +23,7 @@ from webapp.features.relabel.editing import RelabelState
 from webapp.features.relabel.state import TOOLBAR
 from webapp.shared import people, queries
 from webapp.shared.components import draw_component
-from webapp.shared.palette import Tones, tones
+from webapp.shared.figures import Tones, tones
 from webapp.shared.text import ago, count, plain, shorten
 
 ASSETS = Path(__file__).parent / "assets"

@@ -3,14 +3,14 @@
 import streamlit as st
 
 from webapp.features.themes import new_list, results, state
-from webapp.shared import theme_queries
+from webapp.shared import partition_queries
 from webapp.shared.choose import by_name, nothing, title
 from webapp.shared.guard import closed
 from webapp.shared.job_status import watch
 
 title("Themes", "How many themes a list of sentences has, what they are, and which sentence belongs to which.")
 watch("themes")
-found = theme_queries.analyses()
+found = partition_queries.analyses()
 known = st.session_state.setdefault(state.KNOWN, len(found))
 if len(found) > known:  # a requested result is ready: show it
     st.session_state[state.VIEW] = state.RESULTS

@@ -16,7 +16,7 @@ from webapp.features.triplets import queries
 from webapp.features.triplets.state import ATTENTION, ATTENTION_MODEL, ATTENTION_VIEW
 from webapp.shared.choose import by_name, grouped_by_method
 from webapp.shared.components import draw_component
-from webapp.shared.palette import Tones, tones
+from webapp.shared.figures import Tones, tones
 from webapp.shared.text import plain, signed, words
 
 _ASSETS = Path(__file__).parent / "assets"

@@ -11,7 +11,7 @@ import plotly.graph_objects as go
 from plotly.subplots import make_subplots
 
 from core.metrics.triplet_analysis import ArticleAccuracy, MarginHistogram
-from webapp.shared.palette import Tones
+from webapp.shared.figures import Tones
 from webapp.shared.text import figure_text
 
 _PANEL = 250

@@ -18,7 +18,7 @@ from webapp.features.triplets.figures import Panel, margins_figure
 from webapp.features.triplets.filter_form import margin_range
 from webapp.shared import triplet_queries
 from webapp.shared.choose import COUNTED
-from webapp.shared.palette import tones
+from webapp.shared.figures import tones
 from webapp.shared.text import count, plain, score, shorten, signed
 from webapp.shared.triplet_queries import Evaluation
 

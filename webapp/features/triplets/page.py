@@ -8,7 +8,7 @@ from webapp.shared import queries
 from webapp.shared.choose import corpus, nothing, title
 from webapp.shared.guard import closed
 from webapp.shared.job_status import watch
-from webapp.shared.saved_views import saved_views
+from webapp.shared.navigation import saved_views
 
 title(
     "Triplets",

@@ -17,8 +17,8 @@ from webapp.features.triplets import selection, sets, state
 from webapp.shared import people, queries, triplet_queries
 from webapp.shared.choose import COUNTED, nothing
 from webapp.shared.job_status import submit
-from webapp.shared.model_effects import Effect, effect, show_difference
 from webapp.shared.text import ago, count, plain
+from webapp.shared.triplet_queries import Effect, effect, show_difference
 
 
 def cleaned_sets(source: TripletSetRecord, sets: Sequence[TripletSetRecord]) -> list[TripletSetRecord]:

@@ -18,8 +18,7 @@ from webapp.features.triplets.figures import WRONG, heat_figure
 from webapp.features.triplets.queries import PairView
 from webapp.shared import triplet_queries
 from webapp.shared.components import download
-from webapp.shared.figures import IntervalRow, interval_figure
-from webapp.shared.palette import tones
+from webapp.shared.figures import IntervalRow, interval_figure, tones
 from webapp.shared.text import count, ends, interval, plain, shorten
 from webapp.shared.triplet_queries import Evaluation
 

@@ -16,8 +16,7 @@ from webapp.features.triplets import sets, state
 from webapp.features.triplets.figures import articles_figure
 from webapp.shared import queries, triplet_queries
 from webapp.shared.choose import COUNTED
-from webapp.shared.figures import IntervalRow, interval_figure
-from webapp.shared.palette import tones
+from webapp.shared.figures import IntervalRow, interval_figure, tones
 from webapp.shared.text import count, ends, interval, plain, score
 from webapp.shared.triplet_queries import Evaluation, Margins
 
