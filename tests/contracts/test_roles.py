@@ -255,8 +255,12 @@ def test_pages_have_no_other_store_than_that_of_their_person() -> None:
     assert {path for path, called in calls if called == "db.store.Store"} == {"__main__.py", "shared/store.py"}
     unchecked = {path for path, called in calls if called == "webapp.shared.store.store"}
     assert unchecked == {"shared/people.py", "shared/queries.py"}
-    writing = {called for path, called in calls if called.endswith(".writing") and path != "shared/people.py"}
-    assert writing == {"webapp.shared.queries.store().writing"}
+    writing = {
+        (path == "shared/queries.py", called)
+        for path, called in calls
+        if called.endswith(".writing") and path != "shared/people.py"
+    }
+    assert writing == {(True, "store().writing"), (False, "webapp.shared.queries.store().writing")}
 
 
 def test_repositories_write_in_ways_that_are_seen() -> None:

@@ -15,6 +15,7 @@ from core.models import REGISTRY
 from db.records import CorpusRecord, ModelRecord
 from jobs.common.models import NOT_STORED
 from webapp.shared import queries
+from webapp.shared.components import clickable_table
 from webapp.shared.navigation import page_link
 from webapp.shared.text import distinct, plain
 
@@ -43,17 +44,13 @@ def clickable(
     rows = _searched(frame, param) if len(records) > _LONG else list(range(len(records)))
     table = f"table-{param}-{hash(tuple(names[row] for row in rows))}"
 
-    def choose() -> None:
-        cells = st.session_state[table]["selection"]["cells"]
-        if cells:
-            st.query_params[param] = names[rows[cells[0][0]]]
+    def choose(row: int) -> None:
+        st.query_params[param] = names[rows[row]]
 
-    st.dataframe(
+    clickable_table(
         frame.iloc[rows],
-        hide_index=True,
-        key=table,
-        on_select=choose,
-        selection_mode="single-cell",
+        table,
+        choose,
         column_config=dict(columns),
         height="content" if len(rows) <= _ROWS else 310,
         placeholder="–",

@@ -79,9 +79,4 @@ def _confirm(name: str, along: str, delete: Callable[[Any], None]) -> None:
 
 def _delete(delete: Callable[[Any], None]) -> None:
     """Delete, and keep the error message, or "" for success, for the next run of the dialog."""
-    st.session_state["deletion"] = ""
-    try:
-        with queries.store().writing() as repositories:
-            delete(repositories)
-    except ThemescopeError as error:
-        st.session_state["deletion"] = str(error)
+    st.session_state["deletion"] = queries.write(delete)

@@ -14,6 +14,7 @@ from jobs.kinds import REGISTRY as KINDS
 from jobs.kinds import shown_on
 from jobs.queue import control as commands
 from webapp.shared import forms, queries
+from webapp.shared.components import attempt
 from webapp.shared.figures import curve_figure, tones
 from webapp.shared.navigation import page_link
 from webapp.shared.text import ago, count, duration, plain, shorten, words
@@ -42,12 +43,9 @@ def submit(kind: str, args: Mapping[str, Any], title: str = "", after: int | Non
 
 def queue_job(queue: Callable[[], JobRecord]) -> JobRecord | None:
     """Call ``queue`` and follow its job in this session; None, with the reason on the page, if it queues nothing."""
-    try:
-        job = queue()
-    except ThemescopeError as error:
-        st.error(plain(error), icon=":material/error:")
-        return None
-    st.session_state.setdefault(FOLLOWED, []).append(job.id)
+    job = attempt(queue)
+    if job is not None:
+        st.session_state.setdefault(FOLLOWED, []).append(job.id)
     return job
 
 

@@ -12,7 +12,7 @@ import streamlit as st
 from streamlit.errors import StreamlitAPIException
 from streamlit.navigation.page import StreamlitPage
 
-from core.errors import ThemescopeError, UnknownNameError
+from core.errors import UnknownNameError
 from db.access import only_its_maker
 from db.records import SavedViewRecord
 from webapp.shared import queries
@@ -135,11 +135,10 @@ def saved_views(page: str) -> None:
 def _save(page: str) -> None:
     def keep() -> None:
         query = urlencode([(name, v) for name in st.query_params for v in st.query_params.get_all(name)])
-        try:
-            with queries.store().writing() as w:
-                w.views.add(page, str(st.session_state[_NAME]), query, current_person())
-        except ThemescopeError as error:
-            st.session_state["view-refused"] = str(error)
+        name = str(st.session_state[_NAME])
+        refused = queries.write(lambda w: w.views.add(page, name, query, current_person()))
+        if refused:
+            st.session_state["view-refused"] = refused
         else:
             st.session_state[_NAME] = ""
 
@@ -154,11 +153,7 @@ def _line(page: str, view: SavedViewRecord, refused: str) -> None:
     """Draw one view with a button that deletes it, disabled with the reason ``refused``."""
 
     def delete() -> None:
-        try:
-            with queries.store().writing() as w:
-                w.views.delete(view.id)
-        except ThemescopeError as error:
-            st.session_state["view-refused"] = str(error)
+        st.session_state["view-refused"] = queries.write(lambda w: w.views.delete(view.id))
 
     with st.container(horizontal=True, vertical_alignment="center"):
         st.button(

@@ -21,11 +21,12 @@ from typing import Any
 import streamlit as st
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
-from core.errors import AccessError, ThemescopeError
+from core.errors import AccessError
 from db.access import Actor, Right
 from db.repositories.people import LONGEST
 from jobs.services import people as members
 from webapp.shared import store as server_store
+from webapp.shared.components import attempt
 from webapp.shared.text import plain
 
 UNNAMED = "me"
@@ -204,10 +205,8 @@ def sign_in_page() -> None:
 
 
 def _try(name: str, password: str) -> None:
-    try:
-        token = members.sign_in(server_store.store(), name, password, _ATTEMPTS)
-    except ThemescopeError as error:
-        st.error(plain(error), icon=":material/error:")
+    token = attempt(lambda: members.sign_in(server_store.store(), name, password, _ATTEMPTS))
+    if token is None:
         return
     _begin(members.tidy(name))
     _note(True)

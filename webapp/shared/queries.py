@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 import streamlit as st
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
-from core.errors import UnknownNameError
+from core.errors import ThemescopeError, UnknownNameError
 from core.types import Ids, Labels, SectionRecord, Sentence
 from db.records import (
     ArticleRecord,
@@ -60,6 +60,16 @@ def read(query: Callable[[Any], T]) -> T:
     """Return the result of a query over the read-only repositories of the store."""
     with store().reading() as repositories:
         return query(repositories)
+
+
+def write(change: Callable[[Any], object]) -> str:
+    """Write to the store; return the error message, or "" for success."""
+    try:
+        with store().writing() as repositories:
+            change(repositories)
+    except ThemescopeError as error:
+        return str(error)
+    return ""
 
 
 # ---------------------------------------------------------------- corpora

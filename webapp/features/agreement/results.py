@@ -10,7 +10,6 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from core.errors import ThemescopeError
 from core.labelling.agreement import Comparison, adjudicate, alpha, compare
 from core.labelling.partition import Partition
 from core.metrics.matching import match_clusters
@@ -22,7 +21,7 @@ from jobs.services.table_files import csv_text
 from webapp.features.agreement.state import PAIRS
 from webapp.shared import partition_queries, queries
 from webapp.shared.choose import nothing
-from webapp.shared.components import download
+from webapp.shared.components import attempt, download
 from webapp.shared.navigation import page_link, switch_page
 from webapp.shared.people import current_person
 from webapp.shared.text import count, distinct, ends, interval, plain, score, shorten
@@ -270,12 +269,10 @@ def _adjudicate(scope: Scope, found: Group) -> None:
     ):
         records = [rater.labelling for rater in found.people if rater.labelling is not None]
         new = NewLabelling(scope.corpus_id, name or "", current_person(), Sharing.GOLD, False, scope.article_id)
-        try:
-            made = starts.begin(queries.store(), new, starts.from_adjudication([record.id for record in records]))
-        except ThemescopeError as error:
-            st.error(plain(error), icon=":material/error:")
-            return
-        switch_page("relabel", partition_queries.edit_view(made.name))
+        gold = starts.from_adjudication([record.id for record in records])
+        made = attempt(lambda: starts.begin(queries.store(), new, gold))
+        if made is not None:
+            switch_page("relabel", partition_queries.edit_view(made.name))
     st.caption(
         "Starts from the majority; ties are unassigned and marked as uncertain. Everyone can resolve them on the "
         "Relabel page. The labellings above do not change."

@@ -20,7 +20,7 @@ from webapp.features.compare.state import choice_in_url, segment_in_url, set_in_
 from webapp.shared import compare_queries, queries
 from webapp.shared.choose import nothing
 from webapp.shared.compare_queries import Articles, Method
-from webapp.shared.components import download
+from webapp.shared.components import clickable_table, clicked_point, download
 from webapp.shared.figures import tones
 from webapp.shared.partition_queries import partition_name
 from webapp.shared.text import count, ends, interval, p_text, plain, score
@@ -121,10 +121,9 @@ def _scatter(pair: PairOfMethods, titles: Sequence[str]) -> None:
     chosen = next((id for id, title in by_id.items() if title == st.query_params.get(state.ARTICLE)), None)
 
     def pick() -> None:
-        points = (st.session_state[key].get("selection") or {}).get("points") or []
-        if points:
-            place = points[0]["customdata"]
-            _open(pair, by_id[int(place[0] if isinstance(place, list) else place)])
+        point = clicked_point(key)
+        if point is not None:
+            _open(pair, by_id[point[0]])
 
     figure = scatter_figure(
         pair.articles, titles, pair.values, names, pair.scope.comparison.metric.title, tones(theme), chosen
@@ -149,20 +148,13 @@ def _table(pair: PairOfMethods, articles: Articles, titles: Sequence[str]) -> No
     )
     key = f"articles-{pair.first.digest}-{pair.second.digest}-{pair.scope.comparison.metric.id}-{order_by}"
 
-    def choose() -> None:
-        cells = st.session_state[key]["selection"]["cells"]
-        if cells:
-            _open(pair, str(frame["Article"].iloc[cells[0][0]]))
-
     number = st.column_config.NumberColumn
     numbers = {name: number(format="%.3f", width=54) for name in ("First", "Second")}
     whole = {t.title: number(format="%.0f", help=t.summary, width=70) for t in TRAITS}
-    st.dataframe(
+    clickable_table(
         frame,
-        hide_index=True,
-        key=key,
-        on_select=choose,
-        selection_mode="single-cell",
+        key,
+        lambda row: _open(pair, str(frame["Article"].iloc[row])),
         height=400,
         column_config={
             "Article": st.column_config.TextColumn(width=132),

@@ -29,7 +29,7 @@ from webapp.features.compare.exports import (
 from webapp.features.compare.state import choice_in_url, segment_in_url, set_in_url, several_in_url
 from webapp.shared import compare_queries, queries
 from webapp.shared.compare_queries import Method
-from webapp.shared.components import download
+from webapp.shared.components import clickable_table, download
 from webapp.shared.figures import interval_figure, interval_row, tones
 from webapp.shared.queries import HEADLINE
 from webapp.shared.text import count, duration, plain, score, with_half_width
@@ -176,21 +176,13 @@ def _table(scope: Scope) -> None:
     frame, styled = _frame(scope)
     key = f"methods-{found.benchmark.id}-{found.metric.id}-{len(frame)}"
 
-    def choose() -> None:
-        cells = st.session_state[key]["selection"]["cells"]
-        if cells and len(found.methods) > 1:
-            row = cells[0][0]
+    def choose(row: int) -> None:
+        if len(found.methods) > 1:
             best, second = found.methods[0], found.methods[row or 1]
             set_in_url({state.FIRST: best.name, state.SECOND: second.name, state.TAB: PAIR_VIEW})
 
-    st.dataframe(
-        styled,
-        hide_index=True,
-        key=key,
-        on_select=choose,
-        selection_mode="single-cell",
-        column_config=_column_config(scope),
-        height="content" if len(frame) <= 25 else 35 * 26,
+    clickable_table(
+        styled, key, choose, column_config=_column_config(scope), height="content" if len(frame) <= 25 else 35 * 26
     )
 
 

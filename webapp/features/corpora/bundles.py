@@ -7,7 +7,6 @@ from pathlib import Path
 
 import streamlit as st
 
-from core.errors import ThemescopeError
 from db.access import Right
 from db.records import CorpusRecord, JobRecord, JobStatus, ModelRecord
 from jobs.bundles.archive import BundleReader
@@ -15,7 +14,7 @@ from jobs.bundles.parts import Contents, contents
 from jobs.kinds.export_bundle import FOLDER
 from webapp.features.corpora import state
 from webapp.shared import input_files, queries
-from webapp.shared.components import download
+from webapp.shared.components import attempt, download
 from webapp.shared.job_status import submit
 from webapp.shared.people import UNNAMED, may
 from webapp.shared.text import ago, count, plain
@@ -96,11 +95,8 @@ def import_form() -> None:
         path = _file()
         if path is None:
             return
-        try:
-            with BundleReader(path) as bundle:
-                about = contents(bundle.about, path)
-        except ThemescopeError as error:
-            st.error(plain(error), icon=":material/error:")
+        about = attempt(lambda: _contents(path))
+        if about is None:
             return
         _describe(about)
         free = queries.usable_corpus_name(about.corpus.name)
@@ -110,6 +106,11 @@ def import_form() -> None:
             if submit("import-bundle", args, f"Import bundle “{args['corpus']}”"):
                 st.session_state[state.BUNDLE_ROUND] = st.session_state.get(state.BUNDLE_ROUND, 0) + 1
                 st.rerun()
+
+
+def _contents(path: Path) -> Contents:
+    with BundleReader(path) as bundle:
+        return contents(bundle.about, path)
 
 
 def _describe(about: Contents) -> None:

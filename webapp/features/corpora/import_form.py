@@ -8,13 +8,13 @@ from typing import Any
 
 import streamlit as st
 
-from core.errors import ThemescopeError
 from core.readers import REGISTRY
 from core.readers.formats import Preview, detect, preview, suffixes
 from core.text.splitting import LANGUAGES
 from core.types import Article
 from webapp.features.corpora import state
 from webapp.shared import input_files, queries
+from webapp.shared.components import attempt
 from webapp.shared.forms import checked, config_fields
 from webapp.shared.job_status import submit
 from webapp.shared.text import count, plain, shorten, words
@@ -134,11 +134,7 @@ def _about(paths: Sequence[Path]) -> tuple[str, str, str]:
         help="Determines how sentences are split.",
     )
     ids = REGISTRY.ids()
-    try:
-        found = detect(paths[0])
-    except ThemescopeError as error:
-        st.error(plain(error), icon=":material/error:")
-        found = ids[-1]
+    found = attempt(lambda: detect(paths[0])) or ids[-1]
     reader_id = right.selectbox(
         "Format (detected)",
         ids,
@@ -156,10 +152,8 @@ def _key(paths: Sequence[Path]) -> int:
 
 def _show_preview(path: Path, reader_id: str, settings: dict[str, Any]) -> bool:
     """Draw the first articles as they would be imported; return False if the file cannot be read."""
-    try:
-        seen = preview(path, reader_id, settings, n=5)
-    except ThemescopeError as error:
-        st.error(plain(error), icon=":material/error:")
+    seen = attempt(lambda: preview(path, reader_id, settings, n=5))
+    if seen is None:
         return False
     if not seen.articles:
         st.warning("No article found at the beginning of this file. Choose another format.")

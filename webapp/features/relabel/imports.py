@@ -25,6 +25,7 @@ from webapp.features.relabel.state import (
     LABELLING_FILE_CORPUS,
 )
 from webapp.shared import input_files, queries
+from webapp.shared.components import attempt
 from webapp.shared.guard import closed
 from webapp.shared.people import current_person
 from webapp.shared.text import count, plain
@@ -48,13 +49,10 @@ def whole_labelling(on_created: Callable[[LabellingRecord], None]) -> None:
         name = st.selectbox("Corpus that contains its sentences", list(corpora), key=LABELLING_FILE_CORPUS)
         if file is None or not st.button("Import", icon=":material/upload:"):
             return
-        try:
-            text = file.getvalue().decode("utf-8", errors="replace")
-            record = files.import_lines(queries.store(), corpora[name].id, text.split("\n"), file.name)
-        except ThemescopeError as error:
-            st.error(plain(error), icon=":material/error:")
-            return
-        on_created(record)
+        lines, source = file.getvalue().decode("utf-8", errors="replace").split("\n"), file.name
+        record = attempt(lambda: files.import_lines(queries.store(), corpora[name].id, lines, source))
+        if record is not None:
+            on_created(record)
 
 
 def labels(on_created: Callable[[LabellingRecord], None]) -> None:
@@ -80,10 +78,8 @@ def labels(on_created: Callable[[LabellingRecord], None]) -> None:
         together = st.toggle(
             "Include duplicates", help="A text that occurs several times applies to every sentence with that text."
         )
-        try:
-            found = tables.plan(queries.store(), corpus.id, article, sheet, columns, together)
-        except ThemescopeError as error:
-            st.error(plain(error), icon=":material/error:")
+        found = attempt(lambda: tables.plan(queries.store(), corpus.id, article, sheet, columns, together))
+        if found is None:
             return
         _preview(found)
         name = Path(file.name).stem[:_MAX_NAME] or corpus.name

@@ -7,7 +7,6 @@ from typing import Any
 
 import streamlit as st
 
-from core.errors import ThemescopeError
 from core.labelling.partition import Partition
 from db.label_records import LabellingRecord, NewLabelling, Sharing
 from db.records import ArticleRecord, CorpusRecord
@@ -19,7 +18,7 @@ from webapp.features.relabel.editing import RelabelState
 from webapp.features.relabel.state import NEW, NEW_ARTICLE_SEARCH, NEW_NAME, OPEN_NEXT, RESTORE, SETTINGS_FORM
 from webapp.shared import partition_queries, people, queries
 from webapp.shared.choose import corpus
-from webapp.shared.components import download
+from webapp.shared.components import attempt, download
 from webapp.shared.people import current_person
 from webapp.shared.text import ago, count, plain
 
@@ -63,13 +62,10 @@ def form(on_created: Callable[[LabellingRecord], None]) -> None:
 
 def create(new: NewLabelling, start: starts.Begin, on_created: Callable[[LabellingRecord], None]) -> None:
     """Create a labelling and call ``on_created``, or show why that failed."""
-    try:
-        with st.spinner("Reading sentences …"):
-            record = starts.begin(queries.store(), new, start)
-    except ThemescopeError as error:
-        st.error(plain(error), icon=":material/error:")
-        return
-    on_created(record)
+    with st.spinner("Reading sentences …"):
+        record = attempt(lambda: starts.begin(queries.store(), new, start))
+    if record is not None:
+        on_created(record)
 
 
 def _access() -> tuple[Sharing, bool]:
@@ -188,13 +184,11 @@ def _save(w: Unit, record: LabellingRecord, name: str, kind: Sharing, blind: boo
 
 def _write(change: Callable[[Unit], None]) -> None:
     """Write to the store and rerun, or show why that failed."""
-    try:
-        with queries.store().writing() as w:
-            change(w)
-    except ThemescopeError as error:
-        st.error(plain(error), icon=":material/error:")
-        return
-    st.rerun()
+    refused = queries.write(change)
+    if refused:
+        st.error(plain(refused), icon=":material/error:")
+    else:
+        st.rerun()
 
 
 @st.dialog("Delete this labelling?")

@@ -9,15 +9,15 @@ from pathlib import Path
 import pandas as pd
 import streamlit as st
 
-from core.errors import ThemescopeError
 from core.paths import DEFAULT_MODEL
 from core.readers.sentence_lists import KINDS, MOST_BYTES, MOST_ROWS, Sheet, likely_column, read_sheet
 from core.tasks.themes import FEWEST, MOST
 from webapp.features.themes import state
 from webapp.shared import input_files, queries
 from webapp.shared.choose import grouped_by_method, model_label, nothing
+from webapp.shared.components import attempt
 from webapp.shared.job_status import submit
-from webapp.shared.text import count, plain
+from webapp.shared.text import count
 
 PASTED = "pasted.txt"
 SUGGESTED, GIVEN = "Suggested", "Fixed"
@@ -155,10 +155,8 @@ def _sheet(path: str) -> Sheet:
 
 
 def _of_file(path: Path) -> _Source | None:
-    try:
-        sheet = _sheet(str(path))
-    except ThemescopeError as error:
-        st.error(plain(error), icon=":material/error:")
+    sheet = attempt(lambda: _sheet(str(path)))
+    if sheet is None:
         return None
     if not sheet.rows:
         st.warning("This file has no rows.", icon=":material/warning:")

@@ -15,6 +15,7 @@ from webapp.features.triplets.queries import EvaluatedModel
 from webapp.features.triplets.selection import View
 from webapp.features.triplets.state import STEP, TABLE, heading
 from webapp.shared import triplet_queries
+from webapp.shared.components import clickable_table
 from webapp.shared.text import plain, shorten_middle, signed
 
 _ROWS = 50
@@ -156,20 +157,13 @@ def _table(view: View, cards: Sequence[TripletCard], margins: Mapping[str, Seque
     )
     key = f"{TABLE}_{view.chosen.id}_{hash(tuple(c.id for c in cards))}"
 
-    def open_row() -> None:
-        cells = st.session_state[key]["selection"]["cells"]
-        if cells:
-            view.go(first + cells[0][0])
-
     signs = " Columns of models show margins: positive is correct, negative is wrong." if known else ""
     st.caption(f"Click a row to show the triplet.{signs}")
-    st.dataframe(
+    clickable_table(
         frame,
-        hide_index=True,
+        key,
+        lambda row: view.go(first + row),
         height=300,
-        on_select=open_row,
-        selection_mode="single-cell",
-        key=key,
         placeholder="–",
         column_config=_COLUMNS
         | {

@@ -18,6 +18,7 @@ from webapp.features.triplets.figures import Panel, margins_figure
 from webapp.features.triplets.filter_form import margin_range
 from webapp.shared import triplet_queries
 from webapp.shared.choose import COUNTED
+from webapp.shared.components import clicked_point
 from webapp.shared.figures import tones
 from webapp.shared.text import count, plain, score, shorten, signed
 from webapp.shared.triplet_queries import Evaluation
@@ -49,11 +50,10 @@ def _chart(panels: Sequence[Panel], shown: Sequence[Evaluation]) -> None:
     key = f"{state.CHART}_margins_{'-'.join(str(e.run.id) for e in shown)}-{theme}"
 
     def pick() -> None:
-        points = (st.session_state[key].get("selection") or {}).get("points") or []
-        if points:
-            panel, place = points[0].get("curve_number", 0), points[0]["customdata"]
+        point = clicked_point(key)
+        if point is not None:
+            place, panel = point
             edges = panels[panel].histogram.edges
-            place = int(place[0] if isinstance(place, list) else place)
             _pick(shown[panel], float(edges[place]), float(edges[place + 1]))
 
     st.plotly_chart(

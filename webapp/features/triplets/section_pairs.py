@@ -17,7 +17,7 @@ from webapp.features.triplets import queries, sets, state
 from webapp.features.triplets.figures import WRONG, heat_figure
 from webapp.features.triplets.queries import PairView
 from webapp.shared import triplet_queries
-from webapp.shared.components import download
+from webapp.shared.components import clickable_table, clicked_point, download
 from webapp.shared.figures import IntervalRow, interval_figure, tones
 from webapp.shared.text import count, ends, interval, plain, shorten
 from webapp.shared.triplet_queries import Evaluation
@@ -131,19 +131,14 @@ def _table(evaluation: Evaluation, pairs: SectionPairs, listed: Ids, estimates: 
     )
     key = f"{state.TABLE}_pairs_{evaluation.run.id}_{hash(listed.tobytes())}"
 
-    def choose_pair() -> None:
-        cells = st.session_state[key]["selection"]["cells"]
-        if cells:
-            pair = pairs.names[int(listed[cells[0][0]])]
-            st.query_params[state.PAIR] = list(pair)
+    def choose_pair(row: int) -> None:
+        st.query_params[state.PAIR] = list(pairs.names[int(listed[row])])
 
-    st.dataframe(
+    clickable_table(
         frame,
-        hide_index=True,
+        key,
+        choose_pair,
         height=420,
-        key=key,
-        on_select=choose_pair,
-        selection_mode="single-cell",
         column_config={
             "Triplets": st.column_config.NumberColumn(format="localized", width=70),
             "Articles": st.column_config.NumberColumn(format="localized", width=70),
@@ -196,9 +191,9 @@ def _grid(evaluation: Evaluation, pairs: SectionPairs, kept: Ids) -> None:
     key = f"{state.CHART}_grid_{evaluation.run.id}_{theme}"
 
     def open_cell() -> None:
-        points = (st.session_state[key].get("selection") or {}).get("points") or []
-        if points:
-            row, column = divmod(int(points[0]["customdata"]), len(titles))
+        point = clicked_point(key)
+        if point is not None:
+            row, column = divmod(point[0], len(titles))
             state.open_triplets(sets.evaluation_filter(evaluation), (titles[row], titles[column]))
 
     figure = heat_figure([state.heading(title) for title in titles], accuracy, counts, tones(theme))

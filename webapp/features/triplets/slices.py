@@ -16,6 +16,7 @@ from webapp.features.triplets import sets, state
 from webapp.features.triplets.figures import articles_figure
 from webapp.shared import queries, triplet_queries
 from webapp.shared.choose import COUNTED
+from webapp.shared.components import clickable_table, clicked_point
 from webapp.shared.figures import IntervalRow, interval_figure, tones
 from webapp.shared.text import count, ends, interval, plain, score
 from webapp.shared.triplet_queries import Evaluation, Margins
@@ -130,9 +131,9 @@ def _articles(chosen: TripletSetRecord, evaluation: Evaluation) -> None:
 
 def _dots(found: ArticleAccuracy, titles: Sequence[str], key: str, open_article: Callable[[int], None]) -> None:
     def pick() -> None:
-        points = (st.session_state[key].get("selection") or {}).get("points") or []
-        if points:
-            open_article(int(points[0]["customdata"]))
+        point = clicked_point(key)
+        if point is not None:
+            open_article(point[0])
 
     figure = articles_figure(found, titles, tones(st.context.theme.type))
     st.plotly_chart(figure, key=key, on_select=pick, selection_mode="points", config={"displayModeBar": False})
@@ -141,11 +142,6 @@ def _dots(found: ArticleAccuracy, titles: Sequence[str], key: str, open_article:
 def _listed(
     found: ArticleAccuracy, titles: Sequence[str], order: Ids, key: str, open_article: Callable[[int], None]
 ) -> None:
-    def pick() -> None:
-        cells = st.session_state[key]["selection"]["cells"]
-        if cells:
-            open_article(int(order[cells[0][0]]))
-
     frame = pd.DataFrame(
         {
             "Article": [titles[place] for place in order.tolist()],
@@ -153,12 +149,10 @@ def _listed(
             "Accuracy": [score(value) for value in found.accuracy[order].tolist()],
         }
     )
-    st.dataframe(
+    clickable_table(
         frame,
-        hide_index=True,
+        key,
+        lambda row: open_article(int(order[row])),
         height=420,
-        key=key,
-        on_select=pick,
-        selection_mode="single-cell",
         column_config={"Triplets": COUNTED, "Accuracy": st.column_config.TextColumn(alignment="right")},
     )
