@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import pandas as pd
 import streamlit as st
@@ -119,6 +120,20 @@ def totals(
         st.metric("Benchmarks", len(benchmarks), border=True)
 
 
+Columns = Mapping[str, tuple[Sequence[object], Any]]  # name → (values, configuration of the column)
+_text = st.column_config.TextColumn
+
+
+def _table(heading: str, columns: Columns, empty: str) -> None:
+    """Draw a heading with a table, or the caption ``empty``."""
+    st.markdown(f"**{heading}**")
+    if not any(values for values, _ in columns.values()):
+        st.caption(empty)
+        return
+    frame = pd.DataFrame({name: list(values) for name, (values, _) in columns.items()})
+    st.dataframe(frame, hide_index=True, column_config={name: config for name, (_, config) in columns.items()})
+
+
 def results_table(benchmarks: Sequence[BenchmarkRecord]) -> None:
     """Draw the best methods on the newest benchmark with results."""
     for benchmark in sorted(benchmarks, key=lambda b: b.created, reverse=True):
@@ -127,101 +142,58 @@ def results_table(benchmarks: Sequence[BenchmarkRecord]) -> None:
         found = [(m, row[HEADLINE]) for m, row in zip(methods, scores, strict=True) if HEADLINE in row]
         if found:
             best = sorted(found, key=lambda row: row[1].value, reverse=True)[:_NEWEST]
-            st.markdown(f"**Best on {plain(benchmark.name)}**")
-            st.dataframe(
-                pd.DataFrame(
-                    {
-                        "Model": [method.model for method, _ in best],
-                        "Clusterer": [method.clusterer for method, _ in best],
-                        "AMI": [with_half_width(score) for _, score in best],
-                    }
+            columns: Columns = {
+                "Model": ([method.model for method, _ in best], _text(width=155)),
+                "Clusterer": ([method.clusterer for method, _ in best], _text(width=170)),
+                "AMI": (
+                    [with_half_width(score) for _, score in best],
+                    _text(width=98, help="± is half the width of the 95 % bootstrap interval over articles."),
                 ),
-                hide_index=True,
-                column_config={
-                    "Model": st.column_config.TextColumn(width=155),
-                    "Clusterer": st.column_config.TextColumn(width=170),
-                    "AMI": st.column_config.TextColumn(
-                        width=98, help="± is half the width of the 95 % bootstrap interval over articles."
-                    ),
-                },
-            )
+            }
+            _table(f"Best on {plain(benchmark.name)}", columns, "")
             page_link("compare", "All methods", view={"benchmark": benchmark.name})
             return
-    st.markdown("**Results**")
-    st.caption("No results yet. They appear here once a benchmark has been run.")
+    _table("Results", {}, "No results yet. They appear here once a benchmark has been run.")
 
 
 def models_table(found: Sequence[ModelRecord]) -> None:
     """Draw the newest models."""
-    st.markdown("**Models**")
-    if not found:
-        st.caption("No model yet. Train one on the Train page; “Mean of word vectors” takes seconds.")
-        return
     newest = sorted(found, key=lambda m: m.created, reverse=True)[:_NEWEST]
-    st.dataframe(
-        pd.DataFrame(
-            {
-                "Model": [m.name for m in newest],
-                "Method": [method_title(m.method) for m in newest],
-                "Created": [ago(m.created) for m in newest],
-            }
-        ),
-        hide_index=True,
-        column_config={
-            "Model": st.column_config.TextColumn(width=160),
-            "Method": st.column_config.TextColumn(width=230),
-            "Created": st.column_config.TextColumn(width=112),
-        },
-    )
-    page_link("train", "All models", view={"view": "Models"})
+    columns: Columns = {
+        "Model": ([m.name for m in newest], _text(width=160)),
+        "Method": ([method_title(m.method) for m in newest], _text(width=230)),
+        "Created": ([ago(m.created) for m in newest], _text(width=112)),
+    }
+    _table("Models", columns, "No model yet. Train one on the Train page; “Mean of word vectors” takes seconds.")
+    if newest:
+        page_link("train", "All models", view={"view": "Models"})
 
 
 def corpora_table(found: Sequence[CorpusRecord]) -> None:
     """Draw the newest corpora."""
-    st.markdown("**Corpora**")
-    if not found:
-        st.caption("No corpus yet. Import one, or wait for the demo.")
-        return
     newest = sorted(found, key=lambda c: c.created, reverse=True)[:_NEWEST]
-    st.dataframe(
-        pd.DataFrame(
-            {
-                "Corpus": [c.name for c in newest],
-                "Articles": [c.articles for c in newest],
-                "Sentences": [c.sentences for c in newest],
-                "Imported": [ago(c.created) for c in newest],
-            }
-        ),
-        hide_index=True,
-        column_config={
-            "Corpus": st.column_config.TextColumn(width=150),
-            "Articles": COUNTED,
-            "Sentences": COUNTED,
-            "Imported": st.column_config.TextColumn(width=112),
-        },
-    )
-    page_link("corpora", "All corpora", view={"view": "All corpora"})
+    columns: Columns = {
+        "Corpus": ([c.name for c in newest], _text(width=150)),
+        "Articles": ([c.articles for c in newest], COUNTED),
+        "Sentences": ([c.sentences for c in newest], COUNTED),
+        "Imported": ([ago(c.created) for c in newest], _text(width=112)),
+    }
+    _table("Corpora", columns, "No corpus yet. Import one, or wait for the demo.")
+    if newest:
+        page_link("corpora", "All corpora", view={"view": "All corpora"})
 
 
 def recent_activity(ended: Sequence[JobRecord]) -> None:
     """Draw the jobs that ended last."""
-    st.markdown("**Recent activity**")
-    if not ended:
-        st.caption("No finished jobs yet.")
-        return
     newest = sorted(ended, key=lambda j: j.ended or j.created, reverse=True)[:_NEWEST]
-    st.dataframe(
-        pd.DataFrame(
-            {
-                "Job": [j.title for j in newest],
-                "Status": [j.status.value for j in newest],
-                "Ended": [ago(j.ended or j.created) for j in newest],
-            }
-        ),
-        hide_index=True,
-        column_config={"Job": st.column_config.TextColumn(width=330)},
-    )
-    page_link("jobs", "All jobs")
+    columns: Columns = {
+        "Job": ([j.title for j in newest], _text(width=330)),
+        "Status": ([j.status.value for j in newest], None),
+        "Ended": ([ago(j.ended or j.created) for j in newest], None),
+    }
+    _table("Recent activity", columns, "No finished jobs yet.")
+    if newest:
+        page_link("jobs", "All jobs")
 
 
 def running(active: Sequence[JobRecord]) -> None:
