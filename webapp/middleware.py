@@ -42,11 +42,15 @@ _DEFAULT_PORTS = {"http": 80, "https": 443}
 _UPLOADS = "/_stcore/upload_file/"
 
 
-class SecurityHeaders:
-    """Sets :data:`SECURITY_HEADERS` on every response, refused requests and websocket handshakes included."""
+class _Middleware:
+    """A wrapper around an ASGI application."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
+
+
+class SecurityHeaders(_Middleware):
+    """Sets :data:`SECURITY_HEADERS` on every response, refused requests and websocket handshakes included."""
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass the request on and add the headers to its response."""
@@ -65,7 +69,7 @@ async def server_error(request: Request, error: Exception) -> PlainTextResponse:
     return PlainTextResponse("Internal server error.", status_code=500, headers=SECURITY_HEADERS)
 
 
-class HostCheck:
+class HostCheck(_Middleware):
     """Refuses requests and websocket handshakes whose ``Host`` or ``Origin`` header is not allowed.
 
     A foreign web site whose name resolves to this machine (DNS rebinding) sends its own name as the host; a page of a
@@ -73,7 +77,7 @@ class HostCheck:
     """
 
     def __init__(self, app: ASGIApp) -> None:
-        self._app = app
+        super().__init__(app)
         self._named = frozenset(named_hosts())
         self._hosts = frozenset(allowed_hosts(str(st.get_option("server.address") or "")))
 
@@ -144,14 +148,11 @@ def named_hosts() -> Iterable[str]:
         return ()
 
 
-class UploadCheck:
+class UploadCheck(_Middleware):
     """Refuses uploads from pages where sign-in is required and nobody has signed in, before any of the body is read.
 
     Streamlit would keep in memory what any open page sends, with or without sign-in.
     """
-
-    def __init__(self, app: ASGIApp) -> None:
-        self._app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass on everything but uploads from pages without a session."""
@@ -171,11 +172,8 @@ def _may_send(session: str) -> bool:
     return not server_store.shared() or people.is_signed_in(session)
 
 
-class PermalinkRedirect:
+class PermalinkRedirect(_Middleware):
     """Answers a request for a page with query parameters of version 0.1 with a redirect to the current ones."""
-
-    def __init__(self, app: ASGIApp) -> None:
-        self._app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass on every other request."""

@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 
 import pandas as pd
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from core.models import REGISTRY
 from db.records import CorpusRecord, ModelRecord
@@ -71,6 +72,12 @@ def _searched(frame: pd.DataFrame, param: str) -> list[int]:
     rows = [row for row, text in enumerate(cells) if all(word in text for word in wanted)]
     right.caption(f"{len(rows):,} of {len(cells):,}")
     return rows
+
+
+def open_tab(names: Sequence[str], key: str) -> tuple[str, DeltaGenerator]:
+    """Draw tabs with the URL key ``key``; return the name of the open one and its container."""
+    tabs = st.tabs(names, key=key, bind="query-params", on_change="rerun")
+    return next((name, tab) for name, tab in zip(names, tabs, strict=True) if tab.open)
 
 
 COUNTED = st.column_config.NumberColumn(format="localized")

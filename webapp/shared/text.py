@@ -64,8 +64,6 @@ def ago(moment: datetime | None, now: datetime | None = None) -> str:
     if moment is None:
         return "never"
     seconds = ((now or datetime.now(UTC)) - moment).total_seconds()
-    if seconds < 60:
-        return "just now"
     for size, name in ((86_400, "day"), (3_600, "hour"), (60, "minute")):
         if seconds >= size:
             return f"{count(int(seconds // size), name)} ago"

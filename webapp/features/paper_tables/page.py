@@ -3,29 +3,27 @@
 import streamlit as st
 
 from webapp.features.paper_tables import state, views
-from webapp.shared.choose import by_name, nothing, title
+from webapp.shared.choose import by_name, nothing, open_tab, title
 from webapp.shared.job_status import watch
 
 title("Paper tables", "Published results and their reproduction, with data and deviations.")
 watch("paper_tables")
 declared = by_name("Paper", views.papers(), state.PAPER, lambda p: p.title)
 st.caption(declared.citation)
-results, again = st.tabs(["Tables", "Reproduce"], key=state.VIEW, bind="query-params", on_change="rerun")
-if results.open:
-    with results:
-        found = views.tables(declared.id)
-        if found:
-            left, right = st.columns([3, 1])
-            with right:
-                profile = by_name("Profile", list(found), state.PROFILE, str)
-            with left:
-                record = by_name("Table", list(found[profile].values()), state.TABLE, views.table_name)
-            views.show(record)
-        else:
-            nothing(
-                "No table has been reproduced yet.",
-                f"Start one in the tab “Reproduce”, or run: themescope reproduce {declared.id} --corpus NAME",
-            )
-if again.open:
-    with again:
+view, tab = open_tab(["Tables", "Reproduce"], state.VIEW)
+with tab:
+    found = views.tables(declared.id)
+    if view == "Reproduce":
         views.form(declared)
+    elif found:
+        left, right = st.columns([3, 1])
+        with right:
+            profile = by_name("Profile", list(found), state.PROFILE, str)
+        with left:
+            record = by_name("Table", list(found[profile].values()), state.TABLE, views.table_name)
+        views.show(record)
+    else:
+        nothing(
+            "No table has been reproduced yet.",
+            f"Start one in the tab “Reproduce”, or run: themescope reproduce {declared.id} --corpus NAME",
+        )

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Literal
 
 import streamlit as st
 
-from core.errors import ThemescopeError
 from core.labelling import operations as op
 from core.labelling.operations import NAME_LIMIT, NOTE_LIMIT
 from core.labelling.partition import UNASSIGNED, Cluster
@@ -15,7 +14,8 @@ from jobs.services.labelling import assistance
 from webapp.features.relabel import queries
 from webapp.features.relabel.editing import RelabelState
 from webapp.features.relabel.state import DIALOG_CLUSTER, DIALOG_REASON, SPLIT_NAME, SPLIT_PARTS
-from webapp.shared.text import count, plain, shorten
+from webapp.shared.components import attempt
+from webapp.shared.text import count, shorten
 
 if TYPE_CHECKING:
     from core.labelling.suggestions import Part
@@ -132,11 +132,9 @@ def _split(state: RelabelState) -> None:
         )
         return
     k = int(st.slider("Parts", 2, min(_MAX_PARTS, size), 2, key=SPLIT_PARTS)) if size > 2 else 2
-    try:
-        with st.spinner("Splitting …"):
-            parts = assistance.preview_split(state.partition, state.session.texts, x, cluster.number, k)
-    except ThemescopeError as error:
-        st.error(plain(error))
+    with st.spinner("Splitting …"):
+        parts = attempt(lambda: assistance.preview_split(state.partition, state.session.texts, x, cluster.number, k))
+    if parts is None:
         return
     names = _part_names(state, cluster, parts)
     if st.button(f"Split into {k}", type="primary", icon=":material/call_split:"):

@@ -220,7 +220,7 @@ class RelabelState:
             step = move(self.session)
         except StaleChangeError as error:
             self.session.sync()
-            self.notice = f"{error} Undo reverts only changes that nobody has changed since; see the history."
+            self.notice = f"{error} A step can be undone until something that it changed is changed again."
             return
         except ThemescopeError as error:
             self.notice = str(error)

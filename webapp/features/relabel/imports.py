@@ -9,7 +9,6 @@ import pandas as pd
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from core.errors import ThemescopeError
 from core.readers.sentence_lists import MOST_BYTES, Sheet, read_sheet
 from db.access import Right
 from db.label_records import LabellingRecord, NewLabelling
@@ -28,7 +27,7 @@ from webapp.shared import input_files, queries
 from webapp.shared.components import attempt
 from webapp.shared.guard import closed
 from webapp.shared.people import current_person
-from webapp.shared.text import count, plain
+from webapp.shared.text import count
 
 _FILE_TYPES = ("csv", "tsv", "xlsx", "jsonl")
 _MAX_MB = 200
@@ -93,20 +92,15 @@ def _article(corpus: CorpusRecord, column: DeltaGenerator) -> int | None:
 
 
 def _sheet(file: input_files.Upload) -> Sheet | None:
-    """Return the table of an upload, which the session keeps for further runs."""
+    """Return the table of an upload; None, with an error on the page, if it cannot be read."""
     mark = getattr(file, "file_id", file.name)
-    held = st.session_state.get(IMPORT_SHEET)
-    if held is None or held[0] != mark:
-        path = input_files.keep([file], queries.store().settings.home)[0]
-        try:
-            held = (mark, read_sheet(path, starts.MOST_SENTENCES), "")
-        except ThemescopeError as error:
-            held = (mark, None, str(error))
-        st.session_state[IMPORT_SHEET] = held
-    if held[1] is None:
-        st.error(plain(held[2]), icon=":material/error:")
-    sheet: Sheet | None = held[1]
-    return sheet
+    path = input_files.keep_once(IMPORT_SHEET, mark, [file], queries.store().settings.home)[0]
+    return attempt(lambda: _read(str(path)))
+
+
+@st.cache_data(show_spinner="Reading the file …", max_entries=4)
+def _read(path: str) -> Sheet:
+    return read_sheet(Path(path), starts.MOST_SENTENCES)
 
 
 def _columns(sheet: Sheet) -> tables.Columns:

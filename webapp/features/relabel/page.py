@@ -7,7 +7,7 @@ from webapp.features.relabel import history, imports, settings, workspace
 from webapp.features.relabel.editing import relabel_state
 from webapp.features.relabel.state import HISTORY, LABELLING, NEW, OPEN_NEXT, SETTINGS, VIEW
 from webapp.shared import partition_queries
-from webapp.shared.choose import by_name, nothing, title
+from webapp.shared.choose import by_name, nothing, open_tab, title
 from webapp.shared.partition_queries import EDIT
 
 
@@ -25,22 +25,18 @@ with st.container(horizontal=True, vertical_alignment="bottom"):
     title("Relabel", "Correct cluster assignments. Changes are saved automatically and can be undone.")
     with st.container(width=400):
         chosen = by_name("Labelling", labellings, LABELLING, lambda record: record.name) if labellings else None
-edit_tab, history_tab, settings_tab, new_tab = st.tabs(
-    [EDIT, HISTORY, SETTINGS, NEW], key=VIEW, bind="query-params", on_change="rerun"
-)
-for tab, view in ((edit_tab, workspace), (history_tab, history), (settings_tab, settings)):
-    if tab.open:
-        with tab:
-            if chosen is not None:
-                view.show(relabel_state(chosen))
-            else:
-                nothing(
-                    "No labellings yet.",
-                    f"Open the tab “{NEW}” and start from a clustering, from sections or from unassigned sentences.",
-                )
-if new_tab.open:
-    with new_tab:
+views = {EDIT: workspace.show, HISTORY: history.show, SETTINGS: settings.show}
+view, tab = open_tab([*views, NEW], VIEW)
+with tab:
+    if view == NEW:
         settings.form(open_labelling)
         imports.whole_labelling(open_labelling)
         imports.labels(open_labelling)
         settings.deleted_labellings()
+    elif chosen is not None:
+        views[view](relabel_state(chosen))
+    else:
+        nothing(
+            "No labellings yet.",
+            f"Open the tab “{NEW}” and start from a clustering, from sections or from unassigned sentences.",
+        )

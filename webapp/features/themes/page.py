@@ -4,7 +4,7 @@ import streamlit as st
 
 from webapp.features.themes import new_list, results, state
 from webapp.shared import partition_queries
-from webapp.shared.choose import by_name, nothing, title
+from webapp.shared.choose import by_name, nothing, open_tab, title
 from webapp.shared.guard import closed
 from webapp.shared.job_status import watch
 
@@ -16,14 +16,12 @@ if len(found) > known:  # a requested result is ready: show it
     st.session_state[state.VIEW] = state.RESULTS
     st.session_state[state.RESULT] = found[0].name
 st.session_state[state.KNOWN] = len(found)
-new, have = st.tabs([state.NEW, state.RESULTS], key=state.VIEW, bind="query-params", on_change="rerun")
-if new.open:
-    with new:
+view, tab = open_tab([state.NEW, state.RESULTS], state.VIEW)
+with tab:
+    if view == state.NEW:
         if not closed("Finding themes in a new list"):
             new_list.form()
-if have.open:
-    with have:
-        if found:
-            results.show(by_name("Result", found, state.RESULT, lambda analysis: analysis.name))
-        else:
-            nothing("No themes yet.", "Open the tab “New list”, paste or upload sentences, and click “Find themes”.")
+    elif found:
+        results.show(by_name("Result", found, state.RESULT, lambda analysis: analysis.name))
+    else:
+        nothing("No themes yet.", "Open the tab “New list”, paste or upload sentences, and click “Find themes”.")

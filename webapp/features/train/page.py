@@ -13,7 +13,7 @@ from db.records import ModelRecord, RunRecord
 from jobs.common.models import NOT_STORED
 from webapp.features.train import form, state
 from webapp.shared import forms, guard, queries
-from webapp.shared.choose import COUNTED, clickable, method_title, nothing, title
+from webapp.shared.choose import COUNTED, clickable, method_title, nothing, open_tab, title
 from webapp.shared.guard import closed
 from webapp.shared.job_status import curves, watch
 from webapp.shared.navigation import page_link
@@ -146,16 +146,14 @@ def _how(run: RunRecord) -> str:
 
 title("Train", "Train a model. Progress is live; you can leave the page.")
 watch("train")
-learn, have = st.tabs(["New model", "Models"], key=state.VIEW, bind="query-params", on_change="rerun")
-if learn.open:
-    with learn:
-        if not closed("Training"):
-            form.form()
-            form.add_from_folder()
-if have.open:
-    with have:
+view, tab = open_tab(["New model", "Models"], state.VIEW)
+with tab:
+    if view == "Models":
         models = queries.selectable_models()
         if models:
             show(models)
         else:
             nothing("No model yet.", "Train one in the tab “New model”. “Mean of word vectors” takes seconds.")
+    elif not closed("Training"):
+        form.form()
+        form.add_from_folder()

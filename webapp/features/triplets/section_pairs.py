@@ -16,7 +16,6 @@ from jobs.services.table_files import csv_text
 from webapp.features.triplets import queries, sets, state
 from webapp.features.triplets.figures import WRONG, heat_figure
 from webapp.features.triplets.queries import PairView
-from webapp.shared import triplet_queries
 from webapp.shared.components import clickable_table, clicked_point, download
 from webapp.shared.figures import IntervalRow, interval_figure, tones
 from webapp.shared.text import count, ends, interval, plain, shorten
@@ -31,15 +30,10 @@ _LIMITS, _ENOUGH, _FEW = ((20, 3), (10, 3), (10, 2), (5, 2), (5, 1)), 10, 3
 
 def show(listed: Sequence[TripletSetRecord]) -> None:
     """Draw the controls, the pairs, and the heat map of the most frequent titles."""
-    left, right = st.columns(2)
-    with left:
-        chosen = sets.choose_set(listed)
-    found = triplet_queries.evaluations(chosen)
-    if not found:
-        sets.no_evaluations()
+    chosen, evaluations = sets.choose_with_evaluations(listed, compare=False)
+    if not evaluations:
         return
-    with right:
-        evaluation = sets.choose_evaluation(found)
+    (evaluation,) = evaluations
     view = queries.pair_view(evaluation, chosen)
     pairs = view.pairs
     least, articles, order = _controls(pairs)

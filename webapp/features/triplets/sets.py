@@ -104,19 +104,29 @@ def form(corpus: CorpusRecord) -> None:
         st.rerun()
 
 
-def no_evaluations() -> None:
-    """Show the empty state of a set that no model has been evaluated on."""
-    nothing(
-        "No evaluated model yet.",
-        "Evaluate a model on this set on the Compare page, tab “Triplet accuracy”.",
-        "compare",
-        "Open Compare",
-    )
-
-
-def choose_evaluation(found: Sequence[Evaluation]) -> Evaluation:
-    """Return the chosen one of at least one evaluation, grouped by method."""
-    return by_name("Model", grouped(found, lambda e: e.model.method), MODEL, lambda e: e.name)
+def choose_with_evaluations(
+    listed: Sequence[TripletSetRecord], compare: bool = True
+) -> tuple[TripletSetRecord, list[Evaluation]]:
+    """Draw the choice of a set, of an evaluation and, to ``compare``, of a second one; [] if the set has none."""
+    columns = st.columns(3 if compare else 2)
+    with columns[0]:
+        chosen = choose_set(listed)
+    found = evaluations(chosen)
+    if not found:
+        nothing(
+            "No evaluated model yet.",
+            "Evaluate a model on this set on the Compare page, tab “Triplet accuracy”.",
+            "compare",
+            "Open Compare",
+        )
+        return chosen, []
+    with columns[1]:
+        first = by_name("Model", grouped(found, lambda e: e.model.method), MODEL, lambda e: e.name)
+    if not compare:
+        return chosen, [first]
+    with columns[2]:
+        second = _choose_second(first, found)
+    return chosen, [first] if second is None else [first, second]
 
 
 def _choose_second(first: Evaluation, found: Sequence[Evaluation]) -> Evaluation | None:
@@ -124,22 +134,6 @@ def _choose_second(first: Evaluation, found: Sequence[Evaluation]) -> Evaluation
     others = [e for e in found if e.split is first.split and e.run.id != first.run.id]
     options: list[Evaluation | None] = [None, *others]
     return by_name("Compare with", options, SECOND_MODEL, lambda e: NO_MODEL if e is None else e.name)
-
-
-def choose_with_evaluations(listed: Sequence[TripletSetRecord]) -> tuple[TripletSetRecord, list[Evaluation]]:
-    """Draw the choice of a set and of one or two of its evaluations; [] with an empty state if it has none."""
-    left, middle, right = st.columns(3)
-    with left:
-        chosen = choose_set(listed)
-    found = evaluations(chosen)
-    if not found:
-        no_evaluations()
-        return chosen, []
-    with middle:
-        first = choose_evaluation(found)
-    with right:
-        second = _choose_second(first, found)
-    return chosen, [first] if second is None else [first, second]
 
 
 def evaluation_filter(evaluation: Evaluation) -> dict[str, Any]:
