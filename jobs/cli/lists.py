@@ -17,37 +17,6 @@ from jobs.common.results import estimates
 Rows = list[dict[str, Any]]
 
 
-@click.command("list")
-@click.argument(
-    "what",
-    type=click.Choice(
-        (
-            "methods",
-            "clusterers",
-            "readers",
-            "metrics",
-            "summarizers",
-            "jobs",
-            "corpora",
-            "triplets",
-            "models",
-            "benchmarks",
-            "runs",
-            "maps",
-        )
-    ),
-)
-@common
-@pass_shell
-def list_(shell: Shell, what: str) -> None:
-    """List what is registered (methods, clusterers, readers, metrics, summarizers, kinds of jobs) or stored."""
-    if what in _FAMILIES:
-        rows, columns = _cards(what), ["id", "title", "tags"]
-    else:
-        rows, columns = _STORED[what](shell.store), None
-    shell.show({what: rows}, table(rows, columns, empty=f"There are no {what} yet."))
-
-
 _FAMILIES = {
     "methods": "core.models",
     "clusterers": "core.clustering",
@@ -146,3 +115,16 @@ _STORED: dict[str, Callable[[Store], Rows]] = {
     "runs": _runs,
     "maps": _maps,
 }
+
+
+@click.command("list")
+@click.argument("what", type=click.Choice([*_FAMILIES, *_STORED]))
+@common
+@pass_shell
+def list_(shell: Shell, what: str) -> None:
+    """List what is registered (methods, clusterers, readers, metrics, summarizers, kinds of jobs) or stored."""
+    if what in _FAMILIES:
+        rows, columns = _cards(what), ["id", "title", "tags"]
+    else:
+        rows, columns = _STORED[what](shell.store), None
+    shell.show({what: rows}, table(rows, columns, empty=f"There are no {what} yet."))
