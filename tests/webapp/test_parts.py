@@ -4,13 +4,18 @@ from __future__ import annotations
 
 import re
 import socket
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
+from pathlib import Path, PurePath
+from types import SimpleNamespace
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from streamlit import runtime
+from streamlit.runtime.media_file_manager import MediaFileManager
+from streamlit.runtime.memory_media_file_storage import MemoryMediaFileStorage
 from streamlit.testing.v1 import AppTest
 
 from core.config import Config, OptionInfo, option
@@ -18,7 +23,7 @@ from db.records import MetricPoint
 from db.settings import Settings
 from jobs.services import demo
 from webapp import __main__ as start
-from webapp.shared import forms, input_files, text
+from webapp.shared import components, forms, input_files, text
 from webapp.shared import store as server_store
 from webapp.shared.figures import DARK, LIGHT, THEMES, IntervalRow, curve_figure, interval_figure, tones
 
@@ -34,6 +39,24 @@ def test_plain_text_leaves_nothing_for_markdown(written: str) -> None:
 @pytest.mark.parametrize("code", [":smile:", ":material/home:", "http://x.org", "www.x.org", "a@b.org", "->", ">="])
 def test_codes_that_the_browser_rewrites_are_broken_up(code: str) -> None:
     assert code not in text.plain(code).replace("\\", "")
+
+
+def test_a_download_made_on_click_survives_the_script_runs_of_other_sessions(monkeypatch: pytest.MonkeyPatch) -> None:
+    manager = MediaFileManager(MemoryMediaFileStorage("/media"))
+    monkeypatch.setattr(runtime, "get_instance", lambda: SimpleNamespace(media_file_mgr=manager))
+    made: dict[str, Callable[[], bytes]] = {}
+    monkeypatch.setattr(components.st, "download_button", lambda label, data, **options: made.update({label: data}))
+    components.download("CSV", lambda: "a,b", "table.csv")
+    components.download("ZIP", lambda: b"zip", "bundle.zip")
+    buttons = [
+        manager.add_deferred(made["CSV"], "text/csv", "0.1", "table.csv"),
+        manager.add_deferred(made["ZIP"], "application/zip", "0.2", "bundle.zip"),
+    ]
+    files = [PurePath(manager.execute_deferred(button)).stem for button in buttons]
+    for _ in range(5):
+        manager.remove_orphaned_files()  # as at the end of every script run
+    found = [manager.read_file(file) for file in files]
+    assert [file and file.content for file in found] == [b"a,b", b"zip"]
 
 
 def test_times_and_counts_read_like_words() -> None:

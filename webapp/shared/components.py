@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cache
+from itertools import count
 from pathlib import Path, PurePath
 from typing import Any, TypeVar
 
 import pandas as pd
 import streamlit as st
 from pandas.io.formats.style import Styler
+from streamlit import runtime
 
 from core.errors import ThemescopeError
 from webapp.shared.text import plain
@@ -27,6 +29,8 @@ _MIME = {
     ".xlsx": "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",
     ".zip": "application/zip",
 }
+_KEPT_DOWNLOADS = 16
+_download_numbers = count()
 
 
 @cache
@@ -78,6 +82,23 @@ def attempt(call: Callable[[], T]) -> T | None:
 def download(label: str, data: Callable[[], str | bytes], file: str, **options: Any) -> None:
     """Draw a button that downloads ``file``, made when the button is clicked; its suffix decides the media type."""
     options = {"icon": ":material/download:", **options}
-    st.download_button(
-        label, data=data, file_name=file, mime=_MIME[PurePath(file).suffix], on_click="ignore", **options
-    )
+    mime = _MIME[PurePath(file).suffix]
+
+    def make() -> bytes:
+        made = data()
+        content = made.encode() if isinstance(made, str) else made
+        _keep_download(content, mime, file)
+        return content
+
+    st.download_button(label, data=make, file_name=file, mime=mime, on_click="ignore", **options)
+
+
+def _keep_download(content: bytes, mime: str, file: str) -> None:
+    """Keep the last :data:`_KEPT_DOWNLOADS` files on the server.
+
+    Streamlit 1.67 deletes a file made on click when any two script runs have ended, of whichever session. With several
+    open pages, which refresh by themselves, that often is before the browser has asked for the file. A file that is
+    registered under a name stays until another one takes the name.
+    """
+    name = f"download-{next(_download_numbers) % _KEPT_DOWNLOADS}"
+    runtime.get_instance().media_file_mgr.add(content, mime, name, file_name=file, is_for_static_download=True)
