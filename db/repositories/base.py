@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import fields
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from dataclasses import Field, fields
+from typing import Any, ClassVar, Generic, Protocol, TypeVar
 
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection
@@ -13,12 +13,17 @@ from core.errors import DataError, DuplicateNameError, UnknownNameError
 from db.access import Right, actor_of
 from db.types import clean_text
 
-if TYPE_CHECKING:
-    from _typeshed import DataclassInstance
-
-R = TypeVar("R", bound="DataclassInstance")
 NAME_LIMIT = 200
 """Maximum length of a name in characters."""
+
+
+class _Record(Protocol):
+    """A dataclass."""
+
+    __dataclass_fields__: ClassVar[dict[str, Field[Any]]]
+
+
+R = TypeVar("R", bound=_Record)
 
 
 class Repository:

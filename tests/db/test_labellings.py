@@ -72,7 +72,7 @@ def test_every_operation_is_kept_and_its_history_leads_back(store: Store) -> Non
     with store.reading() as r:
         log = r.label_steps.since(record.id, 0)
         assert rewind(after.partition, [change_set for _, change_set in log]).to_bytes() == first
-        steps = r.label_steps.list(record.id, operation="note", person="ada", search="NOTED")
+        steps = r.label_steps.list(record.id, operation="note", person="ada", search="NOTE ADDED")
         assert [(s.reason, s.selection_method, s.size) for s in steps] == [("because", "lasso", 2)]
         assert [s.operation for s in r.label_steps.of_sentence(record.id, 9)] == ["note"]
         assert r.label_steps.list(record.id, limit=2) == [step for step, _ in log][-2:]

@@ -97,7 +97,7 @@ def _keep_download(content: bytes, mime: str, file: str) -> None:
     """Keep the last :data:`_KEPT_DOWNLOADS` files on the server.
 
     Streamlit 1.67 deletes a file made on click when any two script runs have ended, of whichever session. With several
-    open pages, which refresh by themselves, that often is before the browser has asked for the file. A file that is
+    open pages, which refresh by themselves, that is often before the browser has requested the file. A file that is
     registered under a name stays until another one takes the name.
     """
     name = f"download-{next(_download_numbers) % _KEPT_DOWNLOADS}"

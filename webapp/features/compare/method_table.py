@@ -230,15 +230,12 @@ def _column_config(scope: Scope) -> dict[str, Any]:
     """Return the configuration of columns, which fit a window 1280 pixels wide."""
     text = st.column_config.TextColumn
     shown = _shown(scope)
-    numbers = {
-        METRICS.get(m).title: text(help=METRICS.get(m).summary, alignment="right", width=84 if len(shown) < 6 else 80)
-        for m in shown
-    }
+    numbers = {METRICS.get(m).title: text(help=METRICS.get(m).summary, alignment="right", width=81) for m in shown}
     beside = {_beside(scope.comparison.metric, name): text(alignment="right", width=150) for name in scope.beside}
     return {
         "Rank": text(help="Ranks that the tests do not exclude. Click a row to see the difference.", width=52),
-        "Model": text(width=150 if len(shown) < 6 else 126),
-        "Clusterer": text(width=176 if len(shown) < 6 else 146),
+        "Model": text(width=194 if len(shown) < 6 else 126),
+        "Clusterer": text(width=174 if len(shown) < 6 else 146),
         "Seeds": st.column_config.NumberColumn(help="Runs with different seeds, averaged first.", width=50),
         **numbers,
         **beside,
