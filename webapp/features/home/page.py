@@ -143,11 +143,11 @@ def results_table(benchmarks: Sequence[BenchmarkRecord]) -> None:
         if found:
             best = sorted(found, key=lambda row: row[1].value, reverse=True)[:_NEWEST]
             columns: Columns = {
-                "Model": ([method.model for method, _ in best], _text(width=200)),
-                "Clusterer": ([method.clusterer for method, _ in best], _text(width=163)),
+                "Model": ([method.model for method, _ in best], _text(width=188)),
+                "Clusterer": ([method.clusterer for method, _ in best], _text(width=165)),
                 "AMI": (
                     [with_half_width(score) for _, score in best],
-                    _text(width=92, help="± is half the width of the 95 % bootstrap interval over articles."),
+                    _text(width=90, help="± is half the width of the 95 % bootstrap interval over articles."),
                 ),
             }
             _table(f"Best on {plain(benchmark.name)}", columns, "")
@@ -160,9 +160,9 @@ def models_table(found: Sequence[ModelRecord]) -> None:
     """Draw the newest models."""
     newest = sorted(found, key=lambda m: m.created, reverse=True)[:_NEWEST]
     columns: Columns = {
-        "Model": ([m.name for m in newest], _text(width=194)),
-        "Method": ([method_title(m.method) for m in newest], _text(width=204)),
-        "Created": ([ago(m.created) for m in newest], _text(width=102)),
+        "Model": ([m.name for m in newest], _text(width=192)),
+        "Method": ([method_title(m.method) for m in newest], _text(width=203)),
+        "Created": ([ago(m.created) for m in newest], _text(width=112)),
     }
     _table("Models", columns, "No model yet. Train one on the Train page; “Mean of word vectors” takes seconds.")
     if newest:
@@ -234,7 +234,7 @@ corpora, models, benchmarks = queries.corpora(), queries.models(), queries.bench
 jobs = queries.jobs()
 starting_points(corpora, [job for job in jobs if not job.status.ended])
 totals(corpora, models, benchmarks)
-left, right = st.columns([12, 13], gap="medium")
+left, right = st.columns([10, 11.4], gap="small")
 with left:
     results_table(benchmarks)
     corpora_table(corpora)
