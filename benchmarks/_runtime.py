@@ -1,7 +1,7 @@
-"""A server of pages that serves none, on this machine only: to be imported before anything of ``webapp``.
+"""Streamlit runtime without a page, bound to localhost; import it before any module of ``webapp``.
 
-Without a server every cached function warns, when it is defined, that there is none; without an address of this
-machine people would have to sign in.
+Without a runtime, every cached function logs a warning when it is defined; on any address but localhost, users would
+have to sign in.
 """
 
 from streamlit.config import set_option

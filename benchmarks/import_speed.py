@@ -1,9 +1,9 @@
-"""Speed of import: sentences beside plain sentence-splitter, wikitext cleaning beside mwparserfromhell.
+"""Compare the speed of sentence splitting with sentence-splitter, and of wikitext cleaning with mwparserfromhell.
 
     python benchmarks/import_speed.py [--megabytes 4]
 
-The text is the Wikipedia dump fragment inside the gensim wheel. All figures are of one run on one machine, so that
-ratios count. mwparserfromhell is part of the extra bench.
+The text is the Wikipedia dump fragment in the gensim wheel. Compare the ratios: absolute speeds depend on the machine.
+mwparserfromhell is part of the extra ``bench``.
 """
 
 from __future__ import annotations
@@ -27,45 +27,44 @@ from jobs.services.demo import demo_dump
 
 
 def seconds(work: Callable[[], object]) -> float:
-    """Wall-clock seconds of one call."""
+    """Return the wall-clock seconds of one call."""
     start = time.perf_counter()
     work()
     return time.perf_counter() - start
 
 
 def sentences(articles: list[Article]) -> None:
-    """Print splitting speed: the package, ours in one process, ours in one process per core."""
+    """Print the speed of sentence splitting: the package, ours in one process, ours in one process per core."""
     paragraphs = [p.text for a in articles for s in a.sections for p in s.paragraphs]
     size = sum(map(len, paragraphs)) / 1e6
     package, ours, cores = Package("en"), SentenceSplitter("en"), os.cpu_count() or 1
-    plain = size / seconds(lambda: [package.split(p) for p in paragraphs])
-    alone = size / seconds(lambda: [ours.split(p) for p in paragraphs])
-    fanned = split_articles(iter(articles * 20), "en", cores)
-    next(fanned)  # processes have started
-    many = 20 * size / seconds(lambda: [None for _ in fanned])
-    print(
-        f"sentences   sentence-splitter {plain:6.2f} MB/s   ours {alone:6.2f} MB/s ({alone / plain:.1f} x)", end="   "
-    )
-    print(f"articles over {cores} processes {many:6.2f} MB/s ({many / plain:.1f} x)")
+    baseline = size / seconds(lambda: [package.split(p) for p in paragraphs])
+    single = size / seconds(lambda: [ours.split(p) for p in paragraphs])
+    parallel = split_articles(iter(articles * 20), "en", cores)
+    next(parallel)  # starting the processes is not timed
+    all_cores = 20 * size / seconds(lambda: [None for _ in parallel])
+    print(f"sentences   sentence-splitter {baseline:6.2f} MB/s", end="   ")
+    print(f"ours {single:6.2f} MB/s ({single / baseline:.1f} x)", end="   ")
+    print(f"articles over {cores} processes {all_cores:6.2f} MB/s ({all_cores / baseline:.1f} x)")
     same = sum(ours.split(p) == package.split(p) for p in paragraphs)
     print(f"            same boundaries in {same:,} of {len(paragraphs):,} paragraphs")
 
 
 def cleaning(pages: list[str]) -> None:
-    """Print cleaning speed in MB of wikitext a second."""
+    """Print the speed of wikitext cleaning in MB per second."""
     size, links = sum(map(len, pages)) / 1e6, Links()
     ours = size / seconds(lambda: [read_page(page, Outline("x"), links, False) for page in pages])
     print(f"wikitext    ours {ours:6.2f} MB/s", end="   ")
-    some = pages[: max(1, len(pages) // 8)]
-    part = sum(map(len, some)) / 1e6
-    theirs = part / seconds(lambda: [mwparserfromhell.parse(page).strip_code() for page in some])
-    print(f"mwparserfromhell {theirs:6.2f} MB/s ({ours / theirs:.1f} x)")
+    sample = pages[: max(1, len(pages) // 8)]
+    sample_size = sum(map(len, sample)) / 1e6
+    parser_speed = sample_size / seconds(lambda: [mwparserfromhell.parse(page).strip_code() for page in sample])
+    print(f"mwparserfromhell {parser_speed:6.2f} MB/s ({ours / parser_speed:.1f} x)")
 
 
 def main() -> None:
-    """Read the dump, then measure."""
+    """Read the dump and print both comparisons."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--megabytes", type=float, default=4.0, help="wikitext to clean")
+    parser.add_argument("--megabytes", type=float, default=4.0, help="megabytes of wikitext to clean")
     limit = parser.parse_args().megabytes * 1e6
     articles = list(MediawikiDump(MediawikiDumpConfig()).read(demo_dump(), SILENT))
     pages: list[str] = []

@@ -1,10 +1,10 @@
-"""Sentences a second of a trained triplet network on a processor, beside the plain packed loop, in one run.
+"""Compare the CPU inference speed of a trained triplet network with a loop over packed sequences.
 
     python -m benchmarks.inference [--model default] [--seconds 15] [--threads 1]
 
-Of two networks joined, that of sentences races. Sentences are made of the model's own words with lengths like those
-of real articles. Processor seconds, medians over rounds that alternate between all contestants, so that a busy machine
-slows them alike. The exact way must equal packed sequences; for 8 bits the smallest cosine to them is told.
+Of a concatenated model, the first component is measured. The sentences are synthetic: words of the model's vocabulary,
+lengths as in real articles. Prints medians of CPU time over rounds that alternate between all methods, so that load on
+the machine affects them alike, and the smallest cosine between each method's vectors and those of packed sequences.
 """
 
 from __future__ import annotations
@@ -34,8 +34,8 @@ SENTENCES, BATCH = 2_048, 64
 Floats = npt.NDArray[np.float32]
 
 
-def made_up(net: TripletNet) -> TokenIds:
-    """Zipf-distributed words of the table; a log-normal length of mean 22, 5 to 50 as in the paper's filter."""
+def synthetic_sentences(net: TripletNet) -> TokenIds:
+    """Return sentences of Zipf-distributed words with log-normal lengths: mean 22, 5 to 50 as in the paper's filter."""
     random = np.random.default_rng(0)
     lengths = np.clip(random.lognormal(np.log(20.5), 0.42, SENTENCES), 5, 50).astype(np.int64)
     drawn = np.minimum(random.zipf(1.2, lengths.sum()), len(net.words)) - 1
@@ -45,7 +45,7 @@ def made_up(net: TripletNet) -> TokenIds:
 
 
 def packed(net: BiLstmAttention, tokens: TokenIds) -> Callable[[], Floats]:
-    """The plain way: one bidirectional LSTM over packed sequences of 64 sentences."""
+    """Return a baseline: one bidirectional LSTM over packed sequences in batches of 64 sentences."""
     lstm = nn.LSTM(net.dim, net.width // 2, batch_first=True, bidirectional=True)
     names = ("weight_ih_l0", "weight_hh_l0", "bias_ih_l0", "bias_hh_l0")
     weights = {n: net.onward.get_parameter(n) for n in names}
@@ -65,8 +65,8 @@ def packed(net: BiLstmAttention, tokens: TokenIds) -> Callable[[], Floats]:
     return run
 
 
-def contestants(net: BiLstmAttention, tokens: TokenIds) -> dict[str, Callable[[], Floats]]:
-    """What is raced."""
+def encoders(net: BiLstmAttention, tokens: TokenIds) -> dict[str, Callable[[], Floats]]:
+    """Return the functions to compare, by title."""
     encoder, exact, rounded = Encoder(net, tokens, torch.float32), Inference(net), Inference(net, "int8")
 
     def padded() -> Floats:
@@ -83,7 +83,7 @@ def contestants(net: BiLstmAttention, tokens: TokenIds) -> dict[str, Callable[[]
 
 
 def main() -> None:
-    """Race."""
+    """Print sentences per CPU second and the differences from packed sequences."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--model", default="default")
     parser.add_argument("--seconds", type=float, default=15.0)
@@ -94,26 +94,26 @@ def main() -> None:
     fitted = model.fitted
     network = fitted.components[0] if isinstance(fitted, ConcatenatedModel) else fitted
     if not isinstance(network, TripletNet):
-        raise ConfigError(f"{model!r} is no triplet network.")
-    net, tokens = network.network, made_up(network)
-    runs = contestants(net, tokens)
-    found = {name: run() for name, run in runs.items()}  # the first call compiles
+        raise ConfigError(f"{model!r} is not a triplet network.")
+    net, tokens = network.network, synthetic_sentences(network)
+    runs = encoders(net, tokens)
+    vectors_by_name = {name: run() for name, run in runs.items()}  # the first call compiles
     times: dict[str, list[float]] = {name: [] for name in runs}
     end = time.monotonic() + options.seconds
     while time.monotonic() < end or len(times["ours, int8"]) < 3:
         for name, run in runs.items():
-            begun = time.process_time()
+            started = time.process_time()
             run()
-            times[name].append(time.process_time() - begun)
-    plain, reference = float(np.median(times["packed, b = 64"])), found["packed, b = 64"]
+            times[name].append(time.process_time() - started)
+    baseline, reference = float(np.median(times["packed, b = 64"])), vectors_by_name["packed, b = 64"]
     print(f"{model!r}, {options.threads} threads, {len(tokens):,} sentences, {len(tokens.ids):,} tokens")
     for name, seconds in times.items():
-        spent, vectors = float(np.median(seconds)), found[name]
+        median, vectors = float(np.median(seconds)), vectors_by_name[name]
         lengths = np.linalg.norm(vectors, axis=1) * np.linalg.norm(reference, axis=1)
-        least = float(((vectors * reference).sum(1) / lengths).min())
+        smallest = float(((vectors * reference).sum(1) / lengths).min())
         print(
-            f"{name:28s} {len(tokens) / spent:8,.0f} sentences/CPU s  {plain / spent:5.2f}×  "
-            f"least cosine {least:.6f}  largest difference {np.abs(vectors - reference).max():.1e}"
+            f"{name:28s} {len(tokens) / median:8,.0f} sentences/CPU s  {baseline / median:5.2f}×  "
+            f"smallest cosine {smallest:.6f}  largest difference {np.abs(vectors - reference).max():.1e}"
         )
 
 

@@ -1,12 +1,12 @@
-"""People label one shared labelling at once while a worker writes vectors; the web process is killed again and again.
+"""Load test: several users edit one shared labelling while a worker writes vectors and the web process is killed.
 
     python -m benchmarks.labelling_load --people 20 --seconds 300 --kills 10
     python -m benchmarks.labelling_load --database-url postgresql://user:password@localhost/empty
 
-Every person is a thread of the "web" process with a labelling session of its own. What a session reports as saved is
-noted outside the store, in a file that is forced to disk after the session has answered. The main process
-kills the web process with SIGKILL and starts it anew. In the end every noted edit is looked for in the history, the
-history is replayed, and the times of all edits are told. Prints one JSON object; exits 1 when an edit was lost.
+Each user is a thread of the "web" process with a labelling session of its own. Every acknowledged edit is logged
+outside the store, in a file that is synced to disk after each edit. The main process repeatedly kills the web process
+with SIGKILL and restarts it. At the end, every logged edit must be in the history, and replaying the history must give
+the current state. Prints one JSON object with counts and latencies; exits 1 if an edit was lost.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ _SENTENCES, _ARTICLES, _DIM, _CLUSTERS = 2_000, 200, 600, 8
 
 
 def prepare(store: Store) -> int:
-    """A corpus, a model without an artifact, and a shared labelling; its id."""
+    """Create a corpus, a model without an artifact, and a shared labelling; return the id of the labelling."""
     with store.writing() as w:
         corpus = w.corpora.create("load", "en")
         for first in range(0, _ARTICLES, 50):
@@ -62,26 +62,26 @@ def _article(number: int) -> Article:
 
 
 def embed(store: Store, stop: Any) -> None:
-    """What the worker does all day: blocks of vectors, a batch of about 2,000 rows a transaction."""
+    """Write blocks of vectors until ``stop`` is set, about 2,000 rows per transaction."""
     values = np.random.default_rng(0).normal(size=(20, _DIM)).astype(np.float32)
     with store.reading() as r:
         (model,) = r.models.list()
         articles = [a.id for a in r.corpora.articles(r.corpora.list()[0].id, limit=_ARTICLES)]
-    place = 0
+    position = 0
     while not stop.is_set():
-        batch = [VectorBlock(articles[(place + i) % len(articles)], values) for i in range(100)]
+        blocks = [VectorBlock(articles[(position + i) % len(articles)], values) for i in range(100)]
         with store.writing() as w:
-            w.embeddings.add(model.id, batch)
-        place += 100
+            w.embeddings.add(model.id, blocks)
+        position += 100
         time.sleep(0.2)
 
 
-def web(store: Store, labelling: int, people: int, stop: Any, ready: Any, notes: Path) -> None:
-    """One thread a person, each with a session; ends when told, or is killed. ``ready``: everything is imported."""
+def web(store: Store, labelling: int, people: int, stop: Any, ready: Any, logs: Path) -> None:
+    """Run one labelling thread per user until ``stop`` is set; set ``ready`` when everything is imported."""
     LabellingSession(store, labelling, "admin")
     ready.set()
     threads = [
-        threading.Thread(target=label, args=(store, labelling, f"person {n}", stop, notes / f"{n}.jsonl"))
+        threading.Thread(target=label, args=(store, labelling, f"user {n}", stop, logs / f"{n}.jsonl"))
         for n in range(people)
     ]
     for thread in threads:
@@ -90,19 +90,19 @@ def web(store: Store, labelling: int, people: int, stop: Any, ready: Any, notes:
         thread.join()
 
 
-def label(store: Store, labelling: int, person: str, stop: Any, notes: Path) -> None:
-    """About one edit a second; a conflict is shown, looked at, and not insisted on."""
-    rng = random.Random(f"{person} {time.time_ns()}")
+def label(store: Store, labelling: int, user: str, stop: Any, logs: Path) -> None:
+    """Make about one edit per second and log each result; drop the edit on a conflict."""
+    rng = random.Random(f"{user} {time.time_ns()}")
     time.sleep(rng.random())
-    session = LabellingSession(store, labelling, person)
-    with notes.open("a", encoding="utf-8") as out:
+    session = LabellingSession(store, labelling, user)
+    with logs.open("a", encoding="utf-8") as out:
         while not stop.is_set():
-            began = time.perf_counter()
-            _note(out, _edit(session, rng, began))
-            time.sleep(max(0.0, 1.0 - (time.perf_counter() - began)))
+            started = time.perf_counter()
+            _log(out, _edit(session, rng, started))
+            time.sleep(max(0.0, 1.0 - (time.perf_counter() - started)))
 
 
-def _edit(session: LabellingSession, rng: random.Random, began: float) -> dict[str, Any]:
+def _edit(session: LabellingSession, rng: random.Random, started: float) -> dict[str, Any]:
     chosen = np.array(rng.sample(session.partition.ids.tolist(), rng.choice([1, 1, 1, 5])))
     operation = op.assign(session.partition, chosen, rng.randint(1, _CLUSTERS))
     try:
@@ -112,17 +112,17 @@ def _edit(session: LabellingSession, rng: random.Random, began: float) -> dict[s
         return {"conflict": True}
     except ThemescopeError as error:
         return {"error": str(error)}
-    return {"step": step.id if step else None, "seconds": time.perf_counter() - began}
+    return {"step": step.id if step else None, "seconds": time.perf_counter() - started}
 
 
-def _note(out: Any, entry: dict[str, Any]) -> None:
+def _log(out: Any, entry: dict[str, Any]) -> None:
     out.write(json.dumps(entry) + "\n")
     out.flush()
     os.fsync(out.fileno())
 
 
-def run(store: Store, people: int, seconds: float, kills: int, notes: Path) -> dict[str, Any]:
-    """Start everything, kill the web process ``kills`` times, and count."""
+def run(store: Store, people: int, seconds: float, kills: int, logs: Path) -> dict[str, Any]:
+    """Run the test, killing the web process ``kills`` times, and return the results."""
     labelling = prepare(store)
     with store.reading() as r:
         first = r.labellings.snapshot(labelling).partition
@@ -131,42 +131,42 @@ def run(store: Store, people: int, seconds: float, kills: int, notes: Path) -> d
     stop = context.Event()
     worker = context.Process(target=embed, args=(store, stop))
     worker.start()
-    for life in range(kills + 1):
+    for run_number in range(kills + 1):
         ready = context.Event()
-        process = context.Process(target=web, args=(store, labelling, people, stop, ready, notes))
+        process = context.Process(target=web, args=(store, labelling, people, stop, ready, logs))
         process.start()
         ready.wait(300)
         time.sleep(seconds / (kills + 1))
-        if life < kills:
+        if run_number < kills:
             process.kill()
             process.join()
     stop.set()
     process.join(60)
     worker.join(60)
-    return {"people": people, "seconds": seconds, "kills": kills, **_judge(store, labelling, first, notes)}
+    return {"people": people, "seconds": seconds, "kills": kills, **_results(store, labelling, first, logs)}
 
 
-def _judge(store: Store, labelling: int, first: Any, notes: Path) -> dict[str, Any]:
-    """What was acknowledged against what is there."""
+def _results(store: Store, labelling: int, first: Any, logs: Path) -> dict[str, Any]:
+    """Compare the acknowledged edits with the history in the store."""
     entries = []
-    for path in notes.glob("*.jsonl"):
+    for path in logs.glob("*.jsonl"):
         for line in path.read_text(encoding="utf-8").splitlines():
             entries.append(json.loads(line))
     saved = [entry for entry in entries if entry.get("step") is not None]
     with store.reading() as r:
         log = r.label_steps.since(labelling, 0)
-        now = r.labellings.snapshot(labelling).partition
-    there = {step.id for step, _ in log}
-    batches = [batch for _, batch in log]
+        current = r.labellings.snapshot(labelling).partition
+    stored = {step.id for step, _ in log}
+    change_sets = [change_set for _, change_set in log]
     times = np.array([entry["seconds"] for entry in saved] or [0.0]) * 1000
     return {
         "saved": len(saved),
         "steps": len(log),
-        "lost": sum(entry["step"] not in there for entry in saved),
+        "lost": sum(entry["step"] not in stored for entry in saved),
         "conflicts": sum("conflict" in entry for entry in entries),
         "errors": [entry["error"] for entry in entries if "error" in entry],
-        "replayed": replay(first, batches).to_bytes() == now.to_bytes(),
-        "undone": rewind(now, batches).to_bytes() == first.to_bytes(),
+        "replayed": replay(first, change_sets).to_bytes() == current.to_bytes(),
+        "undone": rewind(current, change_sets).to_bytes() == first.to_bytes(),
         "p50_ms": round(float(np.percentile(times, 50)), 1),
         "p95_ms": round(float(np.percentile(times, 95)), 1),
         "max_ms": round(float(times.max()), 1),
@@ -174,23 +174,23 @@ def _judge(store: Store, labelling: int, first: Any, notes: Path) -> dict[str, A
 
 
 def main() -> None:
-    """Parse, run, tell."""
+    """Run the load test and print its results."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--people", type=int, default=20)
+    parser.add_argument("--people", type=int, default=20, help="number of users")
     parser.add_argument("--seconds", type=float, default=300.0)
     parser.add_argument("--kills", type=int, default=10)
-    parser.add_argument("--database-url", default="", help="an empty PostgreSQL database; without it, SQLite")
+    parser.add_argument("--database-url", default="", help="URL of an empty PostgreSQL database (default: SQLite)")
     args = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         store = Store(Settings.in_folder(Path(folder) / "home", args.database_url))
         store.migrate()
-        notes = Path(folder) / "notes"
-        notes.mkdir()
-        result = run(store, args.people, args.seconds, args.kills, notes)
+        logs = Path(folder) / "logs"
+        logs.mkdir()
+        result = run(store, args.people, args.seconds, args.kills, logs)
         store.close()
     sys.stdout.write(json.dumps(result, indent=2) + "\n")
-    healthy = not result["lost"] and not result["errors"] and result["replayed"] and result["undone"]
-    sys.exit(0 if healthy else 1)
+    passed = not result["lost"] and not result["errors"] and result["replayed"] and result["undone"]
+    sys.exit(0 if passed else 1)
 
 
 if __name__ == "__main__":

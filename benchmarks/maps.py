@@ -1,9 +1,9 @@
-"""Maps: what goes to the browser, how long a selection and a search take, and what landmarks cost and save.
+"""Measure map data size, selection, exact search, and UMAP with and without landmarks.
 
     python benchmarks/maps.py [--sentences 1000000] [--layout 6000]
 
-Points and vectors are made up, so that any size can be measured; all figures are of one run on one machine. How long a
-page takes to stand is a matter of the browser: see the end-to-end tests.
+Points and vectors are synthetic, so that any size can be measured. For page load times in a browser, see
+``benchmarks.pages``.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import TypeVar
 
 import numpy as np
 
-import benchmarks._runtime  # noqa: F401, before all of ours
+import benchmarks._runtime  # noqa: F401, must be imported before webapp
 from core.neighbours import cosines
 from core.projection.geometry import inside
 from core.projection.maps import UmapConfig, faithfulness, project
@@ -31,18 +31,18 @@ T = TypeVar("T")
 
 
 def timed(work: Callable[[], T]) -> tuple[float, T]:
-    """Milliseconds of the best of three calls, and what they gave."""
-    best, found = float("inf"), None
+    """Return the milliseconds of the fastest of three calls, and the result."""
+    best, result = float("inf"), None
     for _ in range(3):
         start = time.perf_counter()
-        found = work()
+        result = work()
         best = min(best, 1e3 * (time.perf_counter() - start))
-    assert found is not None
-    return best, found
+    assert result is not None
+    return best, result
 
 
 def canvas_of(n: int) -> Canvas:
-    """A map of ``n`` made-up sentences in 18 colours."""
+    """Return a map of ``n`` random points in 18 colours."""
     rng = np.random.default_rng(0)
     points = rng.normal(size=(n, 2)).astype(np.float32)
     grid, ids = Grid.around(points), np.arange(n, dtype=np.int64)
@@ -55,46 +55,46 @@ def canvas_of(n: int) -> Canvas:
 
 
 def browser(n: int) -> None:
-    """Print what a map of ``n`` points sends down, and what a lasso around the middle costs the server."""
+    """Print the size of the data of a map of ``n`` points, and the server time of a lasso around its centre."""
     canvas = canvas_of(n)
-    turns = np.linspace(0, 2 * np.pi, 30, endpoint=False)
-    shape = np.rint(UNITS * (0.5 + 0.15 * np.stack([np.cos(turns), np.sin(turns)], axis=1)))
-    making, sent = timed(lambda: points_data(canvas))
-    choosing, flags = timed(lambda: inside(canvas.units, shape))
-    choice = MapState(shape=shape, ids=canvas.scene.ids[flags])
-    drawing, view = timed(lambda: view_data(canvas, choice))
-    megabytes, kilobytes = len(json.dumps(sent)) / 1e6, len(json.dumps(view)) / 1e3
+    angles = np.linspace(0, 2 * np.pi, 30, endpoint=False)
+    shape = np.rint(UNITS * (0.5 + 0.15 * np.stack([np.cos(angles), np.sin(angles)], axis=1)))
+    data_ms, data = timed(lambda: points_data(canvas))
+    selection_ms, flags = timed(lambda: inside(canvas.units, shape))
+    state = MapState(shape=shape, ids=canvas.scene.ids[flags])
+    view_ms, view = timed(lambda: view_data(canvas, state))
+    megabytes, kilobytes = len(json.dumps(data)) / 1e6, len(json.dumps(view)) / 1e3
     print(
-        f"{n:>9,} points  {megabytes:5.2f} MB in {making:4.0f} ms   lasso of {int(flags.sum()):,}: {choosing:.0f} ms, "
-        f"then {kilobytes:.0f} kB in {drawing:.0f} ms"
+        f"{n:>9,} points  {megabytes:5.2f} MB in {data_ms:4.0f} ms   lasso of {int(flags.sum()):,}: "
+        f"{selection_ms:.0f} ms, reply {kilobytes:.0f} kB in {view_ms:.0f} ms"
     )
 
 
 def search(n: int, dim: int) -> None:
-    """Print how long an exact search by meaning takes over ``n`` stored vectors."""
+    """Print the time of an exact nearest-neighbour search over ``n`` vectors."""
     vectors = np.random.default_rng(0).standard_normal((n, dim), dtype=np.float32).astype(np.float16)
-    spent, _ = timed(lambda: cosines(vectors[:1], vectors))
-    print(f"{n:>9,} vectors of {dim}: {spent:.0f} ms for all cosines, {vectors.nbytes / 1e6:.0f} MB held")
+    milliseconds, _ = timed(lambda: cosines(vectors[:1], vectors))
+    print(f"{n:>9,} vectors of {dim}: {milliseconds:.0f} ms for all cosines, {vectors.nbytes / 1e6:.0f} MB in memory")
 
 
 def layout(n: int) -> None:
-    """Print time and faithfulness with every sentence laid out, and with a third of them."""
+    """Print time and faithfulness of UMAP with all sentences, and with a third of them as landmarks."""
     rng = np.random.default_rng(0)
     themes = rng.integers(20, size=n)
     vectors = (2 * rng.normal(size=(20, 60))[themes] + rng.normal(size=(n, 60))).astype(np.float32)
-    project(vectors[:500], UmapConfig(epochs=5), 0, SILENT)  # compiled once
-    for name, landmarks in (("all laid out", n), ("a third laid out", max(n // 3, 1_000))):
+    project(vectors[:500], UmapConfig(epochs=5), 0, SILENT)  # compile before anything is timed
+    for name, landmarks in (("all sentences", n), ("a third as landmarks", max(n // 3, 1_000))):
         start = time.process_time()
         points = project(vectors, UmapConfig(landmarks=landmarks), 0, SILENT)
-        spent = time.process_time() - start
-        print(f"{n:>9,} {name}: {spent:.1f} CPU s, {faithfulness(vectors, points):.1%} of 15 neighbours kept")
+        seconds = time.process_time() - start
+        print(f"{n:>9,} {name}: {seconds:.1f} CPU s, {faithfulness(vectors, points):.1%} of 15 nearest neighbours kept")
 
 
 def main() -> None:
-    """Measure."""
+    """Print all measurements."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--sentences", type=int, default=1_000_000, help="points of the largest map")
-    parser.add_argument("--layout", type=int, default=6_000, help="sentences that are laid out")
+    parser.add_argument("--layout", type=int, default=6_000, help="sentences for the UMAP measurement")
     args = parser.parse_args()
     for n in sorted({min(100_000, args.sentences), args.sentences}):
         browser(n)

@@ -1,15 +1,14 @@
-"""Seconds until a page stands in a real browser: the next triplet, Compare with many methods, a large map.
+"""Measure page load and interaction times in a real browser: Triplets, Compare and Map with large data.
 
     python -m benchmarks.pages [--home FOLDER] [--repeat 5]
 
-The store is made up: 300,000 triplets with two evaluated models, a map of 100,000 sentences, and 20 methods on a
-benchmark of 700 articles. ``--home`` keeps it for the next time. Every figure is the median of the repetitions, on the
-wall's clock from the click to what a person waits for, with the processor seconds of the server and of the browser
-beside it, because a busy machine stretches the wall's clock alone. The first visit is that of a browser that has never
-been there, and so has 8 MB of JavaScript to load, to a server that nobody has visited since its start: each repetition
-of it starts a server and a browser. Everything else is repeated on the last of these. Beside it stands what Streamlit
-takes for the first visit of a page with nothing but a small table, and with a small chart as well: nothing that is made
-with it can be there sooner.
+The store is synthetic: 300,000 triplets with two evaluated models, a map of 100,000 sentences, and 20 methods on a
+benchmark of 700 articles. ``--home`` keeps it for later runs. Each number is the median over repetitions of the
+wall-clock time from the click until the expected content is visible, with the CPU time of the server and the browser,
+because load on the machine increases the wall-clock time only. A first visit is measured with an empty browser cache
+(8 MB of JavaScript to load) and a server without earlier visits, so each repetition starts a new server and a new
+browser; all other measurements are repeated on the last pair. As a lower bound, the first visits of two minimal
+Streamlit apps are measured too: one with a small table, one with a small table and a chart.
 """
 
 from __future__ import annotations
@@ -43,29 +42,29 @@ from db.store import Store
 TRIPLETS, POINTS, MODELS, ARTICLES = 300_000, 100_000, 10, 700
 _THEMES, _SENTENCES = 8, 5
 METRICS = ("mi", "ami", "ami-arithmetic", "ri", "ari", "v")
-_WIDE: ViewportSize = {"width": 1280, "height": 900}
+_VIEWPORT: ViewportSize = {"width": 1280, "height": 900}
 _FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
           "--disable-component-update", "--disable-sync"]  # fmt: skip
-_QUIET = 3
-"""Looks in a row, a second each, in which a server does nothing: it has imported what its pages need."""
+_IDLE_SECONDS = 3
+"""Consecutive idle seconds after which the server is assumed to have imported its pages."""
 
 
-# ---------------------------------------------------------------- what is looked at
+# ---------------------------------------------------------------- data
 
 
-def make(store: Store) -> None:
-    """Fill an empty store."""
+def fill_store(store: Store) -> None:
+    """Fill an empty store with the synthetic data."""
     fill(store, TRIPLETS)
     random = np.random.default_rng(0)
-    _mapped(store, random)
-    _compared(store, random)
+    _add_map(store, random)
+    _add_methods(store, random)
 
 
-def _mapped(store: Store, random: np.random.Generator) -> None:
-    """A corpus of 100,000 sentences in 2,500 articles, all of them on a map."""
+def _add_map(store: Store, random: np.random.Generator) -> None:
+    """Add a corpus of 100,000 sentences in 2,500 articles, and a map of all of them."""
     with store.writing() as w:
         corpus, model = w.corpora.create("mapped", "en"), w.models.by_name("first")
-        w.corpora.add_articles(corpus.id, [_long(n) for n in range(POINTS // (_THEMES * _SENTENCES))])
+        w.corpora.add_articles(corpus.id, [_long_article(n) for n in range(POINTS // (_THEMES * _SENTENCES))])
         w.corpora.finish(corpus.id, {})
         ids = np.array([s.id for _, _, listed in w.corpora.iterate(corpus.id) for s in listed])
         assert len(ids) == POINTS
@@ -75,19 +74,19 @@ def _mapped(store: Store, random: np.random.Generator) -> None:
                    faithfulness=0.3, sampled_from=len(ids), points=MapPoints(ids, points))  # fmt: skip
 
 
-def _long(number: int) -> Article:
-    """Eight sections of five sentences of some twenty words."""
+def _long_article(number: int) -> Article:
+    """Return an article with eight sections of five sentences of about 20 words."""
     words = " ".join(f"word{(number * 7 + i) % 5_000}" for i in range(16))
     sections = []
     for theme in range(_THEMES):
-        said = tuple(f"Sentence {i} of theme {theme} {words}." for i in range(_SENTENCES))
+        sentences = tuple(f"Sentence {i} of theme {theme} {words}." for i in range(_SENTENCES))
         title = f"Theme {(number + theme) % 60}"
-        sections.append(Section(title, 2, (Paragraph("", said),), (title,)))
+        sections.append(Section(title, 2, (Paragraph("", sentences),), (title,)))
     return Article(f"Mapped {number}", tuple(sections))
 
 
-def _compared(store: Store, random: np.random.Generator) -> None:
-    """Twenty methods on a benchmark of 700 articles."""
+def _add_methods(store: Store, random: np.random.Generator) -> None:
+    """Add 20 methods evaluated on a benchmark of 700 articles."""
     with store.writing() as w:
         corpus = w.corpora.create("compared", "en")
         w.corpora.add_articles(corpus.id, [_article(n, random) for n in range(ARTICLES)])
@@ -98,24 +97,24 @@ def _compared(store: Store, random: np.random.Generator) -> None:
         ]
         benchmark = w.benchmarks.add(corpus.id, "compared", {"min_sections": 5}, "b", {"articles": len(items)}, items)
         hard = random.beta(2, 4, len(items))
-        for place in range(2 * MODELS):
-            number, clusterer = divmod(place, 2)
-            name, how = f"model {'abcdefghij'[number]}", ("iclust", "kmeans")[clusterer]
+        for i in range(2 * MODELS):
+            number, clusterer = divmod(i, 2)
+            name, algorithm = f"model {'abcdefghij'[number]}", ("iclust", "kmeans")[clusterer]
             model = w.models.by_name(name) if clusterer else w.models.add(
                 name=name, method="mean-vectors", config={"m": number}, seed=0, digest=name, artifact="",
                 corpus_id=corpus.id, metrics={},
             )  # fmt: skip
             values = np.clip(hard + 0.01 * number - 0.03 * clusterer + random.normal(0, 0.08, len(items)), -0.1, 1)
             scores = [score for metric in METRICS for score in _scores(metric, items, values)]
-            labels = {i.article_id: random.permutation(i.truth) for i in items}
-            w.runs.add(kind="clustering", digest=f"{name} {how}", model_id=model.id, benchmark_id=benchmark.id,
-                       clusterer=how, config={}, seconds=1.0, assignments=labels, scores=scores)  # fmt: skip
+            labels = {item.article_id: random.permutation(item.truth) for item in items}
+            w.runs.add(kind="clustering", digest=f"{name} {algorithm}", model_id=model.id, benchmark_id=benchmark.id,
+                       clusterer=algorithm, config={}, seconds=1.0, assignments=labels, scores=scores)  # fmt: skip
 
 
 def _scores(metric: str, items: list[BenchmarkItem], values: np.ndarray) -> list[ScoreRecord]:
     mean = float(values.mean())
-    of = [ScoreRecord(0, i.article_id, metric, float(v)) for i, v in zip(items, values, strict=True)]
-    return [ScoreRecord(0, None, metric, mean, mean - 0.015, mean + 0.015, len(items)), *of]
+    by_article = [ScoreRecord(0, i.article_id, metric, float(v)) for i, v in zip(items, values, strict=True)]
+    return [ScoreRecord(0, None, metric, mean, mean - 0.015, mean + 0.015, len(items)), *by_article]
 
 
 def _article(number: int, random: np.random.Generator) -> Article:
@@ -126,120 +125,120 @@ def _article(number: int, random: np.random.Generator) -> Article:
     return Article(f"Compared {number}", sections)
 
 
-# ---------------------------------------------------------------- server, browser, clock
+# ---------------------------------------------------------------- server, browser, timer
 
 
 @contextmanager
 def server(home: Path, script: str = "") -> Iterator[tuple[str, psutil.Process]]:
-    """A server of its own, of ``script`` or of the app, which has had the time to import what pages need."""
+    """Run a server of ``script``, or of the app, in a new process; yield its URL and process once it is idle."""
     if script:
         (home / "bare.py").write_text(script, encoding="utf-8")
-    served = ["streamlit", "run", str(home / "bare.py")] if script else ["webapp.server"]
+    module = ["streamlit", "run", str(home / "bare.py")] if script else ["webapp.server"]
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
     flags = ["--server.port", str(port), "--server.address", "127.0.0.1", "--server.headless", "true"]
-    kept = {k: v for k, v in os.environ.items() if k not in ("DATABASE_URL", "QUEUE_URL")}
-    environment = {**kept, "THEMESCOPE_HOME": str(home), "OMP_NUM_THREADS": "1"}
+    inherited = {k: v for k, v in os.environ.items() if k not in ("DATABASE_URL", "QUEUE_URL")}
+    environment = {**inherited, "THEMESCOPE_HOME": str(home), "OMP_NUM_THREADS": "1"}
     with (home / "log.txt").open("ab") as log:
-        process = subprocess.Popen([sys.executable, "-m", *served, *flags], env=environment, stdout=log, stderr=log)
+        process = subprocess.Popen([sys.executable, "-m", *module, *flags], env=environment, stdout=log, stderr=log)
     url = f"http://127.0.0.1:{port}"
     try:
-        _until_idle(url, psutil.Process(process.pid))
+        _wait_until_idle(url, psutil.Process(process.pid))
         yield url, psutil.Process(process.pid)
     finally:
         process.terminate()
         process.wait(20)
 
 
-def _until_idle(url: str, process: psutil.Process) -> None:
+def _wait_until_idle(url: str, process: psutil.Process) -> None:
     while True:
         try:
             with urllib.request.urlopen(f"{url}/_stcore/health", timeout=1):
                 break
         except OSError:
             time.sleep(0.1)
-    quiet = 0
-    while quiet < _QUIET:
-        spent = _seconds(process)
+    idle = 0
+    while idle < _IDLE_SECONDS:
+        before = _cpu_seconds(process)
         time.sleep(1)
-        quiet = quiet + 1 if _seconds(process) - spent < 0.05 else 0
+        idle = idle + 1 if _cpu_seconds(process) - before < 0.05 else 0
 
 
-def _seconds(process: psutil.Process) -> float:
+def _cpu_seconds(process: psutil.Process) -> float:
     used = process.cpu_times()
     return float(used.user + used.system)
 
 
-def _browser_seconds() -> float:
-    """Processor seconds of the browsers that this process has started."""
+def _browser_cpu_seconds() -> float:
+    """Return the CPU seconds of the browsers that this process has started."""
     total = 0.0
     for child in psutil.Process().children(recursive=True):
         try:
             if "chrom" in child.name():
-                total += _seconds(child)
+                total += _cpu_seconds(child)
         except psutil.NoSuchProcess:
             continue
     return total
 
 
-class Clock:
-    """Collects repetitions of some steps: seconds on the wall, of the server, of the browser."""
+class Timer:
+    """Timer for repeated steps: wall-clock seconds, CPU seconds of the server and of the browser."""
 
     def __init__(self) -> None:
         self.server: psutil.Process | None = None
-        self.taken: dict[str, list[tuple[float, float, float]]] = {}
+        self.times: dict[str, list[tuple[float, float, float]]] = {}
 
-    def __call__(self, what: str, work: Callable[[], object]) -> None:
-        """Do it and note what it took."""
+    def __call__(self, step: str, work: Callable[[], object]) -> None:
+        """Run ``work`` and record its times."""
         assert self.server is not None
-        before = time.perf_counter(), _seconds(self.server), _browser_seconds()
+        before = time.perf_counter(), _cpu_seconds(self.server), _browser_cpu_seconds()
         work()
-        after = time.perf_counter(), _seconds(self.server), _browser_seconds()
-        self.taken.setdefault(what, []).append(tuple(b - a for a, b in zip(before, after, strict=True)))  # type: ignore[arg-type]
+        after = time.perf_counter(), _cpu_seconds(self.server), _browser_cpu_seconds()
+        self.times.setdefault(step, []).append(tuple(b - a for a, b in zip(before, after, strict=True)))  # type: ignore[arg-type]
 
     def table(self) -> str:
-        """The medians."""
+        """Return the medians as a table."""
         lines = [f"{'':44}{'n':>3}{'wall s':>9}{'worst':>8}{'server CPU s':>14}{'browser CPU s':>15}"]
-        for what, rows in self.taken.items():
-            wall, own, shown = (statistics.median(column) for column in zip(*rows, strict=True))
+        for step, rows in self.times.items():
+            wall, server, browser = (statistics.median(column) for column in zip(*rows, strict=True))
             worst = max(row[0] for row in rows)
-            lines.append(f"{what:44}{len(rows):>3}{wall:>9.2f}{worst:>8.2f}{own:>14.2f}{shown:>15.2f}")
+            lines.append(f"{step:44}{len(rows):>3}{wall:>9.2f}{worst:>8.2f}{server:>14.2f}{browser:>15.2f}")
         return "\n".join(lines)
 
 
-# ---------------------------------------------------------------- what is waited for
+# ---------------------------------------------------------------- pages
 
 
 @dataclass(frozen=True, slots=True)
-class Look:
-    """A page, what a person waits for on it, and what is done there; ``script`` is another app's whole program."""
+class MeasuredPage:
+    """Page to measure; ``script`` is the source of an app to serve instead of Themescope."""
 
     name: str
     link: str
-    """In the list of pages."""
+    """Label in the navigation."""
     query: str
     ready: tuple[str, ...]
-    """Selectors of what must be seen."""
-    steps: Callable[[Page, Clock], None] | None = None
-    """None where only the first visit counts."""
+    """Selectors that must be visible when the page is loaded."""
+    steps: Callable[[Page, Timer], None] | None = None
+    """Interactions to measure; None measures the first visit only."""
     script: str = ""
 
 
-def triplet_steps(page: Page, clock: Clock) -> None:
-    """Step on by key, without and with a verdict."""
+def triplet_steps(page: Page, timer: Timer) -> None:
+    """Measure the step to the next triplet by key, without and with a verdict."""
 
     def follow(number: int, key: str) -> None:
         page.keyboard.press(key)
         page.get_by_text(f"Triplet {number} of {TRIPLETS:,}", exact=True).wait_for()
 
-    for number, what, key in ((2, "next by J", "j"), (3, "verdict by G, and next", "g")):
-        clock(f"Triplets: {what}", partial(follow, number, key))
-        rest(page)
+    for number, step, key in ((2, "next triplet (J)", "j"), (3, "verdict (G) and next triplet", "g")):
+        timer(f"Triplets: {step}", partial(follow, number, key))
+        wait_for_script(page)
 
 
-def compare_steps(page: Page, clock: Clock) -> None:
-    """Hold the best method against another by a click on its row."""
+def compare_steps(page: Page, timer: Timer) -> None:
+    """Measure the comparison of two methods after a click on a row."""
 
     def click() -> None:
         box = page.get_by_test_id("stDataFrame").first.bounding_box()
@@ -248,128 +247,128 @@ def compare_steps(page: Page, clock: Clock) -> None:
         page.get_by_text("Order of articles").wait_for()
         page.locator(CHART).first.wait_for()
 
-    clock("Compare: row to two methods", click)
-    rest(page)
+    timer("Compare: select a row", click)
+    wait_for_script(page)
 
 
-def map_steps(page: Page, clock: Clock) -> None:
-    """Draw around points; the clock begins when the shape is closed, and ends with the table of what lies inside."""
+def map_steps(page: Page, timer: Timer) -> None:
+    """Measure a lasso selection, from the closed shape to the table of selected sentences."""
     table = page.locator("[class*=st-key-rows-]")
     before = str(table.get_attribute("class"))
     box = page.locator(".map-view .stage").bounding_box()
     assert box is not None
-    turns = np.linspace(0, 2 * np.pi, 25)
-    path = [(0.5 + 0.2 * np.cos(a), 0.5 + 0.2 * np.sin(a)) for a in turns]
-    places = [(box["x"] + x * box["width"], box["y"] + y * box["height"]) for x, y in path]
-    page.mouse.move(*places[0])
+    angles = np.linspace(0, 2 * np.pi, 25)
+    path = [(0.5 + 0.2 * np.cos(a), 0.5 + 0.2 * np.sin(a)) for a in angles]
+    points = [(box["x"] + x * box["width"], box["y"] + y * box["height"]) for x, y in path]
+    page.mouse.move(*points[0])
     page.mouse.down()
-    for place in places[1:]:
-        page.mouse.move(*place)
+    for point in points[1:]:
+        page.mouse.move(*point)
 
     def close() -> None:
         page.mouse.up()
         page.get_by_text("sentences selected").wait_for()
-        page.wait_for_function(_ANOTHER_TABLE, arg=before)
+        page.wait_for_function(_TABLE_CHANGED, arg=before)
 
-    clock("Map: shape closed to table", close)
-    rest(page)
+    timer("Map: lasso selection", close)
+    wait_for_script(page)
 
 
 TABLE = "[data-testid=stDataFrame] canvas"
-_ANOTHER_TABLE = """before => {
+_TABLE_CHANGED = """before => {
   const table = document.querySelector("[class*=st-key-rows-]");
   return table && table.className !== before && table.querySelector("canvas");
 }"""
 CHART = ".js-plotly-plot .main-svg"
-_PLAIN = "import pandas as pd\nimport streamlit as st\nst.dataframe(pd.DataFrame({'a': [1, 2]}))\n"
-_DRAWN = f"{_PLAIN}import plotly.graph_objects as go\nst.plotly_chart(go.Figure(go.Scatter(y=[1, 2])))\n"
-LOOKS = {
-    "table": Look("Streamlit alone, a table", "", "", (TABLE,), script=_PLAIN),
-    "chart": Look("Streamlit alone, a chart", "", "", (TABLE, CHART), script=_DRAWN),
-    "triplets": Look("Triplets, 300,000", "Triplets", "triplets?set=synthetic", (TABLE,), triplet_steps),
-    "compare": Look(
+_TABLE_APP = "import pandas as pd\nimport streamlit as st\nst.dataframe(pd.DataFrame({'a': [1, 2]}))\n"
+_CHART_APP = f"{_TABLE_APP}import plotly.graph_objects as go\nst.plotly_chart(go.Figure(go.Scatter(y=[1, 2])))\n"
+PAGES = {
+    "table": MeasuredPage("Streamlit alone, a table", "", "", (TABLE,), script=_TABLE_APP),
+    "chart": MeasuredPage("Streamlit alone, a chart", "", "", (TABLE, CHART), script=_CHART_APP),
+    "triplets": MeasuredPage("Triplets, 300,000", "Triplets", "triplets?set=synthetic", (TABLE,), triplet_steps),
+    "compare": MeasuredPage(
         "Compare, 20 x 700", "Compare", "compare?benchmark=compared", (TABLE, CHART),
         compare_steps,
     ),
-    "map": Look(
+    "map": MeasuredPage(
         "Map, 100,000 points", "Map", "map?corpus=mapped&map=large", (TABLE, ".map-view[data-ready]"), map_steps
     ),
 }  # fmt: skip
 
 
-def visit(page: Page, look: Look, url: str) -> None:
-    """Go there by the address and wait."""
-    page.goto(f"{url}/{look.query}")
-    ready(page, look)
+def visit(page: Page, measured: MeasuredPage, url: str) -> None:
+    """Open the page by its URL and wait until it is loaded."""
+    page.goto(f"{url}/{measured.query}")
+    wait_until_loaded(page, measured)
 
 
-def again(page: Page, look: Look, url: str, clock: Clock) -> None:
-    """A visit from another page of the app, one by the address; then what is done on the page."""
-    links = page.get_by_test_id("stSidebarNav")
+def measure_visits(page: Page, measured: MeasuredPage, url: str, timer: Timer) -> None:
+    """Measure a visit from another page, a visit by URL, and the interactions on the page."""
+    navigation = page.get_by_test_id("stSidebarNav")
 
     def by_link() -> None:
-        links.get_by_role("link", name=look.link, exact=True).click()
-        ready(page, look)
+        navigation.get_by_role("link", name=measured.link, exact=True).click()
+        wait_until_loaded(page, measured)
 
-    links.get_by_role("link", name="Jobs").click()
+    navigation.get_by_role("link", name="Jobs").click()
     page.get_by_role("heading", name="Jobs").wait_for()
-    rest(page)
-    clock(f"{look.name}: from another page", by_link)
-    rest(page)
-    clock(f"{look.name}: by its address again", lambda: visit(page, look, url))
-    rest(page)
-    assert look.steps is not None
-    look.steps(page, clock)
+    wait_for_script(page)
+    timer(f"{measured.name}: from another page", by_link)
+    wait_for_script(page)
+    timer(f"{measured.name}: by URL", lambda: visit(page, measured, url))
+    wait_for_script(page)
+    assert measured.steps is not None
+    measured.steps(page, timer)
 
 
-def ready(page: Page, look: Look) -> None:
-    """Wait for what must be seen."""
-    for selector in look.ready:
+def wait_until_loaded(page: Page, measured: MeasuredPage) -> None:
+    """Wait until the page is loaded."""
+    for selector in measured.ready:
         page.locator(selector).first.wait_for()
 
 
-def rest(page: Page) -> None:
-    """Wait until nothing is under way."""
+def wait_for_script(page: Page) -> None:
+    """Wait until the script has finished."""
     page.locator(".stApp[data-test-script-state=notRunning]").wait_for()
     page.wait_for_timeout(500)
 
 
 def main() -> None:
-    """Measure and print."""
+    """Print the times of all pages."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--home", type=Path, help="folder of the made-up store; filled where it is empty, and kept")
+    parser.add_argument("--home", type=Path, help="folder of the synthetic store; filled if empty, and kept")
     parser.add_argument("--repeat", type=int, default=5)
-    parser.add_argument("--page", choices=LOOKS, action="append", help="only this page; may be given again")
+    parser.add_argument("--page", choices=PAGES, action="append", help="measure only this page (repeatable)")
     args = parser.parse_args()
     with ExitStack() as stack:
         home = args.home or Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="themescope-pages-")))
-        filled(home)
-        clock, begun = Clock(), time.monotonic()
-        print(f"{os.cpu_count()} cores, {load()}", flush=True)
+        ensure_filled(home)
+        timer, started = Timer(), time.monotonic()
+        print(f"{os.cpu_count()} cores, {load_averages()}", flush=True)
         playwright = stack.enter_context(sync_playwright())
-        for name in args.page or LOOKS:
-            for left in reversed(range(args.repeat)):
-                _repetition(playwright, home, LOOKS[name], clock, 0 if left else args.repeat)
-        print(f"{clock.table()}\n{time.monotonic() - begun:.0f} s in all, {load()}")
+        for name in args.page or PAGES:
+            for remaining in reversed(range(args.repeat)):
+                _repetition(playwright, home, PAGES[name], timer, 0 if remaining else args.repeat)
+        print(f"{timer.table()}\n{time.monotonic() - started:.0f} s in total, {load_averages()}")
 
 
-def _repetition(playwright: Playwright, home: Path, look: Look, clock: Clock, more: int) -> None:
-    """The first visit of a server and a browser that are new, then ``more`` repetitions of everything else."""
+def _repetition(playwright: Playwright, home: Path, measured: MeasuredPage, timer: Timer, more: int) -> None:
+    """Measure the first visit with a new server and browser, then ``more`` repetitions of the other steps."""
     chromium = os.environ.get("CHROMIUM") or shutil.which("chromium") or shutil.which("chromium-browser")
-    with server(home, look.script) as (url, clock.server):
+    with server(home, measured.script) as (url, timer.server):
         browser = playwright.chromium.launch(executable_path=chromium, args=_FLAGS)
-        page = browser.new_context(viewport=_WIDE).new_page()
+        page = browser.new_context(viewport=_VIEWPORT).new_page()
         page.set_default_timeout(120_000)
         page.wait_for_timeout(500)
-        clock(f"{look.name}: first visit of both", lambda: visit(page, look, url))
-        rest(page)
-        for _ in range(more if look.steps else 0):
-            again(page, look, url, clock)
+        timer(f"{measured.name}: first visit", lambda: visit(page, measured, url))
+        wait_for_script(page)
+        for _ in range(more if measured.steps else 0):
+            measure_visits(page, measured, url, timer)
         browser.close()
 
 
-def filled(home: Path) -> None:
-    """Make the store in a folder, unless it is there."""
+def ensure_filled(home: Path) -> None:
+    """Create and fill the store in a folder, unless it has data."""
     home.mkdir(parents=True, exist_ok=True)
     store = Store(Settings.in_folder(home))
     store.migrate()
@@ -377,12 +376,12 @@ def filled(home: Path) -> None:
         empty = not r.corpora.list()
     if empty:
         print("Filling the store …", flush=True)
-        make(store)
+        fill_store(store)
     store.close()
 
 
-def load() -> str:
-    """How busy the machine is: averages over 1, 5 and 15 minutes."""
+def load_averages() -> str:
+    """Return the load averages over 1, 5 and 15 minutes."""
     return f"load {' '.join(f'{x:.1f}' for x in os.getloadavg())}"
 
 

@@ -1,13 +1,13 @@
-"""Sentence vectors, content only and all three steps of CON-S2V, beside gensim's in-memory PV-DBOW, in one run.
+"""Compare the training speed of CON-S2V (content only and all three steps) with gensim's PV-DBOW.
 
     python -m benchmarks.sentvec --sentences 25000 --epochs 3 --repeats 3 --threads 1 2
     python -m benchmarks.sentvec --text sentences.txt --growth 25000 100000 400000
 
-Equal settings: 300 coordinates, 5 negatives, subsampling 1e-4, every word kept; neither side's vocabulary is part of
-the time. Ours and gensim's take turns, and medians are compared. The text is synthetic (25 words a sentence, 30,000
-words by Zipf's law, 12 sentences a document), or a file with a sentence a line and an empty line between documents.
+Both use 300 dimensions, 5 negatives, subsampling 1e-4 and every word; building the vocabulary is not timed. Runs of
+both alternate, and medians are compared. The text is synthetic (25 words per sentence, a Zipf distribution over 30,000
+words, 12 sentences per document), or a file with one sentence per line and empty lines between documents.
 Goals: content only at least 1.4 / 1.6 times gensim at 1 / 2 threads, all three steps at least 1.0 times at 2 threads.
-``--growth`` trains all three steps on more and more sentences, with the memory that it takes.
+``--growth`` measures time and memory of all three steps for increasing numbers of sentences.
 """
 
 from __future__ import annotations
@@ -30,14 +30,14 @@ from core.protocols import SILENT, NullReport
 from core.types import Sentence
 
 DIM, NEGATIVES, SUBSAMPLING = 300, 5, 1e-4
-_DOCUMENT = 12
+_DOCUMENT_LENGTH = 12
 GOALS = {("content", 1): 1.4, ("content", 2): 1.6, ("three steps", 2): 1.0}
 
-Trained = tuple[float, float]  # wall seconds, processor seconds
+Times = tuple[float, float]  # wall-clock seconds, CPU seconds
 
 
 def synthetic(sentences: int, words: int = 30_000, length: int = 25, seed: int = 0) -> EncodedText:
-    """Text whose words follow Zipf's law."""
+    """Return a text whose words follow Zipf's law."""
     random = np.random.default_rng(seed)
     lengths = np.maximum(random.poisson(length, sentences), 3)
     starts = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
@@ -45,13 +45,13 @@ def synthetic(sentences: int, words: int = 30_000, length: int = 25, seed: int =
     ids = random.choice(words, starts[-1], p=share / share.sum()).astype(np.int32)
     counts = np.bincount(ids, minlength=words).astype(np.int64)
     rows = np.arange(sentences)
-    return EncodedText(
-        Vocabulary([f"w{i}" for i in range(words)], counts), ids, starts, rows, rows // _DOCUMENT, rows % _DOCUMENT
-    )
+    articles, positions = np.divmod(rows, _DOCUMENT_LENGTH)
+    vocabulary = Vocabulary([f"w{i}" for i in range(words)], counts)
+    return EncodedText(vocabulary, ids, starts, rows, articles, positions)
 
 
 def from_file(path: Path) -> EncodedText:
-    """A sentence a line, an empty line between documents."""
+    """Read a text with one sentence per line and empty lines between documents."""
     sentences, document = [], 0
     with path.open(encoding="utf-8") as lines:
         for position, line in enumerate(lines):
@@ -61,7 +61,7 @@ def from_file(path: Path) -> EncodedText:
 
 
 def first(text: EncodedText, sentences: int) -> EncodedText:
-    """The first sentences of a text, with its whole vocabulary."""
+    """Return the first sentences of a text, with its whole vocabulary."""
     end = int(text.starts[sentences])
     counts = np.bincount(text.ids[:end], minlength=len(text.vocabulary)).astype(np.int64)
     return EncodedText(
@@ -71,18 +71,18 @@ def first(text: EncodedText, sentences: int) -> EncodedText:
 
 
 class Memory(NullReport):
-    """Notes the largest memory of the process at the reports of a training."""
+    """Progress report that records the peak memory of the process during training."""
 
     def __init__(self) -> None:
         super().__init__()
-        self.begin = self.most = psutil.Process().memory_info().rss
+        self.baseline = self.peak = psutil.Process().memory_info().rss
 
     def progress(self, done: float, total: float, message: str = "") -> None:
-        """Look."""
-        self.most = max(self.most, psutil.Process().memory_info().rss)
+        """Update the peak memory."""
+        self.peak = max(self.peak, psutil.Process().memory_info().rss)
 
 
-def ours(
+def train(
     text: EncodedText,
     graph: Graph,
     epochs: int,
@@ -90,8 +90,8 @@ def ours(
     context: bool,
     batch: int = 0,
     report: NullReport | None = None,
-) -> Trained:
-    """Train with the compiled loop, or in batches on a GPU."""
+) -> Times:
+    """Train CON-S2V with the compiled loop, or in batches on a GPU, and return the time."""
     config = SentVecConfig(
         dim=DIM, epochs=epochs, negatives=NEGATIVES, subsampling=SUBSAMPLING, threads=threads,
         neighbours=context, proximity=context, batch=batch,
@@ -99,14 +99,14 @@ def ours(
     return timed(lambda: learn_sentences(config, text, graph, 0, report or SILENT))
 
 
-def gensim_trainer(text: EncodedText) -> Callable[[int, int], Trained]:
-    """Gensim's PV-DBOW over the same words, its vocabulary built once; epochs and threads → seconds."""
+def gensim_trainer(text: EncodedText) -> Callable[[int, int], Times]:
+    """Return a function (epochs, threads) that trains gensim's PV-DBOW on the same text and returns the time."""
     words = text.vocabulary.words
     documents = [
         TaggedDocument([words[w] for w in text.ids[text.starts[i] : text.starts[i + 1]]], [i]) for i in range(len(text))
     ]
 
-    def run(epochs: int, threads: int) -> Trained:
+    def run(epochs: int, threads: int) -> Times:
         model = Doc2Vec(
             dm=0, vector_size=DIM, negative=NEGATIVES, sample=SUBSAMPLING, min_count=0, workers=threads, epochs=epochs
         )
@@ -116,57 +116,57 @@ def gensim_trainer(text: EncodedText) -> Callable[[int, int], Trained]:
     return run
 
 
-def timed(work: Callable[[], object]) -> Trained:
-    """Wall and processor seconds of some work."""
+def timed(work: Callable[[], object]) -> Times:
+    """Return the wall-clock and CPU seconds of a call."""
     wall, processor = time.perf_counter(), time.process_time()
     work()
     return time.perf_counter() - wall, time.process_time() - processor
 
 
-def beside(text: EncodedText, epochs: int, repeats: int, threads: Sequence[int]) -> None:
-    """Words/s of every form at each number of threads, and the ratio to gensim."""
+def compare(text: EncodedText, epochs: int, repeats: int, threads: Sequence[int]) -> None:
+    """Print words per second of every method at each number of threads, and the ratio to gensim."""
     graph, gensim = discourse_graph(text.articles, text.positions), gensim_trainer(text)
     words = text.words * epochs
-    print(f"{len(text):,} sentences, {text.words:,} words, {epochs} epochs, {DIM} coordinates, {NEGATIVES} negatives")
+    print(f"{len(text):,} sentences, {text.words:,} words, {epochs} epochs, {DIM} dimensions, {NEGATIVES} negatives")
     for count in threads:
-        forms: dict[str, Callable[[int], Trained]] = {
+        methods: dict[str, Callable[[int], Times]] = {
             "gensim PV-DBOW": lambda count: gensim(epochs, count),
-            "content": lambda count: ours(text, graph, epochs, count, context=False),
-            "three steps": lambda count: ours(text, graph, epochs, count, context=True),
+            "content": lambda count: train(text, graph, epochs, count, context=False),
+            "three steps": lambda count: train(text, graph, epochs, count, context=True),
         }
-        seconds = {name: np.zeros((repeats, 2)) for name in forms}
-        for turn in range(repeats):
-            for name, run in forms.items():
-                seconds[name][turn] = run(count)
-        medians = {name: np.median(found, axis=0) for name, found in seconds.items()}
+        seconds = {name: np.zeros((repeats, 2)) for name in methods}
+        for repeat in range(repeats):
+            for name, run in methods.items():
+                seconds[name][repeat] = run(count)
+        medians = {name: np.median(times, axis=0) for name, times in seconds.items()}
         for name, (wall, processor) in medians.items():
             by_wall, by_processor = medians["gensim PV-DBOW"] / medians[name]
             goal = f"   goal {GOALS[name, count]}" if (name, count) in GOALS else ""
             print(
                 f"{count} thread{'s' * (count > 1)}  {name:16}{words / wall:12,.0f} words/s"
-                f"{words / processor:12,.0f} words a processor second   "
-                f"gensim x {by_wall:.2f} (wall), {by_processor:.2f} (processor){goal}"
+                f"{words / processor:12,.0f} words per CPU second   "
+                f"gensim x {by_wall:.2f} (wall clock), {by_processor:.2f} (CPU){goal}"
             )
 
 
 def growth(text: EncodedText, sizes: Sequence[int], threads: int) -> None:
-    """One epoch of all three steps on more and more sentences."""
+    """Print time and memory of one epoch of all three steps for each number of sentences."""
     for size in sizes:
         part = first(text, size)
         graph = discourse_graph(part.articles, part.positions)
         memory = Memory()
-        wall, processor = ours(part, graph, 1, threads, context=True, report=memory)
-        taken = (memory.most - memory.begin) / 2**20
+        wall, processor = train(part, graph, 1, threads, context=True, report=memory)
+        used = (memory.peak - memory.baseline) / 2**20
         tables = 4 * DIM * (2 * size + len(part.vocabulary)) / 2**20
         print(
             f"{size:9,} sentences {part.words:12,} words: {wall:8.2f} s, {part.words / wall:10,.0f} words/s, "
-            f"{part.words / processor:10,.0f} words a processor second, {taken:,.0f} MiB at most "
-            f"(learned tables {tables:,.0f} MiB)"
+            f"{part.words / processor:10,.0f} words per CPU second, {used:,.0f} MiB peak "
+            f"(parameters {tables:,.0f} MiB)"
         )
 
 
 def main() -> None:
-    """Print the comparison and the growth."""
+    """Print the comparison and the measurements of ``--growth``."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--sentences", type=int, default=25_000)
     parser.add_argument("--text", type=Path)
@@ -179,13 +179,13 @@ def main() -> None:
     compared = first(text, min(args.sentences, len(text)))
     graph = discourse_graph(compared.articles, compared.positions)
     for context in (False, True):  # compile before anything is timed
-        ours(first(compared, 100), discourse_graph(compared.articles[:100], compared.positions[:100]), 1, 1, context)
+        train(first(compared, 100), discourse_graph(compared.articles[:100], compared.positions[:100]), 1, 1, context)
     if args.threads:
-        beside(compared, args.epochs, args.repeats, args.threads)
+        compare(compared, args.epochs, args.repeats, args.threads)
     growth(text, [size for size in args.growth if size <= len(text)], max(args.threads or [1]))
     if torch.cuda.is_available():
         for context in (False, True):
-            wall, _ = ours(compared, graph, args.epochs, 1, context, batch=16_384)
+            wall, _ = train(compared, graph, args.epochs, 1, context, batch=16_384)
             name = "three steps" if context else "content"
             print(f"GPU  {name:16}{compared.words * args.epochs / wall:12,.0f} words/s")
 

@@ -1,10 +1,10 @@
-"""Triplets a second of training and sentences a second of encoding, beside the plain packed loop, in one run.
+"""Compare the training and encoding speed of the triplet network with a loop over packed sequences.
 
     python -m benchmarks.training [--triplets-per-article 24] [--seconds 20] [--threads 2]
 
-The text is made up (Zipf words, article themes) with the lengths and the sharing of sentences of real articles: each
-article has 24 sentences, each of its triplets uses three of them. Medians over rounds; the rounds of all contestants
-alternate, so that a busy machine slows them alike.
+The text is synthetic (words by Zipf's law) with sentence lengths as in real articles; each article has 24 sentences,
+and each triplet uses three sentences of one article. Prints medians over rounds that alternate between all methods, so
+that load on the machine affects them alike.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ DIM, WORDS, SENTENCES = 100, 20_000, 24
 
 
 class Packed(nn.Module):
-    """The plain way: one bidirectional LSTM over packed sequences, then the same attention."""
+    """Baseline network: one bidirectional LSTM over packed sequences, then the same attention."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -39,28 +39,28 @@ class Packed(nn.Module):
         self.lstm = nn.LSTM(DIM, 300, batch_first=True, bidirectional=True)
 
     def forward(self, words: Tensor, lengths: Tensor) -> Tensor:
-        """(n, 600) vectors of (n, t, dim) padded words."""
+        """Return (n, 600) vectors of (n, t, dim) padded words."""
         packed = nn.utils.rnn.pack_padded_sequence(words, lengths, batch_first=True, enforce_sorted=False)
         states, _ = nn.utils.rnn.pad_packed_sequence(self.lstm(packed)[0], batch_first=True)
         return torch.bmm(self.attend.attention(states, lengths).unsqueeze(1), states).squeeze(1)
 
 
-def made_up_data(articles: int, triplets_per_article: int) -> TripletData:
-    """Sentences with a log-normal length of mean 22 tokens, 5 to 50 as in the paper's filter."""
+def synthetic_data(articles: int, triplets_per_article: int) -> TripletData:
+    """Return triplets of sentences with log-normal lengths: mean 22 tokens, 5 to 50 as in the paper's filter."""
     random = np.random.default_rng(0)
     lengths = np.clip(random.lognormal(np.log(20.5), 0.42, articles * SENTENCES), 5, 50).astype(np.int64)
     ids = np.minimum(random.zipf(1.2, lengths.sum()), WORDS) - 1
     table = random.normal(0, 0.5, (WORDS, DIM)).astype(np.float32)
     tokens = TokenIds(ids.astype(np.int32), np.concatenate([[0], np.cumsum(lengths)]), table)
     groups = np.repeat(np.arange(articles), triplets_per_article)
-    place = np.linspace(0, SENTENCES - 1, triplets_per_article).astype(int)
-    near = (place[None, :, None] + random.integers(-4, 5, (articles, triplets_per_article, 3))) % SENTENCES
+    positions = np.linspace(0, SENTENCES - 1, triplets_per_article).astype(int)
+    near = (positions[None, :, None] + random.integers(-4, 5, (articles, triplets_per_article, 3))) % SENTENCES
     triplets = (near + np.arange(articles)[:, None, None] * SENTENCES).reshape(-1, 3)
     return TripletData(tokens, triplets, groups)
 
 
-def plain_step(net: Packed, data: TripletData, table: Tensor) -> Callable[[Index], None]:
-    """Random triplets, three sentences each, packed; the loss and optimizer are ours."""
+def packed_step(net: Packed, data: TripletData, table: Tensor) -> Callable[[Index], None]:
+    """Return a training step that encodes all three sentences of each triplet as packed sequences."""
     optimizer, loss = torch.optim.Adam(net.parameters()), TripletLoss("paper", "l1")
 
     def step(batch: Index) -> None:
@@ -74,8 +74,8 @@ def plain_step(net: Packed, data: TripletData, table: Tensor) -> Callable[[Index
     return step
 
 
-def our_step(net: BiLstmAttention, data: TripletData) -> Callable[[Index], None]:
-    """The step of :mod:`core.models.triplet_network.training`: distinct sentences in chunks of similar length."""
+def bucketed_step(net: BiLstmAttention, data: TripletData) -> Callable[[Index], None]:
+    """Return the step of ``core.models.triplet_network.training``: distinct sentences in chunks of similar length."""
     optimizer, loss = torch.optim.Adam(net.parameters()), TripletLoss("paper", "l1")
     encoder, drop = Encoder(net, data.tokens, torch.float32), Dropout(0.2, ("input",), "per-token", torch.device("cpu"))
 
@@ -89,28 +89,28 @@ def our_step(net: BiLstmAttention, data: TripletData) -> Callable[[Index], None]
     return step
 
 
-def timed(step: Callable[[Index], None], batches: list[Index]) -> float:
-    """Items a second over some batches."""
+def speed(step: Callable[[Index], None], batches: list[Index]) -> float:
+    """Return the items per second over some batches."""
     started = time.perf_counter()
     for batch in batches:
         step(batch)
     return sum(map(len, batches)) / (time.perf_counter() - started)
 
 
-def race(contestants: dict[str, Callable[[], float]], seconds: float) -> dict[str, list[float]]:
-    """Alternate rounds of all contestants until the time is up; the first round only warms up."""
-    rounds: dict[str, list[float]] = {name: [] for name in contestants}
-    for run in contestants.values():
+def measure(methods: dict[str, Callable[[], float]], seconds: float) -> dict[str, list[float]]:
+    """Return the speeds of rounds that alternate between all methods until the time is up, after an untimed round."""
+    rounds: dict[str, list[float]] = {name: [] for name in methods}
+    for run in methods.values():
         run()
     end = time.perf_counter() + seconds
     while time.perf_counter() < end or len(next(iter(rounds.values()))) < 3:
-        for name, run in contestants.items():
+        for name, run in methods.items():
             rounds[name].append(run())
     return rounds
 
 
-def show(unit: str, rounds: dict[str, list[float]]) -> None:
-    """Medians, and ratios to the first contestant taken round by round."""
+def print_medians(unit: str, rounds: dict[str, list[float]]) -> None:
+    """Print the median speed of each method, and its median ratio to the first method within a round."""
     base = np.array(next(iter(rounds.values())))
     for name, values in rounds.items():
         ratio = np.median(np.array(values) / base)
@@ -118,26 +118,26 @@ def show(unit: str, rounds: dict[str, list[float]]) -> None:
 
 
 def training(data: TripletData, seconds: float) -> None:
-    """Compare training loops."""
+    """Print the speed of each training loop."""
     packed, table = Packed(), torch.from_numpy(data.tokens.table)
-    plain = plain_step(packed, data, table)
+    plain = packed_step(packed, data, table)
     shuffled = TrainingConfig(batching="shuffled", batch_size=128)
     by_article = TrainingConfig(batching="by-article", batch_size=128)
     lists = {c: itertools.cycle(epoch_batches(data, c, 0, 0)) for c in (shuffled, by_article)}
     order = np.random.default_rng(0)
-    ours_shuffled, ours_by_article = (our_step(BiLstmAttention(DIM), data) for _ in range(2))
-    contestants = {
-        "packed, shuffled, b = 32": lambda: timed(plain, [order.choice(len(data), 32) for _ in range(2)]),
-        "packed, shuffled, b = 128": lambda: timed(plain, [order.choice(len(data), 128)]),
-        "ours, shuffled and bucketed, b = 128": lambda: timed(ours_shuffled, [next(lists[shuffled])]),
-        "ours, by article, b = 128": lambda: timed(ours_by_article, [next(lists[by_article]) for _ in range(2)]),
+    ours_shuffled, ours_by_article = (bucketed_step(BiLstmAttention(DIM), data) for _ in range(2))
+    methods = {
+        "packed, shuffled, b = 32": lambda: speed(plain, [order.choice(len(data), 32) for _ in range(2)]),
+        "packed, shuffled, b = 128": lambda: speed(plain, [order.choice(len(data), 128)]),
+        "ours, shuffled and bucketed, b = 128": lambda: speed(ours_shuffled, [next(lists[shuffled])]),
+        "ours, by article, b = 128": lambda: speed(ours_by_article, [next(lists[by_article]) for _ in range(2)]),
     }
     print("training, fp32, forward + backward + Adam")
-    show("triplets/s", race(contestants, seconds))
+    print_medians("triplets/s", measure(methods, seconds))
 
 
 def inference(data: TripletData, seconds: float) -> None:
-    """Compare encoders on the same sentences."""
+    """Print the speed of each encoder on the same sentences."""
     packed, net = Packed().eval(), BiLstmAttention(DIM).eval()
     table, encoder = torch.from_numpy(data.tokens.table), Encoder(net, data.tokens, torch.float32)
     rows = np.arange(512)
@@ -153,12 +153,12 @@ def inference(data: TripletData, seconds: float) -> None:
             encoder.encode(batch, lambda: None, cells=4_096)
 
     print("encoding, fp32")
-    runs = {"packed, b = 64": lambda: timed(plain, [rows]), "ours, sorted by length": lambda: timed(ours, [rows])}
-    show("sentences/s", race(runs, seconds))
+    runs = {"packed, b = 64": lambda: speed(plain, [rows]), "ours, sorted by length": lambda: speed(ours, [rows])}
+    print_medians("sentences/s", measure(runs, seconds))
 
 
 def main() -> None:
-    """Run both races."""
+    """Print both comparisons."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--triplets-per-article", type=int, default=96)
     parser.add_argument("--seconds", type=float, default=20.0)
@@ -166,7 +166,7 @@ def main() -> None:
     options = parser.parse_args()
     if options.threads:
         torch.set_num_threads(options.threads)
-    data = made_up_data(600, options.triplets_per_article)
+    data = synthetic_data(600, options.triplets_per_article)
     print(f"{torch.get_num_threads()} threads, {len(data):,} triplets over {len(data.tokens):,} distinct sentences")
     training(data, options.seconds)
     inference(data, options.seconds / 2)
