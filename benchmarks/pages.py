@@ -42,6 +42,7 @@ from db.store import Store
 TRIPLETS, POINTS, MODELS, ARTICLES = 300_000, 100_000, 10, 700
 _THEMES, _SENTENCES = 8, 5
 METRICS = ("mi", "ami", "ami-arithmetic", "ri", "ari", "v")
+_BROWSERS = ("chromium-headless-shell", "chromium", "chromium-browser")
 _VIEWPORT: ViewportSize = {"width": 1280, "height": 900}
 _FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
           "--disable-component-update", "--disable-sync"]  # fmt: skip
@@ -354,7 +355,7 @@ def main() -> None:
 
 def _repetition(playwright: Playwright, home: Path, measured: MeasuredPage, timer: Timer, more: int) -> None:
     """Measure the first visit with a new server and browser, then ``more`` repetitions of the other steps."""
-    chromium = os.environ.get("CHROMIUM") or shutil.which("chromium") or shutil.which("chromium-browser")
+    chromium = os.environ.get("CHROMIUM") or next(filter(None, map(shutil.which, _BROWSERS)), None)
     with server(home, measured.script) as (url, timer.server):
         browser = playwright.chromium.launch(executable_path=chromium, args=_FLAGS)
         page = browser.new_context(viewport=_VIEWPORT).new_page()
