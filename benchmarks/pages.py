@@ -254,7 +254,7 @@ def compare_steps(page: Page, timer: Timer) -> None:
 
 def map_steps(page: Page, timer: Timer) -> None:
     """Measure a lasso selection, from the closed shape to the table of selected sentences."""
-    table = page.locator("[class*=st-key-rows-]")
+    table = page.locator("[class*=st-key-map_rows]")
     before = str(table.get_attribute("class"))
     box = page.locator(".map-view .stage").bounding_box()
     assert box is not None
@@ -277,7 +277,7 @@ def map_steps(page: Page, timer: Timer) -> None:
 
 TABLE = "[data-testid=stDataFrame] canvas"
 _TABLE_CHANGED = """before => {
-  const table = document.querySelector("[class*=st-key-rows-]");
+  const table = document.querySelector("[class*=st-key-map_rows]");
   return table && table.className !== before && table.querySelector("canvas");
 }"""
 CHART = ".js-plotly-plot .main-svg"
