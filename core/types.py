@@ -159,6 +159,8 @@ class Corpus:
     sentences: Sequence[Sentence] = ()
     """Positioned sentences in store order, for methods that learn from running text."""
     triplets: dict[Split, TripletTexts] = field(default_factory=dict)
+    sections: dict[Split, Sequence[Sentence]] = field(default_factory=dict)
+    """Sentences of the sections that triplets may come from, for methods that learn from whole articles."""
     models: Sequence[FittedModel] = ()
     """Fitted models, in the order in which a method that combines them expects them."""
 

@@ -15,6 +15,7 @@ TAGS = {
     "encoder": "Needs the folder of a transformer encoder (setting folder) and the extra encoder.",
     "needs-sentences": "Learns from the running text of a corpus (Corpus.sentences).",
     "needs-triplets": "Learns from training and validation triplets (Corpus.triplets).",
+    "needs-sections": "Learns from the sections of training and validation articles (Corpus.sections).",
     "needs-models": "Is built from fitted models (Corpus.models): two triplet networks, or see any-models.",
     "any-models": "With needs-models: accepts one or more models of any method.",
     "accepts-base-model": "Optionally builds on one fitted model in Corpus.models.",
@@ -288,6 +289,19 @@ _COMPOSITE = (
     ),
 )
 
+_SET_ENCODERS = (
+    _card(
+        "set-encoder",
+        "Set encoder",
+        "A transformer over the vectors of all sentences of an article, trained so that sentences of the same section "
+        "are close to each other.",
+        "This project; after Lee et al. 2019, Set Transformer, and Khosla et al. 2020, Supervised Contrastive Learning",
+        factory="set_encoder.model:SetEncoder",
+        config="set_encoder.config:SetEncoderConfig",
+        tags=("needs-models", "any-models", "needs-sections", "per-article"),
+    ),
+)
+
 _ENCODERS = (
     _card(
         "minilm",
@@ -301,6 +315,6 @@ _ENCODERS = (
 
 REGISTRY = Registry(
     "method",
-    (*_BAG_OF_WORDS, *_RECURRENT, *_TRIPLET_NETWORKS, *_CON_S2V, *_COMPOSITE, *_ENCODERS),
+    (*_BAG_OF_WORDS, *_RECURRENT, *_TRIPLET_NETWORKS, *_CON_S2V, *_COMPOSITE, *_SET_ENCODERS, *_ENCODERS),
     plugin_group="themescope.models",
 )

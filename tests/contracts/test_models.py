@@ -26,7 +26,7 @@ every = pytest.mark.parametrize("card", CARDS, ids=[card.id for card in CARDS])
 # Settings that make a method small; a method without such a field ignores them.
 SMALL = {
     "vocabulary_limit": 300, "hidden": 8, "attention": 4, "epochs": 1, "batch_size": 8, "threads": 1, "device": "cpu",
-    "word_dim": 12, "decoder": 8,
+    "word_dim": 12, "decoder": 8, "width": 8, "layers": 1, "heads": 2,
 }  # fmt: skip
 
 # Sentence vectors learn for each sentence by itself, so seven sentences need many passes.
@@ -51,7 +51,14 @@ def corpus():
     rows = [(0, 1, 3), (1, 0, 6), (3, 4, 0), (6, 1, 3)] * 3
     pivots, positives, negatives = ([TEXTS[row[part]] for row in rows] for part in range(3))
     triplets = TripletTexts(pivots, positives, negatives, np.arange(len(rows)) // 4)
-    return Corpus("tiny", sentences=sentences(), triplets={Split.TRAIN: triplets, Split.VALIDATION: triplets})
+    splits = (Split.TRAIN, Split.VALIDATION)
+    sections = [dataclasses.replace(s, section=s.position // 2) for s in sentences() if s.text]
+    return Corpus(
+        "tiny",
+        sentences=sentences(),
+        triplets=dict.fromkeys(splits, triplets),
+        sections=dict.fromkeys(splits, sections),
+    )
 
 
 def build(card, seed=3):
@@ -110,7 +117,7 @@ def test_every_tag_is_documented_and_used():
 
 @every
 def test_fit_returns_the_model_and_needs_no_report(card):
-    if card.tags & {"needs-models", "needs-triplets", "needs-sentences", "encoder"}:
+    if card.tags & {"needs-models", "needs-triplets", "needs-sections", "needs-sentences", "encoder"}:
         pytest.skip("other tests fit it with a report")
     model = REGISTRY.build(card.id, {}, seed=1)
     assert model.fit(Corpus()) is model

@@ -81,9 +81,16 @@ def sentences() -> list[Sentence]:
 
 
 def corpus() -> Corpus:
-    """The ten sentences, and triplets of them."""
+    """The ten sentences, triplets of them, and the sections of four articles."""
     texts = [s.text for s in sentences() if s.text]
     rows = [(a, b, c) for a in range(4) for b in range(4) if a != b for c in (5, 6 + (a + b) % 3)]
     pivots, positives, negatives = ([texts[row[part]] for row in rows] for part in range(3))
     triplets = TripletTexts(pivots, positives, negatives, np.arange(len(rows)) // 5)
-    return Corpus("tiny", sentences=sentences(), triplets={Split.TRAIN: triplets, Split.VALIDATION: triplets})
+    splits = (Split.TRAIN, Split.VALIDATION)
+    sections = [s for found in articles()[:4] for s in found.sentences]
+    return Corpus(
+        "tiny",
+        sentences=sentences(),
+        triplets=dict.fromkeys(splits, triplets),
+        sections=dict.fromkeys(splits, sections),
+    )

@@ -1,0 +1,1 @@
+"""Contrastive training on the sections of whole articles: sampling of batches, loss, training loop."""

@@ -1,0 +1,58 @@
+"""Supervised contrastive loss within articles (Khosla et al. 2020, equation 2), and the measure of validation.
+
+For anchor i with the other sentences K(i) of its article and those of them in its section, P(i):
+
+    L_i = −1/|P(i)| Σ_{p ∈ P(i)} log( exp(s_ip/τ) / Σ_{k ∈ K(i)} exp(s_ik/τ) )
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from torch import Tensor
+
+Floats = npt.NDArray[np.float32]
+
+
+def section_masks(articles: Tensor, sections: Tensor) -> tuple[Tensor, Tensor]:
+    """Return two (m, m) masks: the candidates K and the positives P of each anchor, from (m,) labels."""
+    others = ~torch.eye(len(articles), dtype=torch.bool, device=articles.device)
+    candidates = (articles.unsqueeze(1) == articles) & others
+    return candidates, candidates & (sections.unsqueeze(1) == sections)
+
+
+def contrastive_loss(logits: Tensor, candidates: Tensor, positives: Tensor) -> Tensor:
+    """Return the mean of L_i over the anchors that have positives; 0 if none has.
+
+    ``logits`` are (m, m) similarities divided by τ, in which row i belongs to anchor i.
+    """
+    logits = logits.float().masked_fill(~candidates, -torch.inf)
+    counts = positives.sum(dim=1)
+    anchors = counts > 0
+    if not anchors.any():
+        return logits.new_zeros(()) + 0.0 * torch.where(candidates, logits, 0.0).sum()
+    chosen, kept = logits[anchors], positives[anchors]
+    logs = chosen - torch.logsumexp(chosen, dim=1, keepdim=True)
+    of_anchor = torch.where(kept, logs, 0.0).sum(dim=1) / counts[anchors]
+    return -of_anchor.mean()
+
+
+def average_precision(similarities: Floats, sections: npt.NDArray[np.int64]) -> float:
+    """Return the mean average precision of ranking the other sentences of an article, or nan without usable anchors.
+
+    An anchor's relevant sentences are those of its section; an anchor without relevant or without other sentences is
+    left out. ``similarities`` is (n, n), ``sections`` (n,). Ties are ranked in the order of rows.
+    """
+    same = sections[:, None] == sections
+    np.fill_diagonal(same, False)
+    counts = same.sum(axis=1)
+    anchors = np.flatnonzero((counts > 0) & (counts < len(sections) - 1))
+    if not len(anchors):
+        return float("nan")
+    scores = similarities[anchors].astype(np.float64)
+    scores[np.arange(len(anchors)), anchors] = -np.inf
+    order = np.argsort(-scores, axis=1, kind="stable")
+    hits = np.take_along_axis(same[anchors], order, axis=1)
+    precision = np.cumsum(hits, axis=1) / np.arange(1, len(sections) + 1)
+    return float(((precision * hits).sum(axis=1) / counts[anchors]).mean())

@@ -1,0 +1,1 @@
+"""Order-free transformer over the sentence vectors of an article: ``set-encoder``."""

@@ -1,0 +1,163 @@
+"""The set encoder as a model: ``set-encoder``.
+
+A model that reads one sentence at a time cannot know what distinguishes the sections of its article. The set encoder
+reads the vectors of all sentences of an article, in no order, and was trained so that sentences of one section are
+close. Its vectors depend on the sentences that are embedded together.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar, Self
+
+import numpy as np
+import numpy.typing as npt
+
+from core.config import Config
+from core.errors import ArtifactError, DataError
+from core.models.artifact import load_submodels, save_submodels
+from core.models.base import BaseModel
+from core.models.set_encoder.config import SetEncoderConfig
+from core.models.storage import read_json, read_settings, read_tensors, write_json, write_settings, write_tensors
+from core.protocols import SILENT, Report, SubReport
+from core.types import Corpus, FittedModel, Sentence, Split, Vectors
+
+if TYPE_CHECKING:
+    from core.models.contrastive.training import Source
+    from core.models.set_encoder.network import SetTransformer
+
+_WEIGHTS, _TRAINING = "set-encoder.safetensors", "training.json"
+_EMBEDDING = 0.5  # share of the progress that embedding the corpus takes
+
+
+class SetEncoder(BaseModel):
+    """Transformer over the vectors that other models give the sentences of an article, cosine distance."""
+
+    config_class: ClassVar[type[Config]] = SetEncoderConfig
+    config: SetEncoderConfig
+
+    def __init__(self, config: SetEncoderConfig, seed: int) -> None:
+        super().__init__(config, seed)
+        self.metrics: dict[str, float] = {}
+        """Training metrics: validation precision, steps, seconds, sentences/s, weight of tf-idf."""
+        self.history: list[dict[str, float]] = []
+        """One row for each validation, see :class:`core.models.contrastive.training.Trained`."""
+        self._models: tuple[FittedModel, ...] = ()
+        self._network: SetTransformer | None = None
+
+    def fit(self, corpus: Corpus, report: Report = SILENT) -> Self:
+        """Train on ``corpus.sections`` of the splits train and validation, with the vectors of ``corpus.models``.
+
+        Raises ``DataError`` without models or sections, and for a model with sparse vectors.
+        """
+        from core.models.contrastive.training import train
+        from core.models.device import pick_device
+
+        if not corpus.models:
+            raise DataError("This method reads the vectors of fitted models. Name one or more models.")
+        parts = [corpus.sections.get(split) for split in (Split.TRAIN, Split.VALIDATION)]
+        if not all(parts):
+            raise DataError(
+                "The set encoder needs the sections of training and of validation articles, because validation decides "
+                "when training stops. Name a corpus that has both."
+            )
+        self._models = tuple(corpus.models)
+        device = pick_device(self.config.device)
+        network = self._new_network(self._dim(), self.seed).to(device)
+        limits, shares = (self.config.training_limit, self.config.validation_limit), (0.0, 0.9, 1.0)
+        sources = [
+            self._source(network, part, limit, SubReport(report, _EMBEDDING * low, _EMBEDDING * high))
+            for part, limit, low, high in zip(parts, limits, shares[:-1], shares[1:], strict=True)
+            if part is not None
+        ]
+        trained = train(self.config, self.seed, network, *sources, SubReport(report, _EMBEDDING, 1.0))
+        self._network = network.cpu().eval()
+        self.metrics = trained.metrics | {"tf-idf weight": self.words_weight}
+        self.history = trained.history
+        return self
+
+    def embed(self, sentences: Sequence[Sentence]) -> Vectors:
+        """Return (n, dim of the base models) unit vectors; a sentence whose base vector is zero has the zero vector.
+
+        The sentences of an article must be embedded together; those without an article form a set of their own.
+        """
+        from core.models.device import pick_device, thread_count
+        from core.models.set_encoder.data import base_vectors, encode_set, sets_of, tfidf
+
+        network = self._fitted()
+        x, words = base_vectors(sentences, self._models), tfidf(sentences)
+        out, device = np.zeros_like(x), pick_device(self.config.device)
+        network.to(device)
+        with thread_count(self.config.threads):
+            for rows in sets_of(sentences, self.config.set_limit) if len(sentences) else ():
+                filled = rows[x[rows].any(axis=1)]
+                if len(filled):
+                    out[filled] = encode_set(network, x[filled], words[filled], device)
+        return out
+
+    @property
+    def words_weight(self) -> float:
+        """The learned weight λ of the tf-idf similarity, against 1 for the cosine of two vectors."""
+        return float(self._fitted().words.detach())
+
+    def save(self, folder: Path) -> None:
+        """Write settings, weights, the training history and the base models."""
+        network = self._fitted()
+        write_settings(folder, self.config, self.seed)
+        weights = {name: tensor.detach().cpu().numpy() for name, tensor in network.state_dict().items()}
+        write_tensors(folder / _WEIGHTS, weights)
+        write_json(folder / _TRAINING, {"metrics": self.metrics, "history": self.history})
+        save_submodels(self._models, folder)
+
+    @classmethod
+    def load(cls, folder: Path) -> Self:
+        """Return the model that :meth:`save` wrote."""
+        model = cls(*read_settings(folder, SetEncoderConfig))
+        details = read_json(folder / _TRAINING)
+        model.metrics, model.history = details.get("metrics", {}), details.get("history", [])
+        model._models = tuple(load_submodels(folder))
+        model._network = model._restored(read_tensors(folder / _WEIGHTS, ("outward.weight",)), folder)
+        return model
+
+    def _restored(self, weights: dict[str, npt.NDArray[Any]], folder: Path) -> SetTransformer:
+        import torch
+
+        network = self._new_network(len(weights["outward.weight"]), self.seed)
+        try:
+            network.load_state_dict({name: torch.from_numpy(array) for name, array in weights.items()})
+        except RuntimeError as error:
+            raise ArtifactError(f"The saved model in {folder.name} is damaged: {_WEIGHTS}: {error}") from None
+        return network.eval()
+
+    def _new_network(self, dim: int, seed: int) -> SetTransformer:
+        import torch
+
+        from core.models.set_encoder.network import SetTransformer
+
+        config = self.config
+        with torch.random.fork_rng(devices=[]):
+            torch.default_generator.manual_seed(seed)  # of the processor only; the generator of a GPU is not changed
+            return SetTransformer(dim, config.width, config.layers, config.heads, config.dropout_rate, config.words)
+
+    def _dim(self) -> int:
+        """Return the dimensions of the vectors of the base models together."""
+        from core.models.set_encoder.data import base_vectors
+
+        return int(base_vectors([], self._models).shape[1])
+
+    def _source(self, network: SetTransformer, sentences: Sequence[Sentence], limit: int, report: Report) -> Source:
+        """Return at most ``limit`` of the articles as training data of the network."""
+        from core.models.contrastive.sampling import sectioned_articles
+        from core.models.contrastive.training import Source
+        from core.models.set_encoder.data import batch_similarities, set_data
+
+        articles = sectioned_articles(sentences).limited(limit, self.seed)
+        data = set_data(sentences, articles, self._models, report)
+        device = next(network.parameters()).device
+        return Source(articles, lambda batch: batch_similarities(network, data, batch, device), data.fingerprint())
+
+    def _fitted(self) -> SetTransformer:
+        if self._network is None:
+            raise DataError("The set encoder is not trained yet. Call fit() with models, or load a saved model.")
+        return self._network
