@@ -159,6 +159,16 @@ _TRIPLET_NETWORKS = (
         "section 4",
         "negative:random_article",
     ),
+    _card(
+        "triplets-sen-contrastive",
+        "Sentence network, contrastive loss",
+        "The BiLSTM with attention, trained on sentences of whole articles: each is compared with all others of its "
+        "article.",
+        f"The network of {_ED18}, section 3.2; the loss of Khosla et al. 2020, Supervised Contrastive Learning",
+        factory="triplet_network.contrastive:ContrastiveNet",
+        config="triplet_network.contrastive:ContrastiveNetConfig",
+        tags=("needs-sections", "attention"),
+    ),
 )
 
 _CON_S2V = (
