@@ -12,7 +12,7 @@ from core.registry import Card, Registry
 TAGS = {
     "pretrained": "Learns nothing; built from pretrained word vectors or a pretrained encoder.",
     "stateless": "Embeds with its default settings without having been fitted.",
-    "encoder": "Needs the folder of a transformer encoder (setting folder) and the extra encoder.",
+    "encoder": "Needs the extra encoder, and a transformer encoder whose folder the setting folder names.",
     "needs-sentences": "Learns from the running text of a corpus (Corpus.sentences).",
     "needs-triplets": "Learns from training and validation triplets (Corpus.triplets).",
     "needs-sections": "Learns from the sections of training and validation articles (Corpus.sections).",
@@ -320,6 +320,17 @@ _ENCODERS = (
         "Reimers and Gurevych 2019, Sentence-BERT; Wang et al. 2020, MiniLM",
         factory="sentence_encoder:SentenceEncoder",
         tags=("pretrained", "encoder"),
+    ),
+    _card(
+        "thematic-encoder",
+        "Thematic encoder",
+        "A pretrained sentence encoder, fine-tuned so that sentences of the same section of an article are close to "
+        "each other.",
+        "This project; after Reimers and Gurevych 2019, Sentence-BERT, and Khosla et al. 2020, Supervised Contrastive "
+        "Learning",
+        factory="thematic_encoder.model:ThematicEncoder",
+        config="thematic_encoder.config:ThematicEncoderConfig",
+        tags=("encoder", "needs-sections"),
     ),
 )
 

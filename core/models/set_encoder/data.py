@@ -97,16 +97,16 @@ def batch_similarities(network: SetTransformer, data: SetData, batch: Batch, dev
     places = torch.from_numpy(_padded(batch.articles)).to(device)
     real, filled = places >= 0, places.clamp(min=0)
     moved = network(*_sets(x[filled], words[filled.unsqueeze(2), filled.unsqueeze(1)], real))
-    flat = moved[real]  # the rows of a batch are in order of their articles
+    flat: Tensor = moved[real]  # the rows of a batch are in order of their articles
     return flat @ flat.T + network.words * words
 
 
 def encode_set(network: SetTransformer, x: Floats, words: sparse.csr_array, device: torch.device) -> Floats:
     """Return (n, dim) unit vectors of the sentences of one set; ``x`` are unit rows, none of which is zero."""
     real = torch.ones((1, len(x)), dtype=torch.bool, device=device)
-    given = (torch.from_numpy(part).to(device).unsqueeze(0) for part in (x, word_similarities(words)))
+    vectors, similarity = (torch.from_numpy(part).to(device).unsqueeze(0) for part in (x, word_similarities(words)))
     with torch.inference_mode():
-        return np.asarray(network(*_sets(*given, real))[0].cpu().numpy())
+        return np.asarray(network(*_sets(vectors, similarity, real))[0].cpu().numpy())
 
 
 def _sets(x: Tensor, similarity: Tensor, real: Tensor) -> tuple[Tensor, Tensor, Tensor]:

@@ -66,12 +66,12 @@ class SetEncoder(BaseModel):
         device = pick_device(self.config.device)
         network = self._new_network(self._dim(), self.seed).to(device)
         limits, shares = (self.config.training_limit, self.config.validation_limit), (0.0, 0.9, 1.0)
-        sources = [
+        training, validation = (
             self._source(network, part, limit, SubReport(report, _EMBEDDING * low, _EMBEDDING * high))
             for part, limit, low, high in zip(parts, limits, shares[:-1], shares[1:], strict=True)
             if part is not None
-        ]
-        trained = train(self.config, self.seed, network, *sources, SubReport(report, _EMBEDDING, 1.0))
+        )
+        trained = train(self.config, self.seed, network, training, validation, SubReport(report, _EMBEDDING, 1.0))
         self._network = network.cpu().eval()
         self.metrics = trained.metrics | {"tf-idf weight": self.words_weight}
         self.history = trained.history

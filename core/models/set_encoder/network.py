@@ -47,7 +47,7 @@ class SetTransformer(nn.Module):
         h = self.inward(self.dropout(x))
         for block in self.blocks:
             h = block(h, _BIAS_SCALE * similarity, padding)
-        moved = functional.normalize(x + self.outward(self.norm(h)), dim=2)
+        moved: Tensor = functional.normalize(x + self.outward(self.norm(h)), dim=2)
         return moved * real.unsqueeze(2)
 
 
@@ -66,15 +66,18 @@ class _Block(nn.Module):
     def forward(self, h: Tensor, bias: Tensor, padding: Tensor) -> Tensor:
         """Return (a, n, width) states. ``bias`` is (a, n, n); ``padding`` (a, n), very low where there is no row."""
         h = h + self.dropout(self._attention(self.first(h), bias, padding))
-        return h + self.dropout(self.narrow(functional.gelu(self.wide(self.second(h)))))
+        moved: Tensor = self.dropout(self.narrow(functional.gelu(self.wide(self.second(h)))))
+        return h + moved
 
     def _attention(self, h: Tensor, bias: Tensor, padding: Tensor) -> Tensor:
         a, n, width = h.shape
-        parts = self.queries_keys_values(h).view(a, n, 3, self.heads, width // self.heads).permute(2, 0, 3, 1, 4)
+        parts = self.queries_keys_values(h).view(a, n, 3, self.heads, width // self.heads)
+        queries, keys, values = parts.permute(2, 0, 3, 1, 4)
         logits = self.beta.view(1, -1, 1, 1) * bias.unsqueeze(1) + padding.view(a, 1, 1, n)
         rate = self.rate if self.training else 0.0
-        found = functional.scaled_dot_product_attention(*parts, attn_mask=logits, dropout_p=rate)
-        return self.joined(found.transpose(1, 2).reshape(a, n, width))
+        found = functional.scaled_dot_product_attention(queries, keys, values, attn_mask=logits, dropout_p=rate)
+        joined: Tensor = self.joined(found.transpose(1, 2).reshape(a, n, width))
+        return joined
 
 
 def centred(x: Tensor, real: Tensor) -> Tensor:

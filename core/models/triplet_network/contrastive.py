@@ -89,12 +89,12 @@ class ContrastiveNet(BiLstmModel):
         drop = Dropout(self.config.dropout_rate, self.config.dropout_sites, self.config.mask, device)
         report.progress(0, 1, "Reading the sentences")
         limits = (self.config.training_limit, self.config.validation_limit)
-        sources = [
+        training, validation = (
             self._source(net, drop, _tokenised(part, self._vectors, limit, self.seed))
             for part, limit in zip(parts, limits, strict=True)
             if part is not None
-        ]
-        trained = train(self.config, self.seed, net, *sources, SubReport(report, _READING, 1.0))
+        )
+        trained = train(self.config, self.seed, net, training, validation, SubReport(report, _READING, 1.0))
         self._net = net.cpu().eval()
         self.metrics, self.history = trained.metrics, trained.history
         return self

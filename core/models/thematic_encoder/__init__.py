@@ -1,0 +1,1 @@
+"""Fine-tuned transformer sentence encoder: ``thematic-encoder``."""

@@ -1,0 +1,201 @@
+"""The thematic encoder as a model: ``thematic-encoder``.
+
+A pretrained sentence encoder, fine-tuned by the contrastive loss on whole articles. The saved model of the installed
+base encoder contains only what was learned; that of another encoder contains the whole encoder.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar, Self
+
+import numpy as np
+
+from core.config import Config
+from core.errors import ArtifactError, DataError, ReadError
+from core.models.base import BaseModel
+from core.models.storage import read_json, read_settings, read_tensors, write_json, write_settings, write_tensors
+from core.models.thematic_encoder.config import ThematicEncoderConfig
+from core.paths import expand_home
+from core.protocols import SILENT, Report, SubReport
+from core.text.encoder_folders import BASE_ENCODER, Pooling, installed_encoder, pooling_of, weights_digest
+from core.text.encoders import Encoder, load_encoder
+from core.types import Corpus, Sentence, Split, Vectors
+
+if TYPE_CHECKING:
+    from core.models.contrastive.training import Source
+    from core.models.thematic_encoder.network import TextNetwork
+
+_DELTA, _BASE, _TRAINING = "delta.safetensors", "base-encoder.json", "training.json"
+_INSTALLED = "installed"
+_FEATURE = "The thematic encoder"
+_READING = 0.05  # share of the progress that reading the sentences takes
+_BLOCK = 8_192  # sentences tokenised and sorted by length at once
+
+
+class ThematicEncoder(BaseModel):
+    """Pooled states of a fine-tuned transformer, cosine distance."""
+
+    config_class: ClassVar[type[Config]] = ThematicEncoderConfig
+    config: ThematicEncoderConfig
+
+    def __init__(self, config: ThematicEncoderConfig, seed: int) -> None:
+        super().__init__(config, seed)
+        self.metrics: dict[str, float] = {}
+        """Training metrics: validation precision, steps, seconds, sentences/s."""
+        self.history: list[dict[str, float]] = []
+        """One row for each validation, see :class:`core.models.contrastive.training.Trained`."""
+        self._encoder: Encoder | None = None
+        self._pooling = Pooling()
+        self._delta: dict[str, Any] = {}
+        self._base: dict[str, str] = {}
+
+    def fit(self, corpus: Corpus, report: Report = SILENT) -> Self:
+        """Fine-tune the encoder on ``corpus.sections`` of the splits train and validation.
+
+        Raises ``DataError`` without sections, and ``MissingExtraError`` without the packages of the extra encoder.
+        """
+        from core.models.contrastive.training import train
+        from core.models.device import pick_device, pick_precision
+        from core.models.thematic_encoder.network import TextNetwork, learned, merged, prepare
+
+        parts = [corpus.sections.get(split) for split in (Split.TRAIN, Split.VALIDATION)]
+        if not all(parts):
+            raise DataError(
+                "The thematic encoder needs the sections of training and of validation articles, because validation "
+                "decides when training stops. Name a corpus that has both."
+            )
+        report.progress(0, 1, "Reading the encoder")
+        encoder = self._read_base()
+        device = pick_device(self.config.device)
+        adapted = prepare(encoder.network, self.config, self.seed).to(device)
+        text = TextNetwork(
+            adapted, self._pooling, encoder.tokenizer.pad_token_id or 0, pick_precision(self.config.precision, device)
+        )
+        limits = (self.config.training_limit, self.config.validation_limit)
+        training, validation = (
+            self._source(text, encoder.tokenizer, part, limit, report)
+            for part, limit in zip(parts, limits, strict=True)
+            if part is not None
+        )
+        trained = train(self.config, self.seed, adapted, training, validation, SubReport(report, _READING, 1.0))
+        self._delta = learned(adapted)
+        self._encoder = Encoder(encoder.tokenizer, merged(adapted.cpu(), self._delta))
+        self.metrics, self.history = trained.metrics, trained.history
+        return self
+
+    def embed(self, sentences: Sequence[Sentence]) -> Vectors:
+        """Return (n, dim) vectors of length 1; a sentence without letters or digits is the zero vector."""
+        import torch
+        from torch.nn import functional
+
+        from core.models.device import thread_count
+        from core.models.thematic_encoder.network import word_pieces
+
+        encoder = self._fitted()
+        out = np.zeros((len(sentences), int(encoder.network.config.hidden_size)), np.float32)
+        filled = np.array([i for i, s in enumerate(sentences) if any(map(str.isalnum, s.text))], np.int64)
+        with thread_count(self.config.threads), torch.inference_mode():
+            text = self._text_network(encoder)
+            for start in range(0, len(filled), _BLOCK):
+                rows = filled[start : start + _BLOCK]
+                pieces = word_pieces(
+                    encoder.tokenizer, self._texts(sentences, rows), self.config.max_tokens, lambda: None
+                )
+                found = text.encode(pieces, np.arange(len(rows)), self.config.chunk_tokens)
+                out[rows] = functional.normalize(found, dim=1).cpu().numpy()
+        return out
+
+    def save(self, folder: Path) -> None:
+        """Write settings, training history and what was learned; the whole encoder unless its base is installed."""
+        encoder = self._fitted()
+        write_settings(folder, self.config, self.seed)
+        write_json(folder / _TRAINING, {"metrics": self.metrics, "history": self.history})
+        write_json(folder / _BASE, self._base)
+        if self._base["source"] == _INSTALLED:
+            write_tensors(folder / _DELTA, self._delta)
+        else:
+            encoder.save(folder)
+
+    @classmethod
+    def load(cls, folder: Path) -> Self:
+        """Return the model that :meth:`save` wrote.
+
+        Raises ``MissingExtraError`` when its base encoder is not installed, and ``ArtifactError`` when the installed
+        one has other weights.
+        """
+        model = cls(*read_settings(folder, ThematicEncoderConfig))
+        details = read_json(folder / _TRAINING)
+        model.metrics, model.history = details.get("metrics", {}), details.get("history", [])
+        try:
+            base = read_json(folder / _BASE)
+            model._base = {key: str(base[key]) for key in ("source", "name", "digest", "pooling")}
+            model._pooling = Pooling(model._base["pooling"])
+            installed = model._base["source"] == _INSTALLED
+            model._encoder = model._with_delta(folder) if installed else load_encoder(folder, _FEATURE)
+        except (KeyError, ValueError, RuntimeError, ReadError) as error:
+            raise ArtifactError(f"The saved model in {folder.name} is damaged: {error}") from None
+        return model
+
+    def _with_delta(self, folder: Path) -> Encoder:
+        """Return the installed base encoder with the learned weights in ``folder``."""
+        from core.models.thematic_encoder.network import merged, prepare
+
+        base = installed_encoder(_FEATURE)
+        if weights_digest(base) != self._base["digest"]:
+            raise ArtifactError(
+                f"The saved model in {folder.name} was trained on other weights of {BASE_ENCODER} than the installed "
+                "ones. Train the model again."
+            )
+        self._delta = read_tensors(folder / _DELTA)
+        encoder = load_encoder(base, _FEATURE)
+        return Encoder(encoder.tokenizer, merged(prepare(encoder.network, self.config, self.seed), self._delta))
+
+    def _read_base(self) -> Encoder:
+        """Load the encoder to fine-tune and note which it is."""
+        folder = expand_home(self.config.folder) if self.config.folder else installed_encoder(_FEATURE)
+        encoder = load_encoder(folder, _FEATURE)
+        self._pooling = pooling_of(folder)
+        source, name = ("folder", folder.name) if self.config.folder else (_INSTALLED, BASE_ENCODER)
+        found = {"digest": weights_digest(folder), "pooling": self._pooling.mode}
+        self._base = {"source": source, "name": name} | found
+        return encoder
+
+    def _source(
+        self, text: TextNetwork, tokenizer: Any, sentences: Sequence[Sentence], limit: int, report: Report
+    ) -> Source:
+        """Return at most ``limit`` of the articles as training data of the network."""
+        from torch.nn import functional
+
+        from core.models.contrastive.sampling import Batch, sectioned_articles
+        from core.models.contrastive.training import Source
+        from core.models.thematic_encoder.network import word_pieces
+
+        def tick() -> None:
+            report.progress(0, 1, "Reading the sentences")
+
+        def similarities(batch: Batch) -> Any:
+            vectors = functional.normalize(text.encode(pieces, batch.rows), dim=1)
+            return vectors @ vectors.T
+
+        articles = sectioned_articles(sentences).limited(limit, self.seed)
+        pieces = word_pieces(tokenizer, self._texts(sentences, articles.sentences), self.config.max_tokens, tick)
+        return Source(articles, similarities, f"{self._base['digest']} {pieces.fingerprint()}")
+
+    def _texts(self, sentences: Sequence[Sentence], rows: Any) -> Iterator[str]:
+        return (self.config.prefix + sentences[i].text for i in rows.tolist())
+
+    def _text_network(self, encoder: Encoder) -> TextNetwork:
+        from core.models.device import pick_device, pick_precision
+        from core.models.thematic_encoder.network import TextNetwork
+
+        device = pick_device(self.config.device)
+        precision = pick_precision(self.config.precision, device)
+        padding = encoder.tokenizer.pad_token_id or 0
+        return TextNetwork(encoder.network.to(device), self._pooling, padding, precision)
+
+    def _fitted(self) -> Encoder:
+        if self._encoder is None:
+            raise DataError("The thematic encoder is not trained yet. Call fit() first, or load a saved model.")
+        return self._encoder

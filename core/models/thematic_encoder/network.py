@@ -1,0 +1,154 @@
+"""The transformer of the thematic encoder: tokenised texts, batches by length, LoRA adapters."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass
+from itertools import islice
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from torch import Tensor, nn
+
+from core.errors import MissingExtraError
+from core.models.thematic_encoder.config import ThematicEncoderConfig
+from core.models.triplet_network.batching import Index, length_chunks
+from core.text.encoder_folders import Pooling
+
+_TEXTS = 1_024  # tokenised at once
+_TRAINING_CHUNKS = 4  # parts of a training batch, each padded to its longest sentence
+
+
+@dataclass(frozen=True)
+class Pieces:
+    """Word pieces of texts, one after the other."""
+
+    ids: npt.NDArray[np.int32]
+    starts: Index
+    """(n + 1,) first word piece of each text."""
+
+    @property
+    def lengths(self) -> Index:
+        """(n,) number of word pieces."""
+        return np.diff(self.starts)
+
+    def fingerprint(self) -> str:
+        """Return a digest of the word pieces."""
+        return hashlib.blake2b(self.ids.tobytes() + self.starts.tobytes(), digest_size=8).hexdigest()
+
+    def padded(self, rows: Index, padding: int) -> tuple[Tensor, Tensor]:
+        """Return (n, t) ids of ``rows`` and their attention mask, 1 for word pieces and 0 for padding."""
+        lengths = self.lengths[rows]
+        steps = np.arange(int(lengths.max()))
+        real = steps < lengths[:, None]
+        ids = np.where(real, self.ids[np.where(real, self.starts[rows][:, None] + steps, 0)], padding)
+        return torch.from_numpy(ids.astype(np.int64)), torch.from_numpy(real.astype(np.int64))
+
+
+def word_pieces(tokenizer: Any, texts: Iterator[str], limit: int, tick: Callable[[], None]) -> Pieces:
+    """Tokenise ``texts``, cutting each off after ``limit`` word pieces; ``tick`` is called between blocks."""
+    ids: list[npt.NDArray[np.int32]] = []
+    lengths: list[int] = []
+    while block := list(islice(texts, _TEXTS)):
+        tick()
+        found = tokenizer(block, truncation=True, max_length=limit)["input_ids"]
+        lengths.extend(map(len, found))
+        ids.append(np.array([piece for pieces in found for piece in pieces], np.int32))
+    starts = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
+    return Pieces(np.concatenate(ids) if ids else np.zeros(0, np.int32), starts)
+
+
+@dataclass(frozen=True)
+class TextNetwork:
+    """A transformer with its pooling and numeric precision."""
+
+    network: nn.Module
+    pooling: Pooling
+    padding: int
+    """Id of the word piece that fills a batch."""
+    precision: torch.dtype = torch.float32
+
+    @property
+    def device(self) -> torch.device:
+        """The device of the weights."""
+        return next(self.network.parameters()).device
+
+    def encode(self, pieces: Pieces, rows: Index, tokens: int = 0) -> Tensor:
+        """Return (n, dim) float32 vectors of ``rows``, in chunks of ``tokens`` word pieces; 0 makes four chunks.
+
+        Sentences of similar length share a chunk, so that there is little padding.
+        """
+        lengths = pieces.lengths[rows]
+        chunks = length_chunks(lengths, tokens or max(int(lengths.sum()) // _TRAINING_CHUNKS, int(lengths.max())))
+        vectors = torch.cat([self._chunk(pieces, rows[chunk]) for chunk in chunks])
+        back = np.argsort(np.concatenate(chunks), kind="stable")
+        return vectors[torch.from_numpy(back).to(vectors.device)]
+
+    def _chunk(self, pieces: Pieces, rows: Index) -> Tensor:
+        ids, mask = (part.to(self.device) for part in pieces.padded(rows, self.padding))
+        with self._autocast():
+            states = self.network(input_ids=ids, attention_mask=mask).last_hidden_state
+        vectors: Tensor = self.pooling(states.float(), mask)
+        return vectors
+
+    def _autocast(self) -> AbstractContextManager[object]:
+        if self.precision == torch.float32:
+            return nullcontext()
+        return torch.autocast(self.device.type, self.precision)
+
+
+def prepare(network: nn.Module, config: ThematicEncoderConfig, seed: int) -> nn.Module:
+    """Return ``network`` with the parameters to learn: those of LoRA adapters, or all of its layers.
+
+    Word-piece embeddings and the unused pooling layer are not learned. Raises ``MissingExtraError`` without peft.
+    """
+    if config.adapter == "full":
+        for name, parameter in network.named_parameters():
+            parameter.requires_grad_("embeddings" not in name and "pooler" not in name)
+        return network
+    try:
+        from peft import LoraConfig, inject_adapter_in_model
+    except ImportError:
+        raise MissingExtraError("Fine-tuning with adapter lora", "peft", "encoder") from None
+    with torch.random.fork_rng(devices=[]):
+        torch.default_generator.manual_seed(seed)  # of the processor only; the generator of a GPU is not changed
+        settings = LoraConfig(
+            r=config.rank,
+            lora_alpha=config.alpha,
+            lora_dropout=config.lora_dropout,
+            target_modules="all-linear",
+            exclude_modules=r".*pooler.*",
+        )
+        adapted: nn.Module = inject_adapter_in_model(settings, network)
+    return adapted
+
+
+def learned(network: nn.Module) -> dict[str, npt.NDArray[np.float32]]:
+    """Return the learned parameters by name."""
+    return {name: p.detach().cpu().float().numpy() for name, p in network.named_parameters() if p.requires_grad}
+
+
+def merged(network: nn.Module, weights: Mapping[str, npt.NDArray[Any]]) -> nn.Module:
+    """Return ``network`` as a plain transformer with the learned ``weights``, which must be those of :func:`learned`.
+
+    Raises ``KeyError`` or ``RuntimeError`` for weights of another network.
+    """
+    with torch.no_grad():
+        for name, parameter in network.named_parameters():
+            if parameter.requires_grad:
+                parameter.copy_(torch.from_numpy(weights[name]))
+    _merge_adapters(network)
+    return network.requires_grad_(False).eval()
+
+
+def _merge_adapters(network: nn.Module) -> None:
+    """Add the change of each LoRA adapter to the weights of its layer, and remove the adapter."""
+    for name, module in list(network.named_modules()):
+        if hasattr(module, "lora_A"):
+            module.merge()
+            parent, _, last = name.rpartition(".")
+            setattr(network.get_submodule(parent), last, module.get_base_layer())

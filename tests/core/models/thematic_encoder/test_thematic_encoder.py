@@ -1,0 +1,143 @@
+"""Fine-tuning of a tiny sentence encoder."""
+
+import dataclasses
+import json
+
+import numpy as np
+import pytest
+
+pytest.importorskip("transformers")
+pytest.importorskip("peft")
+
+from core.errors import ArtifactError, Cancelled, DataError
+from core.models.artifact import load_model, save_model
+from core.models.thematic_encoder import model as module
+from core.models.thematic_encoder.config import ThematicEncoderConfig
+from core.models.thematic_encoder.model import ThematicEncoder
+from core.protocols import SILENT, NullReport
+from core.types import Corpus, Sentence, Split
+from tests.core.models.triplet_network.test_contrastive import THEMES, sections
+
+CONFIG = ThematicEncoderConfig(
+    epochs=3, threads=1, device="cpu", learning_rate=0.02, articles_per_batch=2, rank=4, evaluations_per_epoch=1
+)
+
+
+@pytest.fixture(scope="module")
+def encoder(tmp_path_factory):
+    """A folder with an untrained BERT over the words of the themes."""
+    import torch
+    from transformers import BertConfig, BertModel, BertTokenizerFast
+
+    folder = tmp_path_factory.mktemp("encoder")
+    words = ["the", "of", "in", "it", "query", *" ".join(THEMES).split()]
+    (folder / "vocab.txt").write_text("\n".join(["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", *words]), "utf-8")
+    BertTokenizerFast(vocab=str(folder / "vocab.txt")).save_pretrained(folder)
+    sizes = {"hidden_size": 16, "num_hidden_layers": 2, "num_attention_heads": 2, "intermediate_size": 32}
+    torch.manual_seed(0)
+    BertModel(BertConfig(vocab_size=len(words) + 5, **sizes)).save_pretrained(folder)
+    return folder
+
+
+@pytest.fixture
+def installed(encoder, monkeypatch):
+    """The tiny encoder as the installed one."""
+    monkeypatch.setattr(module, "installed_encoder", lambda feature: encoder)
+    return encoder
+
+
+def corpus():
+    return Corpus("c", sections={Split.TRAIN: sections(0, 8), Split.VALIDATION: sections(20, 4)})
+
+
+def fit(report=SILENT, **changes):
+    return ThematicEncoder(dataclasses.replace(CONFIG, **changes), 0).fit(corpus(), report)
+
+
+@pytest.mark.parametrize("adapter", ["lora", "full"])
+def test_training_raises_the_precision_on_validation_articles(installed, adapter):
+    model = fit(adapter=adapter)
+    values = [row["validation precision"] for row in model.history]
+    assert model.metrics["validation precision"] == max(values) > values[0]
+    assert np.linalg.norm(model.embed(sections(50, 1)), axis=1) == pytest.approx(1, abs=1e-5)
+
+
+def test_only_the_adapters_are_saved_for_the_installed_encoder(installed, tmp_path):
+    model = fit()
+    save_model(model, "thematic-encoder", tmp_path, {})
+    assert not (tmp_path / "model.safetensors").exists()
+    assert all("lora_" in name and "pooler" not in name for name in model._delta)
+    loaded = load_model(tmp_path)[0]
+    assert np.array_equal(loaded.embed(sections(50, 1)), model.embed(sections(50, 1)))
+
+
+def test_embeddings_are_not_trained(installed):
+    assert not any("embeddings" in name or "pooler" in name for name in fit(adapter="full", epochs=1)._delta)
+
+
+def test_other_weights_of_the_installed_encoder_are_refused(installed, tmp_path, monkeypatch):
+    save_model(fit(epochs=1), "thematic-encoder", tmp_path, {})
+    monkeypatch.setattr(module, "weights_digest", lambda folder: "other")
+    with pytest.raises(ArtifactError, match="other weights"):
+        load_model(tmp_path)
+
+
+def test_the_encoder_of_a_folder_is_saved_whole(encoder, tmp_path):
+    model = fit(folder=str(encoder), epochs=1)
+    save_model(model, "thematic-encoder", tmp_path, {})
+    assert (tmp_path / "model.safetensors").exists() and not (tmp_path / "delta.safetensors").exists()
+    text = "".join(path.read_text("utf-8") for path in tmp_path.glob("*.json"))
+    assert str(encoder) not in text
+    assert np.array_equal(load_model(tmp_path)[0].embed(sections(50, 1)), model.embed(sections(50, 1)))
+
+
+def test_a_cancelled_training_goes_on_to_the_same_vectors(installed, tmp_path):
+    class Cancelling(NullReport):
+        left = 15
+
+        def progress(self, done, total, message=""):
+            self.left -= 1
+            if not self.left:
+                raise Cancelled()
+
+    with pytest.raises(Cancelled):
+        fit(Cancelling(tmp_path))
+    again, whole = fit(NullReport(tmp_path)), fit()
+    assert np.array_equal(again.embed(sections(50, 1)), whole.embed(sections(50, 1)))
+
+
+def test_vectors_do_not_depend_on_the_chunks(installed):
+    model = fit(epochs=1)
+    sentences = [Sentence("river " * n) for n in range(1, 30)]
+    expected = model.embed(sentences)
+    model.config = dataclasses.replace(model.config, chunk_tokens=16)
+    assert model.embed(sentences) == pytest.approx(expected, abs=1e-5)
+
+
+def test_long_sentences_are_cut_off_and_a_prefix_is_read(installed):
+    model = fit(epochs=1, max_tokens=8)
+    x = model.embed([Sentence("river " * 6 + tail) for tail in ("king", "queen king war")])
+    assert x[0] == pytest.approx(x[1], abs=1e-6)
+    plain = model.embed([Sentence("river")])
+    model.config = dataclasses.replace(model.config, prefix="query ")
+    assert model.embed([Sentence("river")]) != pytest.approx(plain, abs=1e-3)
+
+
+def test_the_first_token_is_pooled_where_the_folder_says_so(encoder, tmp_path):
+    import shutil
+
+    folder = shutil.copytree(encoder, tmp_path / "first")
+    step = {"path": "1_Pooling", "type": "sentence_transformers.models.Pooling"}
+    (folder / "modules.json").write_text(json.dumps([step]), "utf-8")
+    (folder / "1_Pooling").mkdir()
+    (folder / "1_Pooling" / "config.json").write_text(json.dumps({"pooling_mode_cls_token": True}), "utf-8")
+    first, mean = (fit(folder=str(path), epochs=1) for path in (folder, encoder))
+    assert first.embed(sections(50, 1)) != pytest.approx(mean.embed(sections(50, 1)), abs=1e-2)
+    save_model(first, "thematic-encoder", tmp_path / "saved", {})
+    loaded = load_model(tmp_path / "saved")[0]
+    assert np.array_equal(loaded.embed(sections(50, 1)), first.embed(sections(50, 1)))
+
+
+def test_sections_are_needed(installed):
+    with pytest.raises(DataError, match="sections"):
+        ThematicEncoder(CONFIG, 0).fit(Corpus(sentences=sections(0, 2)))

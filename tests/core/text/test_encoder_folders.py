@@ -1,0 +1,79 @@
+"""Folders of sentence encoders: pooling, weights, the installed base encoder."""
+
+import json
+
+import pytest
+import torch
+
+from core.errors import MissingExtraError, ReadError
+from core.text import encoder_folders
+from core.text.encoder_folders import Pooling, installed_encoder, pooling_of, weights_digest
+
+STATES = torch.tensor([[[1.0, 2.0], [3.0, 4.0], [9.0, 9.0]]])
+MASK = torch.tensor([[1, 1, 0]])
+
+
+def folder_with(tmp_path, settings, *steps):
+    steps = ("Transformer", "Pooling", *steps)
+    modules = [{"path": f"{i}_{step}", "type": f"sentence_transformers.models.{step}"} for i, step in enumerate(steps)]
+    (tmp_path / "1_Pooling").mkdir()
+    (tmp_path / "1_Pooling" / "config.json").write_text(json.dumps(settings), "utf-8")
+    (tmp_path / "modules.json").write_text(json.dumps(modules), "utf-8")
+    return tmp_path
+
+
+def test_the_mean_ignores_padding():
+    assert Pooling("mean")(STATES, MASK).tolist() == [[2.0, 3.0]]
+    assert Pooling("first")(STATES, MASK).tolist() == [[1.0, 2.0]]
+
+
+@pytest.mark.parametrize(
+    ("settings", "mode"),
+    [
+        ({"pooling_mode_cls_token": False, "pooling_mode_mean_tokens": True, "word_embedding_dimension": 384}, "mean"),
+        ({"pooling_mode_cls_token": True, "pooling_mode_mean_tokens": False}, "first"),
+        ({"pooling_mode": "cls", "include_prompt": True}, "first"),
+        ({"pooling_mode": "mean"}, "mean"),
+    ],
+)
+def test_the_pooling_is_read_from_the_files(tmp_path, settings, mode):
+    assert pooling_of(folder_with(tmp_path, settings, "Normalize")) == Pooling(mode)
+
+
+def test_a_folder_without_steps_is_pooled_by_the_mean(tmp_path):
+    assert pooling_of(tmp_path) == Pooling("mean")
+
+
+@pytest.mark.parametrize("settings", [{"pooling_mode_max_tokens": True}, {}, {"pooling_mode": "lasttoken"}])
+def test_other_poolings_are_refused(tmp_path, settings):
+    with pytest.raises(ReadError, match="pooling"):
+        pooling_of(folder_with(tmp_path, settings))
+
+
+def test_further_steps_are_refused(tmp_path):
+    folder = folder_with(tmp_path, {"pooling_mode": "mean"})
+    modules = json.loads((folder / "modules.json").read_text("utf-8"))
+    (folder / "modules.json").write_text(json.dumps([{"type": "x.Dense"}, *modules]), "utf-8")
+    with pytest.raises(ReadError, match="Dense"):
+        pooling_of(folder)
+
+
+@pytest.mark.parametrize("text", ["{", "{}"])
+def test_damaged_descriptions_are_refused(tmp_path, text):
+    (tmp_path / "modules.json").write_text(text, "utf-8")
+    with pytest.raises(ReadError):
+        pooling_of(tmp_path)
+
+
+def test_the_digest_identifies_the_weights(tmp_path):
+    assert weights_digest(tmp_path) == ""
+    (tmp_path / "model.safetensors").write_bytes(b"a")
+    first = weights_digest(tmp_path)
+    (tmp_path / "model.safetensors").write_bytes(b"b")
+    assert len(first) == 32 and weights_digest(tmp_path) not in ("", first)
+
+
+def test_a_base_encoder_that_is_not_installed_is_named_with_its_extra(monkeypatch):
+    monkeypatch.setattr(encoder_folders, "find_spec", lambda name: None)
+    with pytest.raises(MissingExtraError, match=r"themescope\[encoder\]"):
+        installed_encoder("A method")
