@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import ClassVar
 
 from core.config import Config, option
@@ -266,3 +266,18 @@ def _title_rule(record: SectionRecord, back_matter: frozenset[str], first_titled
 def _belongs_to(record: SectionRecord, above: SectionRecord) -> bool:
     """Return whether a section is a subsection; one without a top-level heading is a section of its own."""
     return record.level > TOP_LEVEL and record.level > above.level
+
+
+def section_sentences(article: ArticleSentences, rules: SectionRules) -> list[Sentence]:
+    """Return the sentences of all lengths that rule (ii) allows, of the sections that rules (iii) and (iv) keep.
+
+    The section of a sentence is the number of the kept section it belongs to, so that merged sections are one. The
+    caller checks whether enough sections remain (rule v).
+    """
+    kept = kept_sections(article, rules, Counter())
+    return [
+        replace(sentence, section=number)
+        for number, section in enumerate(kept)
+        for sentence in section.sentences
+        if not length_rule(sentence, rules)
+    ]

@@ -36,23 +36,31 @@ def model_for(shell: Shell, wanted: str, corpus: str = "") -> str:
         raise UnknownNameError("model, method or folder", wanted, [*METHODS.ids(), *error.known]) from None
 
 
+_NEEDED = {
+    "needs-triplets": ("triplets", "--triplets SET"),
+    "needs-sections": ("the sections of a corpus", "--corpus CORPUS"),
+    "needs-models": ("other models", "--model A --model B"),
+}
+"""What a method with a tag is made from, and the options that name it."""
+
+
 def _model_of_method(shell: Shell, card: Card, corpus: str) -> str:
     """Return the name of a model of a method.
 
-    A method that needs no triplets and no other models is fitted with its default settings, unless that was done
-    before. For other methods it is the newest stored model, or else a pretrained one.
+    A method that needs none of :data:`_NEEDED` is fitted with its default settings, unless that was done before. For
+    other methods it is the newest stored model, or else a pretrained one.
     """
-    if not card.tags & {"needs-triplets", "needs-models"}:
+    if not card.tags & set(_NEEDED):
         data = {"corpus": corpus} if "needs-sentences" in card.tags else {}
         return str(_here(shell, "train", {"method": card.id, "name": card.id, **data})["model"])
     with shell.store.reading() as r:
         own = r.models.list(card.id)[-1:] or [model for model in pretrained_models() if model.method == card.id]
     if not own:
-        triplets = "needs-triplets" in card.tags
-        from_what, how = ("triplets", "--triplets SET") if triplets else ("other models", "--model A --model B")
+        needed = [words for tag, words in _NEEDED.items() if tag in card.tags]
+        sources, choices = zip(*needed, strict=True)
         raise ConfigError(
-            f"{card.id!r} has no model yet, because it is made from {from_what}. Train one first: "
-            f"themescope train {card.id} {how}"
+            f"{card.id!r} has no model yet, because it is made from {' and '.join(sources)}. Train one first: "
+            f"themescope train {card.id} {' '.join(choices)}"
         )
     return find_model(shell.store, own[0].name).name
 

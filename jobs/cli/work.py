@@ -67,6 +67,9 @@ def triplets(shell: Shell, corpus: str, pairs: tuple[str, ...], splits: tuple[st
 @click.option("--validation", default="", help="Another triplet set, whose validation triplets decide early stopping.")
 @click.option("--corpus", default="", help="Corpus to train on, for methods that need no triplets.")
 @click.option("--model", "models", multiple=True, help="Component, submodel or base model (repeatable).")
+@click.option(
+    "--without", multiple=True, help="Corpus whose articles are left out, for methods that use sections (repeatable)."
+)
 @click.option("--name", default="", help="Name of the new model; default: the method's.")
 @settings_option("method")
 @SEED
@@ -78,7 +81,7 @@ def train(shell: Shell, method: str, pairs: tuple[str, ...], **options: Any) -> 
     from core.models import REGISTRY as METHODS
 
     settings = settings_of(METHODS.get(method).config_class(), pairs)
-    options |= {"name": options["name"] or method, "models": list(options["models"])}
+    options |= {name: list(options[name]) for name in ("models", "without")} | {"name": options["name"] or method}
     _announce(shell, options["name"])
     _done(shell, shell.run("train", {"method": method, "settings": settings, **options}))
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from abc import abstractmethod
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
 from typing import overload
 
 from core.errors import ConfigError, DataError
-from core.triplets.rules import ArticleSentences
+from core.triplets.rules import ArticleSentences, SectionRules, section_sentences
 from core.types import Sentence, Split, fold_title
 from db.records import CorpusRecord
 from db.store import Store
@@ -72,21 +73,25 @@ class StoredArticles:
                 yield ArticleSentences(article.id, article.title, article.bucket, tuple(sections), tuple(sentences))
 
 
-class TrainingSentences(Sequence[Sentence]):
-    """Sentences for training: those of the training split, or of ``everything``. They are read on first access."""
+class StoredSentences(Sequence[Sentence]):
+    """Sentences of the articles of a corpus for training, read on first access. Subclasses select them."""
 
-    def __init__(self, store: Store, corpus: CorpusRecord, everything: bool = False) -> None:
-        self._articles = StoredArticles(store, corpus, None if everything else (Split.TRAIN,))
-        self._corpus = corpus
+    def __init__(self, articles: StoredArticles, corpus: CorpusRecord) -> None:
+        self._articles, self._corpus = articles, corpus
+
+    @abstractmethod
+    def _of(self, article: ArticleSentences) -> Iterable[Sentence]:
+        """Return the sentences of an article to learn from."""
+
+    @abstractmethod
+    def _missing(self) -> str:
+        """Return the message of the error that no sentences are found."""
 
     @cached_property
     def _sentences(self) -> list[Sentence]:
-        found = [sentence for article in self._articles for sentence in article.sentences]
+        found = [sentence for article in self._articles for sentence in self._of(article)]
         if not found:
-            raise DataError(
-                f"Corpus {self._corpus.name!r} has no article in the training split, which titles decide (80 % of "
-                "them). Import more articles."
-            )
+            raise DataError(self._missing())
         return found
 
     @property
@@ -103,3 +108,36 @@ class TrainingSentences(Sequence[Sentence]):
     def __getitem__(self, index: slice) -> Sequence[Sentence]: ...
     def __getitem__(self, index: int | slice) -> Sentence | Sequence[Sentence]:
         return self._sentences[index]
+
+
+class TrainingSentences(StoredSentences):
+    """All sentences of the training split, or of ``everything``."""
+
+    def __init__(self, store: Store, corpus: CorpusRecord, everything: bool = False) -> None:
+        super().__init__(StoredArticles(store, corpus, None if everything else (Split.TRAIN,)), corpus)
+
+    def _of(self, article: ArticleSentences) -> Iterable[Sentence]:
+        return article.sentences
+
+    def _missing(self) -> str:
+        return (
+            f"Corpus {self._corpus.name!r} has no article in the training split, which titles decide (80 % of them). "
+            "Import more articles."
+        )
+
+
+class SectionSentences(StoredSentences):
+    """Sentences of the sections of one split that triplets may come from, see :class:`SectionRules`."""
+
+    def __init__(self, store: Store, corpus: CorpusRecord, split: Split, without: frozenset[str] = frozenset()) -> None:
+        super().__init__(StoredArticles(store, corpus, (split,), without), corpus)
+        self._split = split
+
+    def _of(self, article: ArticleSentences) -> Iterable[Sentence]:
+        return section_sentences(article, SectionRules())
+
+    def _missing(self) -> str:
+        return (
+            f"Corpus {self._corpus.name!r} has no article with sections in the {self._split} split, which titles "
+            "decide. Import more articles."
+        )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shutil
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -13,10 +13,10 @@ from core.config import Config, option
 from core.errors import ConfigError, DataError, ReadError
 from core.protocols import Model
 from core.registry import Card
-from core.types import Corpus, Split
+from core.types import Corpus, Sentence, Split
 from db.records import CorpusRecord, ModelRecord, TripletSetRecord
 from db.store import Store
-from jobs.common.articles import TrainingSentences, ready_corpus
+from jobs.common.articles import SectionSentences, StoredSentences, TrainingSentences, ready_corpus, titles_of
 from jobs.common.job import JobConfig, JobContext
 from jobs.common.models import find_model, renamed
 from jobs.common.results import code_version, file_digest, work_digest
@@ -32,7 +32,7 @@ class TrainConfig(JobConfig):
     method: str = option("", "Id of the method to fit.")
     name: str = option("", "Name of the new model.")
     triplets: str = option("", "Triplet set to train on, for methods that need triplets.")
-    corpus: str = option("", "Corpus to train on, for methods that use running text.")
+    corpus: str = option("", "Corpus to train on, for methods that use running text or sections.")
     settings: Mapping[str, Any] = option({}, "Settings of the method.")
     seed: int = option(0, "Random seed.", low=0)
     files: tuple[str, ...] = option(
@@ -47,6 +47,10 @@ class TrainConfig(JobConfig):
         "", "Another triplet set, whose validation triplets decide early stopping; empty: those of the set itself.",
     )  # fmt: skip
 
+    without: tuple[str, ...] = option(
+        (), "Corpora whose articles are left out, for methods that use sections, such as the corpus of a demo.",
+    )  # fmt: skip
+
     def validate(self) -> None:
         """Check the method, its settings and the required data."""
         from core.models import REGISTRY as METHODS
@@ -59,6 +63,8 @@ class TrainConfig(JobConfig):
             raise ConfigError(f"{self.method!r} is trained on triplets. Choose a triplet set.")
         if self.validation and not self.triplets:
             raise ConfigError("Validation triplets of another set need a triplet set to train on. Choose one.")
+        if "needs-sections" in METHODS.get(self.method).tags and not self.corpus:
+            raise ConfigError(f"{self.method!r} is trained on the sections of articles. Choose a corpus.")
         if "needs-models" in METHODS.get(self.method).tags and not self.models:
             raise ConfigError(f"{self.method!r} is made from fitted models. Choose them.")
 
@@ -85,6 +91,8 @@ class _Data:
     everything: bool = False
     validation: TripletSetRecord | None = None
     """Other triplet set that provides the validation triplets, if any."""
+    without: tuple[CorpusRecord, ...] = ()
+    """Corpora whose articles are left out where sections are used."""
 
     def digest(self, card: Card) -> list[str]:
         """Return the digest of all inputs that affect the result."""
@@ -107,6 +115,8 @@ class _Data:
         if "needs-triplets" in card.tags and self.triplets is not None:
             other = ["validation", self.validation.digest] if self.validation is not None else []
             return ["triplets", self.triplets.digest, *other]
+        if "needs-sections" in card.tags and self.corpus is not None:
+            return ["sections", *text_key(self.corpus), *(part for other in self.without for part in text_key(other))]
         if "needs-sentences" in card.tags and self.corpus is not None:
             whole = ["everything"] if self.everything else []
             return ["corpus", *text_key(self.corpus), *whole]
@@ -177,7 +187,8 @@ def _find_data(store: Store, args: TrainConfig, everything: bool) -> _Data:
             raise ReadError(file, "this file does not exist.")
     if validation == triplets:
         validation = None
-    return _Data(corpus, triplets, tuple(map(Path, args.files)), models, everything, validation)
+    without = tuple(ready_corpus(store, name) for name in args.without)
+    return _Data(corpus, triplets, tuple(map(Path, args.files)), models, everything, validation, without)
 
 
 def _load_data(store: Store, card: Card, data: _Data) -> tuple[Corpus, dict[str, Any]]:
@@ -203,15 +214,25 @@ def _load_data(store: Store, card: Card, data: _Data) -> tuple[Corpus, dict[str,
         record["joined_titles"] = {title for info in infos for title in info["record"].get("train_titles", ())}
     if "needs-sentences" in card.tags and data.corpus is not None:
         parts["sentences"] = TrainingSentences(store, data.corpus, data.everything)
+    if "needs-sections" in card.tags and data.corpus is not None:
+        parts["sections"] = _sections(store, data.corpus, data.without)
+        record |= {"without": [corpus.name for corpus in data.without]} if data.without else {}
     if data.corpus is not None:
         record |= {"corpus": data.corpus.name, "corpus_digest": data.corpus.report.get("digest", "")}
         parts |= {"name": data.corpus.name, "language": data.corpus.language}
     return Corpus(**parts), record
 
 
+def _sections(store: Store, corpus: CorpusRecord, without: Sequence[CorpusRecord]) -> dict[Split, Sequence[Sentence]]:
+    """Return the sections of the training and of the validation articles; those of the test split are never read."""
+    left_out = titles_of(store, [other.name for other in without])
+    return {split: SectionSentences(store, corpus, split, left_out) for split in (Split.TRAIN, Split.VALIDATION)}
+
+
 def _titles(store: Store, card: Card, data: _Data, corpus: Corpus) -> list[str]:
     """Return the titles of all articles used in the fit."""
-    titles = list(corpus.sentences.titles) if isinstance(corpus.sentences, TrainingSentences) else []
+    read = (corpus.sentences, *corpus.sections.values())
+    titles = [title for part in read if isinstance(part, StoredSentences) for title in part.titles]
     if "needs-triplets" in card.tags:
         with store.reading() as r:
             rows = [r.triplets.rows(given.id, split) for split, given in data.splits]

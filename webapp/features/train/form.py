@@ -51,6 +51,7 @@ def form() -> None:
         st.rerun()
 
 
+_TEXT = {"needs-sentences", "needs-sections"}
 _NUMBERED = "If the name is taken, a number is appended."
 
 
@@ -75,7 +76,7 @@ def _data(card: Card) -> dict[str, Any] | None:
         estimate(card, chosen)
         validation = _validation(chosen, sets)
         return None if validation is None else {"triplets": chosen.name, **validation, **_base_model()}
-    if "needs-sentences" in card.tags:
+    if card.tags & _TEXT:
         return _running_text(card)
     st.caption("This method needs no training data, only word vectors.")
     return {}
@@ -148,7 +149,7 @@ def _bases(card: Card) -> dict[str, Any] | None:
         nothing("This method requires trained models.", "Train a model first.")
         return None
     chosen = st.multiselect("Base models", found, found[:1], help="Several models are concatenated.")
-    text = _running_text(card) if "needs-sentences" in card.tags else {}
+    text = _running_text(card) if card.tags & _TEXT else {}
     return None if text is None or not chosen else {"models": chosen, **text}
 
 

@@ -1,0 +1,90 @@
+"""Training jobs of methods that learn from the sections of a corpus."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from core.errors import ConfigError, DataError
+from core.models.artifact import load_model, title_digests
+from core.types import Split
+from db.store import Store
+from jobs.common.articles import SectionSentences
+from tests.homes import CopyHome, MakeHome
+from tests.jobs.helpers import write_articles
+from tests.jobs.test_kinds import do
+
+NETWORK = {"hidden": 4, "attention": 3, "epochs": 1, "vocabulary_limit": 200, "threads": 1, "device": "cpu"}
+SET = {"width": 8, "layers": 1, "heads": 2, "epochs": 1, "threads": 1, "device": "cpu"}
+
+
+@pytest.fixture(scope="module")
+def home(make_home: MakeHome, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("files")
+
+    def fill(store: Store) -> None:
+        do(store, "import-corpus", files=[str(write_articles(folder, 30))], corpus="C")
+        do(store, "import-corpus", files=[str(write_articles(folder, 6))], corpus="Demo")
+
+    return make_home(fill)
+
+
+@pytest.fixture
+def store(copy_home: CopyHome, home: Path) -> Store:
+    return copy_home(home)
+
+
+def titles(store: Store, *splits: Split, without: int = 0) -> list[str]:
+    """Titles of the corpus in some splits, without the first articles."""
+    with store.reading() as r:
+        articles = r.corpora.articles(r.corpora.by_name("C").id, limit=100)
+        left_out = {a.title for a in r.corpora.articles(r.corpora.by_name("Demo").id, limit=100)} if without else set()
+    return [a.title for a in articles if a.split in splits and a.title not in left_out]
+
+
+def test_the_articles_of_both_splits_are_recorded_and_no_others(store: Store) -> None:
+    made = do(store, "train", method="triplets-sen-contrastive", name="net", corpus="C", settings=NETWORK)
+    with store.reading() as r:
+        model = r.models.by_name("net")
+    _, info = load_model(store.artifacts.path(model.artifact))
+    assert info["record"]["corpus"] == "C" and info["digest"]
+    assert info["record"]["train_titles"] == title_digests(titles(store, Split.TRAIN, Split.VALIDATION))
+    again = do(store, "train", method="triplets-sen-contrastive", name="again", corpus="C", settings=NETWORK)
+    assert again["cached"] and again["digest"] == made["digest"]
+
+
+def test_articles_of_other_corpora_can_be_left_out(store: Store) -> None:
+    args = {"method": "triplets-sen-contrastive", "corpus": "C", "settings": NETWORK}
+    do(store, "train", name="all", **args)
+    do(store, "train", name="without", without=["Demo"], **args)
+    with store.reading() as r:
+        models = [r.models.by_name(name) for name in ("all", "without")]
+    records = [load_model(store.artifacts.path(model.artifact))[1]["record"] for model in models]
+    assert models[0].digest != models[1].digest
+    assert records[1]["train_titles"] == title_digests(titles(store, Split.TRAIN, Split.VALIDATION, without=1))
+    assert records[1]["without"] == ["Demo"] and len(records[1]["train_titles"]) < len(records[0]["train_titles"])
+
+
+def test_a_set_encoder_is_trained_on_the_vectors_of_a_model(store: Store) -> None:
+    do(store, "train", method="mean-vectors", name="mean", settings={"vocabulary_limit": 200})
+    do(store, "train", method="set-encoder", name="set", corpus="C", models=["mean"], settings=SET)
+    with store.reading() as r:
+        model = r.models.by_name("set")
+    assert model.metrics["training articles"] > 0 and "tf-idf weight" in model.metrics
+
+
+def test_a_corpus_is_needed(store: Store) -> None:
+    with pytest.raises(ConfigError, match="Choose a corpus"):
+        do(store, "train", method="triplets-sen-contrastive", name="net", settings=NETWORK)
+
+
+def test_sections_of_the_test_split_and_short_sentences_are_not_read(store: Store) -> None:
+    with store.reading() as r:
+        corpus = r.corpora.by_name("C")
+    read = SectionSentences(store, corpus, Split.VALIDATION)
+    assert all(5 <= len(s.text.split()) <= 50 for s in read)
+    assert sorted(read.titles) == sorted(titles(store, Split.VALIDATION))
+    demo = SectionSentences(store, corpus, Split.TRAIN, frozenset(titles(store, Split.TRAIN)))
+    with pytest.raises(DataError, match="train split"):
+        len(demo)
