@@ -297,6 +297,15 @@ _COMPOSITE = (
         factory="composite.smoothing:Smoothed",
         tags=_SMOOTHING,
     ),
+    _card(
+        "centred",
+        "Centred within the article",
+        "Vectors of another model minus the mean of their article, so that its topic does not hide the differences "
+        "of its sections.",
+        "This project; mean removal after Mu and Viswanath 2018, All-but-the-Top, within each article",
+        factory="composite.smoothing:Centred",
+        tags=_SMOOTHING,
+    ),
 )
 
 _SET_ENCODERS = (

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Protocol, Self, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
@@ -34,10 +34,21 @@ WORDS = 2.0
 class HybridConfig(Config):
     """Settings of ``hybrid``."""
 
-    words: float = option(
-        WORDS, "Weight of the cosine of tf-idf within the article, against 1 for the mean cosine of the models.",
+    words: float | None = option(
+        WORDS, "Weight of the cosine of tf-idf within the article, against 1 for the mean cosine of the models. Empty: "
+        "the weight that the first of them has learned, such as a set encoder.",
         low=0.0, high=1_000.0,
     )  # fmt: skip
+
+
+@runtime_checkable
+class LearnsWordsWeight(Protocol):
+    """A model that learns the weight of tf-idf that fits its vectors."""
+
+    @property
+    def words_weight(self) -> float:
+        """The weight of the cosine of tf-idf, against 1 for the cosine of two vectors."""
+        ...
 
 
 class Hybrid(BaseModel):
@@ -65,7 +76,13 @@ class Hybrid(BaseModel):
         if not self._models:
             raise DataError("This hybrid has no models yet. Call fit() with models, or load a saved model.")
         parts = [np.asarray(model.embed(sentences), np.float32) for model in self._models]
-        return concatenate_with_tfidf(parts, sentences, self.config.words)
+        return concatenate_with_tfidf(parts, sentences, self._words())
+
+    def _words(self) -> float:
+        if self.config.words is not None:
+            return self.config.words
+        learned = [model.words_weight for model in self._models if isinstance(model, LearnsWordsWeight)]
+        return learned[0] if learned else WORDS
 
     def save(self, folder: Path) -> None:
         """Write the settings and every model."""

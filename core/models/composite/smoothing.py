@@ -1,4 +1,4 @@
-"""Context smoothing of other models' vectors within a document: ``doc-mean``, ``neighbour-mean``, ``smoothed``.
+"""Other models' vectors in the context of their document: ``doc-mean``, ``neighbour-mean``, ``smoothed``, ``centred``.
 
 The labels of Saha et al. (2017) belong to documents, so that averaging over the document is close to an oracle: a
 method that learns from context must be compared with these models, which learn nothing from context. A sparse model
@@ -31,6 +31,7 @@ from core.types import Corpus, FittedModel, Matrix, Sentence, Vectors
 
 _LSA, _AXES = "lsa.safetensors", "axes.safetensors"
 _BLOCK = 4_096
+_SHORTEST = 1e-4  # centred vectors below this share of their length are rounding noise
 
 Float32 = npt.NDArray[np.float32]
 
@@ -71,6 +72,13 @@ class SmoothedConfig(ContextSmoothingConfig):
     share: float = option(
         0.85, "Share of the result that comes from surrounding sentences: a of (1 − a)(I − aP)⁻¹X.", low=0, high=0.999
     )
+
+
+@dataclass(frozen=True)
+class CentredConfig(ContextSmoothingConfig):
+    """Settings of ``centred``."""
+
+    unit: bool = option(True, "Scale the vectors of every model to length 1 before centring.")
 
 
 @dataclass(frozen=True)
@@ -201,6 +209,22 @@ class Smoothed(_ContextSmoothing):
 
     def _smooth(self, x: Float32, articles: Any, positions: Any) -> Matrix:
         return smoothed(x, discourse_graph(articles, positions), self.config.share)
+
+
+class Centred(_ContextSmoothing):
+    """A sentence's own vector minus the mean of its document, which removes what all its sentences share.
+
+    A vector equal to the mean, such as that of the only sentence of a document, is not changed.
+    """
+
+    config_class: ClassVar[type[Config]] = CentredConfig
+
+    def _smooth(self, x: Float32, articles: Any, positions: Any) -> Matrix:
+        filled = x.any(axis=1)
+        moved: Any = x.copy()
+        moved[filled] -= np.asarray(document_means(x[filled], articles[filled]))
+        lengths = np.linalg.norm(moved, axis=1), np.linalg.norm(x, axis=1)
+        return np.where((lengths[0] > _SHORTEST * lengths[1])[:, None], moved, x)
 
 
 def _latent_axes(model: FittedModel, corpus: Corpus, count: int, seed: int, report: Report) -> LatentAxes | None:
