@@ -13,7 +13,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from core.types import Sentence
+from core.errors import DataError
+from core.types import Corpus, Sentence, Split
 
 Index = npt.NDArray[np.int64]
 _CHOICE, _ORDER, _VISIT, _VALIDATION = range(4)  # streams of random numbers
@@ -64,6 +65,20 @@ class SectionedArticles:
             return self
         order = np.random.default_rng([seed, _CHOICE]).permutation(len(self))
         return self.only(np.sort(order[:limit]))
+
+
+def training_and_validation(corpus: Corpus, subject: str) -> tuple[Sequence[Sentence], Sequence[Sentence]]:
+    """Return ``corpus.sections`` of the splits train and validation.
+
+    Raises ``DataError``, whose message begins with ``subject``, if one of them is missing.
+    """
+    training, validation = (corpus.sections.get(split) for split in (Split.TRAIN, Split.VALIDATION))
+    if not training or not validation:
+        raise DataError(
+            f"{subject} needs the sections of training and of validation articles, because validation decides when "
+            "training stops. Name a corpus that has both."
+        )
+    return training, validation
 
 
 def sectioned_articles(sentences: Sequence[Sentence]) -> SectionedArticles:

@@ -18,17 +18,18 @@ from core.config import Config
 from core.errors import ArtifactError, DataError
 from core.models.artifact import load_submodels, save_submodels
 from core.models.base import BaseModel
+from core.models.contrastive.sampling import training_and_validation
 from core.models.set_encoder.config import SetEncoderConfig
 from core.models.storage import read_json, read_settings, read_tensors, write_json, write_settings, write_tensors
 from core.protocols import SILENT, Report, SubReport
-from core.types import Corpus, FittedModel, Sentence, Split, Vectors
+from core.types import Corpus, FittedModel, Sentence, Vectors
 
 if TYPE_CHECKING:
     from core.models.contrastive.training import Source
     from core.models.set_encoder.network import SetTransformer
 
 _WEIGHTS, _TRAINING = "set-encoder.safetensors", "training.json"
-_EMBEDDING = 0.5  # share of the progress that embedding the corpus takes
+_TRAINING_READ, _ALL_READ = 0.45, 0.5  # shares of the progress after the sentences of each split are embedded
 
 
 class SetEncoder(BaseModel):
@@ -56,22 +57,15 @@ class SetEncoder(BaseModel):
 
         if not corpus.models:
             raise DataError("This method reads the vectors of fitted models. Name one or more models.")
-        parts = [corpus.sections.get(split) for split in (Split.TRAIN, Split.VALIDATION)]
-        if not all(parts):
-            raise DataError(
-                "The set encoder needs the sections of training and of validation articles, because validation decides "
-                "when training stops. Name a corpus that has both."
-            )
+        parts = training_and_validation(corpus, "The set encoder")
         self._models = tuple(corpus.models)
         device = pick_device(self.config.device)
         network = self._new_network(self._dim(), self.seed).to(device)
-        limits, shares = (self.config.training_limit, self.config.validation_limit), (0.0, 0.9, 1.0)
-        training, validation = (
-            self._source(network, part, limit, SubReport(report, _EMBEDDING * low, _EMBEDDING * high))
-            for part, limit, low, high in zip(parts, limits, shares[:-1], shares[1:], strict=True)
-            if part is not None
+        training = self._source(network, parts[0], self.config.training_limit, SubReport(report, 0.0, _TRAINING_READ))
+        validation = self._source(
+            network, parts[1], self.config.validation_limit, SubReport(report, _TRAINING_READ, _ALL_READ)
         )
-        trained = train(self.config, self.seed, network, training, validation, SubReport(report, _EMBEDDING, 1.0))
+        trained = train(self.config, self.seed, network, training, validation, SubReport(report, _ALL_READ, 1.0))
         self._network = network.cpu().eval()
         self.metrics = trained.metrics | {"tf-idf weight": self.words_weight}
         self.history = trained.history

@@ -15,13 +15,14 @@ import numpy as np
 from core.config import Config
 from core.errors import ArtifactError, DataError, ReadError
 from core.models.base import BaseModel
+from core.models.contrastive.sampling import training_and_validation
 from core.models.storage import read_json, read_settings, read_tensors, write_json, write_settings, write_tensors
 from core.models.thematic_encoder.config import ThematicEncoderConfig
 from core.paths import expand_home
 from core.protocols import SILENT, Report, SubReport
 from core.text.encoder_folders import BASE_ENCODER, Pooling, installed_encoder, pooling_of, weights_digest
 from core.text.encoders import Encoder, load_encoder
-from core.types import Corpus, Sentence, Split, Vectors
+from core.types import Corpus, Sentence, Vectors
 
 if TYPE_CHECKING:
     from core.models.contrastive.training import Source
@@ -60,12 +61,7 @@ class ThematicEncoder(BaseModel):
         from core.models.device import pick_device, pick_precision
         from core.models.thematic_encoder.network import TextNetwork, learned, merged, prepare
 
-        parts = [corpus.sections.get(split) for split in (Split.TRAIN, Split.VALIDATION)]
-        if not all(parts):
-            raise DataError(
-                "The thematic encoder needs the sections of training and of validation articles, because validation "
-                "decides when training stops. Name a corpus that has both."
-            )
+        parts = training_and_validation(corpus, _FEATURE)
         report.progress(0, 1, "Reading the encoder")
         encoder = self._read_base()
         device = pick_device(self.config.device)
@@ -77,7 +73,6 @@ class ThematicEncoder(BaseModel):
         training, validation = (
             self._source(text, encoder.tokenizer, part, limit, report)
             for part, limit in zip(parts, limits, strict=True)
-            if part is not None
         )
         trained = train(self.config, self.seed, adapted, training, validation, SubReport(report, _READING, 1.0))
         self._delta = learned(adapted)

@@ -15,14 +15,13 @@ from typing import TYPE_CHECKING, ClassVar, Self
 import numpy as np
 
 from core.config import Config, option
-from core.errors import DataError
 from core.models.contrastive.config import ContrastiveConfig
-from core.models.contrastive.sampling import SectionedArticles, sectioned_articles
+from core.models.contrastive.sampling import SectionedArticles, sectioned_articles, training_and_validation
 from core.models.triplet_network.bilstm import BiLstmModel
 from core.models.triplet_network.config import SITES
 from core.protocols import SILENT, Report, SubReport
 from core.text.word_vectors import STORAGES, TokenIds, WordVectors, token_ids
-from core.types import Corpus, Sentence, Split
+from core.types import Corpus, Sentence
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -76,12 +75,7 @@ class ContrastiveNet(BiLstmModel):
         from core.models.device import pick_device
         from core.models.triplet_network.network import Dropout
 
-        parts = [corpus.sections.get(split) for split in (Split.TRAIN, Split.VALIDATION)]
-        if not all(parts):
-            raise DataError(
-                "This network needs the sections of training and of validation articles, because validation decides "
-                "when training stops. Name a corpus that has both."
-            )
+        parts = training_and_validation(corpus, "This network")
         report.progress(0, 1, "Reading word vectors")
         self._vectors = self._read_words()
         device = pick_device(self.config.device)
@@ -92,7 +86,6 @@ class ContrastiveNet(BiLstmModel):
         training, validation = (
             self._source(net, drop, _tokenised(part, self._vectors, limit, self.seed))
             for part, limit in zip(parts, limits, strict=True)
-            if part is not None
         )
         trained = train(self.config, self.seed, net, training, validation, SubReport(report, _READING, 1.0))
         self._net = net.cpu().eval()
