@@ -2,13 +2,16 @@
 
 For the unit vectors X of the sentences of an article, centred in the article, and their tf-idf similarities S:
 
-    H = A X,  H ← H + Attention(norm H; 5 β_h S)  and  H ← H + MLP(norm H) in each block,  Y = unit(X + B norm H)
+    H = A √d X,  H ← H + Attention(norm H; 5 β_h S)  and  H ← H + MLP(norm H) in each block,  Y = unit(X + B norm H)
 
-β_h is learned for each head of each block and added to its attention logits. B starts at zero, so that training starts
-from the vectors of the base model. The similarity of two sentences is y·y′ + λ S with a learned λ.
+β_h is learned for each head of each block and added to its attention logits. The factor √d gives the coordinates of X
+variance 1, so that the first block does not drown a sentence in the mean of its article. B starts at zero, so that
+training starts from the vectors of the base model. The similarity of two sentences is y·y′ + λ S with a learned λ.
 """
 
 from __future__ import annotations
+
+import math
 
 import torch
 from torch import Tensor, nn
@@ -44,7 +47,7 @@ class SetTransformer(nn.Module):
         ``similarity`` is (a, n, n) by tf-idf, ``real`` (a, n) whether a row is a sentence and not padding.
         """
         padding = torch.zeros(real.shape, device=x.device).masked_fill(~real, torch.finfo(torch.float32).min)
-        h = self.inward(self.dropout(x))
+        h = self.inward(self.dropout(x) * math.sqrt(x.shape[2]))
         for block in self.blocks:
             h = block(h, _BIAS_SCALE * similarity, padding)
         moved: Tensor = functional.normalize(x + self.outward(self.norm(h)), dim=2)

@@ -90,3 +90,15 @@ def test_long_articles_are_divided_in_the_same_way_in_any_order():
     assert found == moved
     assert sorted(map(len, found)) == [3, 6, 7, 7]
     assert len({sentences[i].article_id for i in max(found, key=len)}) == 1
+
+
+def test_the_scale_of_states_does_not_depend_on_the_dimensions():
+    scales = []
+    for dim in (16, 1_024):
+        torch.manual_seed(0)
+        net, seen = SetTransformer(dim, width=64, layers=1, heads=2).eval(), []
+        net.blocks[0].register_forward_pre_hook(lambda block, given, seen=seen: seen.append(given[0].std()))
+        x = torch.nn.functional.normalize(torch.randn(1, 50, dim), dim=2)
+        net(x, torch.zeros(1, 50, 50), torch.ones(1, 50, dtype=torch.bool))
+        scales.append(float(seen[0].detach()))
+    assert min(scales) > 0.3 and max(scales) < 1
