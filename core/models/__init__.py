@@ -306,6 +306,15 @@ _COMPOSITE = (
         factory="composite.smoothing:Centred",
         tags=_SMOOTHING,
     ),
+    _card(
+        "with-order",
+        "With the order of sentences",
+        "Vectors of trained models, concatenated with the position in the article, so that sentences near each other "
+        "are similar. For running text; nothing is learned.",
+        "This project; a prior of contiguous sections, as in text segmentation",
+        factory="composite.order:WithOrder",
+        tags=("needs-models", "any-models", "sparse", "per-article"),
+    ),
 )
 
 _SET_ENCODERS = (
