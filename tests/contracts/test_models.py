@@ -156,7 +156,8 @@ def test_a_row_depends_on_its_own_article_only_where_the_card_says_so(card, fitt
     whole, article = (fitted[card.id].embed(s) for s in (given, given[:4]))
     assert apart(whole[:4], article) < 1e-5
     alone = fitted[card.id].embed(given[:1])
-    assert (apart(whole[:1], alone) < 1e-5) == ("per-article" not in card.tags)
+    depends = "per-article" in card.tags and card.id != "with-order"  # which has the tag for the sake of its models
+    assert (apart(whole[:1], alone) < 1e-5) == (not depends)
 
 
 @every
