@@ -17,7 +17,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from scipy import sparse
-from sklearn.preprocessing import normalize
+from scipy.sparse.linalg import norm
 
 from core.config import Config, option
 from core.errors import DataError
@@ -73,7 +73,7 @@ class WithOrder(BaseModel):
         if not self._models:
             raise DataError("This method has no models yet. Call fit() with models, or load a saved model.")
         share = 1.0 / (1.0 + self.config.weight)
-        found: list[Any] = [normalize(sparse.csr_array(model.embed(sentences))) for model in self._models]
+        found: list[Any] = [_unit_rows(sparse.csr_array(model.embed(sentences))) for model in self._models]
         parts = [part * np.float32(np.sqrt(share / len(found))) for part in found]
         filled = np.any([part.count_nonzero(axis=1) for part in found], axis=0)
         placed: Any = sparse.diags_array(filled * np.sqrt(1.0 - share)) @ position_rows(sentences, self.config.reach)
@@ -92,6 +92,12 @@ class WithOrder(BaseModel):
         model = cls(*read_settings(folder, WithOrderConfig))
         model._models = tuple(load_submodels(folder))
         return model
+
+
+def _unit_rows(x: sparse.csr_array) -> Any:
+    """Return the rows of ``x`` with length 1; empty rows stay empty."""
+    lengths: Any = norm(x, axis=1)
+    return sparse.diags_array(1.0 / np.where(lengths > 0, lengths, 1.0)) @ x
 
 
 def position_rows(sentences: Sequence[Sentence], reach: float) -> sparse.csr_array:
