@@ -31,7 +31,7 @@ from core.models.storage import (
     write_word_vectors,
 )
 from core.protocols import SILENT, Report
-from core.text.tokens import content_words
+from core.text.tokens import SMART_STOP_WORDS, content_words
 from core.text.word_tables import load_word_vectors
 from core.text.word_vectors import STORAGES, Storage, WordVectors, token_ids
 from core.types import Corpus, Sentence, Vectors
@@ -64,6 +64,7 @@ class TfidfConfig(Config):
     lowercase: bool = option(True, "Convert words to lower case.")
     min_letters: int = option(2, "Ignore words with fewer letters.", low=1, high=20)
     sublinear: bool = option(False, "Count a word that occurs c times as 1 + ln c instead of c.")
+    stop_words: bool = option(True, "Count stop words too: frequent words of English such as “the” and “of”.")
 
 
 class WordCounts(BaseModel):
@@ -168,15 +169,23 @@ class Tfidf(BaseModel):
         return np.asarray(idf, np.float64)
 
     def _counts(self, sentences: Sequence[Sentence]) -> sparse.csr_array:
-        return count_words((s.text for s in sentences), self.config.lowercase, self.config.min_letters)
+        ignored = frozenset() if self.config.stop_words else SMART_STOP_WORDS
+        return count_words((s.text for s in sentences), self.config.lowercase, self.config.min_letters, ignored)
 
 
-def count_words(texts: Iterable[str], lowercase: bool, min_letters: int) -> sparse.csr_array:
-    """Return (n, 2²⁰) float64 counts of words with at least ``min_letters``; columns of a row are sorted and unique."""
+def count_words(
+    texts: Iterable[str], lowercase: bool, min_letters: int, ignored: frozenset[str] = frozenset()
+) -> sparse.csr_array:
+    """Return (n, 2²⁰) float64 counts of words with at least ``min_letters``; columns of a row are sorted and unique.
+
+    Words that are in ``ignored`` in lower case are not counted.
+    """
     columns: list[int] = []
     starts = [0]
     for text in texts:
         words = _WORD.findall(text.lower() if lowercase else text)
+        if ignored:
+            words = [word for word in words if word.lower() not in ignored]
         columns.extend([_column(word) for word in words if len(word) >= min_letters])
         starts.append(len(columns))
     data = np.ones(len(columns), np.float64)

@@ -136,7 +136,9 @@ _NEWSWIRE = """
     reuters ap jan feb mar apr may jun jul aug sep oct nov dec tech news index mon tue wed thu fri sat
 """
 
-STOP_WORDS = frozenset(_SMART.split() + _NEWSWIRE.split())
+SMART_STOP_WORDS = frozenset(_SMART.split())
+"""English stop words in lower case: the SMART list (Salton 1971), without entries that contain an apostrophe."""
+STOP_WORDS = SMART_STOP_WORDS | frozenset(_NEWSWIRE.split())
 """Stop words of ROUGE 1.5.5 in lower case: the SMART list (Salton 1971) and words of newswire headers.
 
 Entries with an apostrophe or a full stop are left out, because tokens of ROUGE contain neither.

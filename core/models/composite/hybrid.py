@@ -39,6 +39,9 @@ class HybridConfig(Config):
         "the weight that the first of them has learned, such as a set encoder.",
         low=0.0, high=1_000.0,
     )  # fmt: skip
+    stop_words: bool = option(
+        True, "Count stop words in tf-idf too. A set encoder learns its weight of tf-idf without them."
+    )
 
 
 @runtime_checkable
@@ -76,7 +79,7 @@ class Hybrid(BaseModel):
         if not self._models:
             raise DataError("This hybrid has no models yet. Call fit() with models, or load a saved model.")
         parts = [np.asarray(model.embed(sentences), np.float32) for model in self._models]
-        return concatenate_with_tfidf(parts, sentences, self._words())
+        return concatenate_with_tfidf(parts, sentences, self._words(), self.config.stop_words)
 
     def _words(self) -> float:
         if self.config.words is not None:
@@ -98,14 +101,14 @@ class Hybrid(BaseModel):
 
 
 def concatenate_with_tfidf(
-    parts: Sequence[npt.NDArray[np.float32]], sentences: Sequence[Sentence], words: float
+    parts: Sequence[npt.NDArray[np.float32]], sentences: Sequence[Sentence], words: float, stop_words: bool = True
 ) -> sparse.csr_array:
     """Return (n, dim + 2²⁰) float32 CSR rows whose inner products are weighted means of cosines.
 
     ``parts`` are (n, dim) vectors of the ``sentences`` by one or more models, which share the weight 1; tf-idf within
-    the article has the weight ``words``.
+    the article has the weight ``words`` and counts English stop words if ``stop_words`` is true.
     """
     share = 1.0 / (1.0 + words)
     dense = np.concatenate([unit_length(part) for part in parts], axis=1) * np.float32(np.sqrt(share / len(parts)))
-    counted: Any = Tfidf(TfidfConfig(), 0).embed(sentences) * np.float32(np.sqrt(1.0 - share))
+    counted: Any = Tfidf(TfidfConfig(stop_words=stop_words), 0).embed(sentences) * np.float32(np.sqrt(1.0 - share))
     return sparse.csr_array(sparse.hstack([sparse.csr_array(dense), counted], format="csr", dtype=np.float32))

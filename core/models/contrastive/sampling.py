@@ -17,7 +17,7 @@ from core.errors import DataError
 from core.types import Corpus, Sentence, Split
 
 Index = npt.NDArray[np.int64]
-_CHOICE, _ORDER, _VISIT, _VALIDATION = range(4)  # streams of random numbers
+_CHOICE, _ORDER, _VISIT, _VALIDATION, _THINNING = range(5)  # streams of random numbers
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +65,20 @@ class SectionedArticles:
             return self
         order = np.random.default_rng([seed, _CHOICE]).permutation(len(self))
         return self.only(np.sort(order[:limit]))
+
+    def thinned(self, sentences: int, seed: int) -> SectionedArticles:
+        """Return the articles with at most ``sentences`` of each, sampled with ``seed``; 0 keeps all.
+
+        Articles that can no longer be learned from are left out.
+        """
+        if not sentences:
+            return self
+        size = SampleSize(sentences=sentences)
+        kept = [draw(self, i, size, np.random.default_rng([seed, _THINNING, i])) for i in range(len(self))]
+        kept = [rows for rows in kept if _usable(self.sections[rows])]
+        rows = np.concatenate([np.zeros(0, np.int64), *kept])
+        starts = np.cumsum([0, *map(len, kept)]).astype(np.int64)
+        return SectionedArticles(self.sentences[rows], self.sections[rows], starts)
 
 
 def training_and_validation(corpus: Corpus, subject: str) -> tuple[Sequence[Sentence], Sequence[Sentence]]:

@@ -41,6 +41,11 @@ class SetEncoderConfig(ContrastiveConfig):
     sentences_per_article: int = option(
         72, "Maximum number of sentences drawn from an article at each visit; 0 sets no limit.", low=0, high=100_000
     )
+    embedded_per_article: int = option(
+        100, "Maximum number of sentences of a training article that are embedded, sampled with the seed; the others "
+        "are never drawn. 0 embeds all.",
+        low=0, high=100_000,
+    )  # fmt: skip
     least_share: float = option(
         0.6, "Smallest share of an article's sentences that is kept at a visit: the share is drawn anew between this "
         "and 1, which is a form of augmentation.",

@@ -78,8 +78,8 @@ def base_vectors(sentences: Sequence[Sentence], models: Sequence[FittedModel]) -
 
 
 def tfidf(sentences: Sequence[Sentence]) -> sparse.csr_array:
-    """Return (n, columns) float32 tf-idf rows of length 1, each within its article."""
-    found: Any = Tfidf(TfidfConfig(), 0).embed(sentences)
+    """Return (n, columns) float32 tf-idf rows of length 1, each within its article and without stop words."""
+    found: Any = Tfidf(TfidfConfig(stop_words=False), 0).embed(sentences)
     return sparse.csr_array(found, dtype=np.float32)
 
 

@@ -18,7 +18,7 @@ from core.config import Config
 from core.errors import ArtifactError, DataError
 from core.models.artifact import load_submodels, save_submodels
 from core.models.base import BaseModel
-from core.models.contrastive.sampling import training_and_validation
+from core.models.contrastive.sampling import SectionedArticles, sectioned_articles, training_and_validation
 from core.models.set_encoder.config import SetEncoderConfig
 from core.models.storage import read_json, read_settings, read_tensors, write_json, write_settings, write_tensors
 from core.protocols import SILENT, Report, SubReport
@@ -61,10 +61,12 @@ class SetEncoder(BaseModel):
         self._models = tuple(corpus.models)
         device = pick_device(self.config.device)
         network = self._new_network(self._dim(), self.seed).to(device)
-        training = self._source(network, parts[0], self.config.training_limit, SubReport(report, 0.0, _TRAINING_READ))
-        validation = self._source(
-            network, parts[1], self.config.validation_limit, SubReport(report, _TRAINING_READ, _ALL_READ)
-        )
+        articles = [sectioned_articles(sentences) for sentences in parts]
+        articles[0] = articles[0].limited(self.config.training_limit, self.seed)
+        articles[0] = articles[0].thinned(self.config.embedded_per_article, self.seed)
+        articles[1] = articles[1].limited(self.config.validation_limit, self.seed)
+        shares = SubReport(report, 0.0, _TRAINING_READ), SubReport(report, _TRAINING_READ, _ALL_READ)
+        training, validation = (self._source(network, *given) for given in zip(parts, articles, shares, strict=True))
         trained = train(self.config, self.seed, network, training, validation, SubReport(report, _ALL_READ, 1.0))
         self._network = network.cpu().eval()
         self.metrics = trained.metrics | {"tf-idf weight": self.words_weight}
@@ -140,13 +142,13 @@ class SetEncoder(BaseModel):
 
         return int(base_vectors([], self._models).shape[1])
 
-    def _source(self, network: SetTransformer, sentences: Sequence[Sentence], limit: int, report: Report) -> Source:
-        """Return at most ``limit`` of the articles as training data of the network."""
-        from core.models.contrastive.sampling import sectioned_articles
+    def _source(
+        self, network: SetTransformer, sentences: Sequence[Sentence], articles: SectionedArticles, report: Report
+    ) -> Source:
+        """Return ``articles``, which are rows of ``sentences``, as data of the network."""
         from core.models.contrastive.training import Source
         from core.models.set_encoder.data import batch_similarities, set_data
 
-        articles = sectioned_articles(sentences).limited(limit, self.seed)
         data = set_data(sentences, articles, self._models, report)
         device = next(network.parameters()).device
         return Source(articles, lambda batch: batch_similarities(network, data, batch, device), data.fingerprint())

@@ -10,7 +10,7 @@ import pytest
 from core.clustering.inputs import cosine_matrix
 from core.errors import DataError
 from core.models.bag_of_words import Tfidf, TfidfConfig
-from core.models.composite.hybrid import Hybrid, HybridConfig
+from core.models.composite.hybrid import Hybrid, HybridConfig, concatenate_with_tfidf
 from core.protocols import SILENT
 from core.types import Corpus, Sentence
 from tests.contracts.test_models import corpus, sentences
@@ -70,3 +70,14 @@ def test_the_weight_of_words_that_a_model_has_learned_is_used() -> None:
     )
     assert abs(found.embed(given) - expected.embed(given)).max() == 0
     assert abs(made(None).embed(given) - made(2.0).embed(given)).max() == 0
+
+
+def test_stop_words_can_be_left_out():
+    texts = ["The mayor of the town", "Of all that which is the", "A mayor and a town"]
+    given = [Sentence(text, article_id=1, position=n) for n, text in enumerate(texts)]
+    with_all, without = (
+        concatenate_with_tfidf([np.zeros((3, 2), np.float32)], given, 1.0, stop_words) for stop_words in (True, False)
+    )
+    assert np.diff(without.indptr).tolist() == [2, 0, 2] and np.diff(with_all.indptr).min() > 2
+    cosines = (without @ without.T).toarray() * 2  # tf-idf has half of the weight
+    assert cosines[0, 2] == pytest.approx(1) and cosines[0, 1] == 0

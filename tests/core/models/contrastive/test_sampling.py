@@ -91,3 +91,15 @@ def test_a_limit_samples_whole_articles(limit, expected):
     assert len(found) == expected
     assert set(np.diff(found.starts).tolist()) <= {4, 6, 8}
     assert len(found.sentences) == len(found.sections) == found.starts[-1]
+
+
+def test_thinning_limits_the_sentences_of_an_article_and_drops_what_cannot_be_learned_from():
+    data = data_of([50, 50], [3, 3], [2, *[1] * 60])
+    found = data.thinned(8, 0)
+    assert np.diff(found.starts).tolist()[:2] == [8, 6] and set(found.sentences) <= set(data.sentences)
+    assert len(found.sentences) == len(found.sections) == found.starts[-1]
+    for article in range(len(found)):
+        sizes = np.unique(found.sections[found.rows(article)], return_counts=True)[1]
+        assert len(sizes) > 1 and sizes.max() > 1
+    assert np.array_equal(found.sentences, data.thinned(8, 0).sentences)
+    assert data.thinned(0, 0) is data
