@@ -215,13 +215,14 @@ def reproduce(
     Parameters
     ----------
     paper
-        ``"ed18"`` or ``"sjh17"``.
+        ``"ed18"``, ``"sjh17"``, or ``"modern"`` for both with newer models.
     profile
-        ``"quick"`` (minutes), ``"full"`` (hours) or ``"published"`` (the papers' sizes).
+        ``"quick"`` (minutes), ``"full"`` (hours) or ``"published"`` (the papers' sizes); ``modern`` has
+        ``"validation"`` instead of the last one.
     folder
         Data folder that keeps data, models and results; None for the application's own.
     options
-        Further options of ``themescope reproduce``: ``tables``, ``data``, ``corpus``, ``seeds``, …
+        Further options of ``themescope reproduce``: ``tables``, ``data``, ``corpus``, ``seeds``, ``models``, …
 
     Raises
     ------

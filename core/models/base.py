@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Protocol, Self, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
@@ -14,7 +14,7 @@ from scipy import sparse
 from core.config import Config
 from core.errors import DataError
 from core.protocols import SILENT, Report
-from core.types import Corpus, Sentence, Vectors
+from core.types import Corpus, FittedModel, Sentence, Vectors
 
 
 class BaseModel(ABC):
@@ -51,6 +51,20 @@ class BaseModel(ABC):
     def distances(self, a: Vectors, b: Vectors) -> npt.NDArray[np.float32]:
         """Return (n,) distances of row i of ``a`` to row i of ``b``."""
         return DISTANCES[self.distance](a, b)
+
+
+@runtime_checkable
+class BuiltOnModels(Protocol):
+    """A model that embeds with other models, which can be exchanged for equal ones that are loaded already."""
+
+    @property
+    def submodels(self) -> tuple[FittedModel, ...]:
+        """The models that this one is built on."""
+        ...
+
+    def use_submodels(self, models: Sequence[FittedModel]) -> None:
+        """Embed with ``models``, which give the same vectors as :attr:`submodels`, in the same order."""
+        ...
 
 
 Distances = npt.NDArray[np.float32]

@@ -10,8 +10,12 @@ from core.errors import UnknownNameError
 if TYPE_CHECKING:
     from core.papers.spec import Paper
 
-PAPERS: dict[str, str] = {"ed18": "core.papers.ed18:ED18", "sjh17": "core.papers.sjh17:SJH17"}
-"""Id of a paper → "module:NAME" of its spec."""
+PAPERS: dict[str, str] = {
+    "ed18": "core.papers.ed18:ED18",
+    "sjh17": "core.papers.sjh17:SJH17",
+    "modern": "core.papers.modern:MODERN",
+}
+"""Id of a paper → "module:NAME" of its spec. ``modern`` is no paper but a comparison in the same form."""
 
 
 def paper(id: str) -> Paper:

@@ -1,7 +1,7 @@
 """Data classes of experiment specs.
 
 A :class:`Paper` consists of its data (triplet sets, benchmarks), models and tables; a row of a table has a measurement
-(one of the :data:`Measure` classes), the published numbers, and a sentence on how ours differs. Specs contain only
+(see :mod:`core.papers.measures`), the published numbers, and a sentence on how ours differs. Specs contain only
 names, numbers and settings; the job ``reproduce`` runs them.
 """
 
@@ -9,15 +9,17 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Protocol, TypeAlias, TypeVar
+from typing import Protocol, TypeAlias, TypeVar
 
 from core.errors import ConfigError, DuplicateNameError, UnknownNameError
+from core.papers.measures import ChosenSetting, Combined, Measure, Settings
+from core.types import Split
 
-Settings: TypeAlias = Mapping[str, Any]
 Numbers: TypeAlias = Mapping[str, float]
 
-TEXT_WORDS, PAIR_WORDS = "text", "pairs"
-"""Names of word vectors: for running text, and for the vocabulary of the sentence pairs only."""
+TEXT_WORDS, PAIR_WORDS, STATIC_WORDS = "text", "pairs", "static"
+"""Names of word vectors: for running text, for the vocabulary of the sentence pairs only, and those distilled from the
+sentence encoder."""
 
 BETTER, SIMILAR = "better", "similar"
 """Relations of two rows that a paper may claim."""
@@ -25,7 +27,10 @@ BETTER, SIMILAR = "better", "similar"
 
 @dataclass(frozen=True, slots=True)
 class CorpusData:
-    """A corpus that is imported from the data folder, unless the store has it."""
+    """A corpus that is imported from the data folder, unless the store has it.
+
+    The reader "list" imports a list of sentences with a section for each group; its settings name both columns.
+    """
 
     id: str
     title: str
@@ -51,10 +56,13 @@ class TripletData:
 
 @dataclass(frozen=True, slots=True)
 class BenchmarkData:
-    """A clustering benchmark that is built from the corpus, or read from a copy of the published file."""
+    """A clustering benchmark that is built from a corpus, or read from a copy of the published file."""
 
     id: str
     rules: Settings = field(default_factory=dict)
+    """Settings over those of the profile."""
+    corpus: str = ""
+    """Id of its corpus, all of whose articles may be used; empty for the corpus of articles."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,117 +81,15 @@ class Model:
     parts: tuple[str, ...] = ()
     """Ids of its submodels."""
     random: bool = True
-    """False if its fit is deterministic, so that one model serves all seeds."""
-    pretrained: bool = False
-    """True for the default pretrained model, which is not fitted."""
+    """False if its fit is deterministic: there is one model for all seeds, or one for each of its submodels."""
+    pretrained: str = ""
+    """Name of the pretrained model that it is, which is not fitted."""
     corpus: str = ""
     """Id of the corpus it is trained on; empty for the corpus of articles."""
-
-
-@dataclass(frozen=True, slots=True)
-class CountTriplets:
-    """Numbers of triplets and articles: metrics train, validation, test and articles."""
-
-    triplets: str
-
-
-@dataclass(frozen=True, slots=True)
-class CountBenchmark:
-    """The size of a benchmark, under the names of ``core.tasks.scb.PUBLISHED``."""
-
-    benchmark: str
-
-
-@dataclass(frozen=True, slots=True)
-class Accuracy:
-    """Triplet accuracy of a model on the test part of a set."""
-
-    model: str
-    triplets: str
-    regressor: bool = False
-    """Compare by the relatedness that a regressor of sentence pairs predicts, not by distance."""
-
-
-@dataclass(frozen=True, slots=True)
-class Clustering:
-    """Clusters of every article of a benchmark against its sections; ``model`` is empty for random labels."""
-
-    model: str
-    clusterer: str
-    benchmark: str
-    settings: Settings = field(default_factory=dict)
-
-
-@dataclass(frozen=True, slots=True)
-class Relatedness:
-    """Relatedness of sentence pairs (SICK), by a regressor on the vectors or by cosine."""
-
-    model: str
-    regressor: bool = True
-
-
-@dataclass(frozen=True, slots=True)
-class CountTopics:
-    """The size of a topic task: metrics documents, sentences, annotated, train, validation and test."""
-
-    labels: str
-    """Model whose vectors select the labelled sentences of its corpus."""
-    settings: Settings = field(default_factory=dict)
-    """Further arguments of the evaluation: task."""
-
-
-@dataclass(frozen=True, slots=True)
-class Topics:
-    """Topics of labelled sentences, by classification and by clustering of a model's vectors."""
-
-    model: str
-    labels: str
-    """Model whose vectors select the labelled sentences of its corpus."""
-    settings: Settings = field(default_factory=dict)
-    """Further arguments of the evaluation: task, tune, unit, classifier."""
-
-
-@dataclass(frozen=True, slots=True)
-class ChosenSetting:
-    """The value of a setting with the best weighted F1 on the held-out documents: metric value."""
-
-    models: Mapping[float, str]
-    """Value → id of the model fitted with it."""
-    labels: str
-    settings: Settings = field(default_factory=dict)
-    """Further arguments of the evaluations."""
-
-
-@dataclass(frozen=True, slots=True)
-class CountSummaries:
-    """The size of a collection of summaries: metrics documents, and mean sentences and references of each."""
-
-    documents: str
-
-
-@dataclass(frozen=True, slots=True)
-class Summaries:
-    """ROUGE-1 of summaries of the documents in a file of the data folder."""
-
-    documents: str
-    """Path of the file below the data folder."""
-    summarizer: str = "lexrank"
-    model: str = ""
-    """Model whose vectors the summarizer uses; empty for none."""
-
-
-Measure: TypeAlias = (
-    CountTriplets
-    | CountBenchmark
-    | CountTopics
-    | CountSummaries
-    | Accuracy
-    | Clustering
-    | Relatedness
-    | Topics
-    | ChosenSetting
-    | Summaries
-)
+    encoder: bool = False
+    """Whether the setting ``folder`` is that of the sentence encoder."""
+    ensemble: bool = False
+    """Whether the submodels of all seeds are parts of one model."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -230,6 +136,8 @@ class Table:
     columns: tuple[Column, ...]
     rows: tuple[Row, ...]
     claims: tuple[Claim, ...] = ()
+    values_only: bool = False
+    """Whether intervals and spreads are left out, because other tables have them."""
 
     def row(self, id: str) -> Row:
         """Return the row with this id."""
@@ -238,7 +146,7 @@ class Table:
 
 @dataclass(frozen=True, slots=True)
 class Profile:
-    """Compute budget: seeds, volume of data, and budgets of training."""
+    """Compute budget: seeds, volume of data, and budgets of training; and the evaluated articles."""
 
     id: str
     title: str
@@ -248,6 +156,12 @@ class Profile:
     triplet_rules: Settings = field(default_factory=dict)
     benchmark_rules: Settings = field(default_factory=dict)
     budgets: Mapping[str, Settings] = field(default_factory=dict)
+    split: Split = Split.TEST
+    """Split of the evaluated articles."""
+    articles: int = 0
+    """Maximum number of evaluated articles of a benchmark and of a triplet set; 0: all."""
+    documents: int = 0
+    """Maximum number of documents of a topic task; 0: all."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -272,6 +186,8 @@ class Paper:
             _ = self.corpus_data(model.corpus) if model.corpus else None
             for part in model.parts:
                 self.model(part)
+        for benchmark in self.benchmarks:
+            _ = self.corpus_data(benchmark.corpus) if benchmark.corpus else None
         for table in self.tables:
             self._check(table)
 
@@ -317,24 +233,17 @@ class Paper:
                 raise ConfigError(f"A claim of table {table.id} is about {claim.metric!r}, which is not a column.")
 
     def _check_measure(self, measure: Measure) -> None:
-        match measure:
-            case CountTriplets(triplets):
-                self.triplet_data(triplets)
-            case CountBenchmark(benchmark):
-                self.benchmark(benchmark)
-            case Accuracy(model, triplets):
-                self.model(model), self.triplet_data(triplets)
-            case Clustering(model, _, benchmark):
-                self.benchmark(benchmark)
-                _ = self.model(model) if model else None
-            case Relatedness(model) | CountTopics(model):
+        """Check the ids that a measurement names; an empty one names nothing."""
+        known = {"model": self.model, "labels": self.model, "triplets": self.triplet_data, "benchmark": self.benchmark}
+        for field_name, find in known.items():
+            if id := getattr(measure, field_name, ""):
+                find(id)
+        if isinstance(measure, ChosenSetting):
+            for model in measure.models.values():
                 self.model(model)
-            case Topics(model, labels):
-                self.model(model), self.model(labels)
-            case ChosenSetting(models, labels):
-                self.model(labels), *map(self.model, models.values())
-            case Summaries(_, _, model):
-                _ = self.model(model) if model else None
+        if isinstance(measure, Combined):
+            for part, _ in measure.parts.values():
+                self._check_measure(part)
 
 
 def _check_unique(family: Iterable[_HasId]) -> None:

@@ -1,7 +1,8 @@
 """Reader of lists of sentences: plain text (one sentence per line), CSV or TSV, JSON lines, or an Excel sheet.
 
-Files are not trusted: the kind is detected from the content where possible, rows and characters are limited, and an
-Excel file is rejected if its decompressed size is out of proportion.
+All but an Excel file may be compressed (gzip, bzip2, xz). Files are not trusted: the kind is detected from the content
+where possible, rows and characters are limited, and an Excel file is rejected if its decompressed size is out of
+proportion.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from core.errors import ReadError
+from core.readers.streams import FileHead, head
 
 KINDS = ("txt", "csv", "tsv", "jsonl", "xlsx")
 MOST_BYTES = 100_000_000
@@ -54,7 +56,7 @@ def read_sheet(path: Path, most: int = MOST_ROWS) -> Sheet:
     if not path.is_file():
         raise ReadError(path, "this file does not exist.")
     if path.stat().st_size > MOST_BYTES:
-        raise ReadError(path, f"this file is larger than {MOST_BYTES // 1_000_000} MB.", advice="Split it.")
+        raise _too_large(path)
     if path.stat().st_size == 0:
         raise ReadError(path, "this file is empty.")
     kind = kind_of(path)
@@ -71,16 +73,20 @@ def read_sheet(path: Path, most: int = MOST_ROWS) -> Sheet:
 
 def kind_of(path: Path) -> str:
     """Return the kind of a file, one of :data:`KINDS`: by content for Excel and JSON lines, by suffix for CSV."""
-    with path.open("rb") as stream:
-        head = stream.read(4_096)
-    if head.startswith(b"PK\x03\x04"):
+    found = FileHead.of(path)
+    begin = found.data[:4_096]
+    if begin.startswith(b"PK\x03\x04"):
         return "xlsx"
-    if b"\x00" in head and not head.startswith((b"\xff\xfe", b"\xfe\xff")):
+    if b"\x00" in begin and not begin.startswith((b"\xff\xfe", b"\xfe\xff")):
         raise ReadError(path, "this is neither text nor an Excel file (.xlsx).")
-    ending = path.suffix.lower().lstrip(".")
+    ending = found.suffix.lstrip(".")
     if ending in ("csv", "tsv"):
         return ending
-    return "jsonl" if ending in ("jsonl", "ndjson") or head.lstrip().startswith(b'{"') else "txt"
+    return "jsonl" if ending in ("jsonl", "ndjson") or begin.lstrip().startswith(b'{"') else "txt"
+
+
+def _too_large(path: Path) -> ReadError:
+    return ReadError(path, f"this file is larger than {MOST_BYTES // 1_000_000} MB.", advice="Split it.")
 
 
 def likely_column(sheet: Sheet) -> str:
@@ -91,7 +97,9 @@ def likely_column(sheet: Sheet) -> str:
 
 
 def _text(path: Path) -> str:
-    raw = path.read_bytes()
+    raw = head(path, MOST_BYTES + 1)
+    if len(raw) > MOST_BYTES:
+        raise _too_large(path)
     if raw.startswith((b"\xff\xfe", b"\xfe\xff")):
         return _decoded(path, raw, "utf-16")
     try:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from core.config import Config
+from core.config import Config, option
 from core.errors import ReadError
 from core.protocols import Report
 from core.readers.outline import BaseReader, Outline
@@ -36,6 +36,15 @@ SAMPLE = b"""\
 """A tiny file in this format."""
 
 
+@dataclass(frozen=True)
+class SummariesConfig(Config):
+    """Settings of the reader."""
+
+    headings: bool = option(
+        False, "Begin a section at the numbered headings of a text, such as those of bills (“SEC. 2. FINDINGS.”)."
+    )
+
+
 @dataclass(frozen=True, slots=True)
 class SummaryRecord:
     """A document and the texts of its summaries."""
@@ -49,23 +58,26 @@ class SummaryRecord:
 class Summaries(BaseReader):
     """Reader of the documents of a file with summaries."""
 
-    config: Config
+    config: SummariesConfig
 
     def read(self, path: Path, report: Report) -> Iterator[Article]:
         """Yield documents in line order. Raises :class:`ReadError` with the number of an invalid line."""
         self._skipped.clear()
-        for record in summary_records(path, report):
+        for record in summary_records(path, report, self.config.headings):
             if record.article is None:
                 self._skipped["no text"] += 1
             else:
                 yield record.article
 
 
-def summary_records(path: Path, report: Report) -> Iterator[SummaryRecord]:
-    """Yield the record of every line. Raises :class:`ReadError` with the number of an invalid line."""
+def summary_records(path: Path, report: Report, headings: bool = False) -> Iterator[SummaryRecord]:
+    """Yield the record of every line; ``headings`` as in :class:`SummariesConfig`.
+
+    Raises :class:`ReadError` with the number of an invalid line.
+    """
     for number, record in json_lines(path, report):
         try:
-            yield _record(record, path.name)
+            yield _record(record, path.name, headings)
         except _Shape as error:
             advice = 'Each line needs "id", "text" or "sections", and "summary" or "summaries".'
             raise ReadError(path, f"{error}.", f"line {number:,}", advice) from None
@@ -75,7 +87,7 @@ class _Shape(Exception):
     """A JSON line that is not a valid document with summaries."""
 
 
-def _record(record: Any, source: str) -> SummaryRecord:
+def _record(record: Any, source: str, headings: bool) -> SummaryRecord:
     if not isinstance(record, dict):
         raise _Shape("the line is not a JSON object")
     id, title = _text(record, "id"), _text(record, "title", "")
@@ -90,7 +102,11 @@ def _record(record: Any, source: str) -> SummaryRecord:
         outline.paragraph(" ".join(sentences), sentences)
     for block in _BREAK.split(_text(record, "text", "")):
         text = " ".join(block.split())
-        outline.paragraph(text, (text,) if _NUMBERED.match(text) else ())
+        numbered = _NUMBERED.match(text)
+        if numbered and headings:
+            outline.heading(text, 2)
+        else:
+            outline.paragraph(text, (text,) if numbered else ())
     return SummaryRecord(id, outline.article(), _references(record))
 
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from core.papers import PAPERS
+from jobs.cli.resolve import model_for
 from jobs.cli.shell import Shell, background, common, pass_shell, table
 from jobs.queue.foreground import resume_here
 
@@ -20,7 +21,7 @@ _PATH = click.Path(exists=True, path_type=Path)
 
 @click.command()
 @click.argument("paper", type=click.Choice(list(PAPERS)))
-@click.option("--profile", default="quick", show_default=True, help="Computational effort: quick, full or published.")
+@click.option("--profile", default="quick", show_default=True, help="Computational effort: quick, full, …")
 @click.option("--table", "tables", multiple=True, help="Table to reproduce (repeatable); default: all.")
 @click.option("--corpus", default="", help="Name of a corpus in the store; default: the data folder's articles.")
 @click.option("--data", type=_PATH, help="Folder with data sets: wikipedia/articles, vectors, sick.")
@@ -28,16 +29,33 @@ _PATH = click.Path(exists=True, path_type=Path)
 @click.option("--triplets", type=_PATH, help="Folder with your copy of the published triplets (CSV), or the test file.")
 @click.option("--scb", type=_PATH, help="Your copy of the published clustering benchmark (CSV).")
 @click.option("--sick", type=_PATH, help="Your copy of SICK.")
+@click.option("--encoder", type=_PATH, help="Folder of a sentence encoder; default: the installed one.")
+@click.option(
+    "--model", "models", multiple=True, metavar="ROW=NAME",
+    help="Trained model of a row (repeatable; once for each seed): a stored or pretrained model, or a folder.",
+)  # fmt: skip
+@click.option("--training/--no-training", default=True, help="Whether to train models that are not given or stored.")
+@click.option("--articles", type=click.IntRange(min=1), help="Maximum number of evaluated articles of each data set.")
 @click.option("--seeds", type=click.IntRange(min=0), help="Number of seeds of random steps.")
 @click.option("--document", type=click.Path(path_type=Path), help="Output file [docs/results-PAPER.md].")
 @background
 @common
 @pass_shell
-def reproduce(shell: Shell, paper: str, tables: tuple[str, ...], document: Path | None, **options: Any) -> None:
+def reproduce(
+    shell: Shell,
+    paper: str,
+    tables: tuple[str, ...],
+    models: tuple[str, ...],
+    training: bool,
+    document: Path | None,
+    **options: Any,
+) -> None:
     """Reproduce the tables of PAPER and compare them with the published numbers. Stored results are reused."""
     args: dict[str, Any] = {
         "paper": paper,
         "tables": list(tables),
+        "models": [_stored_model(shell, text) for text in models],
+        "training": training,
         "document": str((document or Path("docs") / f"results-{paper}.md").absolute()),
     }
     given = {name: value for name, value in options.items() if value}
@@ -48,6 +66,12 @@ def reproduce(shell: Shell, paper: str, tables: tuple[str, ...], document: Path 
         return
     result = resume_here(shell.store, "reproduce", args, quiet=shell.json and not sys.stderr.isatty())
     shell.show(result, _text(shell, result))
+
+
+def _stored_model(shell: Shell, text: str) -> str:
+    """Return ROW=NAME with the name of the stored model; text without a name is left to the check of the job."""
+    row, equals, name = text.partition("=")
+    return f"{row}={model_for(shell, name)}" if row and equals and name else text
 
 
 def _text(shell: Shell, result: dict[str, Any]) -> str:
@@ -74,7 +98,7 @@ def _table_text(shell: Shell, declared: Paper, id: str, profile: str) -> str:
         return ""
     content = record.content
     rows = [
-        {"": row["title"]} | {column["title"]: cell(row, column) for column in content["columns"]}
+        {"": row["title"]} | {column["title"]: cell(content, row, column) for column in content["columns"]}
         for row in content["rows"]
     ]
     return f"{id}: {content['title']}\n\n{table(rows)}"

@@ -14,12 +14,16 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from core.config import Config, options
 from core.errors import Cancelled, ConfigError
 from core.protocols import SubReport
 from db.records import JobRecord, MetricPoint
 from db.store import Store, Unit
+
+if TYPE_CHECKING:
+    from jobs.common.shared_models import SharedModels
 
 logger = logging.getLogger(__name__)
 
@@ -77,6 +81,8 @@ class JobContext:
         self.store, self.job_id, self.owner = store, job.id, owner
         self.last: dict[str, MetricPoint] = {}
         """Latest point of every curve, recorded with the result."""
+        self.models: SharedModels | None = None
+        """Models that several evaluations share; None if each loads its own."""
         self._watcher = watcher
         self._lock = threading.Lock()
         self._share, self._message = job.progress, job.message

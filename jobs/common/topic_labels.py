@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -13,43 +13,59 @@ from core.errors import DataError
 from core.protocols import Report, SubReport
 from core.registry import Card
 from core.tasks.topic_data import TopicDocument, TopicSettings, TopicTask, assemble, central
+from core.triplets.draws import article_key
 from core.types import Labels, Matrix, Sentence
 from db.records import ArticleRecord, CorpusRecord, ModelRecord, RunRecord
 from jobs.common.job import JobContext
 from jobs.common.results import work_digest
-from jobs.common.vectors import article_groups, load_model, method_of
+from jobs.common.vectors import article_groups, fitted_model, method_of
 
 KIND = "topic-labels"
 
 
 def topic_task_of(
-    context: JobContext, card: Card, corpus: CorpusRecord, model: ModelRecord, settings: TopicSettings, report: Report
+    context: JobContext,
+    card: Card,
+    corpus: CorpusRecord,
+    model: ModelRecord,
+    settings: TopicSettings,
+    report: Report,
+    limit: int = 0,
 ) -> TopicTask:
     """Return the task of a corpus whose central sentences are selected by the vectors of ``model``.
 
-    ``card`` is the card of the calling job kind; its revision is part of the digest of the labels.
+    ``card`` is the card of the calling job kind; its revision is part of the digest of the labels. With ``limit`` the
+    task has at most so many documents.
     """
     chosen = _chosen(context, card, corpus, model, settings, report)
+    if limit:
+        with context.store.reading() as r:
+            articles = r.corpora.articles_by_id(chosen)
+        order = sorted(articles.values(), key=lambda a: (article_key(a.title, 0), a.id))
+        chosen = {article.id: chosen[article.id] for article in order[:limit]}
     documents = (
         (TopicDocument(article.title, article.topic, article.part, sentences), chosen[article.id])
-        for group in _texts(context, corpus)
+        for group in _texts(context, corpus, chosen)
         for article, sentences in group
-        if article.id in chosen
     )
     return assemble(documents, settings)
 
 
 def vectors_of_articles(
-    context: JobContext, corpus: CorpusRecord, model: ModelRecord, report: Report
+    context: JobContext,
+    corpus: CorpusRecord,
+    model: ModelRecord,
+    report: Report,
+    wanted: Collection[int] | None = None,
 ) -> Iterator[tuple[ArticleRecord, Sequence[Sentence], Matrix]]:
-    """Yield every article with its sentences and their vectors.
+    """Yield every article, or those with the ``wanted`` ids, with its sentences and their vectors.
 
     The vectors are not stored, because comparisons of many methods would fill the store with blocks that are read once.
     """
     report.progress(0, 1, f"Loading {model.name}")
-    fitted, _ = load_model(context.store, model)
+    fitted = fitted_model(context, model)
     done = 0
-    for group in _texts(context, corpus):
+    for group in _texts(context, corpus, wanted):
         flat = [sentence for _, sentences in group for sentence in sentences]
         vectors: Any = fitted.embed(flat)
         start = 0
@@ -60,10 +76,14 @@ def vectors_of_articles(
         report.progress(done, corpus.sentences, f"{done:,} of {corpus.sentences:,} sentences embedded")
 
 
-def _texts(context: JobContext, corpus: CorpusRecord) -> Iterator[list[tuple[ArticleRecord, list[Sentence]]]]:
-    """Yield groups of articles with their sentences; no transaction is open in between."""
+def _texts(
+    context: JobContext, corpus: CorpusRecord, wanted: Collection[int] | None
+) -> Iterator[list[tuple[ArticleRecord, list[Sentence]]]]:
+    """Yield groups of (the wanted) articles with their sentences; no transaction is open in between."""
     with context.store.reading() as r:
         articles = r.corpora.articles(corpus.id, limit=corpus.articles)
+    if wanted is not None:
+        articles = [article for article in articles if article.id in wanted]
     for group in article_groups(articles):
         with context.store.reading() as r:
             found = r.corpora.sentences_of([article.id for article in group])

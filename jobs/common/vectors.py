@@ -28,6 +28,11 @@ def load_model(store: Store, model: ModelRecord) -> tuple[Model, dict[str, Any]]
     return artifact.load_model(store.artifacts.path(model.artifact))
 
 
+def fitted_model(context: JobContext, model: ModelRecord) -> Model:
+    """Return a model for embedding: the one that evaluations share, or else a stored model loaded anew."""
+    return context.models.get(model) if context.models is not None else load_model(context.store, model)[0]
+
+
 def method_of(model: ModelRecord) -> Card:
     """Return the card of a model's method."""
     from core.models import REGISTRY as METHODS
@@ -67,7 +72,7 @@ def embed_articles(context: JobContext, model: ModelRecord, articles: Sequence[A
     if not missing:
         return 0
     report.progress(0, 1, f"Loading {model.name}")
-    fitted, _ = load_model(store, model)
+    fitted = fitted_model(context, model)
     dtype = "float32" if "sparse" in method_of(model).tags else "float16"
     total, done = sum(a.sentences for a in missing), 0
     for group in article_groups(missing):

@@ -167,6 +167,14 @@ REGISTRY = Registry(
             config="jobs.kinds.evaluate_topics:EvaluateTopicsConfig",
         ),
         JobCard(
+            id="evaluate-speed",
+            title="Measure the speed of embedding",
+            summary="Measures how many sentences of whole articles a model embeds per second on this machine.",
+            source="Themescope",
+            factory="jobs.kinds.evaluate_speed:run",
+            config="jobs.kinds.evaluate_speed:EvaluateSpeedConfig",
+        ),
+        JobCard(
             id="evaluate-summaries",
             title="Evaluate summaries",
             summary="Summarises documents by their most central sentences and compares with reference summaries.",

@@ -12,7 +12,7 @@ from core.errors import ReadError
 from jobs.common.job import JobConfig, JobContext
 from jobs.common.models import find_model
 from jobs.common.results import find_run, folder_digest, run_result, total, work_digest
-from jobs.common.vectors import load_model, method_of
+from jobs.common.vectors import fitted_model, method_of
 from jobs.kinds import REGISTRY as KINDS
 
 KIND = "relatedness"
@@ -51,7 +51,7 @@ def run(args: EvaluateRelatednessConfig, context: JobContext) -> dict[str, Any]:
         return run_result(store, existing, cached=True, model=model.name)
     pairs = read_sick(path)
     context.progress(0, 1, f"Loading {model.name}")
-    fitted, _ = load_model(store, model)
+    fitted = fitted_model(context, model)
     begun = time.monotonic()
     part = context.part(0.05, 0.98)
     scores = evaluate_sick(fitted, pairs, regressor=args.regressor, seed=args.seed, report=part)

@@ -49,6 +49,9 @@ class EvaluateTopicsConfig(JobConfig):
     tune: bool = option(False, "Choose the classifier's C on the held-out documents.")
     unit: bool = option(False, "Cluster vectors of length 1 instead of raw ones.")
     seed: int = option(0, "Seed of the clustering's starts.", low=0)
+    documents: int = option(
+        0, "Evaluate on at most this many documents, chosen by title; 0 uses all.", low=0, unit="documents"
+    )
 
     def validate(self) -> None:
         """Check that model and corpus are given and the settings are valid."""
@@ -81,6 +84,7 @@ def run(args: EvaluateTopicsConfig, context: JobContext) -> dict[str, Any]:
         "classifier": args.classifier_settings().to_dict(),
         "tune": args.tune,
         "unit": args.unit,
+        **({"documents": args.documents} if args.documents else {}),
     }
     names = {"model": model.digest, "labels": labels.digest, "corpus": text_digest(corpus)}
     card = KINDS.get("evaluate-topics")
@@ -88,7 +92,8 @@ def run(args: EvaluateTopicsConfig, context: JobContext) -> dict[str, Any]:
     if existing := find_run(store, digest):
         return _result(store, existing, corpus, model, cached=True)
     begun = time.monotonic()
-    task = topic_task_of(context, card, corpus, labels, args.topic_settings(), context.part(0.0, 0.35, "Labelling"))
+    report = context.part(0.0, 0.35, "Labelling")
+    task = topic_task_of(context, card, corpus, labels, args.topic_settings(), report, args.documents)
     measured = _measure(args, context, task, _Vectors(context, corpus, model, task))
     with context.writing() as w:
         made = w.runs.add(
@@ -115,11 +120,10 @@ class _Vectors:
         self._rows: dict[tuple[int, int], int] = {}
         parts: list[Any] = []
         report = context.part(0.35, 0.7)
-        for article, _, vectors in vectors_of_articles(context, corpus, model, report):
-            for position in wanted.get(article.id, ()):
+        for article, _, vectors in vectors_of_articles(context, corpus, model, report, wanted):
+            for position in wanted[article.id]:
                 self._rows[article.id, position] = len(self._rows)
-            if article.id in wanted:
-                parts.append(vectors[np.array(wanted[article.id])])
+            parts.append(vectors[np.array(wanted[article.id])])
         self._matrix = stacked(parts)
 
     def of(self, items: TopicItems) -> Matrix:

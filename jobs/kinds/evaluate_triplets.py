@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,19 +14,22 @@ import numpy as np
 from core.config import option
 from core.errors import ConfigError, DataError
 from core.protocols import Model, Report
-from core.types import Ids, Split, TripletTexts
-from db.records import ModelRecord, RunRecord, ScoreRecord
+from core.triplets.draws import article_key
+from core.types import Ids, Sentence, Split, TripletRows, TripletTexts
+from db.records import ArticleRecord, ModelRecord, RunRecord, ScoreRecord
 from db.store import Store
 from jobs.common.job import JobConfig, JobContext
 from jobs.common.models import find_model
 from jobs.common.results import article_means, file_digest, find_run, folder_digest, run_result, total, work_digest
-from jobs.common.vectors import load_model, method_of
+from jobs.common.vectors import fitted_model, method_of
 from jobs.kinds import REGISTRY as KINDS
 
 if TYPE_CHECKING:
     from core.metrics.triplets import Comparing
 
 METRIC = "triplet accuracy"
+SAMPLE = "triplet-sample"
+"""Kind of the runs that pages do not compare: on some of the articles, or with the rest of the articles."""
 
 
 @dataclass(frozen=True)
@@ -40,12 +45,24 @@ class EvaluateTripletsConfig(JobConfig):
         "Compare predicted relatedness instead of distances: copy of SICK to which the regressor is fitted.",
         file=True,
     )
+    context: bool = option(
+        False, "Embed all sentences of an article of the set together, for models whose vectors depend on them."
+    )
+    articles: int = option(
+        0, "Evaluate on at most this many articles of the set, chosen by title; 0 uses all.", low=0, unit="articles"
+    )
 
     def validate(self) -> None:
         """Check that a model is given, and a set or a file."""
         self.require("model")
         if bool(self.triplets) == bool(self.file):
             raise ConfigError("Name either a triplet set or a CSV file of triplets.")
+        if self.file and (self.context or self.articles):
+            raise ConfigError("A CSV file does not say which article a sentence is from. Choose a triplet set.")
+
+    def sample(self) -> dict[str, Any]:
+        """Return what differs from an evaluation of all triplets without the rest of their articles."""
+        return {name: value for name in ("context", "articles") if (value := getattr(self, name))}
 
     def title(self) -> str:
         """Return a title with model and data."""
@@ -68,7 +85,7 @@ def run(args: EvaluateTripletsConfig, context: JobContext) -> dict[str, Any]:
     data = _file(args) if args.file else _set(store, args)
     by = {"relatedness": folder_digest(Path(args.sick))} if args.sick else {}
     cards = KINDS.get("evaluate-triplets"), method_of(model)
-    digest = work_digest(*cards, model=model.digest, split=args.split, **data.key, **by)
+    digest = work_digest(*cards, model=model.digest, split=args.split, **data.key, **by, **args.sample())
     if existing := find_run(store, digest):
         return _result(store, existing, model, data, cached=True)
     texts, ids = _triplets(store, args, data)
@@ -77,11 +94,11 @@ def run(args: EvaluateTripletsConfig, context: JobContext) -> dict[str, Any]:
     scores, margins = _measured(args, store, model, texts, context, stored=data.set_id is not None)
     with context.writing() as w:
         run = w.runs.add(
-            kind="triplets",
+            kind=SAMPLE if args.sample() else "triplets",
             digest=digest,
             model_id=model.id,
             triplet_set_id=data.set_id,
-            config={"split": args.split, **data.about, **by},
+            config={"split": args.split, **data.about, **by, **args.sample()},
             seconds=time.monotonic() - begun,
             scores=scores,
             margins={Split(args.split): (ids, margins)},
@@ -111,10 +128,23 @@ def _triplets(store: Store, args: EvaluateTripletsConfig, data: _Data) -> tuple[
         return texts, np.arange(len(texts), dtype=np.int64)
     with store.reading() as r:
         split = Split(args.split)
-        texts, rows = r.triplets.texts(data.set_id, split), r.triplets.rows(data.set_id, split)
+        rows = r.triplets.rows(data.set_id, split)
+        if args.articles:
+            rows = _of_articles(rows, _chosen(r.corpora.articles_by_id(rows.articles.tolist()), args.articles))
+        texts = r.triplets.texts_of(r.triplets.get(data.set_id).kind, rows)
     if len(texts) == 0:
         raise DataError(f"Triplet set {args.triplets!r} has no {args.split} triplets. Choose another split.")
     return texts, rows.ids
+
+
+def _chosen(articles: Mapping[int, ArticleRecord], limit: int) -> list[int]:
+    """Return the ids of ``limit`` articles; a larger limit adds articles and removes none."""
+    return sorted(articles, key=lambda id: (article_key(articles[id].title, 0), id))[:limit]
+
+
+def _of_articles(rows: TripletRows, articles: Sequence[int]) -> TripletRows:
+    kept = np.isin(rows.articles, articles)
+    return TripletRows(*(getattr(rows, field.name)[kept] for field in fields(rows)))
 
 
 def _measured(
@@ -129,15 +159,21 @@ def _measured(
     """Return the mean, scores per article and margins; a file has no stored articles."""
     from core.metrics.triplets import triplet_accuracy
 
-    fitted, _ = load_model(store, model)
+    fitted = fitted_model(context, model)
     part = context.part(0.02, 0.98)
     compared: Comparing = fitted
     if args.sick:
         compared = _by_relatedness(fitted, Path(args.sick), context.part(0.02, 0.3))
         part = context.part(0.3, 0.98)
-    accuracy = triplet_accuracy(compared, texts, report=part)
+    context_of = partial(_sentences, store) if args.context else None
+    accuracy = triplet_accuracy(compared, texts, report=part, context=context_of)
     articles = article_means(METRIC, texts.groups, accuracy.correct) if stored else ()
     return [total(METRIC, accuracy.estimate), *articles], accuracy.margins
+
+
+def _sentences(store: Store, articles: Sequence[int]) -> dict[int, list[Sentence]]:
+    with store.reading() as r:
+        return r.corpora.sentences_of(articles)
 
 
 def _by_relatedness(fitted: Model, sick: Path, report: Report) -> Comparing:

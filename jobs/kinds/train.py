@@ -128,11 +128,8 @@ def run(args: TrainConfig, context: JobContext) -> dict[str, Any]:
     from core.models import REGISTRY as METHODS
     from core.models.artifact import title_digests
 
-    store, card = context.store, METHODS.get(args.method)
-    config = METHODS.configure(args.method, args.settings)
-    data = _find_data(store, args, everything=args.everything or "transductive" in card.tags)
-    cards = KINDS.get("train"), card, *map(method_of, data.models), *_word_tables(config)
-    digest = work_digest(*cards, config=config.to_dict(), data=data.digest(card), seed=args.seed)
+    store = context.store
+    card, config, data, digest = _plan(store, args)
     with store.reading() as r:
         existing = r.models.by_digest(digest)
     if existing is not None:
@@ -153,6 +150,22 @@ def run(args: TrainConfig, context: JobContext) -> dict[str, Any]:
     made = _Made(args, getattr(fitted, "config", config), data, digest, metrics, record)
     kept = _keep(context, fitted, made)
     return {**_result(kept, cached=False), **renamed(args.name, kept.name)}
+
+
+def stored_model(store: Store, args: TrainConfig) -> ModelRecord | None:
+    """Return the stored model that a job with these arguments would return without training, if there is one."""
+    with store.reading() as r:
+        return r.models.by_digest(_plan(store, args)[-1])
+
+
+def _plan(store: Store, args: TrainConfig) -> tuple[Card, Config, _Data, str]:
+    """Return the card and the config of the method, the training data, and the digest of the model."""
+    from core.models import REGISTRY as METHODS
+
+    card, config = METHODS.get(args.method), METHODS.configure(args.method, args.settings)
+    data = _find_data(store, args, everything=args.everything or "transductive" in card.tags)
+    cards = KINDS.get("train"), card, *map(method_of, data.models), *_word_tables(config)
+    return card, config, data, work_digest(*cards, config=config.to_dict(), data=data.digest(card), seed=args.seed)
 
 
 def _drop_foreign_checkpoint(context: JobContext, digest: str) -> None:

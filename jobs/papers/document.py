@@ -31,14 +31,21 @@ def document(paper: Paper, profile: Profile, records: Mapping[str, PaperTableRec
         "",
         f"Profile **{profile.id}**. {profile.about}",
         "",
-        "A cell reads: ours [95 % interval over articles or pairs] ± standard deviation over seeds · published · "
-        "difference. A dash means that the paper has no number. Written by "
-        f"`themescope reproduce {paper.id} --profile {profile.id}`; nothing is filled in by hand.",
+        f"{_cells(paper)} Written by `themescope reproduce {paper.id} --profile {profile.id}`; nothing is filled in by "
+        "hand.",
         "",
     ]
     for table in paper.tables:
         lines += _section(table, records.get(table.id))
     return "\n".join(lines).rstrip() + "\n"
+
+
+def _cells(paper: Paper) -> str:
+    """Explain the cells of the tables."""
+    text = "A cell reads: ours [95 % interval over articles or pairs] ± standard deviation over seeds"
+    if any(row.published for table in paper.tables for row in table.rows):
+        return f"{text} · published · difference. A dash means that the paper has no number."
+    return f"{text}. A dash means that the model is not measured by the column."
 
 
 def _section(table: Table, record: PaperTableRecord | None) -> Iterator[str]:
@@ -63,26 +70,43 @@ def _rows(content: Json) -> Iterator[str]:
     yield _line("Row", *(column["title"] for column in columns))
     yield _line("---", *("---" for _ in columns))
     for row in content["rows"]:
-        if row["missing"]:
-            yield _line(row["title"], *(_published(row, column) for column in columns))
-        else:
-            yield _line(row["title"], *(cell(row, column) for column in columns))
+        yield _line(row["title"], *(cell(content, row, column) for column in columns))
 
 
-def cell(row: Json, column: Json) -> str:
-    """Return ``.312 [.300, .325] ± .004 · .303 · +.009``, with dashes for missing values."""
-    ours, digits = row["ours"].get(column["metric"]), column["digits"]
+def has_published(content: Json) -> bool:
+    """Return whether a table has any published number."""
+    return any(row["published"] for row in content["rows"])
+
+
+def cell(content: Json, row: Json, column: Json) -> str:
+    """Return ``.312 [.300, .325] ± .004 · .303 · +.009``, with dashes for missing values.
+
+    A table without published numbers has ours only.
+    """
+    ours, compared = row["ours"].get(column["metric"]), has_published(content)
     if ours is None:
-        return _published(row, column)
+        return _published(row, column) if compared else "not measured" if row["missing"] else "–"
+    text = value(ours, column["digits"], values_only=content.get("values_only", False))
+    return f"{text} · {_compared(row, column)}" if compared else text
+
+
+def value(ours: Json, digits: int, *, values_only: bool = False, spread: bool = True) -> str:
+    """Return a measured score, with its interval and its spread over seeds unless only its value is wanted."""
     text = number(ours["value"], digits)
-    if "low" in ours:
+    if "low" in ours and not values_only:
         text += f" [{number(ours['low'], digits)}, {number(ours['high'], digits)}]"
-    if "spread" in ours:
+    if "spread" in ours and spread and not values_only:
         text += f" ± {number(ours['spread'], digits)}"
+    return text
+
+
+def _compared(row: Json, column: Json) -> str:
+    """Return the published number and the difference from it."""
+    digits = column["digits"]
     if column["metric"] not in row["published"]:
-        return f"{text} · –"
+        return "–"
     published, difference = row["published"][column["metric"]], row["difference"][column["metric"]]
-    return f"{text} · {number(published, digits)} · {number(difference, digits, sign=True)}"
+    return f"{number(published, digits)} · {number(difference, digits, sign=True)}"
 
 
 def number(value: float, digits: int, *, sign: bool = False) -> str:

@@ -11,13 +11,16 @@ from pathlib import Path
 from typing import Any
 
 from core.config import option
+from core.errors import ConfigError
 from core.papers import PAPERS, paper
-from core.papers.spec import Paper, Table
+from core.papers.spec import Paper, Profile, Table
 from jobs.common.job import JobConfig, JobContext
 from jobs.papers.document import write_document
 from jobs.papers.sources import Wanted, find_sources
 from jobs.papers.tables import reproduce_table
 from jobs.papers.work import Steps, Work
+
+_DOCUMENTS_PER_ARTICLE = 10  # a document of a topic task has about a tenth of the sentences of an article
 
 
 @dataclass(frozen=True)
@@ -25,7 +28,10 @@ class ReproduceConfig(JobConfig):
     """Arguments of a reproduction."""
 
     paper: str = option("", f"Id of the paper: {', '.join(PAPERS)}.")
-    profile: str = option("quick", "Computational effort: quick (minutes), full (a night) or as published (a GPU).")
+    profile: str = option(
+        "quick", "Computational effort: quick (minutes), full (a night), published (a GPU); validation evaluates on "
+        "validation articles.",
+    )  # fmt: skip
     tables: tuple[str, ...] = option((), "Tables to reproduce; empty: all.")
     corpus: str = option("", "Name of a corpus in the store; empty: the articles of the data folder.")
     data: str = option("", "Folder with data sets: wikipedia/articles, vectors, sick.", file=True)
@@ -35,6 +41,16 @@ class ReproduceConfig(JobConfig):
     triplets: str = option("", "Folder with a copy of the published triplet files, or the test file.", file=True)
     scb: str = option("", "A copy of the published clustering benchmark (CSV).", file=True)
     sick: str = option("", "A copy of SICK; empty: that of the data folder.", file=True)
+    encoder: str = option("", "Folder of the sentence encoder of rows with one; empty: the installed one.", file=True)
+    models: tuple[str, ...] = option(
+        (), "Trained models of rows, as ROW=NAME; a row named several times has a model for each seed."
+    )
+    training: bool = option(
+        True, "Train models that are neither given nor stored; otherwise their rows are not measured."
+    )
+    articles: int = option(
+        0, "Maximum number of evaluated articles of each data set; 0: that of the profile.", low=0, unit="articles"
+    )
     seeds: int = option(0, "Number of seeds of random steps: the first ones of the profile; 0: all.", low=0, high=100)
     document: str = option("", "Markdown file to write the results to; empty: none.", file=True)
 
@@ -45,6 +61,26 @@ class ReproduceConfig(JobConfig):
         declared.profile(self.profile)
         for table in self.tables:
             declared.table(table)
+        for row in self.given():
+            declared.model(row)
+
+    def given(self) -> dict[str, tuple[str, ...]]:
+        """Return row → names of its trained models."""
+        found: dict[str, tuple[str, ...]] = {}
+        for text in self.models:
+            row, equals, name = text.partition("=")
+            if not (row and equals and name):
+                raise ConfigError(f"{text!r} does not name the trained model of a row. Write ROW=NAME.")
+            found[row] = (*found.get(row, ()), name)
+        return found
+
+    def profile_of(self, declared: Paper) -> Profile:
+        """Return the profile with the limits that are given."""
+        profile = declared.profile(self.profile)
+        profile = replace(profile, seeds=profile.seeds[: self.seeds or None])
+        if not self.articles:
+            return profile
+        return replace(profile, articles=self.articles, documents=self.articles * _DOCUMENTS_PER_ARTICLE)
 
     def title(self) -> str:
         """Return a title with paper, profile and tables."""
@@ -55,13 +91,12 @@ class ReproduceConfig(JobConfig):
 def run(args: ReproduceConfig, context: JobContext) -> dict[str, Any]:
     """Reproduce the tables; each is stored row by row and replaces the older one when complete."""
     declared = paper(args.paper)
-    profile = declared.profile(args.profile)
-    profile = replace(profile, seeds=profile.seeds[: args.seeds or None])
+    profile = args.profile_of(declared)
     steps = Steps(context)
     steps.window(0.0, 0.02)
-    wanted = Wanted(args.corpus, args.data, args.words, args.triplets, args.scb, args.sick)
+    wanted = Wanted(args.corpus, args.data, args.words, args.triplets, args.scb, args.sick, args.encoder)
     sources = find_sources(context.store, wanted, steps.run, needs_articles=declared.needs_articles)
-    work = Work(declared, profile, sources, steps)
+    work = Work(declared, profile, sources, steps, args.given(), args.training)
     tables = [table for table in declared.tables if not args.tables or table.id in args.tables]
     missing = 0
     for table, window in zip(tables, _windows(tables), strict=True):

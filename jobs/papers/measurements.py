@@ -10,24 +10,25 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from core.errors import DataError
-from core.papers.spec import (
+from core.errors import Cancelled, DataError, StoreError, ThemescopeError
+from core.papers.measures import (
     Accuracy,
     ChosenSetting,
     Clustering,
+    Combined,
+    Cost,
     CountBenchmark,
     CountSummaries,
     CountTopics,
     CountTriplets,
     Measure,
-    Model,
     Relatedness,
     Summaries,
     Topics,
 )
 from core.tasks.summaries import REGISTRY as SUMMARIZERS
-from core.types import Ids, Split
-from db.records import ModelRecord
+from core.types import Ids, Split, TripletRows
+from jobs.kinds.evaluate_speed import METRIC as SPEED
 from jobs.papers.work import Work
 
 Floats = npt.NDArray[np.float64]
@@ -39,14 +40,21 @@ SECONDS = "seconds"
 
 
 @dataclass(frozen=True)
-class Measurement:
-    """Measured scores. ``items`` and each of ``values`` have shape (n,); they are empty for counts."""
+class PerItem:
+    """(n,) values of a metric, one for each of the (n,) items."""
 
-    scores: Mapping[str, float]
-    values: Mapping[str, Floats] = field(default_factory=dict)
-    items: Ids = field(default_factory=lambda: np.empty(0, np.int64))
+    values: Floats
+    items: Ids
     groups: Ids | None = None
     """Articles of the items, if an article has several items."""
+
+
+@dataclass(frozen=True)
+class Measurement:
+    """Measured scores; counts have no values per item."""
+
+    scores: Mapping[str, float]
+    values: Mapping[str, PerItem] = field(default_factory=dict)
     intervals: Mapping[str, tuple[float, float, int]] = field(default_factory=dict)
     """(low, high, n) of metrics that have no values per item."""
     run: str = ""
@@ -64,8 +72,10 @@ def seeds_of(measure: Measure, work: Work) -> tuple[int, ...]:
             return work.profile.seeds[:1]
         case Summaries(_, summarizer, "") if "seeded" not in SUMMARIZERS.get(summarizer).tags:
             return (0,)
-        case Accuracy(model) if not work.paper.model(model).random:
-            return (0,)
+        case Accuracy(model) | Cost(model):
+            return work.seeds_of_model(model)
+        case Combined(parts):
+            return max((seeds_of(part, work) for part, _ in parts.values()), key=len)
     return work.profile.seeds
 
 
@@ -83,6 +93,10 @@ def measure(wanted: Measure, work: Work, seed: int) -> Measurement:
             return _clustering(wanted, work, seed)
         case Relatedness():
             return _relatedness(wanted, work, seed)
+        case Cost():
+            return _cost(wanted, work, seed)
+        case Combined():
+            return _combined(wanted, work, seed)
         case _:
             return _measure_topics(wanted, work, seed)
 
@@ -103,29 +117,6 @@ def _measure_topics(
             return _summaries(wanted, work, seed)
 
 
-def data_of(wanted: Measure, work: Work) -> str:
-    """Describe the evaluation data and the training data."""
-    match wanted:
-        case CountTriplets(triplets):
-            return f"{work.sources.corpus.name}: {work.sources.corpus.articles:,} articles"
-        case CountBenchmark(benchmark):
-            return _benchmark_words(work, benchmark)
-        case Accuracy(model, triplets):
-            return f"{_test_words(work, triplets)}; {_model_words(work, model)}"
-        case Clustering(model, _, benchmark):
-            return _benchmark_words(work, benchmark) + (f"; {_model_words(work, model)}" if model else "")
-        case Relatedness(model):
-            return f"SICK; {_model_words(work, model)}"
-        case CountTopics(labels) | ChosenSetting(_, labels):
-            return work.corpus_of_model(labels).name
-        case Topics(model, labels):
-            return f"{work.corpus_of_model(labels).name}; {_model_words(work, model)}"
-        case CountSummaries(documents):
-            return documents.rsplit("/", 1)[-1]
-        case Summaries(documents, _, model):
-            return documents.rsplit("/", 1)[-1] + (f"; {_model_words(work, model)}" if model else "")
-
-
 def _counted_triplets(work: Work, id: str) -> Measurement:
     counts = work.triplet_set(id).counts
     numbers = {split.value: float(counts["triplets"][split.value]) for split in Split}
@@ -136,14 +127,28 @@ def _accuracy(wanted: Accuracy, work: Work, seed: int) -> Measurement:
     args: dict[str, Any] = {"model": work.model(wanted.model, seed).name}
     if wanted.regressor:
         args["sick"] = str(work.sources.pairs())
-    file = _test_file(work, wanted.triplets)
-    where = {"file": str(file)} if file else {"triplets": work.triplet_set(wanted.triplets).name}
-    result = work.steps.run("evaluate-triplets", {**args, **where})
+    file = work.test_file(wanted.triplets)
+    if file:
+        split, set_id = Split.TEST, 0
+        args["file"] = str(file)
+    else:
+        data, split = work.triplet_set(wanted.triplets), work.profile.split
+        set_id = data.id
+        args |= {"triplets": data.name, "split": split.value, "context": wanted.context}
+        args["articles"] = work.profile.articles
+    result = work.steps.run("evaluate-triplets", args)
     with work.store.reading() as r:
-        ids, margins = r.runs.margins(result["run_id"], Split.TEST)
-        groups = None if file else r.triplets.rows(work.triplet_set(wanted.triplets).id, Split.TEST).articles
+        ids, margins = r.runs.margins(result["run_id"], split)
+        groups = _articles_of(r.triplets.rows(set_id, split), ids) if set_id else None
     correct = (0.5 + 0.5 * np.sign(margins)).astype(np.float64)
-    return Measurement({ACCURACY: float(correct.mean())}, {ACCURACY: correct}, ids, groups, run=result["digest"])
+    values = {ACCURACY: PerItem(correct, ids, groups)}
+    return Measurement({ACCURACY: float(correct.mean())}, values, run=result["digest"])
+
+
+def _articles_of(rows: TripletRows, ids: Ids) -> Ids:
+    """Return the articles of the triplets with these ids."""
+    article_of = dict(zip(rows.ids.tolist(), rows.articles.tolist(), strict=True))
+    return np.array([article_of[id] for id in ids.tolist()], np.int64)
 
 
 def _clustering(wanted: Clustering, work: Work, seed: int) -> Measurement:
@@ -161,11 +166,12 @@ def _clustering(wanted: Clustering, work: Work, seed: int) -> Measurement:
     for row in rows:
         by_metric.setdefault(row.metric, {})[row.article_id or 0] = row.value
     items = np.array(sorted(next(iter(by_metric.values()))), dtype=np.int64)
-    values = {metric: np.array([found[int(i)] for i in items]) for metric, found in by_metric.items()}
+    values = {metric: PerItem(np.array([found[int(i)] for i in items]), items) for metric, found in by_metric.items()}
     seen = result["articles_seen_in_training"]
     warning = f"{seen:,} of these articles were in its training" if seen else ""
-    means = {metric: float(found.mean()) for metric, found in values.items()}
-    return Measurement(means, values, items, run=result["digest"], warning=warning)
+    means = {metric: float(found.values.mean()) for metric, found in values.items()}
+    # A mean over a single article has no interval.
+    return Measurement(means, values if len(items) > 1 else {}, run=result["digest"], warning=warning)
 
 
 def _relatedness(wanted: Relatedness, work: Work, seed: int) -> Measurement:
@@ -177,55 +183,6 @@ def _relatedness(wanted: Relatedness, work: Work, seed: int) -> Measurement:
         intervals={metric: (score["low"], score["high"], score["n"]) for metric, score in scores.items()},
         run=result["digest"],
     )
-
-
-def _test_file(work: Work, triplets: str) -> Any:
-    return work.sources.triplet_files.get(Split.TEST) if work.paper.triplet_data(triplets).replaceable else None
-
-
-def _test_words(work: Work, triplets: str) -> str:
-    file = _test_file(work, triplets)
-    if file:
-        return f"triplets of {file.name}"
-    counts = work.triplet_set(triplets).counts
-    articles = counts["articles"]["with_triplets"]["test"]
-    return f"{counts['triplets']['test']:,} test triplets of {articles:,} articles ({work.sources.corpus.name})"
-
-
-def _benchmark_words(work: Work, id: str) -> str:
-    counts = work.benchmark(id).counts
-    table = counts["table"]["ours"]
-    source = work.sources.benchmark_corpus or work.sources.corpus.name
-    return f"{table['articles']:,} articles, {table['sentences']:,} sentences ({source})"
-
-
-def _model_words(work: Work, id: str) -> str:
-    """Describe the training data: triplets, text, word vectors alone, or other models."""
-    declared = work.paper.model(id)
-    if declared.parts:
-        return "made of: " + "; ".join(_model_words(work, part) for part in declared.parts)
-    found = work.model(id, work.profile.seeds[0])
-    if declared.pretrained:
-        return f"model {found.name}"
-    parts = [*_training_words(work, declared, found)]
-    if declared.words:
-        parts.append("words of " + work.sources.words_for(declared.words).replace("\\", "/").rsplit("/", 1)[-1])
-    return ", ".join(parts) or "nothing to learn"
-
-
-def _training_words(work: Work, declared: Model, found: ModelRecord) -> list[str]:
-    if not declared.triplets:
-        return [f"text of {work.corpus(declared.corpus).name}"] if found.corpus_id else []
-    files = work.sources.training_files() if work.paper.triplet_data(declared.triplets).replaceable else None
-    if files:
-        return [f"learned from {files[0].name}"]
-    known = work.triplet_set(declared.triplets).counts["triplets"]["train"]
-    drawn = int(found.config.get("triplets_per_epoch", 0)) * int(found.config.get("epochs", 1))
-    return [
-        f"learned from {drawn:,} draws of {known:,} triplets"
-        if 0 < drawn < known
-        else f"learned from {known:,} triplets"
-    ]
 
 
 def _counted_topics(wanted: CountTopics, work: Work) -> Measurement:
@@ -247,8 +204,7 @@ def _topics(wanted: Topics, work: Work, seed: int) -> Measurement:
     return Measurement(
         {metric: score["value"] for metric, score in found.items()}
         | {BY_DOCUMENT: float(by_document.mean()), SECONDS: _seconds(wanted.model, work, seed)},
-        {BY_DOCUMENT: by_document},
-        items,
+        {BY_DOCUMENT: PerItem(by_document, items)},
         intervals={metric: (score["low"], score["high"], score["n"]) for metric, score in known.items()},
         run=result["digest"],
         warning="" if result["converged"] else "the classifier was stopped before its end",
@@ -287,9 +243,10 @@ def _summaries(wanted: Summaries, work: Work, seed: int) -> Measurement:
     result = work.steps.run("evaluate-summaries", args)
     with work.store.reading() as r:
         single = r.runs.get(result["run_id"]).config["per_document"]
-    values = {metric: np.array(numbers) for metric, numbers in single.items() if metric != "ids"}
-    scores = {metric: float(found.mean()) for metric, found in values.items()}
-    return Measurement(scores, values, np.arange(len(single["ids"])), run=result["digest"])
+    items = np.arange(len(single["ids"]))
+    values = {metric: PerItem(np.array(found), items) for metric, found in single.items() if metric != "ids"}
+    scores = {metric: float(found.values.mean()) for metric, found in values.items()}
+    return Measurement(scores, values, run=result["digest"])
 
 
 def _evaluated(wanted: Topics, work: Work, seed: int) -> dict[str, Any]:
@@ -300,12 +257,58 @@ def _evaluated(wanted: Topics, work: Work, seed: int) -> dict[str, Any]:
         "seed": seed,
         **wanted.settings,
     }
+    if work.profile.documents:
+        args["documents"] = work.profile.documents
     return work.steps.run("evaluate-topics", args)
+
+
+def _cost(wanted: Cost, work: Work, seed: int) -> Measurement:
+    """Return the seconds of training, the megabytes of the saved model, and the sentences/s of embedding."""
+    model = work.model(wanted.model, seed)
+    args = {"model": model.name, "benchmark": work.benchmark(wanted.benchmark).name}
+    result = work.steps.run("evaluate-speed", args)
+    files = work.store.artifacts.path(model.artifact).iterdir()
+    return Measurement(
+        {
+            SECONDS: _seconds(wanted.model, work, seed),
+            "megabytes": sum(file.stat().st_size for file in files) / 1e6,
+            "speed": result["scores"][SPEED]["value"],
+        },
+        run=result["digest"],
+    )
+
+
+def _combined(wanted: Combined, work: Work, seed: int) -> Measurement:
+    """Return the metrics of all parts that can be measured, and a warning about the others."""
+    scores: dict[str, float] = {}
+    values: dict[str, PerItem] = {}
+    intervals: dict[str, tuple[float, float, int]] = {}
+    reasons: dict[str, ThemescopeError] = {}
+    for name, (part, metric) in wanted.parts.items():
+        if seed not in seeds_of(part, work):
+            continue
+        try:
+            found = measure(part, work, seed)
+        except (Cancelled, StoreError):
+            raise
+        except ThemescopeError as error:
+            reasons.setdefault(str(error), error)
+            continue
+        scores[name] = found.scores[metric]
+        values |= {name: found.values[metric]} if metric in found.values else {}
+        intervals |= {name: found.intervals[metric]} if metric in found.intervals else {}
+    if reasons and not scores:
+        raise next(iter(reasons.values()))
+    return Measurement(scores, values, intervals, warning=" ".join(reasons))
 
 
 def _seconds(id: str, work: Work, seed: int) -> float:
     own = float(work.model(id, seed).metrics.get("seconds", 0.0))
-    return own + sum(_seconds(part, work, seed) for part in work.paper.model(id).parts)
+    declared = work.paper.model(id)
+    if work.is_given(id):
+        return own
+    seeds = {part: work.seeds_of_model(part) if declared.ensemble else (seed,) for part in declared.parts}
+    return own + sum(_seconds(part, work, each) for part, used in seeds.items() for each in used)
 
 
 def _documents(name: str, work: Work) -> Path:

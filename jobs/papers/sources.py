@@ -9,13 +9,16 @@ from pathlib import Path
 from typing import Any
 
 from core.errors import ConfigError, DataError, ReadError
-from core.papers.spec import PAIR_WORDS, TEXT_WORDS, CorpusData
+from core.papers.spec import PAIR_WORDS, STATIC_WORDS, TEXT_WORDS, CorpusData
+from core.text.encoder_folders import installed_encoder
+from core.text.word_tables import DISTILLED
 from core.types import Split
 from db.records import CorpusRecord
 from db.store import Store
 from jobs.common.articles import ready_corpus
 from jobs.common.results import file_digest
 from jobs.kinds.import_corpus import up_to_date
+from jobs.kinds.import_list import READER as LIST
 
 Run = Callable[[str, Mapping[str, Any]], dict[str, Any]]
 
@@ -36,6 +39,7 @@ class Wanted:
     triplets: str = ""
     scb: str = ""
     sick: str = ""
+    encoder: str = ""
 
 
 @dataclass(frozen=True)
@@ -52,6 +56,8 @@ class Sources:
     benchmark_corpus: str = ""
     """Name of the corpus that was imported from a published benchmark file."""
     sick: Path | None = None
+    encoder_folder: str = ""
+    """Folder of the sentence encoder; empty for the installed one."""
 
     @property
     def corpus(self) -> CorpusRecord:
@@ -70,12 +76,18 @@ class Sources:
 
     def words_for(self, slot: str) -> str:
         """Return the word vectors of a slot."""
+        if slot == STATIC_WORDS:
+            return f"{DISTILLED}{self.encoder()}"
         if slot not in self.words:
             raise DataError(
                 "The paper's word vectors for SICK are missing. Choose a data folder with them (--data), or a table of "
                 "word vectors (--words)."
             )
         return self.words[slot]
+
+    def encoder(self) -> str:
+        """Return the folder of the sentence encoder. Raises ``MissingExtraError`` if none is given or installed."""
+        return self.encoder_folder or str(installed_encoder("This row"))
 
     def pairs(self) -> Path:
         """Return the path of SICK."""
@@ -105,6 +117,7 @@ def find_sources(store: Store, wanted: Wanted, run: Run, *, needs_articles: bool
         triplet_files=triplet_files(Path(wanted.triplets)) if wanted.triplets else {},
         benchmark_corpus=corpus_of(store, run, [scb], scb.stem, "scb-csv") if scb else "",
         sick=Path(sick) if sick else None,
+        encoder_folder=wanted.encoder,
     )
 
 
@@ -154,6 +167,9 @@ def corpus_of(
     # A name that only an unfinished import uses is reused to finish that import.
     taken = {corpus.name for corpus in ready}
     free = next(n for n in chain([name], (f"{name} {i}" for i in count(2))) if n not in taken)
+    if reader == LIST:
+        table = {"file": str(files[0].absolute()), "corpus": free, **(settings or {})}
+        return str(run("import-list", table)["corpus"])
     args: dict[str, Any] = {"files": [str(path.absolute()) for path in files], "corpus": free, "reader": reader}
     if settings:
         args["settings"] = dict(settings)

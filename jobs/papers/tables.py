@@ -12,7 +12,8 @@ from core.metrics.statistics.intervals import bootstrap_mean
 from core.metrics.statistics.paired_tests import holm, paired_test
 from core.papers.spec import SIMILAR, Claim, Row, Table
 from core.types import Estimate
-from jobs.papers.measurements import Measurement, data_of, measure, seeds_of
+from jobs.papers.descriptions import data_of
+from jobs.papers.measurements import Measurement, measure, seeds_of
 from jobs.papers.work import Work
 
 Json = dict[str, Any]
@@ -51,6 +52,7 @@ def _content(table: Table, work: Work, rows: Sequence[Json], found: Mapping[str,
             {"metric": c.metric, "title": c.title, "digits": c.digits, "lower_is_better": c.lower_is_better}
             for c in table.columns
         ],
+        "values_only": table.values_only,
         "profile": {"title": work.profile.title, "about": work.profile.about, "seeds": list(work.profile.seeds)},
         "rows": list(rows),
         "claims": _claims(table, found),
@@ -87,7 +89,7 @@ def _row(table: Table, row: Row, work: Work, found: dict[str, list[Measurement]]
         return content | {"missing": str(error)}
     found[row.id] = measurements
     metrics = [column.metric for column in table.columns if column.metric in measurements[0].scores]
-    content["ours"] = {metric: summary(metric, measurements) for metric in metrics}
+    content["ours"] = {metric: summary(metric, _with(metric, measurements)) for metric in metrics}
     content["difference"] = {
         metric: content["ours"][metric]["value"] - row.published[metric]
         for metric in metrics
@@ -95,6 +97,11 @@ def _row(table: Table, row: Row, work: Work, found: dict[str, list[Measurement]]
     }
     content["runs"] = [measurement.run for measurement in measurements if measurement.run]
     return content
+
+
+def _with(metric: str, measurements: Sequence[Measurement]) -> list[Measurement]:
+    """Return the measurements that have the metric; a part of a row may be measured with fewer seeds than others."""
+    return [measurement for measurement in measurements if metric in measurement.scores]
 
 
 def summary(metric: str, measurements: Sequence[Measurement]) -> Json:
@@ -111,7 +118,7 @@ def summary(metric: str, measurements: Sequence[Measurement]) -> Json:
 
 def _estimate(metric: str, measurements: Sequence[Measurement]) -> Estimate | None:
     if metric in measurements[0].values:
-        return bootstrap_mean(_mean_values(metric, measurements), measurements[0].groups)
+        return bootstrap_mean(_mean_values(metric, measurements), measurements[0].values[metric].groups)
     ends = [measurement.intervals[metric] for measurement in measurements if metric in measurement.intervals]
     if not ends:
         return None
@@ -120,7 +127,7 @@ def _estimate(metric: str, measurements: Sequence[Measurement]) -> Estimate | No
 
 
 def _mean_values(metric: str, measurements: Sequence[Measurement]) -> Any:
-    return np.mean([measurement.values[metric] for measurement in measurements], axis=0)
+    return np.mean([measurement.values[metric].values for measurement in measurements], axis=0)
 
 
 def _claims(table: Table, found: Mapping[str, Sequence[Measurement]]) -> list[Json]:
@@ -143,13 +150,14 @@ def _claims(table: Table, found: Mapping[str, Sequence[Measurement]]) -> list[Js
 
 
 def _tested(claim: Claim, found: Mapping[str, Sequence[Measurement]]) -> Json:
-    first, second = found.get(claim.first), found.get(claim.second)
+    first, second = (_with(claim.metric, found.get(row, ())) for row in (claim.first, claim.second))
     if not first or not second or claim.metric not in first[0].values or claim.metric not in second[0].values:
         return {}
-    if not np.array_equal(first[0].items, second[0].items):
+    items = first[0].values[claim.metric]
+    if not np.array_equal(items.items, second[0].values[claim.metric].items):
         return {}
     one, other = (_mean_values(claim.metric, measurements) for measurements in (first, second))
-    test = paired_test(one, other, first[0].groups)
+    test = paired_test(one, other, items.groups)
     difference = test.difference
     return {"difference": difference.value, "low": difference.low, "high": difference.high, "p": test.p}
 

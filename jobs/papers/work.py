@@ -7,18 +7,24 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, TypeVar
 
-from core.config import digest_of
-from core.errors import Cancelled, StoreError, ThemescopeError
-from core.papers.spec import CorpusData, Model, Paper, Profile, TripletData
-from core.paths import DEFAULT
+from core.config import config_from_dict, digest_of
+from core.errors import Cancelled, DataError, StoreError, ThemescopeError
+from core.models import REGISTRY as METHODS
+from core.papers.spec import BenchmarkData, CorpusData, Model, Paper, Profile, TripletData
 from core.protocols import Report
 from core.types import Split
 from db.records import BenchmarkRecord, CorpusRecord, ModelRecord, TripletSetRecord
 from jobs.common.articles import ready_corpus
 from jobs.common.job import JobContext
 from jobs.common.models import find_model
+from jobs.common.shared_models import SharedModels
 from jobs.kinds import REGISTRY, check_job
+from jobs.kinds.train import TrainConfig, stored_model
 from jobs.papers.sources import Sources, corpus_of
+
+_ALL_SPLITS = [split.value for split in Split]
+_TRAINED = {"needs-triplets", "needs-sections"}
+"""Tags of methods whose training takes long."""
 
 
 class StepContext(JobContext):
@@ -29,6 +35,7 @@ class StepContext(JobContext):
             job = r.jobs.get(parent.job_id)
         super().__init__(parent.store, job, parent.owner, watcher=lambda share, text: report.progress(share, 1, text))
         self._parent, self._folder = parent, folder
+        self.models = parent.models
 
     def checkpoint_folder(self) -> Path:
         """Return the checkpoint folder of the step, which it finds again after a crash."""
@@ -45,6 +52,7 @@ class Steps:
 
     def __init__(self, context: JobContext) -> None:
         self.context = context
+        context.models = SharedModels(context.store)
         self.computed, self.reused = 0, 0
         self._low, self._high = 0.0, 1.0
 
@@ -71,9 +79,18 @@ T = TypeVar("T")
 class Work:
     """Corpora, triplet sets, benchmarks and models of an experiment spec for a profile and data."""
 
-    def __init__(self, paper: Paper, profile: Profile, sources: Sources, steps: Steps) -> None:
+    def __init__(
+        self,
+        paper: Paper,
+        profile: Profile,
+        sources: Sources,
+        steps: Steps,
+        given: Mapping[str, tuple[str, ...]] | None = None,
+        training: bool = True,
+    ) -> None:
         self.paper, self.profile, self.sources, self.steps = paper, profile, sources, steps
         self.store = steps.context.store
+        self._given, self._training_allowed = given or {}, training
         self._made: dict[tuple[str, str, int], Any] = {}
 
     def corpus(self, id: str) -> CorpusRecord:
@@ -91,14 +108,39 @@ class Work:
         return self._once(("triplets", id, 0), lambda: self._triplet_set(self.paper.triplet_data(id)))
 
     def benchmark(self, id: str) -> BenchmarkRecord:
-        """Return the benchmark with that id: the published file if given, else built from the corpus."""
-        return self._once(("benchmark", id, 0), lambda: self._benchmark(id))
+        """Return the benchmark with that id: the published file if given, else built from its corpus."""
+        return self._once(("benchmark", id, 0), lambda: self._benchmark(self.paper.benchmark(id)))
 
     def model(self, id: str, seed: int) -> ModelRecord:
-        """Return the model with that id; a deterministic one is fitted once for all seeds."""
-        declared = self.paper.model(id)
-        seed = seed if declared.random else 0
-        return self._once(("model", id, seed), lambda: self._model(declared, seed))
+        """Return the model with that id; one that does not depend on the seed is fitted once."""
+        seeds = self.seeds_of_model(id)
+        seed = seed if seed in seeds else seeds[seed % len(seeds)]
+        return self._once(("model", id, seed), lambda: self._model(self.paper.model(id), seed))
+
+    def seeds_of_model(self, id: str) -> tuple[int, ...]:
+        """Return the seeds of the profile that give different models."""
+        declared, seeds = self.paper.model(id), self.profile.seeds
+        if id in self._given:
+            return seeds[: len(self._given[id])]
+        if declared.pretrained or declared.ensemble:
+            return seeds[:1]
+        if declared.random:
+            return seeds
+        return seeds[: max((len(self.seeds_of_model(part)) for part in declared.parts), default=1)]
+
+    def is_given(self, id: str) -> bool:
+        """Return whether the user named trained models for the model with that id."""
+        return id in self._given
+
+    def corpus_of_benchmark(self, id: str) -> str:
+        """Return the name of the corpus of a benchmark."""
+        corpus = self.paper.benchmark(id).corpus
+        return self.corpus(corpus).name if corpus else self.sources.benchmark_corpus or self.sources.corpus.name
+
+    def test_file(self, triplets: str) -> Path | None:
+        """Return the published file that replaces the evaluated triplets of a set, if there is one."""
+        replaceable = self.paper.triplet_data(triplets).replaceable
+        return self.sources.triplet_files.get(Split.TEST) if replaceable else None
 
     def _once(self, key: tuple[str, str, int], make: Callable[[], T]) -> T:
         """Build an object once; if that failed, raise the same error again for every row that needs it."""
@@ -132,43 +174,76 @@ class Work:
         with self.store.reading() as r:
             return r.triplets.get(result["triplet_set_id"])
 
-    def _benchmark(self, id: str) -> BenchmarkRecord:
-        rules: Mapping[str, Any] = {**self.profile.benchmark_rules, **self.paper.benchmark(id).rules}
-        args: dict[str, Any] = {"corpus": self.sources.corpus.name}
-        if self.sources.benchmark_corpus:
+    def _benchmark(self, data: BenchmarkData) -> BenchmarkRecord:
+        limit = {"max_articles": self.profile.articles} if self.profile.articles else {}
+        rules: Mapping[str, Any] = {**self.profile.benchmark_rules, **data.rules, **limit}
+        args: dict[str, Any] = {"corpus": self.corpus(data.corpus).name, "splits": [self.profile.split.value]}
+        if data.corpus:
+            args["splits"] = _ALL_SPLITS
+        elif self.sources.benchmark_corpus:
             rules = {"as_given": True}
-            args = {"corpus": self.sources.benchmark_corpus, "splits": [split.value for split in Split]}
+            args = {"corpus": self.sources.benchmark_corpus, "splits": _ALL_SPLITS}
         with self.store.reading() as r:
-            name = r.benchmarks.usable_name(f"{self.paper.id} {id}, {self.profile.id}")
+            name = r.benchmarks.usable_name(f"{self.paper.id} {data.id}, {self.profile.id}")
         args |= {"name": name, "rules": rules}
         result = self.steps.run("build-benchmark", args)
         with self.store.reading() as r:
             return r.benchmarks.get(result["benchmark_id"])
 
     def _model(self, model: Model, seed: int) -> ModelRecord:
+        if given := self._given.get(model.id):
+            return find_model(self.store, given[self.seeds_of_model(model.id).index(seed)])
         if model.pretrained:
-            return find_model(self.store, DEFAULT)
-        result = self.steps.run("train", self._training(model, seed))
+            return find_model(self.store, model.pretrained)
+        args = self._training(model, seed)
+        if not self._training_allowed and METHODS.get(model.method).tags & _TRAINED:
+            return self._stored(model, args)
+        result = self.steps.run("train", args)
         with self.store.reading() as r:
             return r.models.get(result["model_id"])
 
-    def _training(self, model: Model, seed: int) -> dict[str, Any]:
-        from core.models import REGISTRY as METHODS
+    def _stored(self, model: Model, args: Mapping[str, Any]) -> ModelRecord:
+        found = stored_model(self.store, config_from_dict(TrainConfig, args))
+        if found is None:
+            raise DataError(
+                f"{model.id} is not trained. Give a trained model (--model {model.id}=NAME), or train it here (without "
+                "--no-training)."
+            )
+        return found
 
+    def _training(self, model: Model, seed: int) -> dict[str, Any]:
         settings = {**self.profile.budgets.get(model.budget, {}), **model.settings}
         if model.words:
             settings["word_vectors"] = self.sources.words_for(model.words)
+        if model.encoder:
+            settings["folder"] = self.sources.encoder()
         args = {"method": model.method, "seed": seed, **self._data(model, METHODS.get(model.method).tags)}
         if model.parts:
-            args["models"] = [self.model(part, seed).name for part in model.parts]
+            args["models"] = self._parts(model, seed)
         name = f"{self.paper.id} {model.id}, {self.profile.id}, seed {seed}"
         return {**args, "name": name, "settings": settings}
+
+    def _parts(self, model: Model, seed: int) -> list[str]:
+        """Return the names of the submodels, those of an ensemble for every seed."""
+        if not model.ensemble:
+            return [self.model(part, seed).name for part in model.parts]
+        names = [self.model(part, each).name for part in model.parts for each in self.seeds_of_model(part)]
+        if len(names) < 2:
+            part = model.parts[0]
+            raise DataError(
+                f"An ensemble needs several models. Name trained models of {part} (--model {part}=NAME, once for each "
+                "seed), or use more seeds (--seeds)."
+            )
+        return names
 
     def _data(self, model: Model, tags: frozenset[str]) -> dict[str, Any]:
         """Return the training data: published files if given, else sampled triplets, or the corpus."""
         if model.triplets:
             files = self.sources.training_files() if self.paper.triplet_data(model.triplets).replaceable else None
             return {"files": list(map(str, files))} if files else {"triplets": self.triplet_set(model.triplets).name}
+        if "needs-sections" in tags:
+            without = [self.sources.benchmark_corpus] if self.sources.benchmark_corpus else []
+            return {"corpus": self.corpus(model.corpus).name, "without": without}
         if "needs-sentences" not in tags:
             return {}
         # As in the paper, vectors of a specified corpus are trained on all of its text, without its labels.

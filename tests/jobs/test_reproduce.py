@@ -14,7 +14,7 @@ import pytest
 import jobs.papers.measurements as measuring
 from core.errors import Cancelled, ConfigError, ReadError, UnknownNameError
 from core.papers import PAPERS
-from core.papers.spec import Clustering
+from core.papers.measures import Clustering
 from core.types import Split
 from db.records import JobStatus
 from db.store import Store
@@ -294,7 +294,7 @@ def test_numbers_are_printed_as_in_papers() -> None:
 def test_intervals_resample_items_after_averaging_over_seeds() -> None:
     items = np.arange(4)
     readings = [
-        measuring.Measurement({"m": float(np.mean(v))}, {"m": np.array(v)}, items)
+        measuring.Measurement({"m": float(np.mean(v))}, {"m": measuring.PerItem(np.array(v), items)})
         for v in ([0.0, 1.0, 0.0, 1.0], [1.0, 0.0, 1.0, 0.0])
     ]
     found = summary("m", readings)

@@ -2,23 +2,8 @@
 
 from __future__ import annotations
 
-from core.papers.spec import (
-    SIMILAR,
-    Accuracy,
-    BenchmarkData,
-    Claim,
-    Clustering,
-    Column,
-    CountBenchmark,
-    CountTriplets,
-    Model,
-    Paper,
-    Profile,
-    Relatedness,
-    Row,
-    Table,
-    TripletData,
-)
+from core.papers.measures import Accuracy, Clustering, CountBenchmark, CountTriplets, Relatedness
+from core.papers.spec import SIMILAR, BenchmarkData, Claim, Column, Model, Paper, Profile, Row, Table, TripletData
 
 NET = {"hidden": 4, "attention": 4, "epochs": 1, "triplets_per_epoch": 64, "batch_size": 32, "threads": 1}
 SAME = "Nothing differs."
@@ -43,7 +28,7 @@ TINY = Paper(
         Model("titles", "triplets-titles", "titles", "text", budget="net"),
         Model("both", "triplets-sen-titles", settings={"unit_components": True}, parts=("net", "titles")),
         Model("tfidf", "tfidf", random=False),
-        Model("default", "triplets-sen", random=False, pretrained=True),
+        Model("default", "triplets-sen", random=False, pretrained="default"),
     ),
     tables=(
         _counts("1", Row("t", "triplets", CountTriplets("sentences"), SAME, {"train": 100.0}), "train", "articles"),

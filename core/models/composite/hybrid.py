@@ -87,6 +87,15 @@ class Hybrid(BaseModel):
         learned = [model.words_weight for model in self._models if isinstance(model, LearnsWordsWeight)]
         return learned[0] if learned else WORDS
 
+    @property
+    def submodels(self) -> tuple[FittedModel, ...]:
+        """The models that this one is built on."""
+        return self._models
+
+    def use_submodels(self, models: Sequence[FittedModel]) -> None:
+        """Embed with ``models``, which give the same vectors as :attr:`submodels`, in the same order."""
+        self._models = tuple(models)
+
     def save(self, folder: Path) -> None:
         """Write the settings and every model."""
         write_settings(folder, self.config, self.seed)

@@ -146,6 +146,16 @@ class _ContextSmoothing(BaseModel):
             parts.append(unit_length(smooth) if self.config.unit_mixed else smooth)
         return np.concatenate(parts, axis=1)
 
+    @property
+    def submodels(self) -> tuple[FittedModel, ...]:
+        """The models that this one is built on."""
+        return tuple(submodel.model for submodel in self._submodels)
+
+    def use_submodels(self, models: Sequence[FittedModel]) -> None:
+        """Embed with ``models``, which give the same vectors as :attr:`submodels`, in the same order."""
+        known = zip(models, self._submodels, strict=True)
+        self._submodels = tuple(_Submodel(model, before.latent) for model, before in known)
+
     def save(self, folder: Path) -> None:
         """Write the settings, the models, and the axes of LSA and whitening."""
         submodels = self._fitted()

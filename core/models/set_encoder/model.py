@@ -97,6 +97,15 @@ class SetEncoder(BaseModel):
         """The learned weight λ of the tf-idf similarity, against 1 for the cosine of two vectors."""
         return float(self._fitted().words.detach())
 
+    @property
+    def submodels(self) -> tuple[FittedModel, ...]:
+        """The models that this one is built on."""
+        return self._models
+
+    def use_submodels(self, models: Sequence[FittedModel]) -> None:
+        """Embed with ``models``, which give the same vectors as :attr:`submodels`, in the same order."""
+        self._models = tuple(models)
+
     def save(self, folder: Path) -> None:
         """Write settings, weights, the training history and the base models."""
         network = self._fitted()

@@ -18,7 +18,8 @@ from core.papers.ed18.tables import (
     SMALLER_DATA,
     TABLE_5,
 )
-from core.papers.spec import SIMILAR, Claim, Clustering, Column, Row, Table
+from core.papers.measures import Clustering
+from core.papers.spec import SIMILAR, Claim, Column, Row, Table
 
 _COLUMNS = (Column("mi", "MI (nats)"), Column("ami", "AMI (max)"), Column("ri", "RI"), Column("ari", "ARI"))
 AMI = "ami"

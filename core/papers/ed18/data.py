@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from core.papers.spec import PAIR_WORDS, TEXT_WORDS, BenchmarkData, Model, Profile, Settings, TripletData
+from core.papers.measures import Settings
+from core.papers.spec import PAIR_WORDS, TEXT_WORDS, BenchmarkData, Model, Profile, TripletData
+from core.paths import DEFAULT
 
 SENTENCES, TITLES, SAME_ART, RAND_ART = "sentences", "titles", "same-article", "random-article"
 SCB = "scb"
@@ -86,7 +88,7 @@ CURVE = tuple(
     )
     for size in CURVE_SIZES
 )
-PRETRAINED = (Model("default", "triplets-sen-titles", random=False, pretrained=True),)
+PRETRAINED = (Model("default", "triplets-sen-titles", random=False, pretrained=DEFAULT),)
 HYBRIDS = (
     Model("hybrid-section", "hybrid", parts=("triplets-sen-section",)),
     Model("hybrid-default", "hybrid", parts=("default",), random=False),

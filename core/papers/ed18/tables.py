@@ -3,19 +3,8 @@
 from __future__ import annotations
 
 from core.papers.ed18.data import CURVE_SIZES, RAND_ART, SAME_ART, SCB, SENTENCES, TITLES
-from core.papers.spec import (
-    SIMILAR,
-    Accuracy,
-    Claim,
-    Column,
-    CountBenchmark,
-    CountTriplets,
-    Measure,
-    Numbers,
-    Relatedness,
-    Row,
-    Table,
-)
+from core.papers.measures import Accuracy, CountBenchmark, CountTriplets, Measure, Relatedness
+from core.papers.spec import SIMILAR, Claim, Column, Numbers, Row, Table
 from core.tasks.scb import PUBLISHED as SCB_PUBLISHED
 
 SMALLER_DATA = (

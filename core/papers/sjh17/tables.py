@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from itertools import pairwise
 
+from core.papers.measures import ChosenSetting, CountSummaries, CountTopics, Summaries, Topics
 from core.papers.sjh17.data import (
     BILLS,
     LABELS,
@@ -18,18 +19,7 @@ from core.papers.sjh17.data import (
     model_id,
     tried_id,
 )
-from core.papers.spec import (
-    ChosenSetting,
-    Claim,
-    Column,
-    CountSummaries,
-    CountTopics,
-    Numbers,
-    Row,
-    Summaries,
-    Table,
-    Topics,
-)
+from core.papers.spec import Claim, Column, Numbers, Row, Table
 from core.tasks.topic_data import PUBLISHED as PUBLISHED_SIZES
 
 BY_DOCUMENT = "accuracy by document"

@@ -10,7 +10,8 @@ from core.errors import ConfigError, DuplicateNameError, UnknownNameError
 from core.metrics import REGISTRY as METRICS
 from core.models import REGISTRY as METHODS
 from core.papers import PAPERS, paper
-from core.papers.spec import Accuracy, Claim, Clustering, Row
+from core.papers.measures import Accuracy, Clustering
+from core.papers.spec import Claim, Row
 from core.tasks.scb import ScbRules
 from core.triplets.rules import TripletRules
 

@@ -12,7 +12,7 @@ from core.papers import PAPERS, paper
 from core.papers.spec import Paper, Profile
 from db.access import Right
 from db.records import CorpusRecord, PaperTableRecord
-from jobs.papers.document import number
+from jobs.papers.document import has_published, number, value
 from jobs.services.reproduction import reproduce_again
 from jobs.services.table_files import csv_text
 from webapp.features.paper_tables import state
@@ -53,6 +53,7 @@ _DATA = {
     "data": ("Data folder", "Folder with the paper's data sets on the worker's machine."),
     "words": ("Word vectors", "Word-vector table for running text: an id or a file."),
 }
+_ENCODER = {"encoder": ("Sentence encoder", "Folder of a sentence encoder; empty: the installed one.")}
 _OF_ARTICLES = {
     "triplets": ("Published triplets", "Folder with the published triplet files."),
     "scb": ("Published benchmark", "The published clustering benchmark (CSV file)."),
@@ -113,8 +114,12 @@ _WIDTHS = {
 
 
 def _frame(content: Json, column: Json) -> pd.DataFrame:
-    """Return one row per method: published, ours, difference, data and deviation."""
-    return pd.DataFrame([_line(row, column) for row in content["rows"]])
+    """Return one row per method: published, ours, difference, data and deviation.
+
+    A table without published numbers has neither of the two columns about them.
+    """
+    frame = pd.DataFrame([_line(row, column) for row in content["rows"]])
+    return frame if has_published(content) else frame.drop(columns=["Published", "Difference"])
 
 
 def _line(row: Json, column: Json) -> dict[str, str]:
@@ -124,7 +129,7 @@ def _line(row: Json, column: Json) -> dict[str, str]:
     return {
         "Row": row["title"],
         "Published": "–" if published is None else number(published, digits),
-        "Ours": "not measured" if ours is None else _ours(ours, digits),
+        "Ours": "not measured" if ours is None else value(ours, digits, spread=False),
         "± seeds": "–" if ours is None or "spread" not in ours else number(ours["spread"], digits),
         "Difference": "–" if difference is None else number(difference, digits, sign=True),
         "Deviation": row["deviation"],
@@ -138,11 +143,6 @@ def common_deviation(frame: pd.DataFrame) -> tuple[pd.DataFrame, str]:
     if len(frame) < 2 or len(deviations) > 1:
         return frame, ""
     return frame.drop(columns="Deviation"), deviations.pop()
-
-
-def _ours(ours: Json, digits: int) -> str:
-    value = number(ours["value"], digits)
-    return f"{value} [{number(ours['low'], digits)}, {number(ours['high'], digits)}]" if "low" in ours else value
 
 
 def _claims(content: Json) -> None:
@@ -227,7 +227,8 @@ def _data(declared: Paper) -> dict[str, str]:
     if not input_files.server_paths_offered():
         input_files.explain_server_paths()
         return {}
-    fields = _DATA | (_OF_ARTICLES if declared.needs_articles else {})
+    encoder = _ENCODER if any(model.encoder for model in declared.models) else {}
+    fields = _DATA | (_OF_ARTICLES if declared.needs_articles else {}) | encoder
     return {name: st.text_input(label, help=help) for name, (label, help) in fields.items()}
 
 

@@ -1,0 +1,151 @@
+"""Data, models and profiles of the comparison."""
+
+from __future__ import annotations
+
+from core.papers.ed18 import data as ed18
+from core.papers.measures import Settings
+from core.papers.sjh17 import data as sjh17
+from core.papers.spec import STATIC_WORDS, TEXT_WORDS, BenchmarkData, CorpusData, Model, Profile
+from core.types import Split
+
+SENTENCES, TITLES, SCB = ed18.SENTENCES, ed18.TITLES, ed18.SCB
+CLAIMS = "claims"
+SECTIONED = (sjh17.PAPERS, sjh17.BILLS)
+"""Corpora of other texts with sections."""
+
+TRIPLETS = tuple(data for data in ed18.TRIPLETS if data.id in (SENTENCES, TITLES))
+CORPORA = (
+    *(data for data in sjh17.CORPORA if data.id != sjh17.BILLS),
+    CorpusData(
+        sjh17.BILLS, "BillSum, with sections", (sjh17.SUMMARY_FILES[sjh17.BILLS],), "summaries", {"headings": True}
+    ),
+    CorpusData(
+        CLAIMS,
+        "Debater claims",
+        ("debater-claims-evidence/claims.tsv.gz",),
+        "list",
+        {"column": "Claim original text", "group": "Topic"},
+    ),
+)
+BENCHMARKS = (
+    BenchmarkData(SCB),
+    BenchmarkData(CLAIMS, {"as_given": True}, CLAIMS),
+    BenchmarkData(sjh17.PAPERS, {"max_articles": 100}, sjh17.PAPERS),
+    BenchmarkData(sjh17.BILLS, {"min_sections": 3}, sjh17.BILLS),
+)
+
+CENTRED, WITH_WORDS = "centred", "tfidf"
+ENCODER, SET = "thematic-encoder", "set-encoder"
+
+
+def centred_id(model: str) -> str:
+    """Return the id of a model whose vectors are centred in their article."""
+    return f"{model}-{CENTRED}"
+
+
+def with_words_id(model: str) -> str:
+    """Return the id of a model that is concatenated with tf-idf within the article."""
+    return f"{model}-{WITH_WORDS}"
+
+
+def _centred(model: str) -> Model:
+    return Model(centred_id(model), "centred", parts=(model,), random=False)
+
+
+def _with_words(model: str, weight: float | None) -> Model:
+    """Return a hybrid; without a weight it uses the one that a set encoder has learned."""
+    return Model(with_words_id(model), "hybrid", parts=(model,), settings={"words": weight}, random=False)
+
+
+def _set_encoder(id: str, base: str, budget: str = SET, **settings: object) -> Model:
+    return Model(id, "set-encoder", parts=(base,), settings=settings, budget=budget)
+
+
+_PRETRAINED = "triplets-sen-titles"
+_OF_ED18 = tuple(model for model in ed18.MODELS if model.id in ("mean-vectors", "tfidf", "triplets-sen"))
+_OF_SJH17 = tuple(model for model in sjh17.MODELS if model.method in (sjh17.LABELS, "con-s2v-dis", "tfidf"))
+BASES = (
+    Model("static", "mean-vectors", words=STATIC_WORDS, budget="static", random=False),
+    Model("static-encoder", "static-encoder", budget="static-encoder"),
+    Model(_PRETRAINED, _PRETRAINED, pretrained=f"{_PRETRAINED}-wikipedia", random=False),
+    Model("triplets-sen-contrastive", "triplets-sen-contrastive", words=TEXT_WORDS, budget="contrastive"),
+    Model("minilm", "minilm", encoder=True, random=False),
+    Model(ENCODER, ENCODER, budget="encoder"),
+)
+CURVE_SIZES = (250, 1_000)
+"""Numbers of training articles of the learning curve."""
+
+
+def curve_id(model: str, articles: int) -> str:
+    """Return the id of a model that is trained on so many articles."""
+    return f"{model}-{articles}"
+
+
+_CURVE = tuple(
+    model
+    for size in CURVE_SIZES
+    for model in (
+        Model(curve_id(ENCODER, size), ENCODER, settings={"training_limit": size}, budget="encoder"),
+        _set_encoder(curve_id("set-encoder-static", size), "static", training_limit=size),
+    )
+)
+_OWN = (
+    *map(_centred, ("static", "minilm", ENCODER)),
+    _with_words(_PRETRAINED, 2.0),
+    *(_with_words(centred_id(base), 1.0) for base in ("static", "minilm", ENCODER)),
+    _set_encoder("set-encoder-static", "static"),
+    _set_encoder("set-encoder-minilm", "minilm"),
+    _set_encoder(SET, ENCODER),
+    *(_with_words(base, None) for base in ("set-encoder-static", "set-encoder-minilm", SET)),
+    Model("ensemble-encoder", "centred", parts=(ENCODER,), random=False, ensemble=True),
+    Model("ensemble-set", "hybrid", parts=(SET,), settings={"words": None}, random=False, ensemble=True),
+)
+MODELS = _OF_ED18 + _OF_SJH17 + BASES + _CURVE + _OWN
+
+_SHORT: Settings = {"epochs": 1, "training_limit": 20, "validation_limit": 10, "threads": 1}
+QUICK = Profile(
+    "quick",
+    "Quick",
+    "A test run, not a result: validation articles, eight of each data set, and models that were trained on 20 "
+    "articles.",
+    seeds=(0, 1, 2),
+    triplet_rules=ed18.QUICK.triplet_rules,
+    budgets={
+        **{name: ed18.QUICK.budgets[name] for name in ("words", "net")},
+        sjh17.ENGINE: sjh17.QUICK.budgets[sjh17.ENGINE],
+        "static": {"vocabulary_limit": 2_000},
+        "contrastive": {**_SHORT, "hidden": 32, "attention": 16, "vocabulary_limit": 20_000},
+        "encoder": _SHORT,
+        SET: {**_SHORT, "width": 32, "layers": 1},
+    },
+    split=Split.VALIDATION,
+    articles=8,
+    documents=80,
+)
+_BUDGETS = {
+    "net": ed18.FULL.budgets["net"],
+    sjh17.ENGINE: sjh17.FULL.budgets[sjh17.ENGINE],
+    "static": {"vocabulary_limit": 30_000},
+}
+VALIDATION = Profile(
+    "validation",
+    "Validation",
+    "For choosing among models: validation articles, at most 60 of each data set. Training stops early by articles of "
+    "the same split, so the numbers of trained models are optimistic.",
+    seeds=(0, 1, 2),
+    triplet_rules=ed18.FULL.triplet_rules,
+    budgets=_BUDGETS,
+    split=Split.VALIDATION,
+    articles=60,
+    documents=600,
+)
+FULL = Profile(
+    "full",
+    "Full",
+    "All test articles; models are trained with the settings of their cards, triplets-sen and con-s2v-dis as in the "
+    "profile full of their papers.",
+    seeds=(0, 1, 2),
+    triplet_rules=ed18.FULL.triplet_rules,
+    budgets=_BUDGETS,
+)
+PROFILES = (QUICK, VALIDATION, FULL)
