@@ -17,6 +17,7 @@ from core.models.thematic_encoder.model import ThematicEncoder
 from core.protocols import SILENT, NullReport
 from core.types import Corpus, Sentence, Split
 from tests.core.models.triplet_network.test_contrastive import THEMES, sections
+from tests.tiny_encoder import write_encoder
 
 CONFIG = ThematicEncoderConfig(
     epochs=3, threads=1, device="cpu", learning_rate=0.02, articles_per_batch=2, rank=4, evaluations_per_epoch=1
@@ -26,17 +27,8 @@ CONFIG = ThematicEncoderConfig(
 @pytest.fixture(scope="module")
 def encoder(tmp_path_factory):
     """A folder with an untrained BERT over the words of the themes."""
-    import torch
-    from transformers import BertConfig, BertModel, BertTokenizerFast
-
-    folder = tmp_path_factory.mktemp("encoder")
     words = ["the", "of", "in", "it", "query", *" ".join(THEMES).split()]
-    (folder / "vocab.txt").write_text("\n".join(["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", *words]), "utf-8")
-    BertTokenizerFast(vocab=str(folder / "vocab.txt")).save_pretrained(folder)
-    sizes = {"hidden_size": 16, "num_hidden_layers": 2, "num_attention_heads": 2, "intermediate_size": 32}
-    torch.manual_seed(0)
-    BertModel(BertConfig(vocab_size=len(words) + 5, **sizes)).save_pretrained(folder)
-    return folder
+    return write_encoder(tmp_path_factory.mktemp("encoder"), words)
 
 
 @pytest.fixture

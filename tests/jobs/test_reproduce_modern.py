@@ -1,0 +1,231 @@
+"""The comparison ``modern``, cut down to a few rows and a tiny encoder."""
+
+from __future__ import annotations
+
+import dataclasses
+import gzip
+import json
+import lzma
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+pytest.importorskip("transformers")
+pytest.importorskip("peft")
+
+from core.clustering import REGISTRY as CLUSTERERS
+from core.config import config_from_dict
+from core.errors import ConfigError
+from core.models import REGISTRY as METHODS
+from core.models.thematic_encoder import model as thematic
+from core.papers.measures import Accuracy, Clustering, Combined, Measure
+from core.papers.modern import MODERN
+from core.papers.modern.data import BENCHMARKS, CLAIMS, FULL, QUICK, VALIDATION
+from core.papers.sjh17.data import BILLS
+from core.papers.spec import Paper, Table
+from core.tasks.scb import ScbRules
+from core.types import Split
+from db.store import Store
+from jobs.kinds import check_job
+from jobs.papers import sources
+from jobs.queue.foreground import resume_here, run_here
+from tests.homes import CopyHome, MakeHome
+from tests.jobs.helpers import WORDS, write_articles
+from tests.tiny_encoder import write_encoder
+
+MOTIONS = {"Ban guns": ("gun", "crime", "law"), "Tax sugar": ("sugar", "tax", "health"), "Fly less": ("plane", "air")}
+ENCODER = {"epochs": 1, "training_limit": 6, "validation_limit": 4, "threads": 1, "rank": 2}
+PROFILE = dataclasses.replace(
+    QUICK,
+    seeds=(0, 1),
+    triplet_rules={"profile": "paper-like", "triplets_per_article": 2},
+    articles=3,
+    budgets={
+        **QUICK.budgets,
+        "encoder": ENCODER,
+        "set-encoder": {**QUICK.budgets["set-encoder"], "width": 8, "heads": 2},
+    },
+)
+ROWS = ("random", "mean-vectors", "tfidf", "minilm", "minilm-centred", "static-encoder", "thematic-encoder")
+ROWS += ("set-encoder", "set-encoder-tfidf", "ensemble-encoder")
+
+
+def _cut(table: Table) -> Table:
+    rows = tuple(row for row in table.rows if row.id in ROWS)
+    ids = {row.id for row in rows}
+    claims = tuple(claim for claim in table.claims if {claim.first, claim.second} <= ids)
+    return dataclasses.replace(table, rows=rows, claims=claims)
+
+
+_KEPT = ("overview", "clusters", "triplets", CLAIMS, BILLS, "costs")
+CUT: Paper = dataclasses.replace(
+    MODERN, tables=tuple(_cut(MODERN.table(id)) for id in _KEPT), profiles=(PROFILE, VALIDATION, FULL)
+)
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A data folder with claims and bills, word vectors and an encoder, and without SICK and topics."""
+    folder = tmp_path_factory.mktemp("data")
+    articles = write_articles(folder, 60)
+    words = sorted({w.strip(".=").lower() for w in articles.read_text(encoding="utf-8").split()} - {""})
+    rng = np.random.default_rng(0)
+    lines = [f"{word} " + " ".join(f"{x:.4f}" for x in rng.normal(size=8)) for word in words]
+    (folder / "words.txt").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    (folder / "debater-claims-evidence").mkdir()
+    claims = [f"{m}\tThe {w} matters for the {v}\tx" for m, own in MOTIONS.items() for w in own for v in own]
+    table = "\n".join(["Topic\tClaim original text\tClaim corrected version", *claims])
+    (folder / "debater-claims-evidence" / "claims.tsv.gz").write_bytes(gzip.compress(table.encode()))
+    (folder / "summaries").mkdir()
+    bills = [{"id": f"b{n}", "title": "A bill", "text": _bill(n), "summary": "None."} for n in range(4)]
+    packed = lzma.compress("".join(json.dumps(bill) + "\n" for bill in bills).encode())
+    (folder / "summaries" / "billsum100.jsonl.xz").write_bytes(packed)
+    (folder / "encoder").mkdir()
+    write_encoder(folder / "encoder", words)
+    return folder
+
+
+def _bill(number: int) -> str:
+    """A bill with four numbered sections of six sentences, each with a word of its own."""
+    return "\n\n".join(
+        f"SEC. {i + 1}. {word.upper()}.\n\n" + " ".join(
+            f"The {word} of the state number {number} shall be held in the year {s}." for s in range(6)
+        )
+        for i, word in enumerate(WORDS[:4])
+    )  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def home(make_home: MakeHome, data: Path) -> Path:
+    args = {"files": [str(data / "articles-60.txt")], "corpus": "C"}
+    return make_home(lambda store: run_here(store, "import-corpus", args, quiet=True))
+
+
+@pytest.fixture
+def corpus(copy_home: CopyHome, home: Path, data: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Store]:
+    monkeypatch.setattr("jobs.papers.job.paper", lambda _: CUT)
+    for module in (sources, thematic):
+        monkeypatch.setattr(module, "installed_encoder", lambda feature: data / "encoder")
+    monkeypatch.setattr("jobs.kinds.evaluate_speed._LEAST_SECONDS", 1e-9)
+    return copy_home(home)
+
+
+@pytest.fixture
+def reproduce(corpus: Store, data: Path, tmp_path: Path) -> Callable[..., dict[str, Any]]:
+    def run(**args: Any) -> dict[str, Any]:
+        given = {"paper": "modern", "corpus": "C", "data": str(data), "words": str(data / "words.txt")}
+        return resume_here(corpus, "reproduce", {**given, "document": str(tmp_path / "r.md"), **args}, quiet=True)
+
+    return run
+
+
+def _content(store: Store, table: str) -> dict[str, Any]:
+    with store.reading() as r:
+        record = r.papers.get("modern", table, "quick")
+    assert record is not None
+    return dict(record.content)
+
+
+def _rows(store: Store, table: str) -> dict[str, dict[str, Any]]:
+    return {row["id"]: row for row in _content(store, table)["rows"]}
+
+
+def test_every_model_is_measured_on_all_data_and_a_second_run_computes_nothing(
+    corpus: Store, reproduce: Callable[..., dict[str, Any]], tmp_path: Path
+) -> None:
+    first = reproduce()
+    overview, clusters, triplets = (_rows(corpus, id) for id in ("overview", "clusters", "triplets"))
+    assert {id for id, row in overview.items() if row["missing"]} == {"static-encoder"} - set(METHODS.ids())
+    assert {"ami", "sentences", "titles", CLAIMS, BILLS, "speed"} <= set(overview["minilm"]["ours"])
+    assert "SICK is missing" in overview["minilm"]["data"] and "--data" in overview["minilm"]["data"]
+    assert clusters["random"]["ours"]["ami"]["n"] == 3 and len(clusters["minilm"]["ours"]["ami"]["seeds"]) == 2
+    assert overview["minilm"]["ours"]["ami"]["value"] == clusters["minilm"]["ours"]["ami"]["value"]
+    _check_triplets(triplets)
+    claims = _rows(corpus, CLAIMS)["thematic-encoder"]
+    assert "low" not in claims["ours"]["ami"] and "1 articles, 22 sentences" in claims["data"]
+    assert _rows(corpus, BILLS)["tfidf"]["ours"]["ami"]["value"] > 0.9  # their sections are told apart by a word
+    costs = {id: row["ours"] for id, row in _rows(corpus, "costs").items() if not row["missing"]}
+    assert all(cost["speed"]["value"] > 0 and cost["megabytes"]["value"] > 0 for cost in costs.values())
+    assert costs["ensemble-encoder"]["seconds"]["value"] >= costs["thematic-encoder"]["seconds"]["value"] > 0
+    assert any("verdict" in claim for claim in _content(corpus, "clusters")["claims"])
+    text = (tmp_path / "r.md").read_text(encoding="utf-8")
+    assert "## Overview: Overview" in text and "· –" not in text and "| not measured |" in text
+    second = reproduce()
+    assert (second["computed"], second["cached"]) == (0, True) and first["computed"] > 50
+
+
+def _check_triplets(triplets: dict[str, dict[str, Any]]) -> None:
+    alone, whole = triplets["minilm"]["ours"], triplets["minilm-centred"]["ours"]
+    assert alone["sentences"]["value"] == alone["sentences in context"]["value"]
+    assert alone["sentences"]["n"] == whole["sentences in context"]["n"] == 3
+    assert "validation triplets of 3 articles" in triplets["minilm"]["data"]
+
+
+def test_given_models_stand_for_seeds_and_nothing_is_trained(
+    corpus: Store, reproduce: Callable[..., dict[str, Any]]
+) -> None:
+    for seed in (0, 1):
+        args = {"method": "thematic-encoder", "corpus": "C", "name": f"T{seed}", "seed": seed, "settings": ENCODER}
+        run_here(corpus, "train", args, quiet=True)
+    reproduce(tables=["clusters"], training=False, models=["thematic-encoder=T1", "thematic-encoder=T0"])
+    rows = _rows(corpus, "clusters")
+    assert "model T1; " in rows["thematic-encoder"]["data"] and len(rows["thematic-encoder"]["runs"]) == 2
+    assert rows["ensemble-encoder"]["ours"] and not rows["ensemble-encoder"]["missing"]
+    assert "--model set-encoder=NAME" in rows["set-encoder"]["missing"]
+    reproduce(tables=["clusters"], training=False, models=["thematic-encoder=T1"], seeds=1)
+    assert "An ensemble needs several models" in _rows(corpus, "clusters")["ensemble-encoder"]["missing"]
+    with corpus.reading() as r:
+        assert {model.method for model in r.models.list()} >= {"thematic-encoder", "centred"}
+        assert not r.models.list("set-encoder")
+
+
+def test_a_sample_of_articles_is_part_of_a_larger_one(corpus: Store, reproduce: Callable[..., dict[str, Any]]) -> None:
+    rows = {}
+    for articles in (2, 4):
+        reproduce(tables=["triplets"], articles=articles, training=False, seeds=1)
+        rows[articles] = _rows(corpus, "triplets")["mean-vectors"]
+        assert rows[articles]["ours"]["sentences"]["n"] == articles
+    with corpus.reading() as r:
+        found = [run for run in r.runs.list(kind="triplet-sample") if run.config.get("articles") in rows]
+        assert r.runs.list(kind="triplets") == []  # which pages compare
+        ids = {run.config["articles"]: set(r.runs.margins(run.id, Split.VALIDATION)[0].tolist()) for run in found}
+    assert ids[2] < ids[4]
+
+
+def test_wrong_models_are_refused_before_anything_is_queued() -> None:
+    with pytest.raises(ConfigError, match="ROW=NAME"):
+        check_job("reproduce", {"paper": "modern", "models": ["thematic-encoder"]})
+    with pytest.raises(Exception, match="Did you mean 'minilm'"):
+        check_job("reproduce", {"paper": "modern", "models": ["minlm=x"]})
+
+
+def _measures(measure: Measure) -> Iterator[Measure]:
+    yield measure
+    if isinstance(measure, Combined):
+        for part, _ in measure.parts.values():
+            yield from _measures(part)
+
+
+@pytest.mark.parametrize("profile", MODERN.profiles, ids=lambda p: p.id)
+def test_every_setting_is_known_to_its_method(profile: Any) -> None:
+    for model in MODERN.models:
+        if model.method in METHODS:
+            METHODS.configure(model.method, {**profile.budgets.get(model.budget, {}), **model.settings})
+    for benchmark in BENCHMARKS:
+        config_from_dict(ScbRules, {**profile.benchmark_rules, **benchmark.rules})
+    for measure in (m for table in MODERN.tables for row in table.rows for m in _measures(row.measure)):
+        if isinstance(measure, Clustering):
+            CLUSTERERS.configure(measure.clusterer, measure.settings)
+
+
+def test_only_models_that_read_the_article_are_measured_with_it() -> None:
+    rows = {row.id: row.measure for row in MODERN.table("triplets").rows}
+    for id, measure in rows.items():
+        assert isinstance(measure, Combined)
+        part = measure.parts["sentences in context"][0]
+        assert isinstance(part, Accuracy)
+        reads = id.endswith(("centred", "tfidf")) or id.startswith(("set-encoder", "ensemble"))
+        assert part.context is reads, id
