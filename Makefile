@@ -26,7 +26,7 @@ $(VENV)/made:
 
 $(VENV)/installed: $(VENV)/made pyproject.toml constraints-cpu.txt
 	@echo "Installing Themescope (once; a few minutes) …"
-	@$(PIP) -e '.[demo]'
+	@$(PIP) -e '.[demo,encoder]'
 	@$(COMPILE)
 	@touch $@
 

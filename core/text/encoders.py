@@ -7,7 +7,8 @@ a text is the mean of the encoder's last states over its word pieces, as MiniLM-
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -62,11 +63,26 @@ def load_encoder(folder: Path, feature: str) -> Encoder:
     except ImportError:
         raise MissingExtraError(feature, "transformers", "encoder") from None
     try:
-        tokenizer = AutoTokenizer.from_pretrained(folder, local_files_only=True)
-        network = AutoModel.from_pretrained(folder, local_files_only=True, use_safetensors=True).eval()
+        with _without_progress_bars():
+            tokenizer = AutoTokenizer.from_pretrained(folder, local_files_only=True)
+            network = AutoModel.from_pretrained(folder, local_files_only=True, use_safetensors=True).eval()
     except (OSError, ValueError, KeyError) as error:
         raise ReadError(folder, f"does not contain a sentence encoder ({error}).") from None
     return Encoder(tokenizer, network)
+
+
+@contextmanager
+def _without_progress_bars() -> Iterator[None]:
+    """Keep transformers from drawing on the terminal, where the progress of the job is shown."""
+    from transformers.utils import logging
+
+    shown = logging.is_progress_bar_enabled()
+    logging.disable_progress_bar()
+    try:
+        yield
+    finally:
+        if shown:
+            logging.enable_progress_bar()
 
 
 def distil_table(folder: Path, words: Sequence[str]) -> WordVectors:

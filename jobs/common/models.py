@@ -12,7 +12,7 @@ from typing import Any
 
 from core.config import digest_of
 from core.errors import ConflictError, UnknownNameError
-from core.paths import DEFAULT, DEFAULT_MODEL, model_folder, pretrained_folders
+from core.paths import DEFAULT, default_models, model_folder, pretrained_folders
 from db.artifacts import digest_of_folder
 from db.records import ModelRecord
 from db.store import Store, Unit
@@ -71,7 +71,8 @@ def selectable_models(store: Store) -> list[ModelRecord]:
 
 def pretrained_models() -> list[ModelRecord]:
     """Return the pretrained models of this installation as records, the default one first."""
-    folders = sorted(pretrained_folders().items(), key=lambda item: (item[0] != DEFAULT_MODEL, item[0]))
+    best = default_models()[:1]
+    folders = sorted(pretrained_folders().items(), key=lambda item: (item[0] not in best, item[0]))
     return [_record(name, folder) for name, folder in folders]
 
 

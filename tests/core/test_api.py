@@ -81,14 +81,14 @@ def test_mistakes_are_told(folder: Path) -> None:
             core.load(folder, precision)
 
 
-def test_a_missing_default_says_what_to_do(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("core.paths.DEFAULT_MODEL", "gone")
+def test_a_missing_default_says_what_to_do(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr("core.paths.DATA", tmp_path)
     with pytest.raises(ArtifactError, match="folder of a saved model"):
         core.load()
 
 
 def test_the_default_model_is_part_of_the_installation() -> None:
-    assert paths.model_folder("default").name == paths.DEFAULT_MODEL
+    assert paths.model_folder("default").name == paths.default_model()
     exact, rounded = (core.load("default", precision).encode(TEXTS[:3]) for precision in ("fp32", "int8"))
     cosines = (exact * rounded).sum(1) / np.linalg.norm(exact, axis=1) / np.linalg.norm(rounded, axis=1)
     assert cosines.min() > 0.999

@@ -3,7 +3,7 @@ from pathlib import Path
 import pytest
 
 from core.errors import ConfigError
-from core.paths import expand_home, model_folder
+from core.paths import default_model, expand_home, model_folder
 from core.text.word_tables import load_word_vectors
 
 NOBODY = "~nobody-of-that-name/vectors.txt"
@@ -27,3 +27,22 @@ def test_the_home_of_nobody_is_told_with_the_path(read):
 def test_so_is_that_of_an_encoder():
     with pytest.raises(ConfigError, match="There is no home folder '~nobody-of-that-name'"):
         load_word_vectors(f"distilled:{NOBODY}")
+
+
+@pytest.mark.parametrize(
+    ("installed", "files", "best"),
+    [
+        (True, ("thematic-wikipedia", "static-wikipedia", "triplets-sen-titles-wikipedia"), "thematic-wikipedia"),
+        (False, ("thematic-wikipedia", "static-wikipedia", "triplets-sen-titles-wikipedia"), "static-wikipedia"),
+        (True, ("other", "triplets-sen-titles-wikipedia"), "triplets-sen-titles-wikipedia"),
+    ],
+)
+def test_the_default_is_the_best_model_whose_files_and_packages_are_there(
+    installed, files, best, tmp_path, monkeypatch
+):
+    monkeypatch.setattr("core.paths.DATA", tmp_path)
+    monkeypatch.setattr("core.paths.find_spec", lambda package: object() if installed else None)
+    for name in files:
+        (tmp_path / "models" / name).mkdir(parents=True)
+        (tmp_path / "models" / name / "model.json").touch()
+    assert default_model() == best and model_folder("default").name == best

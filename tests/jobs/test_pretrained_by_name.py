@@ -15,7 +15,7 @@ from click.testing import CliRunner
 
 import core
 from core.errors import ArtifactError, UnknownNameError
-from core.paths import DEFAULT, DEFAULT_MODEL, pretrained_folders
+from core.paths import DEFAULT, default_model, pretrained_folders
 from core.types import Split
 from db.store import Store
 from jobs.cli.main import main
@@ -23,6 +23,8 @@ from jobs.common.models import NOT_STORED, find_model, selectable_models
 from jobs.queue.foreground import run_here
 from tests.homes import CopyHome, MakeHome
 from tests.jobs.helpers import SICK_HEADER, WORDS, write_articles
+
+DEFAULT_MODEL = default_model()
 
 METHOD = "triplets-sen-titles"
 NAMES = (DEFAULT, DEFAULT_MODEL, METHOD)
@@ -164,8 +166,10 @@ def test_an_unknown_name_offers_the_pretrained_models(store: Store) -> None:
     assert refused.exit_code == 2 and "'triplets-sen-titles'" in refused.output
 
 
-def test_an_installation_without_models_says_what_to_do(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("core.paths.DEFAULT_MODEL", "gone")
+def test_an_installation_without_models_says_what_to_do(
+    store: Store, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr("core.paths.DATA", tmp_path)
     with pytest.raises(ArtifactError, match="Install Themescope again"):
         find_model(store, DEFAULT)
 

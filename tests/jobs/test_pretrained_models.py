@@ -13,7 +13,7 @@ import pytest
 
 from core.errors import ConflictError
 from core.models.artifact import load_model, read_info, saw_title
-from core.paths import DEFAULT, DEFAULT_MODEL, pretrained_folders
+from core.paths import DEFAULT, default_model, pretrained_folders
 from core.protocols import SILENT
 from core.readers import REGISTRY as READERS
 from core.types import Sentence, Split, split_of_title
@@ -21,6 +21,8 @@ from db.records import ModelRecord
 from db.store import Store
 from jobs.common.models import find_model
 from jobs.services.demo import demo_dump
+
+DEFAULT_MODEL = default_model()
 
 MODELS = list(pretrained_folders().values())
 TOPICS = ("The army lost the battle near the river.", "Her second album reached the top of the charts.")

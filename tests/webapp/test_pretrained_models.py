@@ -8,11 +8,13 @@ from typing import Any
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from core.paths import DEFAULT, DEFAULT_MODEL
+from core.paths import DEFAULT, default_model
 from db.records import JobStatus
 from db.store import Store
 from jobs.common.models import find_model
 from tests.webapp.filled import BENCHMARK, CORPUS, MODEL, SET
+
+DEFAULT_MODEL = default_model()
 
 Open = Callable[..., AppTest]
 

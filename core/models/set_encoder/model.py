@@ -20,7 +20,15 @@ from core.models.artifact import load_submodels, save_submodels
 from core.models.base import BaseModel
 from core.models.contrastive.sampling import SectionedArticles, sectioned_articles, training_and_validation
 from core.models.set_encoder.config import SetEncoderConfig
-from core.models.storage import read_json, read_settings, read_tensors, write_json, write_settings, write_tensors
+from core.models.storage import (
+    half_precision,
+    read_json,
+    read_settings,
+    read_tensors,
+    write_json,
+    write_settings,
+    write_tensors,
+)
 from core.protocols import SILENT, Report, SubReport
 from core.types import Corpus, FittedModel, Sentence, Vectors
 
@@ -68,7 +76,7 @@ class SetEncoder(BaseModel):
         shares = SubReport(report, 0.0, _TRAINING_READ), SubReport(report, _TRAINING_READ, _ALL_READ)
         training, validation = (self._source(network, *given) for given in zip(parts, articles, shares, strict=True))
         trained = train(self.config, self.seed, network, training, validation, SubReport(report, _ALL_READ, 1.0))
-        self._network = network.cpu().eval()
+        self._network = self._restored(_half_weights(network), Path())  # as saved: loading does not change vectors
         self.metrics = trained.metrics | {"tf-idf weight": self.words_weight}
         self.history = trained.history
         return self
@@ -107,10 +115,9 @@ class SetEncoder(BaseModel):
         self._models = tuple(models)
 
     def save(self, folder: Path) -> None:
-        """Write settings, weights, the training history and the base models."""
-        network = self._fitted()
+        """Write settings, weights in float16, the training history and the base models."""
+        weights = _half_weights(self._fitted())
         write_settings(folder, self.config, self.seed)
-        weights = {name: tensor.detach().cpu().numpy() for name, tensor in network.state_dict().items()}
         write_tensors(folder / _WEIGHTS, weights)
         write_json(folder / _TRAINING, {"metrics": self.metrics, "history": self.history})
         save_submodels(self._models, folder)
@@ -166,3 +173,7 @@ class SetEncoder(BaseModel):
         if self._network is None:
             raise DataError("The set encoder is not trained yet. Call fit() with models, or load a saved model.")
         return self._network
+
+
+def _half_weights(network: SetTransformer) -> dict[str, npt.NDArray[Any]]:
+    return half_precision({name: tensor.detach().cpu().numpy() for name, tensor in network.state_dict().items()})

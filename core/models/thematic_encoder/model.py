@@ -16,7 +16,15 @@ from core.config import Config
 from core.errors import ArtifactError, DataError, ReadError
 from core.models.base import BaseModel
 from core.models.contrastive.sampling import training_and_validation
-from core.models.storage import read_json, read_settings, read_tensors, write_json, write_settings, write_tensors
+from core.models.storage import (
+    half_precision,
+    read_json,
+    read_settings,
+    read_tensors,
+    write_json,
+    write_settings,
+    write_tensors,
+)
 from core.models.thematic_encoder.config import ThematicEncoderConfig
 from core.paths import expand_home
 from core.protocols import SILENT, Report, SubReport
@@ -75,7 +83,7 @@ class ThematicEncoder(BaseModel):
             for part, limit in zip(parts, limits, strict=True)
         )
         trained = train(self.config, self.seed, adapted, training, validation, SubReport(report, _READING, 1.0))
-        self._delta = learned(adapted)
+        self._delta = half_precision(learned(adapted))  # as saved, so that a loaded model returns the same vectors
         self._encoder = Encoder(encoder.tokenizer, merged(adapted.cpu(), self._delta))
         self.metrics, self.history = trained.metrics, trained.history
         return self
@@ -103,7 +111,7 @@ class ThematicEncoder(BaseModel):
         return out
 
     def save(self, folder: Path) -> None:
-        """Write settings, training history and what was learned; the whole encoder unless its base is installed."""
+        """Write settings, training history and, in float16, what was learned; the whole encoder if it is a folder."""
         encoder = self._fitted()
         write_settings(folder, self.config, self.seed)
         write_json(folder / _TRAINING, {"metrics": self.metrics, "history": self.history})

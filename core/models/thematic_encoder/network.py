@@ -118,7 +118,7 @@ def prepare(network: nn.Module, config: ThematicEncoderConfig, seed: int) -> nn.
         torch.default_generator.manual_seed(seed)  # of the processor only; the generator of a GPU is not changed
         settings = LoraConfig(
             r=config.rank,
-            lora_alpha=config.alpha,
+            lora_alpha=config.alpha,  # type: ignore[arg-type]  # any number is accepted
             lora_dropout=config.lora_dropout,
             target_modules="all-linear",
             exclude_modules=r".*pooler.*",

@@ -9,7 +9,7 @@ from pathlib import Path
 import pandas as pd
 import streamlit as st
 
-from core.paths import DEFAULT_MODEL
+from core.paths import default_models
 from core.readers.sentence_lists import KINDS, MOST_BYTES, MOST_ROWS, Sheet, likely_column, read_sheet
 from core.tasks.themes import FEWEST, MOST
 from webapp.features.themes import state
@@ -61,7 +61,7 @@ def form() -> None:
         return
     left, middle, right = st.columns([2, 1, 1], vertical_alignment="bottom")
     names = list(known)
-    default = names.index(DEFAULT_MODEL) if DEFAULT_MODEL in known else 0
+    default = next((names.index(name) for name in default_models() if name in known), 0)
     model = left.selectbox(
         "Model", names, index=default, format_func=known.__getitem__, help="Model that measures similarity."
     )

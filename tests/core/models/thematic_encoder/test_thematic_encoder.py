@@ -9,12 +9,15 @@ import pytest
 pytest.importorskip("transformers")
 pytest.importorskip("peft")
 
+from safetensors.numpy import load_file
+
 from core.errors import ArtifactError, Cancelled, DataError
 from core.models.artifact import load_model, save_model
 from core.models.thematic_encoder import model as module
 from core.models.thematic_encoder.config import ThematicEncoderConfig
 from core.models.thematic_encoder.model import ThematicEncoder
 from core.protocols import SILENT, NullReport
+from core.text.encoders import load_encoder
 from core.types import Corpus, Sentence, Split
 from tests.core.models.triplet_network.test_contrastive import THEMES, sections
 from tests.tiny_encoder import write_encoder
@@ -133,3 +136,25 @@ def test_the_first_token_is_pooled_where_the_folder_says_so(encoder, tmp_path):
 def test_sections_are_needed(installed):
     with pytest.raises(DataError, match="sections"):
         ThematicEncoder(CONFIG, 0).fit(Corpus(sentences=sections(0, 2)))
+
+
+@pytest.mark.parametrize("adapter", ["lora", "full"])
+def test_what_was_learned_takes_two_bytes_for_each_number(installed, tmp_path, adapter):
+    save_model(fit(adapter=adapter), "thematic-encoder", tmp_path, {})
+    tensors = load_file(tmp_path / "delta.safetensors")
+    assert {array.dtype for array in tensors.values()} == {np.dtype(np.float16)}
+
+
+def test_loading_draws_no_progress_bar(installed, capfd):
+    from transformers.utils import logging
+
+    load_encoder(installed, "The test")
+    assert capfd.readouterr() == ("", "") and logging.is_progress_bar_enabled()
+
+
+def test_loading_opens_no_connection(installed, monkeypatch):
+    def refuse(*_):
+        raise AssertionError("A connection was opened.")
+
+    monkeypatch.setattr("socket.socket.connect", refuse)
+    assert load_encoder(installed, "The test").means(["the queen"]).shape == (1, 16)
