@@ -19,6 +19,7 @@ TAGS = {
     "needs-models": "Is built from fitted models (Corpus.models): two triplet networks, or see any-models.",
     "any-models": "With needs-models: accepts one or more models of any method.",
     "accepts-base-model": "Optionally builds on one fitted model in Corpus.models.",
+    "accepts-teacher": "Optionally learns from one fitted model in Corpus.models as well, by distillation.",
     "fine-tunable": "Contains a triplet network that can be the base model of further training.",
     "title-triplets": "With needs-triplets: learns from triplets of kind titles instead of sentences.",
     "negative:same_article": "With needs-triplets: negatives come from any other section of the article.",
@@ -167,7 +168,7 @@ _TRIPLET_NETWORKS = (
         f"The network of {_ED18}, section 3.2; the loss of Khosla et al. 2020, Supervised Contrastive Learning",
         factory="triplet_network.contrastive:ContrastiveNet",
         config="triplet_network.contrastive:ContrastiveNetConfig",
-        tags=("needs-sections", "attention"),
+        tags=("needs-sections", "accepts-teacher", "attention"),
     ),
 )
 
@@ -317,6 +318,20 @@ _COMPOSITE = (
     ),
 )
 
+_STATIC_ENCODERS = (
+    _card(
+        "static-encoder",
+        "Static encoder",
+        "The weighted sum of word vectors that were trained so that sentences of the same section of an article are "
+        "close to each other: by far the fastest trained method.",
+        "This project; after Arora et al. 2017, A Simple but Tough-to-Beat Baseline for Sentence Embeddings, and "
+        "Khosla et al. 2020, Supervised Contrastive Learning",
+        factory="static_encoder.model:StaticEncoder",
+        config="static_encoder.config:StaticEncoderConfig",
+        tags=("needs-sections", "accepts-teacher"),
+    ),
+)
+
 _SET_ENCODERS = (
     _card(
         "set-encoder",
@@ -354,6 +369,15 @@ _ENCODERS = (
 
 REGISTRY = Registry(
     "method",
-    (*_BAG_OF_WORDS, *_RECURRENT, *_TRIPLET_NETWORKS, *_CON_S2V, *_COMPOSITE, *_SET_ENCODERS, *_ENCODERS),
+    (
+        *_BAG_OF_WORDS,
+        *_RECURRENT,
+        *_TRIPLET_NETWORKS,
+        *_CON_S2V,
+        *_COMPOSITE,
+        *_SET_ENCODERS,
+        *_STATIC_ENCODERS,
+        *_ENCODERS,
+    ),
     plugin_group="themescope.models",
 )

@@ -66,7 +66,7 @@ def triplets(shell: Shell, corpus: str, pairs: tuple[str, ...], splits: tuple[st
 @click.option("--triplets", default="", help="Triplet set to train on.")
 @click.option("--validation", default="", help="Another triplet set, whose validation triplets decide early stopping.")
 @click.option("--corpus", default="", help="Corpus to train on, for methods that need no triplets.")
-@click.option("--model", "models", multiple=True, help="Component, submodel or base model (repeatable).")
+@click.option("--model", "models", multiple=True, help="Component, submodel, base model or teacher (repeatable).")
 @click.option(
     "--without", multiple=True, help="Corpus whose articles are left out, for methods that use sections (repeatable)."
 )

@@ -38,7 +38,7 @@ class TrainConfig(JobConfig):
     files: tuple[str, ...] = option(
         (), "CSV files of training and validation triplets, instead of a triplet set.", file=True
     )
-    models: tuple[str, ...] = option((), "Names of the components, submodels or base models, in order.")
+    models: tuple[str, ...] = option((), "Names of the components, submodels, base models or the teacher, in order.")
     everything: bool = option(
         False, "Train on the running text of all articles, including test articles, as methods with a vector per "
         "sentence always do.",
@@ -80,6 +80,10 @@ class TrainConfig(JobConfig):
         return f"Train “{self.name}” ({self.method})" + (f" on “{source}”" if source else "")
 
 
+_READS_MODELS = {"needs-models", "accepts-base-model", "accepts-teacher"}
+"""Tags of methods that use fitted models."""
+
+
 @dataclass(frozen=True)
 class _Data:
     """Training data and their names in the model's record."""
@@ -106,7 +110,7 @@ class _Data:
         return [(Split.TRAIN, self.triplets), (Split.VALIDATION, self.validation or self.triplets)]
 
     def _models(self, card: Card) -> list[str]:
-        used = self.models if card.tags & {"needs-models", "accepts-base-model"} else ()
+        used = self.models if card.tags & _READS_MODELS else ()
         return ["models", *(model.digest for model in used)] if used else []
 
     def _source(self, card: Card) -> list[str]:
@@ -220,7 +224,7 @@ def _load_data(store: Store, card: Card, data: _Data) -> tuple[Corpus, dict[str,
         record |= {"triplets": data.triplets.name, "triplets_digest": data.triplets.digest}
         record["rules"] = dict(data.triplets.config)
         record |= {"validation": data.validation.name} if data.validation else {}
-    if card.tags & {"needs-models", "accepts-base-model"} and data.models:
+    if card.tags & _READS_MODELS and data.models:
         fitted, infos = zip(*(load_model(store, model) for model in data.models), strict=True)
         parts["models"] = fitted
         record["models"] = [model.digest for model in data.models]

@@ -63,3 +63,23 @@ class ContrastiveConfig(Config):
         return SampleSize(
             self.sections_per_article, self.sentences_per_section, self.sentences_per_article, self.least_share
         )
+
+
+@dataclass(frozen=True)
+class DistillationConfig(ContrastiveConfig):
+    """Settings of a method that learns from sections and, if the corpus has a fitted model, from that teacher."""
+
+    distillation: float = option(
+        0.5, "Weight α of the teacher in the loss, (1 − α)·contrastive + α·Kullback–Leibler divergence. Without a "
+        "teacher, the loss is the contrastive one.",
+        low=0.0, high=1.0,
+    )  # fmt: skip
+    distillation_temperature: float = option(
+        0.1, "Temperature that the cosines of teacher and student are divided by before they are compared.",
+        low=1e-3, high=10.0,
+    )  # fmt: skip
+    teacher_limit: int = option(
+        0, "Embed at most this many training articles with the teacher, sampled with the seed; 0 embeds all. The "
+        "others have the contrastive loss alone.",
+        low=0, unit="articles",
+    )  # fmt: skip

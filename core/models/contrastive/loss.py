@@ -3,6 +3,8 @@
 For anchor i with the other sentences K(i) of its article and those of them in its section, P(i):
 
     L_i = −1/|P(i)| Σ_{p ∈ P(i)} log( exp(s_ip/τ) / Σ_{k ∈ K(i)} exp(s_ik/τ) )
+
+Distillation compares the same softmax over K(i) with that of a teacher (Hinton et al. 2015).
 """
 
 from __future__ import annotations
@@ -36,6 +38,23 @@ def contrastive_loss(logits: Tensor, candidates: Tensor, positives: Tensor) -> T
     logs = chosen - torch.logsumexp(chosen, dim=1, keepdim=True)
     of_anchor = torch.where(kept, logs, 0.0).sum(dim=1) / counts[anchors]
     return -of_anchor.mean()
+
+
+def distillation_loss(logits: Tensor, teacher: Tensor, candidates: Tensor) -> Tensor:
+    """Return the mean over the anchors i of KL(softmax_K(i)(teacher_i) ‖ softmax_K(i)(logits_i)); 0 without candidates.
+
+    ``logits`` and ``teacher`` are (m, m) similarities divided by a temperature, in which row i belongs to anchor i. The
+    minimum is 0, where both give the same probabilities.
+    """
+    anchors = candidates.any(dim=1)
+    kept = candidates[anchors]
+    # A finite number in place of −∞, because 0 · ∞ would make the gradient not a number.
+    ours, theirs = (
+        x.float()[anchors].masked_fill(~kept, torch.finfo(torch.float32).min).log_softmax(dim=1)
+        for x in (logits, teacher)
+    )
+    divergence = torch.where(kept, theirs.exp() * (theirs - ours), 0.0).sum(dim=1)
+    return divergence.sum() / max(len(divergence), 1)
 
 
 def average_precision(similarities: Floats, sections: npt.NDArray[np.int64]) -> float:

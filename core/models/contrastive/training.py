@@ -29,6 +29,7 @@ from core.models.checkpoints import (
     write_checkpoint,
 )
 from core.models.contrastive.config import ContrastiveConfig
+from core.models.contrastive.distillation import Teacher
 from core.models.contrastive.loss import average_precision, contrastive_loss, section_masks
 from core.models.contrastive.sampling import Batch, EpochBatches, SectionedArticles, validation_batches
 from core.models.device import thread_count
@@ -51,6 +52,8 @@ class Source:
     """
     fingerprint: str
     """Digest of the data, which a checkpoint belongs to."""
+    teacher: Teacher | None = None
+    """What a fitted model says about the same articles; None without distillation."""
 
 
 @dataclass(frozen=True)
@@ -111,7 +114,8 @@ class _Training:
         self.best = self._state()
         self.recent: list[float] = []  # losses since the last point of the live curve
         settings = config.to_dict() | {"checkpoint_seconds": 0, "threads": 0}
-        self.key = digest_of([settings, seed, training.fingerprint, validation.fingerprint])
+        taught = [training.teacher.fingerprint] if training.teacher else []
+        self.key = digest_of([settings, seed, training.fingerprint, validation.fingerprint, *taught])
         self.saved = self.clock = time.monotonic()
 
     def run(self) -> Trained:
@@ -176,7 +180,11 @@ class _Training:
         """Return the loss of a batch and the (m, m) similarities of its sentences."""
         similarities = source.similarities(batch)
         labels = (torch.from_numpy(x).to(similarities.device) for x in (batch.articles, batch.sections))
-        return contrastive_loss(similarities / self.config.temperature, *section_masks(*labels)), similarities
+        candidates, positives = section_masks(*labels)
+        loss = contrastive_loss(similarities / self.config.temperature, candidates, positives)
+        if source.teacher is not None:
+            loss = source.teacher.mixed(loss, similarities, candidates, batch)
+        return loss, similarities
 
     def _set_rate(self, batches: int) -> None:
         """Set the learning rate: a linear rise, then a linear decrease to 0 at the last step."""

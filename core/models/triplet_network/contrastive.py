@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, ClassVar, Self
 
 import numpy as np
 
 from core.config import Config, option
-from core.models.contrastive.config import ContrastiveConfig
+from core.models.contrastive.config import DistillationConfig
 from core.models.contrastive.sampling import SectionedArticles, sectioned_articles, training_and_validation
 from core.models.triplet_network.bilstm import BiLstmModel
 from core.models.triplet_network.config import SITES
@@ -30,11 +30,11 @@ if TYPE_CHECKING:
     from core.models.contrastive.training import Source
     from core.models.triplet_network.network import BiLstmAttention, Dropout, Encoder
 
-_READING = 0.05  # share of the progress that reading the sentences takes
+_READING, _TAUGHT = 0.05, 0.5  # shares of the progress after reading the sentences, and after a teacher has
 
 
 @dataclass(frozen=True)
-class ContrastiveNetConfig(ContrastiveConfig):
+class ContrastiveNetConfig(DistillationConfig):
     """Settings of ``triplets-sen-contrastive``."""
 
     hidden: int = option(
@@ -70,7 +70,11 @@ class ContrastiveNet(BiLstmModel):
     config: ContrastiveNetConfig
 
     def fit(self, corpus: Corpus, report: Report = SILENT) -> Self:
-        """Train on ``corpus.sections`` of the splits train and validation. Raises ``DataError`` without them."""
+        """Train on ``corpus.sections`` of the splits train and validation; a model of ``corpus`` is the teacher.
+
+        Raises ``DataError`` without sections, and for a teacher with sparse vectors.
+        """
+        from core.models.contrastive.distillation import drop_teacher, teacher_of
         from core.models.contrastive.training import train
         from core.models.device import pick_device
         from core.models.triplet_network.network import Dropout
@@ -87,7 +91,11 @@ class ContrastiveNet(BiLstmModel):
             self._source(net, drop, _tokenised(part, self._vectors, limit, self.seed))
             for part, limit in zip(parts, limits, strict=True)
         )
-        trained = train(self.config, self.seed, net, training, validation, SubReport(report, _READING, 1.0))
+        stage = SubReport(report, _READING, _TAUGHT)
+        teacher = teacher_of(corpus, parts[0], training.articles, self.config, self.seed, stage)
+        stage = SubReport(report, _TAUGHT if teacher else _READING, 1.0)
+        trained = train(self.config, self.seed, net, replace(training, teacher=teacher), validation, stage)
+        drop_teacher(report)
         self._net = net.cpu().eval()
         self.metrics, self.history = trained.metrics, trained.history
         return self

@@ -126,7 +126,7 @@ def fits(card: Card, record: TripletSetRecord) -> bool:
 
 
 def _running_text(card: Card) -> dict[str, Any] | None:
-    """Draw the choice of corpus and, for methods with content vectors, the optional model."""
+    """Draw the choice of corpus and, for methods that accept one, of content vectors or of a teacher."""
     corpora = queries.corpora()
     if not corpora:
         nothing("This method requires a corpus.", "Import a corpus first.", "corpora", "Corpora")
@@ -137,9 +137,26 @@ def _running_text(card: Card) -> dict[str, Any] | None:
         names = [None, *(m.name for m in own)]
         chosen = st.selectbox("Content vectors", names, format_func=lambda name: name or "Train with this model")
         data |= {"models": [chosen]} if chosen else {}
+    if "accepts-teacher" in card.tags:
+        data |= _teacher()
     if "transductive" in card.tags:
         st.caption("Learns a vector for every sentence of the corpus, including test articles.")
     return data
+
+
+def _teacher() -> dict[str, Any]:
+    """Draw the optional choice of a model to distil."""
+    dense = [
+        m.name for m in grouped_by_method(queries.selectable_models()) if "sparse" not in REGISTRY.get(m.method).tags
+    ]
+    chosen = st.selectbox(
+        "Teacher",
+        [None, *dense],
+        format_func=lambda name: name or "None",
+        help="Distillation: the method also learns from the similarities that this model finds within an article. The "
+        "teacher embeds all training articles first, which takes long with a slow model.",
+    )
+    return {"models": [chosen]} if chosen else {}
 
 
 def _bases(card: Card) -> dict[str, Any] | None:

@@ -1,0 +1,185 @@
+"""The static encoder: vocabulary, training, and properties of its vectors."""
+
+import dataclasses
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from core.errors import Cancelled, DataError
+from core.models.artifact import load_model, save_model
+from core.models.base import cosine_distances
+from core.models.static_encoder.config import StaticEncoderConfig
+from core.models.static_encoder.model import StaticEncoder
+from core.models.static_encoder.network import WordTable, bags
+from core.models.static_encoder.vocabulary import initial_vectors, read_words, rows_of, vocabulary_of
+from core.protocols import SILENT, NullReport
+from core.text.word_vectors import WordVectors
+from core.types import Corpus, Sentence, Split
+
+CONFIG = StaticEncoderConfig(
+    vocabulary_limit=3_000, dim=12, least_count=1, epochs=4, threads=1, device="cpu", learning_rate=0.02,
+    articles_per_batch=2,
+)  # fmt: skip
+THEMES = ("river lake sea water", "king queen war army", "music song album band", "school university student teacher")
+VOCABULARY = sorted({word for theme in THEMES for word in theme.split()} | {"the", "of", "in", "it"})
+
+
+def sections(first, count):
+    """Articles of three themes each, whose sentences are two words of a theme between common words."""
+    found = []
+    for article in range(first, first + count):
+        for section in range(3):
+            words = THEMES[(article + section) % 4].split()
+            texts = [f"The {words[i]} of the {words[(i + article + 1) % 4]} in it" for i in range(4)]
+            found += [Sentence(text, article_id=article, section=section) for text in texts]
+    return found
+
+
+def corpus(*models):
+    return Corpus("c", sections={Split.TRAIN: sections(0, 8), Split.VALIDATION: sections(20, 4)}, models=models)
+
+
+@pytest.fixture(scope="module")
+def fitted():
+    return StaticEncoder(CONFIG, 0).fit(corpus())
+
+
+def embedded(model, *texts):
+    return model.embed([Sentence(text) for text in texts])
+
+
+def test_training_raises_the_precision_on_validation_articles(fitted):
+    values = [row["validation precision"] for row in fitted.history]
+    assert fitted.metrics["validation precision"] == max(values) > values[0]
+    assert fitted.metrics["words"] == len(VOCABULARY)
+    x = embedded(fitted, "The king in it", "the queen and army of it", "The river of the lake")
+    assert cosine_distances(x[[0]], x[[1]]) < cosine_distances(x[[0]], x[[2]])
+
+
+@given(st.lists(st.sampled_from(VOCABULARY), min_size=1, max_size=12), st.randoms(use_true_random=False))
+def test_the_order_and_the_case_of_words_do_not_matter(fitted, words, random):
+    other = [word.upper() for word in words]
+    random.shuffle(other)
+    a, b = embedded(fitted, " ".join(words), " ".join(other))
+    assert np.allclose(a, b, atol=1e-5)
+
+
+@given(st.lists(st.sampled_from(VOCABULARY), min_size=1, max_size=12))
+def test_vectors_have_length_one_and_ignore_unknown_words(fitted, words):
+    a, b = embedded(fitted, " ".join(words), " zyxwv ".join([*words, ""]))
+    assert np.linalg.norm(a) == pytest.approx(1, abs=1e-5)
+    assert np.allclose(a, b, atol=1e-5)
+
+
+def test_sentences_without_known_words_are_zero(fitted):
+    assert not embedded(fitted, "", " ", "zyxwv qrstu").any()
+    assert embedded(fitted).shape == (0, 12)
+
+
+@given(st.lists(st.lists(st.sampled_from([*VOCABULARY, "zyxwv"]), max_size=8), min_size=1, max_size=6))
+def test_a_vector_is_the_sum_of_the_vectors_of_the_words(fitted, sentences):
+    table = fitted._words
+    found = embedded(fitted, *(" ".join(words) for words in sentences))
+    for row, words in zip(found, sentences, strict=True):
+        known = np.array([table.row(word) for word in words if table.row(word) >= 0], np.int64)
+        total = table.vectors(known).sum(axis=0)
+        expected = total / np.linalg.norm(total) if len(known) else total
+        assert np.allclose(row, expected, atol=1e-5)
+
+
+def test_vectors_in_eight_bits_are_nearly_those_of_32(fitted):
+    exact = StaticEncoder(dataclasses.replace(CONFIG, storage="fp32"), 0).fit(corpus())
+    given_sentences = sections(50, 6)
+    distances = cosine_distances(exact.embed(given_sentences), fitted.embed(given_sentences))
+    assert distances.max() < 1e-3
+
+
+def test_a_loaded_model_is_small_and_gives_the_same_vectors(fitted, tmp_path):
+    save_model(fitted, "static-encoder", tmp_path, {})
+    loaded = load_model(tmp_path)[0]
+    assert np.array_equal(loaded.embed(sections(50, 2)), fitted.embed(sections(50, 2)))
+    assert loaded.metrics == fitted.metrics and loaded.history == fitted.history
+    assert (tmp_path / "word-vectors.safetensors").stat().st_size < len(VOCABULARY) * (12 + 4) + 500
+
+
+def test_a_cancelled_training_goes_on_to_the_same_vectors(tmp_path):
+    class Cancelling(NullReport):
+        left = 15
+
+        def progress(self, done, total, message=""):
+            self.left -= 1
+            if not self.left:
+                raise Cancelled()
+
+    teacher = StaticEncoder(dataclasses.replace(CONFIG, dim=8), 1).fit(corpus())
+    with pytest.raises(Cancelled):
+        StaticEncoder(CONFIG, 0).fit(corpus(teacher), Cancelling(tmp_path))
+    assert list(tmp_path.iterdir())
+    again, whole = (StaticEncoder(CONFIG, 0).fit(corpus(teacher), report) for report in (NullReport(tmp_path), SILENT))
+    assert np.array_equal(again.embed(sections(50, 1)), whole.embed(sections(50, 1)))
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_teacher_changes_the_vectors(fitted):
+    taught = StaticEncoder(CONFIG, 0).fit(corpus(fitted))
+    assert not np.array_equal(taught.embed(sections(50, 1)), fitted.embed(sections(50, 1)))
+
+
+def test_progress_never_falls():
+    class Log(NullReport):
+        done: list[float] = []  # noqa: RUF012  # one test
+
+        def progress(self, done, total, message=""):
+            self.done.append(done / total)
+
+    StaticEncoder(CONFIG, 0).fit(corpus(StaticEncoder(CONFIG, 1).fit(corpus())), Log())
+    assert Log.done == sorted(Log.done) and Log.done[0] >= 0 and Log.done[-1] <= 1
+
+
+def test_sections_are_needed():
+    with pytest.raises(DataError, match="sections"):
+        StaticEncoder(CONFIG, 0).fit(Corpus(sentences=sections(0, 2)))
+    with pytest.raises(DataError, match="occurs 999 times"):
+        StaticEncoder(dataclasses.replace(CONFIG, least_count=999), 0).fit(corpus())
+
+
+def test_the_vocabulary_contains_the_frequent_words_in_lower_case():
+    distinct, words = read_words(["The cat saw the cat", "A dog the"], lambda: None)
+    assert distinct == ["The", "cat", "saw", "the", "A", "dog"]
+    assert words.ids.tolist() == [0, 1, 2, 3, 1, 4, 5, 3] and words.starts.tolist() == [0, 5, 8]
+    found = vocabulary_of(distinct, words, 2, 1)
+    assert found.words == ["the", "cat"] and found.shares.tolist() == pytest.approx([3 / 8, 2 / 8])
+    assert vocabulary_of(distinct, words, 10, 2).words == ["the", "cat"]
+    table = WordVectors(["the", "cat"], np.eye(2, dtype=np.float32))
+    known = words.only(rows_of(distinct, table))
+    assert known.ids.tolist() == [0, 1, 0, 1, 0] and known.starts.tolist() == [0, 4, 5]
+
+
+@pytest.mark.parametrize("dim", [2, 5, 9])
+def test_initial_vectors_have_the_dimensions_asked_for(dim):
+    random = np.random.default_rng(0)
+    table = WordVectors(["a", "b", "c", "d"], random.normal(size=(4, 5)).astype(np.float32))
+    found = initial_vectors(["c", "a", "new"], table, dim, 0)
+    assert found.shape == (3, dim) and np.linalg.norm(found, axis=1).mean() == pytest.approx(1, abs=1e-5)
+    if dim >= 5:  # products of the known coordinates are kept
+        products = table.of_words(["c", "a", "new"])[0]
+        scale = found[0, 0] / products[0, 0]
+        assert np.allclose(found[:, :5], products * scale, atol=1e-5)
+
+
+def test_the_network_leaves_out_words_in_training_only():
+    import torch
+
+    _, words = read_words(["a b c d e f g h", "", "a a"], lambda: None)
+    table = WordTable(np.eye(8, dtype=np.float32), np.full(8, 0.5, np.float32), dropout=0.5)
+    ids, starts = bags(words, np.array([2, 1, 0]))
+    assert ids.tolist() == [0, 0, 0, 1, 2, 3, 4, 5, 6, 7] and starts.tolist() == [0, 2, 2]
+    table.eval()
+    whole = table(ids, starts).detach()
+    assert torch.allclose(whole[2], torch.full((8,), 8**-0.5)) and not whole[1].any()
+    table.train()
+    torch.manual_seed(0)
+    assert 0 < int((table(ids, starts)[2] == 0).sum()) < 8
+    assert np.allclose(table.weighted(), np.eye(8) / 2)
