@@ -90,7 +90,7 @@ class Config:
     def without_folders(self: C) -> C:
         """Return the settings with file names in place of local paths, for exports."""
         files = [name for name, (_, _, info) in options(type(self)).items() if info.file]
-        return dataclasses.replace(self, **{name: _last_part(getattr(self, name)) for name in files})
+        return dataclasses.replace(self, **{name: _last_parts(getattr(self, name)) for name in files})
 
     def file_names(self) -> list[str]:
         """Return the values of all settings that may be paths of local files, including nested configs."""
@@ -175,6 +175,11 @@ def _named(name: str, info: OptionInfo) -> str:
     """Return ``Minimum tokens (min_tokens)``, or only ``Margin`` if label and name are the same word."""
     label = label_of(name, info)
     return label if label.lower() == name else f"{label} ({name})"
+
+
+def _last_parts(value: Any) -> Any:
+    """Return a path, or each path of a tuple, without its folders."""
+    return tuple(map(_last_part, value)) if isinstance(value, tuple) else _last_part(value)
 
 
 def _last_part(text: str) -> str:

@@ -185,7 +185,8 @@ def _word_tables(config: Config) -> list[Card]:
     """Return the cards of the word vector tables that a config names."""
     from core.text.word_tables import REGISTRY as TABLES
 
-    return [TABLES.get(value) for value in config.to_dict().values() if isinstance(value, str) and value in TABLES]
+    lists = (value if isinstance(value, list) else [value] for value in config.to_dict().values())
+    return [TABLES.get(value) for values in lists for value in values if isinstance(value, str) and value in TABLES]
 
 
 def _find_data(store: Store, args: TrainConfig, everything: bool) -> _Data:

@@ -74,6 +74,20 @@ def test_a_set_encoder_is_trained_on_the_vectors_of_a_model(store: Store) -> Non
     assert model.metrics["training articles"] > 0 and "tf-idf weight" in model.metrics
 
 
+def test_a_teacher_is_optional_and_its_articles_are_recorded(store: Store) -> None:
+    static = {"dim": 6, "vocabulary_limit": 200, "least_count": 1, "epochs": 1, "threads": 1, "device": "cpu"}
+    do(store, "train", method="static-encoder", name="teacher", corpus="C", settings=static)
+    arguments = {"method": "static-encoder", "corpus": "C", "without": ["Demo"], "settings": static}
+    do(store, "train", name="alone", **arguments)
+    do(store, "train", name="taught", models=["teacher"], **arguments)
+    with store.reading() as r:
+        teacher, alone, taught = (r.models.by_name(name) for name in ("teacher", "alone", "taught"))
+    assert alone.digest != taught.digest
+    records = {m.name: load_model(store.artifacts.path(m.artifact))[1]["record"] for m in (teacher, alone, taught)}
+    assert records["taught"]["models"] == [teacher.digest] and "models" not in records["alone"]
+    assert records["taught"]["train_titles"] == records["teacher"]["train_titles"] != records["alone"]["train_titles"]
+
+
 def test_a_corpus_is_needed(store: Store) -> None:
     with pytest.raises(ConfigError, match="Choose a corpus"):
         do(store, "train", method="triplets-sen-contrastive", name="net", settings=NETWORK)

@@ -235,6 +235,20 @@ def test_a_network_goes_on_from_another_and_stops_by_another_set(filled_store: S
     assert (args["triplets"], args["validation"], args["models"]) == ("few", SET, ["net"])
 
 
+def test_a_method_that_accepts_a_teacher_offers_dense_models(filled_store: Store, open_page: Open) -> None:
+    with filled_store.writing() as w:
+        for method in ("mean-vectors", "tfidf"):
+            w.models.add(name=f"my {method}", method=method, config={}, seed=0, digest=method, artifact="a", metrics={})
+    at = open_page("train", method=REGISTRY.get("static-encoder").title)
+    teacher = next(field for field in at.selectbox if field.label == "Teacher")
+    assert "None" in teacher.options and "my mean-vectors" in teacher.options and "my tfidf" not in teacher.options
+    teacher.set_value("my mean-vectors").run()
+    next(b for b in at.button if b.label == "Train").click().run()
+    assert not at.exception
+    (args,) = jobs_of(filled_store, "train")
+    assert (args["corpus"], args["models"]) == (CORPUS, ["my mean-vectors"])
+
+
 def test_a_method_is_offered_the_triplets_it_was_made_for() -> None:
     def of(kind: str, negative: str, key: str = "negative") -> TripletSetRecord:
         counts = {"triplets": {"train": 3}}

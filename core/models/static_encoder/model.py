@@ -130,10 +130,13 @@ class StaticEncoder(BaseModel):
         from core.models.static_encoder.network import WordTable
 
         found = vocabulary_of(distinct, read, self.config.vocabulary, self.config.least_count)
-        table = load_word_vectors(self.config.word_vectors, self.config.vocabulary_limit or None)
-        vectors = initial_vectors(found.words, table, self.config.dim, self.seed)
+        limit = self.config.vocabulary_limit or None
+        vectors = initial_vectors(found.words, [load_word_vectors(name, limit) for name in self.config.word_vectors])
         weights = self.config.frequency / (self.config.frequency + found.shares)
-        return WordVectors(found.words, vectors), WordTable(vectors, weights, self.config.word_dropout)
+        network = WordTable(
+            vectors, weights, self.config.dim, self.config.word_dropout, train_vectors=self.config.train_vectors
+        )
+        return WordVectors(found.words, vectors), network
 
     def _fitted(self) -> WordVectors:
         if self._words is None:

@@ -1,6 +1,7 @@
-"""Network of the static encoder: x = Σ_t exp(w_t) · E_t over the words t of a sentence, scaled to length 1.
+"""Network of the static encoder: x = (Σ_t exp(w_t) · E_t) M over the words t of a sentence, scaled to length 1.
 
-The weight of a word starts at a / (a + p), p being its share of the training text (Arora et al. 2017, A Simple but
+The linear map M is shared by all words, so that it is learned also for words that are rare in the training text. The
+weight of a word starts at a / (a + p), p being its share of the training text (Arora et al. 2017, A Simple but
 Tough-to-Beat Baseline for Sentence Embeddings). The order of words does not matter.
 """
 
@@ -22,24 +23,42 @@ def bags(words: Words, sentences: Index) -> tuple[Tensor, Tensor]:
     return torch.from_numpy(words.ids[places].astype(np.int64)), torch.from_numpy(ends - counts)
 
 
-class WordTable(nn.Module):
-    """Vectors and weights of words."""
+_WEIGHT_RATE = 10.0  # log weights learn this many times as fast as vectors, whose coordinates are much smaller
 
-    def __init__(self, vectors: Floats, weights: Floats, dropout: float) -> None:
-        """Start with (words, dim) vectors and (words,) weights above 0; ``dropout`` is the share of words left out."""
+
+class WordTable(nn.Module):
+    """Vectors and weights of words, and a linear map."""
+
+    def __init__(self, vectors: Floats, weights: Floats, dim: int, dropout: float, *, train_vectors: bool) -> None:
+        """Start with (words, width) vectors and (words,) weights above 0, mapped to at most ``dim`` dimensions.
+
+        ``dropout`` is the share of words left out in training.
+        """
         super().__init__()
-        self.vectors = nn.Parameter(torch.from_numpy(vectors))
-        self.log_weights = nn.Parameter(torch.from_numpy(np.log(weights)))
+        self.vectors = nn.Parameter(torch.from_numpy(vectors), requires_grad=train_vectors)
+        self.log_weights = nn.Parameter(torch.from_numpy(np.log(weights) / _WEIGHT_RATE))
+        self.map = nn.Parameter(torch.from_numpy(principal_directions(vectors, weights, dim)))
         self._dropout = dropout
 
     def forward(self, ids: Tensor, starts: Tensor) -> Tensor:
         """Return (m, dim) vectors of length 1; zero for a sentence without words. Words are left out in training."""
-        weights = self.log_weights.exp()[ids]
+        weights = self._weights()[ids]
         if self.training and self._dropout:
             weights = weights * (torch.rand(len(ids)) >= self._dropout).to(weights.device)
         sums = functional.embedding_bag(ids, self.vectors, starts, mode="sum", per_sample_weights=weights)
-        return functional.normalize(sums, dim=1)
+        return functional.normalize(sums @ self.map, dim=1)
 
     def weighted(self) -> Floats:
-        """Return (words, dim) vectors times their weights: all that embedding needs."""
-        return np.asarray((self.vectors * self.log_weights.exp().unsqueeze(1)).detach().cpu().numpy())
+        """Return (words, dim) mapped vectors times their weights: all that embedding needs."""
+        return np.asarray(((self.vectors * self._weights().unsqueeze(1)) @ self.map).detach().cpu().numpy())
+
+    def _weights(self) -> Tensor:
+        return (_WEIGHT_RATE * self.log_weights).exp()
+
+
+def principal_directions(vectors: Floats, weights: Floats, dim: int) -> Floats:
+    """Return (width, at most dim) orthogonal directions in which the weighted vectors differ most."""
+    if vectors.shape[1] <= dim:
+        return np.eye(vectors.shape[1], dtype=np.float32)
+    _, directions = np.linalg.eigh((vectors.T @ (vectors * weights[:, None])).astype(np.float64))  # in rising order
+    return np.ascontiguousarray(directions[:, : -dim - 1 : -1], np.float32)

@@ -15,7 +15,7 @@ from core.text.word_vectors import WordVectors
 Floats = npt.NDArray[np.float32]
 Index = npt.NDArray[np.int64]
 _TICK = 4_096  # sentences between two reports
-_RANDOM = 0.3  # spread of added coordinates, against that of the table
+_UNKNOWN = 0.3  # length of the random vector of a word, against that of a known one
 
 
 @dataclass(frozen=True)
@@ -75,17 +75,15 @@ def vocabulary_of(distinct: Sequence[str], words: Words, most: int, least_count:
     return Vocabulary([word for _, word in frequent], shares.astype(np.float32))
 
 
-def initial_vectors(words: Sequence[str], table: WordVectors, dim: int, seed: int) -> Floats:
-    """Return (words, dim) vectors with a mean length of 1: those of ``table``, random where it lacks the word.
+def initial_vectors(words: Sequence[str], tables: Sequence[WordVectors]) -> Floats:
+    """Return (words, sum of dimensions) vectors of all tables, each with a mean length of 1.
 
-    A table with more dimensions is projected onto its principal directions, one with fewer gets random coordinates.
+    A word that a table lacks has short random coordinates, so that sentences that share it are a little more similar.
     """
-    found, _ = table.of_words(words)
-    if found.shape[1] > dim:
-        _, directions = np.linalg.eigh((found.T @ found).astype(np.float64))  # in rising order
-        found = found @ directions[:, : -dim - 1 : -1].astype(np.float32)
-    elif found.shape[1] < dim:
-        spread = _RANDOM * float(found.std())
-        more = np.random.default_rng(seed).normal(0, spread, (len(words), dim - found.shape[1]))
-        found = np.concatenate([found, more.astype(np.float32)], axis=1)
-    return np.ascontiguousarray(found / max(float(np.linalg.norm(found, axis=1).mean()), 1e-12))
+    parts = []
+    for table in tables:
+        found, known = table.of_words(words)
+        lengths = np.linalg.norm(found, axis=1)
+        scale = max(float(lengths[known].mean()) if known.any() else float(lengths.mean()), 1e-12)
+        parts.append(np.where(known[:, None], found, _UNKNOWN * found) / scale)
+    return np.ascontiguousarray(np.concatenate(parts, axis=1), np.float32)

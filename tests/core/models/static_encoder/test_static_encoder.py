@@ -7,12 +7,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.errors import Cancelled, DataError
+from core.errors import Cancelled, ConfigError, DataError
 from core.models.artifact import load_model, save_model
 from core.models.base import cosine_distances
 from core.models.static_encoder.config import StaticEncoderConfig
 from core.models.static_encoder.model import StaticEncoder
-from core.models.static_encoder.network import WordTable, bags
+from core.models.static_encoder.network import WordTable, bags, principal_directions
 from core.models.static_encoder.vocabulary import initial_vectors, read_words, rows_of, vocabulary_of
 from core.protocols import SILENT, NullReport
 from core.text.word_vectors import WordVectors
@@ -143,6 +143,8 @@ def test_sections_are_needed():
         StaticEncoder(CONFIG, 0).fit(Corpus(sentences=sections(0, 2)))
     with pytest.raises(DataError, match="occurs 999 times"):
         StaticEncoder(dataclasses.replace(CONFIG, least_count=999), 0).fit(corpus())
+    with pytest.raises(ConfigError, match="at least one table"):
+        dataclasses.replace(CONFIG, word_vectors=())
 
 
 def test_the_vocabulary_contains_the_frequent_words_in_lower_case():
@@ -157,23 +159,42 @@ def test_the_vocabulary_contains_the_frequent_words_in_lower_case():
     assert known.ids.tolist() == [0, 1, 0, 1, 0] and known.starts.tolist() == [0, 4, 5]
 
 
-@pytest.mark.parametrize("dim", [2, 5, 9])
-def test_initial_vectors_have_the_dimensions_asked_for(dim):
+def test_the_initial_vectors_of_all_tables_have_the_same_length():
     random = np.random.default_rng(0)
-    table = WordVectors(["a", "b", "c", "d"], random.normal(size=(4, 5)).astype(np.float32))
-    found = initial_vectors(["c", "a", "new"], table, dim, 0)
-    assert found.shape == (3, dim) and np.linalg.norm(found, axis=1).mean() == pytest.approx(1, abs=1e-5)
-    if dim >= 5:  # products of the known coordinates are kept
-        products = table.of_words(["c", "a", "new"])[0]
-        scale = found[0, 0] / products[0, 0]
-        assert np.allclose(found[:, :5], products * scale, atol=1e-5)
+    tables = [WordVectors(["a", "b", "c"], random.normal(0, s, (3, n)).astype(np.float32)) for s, n in ((1, 5), (9, 3))]
+    found = initial_vectors(["c", "a", "new", "b"], tables)
+    assert found.shape == (4, 8)
+    for part in (found[:, :5], found[:, 5:]):
+        assert np.linalg.norm(part[[0, 1, 3]], axis=1).mean() == pytest.approx(1, abs=1e-5)
+        assert 0 < np.linalg.norm(part[2]) < 1
+
+
+@pytest.mark.parametrize("dim", [2, 5, 9])
+def test_the_first_map_keeps_what_differs_most(dim):
+    random = np.random.default_rng(0)
+    vectors = (random.normal(size=(40, 5)) * [1, 9, 2, 1, 5]).astype(np.float32)
+    directions = principal_directions(vectors, np.ones(40, np.float32), dim)
+    assert directions.shape == (5, min(dim, 5))
+    assert np.allclose(directions.T @ directions, np.eye(min(dim, 5)), atol=1e-5)
+    if dim == 2:
+        kept = ((vectors @ directions) ** 2).sum() / (vectors**2).sum()
+        assert kept > 0.9
+
+
+@pytest.mark.parametrize("train_vectors", [True, False])
+def test_the_vectors_of_words_are_trained_as_asked(train_vectors):
+    table = WordTable(np.eye(3, dtype=np.float32), np.ones(3, np.float32), 2, 0.0, train_vectors=train_vectors)
+    ids, starts = bags(read_words(["a b", "b c"], lambda: None)[1], np.arange(2))
+    table(ids, starts)[:, 0].sum().backward()
+    assert (table.vectors.grad is not None) == train_vectors
+    assert table.log_weights.grad is not None and table.map.grad is not None
 
 
 def test_the_network_leaves_out_words_in_training_only():
     import torch
 
     _, words = read_words(["a b c d e f g h", "", "a a"], lambda: None)
-    table = WordTable(np.eye(8, dtype=np.float32), np.full(8, 0.5, np.float32), dropout=0.5)
+    table = WordTable(np.eye(8, dtype=np.float32), np.full(8, 0.5, np.float32), 8, 0.5, train_vectors=True)
     ids, starts = bags(words, np.array([2, 1, 0]))
     assert ids.tolist() == [0, 0, 0, 1, 2, 3, 4, 5, 6, 7] and starts.tolist() == [0, 2, 2]
     table.eval()
