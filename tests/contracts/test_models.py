@@ -26,7 +26,7 @@ every = pytest.mark.parametrize("card", CARDS, ids=[card.id for card in CARDS])
 # Settings that make a method small; a method without such a field ignores them.
 SMALL = {
     "vocabulary_limit": 300, "hidden": 8, "attention": 4, "epochs": 1, "batch_size": 8, "threads": 1, "device": "cpu",
-    "word_dim": 12, "decoder": 8, "width": 8, "layers": 1, "heads": 2,
+    "word_dim": 12, "decoder": 8, "width": 8, "layers": 1, "heads": 2, "least_count": 1,
 }  # fmt: skip
 
 # Sentence vectors learn for each sentence by itself, so seven sentences need many passes.

@@ -48,7 +48,9 @@ class StaticEncoderConfig(DistillationConfig):
     learning_rate: float = option(1e-3, "Highest learning rate of AdamW.", low=1e-7, high=1.0)
     weight_decay: float = option(0.0, "Weight decay of AdamW.", low=0.0, high=10.0)
     precision: str = option("fp32", "Number format of the vectors in training.", choices=("fp32",))
-    storage: str = option("int8", "Number format of the vectors in the saved model.", choices=STORAGES)
+    storage: str = option(
+        "fp16", "Number format of the vectors in the saved model; int8 needs half of fp16.", choices=STORAGES
+    )
 
     def validate(self) -> None:
         """Refuse an empty list of tables."""

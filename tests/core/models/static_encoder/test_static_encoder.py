@@ -20,7 +20,7 @@ from core.types import Corpus, Sentence, Split
 
 CONFIG = StaticEncoderConfig(
     vocabulary_limit=3_000, dim=12, least_count=1, epochs=4, threads=1, device="cpu", learning_rate=0.02,
-    articles_per_batch=2,
+    articles_per_batch=2, storage="int8",
 )  # fmt: skip
 THEMES = ("river lake sea water", "king queen war army", "music song album band", "school university student teacher")
 VOCABULARY = sorted({word for theme in THEMES for word in theme.split()} | {"the", "of", "in", "it"})
