@@ -26,6 +26,9 @@ class SetEncoderConfig(ContrastiveConfig):
         0.5, "Initial weight λ of the tf-idf similarity, against 1 for the cosine of the vectors; λ is learned.",
         low=0.0, high=1_000.0,
     )  # fmt: skip
+    word_bias: bool = option(
+        True, "Add the tf-idf similarity to the attention logits, with a learned weight for each head."
+    )
     set_limit: int = option(
         3_000, "Maximum number of sentences that attend to each other. A longer article is divided into parts of equal "
         "size by a hash of the text of its sentences.",

@@ -150,7 +150,9 @@ class SetEncoder(BaseModel):
         config = self.config
         with torch.random.fork_rng(devices=[]):
             torch.default_generator.manual_seed(seed)  # of the processor only; the generator of a GPU is not changed
-            return SetTransformer(dim, config.width, config.layers, config.heads, config.dropout_rate, config.words)
+            return SetTransformer(
+                dim, config.width, config.layers, config.heads, config.dropout_rate, config.words, config.word_bias
+            )
 
     def _dim(self) -> int:
         """Return the dimensions of the vectors of the base models together."""

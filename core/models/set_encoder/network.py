@@ -4,9 +4,10 @@ For the unit vectors X of the sentences of an article, centred in the article, a
 
     H = A √d X,  H ← H + Attention(norm H; 5 β_h S)  and  H ← H + MLP(norm H) in each block,  Y = unit(X + B norm H)
 
-β_h is learned for each head of each block and added to its attention logits. The factor √d gives the coordinates of X
-variance 1, so that the first block does not drown a sentence in the mean of its article. B starts at zero, so that
-training starts from the vectors of the base model. The similarity of two sentences is y·y′ + λ S with a learned λ.
+β_h is learned for each head of each block and added to its attention logits, unless ``word_bias`` is off. The factor
+√d gives the coordinates of X variance 1, so that the first block does not drown a sentence in the mean of its article.
+B starts at zero, so that training starts from the vectors of the base model. The similarity of two sentences is
+y·y′ + λ S with a learned λ.
 """
 
 from __future__ import annotations
@@ -25,9 +26,17 @@ class SetTransformer(nn.Module):
     """(a, n, dim) centred unit vectors of a sets of n sentences → (a, n, dim) unit vectors."""
 
     def __init__(
-        self, dim: int, width: int = 256, layers: int = 3, heads: int = 4, dropout: float = 0.1, words: float = 0.5
+        self,
+        dim: int,
+        width: int = 256,
+        layers: int = 3,
+        heads: int = 4,
+        dropout: float = 0.1,
+        words: float = 0.5,
+        word_bias: bool = True,
     ) -> None:
         super().__init__()
+        self.bias_scale = _BIAS_SCALE if word_bias else 0.0
         self.inward = nn.Linear(dim, width)
         self.blocks = nn.ModuleList(_Block(width, heads, dropout) for _ in range(layers))
         self.norm = nn.LayerNorm(width)
@@ -49,7 +58,7 @@ class SetTransformer(nn.Module):
         padding = torch.zeros(real.shape, device=x.device).masked_fill(~real, torch.finfo(torch.float32).min)
         h = self.inward(self.dropout(x) * math.sqrt(x.shape[2]))
         for block in self.blocks:
-            h = block(h, _BIAS_SCALE * similarity, padding)
+            h = block(h, self.bias_scale * similarity, padding)
         moved: Tensor = functional.normalize(x + self.outward(self.norm(h)), dim=2)
         return moved * real.unsqueeze(2)
 

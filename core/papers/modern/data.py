@@ -35,7 +35,7 @@ BENCHMARKS = (
 )
 
 CENTRED, WITH_WORDS = "centred", "tfidf"
-ENCODER, SET = "thematic-encoder", "set-encoder"
+ENCODER, SET, UNBIASED = "thematic-encoder", "set-encoder", "set-encoder-unbiased"
 
 
 def centred_id(model: str) -> str:
@@ -96,6 +96,7 @@ _OWN = (
     _set_encoder("set-encoder-static", "static"),
     _set_encoder("set-encoder-minilm", "minilm"),
     _set_encoder(SET, ENCODER),
+    _set_encoder(UNBIASED, ENCODER, word_bias=False),
     *(_with_words(base, None) for base in ("set-encoder-static", "set-encoder-minilm", SET)),
     Model("ensemble-encoder", "centred", parts=(ENCODER,), random=False, ensemble=True),
     Model("ensemble-set", "hybrid", parts=(SET,), settings={"words": None}, random=False, ensemble=True),

@@ -54,6 +54,13 @@ def test_the_bias_of_shared_words_matters():
     assert np.abs(alike - different).max() > 1e-3
 
 
+def test_without_the_bias_shared_words_change_no_vector():
+    x, unbiased = unit_rows(4), network()
+    unbiased.bias_scale = SetTransformer(6, width=8, heads=2, word_bias=False).bias_scale
+    alike, different = (encode_set(unbiased, x, w, CPU) for w in (words(4), sparse.csr_array((4, 5), dtype=np.float32)))
+    assert np.array_equal(alike, different)
+
+
 def test_a_sentence_equal_to_the_mean_is_not_centred():
     x = torch.from_numpy(unit_rows(1)[None])
     assert torch.allclose(centred(x, torch.ones(1, 1, dtype=torch.bool)), x)
