@@ -29,6 +29,7 @@ from core.papers.spec import Paper, Table
 from core.tasks.scb import ScbRules
 from core.types import Split
 from db.store import Store
+from jobs.cli.main import main
 from jobs.kinds import check_job
 from jobs.papers import sources
 from jobs.queue.foreground import resume_here, run_here
@@ -46,21 +47,21 @@ PROFILE = dataclasses.replace(
     budgets={
         **QUICK.budgets,
         "encoder": ENCODER,
-        "set-encoder": {**QUICK.budgets["set-encoder"], "width": 8, "heads": 2},
+        "set-encoder": {**QUICK.budgets["set-encoder"], "training_limit": 3, "width": 8, "heads": 2},
     },
 )
-ROWS = ("random", "mean-vectors", "tfidf", "minilm", "minilm-centred", "static-encoder", "thematic-encoder")
-ROWS += ("set-encoder", "set-encoder-tfidf", "ensemble-encoder")
+ROWS = ("mean-vectors", "minilm", "minilm-centred", "static-encoder", "thematic-encoder", "ensemble-encoder")
+MORE = {"overview": ("tfidf",), "clusters": ("random", "set-encoder")}
 
 
 def _cut(table: Table) -> Table:
-    rows = tuple(row for row in table.rows if row.id in ROWS)
+    rows = tuple(row for row in table.rows if row.id in (*ROWS, *MORE.get(table.id, ())))
     ids = {row.id for row in rows}
     claims = tuple(claim for claim in table.claims if {claim.first, claim.second} <= ids)
     return dataclasses.replace(table, rows=rows, claims=claims)
 
 
-_KEPT = ("overview", "clusters", "triplets", CLAIMS, BILLS, "costs")
+_KEPT = ("overview", "clusters", "triplets", CLAIMS, "costs")
 CUT: Paper = dataclasses.replace(
     MODERN, tables=tuple(_cut(MODERN.table(id)) for id in _KEPT), profiles=(PROFILE, VALIDATION, FULL)
 )
@@ -146,7 +147,7 @@ def test_every_model_is_measured_on_all_data_and_a_second_run_computes_nothing(
     _check_triplets(triplets)
     claims = _rows(corpus, CLAIMS)["thematic-encoder"]
     assert "low" not in claims["ours"]["ami"] and "1 articles, 22 sentences" in claims["data"]
-    assert _rows(corpus, BILLS)["tfidf"]["ours"]["ami"]["value"] > 0.9  # their sections are told apart by a word
+    assert overview["tfidf"]["ours"][BILLS]["value"] > 0.9  # their sections are told apart by a word
     costs = {id: row["ours"] for id, row in _rows(corpus, "costs").items() if not row["missing"]}
     assert all(cost["speed"]["value"] > 0 and cost["megabytes"]["value"] > 0 for cost in costs.values())
     assert costs["ensemble-encoder"]["seconds"]["value"] >= costs["thematic-encoder"]["seconds"]["value"] > 0
@@ -154,7 +155,7 @@ def test_every_model_is_measured_on_all_data_and_a_second_run_computes_nothing(
     text = (tmp_path / "r.md").read_text(encoding="utf-8")
     assert "## Overview: Overview" in text and "· –" not in text and "| not measured |" in text
     second = reproduce()
-    assert (second["computed"], second["cached"]) == (0, True) and first["computed"] > 50
+    assert (second["computed"], second["cached"]) == (0, True) and first["computed"] > 30
 
 
 def _check_triplets(triplets: dict[str, dict[str, Any]]) -> None:
@@ -165,7 +166,7 @@ def _check_triplets(triplets: dict[str, dict[str, Any]]) -> None:
 
 
 def test_given_models_stand_for_seeds_and_nothing_is_trained(
-    corpus: Store, reproduce: Callable[..., dict[str, Any]]
+    corpus: Store, reproduce: Callable[..., dict[str, Any]], data: Path, tmp_path: Path
 ) -> None:
     for seed in (0, 1):
         args = {"method": "thematic-encoder", "corpus": "C", "name": f"T{seed}", "seed": seed, "settings": ENCODER}
@@ -175,7 +176,11 @@ def test_given_models_stand_for_seeds_and_nothing_is_trained(
     assert "model T1; " in rows["thematic-encoder"]["data"] and len(rows["thematic-encoder"]["runs"]) == 2
     assert rows["ensemble-encoder"]["ours"] and not rows["ensemble-encoder"]["missing"]
     assert "--model set-encoder=NAME" in rows["set-encoder"]["missing"]
-    reproduce(tables=["clusters"], training=False, models=["thematic-encoder=T1"], seeds=1)
+    command = ["reproduce", "modern", "--corpus", "C", "--data", str(data), "--words", str(data / "words.txt")]
+    command += ["--table", "clusters", "--no-training", "--model", "thematic-encoder=T1", "--seeds", "1"]
+    with pytest.raises(SystemExit) as exit_:
+        main([*command, "--document", str(tmp_path / "r.md")])
+    assert exit_.value.code == 0 and "| not measured |" in (tmp_path / "r.md").read_text(encoding="utf-8")
     assert "An ensemble needs several models" in _rows(corpus, "clusters")["ensemble-encoder"]["missing"]
     with corpus.reading() as r:
         assert {model.method for model in r.models.list()} >= {"thematic-encoder", "centred"}

@@ -107,6 +107,32 @@ def test_another_table_metric_and_profile_by_their_address(reproduced: Store, op
     assert next(box for box in at.selectbox if box.label == "Table").options == ["2 · Accuracy", "4 · Clusters"]
 
 
+def test_a_comparison_without_published_numbers_has_no_columns_for_them(filled_store: Store, open_page: Open) -> None:
+    table = content("Sections of articles")
+    rows = [{**row, "published": {}, "difference": {}} for row in table["rows"]]
+    with filled_store.writing() as w:
+        arguments = {**ARGUMENTS, "paper": "modern", "profile": "full"}
+        w.papers.put("modern", "clusters", "full", arguments, {**table, "rows": rows, "values_only": False})
+    at = open_page("paper_tables")
+    assert not at.exception and not at.error
+    assert at.selectbox[0].value == paper("modern").title
+    frame = at.dataframe[0].value
+    assert list(frame) == ["Row", "Ours", "± seeds", "Data"] and frame.iloc[0]["Ours"] == ".712 [.700, .725]"
+
+
+def test_the_comparison_asks_for_the_encoder(
+    filled_store: Store, open_page: Open, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("THEMESCOPE_IMPORT_FOLDERS", str(tmp_path))
+    at = open_page("paper_tables", view="Reproduce", paper=paper("modern").title)
+    next(i for i in at.text_input if i.label == "Sentence encoder").set_value(f"{tmp_path}/minilm")
+    at.multiselect[0].set_value(["clusters", "costs"])
+    next(b for b in at.button if b.label == "Reproduce").click().run()
+    (asked,) = jobs_of(filled_store)
+    assert (asked["paper"], asked["tables"]) == ("modern", ["clusters", "costs"])
+    assert asked["encoder"] == f"{tmp_path}/minilm"
+
+
 def test_a_table_that_is_still_being_measured_says_so(reproduced: Store, open_page: Open) -> None:
     with reproduced.writing() as w:
         w.papers.put("ed18", "2", "quick", ARGUMENTS, {**content("Accuracy"), "complete": False})
