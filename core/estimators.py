@@ -19,15 +19,12 @@ from sklearn.utils.validation import check_is_fitted
 from core.api import Encoder, ModelLike, encoder
 from core.clustering import REGISTRY as CLUSTERERS
 from core.clustering.inputs import unit_rows
+from core.clustering.pairs import DEFAULT_CALIBRATION
 from core.errors import ConfigError
-from core.protocols import SILENT
-from core.tasks.theme_counts import candidates, measure, suggest
+from core.tasks.theme_counts import suggest
 from core.types import Labels, Matrix
 
-_CURVE_SENTENCES = 1_000
-"""Maximum number of sentences that the number of clusters is chosen on; the time grows with its square."""
-_MOST_CLUSTERS = 30
-_SUBSAMPLES = 5
+_MOST_CLUSTERS = 200
 
 
 class SentenceVectorizer(TransformerMixin, BaseEstimator):
@@ -74,8 +71,8 @@ class SentenceClusterer(ClusterMixin, BaseEstimator):
         Name of a pretrained model, folder of a saved model, or an object with an ``encode`` method. Unused when
         vectors are given in place of sentences.
     k
-        Number of clusters, or ``"auto"``: between 2 and 30, chosen by silhouette, gain and stability
-        (:mod:`core.tasks.theme_counts`).
+        Number of clusters, or ``"auto"``: between 2 and 200, estimated from the similarities
+        (:func:`core.tasks.theme_counts.suggest`).
     clusterer
         Id of a registered clusterer, see ``themescope list clusterers``.
     settings
@@ -158,12 +155,7 @@ class SentenceClusterer(ClusterMixin, BaseEstimator):
     def _number(self, vectors: Matrix) -> tuple[int, str]:
         if self.k != "auto":
             return int(self.k), ""
-        rows = np.random.default_rng(self.seed).permutation(vectors.shape[0])[:_CURVE_SENTENCES]
-        rows.sort()
-        ks = candidates(len(rows), _MOST_CLUSTERS)
-        if not ks:
-            return 1, "There are too few sentences for more than one cluster."
-        found = suggest(measure(vectors[rows], ks, _SUBSAMPLES, self.seed, SILENT))
+        found = suggest(vectors, DEFAULT_CALIBRATION, _MOST_CLUSTERS, self.seed)
         return found.k, found.reason
 
 

@@ -120,6 +120,16 @@ REGISTRY = Registry(
             tags=frozenset({"needs-k", "many-items"}),
         ),
         Card(
+            id="correlation",
+            title="Correlation clustering",
+            summary="Maximises the total log-odds of pairs that share a cluster; chooses the number of clusters itself "
+            "unless it is given.",
+            source="Bansal, Blum, Chawla 2004, Correlation clustering, Machine Learning 56; this project",
+            factory="core.clustering.correlation:CorrelationClustering",
+            config="core.clustering.correlation:CorrelationConfig",
+            tags=frozenset({"compiled"}),
+        ),
+        Card(
             id="random",
             title="Random labels",
             summary="The lower baseline: labels drawn at random, each cluster with at least one sentence.",

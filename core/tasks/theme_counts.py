@@ -1,7 +1,8 @@
-"""Choice of the number of clusters from three curves over k: silhouette, gain in similarity, and stability.
+"""Number of themes of a list, with an interval, and curves over other numbers: silhouette, gain and stability.
 
-No curve is sufficient alone: the silhouette favours few large clusters, the gain rises with every cluster, and a coarse
-partition can be stable because it is coarse. Each therefore votes on a scale of 0 to 1, and the reason is reported.
+The number follows from the effective number of themes in the similarities (:mod:`core.clustering.pairs`). The curves
+describe the partitions around it and take no part in the choice: the silhouette has its maximum at few large clusters
+on text, the gain rises with every cluster, and a coarse partition can be stable because it is coarse.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ import numpy.typing as npt
 
 from core.clustering.iclust import IclustConfig, best_partition
 from core.clustering.inputs import Square, checked, cosine_matrix, unit_rows
+from core.clustering.pairs import PairCalibration, effective_themes
 from core.metrics.partition import AdjustedRandIndex, MetricConfig
 from core.protocols import Report
 from core.types import Labels, Matrix
@@ -23,6 +25,9 @@ Floats = npt.NDArray[np.float64]
 
 _STARTS, _QUICK_STARTS = IclustConfig(restarts=5), IclustConfig(restarts=2)
 _SHARE = 0.7  # share of the sentences in a subsample
+_HALVES, _HALF_ROWS = 10, 3_000
+_NORMAL_90 = 1.645  # half-width of the central 90 % of a normal distribution, in standard deviations
+_FACTORS = (1 / 3, 0.45, 0.6, 0.75, 0.85, 1.0, 1.2, 1.4, 1.7, 2.2, 3.0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,17 +44,51 @@ class Curves:
 
 @dataclass(frozen=True, slots=True)
 class Suggestion:
-    """A suggested number of clusters with its reason."""
+    """A suggested number of clusters, its 90 % interval and the reason in words."""
 
     k: int
+    low: int
+    high: int
     reason: str
 
 
-def candidates(n: int, most: int) -> tuple[int, ...]:
-    """Return the numbers of clusters to try for ``n`` sentences: all up to 12, then wider steps up to ``most``."""
-    wide = (14, 16, 18, 20, 23, 26, 30, 35, 40, 50)
-    limit = min(most, max(n // 3, 2), n - 1)
-    return tuple(k for k in (*range(2, 13), *wide) if k <= limit)
+def suggest(x: Matrix, calibration: PairCalibration, most: int, seed: int) -> Suggestion:
+    """Return the number of themes of (n, dim) ``x``, between 2 and ``most``, with its interval.
+
+    The interval combines two errors of the logarithm of the number: that of the calibration on lists with known
+    themes, and the spread over ten random halves of the list (at most 3,000 sentences each).
+    """
+    n = x.shape[0]
+    most = max(min(most, n // 2), 2)
+    if n < 4 or most == 2:
+        k = min(2, n)
+        return Suggestion(k, k, k, "There are too few sentences for another number of themes.")
+    effective = effective_themes(x, seed)
+    found = calibration.count(effective)
+    random = np.random.default_rng(seed)
+    taken = min(n // 2, _HALF_ROWS)
+    halves = [calibration.count(effective_themes(x[np.sort(random.permutation(n)[:taken])])) for _ in range(_HALVES)]
+    error = float(np.hypot(calibration.count_error, _NORMAL_90 * np.log(halves).std()))
+    k = _bounded(found, most)
+    low, high = _bounded(found * np.exp(-error), most), _bounded(found * np.exp(error), most)
+    reason = (
+        f"About {k} themes, probably between {low} and {high}. The similarities between the sentences have the "
+        f"variety of {found:.1f} themes of equal size; random halves of the list give {min(halves):.1f} to "
+        f"{max(halves):.1f}. The interval contained the number of themes of nine of ten lists whose themes are known."
+    )
+    if round(found) > most:
+        reason += f" The setting for the maximum number of themes limits the result to {most}."
+    return Suggestion(k, low, high, reason)
+
+
+def _bounded(number: float, most: int) -> int:
+    return int(min(max(round(float(number)), 2), most))
+
+
+def candidates(k: int, n: int) -> tuple[int, ...]:
+    """Return the numbers of clusters to compare with ``k`` for ``n`` sentences: from a third to three times ``k``."""
+    limit = max(n // 3, 2, min(k, n - 1))
+    return tuple(sorted({min(max(round(k * factor), 2), limit) for factor in _FACTORS}))
 
 
 def measure(x: Matrix, ks: Sequence[int], subsamples: int, seed: int, report: Report) -> Curves:
@@ -80,37 +119,6 @@ def _stability(similarity: Square, labels: Labels, k: int, subsamples: int, seed
         part = np.ascontiguousarray(similarity[np.ix_(rows, rows)])
         values.append(metric.score(labels[rows], best_partition(part, k, _QUICK_STARTS, seed + number)[0]))
     return float(np.mean(values)) if values else 0.0
-
-
-def suggest(curves: Curves) -> Suggestion:
-    """Return the k with the highest mean vote; ties give the smallest."""
-    if len(curves.ks) == 1:
-        return Suggestion(curves.ks[0], "There are too few sentences for another number of themes.")
-    votes = {
-        "silhouette": _scaled(np.array(curves.silhouette)),
-        "gain": _scaled(_bend(curves)),
-        "stability": _scaled(np.array(curves.stability)),
-    }
-    chosen = int(np.argmax(np.round(sum(votes.values(), np.zeros(len(curves.ks))), 9)))
-    k, best = curves.ks[chosen], {name: curves.ks[int(np.argmax(vote))] for name, vote in votes.items()}
-    reason = (
-        f"{k} themes have the highest mean score of three curves: the silhouette is {curves.silhouette[chosen]:.2f} "
-        f"(maximum at {best['silhouette']}), the gain in similarity has its bend at {best['gain']}, and the stability "
-        f"over random samples is {curves.stability[chosen]:.2f} (maximum at {best['stability']})."
-    )
-    return Suggestion(k, reason)
-
-
-def _bend(curves: Curves) -> Floats:
-    """Return the height of the gain above the straight line between its ends, as a function of ln k."""
-    costs, gains = np.log(curves.ks), np.array(curves.gain)
-    line = gains[0] + (gains[-1] - gains[0]) * (costs - costs[0]) / (costs[-1] - costs[0])
-    return np.asarray(gains - line, dtype=np.float64)
-
-
-def _scaled(values: Floats) -> Floats:
-    span = float(np.ptp(values))
-    return (values - values.min()) / span if span > 1e-12 else np.zeros_like(values)
 
 
 def mean_cosines(x: Matrix, labels: Labels, k: int) -> tuple[Floats, Floats]:

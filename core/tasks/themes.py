@@ -13,6 +13,7 @@ from scipy import sparse
 from core.clustering import REGISTRY as CLUSTERERS
 from core.clustering.inputs import extended_labels
 from core.clustering.naming import theme_names, theme_words
+from core.clustering.pairs import DEFAULT_CALIBRATION, PairCalibration
 from core.config import Config, option
 from core.errors import ConfigError, DataError
 from core.models.composite.hybrid import WORDS, concatenate_with_tfidf
@@ -30,9 +31,9 @@ COMPARED = 6_000
 class ThemesConfig(Config):
     """Settings of finding themes."""
 
-    k: int = option(0, "Number of themes; 0 uses the suggestion of the curves.", low=0, high=500,
+    k: int = option(0, "Number of themes; 0 uses the suggestion.", low=0, high=500,
                     label="number of themes")  # fmt: skip
-    most: int = option(30, "Maximum number of themes to try.", low=2, high=50, label="maximum themes tried")
+    most: int = option(200, "Maximum number of themes to suggest.", low=2, high=500, label="maximum themes suggested")
     clusterer: str = option("iclust", "Clusterer of the sentences.")
     sample: int = option(1_000, "Maximum number of sentences to measure the curves on.", low=10, high=COMPARED)
     subsamples: int = option(5, "Number of random samples to measure stability on.", low=1, high=50)
@@ -73,25 +74,36 @@ class Themes:
     curves: Curves
     reason: str
     """Reason for this number of themes; empty if it was given."""
+    interval: tuple[int, int]
+    """90 % interval of the suggested number of themes, also where another number was given."""
     compared: int
     """Number of sentences that were clustered; the others were assigned."""
 
 
-def find_themes(texts: list[str], vectors: Matrix, config: ThemesConfig, seed: int, report: Report) -> Themes:
+def find_themes(
+    texts: list[str],
+    vectors: Matrix,
+    config: ThemesConfig,
+    seed: int,
+    report: Report,
+    calibration: PairCalibration = DEFAULT_CALIBRATION,
+) -> Themes:
     """Cluster (n,) ``texts`` by their (n, dim) ``vectors``, name the clusters and order them by size.
 
-    Dense vectors are concatenated with tf-idf within the list, unless ``config.shared`` is 0. The curves over k are
-    measured on ``vectors`` alone, because with words they are too rough, and also for a given number of themes, so that
-    it can be compared with others. Raises :class:`core.errors.DataError` for too few or too many sentences.
+    The number of themes is suggested from ``vectors`` alone by the ``calibration`` of their model. For clustering,
+    dense vectors are concatenated with tf-idf within the list, unless ``config.shared`` is 0. The curves over k are
+    measured also for a given number of themes, so that it can be compared with others. Raises
+    :class:`core.errors.DataError` for too few or too many sentences.
     """
     n = len(texts)
     _check(n, vectors, config)
     random = np.random.default_rng(seed)
-    rows = np.sort(random.permutation(n)[: config.sample])
-    ks = candidates(len(rows), config.most)
-    curves = measure(vectors[rows], ks, config.subsamples, seed, SubReport(report, 0.0, 0.7))
-    suggestion = suggest(curves)
+    report.progress(0, 1, "estimating the number of themes")
+    suggestion = suggest(vectors, calibration, config.most, seed)
     k = config.k or suggestion.k
+    rows = np.sort(random.permutation(n)[: config.sample])
+    ks = candidates(k, len(rows))
+    curves = measure(vectors[rows], ks, config.subsamples, seed, SubReport(report, 0.1, 0.7))
     if config.shared and not sparse.issparse(vectors):
         vectors = _with_words(texts, vectors, config.shared)
     report.progress(0.7, 1, f"clustering {n:,} sentences")
@@ -106,7 +118,8 @@ def find_themes(texts: list[str], vectors: Matrix, config: ThemesConfig, seed: i
         for c, (name, found) in enumerate(zip(theme_names(words), words, strict=True))
     )
     reason = "" if config.k else suggestion.reason
-    return Themes(labels, themes, (own - other).astype(np.float32), curves, reason, len(compared))
+    interval = (suggestion.low, suggestion.high)
+    return Themes(labels, themes, (own - other).astype(np.float32), curves, reason, interval, len(compared))
 
 
 def _check(n: int, vectors: Matrix, config: ThemesConfig) -> None:

@@ -107,6 +107,7 @@ class _Work:
             "themes": described,
             "curves": asdict(themes.curves),
             "reason": themes.reason,
+            "interval": list(themes.interval),
             "sentences": len(sentences),
             "compared": themes.compared,
         }
@@ -135,5 +136,6 @@ def _result(run: RunRecord, corpus: CorpusRecord, model: ModelRecord, cached: bo
         "sentences": run.config["sentences"],
         "k": len(run.config["themes"]),
         "reason": run.config["reason"],
+        "interval": run.config.get("interval"),  # results of earlier versions have none
         "themes": [{"name": theme["name"], "size": theme["size"]} for theme in run.config["themes"]],
     }

@@ -52,6 +52,7 @@ def analysed(filled_store: Store) -> Store:
                 "themes": described,
                 "curves": curves,
                 "reason": "At 2 clusters.",
+                "interval": [2, 4],
                 "sentences": 12,
                 "compared": 12,
             },

@@ -83,7 +83,8 @@ def themes() -> Fingerprint:
     found = find_themes(texts, vectors, ThemesConfig(k=3), 0, SILENT)
     curves = dataclasses.asdict(found.curves)
     measured = [value for name in sorted(curves) if isinstance(curves[name], list | tuple) for value in curves[name]]
-    return [partition(found.labels), *(t.name for t in found.themes), *numbers(found.margins), *numbers(measured)]
+    names = [theme.name for theme in found.themes]
+    return [partition(found.labels), *names, *found.interval, *numbers(found.margins), *numbers(measured)]
 
 
 def compared() -> Fingerprint:

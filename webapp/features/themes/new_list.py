@@ -66,7 +66,7 @@ def form() -> None:
         "Model", names, index=default, format_func=known.__getitem__, help="Model that measures similarity."
     )
     way = middle.segmented_control("Number of themes", [SUGGESTED, GIVEN], default=SUGGESTED, required=True)
-    k = 0 if way == SUGGESTED else int(right.number_input("How many", 2, 100, 8, label_visibility="collapsed"))
+    k = 0 if way == SUGGESTED else int(right.number_input("How many", 2, 500, 8, label_visibility="collapsed"))
     shared = st.toggle(
         "Also use word overlap",
         value=True,

@@ -50,7 +50,7 @@ def _summary(analysis: Analysis, listed: Listing) -> None:
     low_confidence = int((listed.margins < 0).sum())
     with st.container(horizontal=True):
         st.metric("Sentences", f"{len(listed.ids):,}", border=True)
-        st.metric("Themes", len(analysis.themes), border=True)
+        st.metric("Themes", len(analysis.themes), border=True, help=_interval(analysis))
         help = "Sentences whose average similarity to another theme is higher than to their own."
         st.metric("Low confidence", f"{low_confidence / max(len(listed.ids), 1):.0%}", border=True, help=help)
         st.metric("Time", duration(analysis.run.seconds), border=True)
@@ -64,6 +64,14 @@ def _summary(analysis: Analysis, listed: Listing) -> None:
         )
 
 
+def _interval(analysis: Analysis) -> str | None:
+    """Return the 90 % interval of the number of themes in words; results of earlier versions have none."""
+    if not (interval := analysis.run.config.get("interval")):
+        return None
+    low, high = interval
+    return f"Suggested from the similarities: {low} to {high} themes (90 % interval)."
+
+
 def _word_overlap(analysis: Analysis) -> float:
     """Return the weight of word overlap; early results have none."""
     return float(analysis.run.config["settings"].get("shared", 0))
@@ -73,7 +81,7 @@ def _how_many(analysis: Analysis) -> None:
     """Draw the curves, the reason for the number of themes, and the choice of another number."""
     curves, reason, k = analysis.run.config["curves"], analysis.run.config["reason"], len(analysis.themes)
     with st.expander(f"Why {count(k, 'theme')}?", icon=":material/show_chart:", expanded=True):
-        st.markdown(plain(reason or f"You chose {k} themes."))
+        st.markdown(plain(reason or " ".join(filter(None, [f"You chose {k} themes.", _interval(analysis)]))))
         if len(curves["ks"]) > 1:
             figure = curves_figure(curves, k, tones(st.context.theme.type))
             st.plotly_chart(figure, key=f"{state.CURVES}_{analysis.run.digest}", config={"displayModeBar": False})
@@ -82,7 +90,7 @@ def _how_many(analysis: Analysis) -> None:
             + f". Measured on {count(curves['sentences'], 'sentence')}."
         )
         left, middle, right = st.columns([1, 2, 3], vertical_alignment="bottom")
-        other = left.number_input("Number of themes", 2, 100, k, key=f"{state.NUMBER}_{analysis.run.digest}")
+        other = left.number_input("Number of themes", 2, 500, k, key=f"{state.NUMBER}_{analysis.run.digest}")
         if middle.button("Recluster", icon=":material/replay:", disabled=int(other) == k):
             new_list.request(
                 analysis.corpus.name, analysis.model.name, {"k": int(other), "shared": _word_overlap(analysis)}

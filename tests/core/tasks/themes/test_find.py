@@ -10,15 +10,18 @@ from scipy import sparse
 from sklearn.metrics import silhouette_score
 
 from core.clustering.naming import theme_names, theme_words
+from core.clustering.pairs import PairCalibration
 from core.errors import Cancelled, ConfigError, DataError
 from core.protocols import SILENT, NullReport
-from core.tasks.theme_counts import Curves, candidates, mean_cosines, measure, silhouette, suggest
+from core.tasks.theme_counts import candidates, mean_cosines, measure, silhouette, suggest
 from core.tasks.themes import Themes, ThemesConfig, find_themes
 
+EXACT = PairCalibration(count_intercept=0.0, count_slope=1.0)
+"""Without noise, the number of themes of equal size."""
 WORDS = ("river stone water", "violin music opera", "market price tax", "cell protein gene")
 
 
-def planted(sizes: tuple[int, ...] = (30, 24, 18, 12), noise: float = 0.35) -> tuple[list[str], np.ndarray, np.ndarray]:
+def planted(sizes: tuple[int, ...] = (24, 22, 20, 18), noise: float = 0.3) -> tuple[list[str], np.ndarray, np.ndarray]:
     random = np.random.default_rng(1)
     truth = np.repeat(np.arange(len(sizes)), sizes)
     centres = np.eye(len(sizes), 12)
@@ -27,17 +30,25 @@ def planted(sizes: tuple[int, ...] = (30, 24, 18, 12), noise: float = 0.35) -> t
     return texts, vectors, truth
 
 
+def wide(k: int, each: int = 30) -> tuple[list[str], np.ndarray, np.ndarray]:
+    """Sentences of ``k`` themes in 96 dimensions, most of whose variance is noise."""
+    random = np.random.default_rng(k)
+    truth = np.repeat(np.arange(k), each)
+    centres = np.linalg.qr(random.normal(size=(96, 96)))[0][:k]
+    return [], centres[truth] + 0.05 * random.normal(size=(len(truth), 96)), truth
+
+
 def found(**settings: object) -> tuple[Themes, np.ndarray, list[str]]:
     texts, vectors, truth = planted()
     config = ThemesConfig(most=8, subsamples=2, **settings)  # type: ignore[arg-type]
-    return find_themes(texts, vectors, config, 0, SILENT), truth, texts
+    return find_themes(texts, vectors, config, 0, SILENT, EXACT), truth, texts
 
 
 def test_planted_themes_are_counted_found_and_named() -> None:
     themes, truth, _ = found()
     assert len(themes.themes) == 4
     assert (themes.labels == truth).all()  # the sizes fall, so the numbers agree as well
-    assert "4 themes" in themes.reason
+    assert "About 4 themes" in themes.reason and themes.interval[0] <= 4 <= themes.interval[1]
     for theme, words in zip(themes.themes, WORDS, strict=True):
         assert set(" ".join(theme.words).split()) <= set(words.split())
         assert all(truth[row] == truth[theme.central[0]] for row in theme.central)
@@ -57,7 +68,7 @@ def test_the_same_seed_gives_the_same_themes() -> None:
 
 def test_sparse_vectors_give_the_same_themes() -> None:
     texts, vectors, truth = planted()
-    themes = find_themes(texts, sparse.csr_array(vectors), ThemesConfig(most=6, subsamples=1), 0, SILENT)
+    themes = find_themes(texts, sparse.csr_array(vectors), ThemesConfig(most=6, subsamples=1), 0, SILENT, EXACT)
     assert (themes.labels == truth).all()
 
 
@@ -131,15 +142,38 @@ def test_fits_are_means_over_pairs() -> None:
     assert other[0] == pytest.approx(max(cosines[0, truth == c].mean() for c in (1, 2, 3)), abs=1e-5)
 
 
-def test_candidates_stay_below_the_number_of_sentences() -> None:
-    assert candidates(4, 30) == (2,)
-    assert candidates(1_000, 14) == (*range(2, 13), 14)
-    assert measure(np.eye(6), candidates(6, 30), 1, 0, SILENT).ks == (2,)
+def test_candidates_surround_the_number_and_stay_below_the_number_of_sentences() -> None:
+    assert candidates(2, 4) == (2,)
+    assert candidates(3, 4) == (2, 3)
+    assert {20, 58, 174} <= set(candidates(58, 1_000)) or {19, 58, 174} <= set(candidates(58, 1_000))
+    assert max(candidates(200, 300)) == 200
+    assert measure(np.eye(6), candidates(2, 6), 1, 0, SILENT).ks == (2,)
 
 
-def test_flat_curves_suggest_the_smallest_number() -> None:
-    flat = (0.5,) * 3
-    assert suggest(Curves((2, 3, 4), flat, flat, flat, 10)).k == 2
+@pytest.mark.parametrize("k", [2, 5, 12, 40])
+def test_the_number_of_planted_themes_is_suggested_within_its_interval(k: int) -> None:
+    _, vectors, _ = wide(k)
+    found = suggest(vectors, EXACT, 200, 0)
+    assert found.low <= k <= found.high
+    assert abs(found.k - k) <= max(1, 0.15 * k)
+    assert f"About {found.k} themes" in found.reason
+
+
+def test_a_sample_suggests_as_many_themes_as_the_whole_list() -> None:
+    _, vectors, _ = wide(40)
+    sample = vectors[np.random.default_rng(0).permutation(len(vectors))[: len(vectors) // 2]]
+    whole, part = (suggest(x, EXACT, 200, 0).k for x in (vectors, sample))
+    assert abs(whole - part) <= 6
+
+
+def test_the_suggestion_keeps_to_its_limits() -> None:
+    _, vectors, _ = wide(40)
+    limited = suggest(vectors, EXACT, 10, 0)
+    assert (limited.k, limited.high) == (10, 10) and "limits the result to 10" in limited.reason
+    few = suggest(vectors[:3], EXACT, 10, 0)
+    assert (few.k, few.low, few.high) == (2, 2, 2) and "too few sentences" in few.reason
+    equal = suggest(np.ones((30, 4)), EXACT, 10, 0)
+    assert equal.low == equal.k == 2
 
 
 def test_pairs_of_words_and_plurals() -> None:
