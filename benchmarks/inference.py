@@ -1,10 +1,14 @@
 """Compare the CPU inference speed of a trained triplet network with a loop over packed sequences.
 
     python -m benchmarks.inference [--model default] [--seconds 15] [--threads 1]
+    python -m benchmarks.inference --text FOLDER [--text FOLDER …] [--encoder FOLDER]
 
 Of a concatenated model, the first component is measured. The sentences are synthetic: words of the model's vocabulary,
 lengths as in real articles. Prints medians of CPU time over rounds that alternate between all methods, so that load on
 the machine affects them alike, and the smallest cosine between each method's vectors and those of packed sequences.
+
+With ``--text``, saved models of any method embed texts, tokenisation included, beside the package sentence-transformers
+with the same encoder in float32.
 """
 
 from __future__ import annotations
@@ -12,7 +16,8 @@ from __future__ import annotations
 import argparse
 import os
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from functools import partial
 
 os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
 
@@ -28,9 +33,12 @@ from core.models.triplet_network.batching import padded_ids
 from core.models.triplet_network.inference import Inference
 from core.models.triplet_network.model import TripletNet
 from core.models.triplet_network.network import BiLstmAttention, Encoder
+from core.text.encoder_folders import installed_encoder
+from core.text.word_tables import read_glove_package
 from core.text.word_vectors import TokenIds
 
 SENTENCES, BATCH = 2_048, 64
+_FEW = 64  # sentences of a round of a slow encoder
 Floats = npt.NDArray[np.float32]
 
 
@@ -82,14 +90,61 @@ def encoders(net: BiLstmAttention, tokens: TokenIds) -> dict[str, Callable[[], F
     }
 
 
+def synthetic_texts(words: Sequence[str]) -> list[str]:
+    """Return texts of Zipf-distributed ``words``, which are in the order of frequency, as long as real sentences."""
+    random = np.random.default_rng(0)
+    lengths = np.clip(random.lognormal(np.log(20.5), 0.42, SENTENCES), 5, 50).astype(np.int64)
+    drawn = np.minimum(random.zipf(1.2, lengths.sum()), len(words)) - 1
+    places = np.split(drawn, np.cumsum(lengths)[:-1])
+    return [" ".join(words[i] for i in row.tolist()).capitalize() + "." for row in places]
+
+
+def compare_texts(names: Sequence[str], encoder: str, seconds: float) -> None:
+    """Print the sentences per CPU second of saved models and of sentence-transformers, in alternating rounds.
+
+    A fast model embeds its texts several times in a round, because a few milliseconds are not measured exactly.
+    """
+    from sentence_transformers import SentenceTransformer
+
+    reference = SentenceTransformer(encoder or str(installed_encoder("This benchmark")), device="cpu").float()
+    texts = synthetic_texts(read_glove_package(10_000).words)
+    title = "sentence-transformers, fp32"
+    runs: dict[str, Callable[[], object]] = {name: partial(load(name).encode, texts) for name in names}
+    runs[title] = partial(reference.encode, texts[:_FEW], batch_size=32, show_progress_bar=False)
+    sizes = dict.fromkeys(names, len(texts)) | {title: _FEW}
+    rates: dict[str, list[float]] = {name: [] for name in runs}
+    for run in runs.values():
+        run()  # the first call compiles and fills caches
+    end = time.monotonic() + seconds
+    while time.monotonic() < end or len(rates[title]) < 3:
+        for name, run in runs.items():
+            rates[name].append(_rate(run, sizes[name]))
+    baseline = float(np.median(rates[title]))
+    for name, found in rates.items():
+        print(f"{name:60s} {np.median(found):10,.0f} sentences/CPU s  {np.median(found) / baseline:7.2f}×")
+
+
+def _rate(run: Callable[[], object], sentences: int) -> float:
+    """Return the sentences per CPU second of at least a tenth of a second."""
+    started, done = time.process_time(), 0
+    while time.process_time() - started < 0.1:
+        run()
+        done += sentences
+    return done / (time.process_time() - started)
+
+
 def main() -> None:
     """Print sentences per CPU second and the differences from packed sequences."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--model", default="default")
     parser.add_argument("--seconds", type=float, default=15.0)
     parser.add_argument("--threads", type=int, default=1)
+    parser.add_argument("--text", action="append", default=[], metavar="FOLDER", help="saved model that embeds texts")
+    parser.add_argument("--encoder", default="", metavar="FOLDER", help="compared encoder; default: the installed one")
     options = parser.parse_args()
     torch.set_num_threads(options.threads)
+    if options.text:
+        return compare_texts(options.text, options.encoder, options.seconds)
     model = load(options.model)
     fitted = model.fitted
     network = fitted.components[0] if isinstance(fitted, ConcatenatedModel) else fitted
