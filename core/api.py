@@ -194,14 +194,17 @@ def find_themes(
     >>> sorted(theme.size for theme in themes.themes)
     [2, 2]
     """
+    from core.clustering.pairs import DEFAULT_CALIBRATION
     from core.config import config_from_dict
     from core.protocols import SILENT
+    from core.tasks.pair_calibration import load_calibration
     from core.tasks.themes import ThemesConfig
     from core.tasks.themes import find_themes as find
 
     config = config_from_dict(ThemesConfig, {**(settings or {}), "k": 0 if k == "auto" else k})
     texts = list(sentences)
-    return find(texts, encoder(model).encode(texts), config, seed, report or SILENT)
+    calibration = load_calibration(model_folder(model)) if isinstance(model, str | Path) else DEFAULT_CALIBRATION
+    return find(texts, encoder(model).encode(texts), config, seed, report or SILENT, calibration)
 
 
 def reproduce(

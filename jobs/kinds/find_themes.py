@@ -51,6 +51,7 @@ class FindThemesConfig(JobConfig):
 def run(args: FindThemesConfig, context: JobContext) -> dict[str, Any]:
     """Embed, find themes and store them. Stored themes with the same digest are returned."""
     from core.clustering import REGISTRY as CLUSTERERS
+    from core.tasks.pair_calibration import load_calibration
     from core.tasks.themes import MOST, ThemesConfig, find_themes
 
     store = context.store
@@ -75,7 +76,8 @@ def run(args: FindThemesConfig, context: JobContext) -> dict[str, Any]:
     sentences = work.sentences()
     context.progress(0.5, 1, "Reading vectors")
     vectors = rows_of(store, model, {a.id: np.arange(a.sentences) for a in articles if a.sentences})
-    themes = find_themes([s.text for s in sentences], vectors, config, args.seed, context.part(0.5, 0.98))
+    calibration = load_calibration(store.artifacts.path(model.artifact))
+    themes = find_themes([s.text for s in sentences], vectors, config, args.seed, context.part(0.5, 0.98), calibration)
     context.progress(0.98, 1, "Storing the themes")
     record = work.keep(sentences, themes, config.to_dict(), time.monotonic() - begun)
     return _result(record, corpus, model, cached=False)
