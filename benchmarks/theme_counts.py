@@ -6,10 +6,11 @@
 FOLDER contains ``claims.tsv.gz`` with the columns motion, claim, corrected claim (IBM Debater, EMNLP 2015). Motions are
 divided into two halves by a hash of their names: ``validation`` for fitting and choosing, ``test`` for reporting. A
 draw has a uniform number of motions with all their claims. ``--articles`` is a JSON list of [title, [[sentence, …], …]]
-with one list a section, and its vectors in that order; articles are divided by a hash of their titles. For each method,
-the table has the median relative error of the number, the median ratio to the true number, and the AMI (max) of Iclust at
-that number divided by its AMI at the true number. ``--fit FOLDER`` fits the calibration on the validation halves and
-writes it there, and adds the Brier skill of the pair probabilities on the test halves.
+with one list a section, and its vectors in that order; articles are divided by a hash of their titles. The table has,
+for each method, the median relative error of the number, the median ratio to the true number, and the AMI (max) of
+Iclust at that number divided by its AMI at the true number. ``--fit FOLDER`` fits the calibration on the validation
+halves and writes it there; without it the default coefficients are used, which were fitted on another division of the
+same motions and articles, so that the test halves are then not unseen.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Number of themes of a list, with an interval, and curves over other numbers: silhouette, gain and stability.
 
 The number follows from the effective number of themes in the similarities (:mod:`core.clustering.pairs`). The curves
-describe the partitions around it and take no part in the choice: the silhouette has its maximum at few large clusters
-on text, the gain rises with every cluster, and a coarse partition can be stable because it is coarse.
+describe the partitions around it and take no part in the choice: the gain rises with every cluster, and a coarse
+partition can be stable because it is coarse.
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ def suggest(x: Matrix, calibration: PairCalibration, most: int, seed: int) -> Su
     reason = (
         f"About {k} themes, probably between {low} and {high}. The similarities between the sentences have the "
         f"variety of {found:.1f} themes of equal size; random halves of the list give {min(halves):.1f} to "
-        f"{max(halves):.1f}. The interval contained the number of themes of nine of ten lists whose themes are known."
+        f"{max(halves):.1f}. The interval is as wide as the errors on lists of claims and articles whose themes are known."
     )
     if round(found) > most:
         reason += f" The setting for the maximum number of themes limits the result to {most}."
