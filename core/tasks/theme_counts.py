@@ -74,7 +74,8 @@ def suggest(x: Matrix, calibration: PairCalibration, most: int, seed: int) -> Su
     reason = (
         f"About {k} themes, probably between {low} and {high}. The similarities between the sentences have the "
         f"variety of {found:.1f} themes of equal size; random halves of the list give {min(halves):.1f} to "
-        f"{max(halves):.1f}. The interval is as wide as the errors on lists of claims and articles whose themes are known."
+        f"{max(halves):.1f}. "
+        "The interval is as wide as the errors on lists of claims and articles whose themes are known."
     )
     if round(found) > most:
         reason += f" The setting for the maximum number of themes limits the result to {most}."
