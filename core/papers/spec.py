@@ -90,6 +90,8 @@ class Model:
     """Whether the setting ``folder`` is that of the sentence encoder."""
     ensemble: bool = False
     """Whether the submodels of all seeds are parts of one model."""
+    tables: tuple[str, ...] = ()
+    """Names of its tables of word vectors, for methods that concatenate several."""
 
 
 @dataclass(frozen=True, slots=True)

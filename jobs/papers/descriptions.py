@@ -19,6 +19,7 @@ from core.papers.measures import (
     Topics,
 )
 from core.papers.spec import Model
+from core.text.word_tables import DISTILLED
 from db.records import ModelRecord
 from jobs.papers.work import Work
 
@@ -98,9 +99,17 @@ def _model_words(work: Work, id: str) -> str:
     if declared.pretrained:
         return f"model {found.name}"
     parts = [*_training_words(work, declared, found)]
-    if declared.words:
-        parts.append("words of " + work.sources.words_for(declared.words).replace("\\", "/").rsplit("/", 1)[-1])
+    tables = [work.sources.words_for(slot) for slot in (declared.words, *declared.tables) if slot]
+    if tables:
+        parts.append("words of " + " and ".join(map(_table_words, tables)))
     return ", ".join(parts) or "nothing to learn"
+
+
+def _table_words(table: str) -> str:
+    """Describe a table of word vectors without the folders of its path."""
+    if table.startswith(DISTILLED):
+        return "the sentence encoder"
+    return table.replace("\\", "/").rsplit("/", 1)[-1]
 
 
 def _training_words(work: Work, declared: Model, found: ModelRecord) -> list[str]:

@@ -215,6 +215,8 @@ class Work:
         settings = {**self.profile.budgets.get(model.budget, {}), **model.settings}
         if model.words:
             settings["word_vectors"] = self.sources.words_for(model.words)
+        if model.tables:
+            settings["word_vectors"] = [self.sources.words_for(table) for table in model.tables]
         if model.encoder:
             settings["folder"] = self.sources.encoder()
         args = {"method": model.method, "seed": seed, **self._data(model, METHODS.get(model.method).tags)}

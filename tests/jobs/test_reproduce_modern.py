@@ -153,7 +153,7 @@ def test_every_model_is_measured_on_all_data_and_a_second_run_computes_nothing(
     assert costs["ensemble-encoder"]["seconds"]["value"] >= costs["thematic-encoder"]["seconds"]["value"] > 0
     assert any("verdict" in claim for claim in _content(corpus, "clusters")["claims"])
     text = (tmp_path / "r.md").read_text(encoding="utf-8")
-    assert "## Overview: Overview" in text and "· –" not in text and "| not measured |" in text
+    assert "## Overview: Overview" in text and "· –" not in text and "| – |" in text
     second = reproduce()
     assert (second["computed"], second["cached"]) == (0, True) and first["computed"] > 30
 

@@ -36,6 +36,7 @@ BENCHMARKS = (
 
 CENTRED, WITH_WORDS = "centred", "tfidf"
 ENCODER, SET, UNBIASED = "thematic-encoder", "set-encoder", "set-encoder-unbiased"
+WITH_ORDER = "set-encoder-order"
 
 
 def centred_id(model: str) -> str:
@@ -46,6 +47,11 @@ def centred_id(model: str) -> str:
 def with_words_id(model: str) -> str:
     """Return the id of a model that is concatenated with tf-idf within the article."""
     return f"{model}-{WITH_WORDS}"
+
+
+def distilled_id(model: str) -> str:
+    """Return the id of a model whose teacher is the thematic encoder."""
+    return f"{model}-distilled"
 
 
 def _centred(model: str) -> Model:
@@ -61,16 +67,19 @@ def _set_encoder(id: str, base: str, budget: str = SET, **settings: object) -> M
     return Model(id, "set-encoder", parts=(base,), settings=settings, budget=budget)
 
 
-_PRETRAINED = "triplets-sen-titles"
+_PRETRAINED, _CONTRASTIVE = "triplets-sen-titles", "triplets-sen-contrastive"
+_TABLES = (STATIC_WORDS, TEXT_WORDS)
 _OF_ED18 = tuple(model for model in ed18.MODELS if model.id in ("mean-vectors", "tfidf", "triplets-sen"))
 _OF_SJH17 = tuple(model for model in sjh17.MODELS if model.method in (sjh17.LABELS, "con-s2v-dis", "tfidf"))
 BASES = (
     Model("static", "mean-vectors", words=STATIC_WORDS, budget="static", random=False),
-    Model("static-encoder", "static-encoder", budget="static-encoder"),
+    Model("static-encoder", "static-encoder", budget="static-encoder", tables=_TABLES),
     Model(_PRETRAINED, _PRETRAINED, pretrained=f"{_PRETRAINED}-wikipedia", random=False),
-    Model("triplets-sen-contrastive", "triplets-sen-contrastive", words=TEXT_WORDS, budget="contrastive"),
+    Model(_CONTRASTIVE, _CONTRASTIVE, words=TEXT_WORDS, budget="contrastive"),
     Model("minilm", "minilm", encoder=True, random=False),
     Model(ENCODER, ENCODER, budget="encoder"),
+    Model(distilled_id("static-encoder"), "static-encoder", parts=(ENCODER,), budget="static-encoder", tables=_TABLES),
+    Model(distilled_id(_CONTRASTIVE), _CONTRASTIVE, words=TEXT_WORDS, parts=(ENCODER,), budget="contrastive"),
 )
 CURVE_SIZES = (250, 1_000)
 """Numbers of training articles of the learning curve."""
@@ -97,6 +106,7 @@ _OWN = (
     _set_encoder("set-encoder-minilm", "minilm"),
     _set_encoder(SET, ENCODER),
     _set_encoder(UNBIASED, ENCODER, word_bias=False),
+    Model(WITH_ORDER, "with-order", parts=(SET,), random=False),
     *(_with_words(base, None) for base in ("set-encoder-static", "set-encoder-minilm", SET)),
     Model("ensemble-encoder", "centred", parts=(ENCODER,), random=False, ensemble=True),
     Model("ensemble-set", "hybrid", parts=(SET,), settings={"words": None}, random=False, ensemble=True),
@@ -115,6 +125,7 @@ QUICK = Profile(
         **{name: ed18.QUICK.budgets[name] for name in ("words", "net")},
         sjh17.ENGINE: sjh17.QUICK.budgets[sjh17.ENGINE],
         "static": {"vocabulary_limit": 2_000},
+        "static-encoder": {**_SHORT, "vocabulary_limit": 2_000},
         "contrastive": {**_SHORT, "hidden": 32, "attention": 16, "vocabulary_limit": 20_000},
         "encoder": _SHORT,
         SET: {**_SHORT, "width": 32, "layers": 1},
@@ -127,6 +138,7 @@ _BUDGETS = {
     "net": ed18.FULL.budgets["net"],
     sjh17.ENGINE: sjh17.FULL.budgets[sjh17.ENGINE],
     "static": {"vocabulary_limit": 30_000},
+    "static-encoder": {"vocabulary_limit": 30_000},
 }
 VALIDATION = Profile(
     "validation",
