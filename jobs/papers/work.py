@@ -175,8 +175,9 @@ class Work:
             return r.triplets.get(result["triplet_set_id"])
 
     def _benchmark(self, data: BenchmarkData) -> BenchmarkRecord:
-        limit = {"max_articles": self.profile.articles} if self.profile.articles else {}
-        rules: Mapping[str, Any] = {**self.profile.benchmark_rules, **data.rules, **limit}
+        rules: dict[str, Any] = {**self.profile.benchmark_rules, **data.rules}
+        if limit := self.profile.articles:
+            rules["max_articles"] = min(limit, rules.get("max_articles", limit))
         args: dict[str, Any] = {"corpus": self.corpus(data.corpus).name, "splits": [self.profile.split.value]}
         if data.corpus:
             args["splits"] = _ALL_SPLITS
