@@ -28,6 +28,7 @@ class Encoder(Protocol):
 
 
 ModelLike: TypeAlias = "str | Path | Encoder"
+_TEXT = 0  # article of sentences given as strings, so that methods that read whole articles take them together
 
 
 class SentenceModel:
@@ -68,14 +69,15 @@ class SentenceModel:
             row: Any = self.encode([sentences])[[0]]
             vector: Matrix = (row.toarray() if hasattr(row, "toarray") else row)[0]
             return vector
-        placed = [Sentence(s, position=i) if isinstance(s, str) else s for i, s in enumerate(sentences)]
+        given = enumerate(sentences)
+        placed = [Sentence(s, article_id=_TEXT, position=i) if isinstance(s, str) else s for i, s in given]
         return self.fitted.embed(placed)
 
     def similar(self, sentence: str, among: Sequence[str], top_k: int = 10) -> list[tuple[int, float]]:
         """Return (row, cosine) of the ``top_k`` sentences of ``among`` nearest to ``sentence``, the nearest first.
 
-        All sentences are encoded at every call. For many queries encode them once and call
-        :func:`core.neighbours.nearest_neighbours`.
+        All sentences are encoded at every call, the query and the others together as one text. For many queries encode
+        them once and call :func:`core.neighbours.nearest_neighbours`.
         """
         import numpy as np
 

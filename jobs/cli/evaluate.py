@@ -14,6 +14,8 @@ from core.metrics import REGISTRY as METRICS
 from core.tasks.summaries import REGISTRY as SUMMARIZERS
 from jobs.cli.resolve import MODEL_HELP, benchmark_for, looks_like_file, model_for
 from jobs.cli.shell import Shell, common, interval, pass_shell, seed_option, settings_of, settings_option, table
+from jobs.common.models import find_model
+from jobs.common.vectors import method_of
 
 METHODS = click.option("--method", "methods", multiple=True, required=True, help=f"{MODEL_HELP} (Repeat it.)")
 
@@ -57,17 +59,24 @@ def scb(shell: Shell, source: str, methods: tuple[str, ...], clusterers: tuple[s
 @common
 @pass_shell
 def triplets(shell: Shell, source: str, methods: tuple[str, ...], split: str) -> None:
-    """Measure triplet accuracy on SOURCE: a triplet set, or a CSV file with columns Sentence1, Sentence2, Sentence3."""
+    """Measure triplet accuracy on SOURCE: a triplet set, or a CSV file with columns Sentence1, Sentence2, Sentence3.
+
+    A model whose vectors depend on the article has a second row for a set, with the whole article as context.
+    """
     corpus = ""
     if looks_like_file(source):
         if not Path(source).is_file():
             raise ReadError(source, "this file does not exist.")
-        where: dict[str, str] = {"file": str(Path(source).absolute())}
+        where: dict[str, Any] = {"file": str(Path(source).absolute())}
     else:
         with shell.store.reading() as r:
             corpus = r.corpora.get(r.triplets.by_name(source).corpus_id).name
         where = {"triplets": source, "split": split}
-    rows = [shell.run("evaluate-triplets", {"model": model_for(shell, method, corpus), **where}) for method in methods]
+    models = [model_for(shell, method, corpus) for method in methods]
+    rows = [shell.run("evaluate-triplets", {"model": model, **where}) for model in models]
+    for model in models if corpus else ():
+        if "per-article" in method_of(find_model(shell.store, model)).tags:
+            rows.append(shell.run("evaluate-triplets", {"model": model, **where, "context": True}))
     shell.show({"source": source, "rows": rows}, _triplet_table(rows))
 
 
@@ -113,7 +122,12 @@ def _triplet_table(rows: Sequence[Mapping[str, Any]]) -> str:
     for row in rows:
         score = next(iter(row["scores"].values()))
         lines.append(
-            {"model": row["model"], "accuracy": interval(score), "groups": score["n"], "seconds": row["seconds"]}
+            {
+                "model": row["model"] + (", with the article" if row["context"] else ""),
+                "accuracy": interval(score),
+                "groups": score["n"],
+                "seconds": row["seconds"],
+            }
         )
     return table(lines)
 

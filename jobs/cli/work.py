@@ -102,9 +102,12 @@ def add_model(shell: Shell, folder: Path, name: str) -> None:
 @click.command("export-model")
 @click.argument("model")
 @click.argument("folder", type=click.Path(path_type=Path))
+@click.option(
+    "--small", is_flag=True, help="Round weights to 8 bits and word vectors to 6 bits, and compress the files."
+)
 @common
 @pass_shell
-def export_model(shell: Shell, model: str, folder: Path) -> None:
+def export_model(shell: Shell, model: str, folder: Path, small: bool) -> None:
     """Write MODEL to FOLDER. `add-model` adds it to another store."""
     from core.models.artifact import load_model, save_model
 
@@ -112,7 +115,7 @@ def export_model(shell: Shell, model: str, folder: Path) -> None:
         raise ArtifactError(f"{str(folder)!r} exists and is not an empty folder. Choose a new one.")
     record = find_model(shell.store, model)
     fitted, info = load_model(shell.store.artifacts.path(record.artifact))
-    digest = save_model(fitted, info["method"], folder, info["record"])
+    digest = save_model(fitted, info["method"], folder, info["record"], small=small)
     size = sum(file.stat().st_size for file in folder.iterdir())
     _done(shell, {"model": record.name, "folder": str(folder), "digest": digest, "megabytes": round(size / 1e6, 1)})
 

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 METRIC = "triplet accuracy"
 SAMPLE = "triplet-sample"
-"""Kind of the runs that pages do not compare: on some of the articles, or with the rest of the articles."""
+"""Kind of the runs that pages do not compare: on some of the articles of a set."""
 
 
 @dataclass(frozen=True)
@@ -67,7 +67,7 @@ class EvaluateTripletsConfig(JobConfig):
     def title(self) -> str:
         """Return a title with model and data."""
         what = Path(self.file).name if self.file else f"{self.triplets} ({self.split})"
-        return f"Triplet accuracy of “{self.model}” on “{what}”"
+        return f"Triplet accuracy of “{self.model}” on “{what}”{', with the article' if self.context else ''}"
 
 
 @dataclass(frozen=True)
@@ -94,7 +94,7 @@ def run(args: EvaluateTripletsConfig, context: JobContext) -> dict[str, Any]:
     scores, margins = _measured(args, store, model, texts, context, stored=data.set_id is not None)
     with context.writing() as w:
         run = w.runs.add(
-            kind=SAMPLE if args.sample() else "triplets",
+            kind=SAMPLE if args.articles else "triplets",
             digest=digest,
             model_id=model.id,
             triplet_set_id=data.set_id,
@@ -184,7 +184,7 @@ def _by_relatedness(fitted: Model, sick: Path, report: Report) -> Comparing:
 
 
 def _result(store: Store, run: RunRecord, model: ModelRecord, data: _Data, *, cached: bool) -> dict[str, Any]:
-    where: dict[str, Any] = dict(data.about)
+    where: dict[str, Any] = {**data.about, "context": bool(run.config.get("context"))}
     with store.reading() as r:
         if data.set_id is None:
             where["triplets"] = len(r.runs.margins(run.id, Split(run.config["split"]))[0])

@@ -46,6 +46,13 @@ def test_the_nearest_sentence(folder: Path) -> None:
     assert model.similar(TEXTS[0], []) == []
 
 
+def test_strings_are_one_article(folder: Path, tmp_path: Path) -> None:
+    centred = REGISTRY.build("centred", {}, seed=0)
+    centred.fit(Corpus(models=(core.load(folder).fitted,)), SILENT)
+    save_model(centred, "centred", tmp_path, {})
+    assert abs(core.load(tmp_path).encode(TEXTS[:3]).sum(axis=0)).max() < 1e-5
+
+
 def test_one_string_gives_one_vector(folder: Path) -> None:
     model = core.load(folder)
     assert model.encode(TEXTS[0]).shape == (50,)

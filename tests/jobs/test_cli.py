@@ -59,7 +59,8 @@ def test_the_whole_way(corpus: str) -> None:
     assert call_json("train", "mean-vectors", "--set", "vocabulary_limit=2000")["model"] == "mean-vectors"
     assert call_json("embed", corpus, "--method", "mean-vectors")["embedded"] == 30
     accuracy = call_json("evaluate", "triplets", "T", "--method", "mean-vectors", "--method", "tfidf")
-    assert [row["model"] for row in accuracy["rows"]] == ["mean-vectors", "tfidf"]
+    rows = [(row["model"], row["context"]) for row in accuracy["rows"]]
+    assert rows == [("mean-vectors", False), ("tfidf", False), ("tfidf", True)]
     scores = call_json(
         "evaluate", "scb", corpus, "--method", "tfidf", "--clusterer", "random", "--clusterer", "kmeans",
         "--split", "train", "--seed", "1",

@@ -181,10 +181,12 @@ def test_an_evaluation_names_its_split_and_distance(filled_store: Store) -> None
     with filled_store.writing() as w:
         model = w.models.by_name(MODEL)
         more = ({"split": "train"}, "r1"), ({"split": "test", "relatedness": "x"}, "r2")
+        more += (({"split": "test", "context": True}, "r3"),)
         for config, digest in more:
             w.runs.add(kind="triplets", digest=digest, model_id=model.id, triplet_set_id=chosen.id, config=config)
     found = {e.name: e.unit for e in triplet_queries.evaluations(chosen)}
-    assert list(found) == [f"{MODEL} (test, by relatedness)", f"{MODEL} (train)", f"{MODEL} (test)"]
+    variants = "test, with the article", "test, by relatedness", "train", "test"
+    assert list(found) == [f"{MODEL} ({variant})" for variant in variants]
     assert found[f"{MODEL} (test, by relatedness)"] == "predicted relatedness"
 
 

@@ -21,6 +21,11 @@ from webapp.shared.navigation import page_link
 from webapp.shared.text import distinct, plain
 
 R = TypeVar("R")
+WITHIN_ARTICLE = (
+    "The vectors of this model are computed within the article: they depend on its other sentences, and similarities "
+    "across articles mean less."
+)
+"""Note on models for which :func:`within_article` holds."""
 _ROWS, _LONG = 8, 12
 """Numbers of rows that are shown without scrolling, and without a search box."""
 
@@ -140,6 +145,11 @@ def grouped(found: Sequence[R], group: Callable[[R], str]) -> list[R]:
 def with_tag(models: Sequence[ModelRecord], tag: str) -> list[ModelRecord]:
     """Return the models whose method has ``tag``, grouped by method."""
     return [m for m in grouped_by_method(models) if m.method in REGISTRY and tag in REGISTRY.get(m.method).tags]
+
+
+def within_article(model: ModelRecord) -> bool:
+    """Return whether the model's vectors of a sentence depend on the other sentences of its article."""
+    return bool(with_tag([model], "per-article"))
 
 
 def fine_tunable(models: Sequence[ModelRecord]) -> list[ModelRecord]:

@@ -140,6 +140,11 @@ def models() -> list[ModelRecord]:
     return read(lambda r: r.models.list())
 
 
+def model_by_id(model_id: int | None) -> ModelRecord | None:
+    """Return a stored model, or None if it was deleted."""
+    return next((m for m in models() if m.id == model_id), None)
+
+
 def selectable_models() -> list[ModelRecord]:
     """Return the models that a job can use by name: the stored ones, and pretrained ones that are not stored yet."""
     return stored.selectable_models(store())

@@ -45,12 +45,18 @@ class Evaluation:
         """Return the model's name, with the split if the model has several evaluations."""
         if self.alone:
             return self.model.name
-        return f"{self.model.name} ({self.split}{', by relatedness' if _by_relatedness(self.run) else ''})"
+        return f"{self.model.name} ({', '.join((self.split, *_variants(self.run)))})"
 
     @property
     def model_name(self) -> str:
         """Return the model's name, the same for all splits."""
-        return f"{self.model.name}{' (by relatedness)' if _by_relatedness(self.run) else ''}"
+        variants = ", ".join(_variants(self.run))
+        return f"{self.model.name} ({variants})" if variants else self.model.name
+
+    @property
+    def with_article(self) -> bool:
+        """Whether the sentences were embedded together with the rest of their article."""
+        return bool(self.run.config.get("context"))
 
     @property
     def unit(self) -> str:
@@ -68,13 +74,19 @@ def _by_relatedness(run: RunRecord) -> bool:
     return "relatedness" in run.config
 
 
+def _variants(run: RunRecord) -> tuple[str, ...]:
+    """Return how an evaluation differs from distances of sentences that are embedded without their article."""
+    parts = {"by relatedness": _by_relatedness(run), "with the article": bool(run.config.get("context"))}
+    return tuple(words for words, applies in parts.items() if applies)
+
+
 def evaluations(chosen: TripletSetRecord) -> list[Evaluation]:
-    """Return the newest evaluation of every model on every split of a set, newest first."""
+    """Return the newest evaluation of every model on every split of a set, in every variant, newest first."""
     models = {model.id: model for model in queries.models()}
-    newest: dict[tuple[int, str, bool], RunRecord] = {}
+    newest: dict[tuple[int, str, tuple[str, ...]], RunRecord] = {}
     for run in queries.triplet_runs(chosen.id):
         if run.model_id in models:
-            newest.setdefault((run.model_id, run.config["split"], _by_relatedness(run)), run)
+            newest.setdefault((run.model_id, run.config["split"], _variants(run)), run)
     of_model = [model for model, _, _ in newest]
     return [Evaluation(run, models[key[0]], of_model.count(key[0]) == 1) for key, run in newest.items()]
 
@@ -164,7 +176,7 @@ class Effect:
 
 def effect(source: TripletSetRecord, before: ModelRecord, after: ModelRecord) -> Effect:
     """Compare two models on the test triplets of a set, if both are evaluated on them."""
-    on_test = {e.model.id: e for e in evaluations(source) if e.split is Split.TEST}
+    on_test = {e.model.id: e for e in evaluations(source) if e.split is Split.TEST and not e.with_article}
     first, second = on_test.get(before.id), on_test.get(after.id)
     measured = None if first is None or second is None else _measured(source, first, second)
     return Effect(before, after, measured)

@@ -25,7 +25,7 @@ from core.models.artifact import load_submodels, save_submodels
 from core.models.base import BaseModel, unit_length
 from core.models.composite.operators import LatentAxes, PrincipalAxes, document_means, neighbour_means, smoothed
 from core.models.con_s2v.graphs import discourse_graph
-from core.models.storage import read_settings, read_tensors, write_settings, write_tensors
+from core.models.storage import has_file, read_settings, read_tensors, write_settings, write_tensors
 from core.protocols import SILENT, Report, SubReport
 from core.types import Corpus, FittedModel, Matrix, Sentence, Vectors
 
@@ -174,7 +174,7 @@ class _ContextSmoothing(BaseModel):
     def load(cls, folder: Path) -> Self:
         """Return the model that :meth:`save` wrote."""
         model = cls(*read_settings(folder, cls.config_class))
-        found = read_tensors(folder / _LSA) if (folder / _LSA).is_file() else {}
+        found = read_tensors(folder / _LSA) if has_file(folder / _LSA) else {}
         latent = {
             number: LatentAxes(columns, found[f"{number}.axes"])
             for number, columns in ((int(name.split(".")[0]), x) for name, x in found.items() if "columns" in name)
@@ -182,7 +182,7 @@ class _ContextSmoothing(BaseModel):
         model._submodels = tuple(
             _Submodel(submodel, latent.get(number)) for number, submodel in enumerate(load_submodels(folder))
         )
-        if (folder / _AXES).is_file():
+        if has_file(folder / _AXES):
             tensors = read_tensors(folder / _AXES, ("mean", "axes"))
             model._axes = PrincipalAxes(tensors["mean"], tensors["axes"])
         return model

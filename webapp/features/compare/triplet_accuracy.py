@@ -10,13 +10,13 @@ import streamlit as st
 from core.metrics.statistics.multiple_comparisons import BOOTSTRAP, MCNEMAR, WILCOXON, Family, SignificanceTest
 from core.types import Split
 from db.access import Right
-from db.records import ScoreRecord, TripletSetRecord
+from db.records import ModelRecord, ScoreRecord, TripletSetRecord
 from jobs.services.table_files import csv_text
 from webapp.features.compare import figures, state
 from webapp.features.compare.exports import COMPARISON_COLUMNS, comparisons_frame, rank_text
 from webapp.features.compare.state import segment_in_url
 from webapp.shared import compare_queries, queries, triplet_queries
-from webapp.shared.choose import COUNTED, grouped_by_method, preselected
+from webapp.shared.choose import COUNTED, grouped_by_method, preselected, within_article
 from webapp.shared.components import download
 from webapp.shared.figures import interval_figure, interval_row, tones
 from webapp.shared.job_status import submit
@@ -26,6 +26,7 @@ from webapp.shared.triplet_queries import Evaluation
 
 _TESTS = (BOOTSTRAP, WILCOXON, MCNEMAR)
 _SPLITS = (Split.TEST, Split.VALIDATION, Split.TRAIN)
+_WITH = ", with the article"
 
 
 def show(chosen: TripletSetRecord) -> None:
@@ -137,9 +138,14 @@ def _form(chosen: TripletSetRecord, done: set[str]) -> None:
     st.subheader("Evaluate more models", anchor=False)
     names = st.multiselect("Models", [m.name for m in rest], default=preselected(rest), key=state.EVALUATE)
     if st.button("Evaluate", type="primary", icon=":material/play_arrow:", disabled=not names):
-        queued = [
-            submit("evaluate-triplets", {"model": n, "triplets": chosen.name}, f"Triplet accuracy of {n}")
-            for n in names
-        ]
+        queued = [_submit(chosen, model) for model in rest if model.name in names]
         if all(queued):
             st.rerun()
+
+
+def _submit(chosen: TripletSetRecord, model: ModelRecord) -> bool:
+    """Queue the evaluation of a model; one whose vectors depend on the article is also evaluated with the article."""
+    args = {"model": model.name, "triplets": chosen.name}
+    variants = [args, args | {"context": True}] if within_article(model) else [args]
+    title = f"Triplet accuracy of {model.name}"
+    return all([submit("evaluate-triplets", given, title + _WITH * ("context" in given)) for given in variants])

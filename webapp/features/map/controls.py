@@ -19,6 +19,7 @@ from webapp.features.map.search import Found
 from webapp.map_view.component import point_size
 from webapp.map_view.scene import Colouring, Scene
 from webapp.shared import queries
+from webapp.shared.choose import within_article
 from webapp.shared.text import plain, shorten
 
 _NONE = "None"
@@ -130,6 +131,8 @@ def found(
         return search.NO_SEARCH
     if isinstance(query, str) and match != state.MEANING:
         return search.by_text(scene, corpus, query, match)
+    if isinstance(query, str) and (model := queries.model_by_id(record.model_id)) and within_article(model):
+        st.caption("The query has no article, so its vector is computed without other sentences.")
     try:
         return search.by_meaning(record, whole, scene, query, nearest)
     except ThemescopeError as error:

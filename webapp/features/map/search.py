@@ -85,7 +85,7 @@ def by_meaning(record: MapRecord, whole: Scene, scene: Scene, query: str | int, 
 
     Raises ``ThemescopeError`` if the model cannot embed the text.
     """
-    model = next((m for m in queries.models() if m.id == record.model_id), None)
+    model = queries.model_by_id(record.model_id)
     if model is None:
         raise ThemescopeError("The model of this map was deleted, so search by meaning is not possible.")
     if len(whole.ids) * _bytes_of(whole, model) > _KEPT_BYTES:

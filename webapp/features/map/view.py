@@ -22,6 +22,8 @@ from webapp.map_view import scene as map_scene
 from webapp.map_view.component import Canvas
 from webapp.map_view.scene import Scene
 from webapp.map_view.view_state import MapState
+from webapp.shared import queries
+from webapp.shared.choose import WITHIN_ARTICLE, within_article
 from webapp.shared.components import download
 from webapp.shared.text import count, plain
 
@@ -146,6 +148,9 @@ def _notes(canvas: Canvas, record: MapRecord, whole: Scene) -> None:
         f"Nearby points are similar: {record.faithfulness:.1%} of the 15 nearest neighbours of a sentence stay close "
         "on the map. Distances between far groups mean little."
     )
+    model = queries.model_by_id(record.model_id)
+    if model is not None and within_article(model):
+        parts.append(WITHIN_ARTICLE)
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         st.caption(plain(" ".join(parts)), width="stretch")
         for label, suffix, content, help in (

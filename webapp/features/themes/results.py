@@ -23,6 +23,7 @@ from webapp.map_view import scene as map_scene
 from webapp.map_view.scene import MANY, Colouring, Scene
 from webapp.map_view.view_state import MapState
 from webapp.shared import partition_queries
+from webapp.shared.choose import WITHIN_ARTICLE, within_article
 from webapp.shared.components import download
 from webapp.shared.figures import Tones, tones
 from webapp.shared.job_status import submit
@@ -30,6 +31,7 @@ from webapp.shared.partition_queries import Analysis, Listing
 from webapp.shared.text import count, duration, plain, shorten
 
 _CARDS = 24
+_LIST_IS_ARTICLE = "The vectors of this model are computed within the article, which here is the whole list."
 _TABLE_ROWS = 2_000
 _TEXT_CHARS = 240
 
@@ -56,6 +58,8 @@ def _summary(analysis: Analysis, listed: Listing) -> None:
         st.metric("Time", duration(analysis.run.seconds), border=True)
     words = " plus word overlap" if _word_overlap(analysis) else ""
     st.caption(f"Clustered with “{plain(analysis.model.name)}”{words}.")
+    if within_article(analysis.model):
+        st.caption(_LIST_IS_ARTICLE if analysis.corpus.articles == 1 else WITHIN_ARTICLE)
     compared = analysis.run.config["compared"]
     if compared < len(listed.ids):
         st.caption(
