@@ -39,7 +39,12 @@ def pretrained_folders() -> dict[str, Path]:
 def default_models() -> list[str]:
     """Return the names of the pretrained models whose files and packages are installed, the best first."""
     models = pretrained_folders()
-    return [name for name, packages in _PREFERRED.items() if name in models and all(map(find_spec, packages))]
+    return [name for name in _PREFERRED if name in models and not lacks_packages(name)]
+
+
+def lacks_packages(name: str) -> bool:
+    """Return whether a pretrained model needs the extra encoder, which is not installed."""
+    return not all(map(find_spec, _PREFERRED.get(name, ())))
 
 
 def default_model() -> str:

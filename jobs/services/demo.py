@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import Any
 
 from core.errors import MissingExtraError
+from core.paths import default_models
 from db.records import JobRecord
 from db.store import Store
-from jobs.common.models import pretrained_models
 from jobs.queue.control import enqueue
 
 CORPUS = "Wikipedia sample"
@@ -81,7 +81,7 @@ class _Chain:
 
 def _models(chain: _Chain, after: int) -> dict[str, int]:
     """Return models that need no training, the best first: name → job that must be done before its use."""
-    made = dict.fromkeys((model.name for model in pretrained_models()), after)
+    made = dict.fromkeys(default_models(), after)
     made["mean-vectors"] = chain.add("train", {"method": "mean-vectors", "name": "mean-vectors"}, after)
     made["tfidf"] = chain.add("train", {"method": "tfidf", "name": "tfidf", "corpus": CORPUS}, after)
     return made

@@ -3,7 +3,7 @@ from pathlib import Path
 import pytest
 
 from core.errors import ConfigError
-from core.paths import default_model, expand_home, model_folder
+from core.paths import default_model, expand_home, lacks_packages, model_folder
 from core.text.word_tables import load_word_vectors
 
 NOBODY = "~nobody-of-that-name/vectors.txt"
@@ -46,3 +46,4 @@ def test_the_default_is_the_best_model_whose_files_and_packages_are_there(
         (tmp_path / "models" / name).mkdir(parents=True)
         (tmp_path / "models" / name / "model.json").touch()
     assert default_model() == best and model_folder("default").name == best
+    assert lacks_packages("thematic-wikipedia") is not installed and not lacks_packages("other")

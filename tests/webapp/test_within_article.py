@@ -10,7 +10,7 @@ from streamlit.testing.v1 import AppTest
 
 from db.records import MapPoints
 from db.store import Store
-from tests.webapp.filled import CORPUS, MODEL, SET
+from tests.webapp.filled import CORPUS, MAP, MODEL, SET
 from webapp.shared.choose import WITHIN_ARTICLE
 
 Open = Callable[..., AppTest]
@@ -40,16 +40,16 @@ def captions(at: AppTest) -> str:
 
 def test_the_map_says_that_vectors_depend_on_the_article(store: Store, open_page: Open) -> None:
     assert WITHIN_ARTICLE in captions(open_page("map", map="Within"))
-    assert WITHIN_ARTICLE not in captions(open_page("map"))
+    assert WITHIN_ARTICLE not in captions(open_page("map", map=MAP))
 
 
 def test_a_search_by_meaning_says_that_the_query_has_no_article(store: Store, open_page: Open) -> None:
-    assert _QUERY in captions(open_page("map", map="Within", search="water", match="meaning"))
-    assert _QUERY not in captions(open_page("map", map="Within", search="water"))
+    assert _QUERY in captions(open_page("map", map="Within", find="water", by="meaning"))
+    assert _QUERY not in captions(open_page("map", map="Within", find="water"))
 
 
 def test_such_a_model_is_evaluated_with_and_without_the_article(store: Store, open_page: Open) -> None:
-    at = open_page("compare", view="Triplets", set=SET)
+    at = open_page("compare", tab="Triplet accuracy", set=SET)
     (models,) = [box for box in at.multiselect if WITHIN in box.options]
     models.set_value([WITHIN])
     at.run()

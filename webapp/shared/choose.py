@@ -13,6 +13,7 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from core.models import REGISTRY
+from core.paths import lacks_packages
 from db.records import CorpusRecord, ModelRecord
 from jobs.common.models import NOT_STORED
 from webapp.shared import queries
@@ -160,6 +161,8 @@ def fine_tunable(models: Sequence[ModelRecord]) -> list[ModelRecord]:
 def model_label(model: ModelRecord) -> str:
     """Return the label of a model: its name and its method, and whether it is a pretrained one not stored yet."""
     label = f"{model.name} · {method_title(model.method)}"
+    if lacks_packages(model.name):
+        return f"{label} · needs the extra encoder"
     return f"{label} · pretrained" if model.id == NOT_STORED else label
 
 

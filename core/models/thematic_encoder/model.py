@@ -41,6 +41,7 @@ _INSTALLED = "installed"
 _FEATURE = "The thematic encoder"
 _READING = 0.05  # share of the progress that reading the sentences takes
 _BLOCK = 8_192  # sentences tokenised and sorted by length at once
+_PROCESSOR_TOKENS = 512  # word pieces at once on a processor; the states of more do not fit into its cache
 
 
 class ThematicEncoder(BaseModel):
@@ -101,12 +102,14 @@ class ThematicEncoder(BaseModel):
         filled = np.array([i for i, s in enumerate(sentences) if any(map(str.isalnum, s.text))], np.int64)
         with thread_count(self.config.threads), torch.inference_mode():
             text = self._text_network(encoder)
+            most = _PROCESSOR_TOKENS if text.device.type == "cpu" else self.config.chunk_tokens
+            tokens = min(most, self.config.chunk_tokens)
             for start in range(0, len(filled), _BLOCK):
                 rows = filled[start : start + _BLOCK]
                 pieces = word_pieces(
                     encoder.tokenizer, self._texts(sentences, rows), self.config.max_tokens, lambda: None
                 )
-                found = text.encode(pieces, np.arange(len(rows)), self.config.chunk_tokens)
+                found = text.encode(pieces, np.arange(len(rows)), tokens)
                 out[rows] = functional.normalize(found, dim=1).cpu().numpy()
         return out
 

@@ -16,7 +16,7 @@ from core.models.triplet_network.config import TripletNetConfig
 from core.models.triplet_network.model import TripletNet
 from core.paths import pretrained_folders
 from core.protocols import SILENT
-from core.types import Corpus, Sentence
+from core.types import Corpus, Sentence, Split
 from tests.core.models.triplet_network.themes import theme_triplets
 
 SENTENCES = [Sentence(text) for text in ("The river runs to the sea.", "Taxes rose by 3 %.", "Unheardof wordings.", "")]
@@ -49,7 +49,9 @@ def test_a_compact_model_is_smaller_and_has_nearly_the_same_vectors(folders: tup
 
 def test_a_compact_network_too(tmp_path: Path) -> None:
     config = TripletNetConfig(hidden=8, attention=4, epochs=1, vocabulary_limit=500, threads=1)
-    net = TripletNet(config, 0).fit(Corpus(triplets=theme_triplets(4)), SILENT)
+    net = TripletNet(config, 0).fit(
+        Corpus(triplets={split: theme_triplets(4) for split in (Split.TRAIN, Split.VALIDATION)}), SILENT
+    )
     save_model(net, "triplets-sen", tmp_path, {}, small=True)
     loaded, _ = load_model(tmp_path)
     assert cosines(np.asarray(net.embed(SENTENCES[:2])), np.asarray(loaded.embed(SENTENCES[:2]))).min() > 0.99
