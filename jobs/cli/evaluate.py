@@ -15,7 +15,6 @@ from core.tasks.summaries import REGISTRY as SUMMARIZERS
 from jobs.cli.resolve import MODEL_HELP, benchmark_for, looks_like_file, model_for
 from jobs.cli.shell import Shell, common, interval, pass_shell, seed_option, settings_of, settings_option, table
 from jobs.common.models import find_model
-from jobs.common.vectors import method_of
 
 METHODS = click.option("--method", "methods", multiple=True, required=True, help=f"{MODEL_HELP} (Repeat it.)")
 
@@ -63,6 +62,8 @@ def triplets(shell: Shell, source: str, methods: tuple[str, ...], split: str) ->
 
     A model whose vectors depend on the article has a second row for a set, with the whole article as context.
     """
+    from jobs.common.vectors import method_of
+
     corpus = ""
     if looks_like_file(source):
         if not Path(source).is_file():
