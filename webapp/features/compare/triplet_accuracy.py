@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import pandas as pd
 import streamlit as st
@@ -145,7 +146,7 @@ def _form(chosen: TripletSetRecord, done: set[str]) -> None:
 
 def _submit(chosen: TripletSetRecord, model: ModelRecord) -> bool:
     """Queue the evaluation of a model; one whose vectors depend on the article is also evaluated with the article."""
-    args = {"model": model.name, "triplets": chosen.name}
+    args: dict[str, Any] = {"model": model.name, "triplets": chosen.name}
     variants = [args, args | {"context": True}] if within_article(model) else [args]
     title = f"Triplet accuracy of {model.name}"
     return all([submit("evaluate-triplets", given, title + _WITH * ("context" in given)) for given in variants])
