@@ -96,7 +96,12 @@ def test_a_missing_default_says_what_to_do(monkeypatch: pytest.MonkeyPatch, tmp_
 
 def test_the_default_model_is_part_of_the_installation() -> None:
     assert paths.model_folder("default").name == paths.default_model()
-    exact, rounded = (core.load("default", precision).encode(TEXTS[:3]) for precision in ("fp32", "int8"))
+    assert core.load("default").encode(TEXTS[:3]).shape[0] == 3
+
+
+def test_a_network_can_compute_with_bytes() -> None:
+    network = "triplets-sen-titles-wikipedia"
+    exact, rounded = (core.load(network, precision).encode(TEXTS[:3]) for precision in ("fp32", "int8"))
     cosines = (exact * rounded).sum(1) / np.linalg.norm(exact, axis=1) / np.linalg.norm(rounded, axis=1)
     assert cosines.min() > 0.999
 
