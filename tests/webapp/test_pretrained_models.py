@@ -8,13 +8,13 @@ from typing import Any
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from core.paths import DEFAULT, default_model
+from core.paths import DEFAULT, default_model, pretrained_folders
 from db.records import JobStatus
 from db.store import Store
 from jobs.common.models import find_model
 from tests.webapp.filled import BENCHMARK, CORPUS, MODEL, SET
 
-DEFAULT_MODEL = default_model()
+DEFAULT_MODEL, PRETRAINED = default_model(), set(pretrained_folders())
 
 Open = Callable[..., AppTest]
 
@@ -53,12 +53,12 @@ def test_themes_are_queued_without_adding_it_first(untrained: Store, open_page: 
 
 def test_clusterings_are_queued(untrained: Store, open_page: Open) -> None:
     press(open_page("compare", benchmark=BENCHMARK), "missing")
-    assert {args["model"] for args in queued(untrained, "cluster")} == {DEFAULT_MODEL}
+    assert {args["model"] for args in queued(untrained, "cluster")} == PRETRAINED
 
 
 def test_triplet_accuracy_is_queued(untrained: Store, open_page: Open) -> None:
     press(open_page("compare", tab="Triplet accuracy", set=SET), "Evaluate")
-    assert [args["model"] for args in queued(untrained, "evaluate-triplets")] == [DEFAULT_MODEL]
+    assert {args["model"] for args in queued(untrained, "evaluate-triplets")} == PRETRAINED
 
 
 def test_vectors_for_summaries_are_queued(untrained: Store, open_page: Open) -> None:
@@ -74,16 +74,17 @@ def test_another_method_builds_on_it(untrained: Store, open_page: Open) -> None:
 def test_it_is_listed_before_and_after_it_is_stored(untrained: Store, open_page: Open) -> None:
     at = open_page("train", view="Models")
     table = at.dataframe[0].value
-    assert (list(table["Model"]), list(table["Created"])) == ([DEFAULT_MODEL], ["pretrained"])
+    assert (set(table["Model"]), set(table["Created"])) == (PRETRAINED, {"pretrained"})
     assert not [b for b in at.button if "Delete" in b.label]
     find_model(untrained, DEFAULT)
     at = open_page("train", view="Models")
     table = at.dataframe[0].value
-    assert list(table["Model"]) == [DEFAULT_MODEL] and "pretrained" not in set(table["Created"])
+    assert set(table["Model"]) == PRETRAINED
+    assert (table["Created"][table["Model"] == DEFAULT_MODEL] != "pretrained").all()
     assert [b for b in at.button if "Delete" in b.label]
 
 
 def test_forms_suggest_stored_models_first(filled_store: Store, open_page: Open) -> None:
     at = open_page("compare", benchmark=BENCHMARK)
     (models,) = [m for m in at.multiselect if m.label == "Models" and DEFAULT_MODEL in m.options]
-    assert models.value == [MODEL] and set(models.options) == {MODEL, DEFAULT_MODEL}
+    assert models.value == [MODEL] and set(models.options) == {MODEL, *PRETRAINED}

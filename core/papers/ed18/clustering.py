@@ -83,10 +83,10 @@ _OWN = (
     ("triplets-titles-section", "triplets-titles, section loss", OWN_LOSS),
     ("triplets-sen-rand-art-section", "triplets-sen-rand-art, section loss", OWN_LOSS),
     ("triplets-sen-titles-section", "triplets-sen-titles, section loss, unit components", OWN_LOSS),
-    ("default", "the default model of Themescope", PRETRAINED),
+    ("default", "the pretrained triplet networks of Themescope", PRETRAINED),
     ("tfidf", "Tf-idf within the article", "Not in the paper: a baseline without training."),
     ("hybrid-section", "triplets-sen, section loss, with Tf-idf", HYBRID),
-    ("hybrid-default", "the default model of Themescope, with Tf-idf", HYBRID),
+    ("hybrid-default", "the pretrained triplet networks of Themescope, with Tf-idf", HYBRID),
 )
 
 

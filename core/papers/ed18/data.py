@@ -6,7 +6,6 @@ from typing import Any
 
 from core.papers.measures import Settings
 from core.papers.spec import PAIR_WORDS, TEXT_WORDS, BenchmarkData, Model, Profile, TripletData
-from core.paths import DEFAULT
 
 SENTENCES, TITLES, SAME_ART, RAND_ART = "sentences", "titles", "same-article", "random-article"
 SCB = "scb"
@@ -88,7 +87,7 @@ CURVE = tuple(
     )
     for size in CURVE_SIZES
 )
-PRETRAINED = (Model("default", "triplets-sen-titles", random=False, pretrained=DEFAULT),)
+PRETRAINED = (Model("default", "triplets-sen-titles", random=False, pretrained="triplets-sen-titles-wikipedia"),)
 HYBRIDS = (
     Model("hybrid-section", "hybrid", parts=("triplets-sen-section",)),
     Model("hybrid-default", "hybrid", parts=("default",), random=False),

@@ -18,7 +18,8 @@ SMALL_SKIP_THOUGHT = (
 JOINED_RAW = "Components are not scaled, so that the longer one has more weight; smaller data as for its components."
 JOINED_UNIT = "Our variant: each component is scaled to length 1 before concatenation."
 PRETRAINED = (
-    "Not in the paper: the default model of Themescope, trained on all eligible triplets; one model for all seeds."
+    "Not in the paper: the pretrained triplet networks of Themescope, trained on all eligible triplets; one model for "
+    "all seeds."
 )
 HYBRID = "Not in the paper: the network's cosine and, with twice the weight, that of Tf-idf within the article."
 OWN_LOSS = "Not in the paper: all related sentences of a batch are compared (section loss)."
@@ -107,10 +108,10 @@ TABLE_2 = Table(
             f"{OWN_LOSS} Each component has length 1.",
         ),
         _accuracy("triplets-sen-rand-art", "triplets-sen-rand-art", "Not in the paper's table."),
-        _accuracy("default", "the default model of Themescope", PRETRAINED),
+        _accuracy("default", "the pretrained triplet networks of Themescope", PRETRAINED),
         _accuracy("tfidf", "Tf-idf within the article", "Not in the paper: a baseline without training."),
         _accuracy("hybrid-section", "triplets-sen, section loss, with Tf-idf", HYBRID),
-        _accuracy("hybrid-default", "the default model of Themescope, with Tf-idf", HYBRID),
+        _accuracy("hybrid-default", "the pretrained triplet networks of Themescope, with Tf-idf", HYBRID),
     ),
     (
         Claim("triplets-sen", "mean-vectors", ACCURACY),
@@ -212,7 +213,7 @@ TABLE_5 = Table(
                 Relatedness("triplets-sen-titles-unit"), JOINED_UNIT),
         related("triplets-sen-titles-section", "triplets-sen-titles, section loss, unit components",
                 Relatedness("triplets-sen-titles-section"), OWN_LOSS),
-        related("default", "the default model of Themescope", Relatedness("default"), PRETRAINED),
+        related("default", "the pretrained triplet networks of Themescope", Relatedness("default"), PRETRAINED),
         related("cosine-mean-vectors", "mean-vectors, cosine only",
                 Relatedness("mean-vectors-840b", regressor=False), "Not in the paper: no training on SICK."),
         related("cosine-triplets-sen-titles", "triplets-sen-titles, cosine only",
@@ -290,7 +291,7 @@ CURVE_TABLE = Table(
             Accuracy("triplets-sen-section", SENTENCES),
             f"{OWN_LOSS} The row of Table 2.",
         ),
-        Row("default", "the default model of Themescope", Accuracy("default", SENTENCES), PRETRAINED),
+        Row("default", "the pretrained triplet networks of Themescope", Accuracy("default", SENTENCES), PRETRAINED),
         Row("mean-vectors", "mean-vectors", Accuracy("mean-vectors", SENTENCES), "The row of Table 2: no triplets."),
     ),
     (
