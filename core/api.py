@@ -113,7 +113,7 @@ def load(name: str | Path = DEFAULT, precision: Literal["fp32", "int8"] = "fp32"
     --------
     >>> from core import load
     >>> load("default").encode("One sentence.").shape
-    (1200,)
+    (384,)
     """
     from core.models.artifact import load_model
 
@@ -142,7 +142,7 @@ def encode(sentences: str | Sequence[str], model: ModelLike = DEFAULT) -> Matrix
     --------
     >>> from core import encode
     >>> encode(["One sentence.", "Another one."]).shape
-    (2, 1200)
+    (2, 384)
     """
     vectors: Matrix = encoder(model).encode(sentences)
     return vectors
