@@ -4,13 +4,13 @@
     python -m benchmarks.theme_counts FOLDER --vectors a.npy --articles articles.json --article-vectors b.npy
 
 FOLDER contains ``claims.tsv.gz`` with the columns motion, claim, corrected claim (IBM Debater, EMNLP 2015). Motions are
-divided into two halves by a hash of their names: ``validation`` for fitting and choosing, ``test`` for reporting. A
+divided into two parts by a hash of their names: ``validation`` for fitting and choosing, ``test`` for reporting. A
 draw has a uniform number of motions with all their claims. ``--articles`` is a JSON list of [title, [[sentence, …], …]]
 with one list a section, and its vectors in that order; articles are divided by a hash of their titles. The table has,
 for each method, the median relative error of the number, the median ratio to the true number, and the AMI (max) of
 Iclust at that number divided by its AMI at the true number. ``--fit FOLDER`` fits the calibration on the validation
-halves and writes it there; without it the default coefficients are used, which were fitted on another division of the
-same motions and articles, so that the test halves are then not unseen.
+parts and writes it there; without it the default coefficients are used, which were fitted on another division of the
+same motions and articles, so that the test parts are then not unseen.
 """
 
 from __future__ import annotations
@@ -161,7 +161,7 @@ def main() -> None:
         vectors = np.asarray(load(wanted.model).encode([row[2] for row in rows]))
     lists = {"motions, validation half": draws(names, vectors, wanted.draws, 0, 0),
              "motions, test half": draws(names, vectors, wanted.draws, 1, 1),
-             "motions, both halves": draws(names, vectors, wanted.draws, None, 2)}  # fmt: skip
+             "motions, both parts": draws(names, vectors, wanted.draws, None, 2)}  # fmt: skip
     if wanted.articles:
         found = np.load(wanted.article_vectors)
         lists |= {

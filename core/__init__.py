@@ -9,7 +9,7 @@ Everything here works in a notebook, without a store, a queue or a browser:
 ... ]
 >>> model = themescope.load("default")
 >>> model.encode(sentences).shape
-(4, 1200)
+(4, 384)
 >>> themescope.SentenceClusterer(model, k=2).fit_predict(sentences).tolist()
 [0, 0, 1, 1]
 

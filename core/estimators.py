@@ -44,7 +44,7 @@ class SentenceVectorizer(TransformerMixin, BaseEstimator):
     --------
     >>> from core import SentenceVectorizer
     >>> SentenceVectorizer().fit_transform(["One sentence.", "Another one."]).shape
-    (2, 1200)
+    (2, 384)
     """
 
     def __init__(self, model: ModelLike = "default") -> None:

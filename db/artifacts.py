@@ -90,7 +90,10 @@ class Artifacts:
     def checkpoint_folder(self, job_id: int) -> Path:
         """Return the job's checkpoint folder, which survives a crash; create it if missing."""
         folder = self._checkpoints / f"job-{int(job_id)}"
-        folder.mkdir(parents=True, exist_ok=True)
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+        except FileExistsError:  # its job ended and removed it between the two steps of mkdir
+            folder.mkdir(parents=True, exist_ok=True)
         return folder
 
     def drop_checkpoint(self, job_id: int) -> None:

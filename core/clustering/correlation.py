@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from core.clustering.inputs import MOST_ITEMS, Square, canonical_labels, check_items, checked
-from core.clustering.pairs import DEFAULT_CALIBRATION, PairCalibration, centred_cosines, effective_themes
+from core.clustering.pairs import DEFAULT_CALIBRATION, centred_cosines, effective_themes
 from core.config import Config, option
 from core.types import Labels, Matrix
 
@@ -30,7 +30,6 @@ class CorrelationConfig(Config):
         "clusters. Higher values give fewer clusters.",
         low=-10.0, high=10.0,
     )  # fmt: skip
-    calibration: PairCalibration = DEFAULT_CALIBRATION
     sweeps: int = option(50, "Maximum number of passes over the sentences between merges.", low=1, high=10_000)
 
 
@@ -43,7 +42,7 @@ class CorrelationClustering:
     def fit_predict(self, x: Matrix, k: int | None = None, seed: int = 0) -> Labels:
         """Return (n,) labels 0…; without ``k`` the number of clusters follows from the data. ``seed`` is ignored."""
         matrix, _ = checked(x, 1 if k is None else k)
-        odds = self.config.calibration.log_odds(centred_cosines(matrix), effective_themes(matrix))
+        odds = DEFAULT_CALIBRATION.log_odds(centred_cosines(matrix), effective_themes(matrix))
         weights = odds + self.config.offset
         return best_partition(weights, k, self.config.sweeps)
 

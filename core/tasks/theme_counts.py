@@ -25,7 +25,7 @@ Floats = npt.NDArray[np.float64]
 
 _STARTS, _QUICK_STARTS = IclustConfig(restarts=5), IclustConfig(restarts=2)
 _SHARE = 0.7  # share of the sentences in a subsample
-_HALVES, _HALF_ROWS = 10, 3_000
+_SAMPLES, _SAMPLE_ROWS = 10, 3_000
 _NORMAL_90 = 1.645  # half-width of the central 90 % of a normal distribution, in standard deviations
 _FACTORS = (1 / 3, 0.45, 0.6, 0.75, 0.85, 1.0, 1.2, 1.4, 1.7, 2.2, 3.0)
 
@@ -56,7 +56,7 @@ def suggest(x: Matrix, calibration: PairCalibration, most: int, seed: int) -> Su
     """Return the number of themes of (n, dim) ``x``, between 2 and ``most``, with its interval.
 
     The interval combines two errors of the logarithm of the number: that of the calibration on lists with known
-    themes, and the spread over ten random halves of the list (at most 3,000 sentences each).
+    themes, and the spread over ten random samples of half of the list (at most 3,000 sentences each).
     """
     n = x.shape[0]
     most = max(min(most, n // 2), 2)
@@ -66,15 +66,15 @@ def suggest(x: Matrix, calibration: PairCalibration, most: int, seed: int) -> Su
     effective = effective_themes(x, seed)
     found = calibration.count(effective)
     random = np.random.default_rng(seed)
-    taken = min(n // 2, _HALF_ROWS)
-    halves = [calibration.count(effective_themes(x[np.sort(random.permutation(n)[:taken])])) for _ in range(_HALVES)]
-    error = float(np.hypot(calibration.count_error, _NORMAL_90 * np.log(halves).std()))
+    taken = min(n // 2, _SAMPLE_ROWS)
+    counts = [calibration.count(effective_themes(x[np.sort(random.permutation(n)[:taken])])) for _ in range(_SAMPLES)]
+    error = float(np.hypot(calibration.count_error, _NORMAL_90 * np.log(counts).std()))
     k = _bounded(found, most)
     low, high = _bounded(found * np.exp(-error), most), _bounded(found * np.exp(error), most)
     reason = (
         f"About {k} themes, probably between {low} and {high}. The similarities between the sentences have the "
-        f"variety of {found:.1f} themes of equal size; random halves of the list give {min(halves):.1f} to "
-        f"{max(halves):.1f}. "
+        f"variety of {found:.1f} themes of equal size; random samples of half of the list give {min(counts):.1f} to "
+        f"{max(counts):.1f}. "
         "The interval is as wide as the errors on lists of claims and articles whose themes are known."
     )
     if round(found) > most:

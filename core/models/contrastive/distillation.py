@@ -32,14 +32,14 @@ _BLOCK = 4_096  # sentences embedded, and written to the checkpoint folder, at o
 _FOLDER = "teacher"
 _TOLERANCE = 0.02  # of a coordinate of a unit vector: another teacher differs by more, bfloat16 by less
 
-Halves = npt.NDArray[np.float16]
+Float16 = npt.NDArray[np.float16]
 
 
 @dataclass(frozen=True)
 class Teacher:
     """Vectors of a fitted model for the training articles, and their part in the loss."""
 
-    vectors: Halves
+    vectors: Float16
     """(k, dim) unit vectors, at half precision because a corpus has many."""
     places: Index
     """(n,) row of ``vectors`` of each row of the training data, -1 where the teacher has not read it."""
@@ -115,7 +115,7 @@ class _Embedding:
     articles: SectionedArticles
     report: Report
 
-    def of(self, rows: Index) -> Halves:
+    def of(self, rows: Index) -> Float16:
         """Return (len(rows), dim) unit vectors of ``rows``, which are in the order of articles."""
         first, *others = self._blocks(rows)
         parts = [self._first(first)]
@@ -135,7 +135,7 @@ class _Embedding:
                 begin = end
         return np.split(rows, bounds[:-1])
 
-    def _first(self, block: Index) -> Halves:
+    def _first(self, block: Index) -> Float16:
         """Embed the first article; its vectors tell whether the files are of this teacher. If not, they are removed.
 
         The vectors of the file are returned, because those of another number of threads may differ in the last digit.
@@ -147,19 +147,19 @@ class _Embedding:
         self._write(block, 0, vectors)
         return vectors
 
-    def _block(self, block: Index, number: int) -> Halves:
+    def _block(self, block: Index, number: int) -> Float16:
         found = self._read(block, number)
         if found is None:
             found = self._embedded(block)
             self._write(block, number, found)
         return found
 
-    def _read(self, block: Index, number: int) -> Halves | None:
+    def _read(self, block: Index, number: int) -> Float16 | None:
         path = self._path(number)
         stored = read_arrays(path, self._key(block)) if path else None
         return None if stored is None else np.asarray(stored[1]["vectors"], np.float16)
 
-    def _write(self, block: Index, number: int, vectors: Halves) -> None:
+    def _write(self, block: Index, number: int, vectors: Float16) -> None:
         if path := self._path(number):
             write_arrays(path, self._key(block), {}, {"vectors": vectors})
 
@@ -174,7 +174,7 @@ class _Embedding:
             digest.update(sentence.text.encode("utf-8", "surrogatepass") + b"\n")
         return digest.hexdigest()
 
-    def _embedded(self, block: Index) -> Halves:
+    def _embedded(self, block: Index) -> Float16:
         found: Any = self.model.embed(self._sentences(block))
         if sparse.issparse(found):
             raise DataError("The vectors of this teacher are sparse. Name a model with dense vectors.")

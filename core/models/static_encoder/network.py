@@ -1,8 +1,8 @@
 """Network of the static encoder: x = (Σ_t exp(w_t) · E_t) M over the words t of a sentence, scaled to length 1.
 
 The linear map M is shared by all words, so that it is learned also for words that are rare in the training text. The
-weight of a word starts at a / (a + p), p being its share of the training text (Arora et al. 2017, A Simple but
-Tough-to-Beat Baseline for Sentence Embeddings). The order of words does not matter.
+weight of a word starts at a / (a + p), p being its share of the training text (Arora, Liang
+and Ma 2017, smooth inverse frequency). The order of words does not matter.
 """
 
 from __future__ import annotations
