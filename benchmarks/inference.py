@@ -136,7 +136,7 @@ def _rate(run: Callable[[], object], sentences: int) -> float:
 def main() -> None:
     """Print sentences per CPU second and the differences from packed sequences."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--model", default="default")
+    parser.add_argument("--model", default="triplets-sen-titles-wikipedia")
     parser.add_argument("--seconds", type=float, default=15.0)
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--text", action="append", default=[], metavar="FOLDER", help="saved model that embeds texts")
