@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from core.config import digest_of
-from core.errors import ConflictError, UnknownNameError
+from core.errors import ConflictError, DuplicateNameError, UnknownNameError
 from core.paths import DEFAULT, default_models, model_folder, pretrained_folders
 from db.artifacts import digest_of_folder
 from db.records import ModelRecord
@@ -45,7 +45,7 @@ def _stored(store: Store, folder: Path) -> ModelRecord:
         return found
     try:
         return add_model(store, folder, folder.name, _info(folder), store.writing)[0]
-    except ConflictError:  # another process may have added it meanwhile
+    except (ConflictError, DuplicateNameError):  # another process may have added it meanwhile
         with store.reading() as r:
             found = r.models.by_digest(digest)
         if found is None:
