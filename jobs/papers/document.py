@@ -36,7 +36,7 @@ def document(paper: Paper, profile: Profile, records: Mapping[str, PaperTableRec
         "",
     ]
     for table in paper.tables:
-        lines += _section(table, records.get(table.id))
+        lines += _section(table, records.get(table.id), profile)
     return "\n".join(lines).rstrip() + "\n"
 
 
@@ -48,15 +48,16 @@ def _cells(paper: Paper) -> str:
     return f"{text}. A dash means that the model is not measured by the column."
 
 
-def _section(table: Table, record: PaperTableRecord | None) -> Iterator[str]:
+def _section(table: Table, record: PaperTableRecord | None, profile: Profile) -> Iterator[str]:
     name = f"Table {table.id}" if table.id.isdigit() else table.id.capitalize()
     yield from (f"## {name}: {table.title}", "", f"*{table.source}.* {table.about}", "")
     if record is None:
         yield from ("Not reproduced with this profile yet.", "")
         return
     content = record.content
-    seeds = ", ".join(map(str, content["profile"]["seeds"]))
-    yield from (f"Seeds of this table: {seeds}.", "")
+    made = content["profile"]
+    seeds = f"Seeds of this table: {', '.join(map(str, made['seeds']))}."
+    yield from (seeds if made["about"] == profile.about else f"{seeds} {made['about']}", "")
     yield from _rows(content)
     yield from ("", "Data and deviations:", "")
     yield from (_note(row) for row in content["rows"])

@@ -80,7 +80,9 @@ class ReproduceConfig(JobConfig):
         profile = replace(profile, seeds=profile.seeds[: self.seeds or None])
         if not self.articles:
             return profile
-        return replace(profile, articles=self.articles, documents=self.articles * _DOCUMENTS_PER_ARTICLE)
+        documents = self.articles * _DOCUMENTS_PER_ARTICLE
+        limit = f"Limited to {self.articles:,} articles of each data set, and to {documents:,} documents of a topic task."
+        return replace(profile, about=f"{profile.about} {limit}", articles=self.articles, documents=documents)
 
     def title(self) -> str:
         """Return a title with paper, profile and tables."""

@@ -153,7 +153,7 @@ def test_every_model_is_measured_on_all_data_and_a_second_run_computes_nothing(
     assert costs["ensemble-encoder"]["seconds"]["value"] >= costs["thematic-encoder"]["seconds"]["value"] > 0
     assert any("verdict" in claim for claim in _content(corpus, "clusters")["claims"])
     text = (tmp_path / "r.md").read_text(encoding="utf-8")
-    assert "## Overview: Overview" in text and "· –" not in text and "| – |" in text
+    assert "## Overview: All models" in text and "· –" not in text and "| – |" in text
     second = reproduce()
     assert (second["computed"], second["cached"]) == (0, True) and first["computed"] > 30
 
@@ -187,7 +187,9 @@ def test_given_models_stand_for_seeds_and_nothing_is_trained(
         assert not r.models.list("set-encoder")
 
 
-def test_a_sample_of_articles_is_part_of_a_larger_one(corpus: Store, reproduce: Callable[..., dict[str, Any]]) -> None:
+def test_a_sample_of_articles_is_part_of_a_larger_one(
+    corpus: Store, reproduce: Callable[..., dict[str, Any]], tmp_path: Path
+) -> None:
     rows = {}
     for articles in (2, 4):
         reproduce(tables=["triplets"], articles=articles, training=False, seeds=1)
@@ -198,6 +200,7 @@ def test_a_sample_of_articles_is_part_of_a_larger_one(corpus: Store, reproduce: 
         assert r.runs.list(kind="triplets") == []  # which pages compare
         ids = {run.config["articles"]: set(r.runs.margins(run.id, Split.VALIDATION)[0].tolist()) for run in found}
     assert ids[2] < ids[4]
+    assert "Limited to 4 articles of each data set" in (tmp_path / "r.md").read_text(encoding="utf-8")
 
 
 def test_wrong_models_are_refused_before_anything_is_queued() -> None:

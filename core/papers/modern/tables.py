@@ -296,7 +296,7 @@ def _overall(model: str) -> Combined:
 
 OVERVIEW = Table(
     "overview",
-    "Overview",
+    "All models and data sets",
     _SOURCE,
     "One row for each model, one column for each data set; the tables below have intervals, tests and other metrics.",
     (
