@@ -21,7 +21,7 @@ from core.registry import Card, Registry
 from core.text.word_vectors import Rows, WordVectors
 
 DISTILLED = "distilled:"
-"""Prefix of a source that is the folder of a sentence encoder."""
+"""Prefix of a source that is the folder of a sentence encoder; without a folder, of the installed one."""
 _DISTILLED_WORDS = 50_000
 REGISTRY = Registry(
     "word-vector table",
@@ -43,16 +43,19 @@ def load_word_vectors(source: str, limit: int | None = None) -> WordVectors:
     """Load word vectors from ``source``, at most the first ``limit`` words.
 
     ``source`` is the id of a table in :data:`REGISTRY`, ``distilled:FOLDER`` for a table distilled from a sentence
-    encoder, or the path of a GloVe text file (``.txt``, ``.vec``), a word2vec binary (``.bin``), or ``.safetensors``
+    encoder (``distilled:`` alone: from the one that the extra ``encoder`` installs), or the path of a GloVe text file (``.txt``, ``.vec``), a word2vec binary (``.bin``), or ``.safetensors``
     with its vocabulary file in the same folder.
 
     Raises :class:`ConfigError` if the source is none of these, and :class:`ReadError` if the file is damaged.
     """
     if source.startswith(DISTILLED):
+        from core.text.encoder_folders import installed_encoder
         from core.text.encoders import distil_table
 
+        given = source.removeprefix(DISTILLED)
+        folder = expand_home(given) if given else installed_encoder("Distilling word vectors")
         words = read_glove_package(min(limit or _DISTILLED_WORDS, _DISTILLED_WORDS)).words
-        return distil_table(expand_home(source.removeprefix(DISTILLED)), words)
+        return distil_table(folder, words)
     if source in REGISTRY:
         loaded: WordVectors = REGISTRY.get(source).resolve()(limit or 0)
         return loaded
@@ -61,7 +64,8 @@ def load_word_vectors(source: str, limit: int | None = None) -> WordVectors:
         return read_word_vectors(path, limit or 0)
     raise ConfigError(
         f"There are no word vectors at {source!r}. Give one of {', '.join(REGISTRY.ids())}, "
-        f"a file (.txt, .vec, .bin, .safetensors), or {DISTILLED}FOLDER of a sentence encoder."
+        f"a file (.txt, .vec, .bin, .safetensors), {DISTILLED}FOLDER of a sentence encoder, or {DISTILLED} alone for the "
+        "installed one."
     )
 
 

@@ -67,8 +67,8 @@ def _real(path: Path) -> Path:
 
 
 def _path_in(name: str) -> Path | None:
-    """Return the path in a setting that names a file; None for the id of an installed table of word vectors."""
-    if name in WORD_TABLES:
+    """Return the path in a setting that names a file; None for installed word vectors, which have no path."""
+    if name in WORD_TABLES or name == DISTILLED:
         return None
     return Path(os.path.expanduser(name.removeprefix(DISTILLED)))
 

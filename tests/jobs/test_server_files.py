@@ -124,6 +124,7 @@ class TestJobsFromPages:
     def test_paths_inside_and_ids_are_accepted(self, pages: Store, folder: Path) -> None:
         enqueue(pages, "import-corpus", {"files": [str(folder / "a.txt")], "corpus": "c"})
         enqueue(pages, "train", {"method": "mean-vectors", "name": "m"})
+        enqueue(pages, "train", {"method": "mean-vectors", "name": "d", "settings": {"word_vectors": "distilled:"}})
         enqueue(pages, "export-bundle", {"corpus": "c"})
 
     def test_relative_paths_are_refused(self, pages: Store, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:

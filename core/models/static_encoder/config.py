@@ -20,7 +20,7 @@ class StaticEncoderConfig(DistillationConfig):
     word_vectors: tuple[str, ...] = option(
         ("glove-6b-50d",),
         "Tables of word vectors to start from, concatenated: the id of a table, a file, or distilled:FOLDER of a "
-        "sentence encoder.",
+        "sentence encoder (distilled: alone uses the installed one).",
         file=True,
     )
     vocabulary_limit: int = option(0, "Read only the first words of each table, this many; 0 reads all.", low=0)

@@ -122,7 +122,8 @@ class TripletNetConfig(TrainingConfig):
 
     word_vectors: str = option(
         "glove-6b-50d",
-        "Table of word vectors: the id of a table, a file, or distilled:FOLDER of a sentence encoder.",
+        "Table of word vectors: the id of a table, a file, or distilled:FOLDER of a sentence encoder (distilled: alone "
+        "uses the installed one).",
         file=True,
     )
     vocabulary_limit: int = option(0, "Read only the first words of the table, this many; 0 reads all.", low=0)

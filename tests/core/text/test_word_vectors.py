@@ -208,6 +208,12 @@ def test_a_source_that_is_nothing_says_what_could_be(tmp_path):
         load_word_vectors(f"distilled:{tmp_path / 'missing'}")
 
 
+def test_distilled_without_a_folder_is_the_installed_encoder(tmp_path, monkeypatch):
+    monkeypatch.setattr("core.text.encoder_folders.installed_encoder", lambda feature: tmp_path / "installed")
+    with pytest.raises(ConfigError, match="no sentence encoder at .*installed"):
+        load_word_vectors("distilled:")
+
+
 def test_distilling_without_transformers_names_the_extra(tmp_path, monkeypatch):
     monkeypatch.setitem(__import__("sys").modules, "transformers", None)
     with pytest.raises(MissingExtraError, match=r"themescope\[encoder\]"):
