@@ -81,7 +81,9 @@ class ReproduceConfig(JobConfig):
         if not self.articles:
             return profile
         documents = self.articles * _DOCUMENTS_PER_ARTICLE
-        limit = f"Limited to {self.articles:,} articles of each data set, and to {documents:,} documents of a topic task."
+        limit = (
+            f"Limited to {self.articles:,} articles of each data set, and to {documents:,} documents of a topic task."
+        )
         return replace(profile, about=f"{profile.about} {limit}", articles=self.articles, documents=documents)
 
     def title(self) -> str:
