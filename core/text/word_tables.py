@@ -43,8 +43,8 @@ def load_word_vectors(source: str, limit: int | None = None) -> WordVectors:
     """Load word vectors from ``source``, at most the first ``limit`` words.
 
     ``source`` is the id of a table in :data:`REGISTRY`, ``distilled:FOLDER`` for a table distilled from a sentence
-    encoder (``distilled:`` alone: from the one that the extra ``encoder`` installs), or the path of a GloVe text file (``.txt``, ``.vec``), a word2vec binary (``.bin``), or ``.safetensors``
-    with its vocabulary file in the same folder.
+    encoder (``distilled:`` alone: from the one that the extra ``encoder`` installs), or the path of a GloVe text file
+    (``.txt``, ``.vec``), a word2vec binary (``.bin``), or ``.safetensors`` with its vocabulary file in the same folder.
 
     Raises :class:`ConfigError` if the source is none of these, and :class:`ReadError` if the file is damaged.
     """
@@ -64,8 +64,8 @@ def load_word_vectors(source: str, limit: int | None = None) -> WordVectors:
         return read_word_vectors(path, limit or 0)
     raise ConfigError(
         f"There are no word vectors at {source!r}. Give one of {', '.join(REGISTRY.ids())}, "
-        f"a file (.txt, .vec, .bin, .safetensors), {DISTILLED}FOLDER of a sentence encoder, or {DISTILLED} alone for the "
-        "installed one."
+        f"a file (.txt, .vec, .bin, .safetensors), {DISTILLED}FOLDER of a sentence encoder, or {DISTILLED} alone for "
+        "the installed one."
     )
 
 

@@ -155,8 +155,8 @@ VALIDATION = Profile(
 FULL = Profile(
     "full",
     "Full",
-    "Test articles. Models are trained with the settings of their cards, triplets-sen and con-s2v-dis as in the profile "
-    "full of their papers; where a trained model was given, the notes below a table name it.",
+    "Test articles. Models are trained with the settings of their cards, triplets-sen and con-s2v-dis as in the "
+    "profile full of their papers; where a trained model was given, the notes below a table name it.",
     seeds=(0, 1, 2),
     triplet_rules=ed18.FULL.triplet_rules,
     budgets=_BUDGETS,
