@@ -13,6 +13,7 @@ from core.errors import ConfigError, DataError
 from core.paths import DEFAULT, model_folder
 
 if TYPE_CHECKING:
+    from core.clustering.pairs import PairCalibration
     from core.protocols import Model, Report
     from core.tasks.themes import Themes
     from core.types import Matrix, Sentence
@@ -42,10 +43,12 @@ class SentenceModel:
         The model itself, which keeps :class:`core.protocols.Model`.
     info
         What the model was trained on and with: method, settings, seed, data, scores.
+    calibration
+        Coefficients for the number of themes, those saved with the model or the general ones.
     """
 
-    def __init__(self, name: str, model: Model, info: Mapping[str, Any]) -> None:
-        self.name, self.fitted, self.info = name, model, info
+    def __init__(self, name: str, model: Model, info: Mapping[str, Any], calibration: PairCalibration) -> None:
+        self.name, self.fitted, self.info, self.calibration = name, model, info, calibration
 
     def __repr__(self) -> str:
         return f"<SentenceModel {self.name!r}: {self.info['method']}>"
@@ -116,12 +119,13 @@ def load(name: str | Path = DEFAULT, precision: Literal["fp32", "int8"] = "fp32"
     (384,)
     """
     from core.models.artifact import load_model
+    from core.tasks.pair_calibration import load_calibration
 
     folder = model_folder(name)
     model, info = load_model(folder)
     if precision != "fp32":
         _set_precision(model, precision)
-    return SentenceModel(folder.name, model, info)
+    return SentenceModel(folder.name, model, info, load_calibration(folder))
 
 
 def encoder(model: ModelLike) -> Encoder:
@@ -199,14 +203,13 @@ def find_themes(
     from core.clustering.pairs import DEFAULT_CALIBRATION
     from core.config import config_from_dict
     from core.protocols import SILENT
-    from core.tasks.pair_calibration import load_calibration
     from core.tasks.themes import ThemesConfig
     from core.tasks.themes import find_themes as find
 
     config = config_from_dict(ThemesConfig, {**(settings or {}), "k": 0 if k == "auto" else k})
-    texts = list(sentences)
-    calibration = load_calibration(model_folder(model)) if isinstance(model, str | Path) else DEFAULT_CALIBRATION
-    return find(texts, encoder(model).encode(texts), config, seed, report or SILENT, calibration)
+    texts, loaded = list(sentences), encoder(model)
+    calibration = loaded.calibration if isinstance(loaded, SentenceModel) else DEFAULT_CALIBRATION
+    return find(texts, loaded.encode(texts), config, seed, report or SILENT, calibration)
 
 
 def reproduce(

@@ -16,7 +16,7 @@ from scipy import sparse
 from sklearn.base import BaseEstimator, ClusterMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from core.api import Encoder, ModelLike, encoder
+from core.api import Encoder, ModelLike, SentenceModel, encoder
 from core.clustering import REGISTRY as CLUSTERERS
 from core.clustering.inputs import unit_rows
 from core.clustering.pairs import DEFAULT_CALIBRATION
@@ -155,7 +155,9 @@ class SentenceClusterer(ClusterMixin, BaseEstimator):
     def _number(self, vectors: Matrix) -> tuple[int, str]:
         if self.k != "auto":
             return int(self.k), ""
-        found = suggest(vectors, DEFAULT_CALIBRATION, _MOST_CLUSTERS, self.seed)
+        model = self.model_
+        calibration = model.calibration if isinstance(model, SentenceModel) else DEFAULT_CALIBRATION
+        found = suggest(vectors, calibration, _MOST_CLUSTERS, self.seed)
         return found.k, found.reason
 
 

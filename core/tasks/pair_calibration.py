@@ -1,6 +1,6 @@
 """Fitting and measuring the calibration of pair probabilities and of the number of themes for a model.
 
-A calibration is stored as ``pair-calibration.json`` in the folder of its model.
+A calibration is stored as ``pair-calibration.json`` in the folder of its model. ``benchmarks/theme_counts.py`` fits it.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from core.types import Estimate, Matrix
 FILE = "pair-calibration.json"
 _PAIRS = 4_000  # pairs of a list that the log-odds are fitted on
 _BINS = 10
+_DECIMALS = 4  # of the coefficients
 Floats = npt.NDArray[np.float64]
 
 
@@ -76,11 +77,12 @@ def fit_calibration(kinds: Sequence[Sequence[KnownList]], seed: int) -> PairCali
     errors = lambda p: np.abs(np.log1p(np.exp(p[0] + p[1] * x)) - y)  # noqa: E731
     found = minimize(lambda p: float(share @ errors(p)), [0.0, 1.0], method="Nelder-Mead").x
     standardised, themes, interaction = model.coef_[0].tolist()
-    return PairCalibration(
-        intercept=float(model.intercept_[0]), standardised=standardised, themes=themes, interaction=interaction,
-        count_intercept=float(found[0]), count_slope=float(np.clip(found[1], 0, 5)),
-        count_error=float(np.quantile(errors(found), 0.9)),
-    )  # fmt: skip
+    fitted = {
+        "intercept": model.intercept_[0], "standardised": standardised, "themes": themes, "interaction": interaction,
+        "count_intercept": found[0], "count_slope": np.clip(found[1], 0, 5),
+        "count_error": np.quantile(errors(found), 0.9),
+    }  # fmt: skip
+    return PairCalibration(**{name: round(float(value), _DECIMALS) for name, value in fitted.items()})
 
 
 def brier_scores(lists: Sequence[KnownList], calibration: PairCalibration, seed: int) -> PairQuality:
@@ -115,6 +117,12 @@ def load_calibration(folder: Path) -> PairCalibration:
     """Return the calibration of the model in ``folder``, or the default where it has none."""
     path = folder / FILE
     return config_from_dict(PairCalibration, read_json(path)) if path.is_file() else DEFAULT_CALIBRATION
+
+
+def copy_calibration(source: Path, target: Path) -> None:
+    """Write the calibration of the model in ``source``, if it has one, for the same model in ``target``."""
+    if (source / FILE).is_file():
+        save_calibration(target, load_calibration(source))
 
 
 def _sampled(item: KnownList, random: np.random.Generator) -> tuple[Floats, float, npt.NDArray[np.bool_]]:

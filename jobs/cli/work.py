@@ -110,12 +110,15 @@ def add_model(shell: Shell, folder: Path, name: str) -> None:
 def export_model(shell: Shell, model: str, folder: Path, small: bool) -> None:
     """Write MODEL to FOLDER. `add-model` adds it to another store."""
     from core.models.artifact import load_model, save_model
+    from core.tasks.pair_calibration import copy_calibration
 
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise ArtifactError(f"{str(folder)!r} exists and is not an empty folder. Choose a new one.")
     record = find_model(shell.store, model)
-    fitted, info = load_model(shell.store.artifacts.path(record.artifact))
+    source = shell.store.artifacts.path(record.artifact)
+    fitted, info = load_model(source)
     digest = save_model(fitted, info["method"], folder, info["record"], small=small)
+    copy_calibration(source, folder)
     size = sum(file.stat().st_size for file in folder.iterdir())
     _done(shell, {"model": record.name, "folder": str(folder), "digest": digest, "megabytes": round(size / 1e6, 1)})
 

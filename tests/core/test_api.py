@@ -11,10 +11,12 @@ import pytest
 
 import core
 from core import paths
+from core.clustering.pairs import DEFAULT_CALIBRATION, PairCalibration
 from core.errors import ArtifactError, ConfigError, UnknownNameError
 from core.models import REGISTRY
 from core.models.artifact import save_model
 from core.protocols import SILENT
+from core.tasks.pair_calibration import load_calibration, save_calibration
 from core.types import Corpus, Sentence
 
 TEXTS = ["The river runs to the sea.", "The stream flows into the ocean.", "Taxes rose again.", ""]
@@ -67,6 +69,22 @@ def test_themes_of_a_list_of_sentences(folder: Path) -> None:
     assert {theme.size for theme in found.themes} == {3}
     with pytest.raises(ConfigError, match="no setting called 'word'"):
         core.find_themes(sentences, folder, settings={"word": 1})
+
+
+def test_the_calibration_of_a_model_decides_the_number_of_themes(folder: Path, tmp_path: Path) -> None:
+    sentences = [f"The {noun} {verb} the sea." for noun in ("river", "violin", "tax") for verb in ("meets", "has")] * 3
+    model = core.load(folder)
+    assert model.calibration == DEFAULT_CALIBRATION
+    save_model(model.fitted, "mean-vectors", tmp_path, {})
+    save_calibration(tmp_path, PairCalibration(count_intercept=float(np.log(6)), count_slope=0.0))
+    found = core.find_themes(sentences, tmp_path), core.find_themes(sentences, core.load(tmp_path))
+    assert [len(themes.themes) for themes in found] == [7, 7]
+    assert len(core.find_themes(sentences, folder).themes) < 7
+    assert core.SentenceClusterer(tmp_path).fit(sentences).n_clusters_ == 7
+
+
+def test_the_thematic_model_has_its_own_calibration() -> None:
+    assert load_calibration(paths.pretrained_folders()["thematic-wikipedia"]) != DEFAULT_CALIBRATION
 
 
 def test_reproduction_needs_a_known_paper(tmp_path: Path) -> None:

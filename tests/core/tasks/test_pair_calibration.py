@@ -7,12 +7,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from core.clustering.pairs import DEFAULT_CALIBRATION
+from core.clustering.pairs import DEFAULT_CALIBRATION, PairCalibration
 from core.errors import DataError
 from core.tasks.pair_calibration import (
     FILE,
     KnownList,
     brier_scores,
+    copy_calibration,
     fit_calibration,
     load_calibration,
     save_calibration,
@@ -44,6 +45,17 @@ def test_a_calibration_survives_its_folder(tmp_path: Path) -> None:
     save_calibration(tmp_path, fitted)
     assert (tmp_path / FILE).is_file() and load_calibration(tmp_path) == fitted
     assert 0 <= fitted.count_error < 0.5
+
+
+def test_a_copy_of_a_model_keeps_its_calibration(tmp_path: Path) -> None:
+    source, target, other = (tmp_path / name for name in ("source", "target", "other"))
+    for folder in (source, target, other):
+        folder.mkdir()
+    save_calibration(source, PairCalibration(themes=-2.0))
+    copy_calibration(source, target)
+    assert load_calibration(target).themes == -2.0
+    copy_calibration(other, target)
+    assert load_calibration(target).themes == -2.0
 
 
 def test_lists_are_needed() -> None:
