@@ -36,6 +36,17 @@ def pick_precision(wanted: str, device: torch.device) -> torch.dtype:
 
 
 @contextmanager
+def seeded(seed: int) -> Iterator[None]:
+    """Draw random numbers of the processor from ``seed`` in the block, such as the initial weights of a network.
+
+    The generators of GPUs are not changed.
+    """
+    with torch.random.fork_rng(devices=[]):
+        torch.default_generator.manual_seed(seed)
+        yield
+
+
+@contextmanager
 def thread_count(threads: int) -> Iterator[None]:
     """Run the block with this many processor threads; 0 keeps the current number."""
     before = torch.get_num_threads()

@@ -17,22 +17,13 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from core.config import digest_of
-from core.errors import Cancelled, TrainingError
-from core.models.checkpoints import (
-    Checkpoint,
-    Progress,
-    adam_tensors,
-    drop_checkpoint,
-    read_checkpoint,
-    restore_adam,
-    write_checkpoint,
-)
+from core.errors import TrainingError
 from core.models.contrastive.config import ContrastiveConfig
 from core.models.contrastive.distillation import Teacher
 from core.models.contrastive.loss import average_precision, contrastive_loss, section_masks
 from core.models.contrastive.sampling import Batch, EpochBatches, SectionedArticles, validation_batches
 from core.models.device import thread_count
+from core.models.training_loop import TrainingLoop, Weights
 from core.protocols import Report
 
 _VALIDATION_SENTENCES = 200  # per article
@@ -94,8 +85,8 @@ def _own_random_numbers(network: nn.Module) -> Iterator[None]:
         yield
 
 
-class _Training:
-    """One training: network, optimizer, and counters in ``self.at``."""
+class _Training(TrainingLoop):
+    """One training of a network."""
 
     def __init__(
         self,
@@ -106,32 +97,18 @@ class _Training:
         validation: Source,
         report: Report,
     ) -> None:
-        self.config, self.seed, self.network, self.report = config, seed, network, report
+        taught = [training.teacher.fingerprint] if training.teacher else []
+        super().__init__(config, seed, [training.fingerprint, validation.fingerprint, *taught], report, rate=0.0)
+        self.config, self.seed, self.network = config, seed, network
         self.training, self.validation = training, validation
         self.named = {name: p for name, p in network.named_parameters() if p.requires_grad}
         self.optimizer = torch.optim.AdamW(_groups(self.named, config.weight_decay), lr=config.learning_rate)
-        self.at = Progress(rate=0.0)
         self.best = self._state()
-        self.recent: list[float] = []  # losses since the last point of the live curve
-        settings = config.to_dict() | {"checkpoint_seconds": 0, "threads": 0}
-        taught = [training.teacher.fingerprint] if training.teacher else []
-        self.key = digest_of([settings, seed, training.fingerprint, validation.fingerprint, *taught])
-        self.saved = self.clock = time.monotonic()
 
     def run(self) -> Trained:
-        """Validate or take a step until training ends, and write checkpoints."""
-        self._resume()
-        self.saved = self.clock = time.monotonic()
-        try:
-            while self._going():
-                if time.monotonic() - self.saved >= self.config.checkpoint_seconds:
-                    self._save()
-        except Cancelled:
-            self._save()
-            raise
+        """Train to the end, and give the network its best weights."""
+        self._run()
         self._take(self.best)
-        if folder := self.report.checkpoint_folder():
-            drop_checkpoint(folder)
         return Trained(self.best, self.at.history, self._metrics())
 
     def _going(self) -> bool:
@@ -154,27 +131,15 @@ class _Training:
         )
 
     def _step(self, batch: Batch, batches: int) -> None:
-        self._set_rate(batches)
+        self._set_rate(self._scheduled_rate(batches))
         torch.manual_seed((self.seed * 1_000_003 + self.at.step) % 2**63)
         self.network.train()
         self.optimizer.zero_grad(set_to_none=True)
         loss = self._loss(self.training, batch)[0]
         loss.backward()
-        torch.nn.utils.clip_grad_norm_(self.named.values(), self.config.gradient_clip)
-        value = float(loss.detach())
-        if not math.isfinite(value):
-            raise TrainingError(f"The loss is not finite after {self.at.step:,} steps. Lower the learning rate.")
-        self.optimizer.step()
-        self.recent.append(value)
-        at = self.at
-        self.at = at.advanced(
-            step=at.step + 1,
-            batch=at.batch + 1,
-            triplets=at.triplets + len(batch),
-            loss_sum=at.loss_sum + value,
-            loss_count=at.loss_count + 1,
-        )
+        self._update(loss, self.named.values(), len(batch))
         self._announce(batches)
+        self._tick()
 
     def _loss(self, source: Source, batch: Batch) -> tuple[Tensor, Tensor]:
         """Return the loss of a batch and the (m, m) similarities of its sentences."""
@@ -186,15 +151,13 @@ class _Training:
             loss = source.teacher.mixed(loss, similarities, candidates, batch)
         return loss, similarities
 
-    def _set_rate(self, batches: int) -> None:
-        """Set the learning rate: a linear rise, then a linear decrease to 0 at the last step."""
+    def _scheduled_rate(self, batches: int) -> float:
+        """Return the learning rate of the next step: a linear rise, then a linear decrease to 0 at the last step."""
         total = batches * self.config.epochs
         rising = math.ceil(self.config.warmup * total)
         step = self.at.step
         share = (step + 1) / (rising + 1) if step < rising else (total - step) / max(total - rising, 1)
-        self.at = self.at.advanced(rate=self.config.learning_rate * share)
-        for group in self.optimizer.param_groups:
-            group["lr"] = self.at.rate
+        return self.config.learning_rate * share
 
     def _validation_due(self, batches: int) -> bool:
         parts = self.config.evaluations_per_epoch
@@ -241,37 +204,18 @@ class _Training:
         precision, loss_mean = np.nanmean(np.array(found), axis=0).tolist()
         return precision, loss_mean
 
-    def _announce(self, batches: int) -> None:
-        if self.at.batch % max(batches // 20, 1) == 0:
-            value, self.recent = float(np.mean(self.recent)), []
-            self.report.metric("loss", self.at.epoch + self.at.batch / batches, value)
-        self._tick()
-
     def _tick(self) -> None:
         best = f", best validation precision {self.at.best:.3f}" if self.at.best >= 0 else ""
         total = len(self._batches()) * self.config.epochs
         message = f"epoch {self.at.epoch + 1} of at most {self.config.epochs}{best}"
         self.report.progress(self.at.step, total, message)
 
-    def _resume(self) -> None:
-        folder = self.report.checkpoint_folder()
-        found = read_checkpoint(folder, self.key) if folder else None
-        if found is not None:
-            self.at, self.best = found.progress, dict(found.best)
-            self._take(found.model)
-            restore_adam(self.optimizer, found.adam)
+    def _weights(self) -> tuple[Weights, Weights]:
+        return self._state(), self.best
 
-    def _save(self) -> None:
-        folder = self.report.checkpoint_folder()
-        if folder is not None:
-            self.at = self.at.advanced(seconds=self._seconds())
-            self.clock = time.monotonic()
-            checkpoint = Checkpoint(self.at, self._state(), self.best, adam_tensors(self.optimizer))
-            write_checkpoint(folder, self.key, checkpoint)
-        self.saved = time.monotonic()
-
-    def _seconds(self) -> float:
-        return self.at.seconds + time.monotonic() - self.clock
+    def _restore(self, weights: Weights, best: Weights) -> None:
+        self._take(weights)
+        self.best = dict(best)
 
     def _state(self) -> dict[str, Tensor]:
         return {name: p.detach().cpu().clone() for name, p in self.named.items()}

@@ -6,30 +6,18 @@ that resumes from a checkpoint therefore takes the same steps as one that was no
 
 from __future__ import annotations
 
-import math
-import time
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from dataclasses import dataclass
 
 import numpy as np
 import torch
 from torch import Tensor, nn
 
-from core.config import digest_of
-from core.errors import Cancelled, TrainingError
-from core.models.checkpoints import (
-    Checkpoint,
-    Progress,
-    adam_tensors,
-    drop_checkpoint,
-    read_checkpoint,
-    restore_adam,
-    write_checkpoint,
-)
-from core.models.device import pick_device, thread_count
+from core.models.device import pick_device, seeded, thread_count
 from core.models.recurrent.config import RecurrentTrainingConfig
 from core.models.recurrent.data import END, SPECIAL, Index, WordRows
 from core.models.recurrent.gru import GruEncoder
+from core.models.training_loop import TrainingLoop, Weights
 from core.protocols import Report
 
 _POINTS = 40  # number of points of the live curve in an epoch
@@ -102,23 +90,20 @@ def shifted(ids: Tensor, lengths: Tensor, table: torch.nn.Embedding) -> tuple[Te
     return before, after, real
 
 
-class WordTraining(ABC):
-    """One training: network, optimizer, and counters in ``self.at``."""
+class WordTraining(TrainingLoop):
+    """One training of an encoder; subclasses add its decoders."""
 
     def __init__(self, config: RecurrentTrainingConfig, seed: int, data: WordRows, report: Report) -> None:
-        self.seed, self.report = seed, report
+        digests = [len(data.words), data.ids[:10_000].tolist(), len(data.ids)]
+        super().__init__(config, seed, digests, report, rate=config.learning_rate)
+        self.seed = seed
         self._config, self._rows = config, data
         self.device = pick_device(config.device)
-        with torch.random.fork_rng(devices=[]):
-            torch.default_generator.manual_seed(seed)  # of the processor only; the generator of a GPU is not changed
+        with seeded(seed):
             self._net = self.network(SPECIAL + len(data.words)).to(self.device)
         self.optimizer = torch.optim.Adam(self._net.parameters(), lr=config.learning_rate)
         self.drawn = SampledWords(data.counts, config.negatives, seed, self.device)
-        self.at = Progress(rate=config.learning_rate)
-        self.recent: list[float] = []
-        settings = config.to_dict() | {"checkpoint_seconds": 0, "threads": 0}
-        self.key = digest_of([settings, seed, len(data.words), data.ids[:10_000].tolist(), len(data.ids)])
-        self.saved = self.clock = time.monotonic()
+        self._order: tuple[int, list[Index]] = (-1, [])
 
     @abstractmethod
     def network(self, rows: int) -> WordNet:
@@ -129,17 +114,9 @@ class WordTraining(ABC):
         """Return the sum of −log p over the words to predict for the sentences ``rows``, and the number of words."""
 
     def run(self) -> TrainedEncoder:
-        """Train to the end, or write a checkpoint when cancelled."""
+        """Train to the end and return the encoder."""
         with thread_count(self._config.threads):
-            self._resume()
-            self.saved = self.clock = time.monotonic()
-            try:
-                self._epochs()
-            except Cancelled:
-                self._save()
-                raise
-        if folder := self.report.checkpoint_folder():
-            drop_checkpoint(folder)
+            self._run()
         weights = {name: t.detach().cpu().clone() for name, t in self._net.encoder.state_dict().items()}
         table = self._net.table.weight.detach().cpu().numpy()[SPECIAL:].copy()
         return TrainedEncoder(weights, table, self._metrics())
@@ -155,16 +132,24 @@ class WordTraining(ABC):
         """Return padded ids and lengths on the device of the network."""
         return torch.from_numpy(ids).to(self.device), torch.from_numpy(lengths).to(self.device)
 
-    def _epochs(self) -> None:
-        config = self._config
-        while self.at.epoch < config.epochs:
-            batches = self._rows.batches(config.batch_size, config.sentences_per_epoch, self.seed, self.at.epoch)
-            while self.at.batch < len(batches):
-                self._step(batches[self.at.batch])
-                self._announce(len(batches))
-                if time.monotonic() - self.saved >= config.checkpoint_seconds:
-                    self._save()
+    def _going(self) -> bool:
+        """Take a step, or begin the next epoch; return whether training goes on."""
+        batches = self._batches()
+        if self.at.batch == len(batches):
             self.at = self.at.advanced(epoch=self.at.epoch + 1, batch=0)
+            return self.at.epoch < self._config.epochs
+        self._step(batches[self.at.batch])
+        if (value := self._announce(len(batches), _POINTS)) is not None:
+            self.at = self.at.advanced(loss_sum=value, loss_count=1)
+        return True
+
+    def _batches(self) -> list[Index]:
+        """Return the batches of the present epoch, which are computed once."""
+        if self._order[0] != self.at.epoch:
+            config = self._config
+            batches = self._rows.batches(config.batch_size, config.sentences_per_epoch, self.seed, self.at.epoch)
+            self._order = self.at.epoch, batches
+        return self._order[1]
 
     def _step(self, rows: Index) -> None:
         self.tick()
@@ -173,42 +158,13 @@ class WordTraining(ABC):
         loss = total / words
         self.tick()
         loss.backward()
-        torch.nn.utils.clip_grad_norm_(self._net.parameters(), self._config.gradient_clip)
-        value = float(loss.detach())
-        if not math.isfinite(value):
-            raise TrainingError(f"The loss is not finite after {self.at.step:,} steps. Lower the learning rate.")
-        self.optimizer.step()
-        self.recent.append(value)
-        at = self.at
-        self.at = at.advanced(
-            step=at.step + 1, batch=at.batch + 1, triplets=at.triplets + len(rows),
-            loss_sum=at.loss_sum + value, loss_count=at.loss_count + 1,
-        )  # fmt: skip
+        self._update(loss, self._net.parameters(), len(rows))
 
-    def _resume(self) -> None:
-        folder = self.report.checkpoint_folder()
-        found = read_checkpoint(folder, self.key) if folder else None
-        if found is not None:
-            self.at = found.progress
-            self._net.load_state_dict(dict(found.model))
-            restore_adam(self.optimizer, found.adam)
+    def _weights(self) -> tuple[Weights, Weights]:
+        return self._net.state_dict(), {}
 
-    def _save(self) -> None:
-        if (folder := self.report.checkpoint_folder()) is not None:
-            self.at = self.at.advanced(seconds=self._seconds())
-            self.clock = time.monotonic()
-            state = Checkpoint(self.at, self._net.state_dict(), {}, adam_tensors(self.optimizer))
-            write_checkpoint(folder, self.key, state)
-        self.saved = time.monotonic()
-
-    def _seconds(self) -> float:
-        return self.at.seconds + time.monotonic() - self.clock
-
-    def _announce(self, batches: int) -> None:
-        if self.at.batch % max(batches // _POINTS, 1) == 0:
-            value, self.recent = float(np.mean(self.recent)), []
-            self.report.metric("loss", self.at.epoch + self.at.batch / batches, value)
-            self.at = self.at.advanced(loss_sum=value, loss_count=1)
+    def _restore(self, weights: Weights, best: Weights) -> None:
+        self._net.load_state_dict(dict(weights))
 
     def _metrics(self) -> dict[str, float]:
         seconds = self._seconds()

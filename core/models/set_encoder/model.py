@@ -143,13 +143,11 @@ class SetEncoder(BaseModel):
         return network.eval()
 
     def _new_network(self, dim: int, seed: int) -> SetTransformer:
-        import torch
-
+        from core.models.device import seeded
         from core.models.set_encoder.network import SetTransformer
 
         config = self.config
-        with torch.random.fork_rng(devices=[]):
-            torch.default_generator.manual_seed(seed)  # of the processor only; the generator of a GPU is not changed
+        with seeded(seed):
             return SetTransformer(
                 dim, config.width, config.layers, config.heads, config.dropout_rate, config.words, config.word_bias
             )

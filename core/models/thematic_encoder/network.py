@@ -15,6 +15,7 @@ import torch
 from torch import Tensor, nn
 
 from core.errors import MissingExtraError
+from core.models.device import seeded
 from core.models.thematic_encoder.config import ThematicEncoderConfig
 from core.models.triplet_network.batching import Index, length_chunks
 from core.text.encoder_folders import Pooling
@@ -114,8 +115,7 @@ def prepare(network: nn.Module, config: ThematicEncoderConfig, seed: int) -> nn.
         from peft import LoraConfig, inject_adapter_in_model
     except ImportError:
         raise MissingExtraError("Fine-tuning with adapter lora", "peft", "encoder") from None
-    with torch.random.fork_rng(devices=[]):
-        torch.default_generator.manual_seed(seed)  # of the processor only; the generator of a GPU is not changed
+    with seeded(seed):
         settings = LoraConfig(
             r=config.rank,
             lora_alpha=config.alpha,  # type: ignore[arg-type]  # any number is accepted

@@ -102,12 +102,10 @@ class ContrastiveNet(BiLstmModel):
         return self
 
     def _initial_network(self, dim: int) -> BiLstmAttention:
-        import torch
-
+        from core.models.device import seeded
         from core.models.triplet_network.network import BiLstmAttention
 
-        with torch.random.fork_rng(devices=[]):
-            torch.default_generator.manual_seed(self.seed)  # of the processor only; that of a GPU is not changed
+        with seeded(self.seed):
             return BiLstmAttention(dim, self.config.hidden, self.config.attention)
 
     def _source(self, net: BiLstmAttention, drop: Dropout, data: _Tokenised) -> Source:

@@ -10,25 +10,15 @@ from __future__ import annotations
 import hashlib
 import math
 import time
-from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
 import torch
 from torch import Tensor
 
-from core.config import digest_of
-from core.errors import Cancelled, TrainingError
-from core.models.checkpoints import (
-    Checkpoint,
-    Progress,
-    adam_tensors,
-    drop_checkpoint,
-    read_checkpoint,
-    restore_adam,
-    write_checkpoint,
-)
-from core.models.device import pick_device, pick_precision, thread_count
+from core.errors import TrainingError
+from core.models.device import pick_device, pick_precision, seeded, thread_count
+from core.models.training_loop import TrainingLoop, Weights
 from core.models.triplet_network.batching import Index, TripletData, epoch_batches
 from core.models.triplet_network.config import TrainingConfig
 from core.models.triplet_network.losses import TripletLoss, gradient_share
@@ -49,9 +39,6 @@ class Trained:
     """One row for each validation: epoch, validation accuracy, training loss, spread (standard deviation of Δ/τ),
     gradient share (mean of 4p(1 − p)), learning rate, weight norm, temperature, triplets/s."""
     metrics: dict[str, float]
-
-
-Weights = Mapping[str, Tensor]
 
 
 def train(
@@ -78,8 +65,10 @@ def train(
         return _Training(config, seed, training, validation, report, start).run()
 
 
-class _Training:
-    """One training: network, optimizer, and counters in ``self.at``."""
+class _Training(TrainingLoop):
+    """One training of a network."""
+
+    advice = "Lower the learning rate, or leave the temperature empty."
 
     def __init__(
         self,
@@ -90,11 +79,11 @@ class _Training:
         report: Report,
         start: Weights | None,
     ) -> None:
-        self.config, self.seed, self.data, self.validation, self.report = config, seed, training, validation, report
+        super().__init__(config, seed, [_fingerprint(training, start)], report, rate=config.learning_rate)
+        self.config, self.seed, self.data, self.validation = config, seed, training, validation
         device = pick_device(config.device)
         precision = pick_precision(config.precision, device)
-        with torch.random.fork_rng(devices=[]):
-            torch.default_generator.manual_seed(seed)  # of the processor only; the generator of a GPU is not changed
+        with seeded(seed):
             self.net = BiLstmAttention(training.tokens.table.shape[1], config.hidden, config.attention).to(device)
         if start is not None:
             self.net.load_state_dict(dict(start))
@@ -107,44 +96,35 @@ class _Training:
         self.judge = Encoder(self.net, validation.tokens, precision, config.norm_bound)
         self.drop = Dropout(config.dropout_rate, config.dropout_sites, config.mask, device)
         self.weights = torch.from_numpy(training.weights(config.article_balance)).to(device)
-        self.at = Progress(rate=config.learning_rate)
         self.best = self._state()
-        self.recent: list[float] = []  # since the last point of the live curve
-        settings = config.to_dict() | {"checkpoint_seconds": 0, "threads": 0}
-        self.key = digest_of([settings, seed, _fingerprint(training, start)])
-        self.saved = self.clock = time.monotonic()
+        self._order: tuple[int, list[Index]] = (-1, [])
 
     def run(self) -> Trained:
-        """Validate or take a step until training ends, and write checkpoints."""
-        self._resume()
-        self.saved = self.clock = time.monotonic()
-        batches = self._batches()
-        try:
-            while True:
-                if self._validation_due(len(batches)):
-                    self._validate(len(batches))
-                if self.at.without_gain >= self.config.patience_stop:
-                    break
-                if self.at.batch == len(batches):
-                    self.at = self.at.advanced(epoch=self.at.epoch + 1, batch=0)
-                    if self.at.epoch >= self.config.epochs:
-                        break
-                    batches = self._batches()
-                if self.config.schedule == "linear":
-                    self._decay(len(batches))
-                self._step(batches[self.at.batch])
-                self._announce(len(batches))
-                if time.monotonic() - self.saved >= self.config.checkpoint_seconds:
-                    self._save()
-        except Cancelled:
-            self._save()
-            raise
-        if folder := self.report.checkpoint_folder():
-            drop_checkpoint(folder)
+        """Train to the end and return the best weights."""
+        self._run()
         return Trained(self.best, self.at.history, self._metrics())
 
+    def _going(self) -> bool:
+        """Validate if it is due, then take a step; return whether training goes on."""
+        batches = self._batches()
+        if self._validation_due(len(batches)):
+            self._validate(len(batches))
+        if self.at.without_gain >= self.config.patience_stop:
+            return False
+        if self.at.batch == len(batches):
+            self.at = self.at.advanced(epoch=self.at.epoch + 1, batch=0)
+            return self.at.epoch < self.config.epochs
+        if self.config.schedule == "linear":
+            self._decay(len(batches))
+        self._step(batches[self.at.batch])
+        self._announce(len(batches))
+        return True
+
     def _batches(self) -> list[Index]:
-        return epoch_batches(self.data, self.config, self.seed, self.at.epoch)
+        """Return the batches of the present epoch, which are computed once."""
+        if self._order[0] != self.at.epoch:
+            self._order = self.at.epoch, epoch_batches(self.data, self.config, self.seed, self.at.epoch)
+        return self._order[1]
 
     def _step(self, batch: Index) -> None:
         """Update the weights by the triplets ``batch``; a sentence that several of them share is encoded once."""
@@ -155,29 +135,12 @@ class _Training:
         triplets = torch.from_numpy(inverse.reshape(-1, 3)).to(vectors.device)
         loss = self.loss(vectors, triplets, self.weights[torch.from_numpy(batch).to(vectors.device)])
         loss.backward()
-        torch.nn.utils.clip_grad_norm_(self.parameters, self.config.gradient_clip)
-        value = float(loss.detach())
-        if not math.isfinite(value):
-            raise TrainingError(
-                f"The loss is not finite after {self.at.step:,} steps. Lower the learning rate, or leave the "
-                "temperature empty."
-            )
-        self.optimizer.step()
-        self.recent.append(value)
-        at = self.at
-        self.at = at.advanced(
-            step=at.step + 1,
-            batch=at.batch + 1,
-            triplets=at.triplets + len(batch),
-            loss_sum=at.loss_sum + value,
-            loss_count=at.loss_count + 1,
-        )
+        self._update(loss, self.parameters, len(batch))
 
     def _decay(self, batches: int) -> None:
         """Set the learning rate of the linear schedule."""
         done = (self.at.epoch + self.at.batch / batches) / self.config.epochs
-        self.at = self.at.advanced(rate=max(self.config.learning_rate * (1 - done), _RATE_FLOOR))
-        self._set_rate(self.at.rate)
+        self._set_rate(max(self.config.learning_rate * (1 - done), _RATE_FLOOR))
 
     def _validation_due(self, batches: int) -> bool:
         parts = self.config.evaluations_per_epoch
@@ -215,7 +178,7 @@ class _Training:
             self.at = self.at.advanced(best=accuracy, best_step=self.at.step)
         history = [*self.at.history, row]
         self.at = self.at.advanced(
-            evaluated=self.at.step, without_gain=without, rate=rate, history=history, loss_sum=0.0, loss_count=0
+            evaluated=self.at.step, without_gain=without, history=history, loss_sum=0.0, loss_count=0
         )
         self._set_rate(rate)
         for name, value in row.items():
@@ -229,17 +192,13 @@ class _Training:
             vectors = encoder.encode(rows, self._tick, cells=_CELLS)
             return self.loss.deltas(vectors, torch.from_numpy(inverse.reshape(-1, 3)).to(vectors.device))
 
-    def _resume(self) -> None:
-        folder = self.report.checkpoint_folder()
-        found = read_checkpoint(folder, self.key) if folder else None
-        if found is None:
+    def _resume(self) -> bool:
+        resumed = super()._resume()
+        if resumed:
+            self._set_rate(self.at.rate)
+        else:
             self._measure_temperature()
-            return
-        self.at, self.best = found.progress, dict(found.best)
-        self.net.load_state_dict({n: t for n, t in found.model.items() if not n.startswith("loss.")})
-        self.loss.load_state_dict({n.removeprefix("loss."): t for n, t in found.model.items() if n.startswith("loss.")})
-        restore_adam(self.optimizer, found.adam)
-        self._set_rate(self.at.rate)
+        return resumed
 
     def _measure_temperature(self) -> None:
         """Set τ as configured, or to the standard deviation of Δ before training, where the gradient is largest."""
@@ -251,30 +210,16 @@ class _Training:
             tau = spread if spread > 0 else 1.0
         self.loss.set_temperature(tau)
 
-    def _save(self) -> None:
-        folder = self.report.checkpoint_folder()
-        if folder is not None:
-            self.at = self.at.advanced(seconds=self._seconds())
-            self.clock = time.monotonic()
-            model = {**self.net.state_dict(), **{f"loss.{n}": t for n, t in self.loss.state_dict().items()}}
-            write_checkpoint(folder, self.key, Checkpoint(self.at, model, self.best, adam_tensors(self.optimizer)))
-        self.saved = time.monotonic()
+    def _weights(self) -> tuple[Weights, Weights]:
+        return {**self.net.state_dict(), **{f"loss.{n}": t for n, t in self.loss.state_dict().items()}}, self.best
 
-    def _seconds(self) -> float:
-        return self.at.seconds + time.monotonic() - self.clock
+    def _restore(self, weights: Weights, best: Weights) -> None:
+        self.net.load_state_dict({n: t for n, t in weights.items() if not n.startswith("loss.")})
+        self.loss.load_state_dict({n.removeprefix("loss."): t for n, t in weights.items() if n.startswith("loss.")})
+        self.best = dict(best)
 
     def _state(self) -> dict[str, Tensor]:
         return {name: tensor.detach().cpu().clone() for name, tensor in self.net.state_dict().items()}
-
-    def _set_rate(self, rate: float) -> None:
-        for group in self.optimizer.param_groups:
-            group["lr"] = rate
-
-    def _announce(self, batches: int) -> None:
-        every = max(batches // 20, 1)
-        if self.at.batch % every == 0:
-            value, self.recent = float(np.mean(self.recent)), []
-            self.report.metric("loss", self.at.epoch + self.at.batch / batches, value)
 
     def _tick(self) -> None:
         best = f", best validation accuracy {self.at.best:.3f}" if self.at.best >= 0 else ""

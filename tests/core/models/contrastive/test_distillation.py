@@ -18,6 +18,7 @@ from core.models.contrastive.loss import contrastive_loss, distillation_loss, se
 from core.models.contrastive.sampling import Batch, EpochBatches, sectioned_articles
 from core.protocols import SILENT, NullReport
 from core.types import Corpus, Sentence
+from tests.core.models.contrastive.test_training import Interrupted
 
 CONFIG = DistillationConfig(distillation=0.25, distillation_temperature=0.5)
 
@@ -141,20 +142,6 @@ def test_unsuitable_teachers_are_refused():
 @pytest.fixture
 def small_blocks(monkeypatch):
     monkeypatch.setattr(distillation, "_BLOCK", 20)
-
-
-class Interrupted(NullReport):
-    """Cancels at the n-th report of progress."""
-
-    def __init__(self, folder, count):
-        super().__init__(folder)
-        self.left = count
-
-    def progress(self, done, total, message=""):
-        assert 0 <= done <= total
-        self.left -= 1
-        if self.left == 0:
-            raise Cancelled()
 
 
 @pytest.mark.usefixtures("small_blocks")
