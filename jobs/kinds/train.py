@@ -46,10 +46,9 @@ class TrainConfig(JobConfig):
     validation: str = option(
         "", "Another triplet set, whose validation triplets decide early stopping; empty: those of the set itself.",
     )  # fmt: skip
-
     without: tuple[str, ...] = option(
-        (), "Corpora whose articles are left out, for methods that use sections, such as the corpus of a demo.",
-    )  # fmt: skip
+        (), "Corpora whose articles are left out, for methods that use sections, such as the corpus of a demo."
+    )
 
     def validate(self) -> None:
         """Check the method, its settings and the required data."""

