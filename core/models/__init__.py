@@ -12,6 +12,7 @@ from core.registry import Card, Registry
 TAGS = {
     "pretrained": "Learns nothing; built from pretrained word vectors or a pretrained encoder.",
     "stateless": "Embeds with its default settings without having been fitted.",
+    "english": "Built on English word vectors or an English encoder; exceptions: core.models.languages.",
     "encoder": "Needs the extra encoder, and a transformer encoder whose folder the setting folder names.",
     "needs-sentences": "Learns from the running text of a corpus (Corpus.sentences).",
     "needs-triplets": "Learns from training and validation triplets (Corpus.triplets).",
@@ -36,7 +37,7 @@ _ED18 = "Ein Dor et al. 2018, Learning Thematic Similarity Metric Using Triplet 
 _SJH17 = "Saha, Joty, Al Hasan 2017, Con-S2V"
 _HCK16 = "Hill, Cho and Korhonen 2016, Learning Distributed Representations of Sentences from Unlabelled Data"
 _SMOOTHING = ("needs-models", "any-models", "needs-sentences", "per-article")
-_TRIPLETS = ("needs-triplets", "accepts-base-model", "fine-tunable", "attention")
+_TRIPLETS = ("needs-triplets", "accepts-base-model", "fine-tunable", "attention", "english")
 
 
 def _card(
@@ -72,7 +73,7 @@ _BAG_OF_WORDS = (
         "The mean of the pretrained word vectors of a sentence; nothing is learned.",
         f"{_ED18}, section 4 (mean-vectors)",
         factory="bag_of_words:MeanVectors",
-        tags=("pretrained",),
+        tags=("pretrained", "english"),
     ),
     _card(
         "tfidf",
@@ -101,7 +102,7 @@ _RECURRENT = (
         "Ein Dor et al. 2018, section 4.1",
         factory="recurrent.model:SkipThought",
         config="recurrent.config:SkipThoughtConfig",
-        tags=("needs-sentences",),
+        tags=("needs-sentences", "english"),
     ),
     _card(
         "sae",
@@ -110,7 +111,7 @@ _RECURRENT = (
         f"{_HCK16}, section 2 (SAE); small version trained here. A baseline of Saha et al. 2017, section 4.2",
         factory="recurrent.model:Sae",
         config="recurrent.config:SaeConfig",
-        tags=("needs-sentences",),
+        tags=("needs-sentences", "english"),
     ),
     _card(
         "sdae",
@@ -119,7 +120,7 @@ _RECURRENT = (
         f"{_HCK16}, section 2 (SDAE); small version trained here. A baseline of Saha et al. 2017, section 4.2",
         factory="recurrent.model:Sdae",
         config="recurrent.config:SdaeConfig",
-        tags=("needs-sentences",),
+        tags=("needs-sentences", "english"),
     ),
 )
 
@@ -144,7 +145,7 @@ _TRIPLET_NETWORKS = (
         f"{_ED18}, section 3.2 (triplets-sen-titles); unit components: this project",
         factory="composite.concatenated:ConcatenatedModel",
         config="composite.concatenated:ConcatenatedConfig",
-        tags=("needs-models", "fine-tunable", "attention"),
+        tags=("needs-models", "fine-tunable", "attention", "english"),
     ),
     _triplet_network(
         "triplets-sen-same-art",
@@ -168,7 +169,7 @@ _TRIPLET_NETWORKS = (
         f"The network of {_ED18}, section 3.2; the loss of Khosla et al. 2020, Supervised Contrastive Learning",
         factory="triplet_network.contrastive:ContrastiveNet",
         config="triplet_network.contrastive:ContrastiveNetConfig",
-        tags=("needs-sections", "accepts-teacher", "attention"),
+        tags=("needs-sections", "accepts-teacher", "attention", "english"),
     ),
 )
 
@@ -261,7 +262,7 @@ _CON_S2V = (
         "The sum of pretrained additive word vectors, scaled to length 1; nothing is learned.",
         f"Pham et al. 2015, C-PHRASE; a baseline of {_SJH17}",
         factory="bag_of_words:CPhrase",
-        tags=("pretrained",),
+        tags=("pretrained", "english"),
     ),
 )
 
@@ -328,7 +329,7 @@ _STATIC_ENCODERS = (
         "Khosla et al. 2020, Supervised Contrastive Learning",
         factory="static_encoder.model:StaticEncoder",
         config="static_encoder.config:StaticEncoderConfig",
-        tags=("needs-sections", "accepts-teacher"),
+        tags=("needs-sections", "accepts-teacher", "english"),
     ),
 )
 
@@ -363,7 +364,7 @@ _ENCODERS = (
         "Learning",
         factory="thematic_encoder.model:ThematicEncoder",
         config="thematic_encoder.config:ThematicEncoderConfig",
-        tags=("encoder", "needs-sections"),
+        tags=("encoder", "needs-sections", "english"),
     ),
 )
 

@@ -33,7 +33,7 @@ REGISTRY = Registry(
             source="Pennington, Socher, Manning 2014, GloVe: Global Vectors for Word Representation; PDDL 1.0",
             factory="core.text.word_tables:read_glove_package",
             config="core.config:Config",
-            tags=frozenset({"lower-case"}),
+            tags=frozenset({"lower-case", "english"}),
         )
     ],
 )

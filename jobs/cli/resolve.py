@@ -7,10 +7,13 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+import click
+
 from core.errors import ConfigError, UnknownNameError
 from core.registry import Card
 from core.types import Split
 from jobs.cli.shell import Shell
+from jobs.common.model_notes import language_note
 from jobs.common.models import find_model, pretrained_models
 from jobs.papers.sources import corpus_of
 
@@ -21,8 +24,25 @@ def model_for(shell: Shell, wanted: str, corpus: str = "") -> str:
     """Return the name of the stored model that ``wanted`` refers to.
 
     This is a stored model by name, a pretrained one by name or as "default", a method (see :func:`_model_of_method`),
-    or the folder of a saved model. Pretrained and saved models are stored first.
+    or the folder of a saved model. Pretrained and saved models are stored first. A warning is printed if the model is
+    for another language than that of ``corpus``.
     """
+    name = _name_of(shell, wanted, corpus)
+    if corpus:
+        _note(shell, name, corpus)
+    return name
+
+
+def _note(shell: Shell, name: str, corpus: str) -> None:
+    """Warn before the work starts that a model is for another language than that of the corpus."""
+    with shell.store.reading() as r:
+        language = next((c.language for c in r.corpora.list() if c.name == corpus), "en")
+    if note := language_note(shell.store, find_model(shell.store, name), language):
+        click.echo(note, err=True)
+
+
+def _name_of(shell: Shell, wanted: str, corpus: str) -> str:
+    """Return the name of the stored model that ``wanted`` refers to, see :func:`model_for`."""
     from core.models import REGISTRY as METHODS
 
     try:

@@ -76,6 +76,11 @@ def pretrained_models() -> list[ModelRecord]:
     return [_record(name, folder) for name, folder in folders]
 
 
+def pretrained_folder(model: ModelRecord) -> Path | None:
+    """Return the folder of the pretrained model that ``model`` is or is a stored copy of; None for other models."""
+    return next((f for name, f in pretrained_folders().items() if _record(name, f).digest == model.digest), None)
+
+
 def add_model(
     store: Store, source: Path, name: str, info: Mapping[str, Any], writing: Writing
 ) -> tuple[ModelRecord, bool]:

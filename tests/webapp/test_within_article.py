@@ -10,8 +10,8 @@ from streamlit.testing.v1 import AppTest
 
 from db.records import MapPoints
 from db.store import Store
+from jobs.common.model_notes import WITHIN_ARTICLE
 from tests.webapp.filled import CORPUS, MAP, MODEL, SET
-from webapp.shared.choose import WITHIN_ARTICLE
 
 Open = Callable[..., AppTest]
 WITHIN = "tfidf here"

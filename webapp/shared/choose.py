@@ -15,6 +15,7 @@ from streamlit.delta_generator import DeltaGenerator
 from core.models import REGISTRY
 from core.paths import lacks_packages
 from db.records import CorpusRecord, ModelRecord
+from jobs.common.model_notes import WITHIN_ARTICLE, language_note, within_article
 from jobs.common.models import NOT_STORED
 from webapp.shared import queries
 from webapp.shared.components import clickable_table
@@ -22,11 +23,6 @@ from webapp.shared.navigation import page_link
 from webapp.shared.text import distinct, plain
 
 R = TypeVar("R")
-WITHIN_ARTICLE = (
-    "The vectors of this model are computed within the article: they depend on its other sentences, and similarities "
-    "across articles mean less."
-)
-"""Note on models for which :func:`within_article` holds."""
 _ROWS, _LONG = 8, 12
 """Numbers of rows that are shown without scrolling, and without a search box."""
 
@@ -148,9 +144,16 @@ def with_tag(models: Sequence[ModelRecord], tag: str) -> list[ModelRecord]:
     return [m for m in grouped_by_method(models) if m.method in REGISTRY and tag in REGISTRY.get(m.method).tags]
 
 
-def within_article(model: ModelRecord) -> bool:
-    """Return whether the model's vectors of a sentence depend on the other sentences of its article."""
-    return bool(with_tag([model], "per-article"))
+def model_notes(model: ModelRecord, language: str, articles: bool = True) -> None:
+    """Draw what to know before a model is used on text in ``language``.
+
+    That its vectors depend on the article is said where the text has ``articles``.
+    """
+    note = language_note(queries.store(), model, language)
+    if note:
+        st.warning(plain(note), icon=":material/translate:")
+    if articles and within_article(model):
+        st.caption(WITHIN_ARTICLE)
 
 
 def fine_tunable(models: Sequence[ModelRecord]) -> list[ModelRecord]:

@@ -12,12 +12,13 @@ from core.metrics.statistics.multiple_comparisons import BOOTSTRAP, MCNEMAR, WIL
 from core.types import Split
 from db.access import Right
 from db.records import ModelRecord, ScoreRecord, TripletSetRecord
+from jobs.common.model_notes import within_article
 from jobs.services.table_files import csv_text
 from webapp.features.compare import figures, state
 from webapp.features.compare.exports import COMPARISON_COLUMNS, comparisons_frame, rank_text
 from webapp.features.compare.state import segment_in_url
 from webapp.shared import compare_queries, queries, triplet_queries
-from webapp.shared.choose import COUNTED, grouped_by_method, preselected, within_article
+from webapp.shared.choose import COUNTED, grouped_by_method, preselected
 from webapp.shared.components import download
 from webapp.shared.figures import interval_figure, interval_row, tones
 from webapp.shared.job_status import submit

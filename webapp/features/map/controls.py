@@ -13,13 +13,13 @@ from streamlit.delta_generator import DeltaGenerator
 from core.errors import ThemescopeError
 from core.types import Ids
 from db.records import CorpusRecord, MapRecord
+from jobs.common.model_notes import within_article
 from webapp.features.map import colourings, search, state
 from webapp.features.map.colourings import View
 from webapp.features.map.search import Found
 from webapp.map_view.component import point_size
 from webapp.map_view.scene import Colouring, Scene
 from webapp.shared import queries
-from webapp.shared.choose import within_article
 from webapp.shared.text import plain, shorten
 
 _NONE = "None"

@@ -8,7 +8,7 @@ from core.projection.maps import UmapConfig
 from db.records import CorpusRecord, ModelRecord
 from webapp.features.map import state, view
 from webapp.shared import queries
-from webapp.shared.choose import by_name, corpus, nothing, one_model, title
+from webapp.shared.choose import by_name, corpus, model_notes, nothing, one_model, title
 from webapp.shared.forms import checked, config_fields
 from webapp.shared.guard import closed
 from webapp.shared.job_status import submit, watch
@@ -30,6 +30,7 @@ def new_map_form(corpus: CorpusRecord) -> None:
         nothing("A map needs a model.", "“Mean of word vectors” trains in seconds.", "train", "Train a model")
         return
     model = one_model("Model", models, state.NEW_MAP_MODEL, "Model that measures similarity.")
+    model_notes(model, corpus.language)
     titles = [a.title for a in queries.articles(corpus.id, limit=_LISTED)]
     with st.form(f"{state.NEW_MAP}_{corpus.id}"):
         chosen = st.multiselect("Articles", titles, placeholder="whole corpus", help="Empty for the whole corpus.")

@@ -13,6 +13,7 @@ from core.errors import ThemescopeError
 from core.projection import geometry as alignment
 from core.types import Points
 from db.records import CorpusRecord, MapRecord
+from jobs.common.model_notes import WITHIN_ARTICLE, within_article
 from webapp.features.map import controls, export, sentence_list
 from webapp.features.map.colourings import View
 from webapp.features.map.sentence_list import Panel
@@ -23,7 +24,6 @@ from webapp.map_view.component import Canvas
 from webapp.map_view.scene import Scene
 from webapp.map_view.view_state import MapState
 from webapp.shared import queries
-from webapp.shared.choose import WITHIN_ARTICLE, within_article
 from webapp.shared.components import download
 from webapp.shared.text import count, plain
 

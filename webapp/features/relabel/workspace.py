@@ -19,7 +19,8 @@ from webapp.features.relabel import cluster_map, dialogs, filters, lists, querie
 from webapp.features.relabel.editing import RelabelState
 from webapp.features.relabel.state import CONFLICT, FILTER, LAYOUT, MATCH, MODEL, SEARCH, SENTENCE_CARD, step_summary
 from webapp.shared import people
-from webapp.shared.choose import grouped_by_method, nothing
+from webapp.shared import queries as records
+from webapp.shared.choose import grouped_by_method, model_notes, nothing
 from webapp.shared.text import ago, count, plain, shorten
 
 LAYOUTS: dict[str, Callable[[RelabelState, Ids], None]] = {
@@ -68,6 +69,7 @@ def _controls(state: RelabelState) -> tuple[str, tuple[str, str, str]]:
             help="Sentences that contain the text, or the sentences most similar in meaning by the chosen model.",
         )
         _choose_model(state)
+    _model_notes(state)
     return layout or "Columns", (name or filters.ALL, search or "", match or filters.SUBSTRING)
 
 
@@ -87,6 +89,14 @@ def _choose_model(state: RelabelState) -> None:
         help="The model suggests a cluster for every sentence. Nothing changes until you accept a suggestion.",
     )
     state.model_id = models[chosen].id if chosen in models else None
+
+
+def _model_notes(state: RelabelState) -> None:
+    """Draw what to know about the model that makes suggestions."""
+    model = records.model_by_id(state.model_id)
+    if model is not None:
+        corpus = records.read(lambda r: r.corpora.get(state.record.corpus_id))
+        model_notes(model, corpus.language, articles=corpus.articles > 1)
 
 
 def _sentences(state: RelabelState, draw: Callable[[RelabelState, Ids], None], view: tuple[str, str, str]) -> None:

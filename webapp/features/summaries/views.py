@@ -20,7 +20,7 @@ from db.access import Right
 from db.records import ArticleRecord, CorpusRecord, ModelRecord, RunRecord
 from webapp.features.summaries import state
 from webapp.shared import queries
-from webapp.shared.choose import by_name, grouped_by_method, nothing, one_model
+from webapp.shared.choose import by_name, grouped_by_method, model_notes, nothing, one_model
 from webapp.shared.components import draw_component
 from webapp.shared.job_status import submit
 from webapp.shared.pages import CORPUS
@@ -135,6 +135,7 @@ def _missing(corpus: CorpusRecord, embedded: Sequence[ModelRecord]) -> None:
         return
     with st.expander("Add a model", icon=":material/add:"):
         model = one_model("Model", absent, state.NEW_MODEL)
+        model_notes(model, corpus.language)
         if st.button("Embed corpus", help=f"Embeds all of {plain(corpus.name)} in the background."):
             submit("embed", {"corpus": corpus.name, "model": model.name}, f"Embed “{corpus.name}” by “{model.name}”")
             st.rerun()

@@ -10,11 +10,13 @@ import pandas as pd
 import streamlit as st
 
 from core.paths import default_models
+from core.readers.formats import COMPRESSIONS
 from core.readers.sentence_lists import KINDS, MOST_BYTES, MOST_ROWS, Sheet, likely_column, read_sheet
 from core.tasks.themes import FEWEST, MOST
+from core.text.splitting import LANGUAGES
 from webapp.features.themes import state
 from webapp.shared import input_files, queries
-from webapp.shared.choose import grouped_by_method, model_label, nothing
+from webapp.shared.choose import grouped_by_method, model_label, model_notes, nothing
 from webapp.shared.components import attempt
 from webapp.shared.job_status import submit
 from webapp.shared.text import count
@@ -43,6 +45,8 @@ class _Source:
     """Source of the sentences: an existing corpus, or a file that becomes one."""
 
     corpus: str
+    language: str = "en"
+    articles: int = 1
     path: Path | None = None
     column: str = ""
     group: str = ""
@@ -50,7 +54,7 @@ class _Source:
 
 def form() -> None:
     """Draw the form."""
-    known = {model.name: model_label(model) for model in grouped_by_method(queries.selectable_models())}
+    known = {model.name: model for model in grouped_by_method(queries.selectable_models())}
     if not known:
         nothing(
             "No model yet.", "Themes need a model. “Mean of word vectors” trains in seconds.", "train", "Train a model"
@@ -63,10 +67,15 @@ def form() -> None:
     names = list(known)
     default = next((names.index(name) for name in default_models() if name in known), 0)
     model = left.selectbox(
-        "Model", names, index=default, format_func=known.__getitem__, help="Model that measures similarity."
+        "Model",
+        names,
+        index=default,
+        format_func=lambda name: model_label(known[name]),
+        help="Model that measures similarity.",
     )
     way = middle.segmented_control("Number of themes", [SUGGESTED, GIVEN], default=SUGGESTED, required=True)
     k = 0 if way == SUGGESTED else int(right.number_input("How many", 2, 500, 8, label_visibility="collapsed"))
+    model_notes(known[model], source.language, articles=source.articles > 1)
     shared = st.toggle(
         "Also use word overlap",
         value=True,
@@ -82,6 +91,7 @@ def request(corpus: str, model: str, settings: Mapping[str, float], source: _Sou
     after: int | None = None
     if source is not None and source.path is not None:
         args = {"file": str(source.path), "corpus": corpus, "column": source.column, "group": source.group}
+        args |= {"language": source.language}
         job = submit("import-list", args, f"Import {corpus}")
         if job is None:
             return
@@ -116,7 +126,7 @@ def _existing() -> _Source | None:
         format_func=lambda c: f"{c.name} ({count(c.sentences, 'sentence')})",
         key=state.EXISTING_CORPUS,
     )
-    return _Source(chosen.name)
+    return _Source(chosen.name, chosen.language, chosen.articles)
 
 
 def _pasted() -> Path | None:
@@ -137,10 +147,11 @@ def _pasted() -> Path | None:
 def _uploaded() -> Path | None:
     file = st.file_uploader(
         "Text file with one sentence per line, or table with a column of sentences",
-        type=list(KINDS),
+        type=[*KINDS, *COMPRESSIONS],
         max_upload_size=MOST_BYTES // 1_000_000,
         key=state.FILE,
-        help=f"Text, CSV, TSV, JSON lines or Excel (.xlsx); at most {MOST_ROWS:,} rows.",
+        help=f"Text, CSV, TSV, JSON lines or Excel (.xlsx); at most {MOST_ROWS:,} rows. All but Excel also compressed "
+        f"({', '.join(COMPRESSIONS)}).",
     )
     return _kept(file.file_id, file) if file is not None else None
 
@@ -172,10 +183,13 @@ def _of_file(path: Path) -> _Source | None:
         st.warning(f"Themes need at least {FEWEST} sentences.", icon=":material/warning:")
         return None
     stem = "My sentences" if path.name == PASTED else path.stem.replace("_", " ").strip()
-    name = st.text_input(
-        "Dataset name", value=queries.usable_corpus_name(stem), key=f"{state.LIST_NAME}_{path.parent.name}"
+    left, right = st.columns([3, 1])
+    key = f"{state.LIST_NAME}_{path.parent.name}"
+    name = left.text_input("Dataset name", value=queries.usable_corpus_name(stem), key=key)
+    language = right.selectbox(
+        "Language", LANGUAGES, index=LANGUAGES.index("en"), help="Language of the sentences; models are for some only."
     )
-    return _Source((name or "").strip(), path, column, group)
+    return _Source((name or "").strip(), language, path=path, column=column, group=group)
 
 
 def _columns(sheet: Sheet) -> tuple[str, str]:

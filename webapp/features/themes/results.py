@@ -16,6 +16,7 @@ from plotly.subplots import make_subplots
 
 from core.types import Ids
 from db.records import MapRecord
+from jobs.common.model_notes import WITHIN_ARTICLE, within_article
 from jobs.services.table_files import csv_text, excel_bytes, json_lines
 from webapp.features.themes import new_list, state
 from webapp.map_view import component
@@ -23,7 +24,6 @@ from webapp.map_view import scene as map_scene
 from webapp.map_view.scene import MANY, Colouring, Scene
 from webapp.map_view.view_state import MapState
 from webapp.shared import partition_queries
-from webapp.shared.choose import WITHIN_ARTICLE, within_article
 from webapp.shared.components import download
 from webapp.shared.figures import Tones, tones
 from webapp.shared.job_status import submit

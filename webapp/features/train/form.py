@@ -12,6 +12,7 @@ from core.registry import Card
 from core.triplets.rules import TripletRules
 from core.types import Split
 from db.records import TripletSetRecord
+from jobs.common.model_notes import method_note
 from webapp.features.train import state
 from webapp.shared import input_files, queries
 from webapp.shared.choose import by_name, fine_tunable, grouped_by_method, nothing, with_tag
@@ -131,7 +132,10 @@ def _running_text(card: Card) -> dict[str, Any] | None:
     if not corpora:
         nothing("This method requires a corpus.", "Import a corpus first.", "corpora", "Corpora")
         return None
-    data: dict[str, Any] = {"corpus": by_name("Training corpus", corpora, CORPUS, lambda c: c.name).name}
+    corpus = by_name("Training corpus", corpora, CORPUS, lambda c: c.name)
+    data: dict[str, Any] = {"corpus": corpus.name}
+    if note := method_note(card, corpus.language):
+        st.warning(plain(note), icon=":material/translate:")
     if "accepts-base-model" in card.tags:
         own = with_tag(queries.models(), "content-vectors")
         names = [None, *(m.name for m in own)]

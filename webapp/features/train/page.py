@@ -10,7 +10,8 @@ import streamlit as st
 from core.metrics import REGISTRY as METRICS
 from core.models import REGISTRY
 from db.records import ModelRecord, RunRecord
-from jobs.common.models import NOT_STORED
+from jobs.common.model_notes import WITHIN_ARTICLE, base_note, within_article
+from jobs.common.models import NOT_STORED, pretrained_folder
 from webapp.features.train import form, state
 from webapp.shared import forms, guard, queries
 from webapp.shared.choose import COUNTED, clickable, method_title, nothing, open_tab, title
@@ -66,6 +67,7 @@ def model(chosen: ModelRecord) -> None:
         if chosen.method in REGISTRY:
             card = REGISTRY.get(chosen.method)
             st.caption(f"{plain(card.summary)}  \nSource: {plain(card.source)}")
+        _about(chosen)
         _training_numbers(chosen)
         _evaluations(chosen)
         trained = queries.training_of(chosen.id)
@@ -76,6 +78,26 @@ def model(chosen: ModelRecord) -> None:
             forms.facts_table({"seed": chosen.seed, **chosen.config})
         with right.expander("Training metrics", icon=":material/monitoring:"):
             forms.facts_table(chosen.metrics, ("Metric", "Value"))
+
+
+def _about(chosen: ModelRecord) -> None:
+    """Draw what a model is built on, its limits, and the model card of a pretrained one."""
+    base = base_note(queries.store(), chosen)
+    limit = WITHIN_ARTICLE if within_article(chosen) else ""
+    if base or limit:
+        st.caption("  \n".join(plain(text) for text in (base, limit) if text))
+    folder = pretrained_folder(chosen)
+    if folder is not None and (folder / _CARD).is_file():
+        with st.expander("Model card: training, scores, limits, licences", icon=":material/description:"):
+            st.markdown(_without_title((folder / _CARD).read_text(encoding="utf-8")))
+
+
+_CARD = "README.md"
+
+
+def _without_title(text: str) -> str:
+    """Return a document without its title, and with smaller headings."""
+    return text.partition("\n")[2].replace("\n## ", "\n##### ")
 
 
 _NUMBERS = ("validation accuracy", "training triplets", "training seconds", "triplets/s")

@@ -1,0 +1,62 @@
+"""What a person should know before a model is used: its language, and vectors that depend on the article."""
+
+from __future__ import annotations
+
+from core.models import REGISTRY
+from core.models.languages import english_only
+from core.registry import Card
+from db.records import ModelRecord
+from db.store import Store
+from jobs.common.vectors import built_on
+
+WITHIN_ARTICLE = (
+    "The vectors of this model are computed within the article: they depend on its other sentences, and similarities "
+    "across articles mean less."
+)
+"""Note on models for which :func:`within_article` holds."""
+ADVICE = (
+    "Expect poor results: it knows few words of other languages. Use tf-idf, CON-S2V trained on this text, or a "
+    "multilingual sentence-transformers encoder, whose folder you name when you train “Sentence encoder”."
+)
+
+
+def within_article(model: ModelRecord) -> bool:
+    """Return whether the model's vectors of a sentence depend on the other sentences of its article."""
+    return model.method in REGISTRY and "per-article" in REGISTRY.get(model.method).tags
+
+
+def language_note(store: Store, model: ModelRecord, language: str) -> str:
+    """Return what a user gets who applies ``model`` to text in ``language``, a two-letter code; "" if they fit."""
+    if language == "en" or not _english(store, model):
+        return ""
+    return f"“{model.name}” is for English text only, and the language of this text is “{language}”. {ADVICE}"
+
+
+def method_note(card: Card, language: str) -> str:
+    """Return what a user gets who trains a method with its default settings on text in ``language``; "" if it fits."""
+    if language == "en" or "english" not in card.tags:
+        return ""
+    return (
+        f"“{card.title}” builds on English word vectors or an English encoder, and the language of this text is "
+        f"“{language}”. Name word vectors or an encoder for this language in the settings, or choose a method that "
+        "learns from this text alone, such as CON-S2V."
+    )
+
+
+def base_note(store: Store, model: ModelRecord) -> str:
+    """Return which stored models a model is built on and that its files contain copies of them; "" if on none."""
+    parts = built_on(store, model)
+    if model.method not in REGISTRY or "any-models" not in REGISTRY.get(model.method).tags or not parts:
+        return ""
+    names = ", ".join(f"“{part.name}”" for part in parts)
+    copies = "a copy of it" if len(parts) == 1 else "copies of them"
+    return f"Built on {names}. Its files contain {copies}, so it also works elsewhere and after a deletion."
+
+
+def _english(store: Store, model: ModelRecord) -> bool:
+    """Return whether a model, or one that it is built on, is for English only."""
+    if model.method not in REGISTRY:
+        return False
+    card = REGISTRY.get(model.method)
+    parts = built_on(store, model) if "needs-models" in card.tags else []
+    return any(_english(store, part) for part in parts) if parts else english_only(card, model.config)

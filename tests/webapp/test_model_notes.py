@@ -1,0 +1,68 @@
+"""Notes on the language of a model, on the pages that choose one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from core.types import Article, Paragraph, Section
+from db.store import Store
+from tests.webapp.filled import CORPUS, MODEL
+from webapp.features.themes import state as themes
+
+Open = Callable[..., AppTest]
+GERMAN = "Flüsse"
+TFIDF = "words of the rivers"
+
+
+@pytest.fixture
+def store(filled_store: Store) -> Store:
+    """The filled store with a German corpus and a model without a language."""
+    texts = tuple(f"Der Fluss mündet nach {n} Kilometern ins Meer." for n in range(9))
+    with filled_store.writing() as w:
+        corpus = w.corpora.create(GERMAN, "de")
+        w.corpora.add_articles(corpus.id, [Article("Donau", (Section("", 1, (Paragraph(sentences=texts),)),))])
+        w.corpora.finish(corpus.id, {})
+        w.models.add(name=TFIDF, method="tfidf", config={}, seed=0, digest="m3", artifact="a3", metrics={})
+    return filled_store
+
+
+def warnings(at: AppTest) -> str:
+    assert not at.exception
+    return " ".join(warning.value for warning in at.warning).replace("\\", "")
+
+
+def choose(at: AppTest, label: str, value: str) -> AppTest:
+    (box,) = [box for box in at.selectbox if box.label == label]
+    box.set_value(value)
+    return at.run()
+
+
+def test_the_map_form_warns_of_a_model_for_another_language(store: Store, open_page: Open) -> None:
+    at = open_page("map", corpus=GERMAN)
+    assert "for English text only" not in warnings(choose(at, "Model", TFIDF))
+    found = warnings(choose(at, "Model", MODEL))
+    assert "for English text only" in found and "“de”" in found and "multilingual" in found
+
+
+def test_the_map_form_is_silent_about_english_text(store: Store, open_page: Open) -> None:
+    at = open_page("map", corpus=CORPUS)
+    assert "for English text only" not in warnings(at)
+
+
+def test_the_language_of_a_new_list_is_chosen_and_stored(store: Store, open_page: Open) -> None:
+    at = open_page("themes", source=themes.PASTE)
+    (area,) = at.text_area
+    area.set_value("\n".join(f"Der Fluss {n} ist lang." for n in range(6)))
+    at.run()
+    choose(at, "Model", MODEL)
+    assert "for English text only" not in warnings(at)
+    assert "for English text only" in warnings(choose(at, "Language", "de"))
+    (button,) = [button for button in at.button if button.label == "Find themes"]
+    button.click()
+    at.run()
+    with store.reading() as r:
+        (job,) = [job for job in r.jobs.list(limit=9) if job.kind == "import-list"]
+    assert job.args["language"] == "de"
