@@ -90,7 +90,7 @@ class Labelled:
         """Return the list of all sentences of ``themes``."""
         rows = np.flatnonzero(np.isin(self.names, themes))
         truth = np.unique(np.asarray(self.names)[rows], return_inverse=True)[1]
-        return TextList([self.texts[row] for row in rows], KnownList(self.vectors[rows], truth))
+        return TextList([self.texts[row] for row in rows.tolist()], KnownList(self.vectors[rows], truth))
 
 
 def bucket(name: str) -> int:
