@@ -79,7 +79,7 @@ def test_the_example_is_loaded_and_asked_about(filled_store: Store, open_page: O
     at = press(open_page("themes"), "Load example")
     lines = EXAMPLE.read_text(encoding="utf-8").splitlines()
     assert f"{len(lines)} sentences" in words_of(at)
-    at.selectbox[0].set_value(MODEL).run()
+    next(box for box in at.selectbox if box.label == "Model").set_value(MODEL).run()
     press(at, "Find themes")
     assert not at.exception
     assert queued(filled_store) == ["import-list", "find-themes", "project"]
