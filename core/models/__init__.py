@@ -176,7 +176,7 @@ _TRIPLET_NETWORKS = (
 _CON_S2V = (
     _con_s2v(
         "sen2vec",
-        "methods:Sen2Vec",
+        "Sen2Vec",
         "A vector for each sentence, learned from its own words: distributed memory and bag of words, concatenated.",
         f"Le and Mikolov 2014, Distributed Representations; {_SJH17}, section 3.1",
         "methods:Sen2Vec",
@@ -244,7 +244,7 @@ _CON_S2V = (
     ),
     _con_s2v(
         "fastsent",
-        "word_sums:FastSent",
+        "FastSent",
         "The sum of word vectors that were learned to predict the words of neighbouring sentences.",
         f"{_HCK16}, section 3; a baseline of {_SJH17}",
         "word_sums:FastSent",

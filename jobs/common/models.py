@@ -77,8 +77,15 @@ def pretrained_models() -> list[ModelRecord]:
 
 
 def pretrained_folder(model: ModelRecord) -> Path | None:
-    """Return the folder of the pretrained model that ``model`` is or is a stored copy of; None for other models."""
-    return next((f for name, f in pretrained_folders().items() if _record(name, f).digest == model.digest), None)
+    """Return the folder of the pretrained model that ``model`` is, or is a stored copy of; None for other models.
+
+    A copy that an earlier version stored may lack files that were added later, so the training is compared.
+    """
+
+    def training(record: ModelRecord) -> tuple[Any, ...]:
+        return record.method, record.seed, dict(record.config), dict(record.metrics)
+
+    return next((f for name, f in pretrained_folders().items() if training(_record(name, f)) == training(model)), None)
 
 
 def add_model(

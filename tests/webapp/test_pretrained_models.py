@@ -88,3 +88,12 @@ def test_forms_suggest_stored_models_first(filled_store: Store, open_page: Open)
     at = open_page("compare", benchmark=BENCHMARK)
     (models,) = [m for m in at.multiselect if m.label == "Models" and DEFAULT_MODEL in m.options]
     assert models.value == [MODEL] and set(models.options) == {MODEL, *PRETRAINED}
+
+
+def test_the_card_of_a_pretrained_model_is_shown_also_when_it_is_stored(filled_store: Store, open_page: Open) -> None:
+    for store_it in (False, True):
+        if store_it:
+            find_model(filled_store, DEFAULT)
+        at = open_page("train", view="Models", model=DEFAULT_MODEL)
+        assert not at.exception
+        assert any("Licences" in shown.value for shown in at.markdown)

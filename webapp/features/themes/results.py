@@ -52,12 +52,12 @@ def _summary(analysis: Analysis, listed: Listing) -> None:
     low_confidence = int((listed.margins < 0).sum())
     with st.container(horizontal=True):
         st.metric("Sentences", f"{len(listed.ids):,}", border=True)
-        st.metric("Themes", len(analysis.themes), border=True, help=_interval(analysis))
+        st.metric("Themes", len(analysis.themes), border=True)
         help = "Sentences whose average similarity to another theme is higher than to their own."
         st.metric("Low confidence", f"{low_confidence / max(len(listed.ids), 1):.0%}", border=True, help=help)
         st.metric("Time", duration(analysis.run.seconds), border=True)
     words = " plus word overlap" if _word_overlap(analysis) else ""
-    st.caption(f"Clustered with “{plain(analysis.model.name)}”{words}.")
+    st.caption(" ".join(filter(None, [f"Clustered with “{plain(analysis.model.name)}”{words}.", _interval(analysis)])))
     if within_article(analysis.model):
         st.caption(_LIST_IS_ARTICLE if analysis.corpus.articles == 1 else WITHIN_ARTICLE)
     compared = analysis.run.config["compared"]
