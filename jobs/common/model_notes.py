@@ -7,7 +7,7 @@ from core.models.languages import english_only
 from core.registry import Card
 from db.records import ModelRecord
 from db.store import Store
-from jobs.common.vectors import built_on
+from jobs.common.models import built_on
 
 WITHIN_ARTICLE = (
     "The vectors of this model are computed within the article: they depend on its other sentences, and similarities "

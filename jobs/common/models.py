@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from core.config import digest_of
-from core.errors import ConflictError, DuplicateNameError, UnknownNameError
+from core.errors import ArtifactError, ConflictError, DuplicateNameError, UnknownNameError
 from core.paths import DEFAULT, default_models, model_folder, pretrained_folders
 from db.artifacts import digest_of_folder
 from db.records import ModelRecord
@@ -34,6 +34,22 @@ def find_model(store: Store, name: str) -> ModelRecord:
             if not is_pretrained(name):
                 raise UnknownNameError("model", name, [*error.known, DEFAULT, *pretrained_folders()]) from None
     return _stored(store, model_folder(name))
+
+
+def built_on(store: Store, model: ModelRecord) -> list[ModelRecord]:
+    """Return the stored components, submodels and base models of a model.
+
+    Empty if the model's files cannot be read; loading the model reports that.
+    """
+    from core.models.artifact import read_info
+
+    try:
+        digests = read_info(store.artifacts.path(model.artifact))["record"].get("models", ())
+    except ArtifactError:
+        return []
+    with store.reading() as r:
+        found = [r.models.by_digest(digest) for digest in digests]
+    return [record for record in found if record is not None]
 
 
 def _stored(store: Store, folder: Path) -> ModelRecord:

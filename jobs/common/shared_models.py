@@ -16,7 +16,8 @@ from core.protocols import Model
 from core.types import Sentence, Vectors
 from db.records import ModelRecord
 from db.store import Store
-from jobs.common.vectors import built_on, load_model, method_of
+from jobs.common.models import built_on
+from jobs.common.vectors import load_model, method_of
 
 if TYPE_CHECKING:
     from core.types import FittedModel

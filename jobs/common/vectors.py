@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from core.errors import ArtifactError
 from core.protocols import Model, Report
 from core.registry import Card
 from core.types import Ids, Matrix, Sentence
@@ -46,22 +45,6 @@ def seen_in_training(store: Store, model: ModelRecord, titles: Iterable[str]) ->
 
     info = read_info(store.artifacts.path(model.artifact))
     return [title for title in titles if saw_title(info, title)]
-
-
-def built_on(store: Store, model: ModelRecord) -> list[ModelRecord]:
-    """Return the stored components, submodels and base models of a model.
-
-    Empty if the model's files cannot be read; loading the model reports that.
-    """
-    from core.models.artifact import read_info
-
-    try:
-        digests = read_info(store.artifacts.path(model.artifact))["record"].get("models", ())
-    except ArtifactError:
-        return []
-    with store.reading() as r:
-        found = [r.models.by_digest(digest) for digest in digests]
-    return [record for record in found if record is not None]
 
 
 def embed_articles(context: JobContext, model: ModelRecord, articles: Sequence[ArticleRecord], report: Report) -> int:

@@ -14,7 +14,7 @@ from core.metrics.statistics.paired_tests import PairedTest, paired_test
 from core.types import Split
 from db.label_records import LabellingRecord
 from db.records import ModelRecord, TripletSetRecord
-from jobs.common.vectors import built_on
+from jobs.common.models import built_on
 from jobs.kinds import learn_labels
 from jobs.services.inference import MOST_WITH_VECTORS, models_for, vectors_of
 from webapp.features.relabel.state import TRAIN
