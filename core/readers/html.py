@@ -1,16 +1,19 @@
-"""HTML pages: the text under each heading, by the standard library's parser."""
+"""HTML pages: the text under each heading."""
 
 from __future__ import annotations
 
 import codecs
 import re
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
-from html.parser import HTMLParser
 from pathlib import Path
+
+import regex  # type: ignore[import-untyped]
 
 from core.config import Config, option
 from core.protocols import Report
+from core.readers.html_tokens import Tag, tokens
 from core.readers.outline import BaseReader, Outline, title_of
 from core.readers.streams import FileHead, head, whole_text
 from core.types import Article
@@ -35,9 +38,11 @@ _INLINE = frozenset([
     "tt", "u", "var", "wbr", "img",
 ])  # fmt: skip
 
-_HTML = re.compile(
-    r"(?:<\?xml[^>]*>\s*)?(?:<!--.*?-->\s*)*<(?:!doctype\s+html|html|head|body|title|h[1-6]|p|div|article)\b",
-    re.I | re.S,
+# Possessive, because "re" tries every way to divide a run of comments before it fails.
+_HTML = regex.compile(
+    r"(?:<\?xml[^>]*+>\s*+)?+(?:<!--(?>.*?-->)\s*+)*+"
+    r"<(?:!doctype\s+html|html|head|body|title|h[1-6]|p|div|article)\b",
+    regex.IGNORECASE | regex.DOTALL,
 )
 
 SAMPLE = b"""\
@@ -67,14 +72,20 @@ class Html(BaseReader):
     def read(self, path: Path, report: Report) -> Iterator[Article]:
         """Yield the article."""
         self._skipped.clear()
-        parser = _Page(Outline("", source=path.name), self.config.keep_lists)
-        parser.feed(whole_text(path, report, _declared_encoding(head(path, 4096))))
-        parser.close()
-        parser.end_block()
-        parser.outline.title = parser.heading or parser.title or title_of(path.name)
-        if parser.list_items:
-            self._skipped["list item"] = parser.list_items
-        yield from self._finished(parser.outline)
+        text = whole_text(path, report, _declared_encoding(head(path, 4096)))
+        page = _Page(Outline("", source=path.name), self.config.keep_lists)
+        for token in tokens(text):
+            if isinstance(token, str):
+                page.add_text(token)
+            elif token.closing:
+                page.end(token.name)
+            else:
+                page.begin(token)
+        page.end_block()
+        page.outline.title = page.heading or page.title or title_of(path.name)
+        if page.list_items:
+            self._skipped["list item"] = page.list_items
+        yield from self._finished(page.outline)
 
 
 def _declared_encoding(beginning: bytes) -> str:
@@ -91,55 +102,58 @@ def _declared_encoding(beginning: bytes) -> str:
     return "utf-8" if known.name.startswith(("utf-16", "utf-32")) else known.name
 
 
-class _Page(HTMLParser):
-    """Parser that collects blocks of text; elements without running text are skipped with their content."""
+class _Page:
+    """State of a page while its tokens are read; elements without running text are skipped with their content."""
 
     def __init__(self, outline: Outline, keep_lists: bool) -> None:
-        super().__init__(convert_charrefs=True)
         self.outline, self._keep_lists = outline, keep_lists
         self.title = self.heading = ""
         self.list_items = 0
         self._open: list[str] = []  # elements inside a dropped one
+        self._counts: Counter[str] = Counter()  # of their names
         self._pieces: list[str] = []
         self._level = self._lists = 0
-        self._in_title = False
 
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        """Begin an element."""
-        if tag == "br":
+    def begin(self, tag: Tag) -> None:
+        """Begin an element. One that is written as ``<p/>`` also ends here, as in XHTML."""
+        if tag.name == "br":
             self._pieces.append(" ")
-        if tag in _VOID:
-            return
-        if self._open:
-            self._open.append(tag)
-            return
-        if tag in _DROPPED or not _DROPPED_CLASSES.isdisjoint((dict(attrs).get("class") or "").split()):
-            self._open.append(tag)
-            return
-        if tag not in _INLINE:
+        if tag.name == "hr" and not self._open:
             self.end_block()
-        self._lists += tag in _LISTS
-        self._level = _HEADINGS.get(tag, self._level)
-        self._in_title = self._in_title or tag == "title"
+        if tag.name in _VOID or (tag.self_closing and self._open):
+            return
+        if self._open or tag.name in _DROPPED or not _DROPPED_CLASSES.isdisjoint(tag.attribute("class").split()):
+            if not tag.self_closing:
+                self._open.append(tag.name)
+                self._counts[tag.name] += 1
+            return
+        if tag.name not in _INLINE:
+            self.end_block()
+        self._lists += tag.name in _LISTS
+        self._level = _HEADINGS.get(tag.name, self._level)
+        if tag.self_closing:
+            self.end(tag.name)
 
-    def handle_endtag(self, tag: str) -> None:
+    def end(self, tag: str) -> None:
         """End an element; closing tags without an opening one are ignored inside dropped elements."""
         if self._open:
-            if tag in self._open:
-                while self._open.pop() != tag:
-                    pass
+            while self._counts[tag]:
+                last = self._open.pop()
+                self._counts[last] -= 1
+                if last == tag:
+                    break
             return
         if tag == "title":
-            self.title, self._in_title = " ".join("".join(self._pieces).split()), False
+            self.title = " ".join("".join(self._pieces).split())
             self._pieces.clear()
         elif tag not in _INLINE:
             self.end_block()
         self._lists = max(self._lists - (tag in _LISTS), 0)
 
-    def handle_data(self, data: str) -> None:
+    def add_text(self, text: str) -> None:
         """Collect text between tags."""
         if not self._open:
-            self._pieces.append(data)
+            self._pieces.append(text)
 
     def end_block(self) -> None:
         """Add the text since the last block boundary to the outline."""

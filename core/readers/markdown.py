@@ -1,14 +1,12 @@
-"""Markdown documents: headings, paragraphs and block quotes, parsed by markdown-it-py (CommonMark)."""
+"""Markdown documents: headings, paragraphs and block quotes, parsed by pulldown-cmark (CommonMark)."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-
-from markdown_it import MarkdownIt
-from markdown_it.token import Token
+from typing import Any, NamedTuple
 
 from core.config import Config, option
 from core.protocols import Report
@@ -57,50 +55,98 @@ class Markdown(BaseReader):
     def read(self, path: Path, report: Report) -> Iterator[Article]:
         """Yield articles in file order."""
         self._skipped.clear()
-        tokens = MarkdownIt("commonmark").enable("table").parse(_without_front_matter(whole_text(path, report)))
         outline, named = Outline(title_of(path.name), source=path.name), False
-        for kind, level, text in self._blocks(tokens):
-            if kind == "heading" and level == 1 and not self.config.one_article:
+        for block in self._kept(blocks(_without_front_matter(whole_text(path, report)))):
+            if block.level == 1 and not self.config.one_article:
                 yield from self._finished(outline, named)
-                outline, named = Outline(text or title_of(path.name), source=path.name), True
-            elif kind == "heading":
-                outline.heading(text, level + self.config.one_article)
+                outline, named = Outline(block.text or title_of(path.name), source=path.name), True
+            elif block.level:
+                outline.heading(block.text, block.level + self.config.one_article)
             else:
-                outline.paragraph(text)
+                outline.paragraph(block.text)
         yield from self._finished(outline)
 
-    def _blocks(self, tokens: Sequence[Token]) -> Iterator[tuple[str, int, str]]:
-        """Yield (kind, level, text) of every heading and paragraph to keep."""
-        lists = tables = 0
-        for index, token in enumerate(tokens):
-            lists += token.nesting * (token.type in ("bullet_list_open", "ordered_list_open", *_LIST_ENDS))
-            tables += token.nesting * (token.type in ("table_open", "table_close"))
-            if token.type in ("fence", "code_block"):
-                self._skipped["code block"] += 1
-            elif token.type == "table_open":
-                self._skipped["table"] += 1
-            elif token.type != "inline" or tables:
-                continue
-            elif tokens[index - 1].type == "heading_open":
-                yield "heading", int(tokens[index - 1].tag[1:]), text_of(token)
-            elif lists and not self.config.keep_lists:
-                self._skipped["list item"] += 1
+    def _kept(self, found: Iterable[Block]) -> Iterator[Block]:
+        for block in found:
+            if block.kind in ("code block", "table") or (block.kind == "list item" and not self.config.keep_lists):
+                self._skipped[block.kind] += 1
             else:
-                yield "paragraph", 0, text_of(token)
+                yield block
 
 
-_LIST_ENDS = ("bullet_list_close", "ordered_list_close")
+class Block(NamedTuple):
+    """A block of a document."""
+
+    kind: str
+    """"heading", "paragraph", "list item" (a paragraph in a list), "code block" or "table"."""
+    level: int = 0
+    """Level of a heading, from 1."""
+    text: str = ""
+    """Text with link labels and code, without images and HTML tags."""
 
 
-def text_of(inline: Token) -> str:
-    """Return the text of a heading or paragraph with link labels and code, without images and HTML tags."""
-    pieces = []
-    for child in inline.children or ():
-        if child.type in ("text", "code_inline"):
-            pieces.append(child.content)
-        elif child.type in ("softbreak", "hardbreak"):
-            pieces.append(" ")
-    return " ".join("".join(pieces).split())
+_INLINE = frozenset(["Emphasis", "Strong", "Link", "Image"])
+_WITHOUT_TEXT = {"CodeBlock": "code block", "Table": "table", "HtmlBlock": ""}
+
+
+def blocks(text: str) -> Iterator[Block]:
+    """Yield the blocks of a document in order, without those of raw HTML."""
+    import pyromark
+
+    state = _State()
+    for event in pyromark.events(text, options=pyromark.Options.ENABLE_TABLES):
+        kind, value = (event, "") if isinstance(event, str) else next(iter(event.items()))
+        name = value if isinstance(value, str) else next(iter(value))
+        step = {"Start": 1, "End": -1}.get(kind, 0)
+        if kind != "Rule" and (step == 0 or name in _INLINE):
+            state.add(kind, name, step)
+            continue
+        if (block := state.end_block()) is not None:
+            yield block
+        if step:
+            state.enter(name, value, step)
+        if step == 1 and (without_text := _WITHOUT_TEXT.get(name)):
+            yield Block(without_text)
+
+
+class _State:
+    """The open heading or paragraph, and the elements around it.
+
+    The parser reports no paragraph around the text of an item in a list without blank lines, so any text opens one.
+    """
+
+    def __init__(self) -> None:
+        self._pieces: list[str] | None = None
+        self._level = self._lists = self._images = self._without_text = 0
+
+    def add(self, kind: str, text: str, step: int) -> None:
+        """Add a piece of text, or open (``step`` 1) or close (-1) an element inside a paragraph."""
+        if self._without_text:
+            return
+        self._pieces = self._pieces or []
+        self._images += step * (step != 0 and text == "Image")
+        if not self._images and kind in ("Text", "Code"):
+            self._pieces.append(text)
+        elif kind in ("SoftBreak", "HardBreak"):
+            self._pieces.append(" ")
+
+    def enter(self, name: str, value: Any, step: int) -> None:
+        """Open (``step`` 1) or close (-1) an element around paragraphs, a paragraph or a heading."""
+        self._lists += step * (name == "List")
+        self._without_text += step * (name in _WITHOUT_TEXT)
+        if step == 1 and name in ("Paragraph", "Heading"):
+            self._pieces = []
+        if step == 1 and name == "Heading":
+            self._level = int(value[name]["level"].removeprefix("H"))
+
+    def end_block(self) -> Block | None:
+        """Return the open block, if any, and close it."""
+        pieces, level = self._pieces, self._level
+        self._pieces, self._level = None, 0
+        if pieces is None:
+            return None
+        kind = "heading" if level else "list item" if self._lists else "paragraph"
+        return Block(kind, level, " ".join("".join(pieces).split()))
 
 
 def _without_front_matter(text: str) -> str:

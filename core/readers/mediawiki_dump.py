@@ -12,6 +12,8 @@ from pathlib import Path
 from urllib.parse import quote
 from xml.parsers import expat
 
+import regex  # type: ignore[import-untyped]
+
 from core.config import Config, option
 from core.errors import ReadError
 from core.protocols import Report
@@ -21,12 +23,13 @@ from core.readers.wikitext.links import CATEGORIES, FILES, Links
 from core.readers.wikitext.page import read_page
 from core.types import Article
 
-_REDIRECT = re.compile(r"\s*#\w+\s*:?\s*\[\[")
-_DISAMBIGUATION = re.compile(
-    r"\{\{\s*(?:[\w -]*\bdisambig(?:uation)?\b(?! needed)[\w -]*|dab|disamb\w*|hndis|geodis|numberdis|mil-unit-dis|"
+_REDIRECT = re.compile(r"\s*+#\w++\s*+:?\s*+\[\[")
+_DISAMBIG = r"\bdisambig(?:uation)?\b(?! needed)"
+_DISAMBIGUATION = regex.compile(
+    rf"\{{\{{\s*+(?:(?:(?!{_DISAMBIG})[\w -])*+{_DISAMBIG}[\w -]*+|dab|disamb\w*+|hndis|geodis|numberdis|mil-unit-dis|"
     r"begriffsklärung|homonymie|desambiguaci[oó]n|disambigua|desambiguação|dp|doorverwijspagina|ujednoznacznienie|"
-    r"förgrening|неоднозначность)\s*[|}]",
-    re.IGNORECASE,
+    r"förgrening|неоднозначность)\s*+[|}]",
+    regex.IGNORECASE,
 )
 _NAMESPACES = frozenset([
     "talk", "user", "wikipedia", "file", "image", "mediawiki", "template", "help", "category", "portal", "book",

@@ -11,6 +11,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+import regex  # type: ignore[import-untyped]
+
 from core.config import Config, option
 from core.errors import ReadError
 from core.protocols import Report
@@ -25,11 +27,11 @@ LEFT_OUT = ("wheat", "corn")
 
 _PARTS = {"TRAIN": "train", "TEST": "test"}
 _BEGIN = re.compile("<REUTERS")
-_ATTRIBUTE = re.compile(r'(\w+)="([^"]*)"')
-_TOPICS = re.compile(r"<TOPICS>(.*?)</TOPICS>", re.S)
-_TOPIC = re.compile(r"<D>(.*?)</D>")
-_TEXT = re.compile(r"<TEXT[^>]*>(.*?)(?:</TEXT>|\Z)", re.S)
-_FIELD = re.compile(r"<(TITLE|DATELINE|AUTHOR|BODY)>(.*?)</\1>", re.S)
+_ATTRIBUTE = re.compile(r'\b(\w++)="([^"]*+)"')
+_TOPIC = re.compile(r"<D>([^<\n]*+)</D>")
+_TEXT = re.compile(r"<TEXT[^<>]*+>(.*?)(?:</TEXT>|\Z)", re.S)
+_NAMES = "TITLE|DATELINE|AUTHOR|BODY"
+_FIELD = regex.compile(rf"<({_NAMES})>((?:[^<]++|<(?!/?(?:{_NAMES})>))*+)</\1>")
 _CONTROL = re.compile(r"&#\d+;|[\x00-\x09\x0b-\x1f\x7f]")
 _ENTITIES = {"&lt;": "<", "&gt;": ">", "&quot;": '"', "&amp;": "&"}
 # Text of the agency at the end of a story, and instead of a story.
@@ -110,8 +112,7 @@ class ReutersSgml(BaseReader):
         """Return the topic, and the reason if there is none."""
         if attributes.get("LEWISSPLIT") not in _PARTS or attributes.get("TOPICS") != "YES":
             return "", "outside the ModApte split"
-        found = _TOPICS.search(text)
-        listed = _TOPIC.findall(found.group(1)) if found else []
+        listed = _TOPIC.findall(text.partition("<TOPICS>")[2].partition("</TOPICS>")[0])
         if self.config.single_label_only and len(listed) > 1:
             return "", "several topics"
         among = TOPICS + LEFT_OUT if self.config.topic_rule == "first-of-ten" else TOPICS

@@ -28,6 +28,7 @@ MOST_LETTERS = 5_000
 MOST_COLUMNS = 100
 _MOST_UNPACKED = 500_000_000
 _MOST_RATIO = 200
+_EXCEL_ROWS = 1_048_576  # the limit of Excel itself
 _SAMPLE = 200
 
 
@@ -127,6 +128,8 @@ def _table(path: Path, rows: Iterator[Sequence[Any]], most: int) -> Sheet:
     header = next(rows, None)
     if header is None:
         raise ReadError(path, "this file has no rows.")
+    if not header:
+        raise ReadError(path, "the first row is empty.", "line 1", "Name the columns in it.")
     columns = _names(header[:MOST_COLUMNS])
     width = len(columns)
 
@@ -182,8 +185,13 @@ def _json_lines(path: Path, text: str, most: int) -> Sheet:
     if not rows:
         raise ReadError(path, "this file has no rows.")
     keys = list(dict.fromkeys(key for _, row in rows[:_SAMPLE] for key in row))[:MOST_COLUMNS]
+    if not keys:
+        raise ReadError(path, "the objects in this file are empty.", advice='Write a "sentence" into each of them.')
     cells = ((number, tuple(_cell(row.get(key)) for key in keys)) for number, row in rows)
-    return _sheet(_names(keys), cells, most)
+    try:
+        return _sheet(_names(keys), cells, most)
+    except RecursionError:
+        raise ReadError(path, "a value is nested too deeply.", advice="Write texts as values.") from None
 
 
 def _object(path: Path, line: str, number: int) -> dict[str, Any]:
@@ -206,7 +214,10 @@ def _excel_rows(path: Path) -> Iterator[Sequence[Any]]:
         try:
             book = openpyxl.load_workbook(stream, read_only=True, data_only=True)
             try:
-                yield from (row[:MOST_COLUMNS] for row in book.worksheets[0].iter_rows(values_only=True))
+                sheet = book.worksheets[0]
+                # A damaged file may have any row number, up to which the library generates rows.
+                last = min(sheet.max_row or _EXCEL_ROWS, _EXCEL_ROWS)
+                yield from (row[:MOST_COLUMNS] for row in sheet.iter_rows(max_row=last, values_only=True))
             finally:
                 book.close()
         except Exception as error:  # the library does not document its exceptions
@@ -217,7 +228,7 @@ def _check_archive(path: Path) -> None:
     try:
         with zipfile.ZipFile(path) as archive:
             parts = archive.infolist()
-    except zipfile.BadZipFile:
+    except (zipfile.BadZipFile, NotImplementedError, ValueError, OSError):
         raise ReadError(path, "this Excel file is damaged.") from None
     unpacked, packed = sum(p.file_size for p in parts), max(sum(p.compress_size for p in parts), 1)
     if unpacked > _MOST_UNPACKED or (unpacked > 10_000_000 and unpacked / packed > _MOST_RATIO):

@@ -27,7 +27,7 @@ LINE_LIMIT = 16_000_000
 """Maximum number of characters of a line. The longest article of Wikipedia has about 2 million."""
 ARTICLE_LIMIT = 64_000_000
 """Maximum number of characters of an article, or of a file that must be read as a whole."""
-BOMB_SIZE, BOMB_RATIO = 256_000_000, 250
+BOMB_SIZE, BOMB_RATIO = 16_000_000, 250
 """Limits of decompression: a file is rejected once its output exceeds both this size and this multiple of its input.
 
 Text compresses to a quarter or a tenth, dumps that contain only redirects to a fortieth.
@@ -200,7 +200,7 @@ def json_lines(path: Path, report: Report, check_escapes: bool = False) -> Itera
             where = f"line {number:,}, column {error.colno:,}"
             raise ReadError(path, f"not valid JSON ({error.msg}).", where, "Put one object on each line.") from None
         except RecursionError:
-            raise ReadError(path, "JSON nested too deeply.", f"line {number:,}", "Correct the line.") from None
+            raise _nested(path, number) from None
         except ValueError:
             raise ReadError(path, "a number has too many digits.", f"line {number:,}", "Correct the line.") from None
         if check_escapes and ("\\ud" in line.lower() or "\\u0000" in line):
@@ -208,8 +208,15 @@ def json_lines(path: Path, report: Report, check_escapes: bool = False) -> Itera
         yield number, value
 
 
+def _nested(path: Path, number: int) -> ReadError:
+    return ReadError(path, "JSON nested too deeply.", f"line {number:,}", "Correct the line.")
+
+
 def _check_characters(path: Path, value: Any, number: int) -> None:
-    text = json.dumps(value, ensure_ascii=False)
+    try:
+        text = json.dumps(value, ensure_ascii=False)
+    except RecursionError:
+        raise _nested(path, number) from None
     if "\\u0000" in text or any("\ud800" <= character <= "\udfff" for character in text):
         problem = "an escape in the line encodes an invalid character (NUL or half of a surrogate pair)."
         raise ReadError(path, problem, f"line {number:,}", "Remove the escape.")

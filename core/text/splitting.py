@@ -33,12 +33,12 @@ _OPENERS = r"""'"(\[\u00bf\u00a1\p{Initial_Punctuation}"""
 _CLOSERS = r"""'")\]\p{Final_Punctuation}"""
 _CAPITAL = r"[\p{Uppercase_Letter}\p{Other_Letter}]"
 
-# The four rewriting rules of the package, in its order. "(?<!\.)" only skips starts that cannot match, so that a long
-# run of dots does not take quadratic time.
-_QUESTION = regex.compile(rf"([?!]) +([{_OPENERS}]*{_CAPITAL})")
-_ELLIPSIS = regex.compile(rf"((?<!\.)\.\.+) +([{_OPENERS}]*{_CAPITAL})")
-_CLOSED = regex.compile(rf"([?!.] *[{_CLOSERS}]+) +([{_OPENERS}]* *{_CAPITAL})")
-_OPENED = regex.compile(rf"([?!.]) +([{_OPENERS.replace('(', '')}]+ *{_CAPITAL})")
+# The four rewriting rules of the package, in its order. Possessive quantifiers and "(?<!\.)" only skip attempts that
+# cannot match, so that a long run of dots or spaces does not take quadratic time.
+_QUESTION = regex.compile(rf"([?!]) ++([{_OPENERS}]*+{_CAPITAL})")
+_ELLIPSIS = regex.compile(rf"((?<!\.)\.\.++) ++([{_OPENERS}]*+{_CAPITAL})")
+_CLOSED = regex.compile(rf"([?!.] *+[{_CLOSERS}]++) ++([{_OPENERS}]*+ *+{_CAPITAL})")
+_OPENED = regex.compile(rf"([?!.]) ++([{_OPENERS.replace('(', '')}]++ *+{_CAPITAL})")
 
 # Cheap tests before the rules; they fail for most paragraphs.
 _INITIAL = "".join(regex.findall(r"\p{Initial_Punctuation}", "".join(map(chr, range(0x3000)))))

@@ -34,7 +34,7 @@ _TOKEN = re.compile(
     re.VERBOSE,
 )
 _CLITIC = re.compile(r"(?i)(?<=\w)(?:n't|'(?:s|m|d|ll|re|ve))$")
-_TRAILING = re.compile(r"['\-&@]+$")
+_TRAILING = "'-&@"
 
 
 def tokenize(text: str) -> list[str]:
@@ -69,10 +69,8 @@ def _word_tokens(word: str) -> list[str]:
     clitic = _CLITIC.search(word)
     if clitic and clitic.start():
         return [word[: clitic.start()], clitic.group()]
-    trailing = _TRAILING.search(word)
-    if trailing and trailing.start():
-        return [word[: trailing.start()], *trailing.group()]
-    return [word]
+    body = word.rstrip(_TRAILING)
+    return [body, *word[len(body) :]] if body else [word]
 
 
 _SPACED = str.maketrans(dict.fromkeys(string.punctuation, " "))

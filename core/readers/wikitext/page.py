@@ -1,14 +1,15 @@
 """Pages of wikitext: removal of tags, clean-up of text, and division at headings.
 
-Tags are removed in time linear in the length of the text: they are found in one pass and matched from a list, never by
-a pattern that searches for a closing tag from every opening one.
+Every pass takes time linear in the length of the text: tags are found in one pass and matched from a list, never by a
+pattern that searches for a closing tag from every opening one, and no pattern reads a run of characters from each of
+them again.
 """
 
 from __future__ import annotations
 
-import html
 import re
 
+from core.readers.html_tokens import unescape
 from core.readers.outline import Outline
 from core.readers.wikitext.links import Links, drop_addresses
 from core.readers.wikitext.templates import drop_templates
@@ -67,6 +68,7 @@ _DROPPED = (
 )
 _COMMENT = re.compile(r"<!--(?:.*?-->|.*)", re.DOTALL)
 _NOWIKI = re.compile(r"<nowiki>(.*?)</nowiki>", re.DOTALL | re.IGNORECASE)
+_NOWIKI_END = re.compile("</nowiki>", re.IGNORECASE)
 _TAG = re.compile(rf"<(/?)({_DROPPED})\b([^<>]*+)>", re.IGNORECASE)
 _BREAKS = re.compile(
     r"</?(?:p|div|blockquote|center|poem|h[1-6]|ul|ol|dl|hr)\b[^<>]*+>|<br\b[^<>]*+>\s*<br\b[^<>]*+>", re.I
@@ -87,52 +89,53 @@ def drop_hidden(text: str) -> str:
     if "<!--" in text:
         text = _COMMENT.sub("", text)
     if "<nowiki" in text.lower():
-        text = _NOWIKI.sub(lambda found: found.group(1).translate(_MARKUP), text)
+        end = max((found.end() for found in _NOWIKI_END.finditer(text)), default=0)
+        text = _NOWIKI.sub(lambda found: found.group(1).translate(_MARKUP), text[:end]) + text[end:]
     return _drop_elements(text)
 
 
 def _drop_elements(text: str) -> str:
     tags = list(_TAG.finditer(text))
-    last_close = {tag.group(2).lower(): tag.start() for tag in tags if tag.group(1)}
+    closing = _closings(tags)
     pieces, kept = [], 0  # text before ``kept`` is either in pieces or dropped
     index = 0
     while index < len(tags):
-        tag = tags[index]
-        pieces.append(text[kept : tag.start()])
-        if (
-            not tag.group(1)
-            and not tag.group(3).endswith("/")
-            and last_close.get(tag.group(2).lower(), -1) > tag.start()
-        ):
-            index = _closing(tags, index)
+        pieces.append(text[kept : tags[index].start()])
+        index = closing.get(index, index)
         kept = tags[index].end()
         index += 1
     pieces.append(text[kept:])
     return "".join(pieces)
 
 
-def _closing(tags: list[re.Match[str]], index: int) -> int:
-    """Return the index of the tag that closes ``tags[index]``, or ``index`` if the closing tag is missing.
+def _closings(tags: list[re.Match[str]]) -> dict[int, int]:
+    """Return index of an opening tag → index of the tag that closes it, if there is one.
 
-    As in MediaWiki, ``</ref name="x">`` closes nothing if a proper ``</ref>`` follows.
+    As in MediaWiki, ``</ref name="x">`` closes an element only if no proper ``</ref>`` does.
     """
-    name = tags[index].group(2).lower()
-    depth, fallback = 1, index
-    for at in range(index + 1, len(tags)):
-        tag = tags[at]
-        if tag.group(2).lower() != name or tag.group(3).endswith("/"):
+    closing: dict[int, int] = {}
+    unclosed: dict[str, list[int]] = {}
+    improper: dict[str, int] = {}  # name → last closing tag with attributes
+    for index, tag in enumerate(tags):
+        name, attributes = tag.group(2).lower(), tag.group(3)
+        if attributes.endswith("/"):
             continue
-        if tag.group(1) and tag.group(3).strip():
-            fallback = at
-        elif tag.group(1):
-            depth -= 1
-            if depth == 0:
-                return at
-        elif name == "ref":
-            return fallback  # references do not nest, so the first one was not closed properly
-        else:
-            depth += 1
-    return fallback
+        if not tag.group(1):
+            if name == "ref":
+                # References do not nest, so the one before was not closed properly.
+                closing |= _improperly_closed(unclosed.pop(name, []), improper.get(name, -1))
+            unclosed.setdefault(name, []).append(index)
+        elif attributes.strip():
+            improper[name] = index
+        elif unclosed.get(name):
+            closing[unclosed[name].pop()] = index
+    for name, openings in unclosed.items():
+        closing |= _improperly_closed(openings, improper.get(name, -1))
+    return closing
+
+
+def _improperly_closed(openings: list[int], last: int) -> dict[int, int]:
+    return {opening: last for opening in openings if last > opening}
 
 
 def drop_tags(text: str) -> str:
@@ -150,8 +153,8 @@ _MAGIC = re.compile(r"__[A-Z]+__")
 _ODD_SPACES = re.compile(r"[\xa0\u2000-\u200a\u202f\u205f\u3000\t\n\r\x0b\x0c\x85\u2028\u2029]")
 _INVISIBLE = re.compile(r"[\u200b-\u200f\u202a-\u202e\u2060\ufeff\xad\x00-\x08\x0e-\x1f\x7f\ud800-\udfff]")
 _BRACKET_START = re.compile(r"([(\[])[\s,;:/–—]+(?=[^\s])")
-_BRACKET_END = re.compile(r"[\s,;:/]+([)\]])")
-_EMPTY = re.compile(r" ?\(\s*[-,;:/.–—\"'\s]*\)| ?\[\s*\]|(?<=\s)\"\s*\"(?=[\s.,;]|$)")
+_BRACKET_END = re.compile(r"(?<![\s,;:/])[\s,;:/]++([)\]])")
+_EMPTY = re.compile(r" ?\([-,;:/.–—\"'\s]*+\)| ?\[\s*\]|(?<=\s)\"\s*\"(?=[\s.,;]|$)")
 # "(equivalent to ${{Inflation|…}} million in {{Inflation/year|…}})" without its templates
 _INFLATION = re.compile(
     r" ?\((?:equivalent|equal) to(?: about| approximately)?[ $£€]*(?:[mb]illion)?(?: in| as of)? ?\)"
@@ -174,9 +177,9 @@ def tidy(text: str) -> str:
     if "''" in text:
         text = _QUOTES.sub(_quotes, text)
     if "&" in text:
-        text = html.unescape(text)
+        text = unescape(text)
         if "&" in text and "&amp;" not in text:
-            text = html.unescape(text)  # dumps contain "&amp;nbsp;" for entities that authors wrote
+            text = unescape(text)  # dumps contain "&amp;nbsp;" for entities that authors wrote
     if "__" in text:
         text = _MAGIC.sub("", text)
     if not text.isascii():

@@ -14,6 +14,7 @@ from core.readers.wikitext.template_values import Arguments, Named, Value
 _MARK = re.compile(r"\{\{++|\}\}++|\{\|(?!\})|\|\}(?!\}(?!\}))")
 _DEPTH = 40
 _BROKEN = re.compile(r"\n\s*\n|\n(?==)")
+_BEFORE_HEADING = re.compile(r"\n(?==)")
 
 
 class _Stack:
@@ -22,21 +23,27 @@ class _Stack:
     def __init__(self) -> None:
         self.pieces: list[str] = []
         self.open: list[tuple[int, int]] = []  # (index into pieces, number of braces; 0 for a table)
+        self._tables = 0  # open ones
 
     def push(self, braces: int) -> None:
-        self.open.append((len(self.pieces), braces))
+        self._begin(len(self.pieces), braces)
         self.pieces.append("")
+
+    def _begin(self, start: int, braces: int) -> None:
+        self.open.append((start, braces))
+        self._tables += braces == 0
 
     def pop(self) -> str:
         """Close the innermost bracket and return its content."""
-        start, _ = self.open.pop()
+        start, braces = self.open.pop()
+        self._tables -= braces == 0
         inside = "" if len(self.open) >= _DEPTH else "".join(self.pieces[start + 1 :])
         del self.pieces[start:]
         return inside
 
     def close_table(self) -> None:
         """Close the innermost table, including unclosed brackets in it."""
-        if any(braces == 0 for _, braces in self.open):
+        if self._tables:
             while self.open[-1][1]:
                 self.pop()
             self.pop()
@@ -44,7 +51,7 @@ class _Stack:
 
     def close_braces(self, count: int) -> None:
         """Match ``count`` closing braces against the innermost open ones, three (a parameter) before two."""
-        while count >= 2 and any(braces for _, braces in self.open):
+        while count >= 2 and len(self.open) > self._tables:
             while self.open[-1][1] == 0:
                 self.pop()  # an unclosed table inside a template
             start, braces = self.open[-1]
@@ -53,7 +60,7 @@ class _Stack:
             value = expand(inside) if used == 2 else ""
             count -= used
             if braces - used >= 2:
-                self.open.append((start, braces - used))
+                self._begin(start, braces - used)
                 self.pieces.append("")
             self.pieces.append(value)
 
@@ -90,18 +97,22 @@ def _begins_line(text: str, at: int) -> bool:
 
 def _without_broken(stack: _Stack) -> str:
     """Return the output without the rest of the paragraph after an unclosed template, or section after a table."""
-    tail = ""
+    tail: list[str] = []  # texts to keep, in reverse order; each begins where a paragraph or section does
     while stack.open:
         start, braces = stack.open.pop()
-        rest = "".join(stack.pieces[start + 1 :]) + tail
+        rest = "".join(stack.pieces[start + 1 :])
         del stack.pieces[start:]
-        end = _BROKEN.search(rest) if braces else re.search(r"\n(?==)", rest)
-        tail = rest[end.start() :] if end else ""
-    return "".join(stack.pieces) + tail
+        found = (_BROKEN if braces else _BEFORE_HEADING).search(rest + "\n" if tail else rest)
+        while found is None and tail and not braces:
+            rest = tail.pop()
+            found = _BEFORE_HEADING.search(rest)
+        if found:
+            tail.append(rest[found.start() :])
+    return "".join([*stack.pieces, *reversed(tail)])
 
 
 _PIPE_IN_LINK = re.compile(r"\[\[[^\[\]]*\]\]")
-_NAME = re.compile(r"\s*([\w -]{1,30}?)\s*=")
+_NAME = re.compile(r"[\w -]{1,30}")
 _LONGEST = 20_000  # maximum number of characters of a template with running text
 
 
@@ -137,14 +148,15 @@ def _arguments(rest: str) -> tuple[Arguments, Named]:
     counter = 0
     for part in rest.split("|"):
         part = part.replace("\0", "|")
-        found = _NAME.match(part) if "=" in part else None
-        if found is None:
+        before, _, value = part.partition("=")
+        name = before.strip() or before[:1]
+        if "=" not in part or not _NAME.fullmatch(name):
             counter += 1
             positional[counter] = part.strip()
-        elif found.group(1).isdecimal() and len(found.group(1)) < 4:
-            positional[int(found.group(1))] = part[found.end() :].strip()
+        elif name.isdecimal() and len(name) < 4:
+            positional[int(name)] = value.strip()
         else:
-            named[found.group(1).lower()] = part[found.end() :].strip()
+            named[name.lower()] = value.strip()
     return [positional[number] for number in sorted(positional)], named
 
 

@@ -1,0 +1,81 @@
+"""Hostile input of four times the size takes about four times as long, in every reader and in all that follows it.
+
+Time is that of the thread, which a loaded machine hardly changes; the limit is twice the growth of linear work, and
+half of that of quadratic work. A case fails only if it does so three times.
+"""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+
+import pytest
+
+from core.errors import ReadError
+from core.protocols import SILENT
+from core.readers import REGISTRY
+from core.readers.formats import detect
+from core.text.splitting import SentenceSplitter, split_article
+from core.text.tokens import content_words, tokenize
+from core.types import Article
+from tests.core.readers.hostile import SYNTAX, TEXT, Parts, file_of, repeated
+
+SIZE = 10_000
+GROWTH = 8.0
+"""Maximum ratio of the times at four times the size; linear work has 4, quadratic work 16."""
+FLOOR_S = 0.1
+"""Times below this are not compared."""
+TRIES = 3
+
+
+def read_and_split(path: Path, reader: str) -> None:
+    """Detect the format and read the file; split the sentences and the tokens of plain text, which is kept as it is."""
+    try:
+        detect(path)
+        articles: list[Article] = list(REGISTRY.build(reader).read(path, SILENT))
+    except ReadError:
+        return
+    if reader != "plain":
+        return
+    for article in articles:
+        split = split_article(article, SentenceSplitter("en"))
+        for sentence in (s for section in split.sections for p in section.paragraphs for s in p.sentences):
+            tokenize(sentence)
+            content_words(sentence)
+
+
+def seconds(path: Path, reader: str, parts: Parts, size: int) -> float:
+    path.write_bytes(file_of(reader, repeated(parts, size)))
+    start = time.thread_time()
+    read_and_split(path, reader)
+    return time.thread_time() - start
+
+
+def grows(path: Path, reader: str, parts: Parts, size: int) -> str:
+    """Return a description of a case that grows too much, "" for others."""
+    description = ""
+    for _ in range(TRIES):
+        large = seconds(path, reader, parts, 4 * size)
+        if large <= FLOOR_S * size / SIZE:
+            return ""
+        small = seconds(path, reader, parts, size)
+        if large <= GROWTH * small:
+            return ""
+        description = f"{tuple(part[:20] for part in parts)}: {small:.3f} s, {large:.3f} s"
+    return description
+
+
+READERS = pytest.mark.parametrize("reader", REGISTRY.ids())
+
+
+@READERS
+def test_time_grows_with_the_size_of_hostile_input(reader: str, tmp_path: Path) -> None:
+    cases = (grows(tmp_path / "hostile", reader, parts, SIZE) for parts in SYNTAX.get(reader, TEXT))
+    assert [case for case in cases if case] == []
+
+
+@pytest.mark.slow
+@READERS
+def test_time_grows_with_the_size_of_large_hostile_input(reader: str, tmp_path: Path) -> None:
+    cases = (grows(tmp_path / "hostile", reader, parts, 25 * SIZE) for parts in SYNTAX.get(reader, TEXT))
+    assert [case for case in cases if case] == []
