@@ -35,6 +35,8 @@ _NAMESPACES = frozenset([
     "talk", "user", "wikipedia", "file", "image", "mediawiki", "template", "help", "category", "portal", "book",
     "draft", "module", "timedtext", "special", "media", "topic", "gadget", "project",
 ])  # fmt: skip
+DEPTH_LIMIT = 50
+"""Maximum number of elements around each other; dumps have about 6."""
 _WANTED = frozenset({"title", "ns", "id", "text", "model", "sitename", "dbname", "base", "namespace"})
 
 SAMPLE = b"""\
@@ -223,6 +225,10 @@ class _Parser:
         if not self._path and name != "mediawiki":
             problem = f"this is XML, but its root is <{name}>, not <mediawiki>."
             raise ReadError(self._stream.path, problem, "line 1", "Choose a page export or dump of a MediaWiki.")
+        if len(self._path) == DEPTH_LIMIT:
+            where = f"line {self._expat.CurrentLineNumber:,}"
+            problem = f"elements are nested more than {DEPTH_LIMIT} deep, which those of dumps are not."
+            raise ReadError(self._stream.path, problem, where, "Choose a page export or dump of a MediaWiki.")
         self._path.append(name)
         if name == "page":
             self._page = _Page()

@@ -27,7 +27,7 @@ LINE_LIMIT = 16_000_000
 """Maximum number of characters of a line. The longest article of Wikipedia has about 2 million."""
 ARTICLE_LIMIT = 64_000_000
 """Maximum number of characters of an article, or of a file that must be read as a whole."""
-BOMB_SIZE, BOMB_RATIO = 16_000_000, 250
+BOMB_SIZE, BOMB_RATIO = 4_000_000, 250
 """Limits of decompression: a file is rejected once its output exceeds both this size and this multiple of its input.
 
 Text compresses to a quarter or a tenth, dumps that contain only redirects to a fortieth.

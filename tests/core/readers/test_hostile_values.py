@@ -1,0 +1,176 @@
+"""Values and bytes that crashed a reader: it returns articles or a table, or raises a sentence, and nothing else."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import json
+from pathlib import Path
+
+import openpyxl
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from core.errors import ReadError
+from core.protocols import SILENT
+from core.readers import REGISTRY
+from core.readers.formats import detect, sample
+from core.readers.html_tokens import Tag, tokens, unescape
+from core.readers.sentence_lists import likely_column, read_sheet
+
+NEAR = settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+PIECES = [
+    "<",
+    ">",
+    "</",
+    "<!--",
+    "-->",
+    "--!>",
+    "<!",
+    "<?",
+    "p",
+    "a ",
+    "script",
+    "title",
+    "=",
+    '"',
+    "'",
+    "/",
+    " ",
+    "&#",
+    "9",
+]
+MARKUP = st.lists(st.sampled_from([*PIECES, "&amp;", "é", "]]>", "<![", "x" * 40]), max_size=40).map("".join)
+
+
+def rows_of(path: Path, content: bytes) -> int | None:
+    """Return the number of rows of a list, None if it is refused."""
+    path.write_bytes(content)
+    try:
+        sheet = read_sheet(path)
+    except ReadError as error:
+        assert path.name in str(error)
+        return None
+    assert likely_column(sheet) in sheet.columns
+    assert all(len(row) == len(sheet.columns) for row in sheet.rows)
+    return len(sheet.rows)
+
+
+@pytest.mark.parametrize("reader", ["jsonl", "summaries", "newsgroups"])
+def test_numbers_of_too_many_digits_and_deep_nesting_are_named(reader: str, tmp_path: Path) -> None:
+    record = json.loads(sample(reader).splitlines()[0])
+    for name, value in (("digits", "9" * 4_301), ("deeply", "[" * 20_000 + "]" * 20_000)):
+        line = json.dumps(record | {"extra": "?"}).replace('"?"', value)
+        path = tmp_path / "a.jsonl"
+        path.write_text(line, encoding="utf-8")
+        with pytest.raises(ReadError, match=f"line 1: .*{name}"):
+            list(REGISTRY.build(reader).read(path, SILENT))
+        assert rows_of(tmp_path / "list.jsonl", line.encode()) is None
+
+
+BLANK = [
+    (suffix, content)
+    for suffix in ("csv", "tsv")
+    for content in (b"\n", b"\r\n\r\n", b"\na,b\n1,2\n", b"\xef\xbb\xbf\n")
+]
+
+
+@pytest.mark.parametrize(("suffix", "content"), [*BLANK, ("jsonl", b"{}\n{}\n"), ("jsonl", b"\n")])
+def test_lists_without_columns_are_refused(suffix: str, content: bytes, tmp_path: Path) -> None:
+    assert rows_of(tmp_path / f"list.{suffix}", content) is None
+
+
+@NEAR
+@given(suffix=st.sampled_from(["csv", "tsv", "txt", "jsonl"]), content=st.text(st.sampled_from('a,;\t\n\r"{}[]:1 é\0')))
+def test_any_text_is_a_list_or_refused(suffix: str, content: str, tmp_path: Path) -> None:
+    rows_of(tmp_path / f"list.{suffix}", content.encode())
+
+
+@pytest.fixture(scope="module")
+def workbook() -> bytes:
+    book, content = openpyxl.Workbook(), io.BytesIO()
+    for row in (["sentence", "source"], ["It was founded.", "a"], ["Then it grew.", "b"]):
+        book.active.append(row)
+    book.save(content)
+    return content.getvalue()
+
+
+def test_a_workbook_of_an_unknown_version_of_zip_is_refused(workbook: bytes, tmp_path: Path) -> None:
+    assert rows_of(tmp_path / "whole.xlsx", workbook) == 2
+    at = workbook.index(b"PK\x01\x02") + 6  # the version that the first entry needs
+    assert rows_of(tmp_path / "new.xlsx", workbook[:at] + b"\xff" + workbook[at + 1 :]) is None
+
+
+@NEAR
+@given(changes=st.lists(st.tuples(st.floats(0, 1, exclude_max=True), st.integers(0, 255)), min_size=1, max_size=8))
+def test_a_damaged_workbook_is_read_or_refused(
+    changes: list[tuple[float, int]], workbook: bytes, tmp_path: Path
+) -> None:
+    content = bytearray(workbook)
+    for share, byte in changes:
+        content[int(share * len(content))] = byte
+    rows_of(tmp_path / "damaged.xlsx", bytes(content))
+
+
+def test_a_workbook_with_an_endless_row_number_ends(tmp_path: Path, workbook: bytes) -> None:
+    from zipfile import ZipFile
+
+    path = tmp_path / "far.xlsx"
+    with ZipFile(io.BytesIO(workbook)) as old, ZipFile(path, "w") as new:
+        for name in old.namelist():
+            new.writestr(name, old.read(name).replace(b'<row r="3"', b'<row r="99999999999"'))
+    assert rows_of(path, path.read_bytes()) == 1
+
+
+@NEAR
+@given(text=MARKUP)
+def test_any_markup_has_tokens(text: str) -> None:
+    for token in tokens(text):
+        assert isinstance(token, Tag) or token or "&" in text
+        if isinstance(token, Tag):
+            assert token.name == token.name.lower() and token.attribute("a") in unescape(text)
+
+
+@pytest.mark.parametrize(
+    ("source", "expected"),
+    [
+        ("a<b c='>'>d", ["a", Tag("b", source=" c='>'"), "d"]),
+        ("<p/>x</P >", [Tag("p", self_closing=True, source="/"), "x", Tag("p", closing=True, source=" ")]),
+        ("<!-->a<!-- b --!>c<!d>e<?f>g</>h</ i>j", ["a", "c", "e", "g", "h", "j"]),
+        ("<script>a<b</script >c", [Tag("script"), "a<b", Tag("script", closing=True, source=" "), "c"]),
+        ("a < b <3 &amp;", ["a ", "<", " b ", "<", "3 &"]),
+        ("a<b c='d>e", ["a"]),
+        ("a<!-- b", ["a"]),
+    ],
+)
+def test_tokens_follow_the_standard(source: str, expected: list[Tag | str]) -> None:
+    assert list(tokens(source)) == expected
+
+
+def test_the_first_attribute_of_a_name_counts() -> None:
+    (tag,) = tokens("""<p title="class=x" CLASS = 'a &lt;b' class=c d=e/>""")
+    assert isinstance(tag, Tag) and not tag.self_closing
+    assert (tag.attribute("class"), tag.attribute("d"), tag.attribute("e")) == ("a <b", "e/", "")
+
+
+@pytest.mark.parametrize("number", ["9" * 5_000, "0" * 5_000 + "65", "65"])
+def test_character_references_of_any_length(number: str) -> None:
+    assert unescape(f"x&#{number};") == ("x\ufffd" if number.startswith("9") else "xA")
+
+
+def test_a_run_of_comments_before_another_format_is_no_html(tmp_path: Path) -> None:
+    path = tmp_path / "comments.txt"
+    path.write_text("<!-- -->" * 1_000 + "text", encoding="utf-8")
+    assert detect(path) == "plain"
+
+
+def test_deeply_nested_xml_and_packed_repetition_are_refused_early(tmp_path: Path) -> None:
+    deep = tmp_path / "deep.xml"
+    deep.write_bytes(b"<mediawiki>" + b"<a>" * 100_000)
+    with pytest.raises(ReadError, match="nested more than"):
+        list(REGISTRY.build("mediawiki-dump").read(deep, SILENT))
+    packed = tmp_path / "bomb.xml.gz"
+    packed.write_bytes(gzip.compress(b"<mediawiki><page><text>" + b"word " * 1_200_000))
+    with pytest.raises(ReadError, match="times its size"):
+        list(REGISTRY.build("mediawiki-dump").read(packed, SILENT))
