@@ -94,7 +94,8 @@ def blocks(text: str) -> Iterator[Block]:
     import pyromark
 
     state = _State()
-    for event in pyromark.events(text, options=pyromark.Options.ENABLE_TABLES):
+    events: Iterator[Any] = pyromark.events(text, options=pyromark.Options.ENABLE_TABLES)
+    for event in events:
         kind, value = (event, "") if isinstance(event, str) else next(iter(event.items()))
         name = value if isinstance(value, str) else next(iter(value))
         step = {"Start": 1, "End": -1}.get(kind, 0)
