@@ -23,6 +23,7 @@ from core.readers.wikitext.links import Links
 from core.readers.wikitext.page import read_page
 from core.text.splitting import SentenceSplitter, split_articles
 from core.types import Article
+from jobs.executors.local import LocalExecutor
 from jobs.services.demo import demo_dump
 
 
@@ -40,9 +41,10 @@ def sentences(articles: list[Article]) -> None:
     package, ours, cores = Package("en"), SentenceSplitter("en"), os.cpu_count() or 1
     baseline = size / seconds(lambda: [package.split(p) for p in paragraphs])
     single = size / seconds(lambda: [ours.split(p) for p in paragraphs])
-    parallel = split_articles(iter(articles * 20), "en", cores)
-    next(parallel)  # starting the processes is not timed
-    all_cores = 20 * size / seconds(lambda: [None for _ in parallel])
+    with LocalExecutor() as executor:
+        parallel = split_articles(iter(articles * 20), "en", executor)
+        next(parallel)  # starting the processes is not timed
+        all_cores = 20 * size / seconds(lambda: [None for _ in parallel])
     print(f"sentences   sentence-splitter {baseline:6.2f} MB/s", end="   ")
     print(f"ours {single:6.2f} MB/s ({single / baseline:.1f} x)", end="   ")
     print(f"articles over {cores} processes {all_cores:6.2f} MB/s ({all_cores / baseline:.1f} x)")

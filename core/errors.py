@@ -86,6 +86,10 @@ class ArtifactError(ThemescopeError):
     """A saved model that is missing, damaged, or was made by an incompatible version."""
 
 
+class ExecutorError(ThemescopeError):
+    """Workers of an executor that died repeatedly or cannot be reached."""
+
+
 class StoreError(ThemescopeError):
     """A store that rejects an operation or is unavailable."""
 

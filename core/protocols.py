@@ -1,15 +1,15 @@
-"""The protocols of the library: what a model, a clusterer, a reader, a metric and a progress report implement.
+"""The protocols of the library: what a model, a clusterer, a reader, a metric, an executor and a report implement.
 
 An implementation is registered by a card (see :mod:`core.registry`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any, Protocol, Self, runtime_checkable
 
-from core.types import Article, Corpus, FittedModel, Labels, Matrix
+from core.types import Article, Corpus, FittedModel, Labels, Matrix, Shard
 
 
 class Report(Protocol):
@@ -128,4 +128,44 @@ class Metric(Protocol):
 
     def score(self, truth: Labels, labels: Labels) -> float:
         """Return one number for (n,) ``truth`` and (n,) ``labels``."""
+        ...
+
+
+class Records(Protocol):
+    """Completion records: the results of finished shards by the name of the shard. A ``dict`` is one, in memory."""
+
+    def __contains__(self, name: str, /) -> bool: ...
+
+    def __getitem__(self, name: str, /) -> Any: ...
+
+    def __setitem__(self, name: str, result: Any, /) -> None: ...
+
+
+class Executor(Protocol):
+    """Workers that compute the shards of a computation. Which workers there are does not change the results."""
+
+    @property
+    def remote(self) -> bool:
+        """Whether the workers may be on other machines, so that each of them loads its own copy of a model."""
+        ...
+
+    def map(
+        self,
+        fn: Callable[[Any], Any],
+        shards: Iterable[Shard],
+        *,
+        report: Report,
+        total: int = 0,
+        unit: str = "",
+        records: Records | None = None,
+    ) -> Iterator[Any]:
+        """Yield ``fn(shard.data)`` of every shard, in the order of ``shards``, which are read a few ahead.
+
+        ``fn`` must be picklable. Each worker has one copy of it, which may keep what it loads for the next shard.
+        ``report`` receives about once a second how many of ``total`` units are done. A shard with an entry in
+        ``records`` is not computed again; the result of every other one is entered as soon as it is finished.
+
+        Raises what ``fn`` raises, with a note that names the shard, what ``report`` raises, and
+        :class:`core.errors.ExecutorError` for workers that died repeatedly or cannot be reached.
+        """
         ...

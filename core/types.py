@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -208,3 +208,14 @@ class TripletRows:
     pivots: Ids
     positives: Ids
     negatives: Ids
+
+
+@dataclass(frozen=True, slots=True)
+class Shard:
+    """A part of a computation that one worker computes at once. Its content never depends on the number of workers."""
+
+    name: str
+    """What it contains, such as "articles 17 to 32"; used in messages and as the key of its completion record."""
+    data: Any
+    size: int = 1
+    """Number of units, such as sentences, that it adds to the progress."""

@@ -4,6 +4,8 @@
 ``THEMESCOPE_HOME``            data folder: artifacts, checkpoints, SQLite files (default: the platform's data folder)
 ``DATABASE_URL``               the store: ``sqlite:///file`` or ``postgresql://user:password@host/name``
 ``QUEUE_URL``                  the queue: ``sqlite:///file``, ``redis://host`` or ``postgresql://…``
+``EXECUTOR_URL``               where jobs compute: empty for processes on the worker's machine (default), ``ray://host:port``
+                               for a Ray cluster, ``ray://local`` for Ray on the worker's machine
 ``THEMESCOPE_LOGIN``           ``always``: sign-in is required on the loopback address too, as behind a proxy
                                (default: ``auto``)
 ``THEMESCOPE_ALLOWED_HOSTS``   further host names under which the pages may be opened, separated by commas (default:
@@ -29,6 +31,7 @@ from core.paths import expand_home
 
 LOGINS = ("auto", "always")
 _STORES = ("sqlite", "postgres", "postgresql", "postgresql+psycopg")
+_EXECUTOR = re.compile(r"ray://(local|[^/@\s]+:[0-9]{1,5})")
 _QUEUES = ("sqlite", "redis", "rediss", "postgres", "postgresql", "postgresql+psycopg")
 
 
@@ -45,12 +48,15 @@ class Settings:
     """Host names under which the pages may be opened, in addition to this machine's own."""
     import_folders: tuple[Path, ...] = ()
     """Folders below which the pages may read files by their path. The command line may read all files."""
+    executor_url: str = ""
+    """Where jobs compute: empty for local processes, or "ray://host:port" or "ray://local"."""
 
     def __post_init__(self) -> None:
         if self.login not in LOGINS:
             raise ConfigError(f"THEMESCOPE_LOGIN must be {' or '.join(LOGINS)}, not {self.login!r}.")
         _check_scheme("DATABASE_URL", self.database_url, _STORES)
         _check_scheme("QUEUE_URL", self.queue_url, _QUEUES)
+        _check_executor(self.executor_url)
         if sqlite_path(self.queue_url) and sqlite_path(self.queue_url) == sqlite_path(self.database_url):
             raise ConfigError(
                 "QUEUE_URL and DATABASE_URL name the same SQLite file. The queue locks its whole file: "
@@ -72,6 +78,7 @@ class Settings:
             login=given.get("THEMESCOPE_LOGIN", "").strip() or "auto",
             allowed_hosts=_hosts(given.get("THEMESCOPE_ALLOWED_HOSTS", "")),
             import_folders=_folders(given.get("THEMESCOPE_IMPORT_FOLDERS", "")),
+            executor_url=given.get("EXECUTOR_URL", "").strip(),
         )
 
     @classmethod
@@ -132,6 +139,13 @@ def _check_scheme(variable: str, url: str, known: tuple[str, ...]) -> None:
         )
     if scheme == "sqlite" and url.removeprefix("sqlite:///").strip("/") in ("", ":memory:", "sqlite:"):
         raise ConfigError(f"{variable} names no SQLite file. Write it as sqlite:///folder/file.db.")
+
+
+def _check_executor(url: str) -> None:
+    if url and not _EXECUTOR.fullmatch(url):
+        raise ConfigError(
+            f"EXECUTOR_URL must be empty, ray://local or ray://host:port, such as ray://127.0.0.1:10001, not {url!r}."
+        )
 
 
 def _home(wanted: str) -> Path:

@@ -74,6 +74,7 @@ def themescope_home(homes: Iterator[Path], monkeypatch: pytest.MonkeyPatch) -> P
     monkeypatch.setenv("THEMESCOPE_HOME", str(home))
     monkeypatch.delenv("DATABASE_URL", raising=False)
     monkeypatch.delenv("QUEUE_URL", raising=False)
+    monkeypatch.delenv("EXECUTOR_URL", raising=False)
     monkeypatch.delenv("THEMESCOPE_ALLOWED_HOSTS", raising=False)
     monkeypatch.delenv("THEMESCOPE_IMPORT_FOLDERS", raising=False)
     return home

@@ -15,6 +15,7 @@ from core.models import REGISTRY as METHODS
 from core.readers import REGISTRY as READERS
 from core.registry import Card, Registry
 from core.tasks.summaries import REGISTRY as SUMMARIZERS
+from jobs.executors import REGISTRY as EXECUTORS
 from jobs.kinds import REGISTRY as JOB_KINDS
 from webapp.features import REGISTRY as PAGES
 
@@ -25,6 +26,7 @@ FAMILIES: tuple[tuple[str, Registry[Any]], ...] = (
     ("Readers", READERS),
     ("Metrics", METRICS),
     ("Summarizers", SUMMARIZERS),
+    ("Executors", EXECUTORS),
     ("Job kinds", JOB_KINDS),
     ("Pages", PAGES),
 )

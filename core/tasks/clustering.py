@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from itertools import islice
 from typing import Any, TypeAlias
 
@@ -15,8 +15,8 @@ from core.config import Config
 from core.errors import DataError
 from core.metrics import REGISTRY as METRICS
 from core.metrics.statistics.intervals import bootstrap_mean
-from core.protocols import Clusterer, Report
-from core.types import Estimate, Labels, Matrix
+from core.protocols import Clusterer, Executor, Records, Report
+from core.types import Estimate, Labels, Matrix, Shard
 
 CHUNK = 16
 Item: TypeAlias = "tuple[Labels, Matrix | None]"
@@ -28,26 +28,34 @@ def cluster_items(
     clusterer_id: str,
     settings: Mapping[str, Any] | Config | None,
     seed: int,
-    workers: int,
+    executor: Executor | None,
     report: Report,
     total: int = 0,
+    records: Records | None = None,
 ) -> list[Labels]:
     """Return the labels of every item (truth (n,), vectors (n, dim) or None); k is its number of true clusters.
 
-    Articles are clustered independently with the seeds seed, seed + 1, …. A clusterer tagged ``compiled`` runs in this
-    process, others in ``workers`` processes with one BLAS thread each (0: one process per core), because threads are
-    slower than one process. ``items`` is read once and a few chunks ahead. The result does not depend on ``workers``.
+    Articles are clustered independently with the seeds seed, seed + 1, …, in shards of ``CHUNK`` articles. ``executor``
+    computes the shards with one BLAS thread per process, because threads are slower than one process; without it, and
+    for a clusterer tagged ``compiled`` if the workers are on this machine, this process does. ``items`` is read once
+    and a few chunks ahead. A shard with an entry in ``records`` is not computed again. The result does not depend on
+    the executor. Raises ``DataError`` for an article without vectors.
     """
     card = CLUSTERERS.get(clusterer_id)
     clusterer = CLUSTERERS.build(clusterer_id, settings)
     total = total or (len(items) if isinstance(items, Sequence) else 0)
-    needs_vectors = "no-vectors" not in card.tags
-    tasks = _tasks(items, needs_vectors, seed)
-    workers = workers or os.cpu_count() or 1
-    serial = "compiled" in card.tags or workers == 1
+    shards = _shards(_tasks(items, "no-vectors" not in card.tags, seed))
+    if executor is None or ("compiled" in card.tags and not executor.remote):
+        return _clustered_here(clusterer, shards, report, total)
+    fn = partial(_cluster_chunk, clusterer)
+    found = executor.map(fn, shards, report=report, total=total, unit="articles clustered", records=records)
+    return [labels for chunk in found for labels in chunk]
+
+
+def _clustered_here(clusterer: Clusterer, shards: Iterable[Shard], report: Report, total: int) -> list[Labels]:
     labels: list[Labels] = []
-    for found in _serial(clusterer, tasks) if serial else _parallel(clusterer, tasks, workers):
-        labels.extend(found)
+    for shard in shards:
+        labels.extend(_cluster_chunk(clusterer, shard.data))
         report.progress(len(labels), max(total, len(labels)), "articles clustered")
     return labels
 
@@ -89,18 +97,8 @@ def _cluster_chunk(clusterer: Clusterer, chunk: Sequence[_Task]) -> list[Labels]
         return [clusterer.fit_predict(vectors, k, seed) for vectors, k, seed in chunk]
 
 
-def _chunks(tasks: Iterator[_Task]) -> Iterator[list[_Task]]:
+def _shards(tasks: Iterator[_Task]) -> Iterator[Shard]:
+    first = 1
     while chunk := list(islice(tasks, CHUNK)):
-        yield chunk
-
-
-def _serial(clusterer: Clusterer, tasks: Iterator[_Task]) -> Iterator[list[Labels]]:
-    return (_cluster_chunk(clusterer, chunk) for chunk in _chunks(tasks))
-
-
-def _parallel(clusterer: Clusterer, tasks: Iterator[_Task], workers: int) -> Iterator[list[Labels]]:
-    from joblib import Parallel, delayed
-
-    run = Parallel(n_jobs=workers, backend="loky", return_as="generator", pre_dispatch="2*n_jobs")
-    found: Iterator[list[Labels]] = run(delayed(_cluster_chunk)(clusterer, chunk) for chunk in _chunks(tasks))
-    return found
+        yield Shard(f"articles {first:,} to {first + len(chunk) - 1:,}", chunk, len(chunk))
+        first += len(chunk)

@@ -7,22 +7,20 @@ lists of abbreviations are those of the package.
 
 from __future__ import annotations
 
-import os
 import re
-import threading
 from collections import deque
-from collections.abc import Iterable, Iterator
-from concurrent.futures import Future, ProcessPoolExecutor
+from collections.abc import Generator, Iterable, Iterator
+from contextlib import closing
 from dataclasses import replace
 from functools import cache
 from importlib.resources import files
-from multiprocessing import get_context, parent_process
-from multiprocessing.process import BaseProcess
+from typing import cast
 
 import regex  # type: ignore[import-untyped]
 
 from core.errors import ConfigError, UnknownNameError
-from core.types import Article, Paragraph, Section
+from core.protocols import SILENT, Executor, Report
+from core.types import Article, Paragraph, Section, Shard
 
 _PREFIXES = files("sentence_splitter") / "non_breaking_prefixes"
 
@@ -102,6 +100,10 @@ class SentenceSplitter:
         text = text.replace("\n ", "\n").replace(" \n", "\n").strip()
         return [sentence for sentence in text.split("\n") if sentence]
 
+    def split_all(self, texts: Iterable[str]) -> list[list[str]]:
+        """Return the sentences of each text."""
+        return [self.split(text) for text in texts]
+
     def _ends_sentence(self, text: str, end: int, following: int) -> bool:
         """Return whether the word whose dots end at ``end`` ends a sentence before the word at ``following``."""
         if not _STARTS_SENTENCE.match(text, following):
@@ -135,7 +137,7 @@ def _at_marks(text: str) -> str:
 
 def split_article(article: Article, splitter: SentenceSplitter) -> Article:
     """Split every paragraph into sentences. Sentences given by the source are kept; empty paragraphs are dropped."""
-    return _with_sentences(article, iter(_split_texts(splitter, _unsplit_texts(article))))
+    return _with_sentences(article, iter(splitter.split_all(_unsplit_texts(article))))
 
 
 def _unsplit_texts(article: Article) -> list[str]:
@@ -155,54 +157,43 @@ def _with_sentences(article: Article, splits: Iterator[list[str]]) -> Article:
     return replace(article, sections=tuple(sections))
 
 
-_BATCH = 1 << 18  # characters of text sent to a process at once
-_WINDOW = 3  # batches in progress per process: enough to keep it busy, few enough for constant memory
+_BATCH = 1 << 18  # characters of text in a shard
 
 
-def split_articles(articles: Iterable[Article], language: str, workers: int) -> Iterator[Article]:
-    """Split many articles, in order, with a few batches in memory.
+def split_articles(
+    articles: Iterable[Article], language: str, executor: Executor | None = None, report: Report = SILENT
+) -> Iterator[Article]:
+    """Split many articles, in order, with a few batches in memory; without ``executor``, in this process.
 
-    With ``workers`` above 1 the text is split in that many new processes, started by "spawn", so that a script needs
-    its ``if __name__ == "__main__"`` guard. Errors of ``articles`` are raised here; closing the iterator ends the
-    processes.
+    Errors of ``articles`` are raised here. Closing the iterator ends the work of the executor.
     """
     splitter = SentenceSplitter(language)
-    if workers <= 1:
+    if executor is None:
         return (split_article(article, splitter) for article in articles)
-    return _fan_out(articles, splitter, workers)
+    return _fan_out(articles, splitter, executor, report)
 
 
-def _fan_out(articles: Iterable[Article], splitter: SentenceSplitter, workers: int) -> Iterator[Article]:
-    pool = ProcessPoolExecutor(workers, mp_context=get_context("spawn"), initializer=_end_with_parent)
-    running: deque[tuple[list[Article], Future[list[list[str]]]]] = deque()
-    try:
-        for batch in _batches(articles):
-            texts = [text for article in batch for text in _unsplit_texts(article)]
-            running.append((batch, pool.submit(_split_texts, splitter, texts)))
-            if len(running) >= workers * _WINDOW:
-                yield from _joined(*running.popleft())
-        while running:
-            yield from _joined(*running.popleft())
-    finally:
-        pool.shutdown(wait=True, cancel_futures=True)
+def _fan_out(
+    articles: Iterable[Article], splitter: SentenceSplitter, executor: Executor, report: Report
+) -> Iterator[Article]:
+    sent: deque[list[Article]] = deque()
+    shards = _shards(articles, sent)
+    results = executor.map(splitter.split_all, shards, report=report)
+    with closing(cast("Generator[list[list[str]]]", results)):
+        for splits in results:
+            following = iter(splits)
+            for article in sent.popleft():
+                yield _with_sentences(article, following)
 
 
-def _end_with_parent() -> None:
-    """End a process of the pool when its parent is killed; otherwise it would wait forever."""
-    parent = parent_process()
-    if parent is not None:
-        threading.Thread(target=_end_after, args=(parent,), daemon=True).start()
-
-
-def _end_after(parent: BaseProcess) -> None:
-    parent.join()
-    os._exit(1)
-
-
-def _joined(batch: list[Article], future: Future[list[list[str]]]) -> Iterator[Article]:
-    splits = iter(future.result())
-    for article in batch:
-        yield _with_sentences(article, splits)
+def _shards(articles: Iterable[Article], sent: deque[list[Article]]) -> Iterator[Shard]:
+    """Yield the text of batches of articles, and add each batch to ``sent``."""
+    first = 1
+    for batch in _batches(articles):
+        sent.append(batch)
+        texts = [text for article in batch for text in _unsplit_texts(article)]
+        yield Shard(f"articles {first:,} to {first + len(batch) - 1:,}", texts, len(batch))
+        first += len(batch)
 
 
 def _batches(articles: Iterable[Article]) -> Iterator[list[Article]]:
@@ -215,7 +206,3 @@ def _batches(articles: Iterable[Article]) -> Iterator[list[Article]]:
             batch, size = [], 0
     if batch:
         yield batch
-
-
-def _split_texts(splitter: SentenceSplitter, texts: list[str]) -> list[list[str]]:
-    return [splitter.split(text) for text in texts]

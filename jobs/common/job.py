@@ -21,6 +21,8 @@ from core.errors import Cancelled, ConfigError
 from core.protocols import SubReport
 from db.records import JobRecord, MetricPoint
 from db.store import Store, Unit
+from jobs.executors import open_executor
+from jobs.executors.base import ShardExecutor
 
 if TYPE_CHECKING:
     from jobs.common.shared_models import SharedModels
@@ -83,6 +85,7 @@ class JobContext:
         """Latest point of every curve, recorded with the result."""
         self.models: SharedModels | None = None
         """Models that several evaluations share; None if each loads its own."""
+        self._executor: ShardExecutor | None = None
         self._watcher = watcher
         self._lock = threading.Lock()
         self._share, self._message = job.progress, job.message
@@ -109,6 +112,18 @@ class JobContext:
     def checkpoint_folder(self) -> Path:
         """Return the job's checkpoint folder, which survives a crash of the worker."""
         return self.store.artifacts.checkpoint_folder(self.job_id)
+
+    @property
+    def executor(self) -> ShardExecutor:
+        """Workers for the shards of the job, as the setting ``EXECUTOR_URL`` says; they stay until the job ends."""
+        if self._executor is None:
+            self._executor = open_executor(self.store.settings.executor_url)
+        return self._executor
+
+    def close(self) -> None:
+        """End the workers of the job."""
+        if self._executor is not None:
+            self._executor.close()
 
     def part(self, low: float, high: float, message: str = "") -> SubReport:
         """Return a report for one stage, whose 0…1 is ``low``…``high`` of the job."""

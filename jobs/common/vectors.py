@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
+from contextlib import closing
+from pathlib import Path
+from typing import Any, cast
 
 import numpy as np
 from scipy import sparse
 
-from core.protocols import Model, Report
+from core.protocols import Executor, Model, Report
 from core.registry import Card
-from core.types import Ids, Matrix, Sentence
+from core.types import Ids, Matrix, Sentence, Shard, Vectors
 from db.records import ArticleRecord, ModelRecord, VectorBlock
 from db.sql import batches
 from db.store import Store
 from jobs.common.job import JobContext
+from jobs.executors.local import LocalConfig, LocalExecutor
 
 BATCH_SENTENCES = 4_096
 """Sentences per batch: enough for batches of similar length, few enough to cancel within seconds."""
@@ -55,18 +58,63 @@ def embed_articles(context: JobContext, model: ModelRecord, articles: Sequence[A
     if not missing:
         return 0
     report.progress(0, 1, f"Loading {model.name}")
-    fitted = fitted_model(context, model)
     dtype = "float32" if "sparse" in method_of(model).tags else "float16"
-    total, done = sum(a.sentences for a in missing), 0
-    for group in article_groups(missing):
+    groups = _missing_groups(articles, {a.id for a in missing})
+    shards, sent = _shards(store, groups), iter(groups)
+    embedding = _Embedding(store.artifacts.path(model.artifact))
+    executor: Executor = context.executor
+    if context.models is not None or not executor.remote:
+        # On one machine, the threads of one copy of the model use all cores.
+        embedding.model, executor = fitted_model(context, model), LocalExecutor(LocalConfig(1))
+    total = sum(a.sentences for a in missing)
+    vectors = executor.map(embedding, shards, report=report, total=total, unit="sentences embedded")
+    with closing(cast("Generator[list[Vectors]]", vectors)):
+        for found in vectors:
+            with context.writing() as w:
+                blocks = [VectorBlock(article.id, part) for article, part in zip(next(sent), found, strict=True)]
+                w.embeddings.add(model.id, blocks, dtype)
+    return len(missing)
+
+
+class _Embedding:
+    """Function that embeds whole articles; each worker loads the model once. Raises ``ArtifactError``."""
+
+    uses_gpu = True
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self.model: Model | None = None
+
+    def __reduce__(self) -> tuple[type[_Embedding], tuple[Path]]:
+        return _Embedding, (self._folder,)
+
+    def __call__(self, articles: Sequence[Sequence[Sentence]]) -> list[Vectors]:
+        """Return (n, dim) vectors of each article. All are embedded at once; a method may use whole articles."""
+        if self.model is None:
+            from core.models import artifact
+
+            self.model, _ = artifact.load_model(self._folder)
+        vectors = self.model.embed([sentence for article in articles for sentence in article])
+        ends = np.cumsum([len(article) for article in articles])
+        return [vectors[end - len(article) : end] for article, end in zip(articles, ends, strict=True)]
+
+
+def _missing_groups(articles: Sequence[ArticleRecord], missing: set[int]) -> list[list[ArticleRecord]]:
+    """Return the groups of all ``articles`` without those that have vectors.
+
+    Groups of the missing ones alone would differ after an interruption.
+    """
+    groups = ([a for a in group if a.id in missing] for group in article_groups(articles))
+    return [group for group in groups if group]
+
+
+def _shards(store: Store, groups: Sequence[Sequence[ArticleRecord]]) -> Iterator[Shard]:
+    for group in groups:
         with store.reading() as r:
             sentences = r.corpora.sentences_of([a.id for a in group])
-        blocks = _blocks(fitted, group, sentences)
-        with context.writing() as w:
-            w.embeddings.add(model.id, blocks, dtype)
-        done += sum(a.sentences for a in group)
-        report.progress(done, total, f"{done:,} of {total:,} sentences embedded")
-    return len(missing)
+        texts = [sentences.get(a.id, []) for a in group]
+        name = f"articles “{group[0].title}” to “{group[-1].title}”"
+        yield Shard(name, texts, sum(map(len, texts)))
 
 
 def rows_of(store: Store, model: ModelRecord, wanted: Mapping[int, Ids]) -> Matrix:
@@ -101,20 +149,6 @@ def _missing(store: Store, model: ModelRecord, articles: Sequence[ArticleRecord]
         for corpus_id in {a.corpus_id for a in articles}:
             have |= r.embeddings.have(model.id, corpus_id)
     return [a for a in articles if a.id not in have]
-
-
-def _blocks(
-    fitted: Model, group: Sequence[ArticleRecord], sentences: Mapping[int, list[Sentence]]
-) -> list[VectorBlock]:
-    """Embed whole articles, because a method may use the other sentences of an article."""
-    flat = [sentence for article in group for sentence in sentences.get(article.id, [])]
-    vectors = fitted.embed(flat)
-    blocks, start = [], 0
-    for article in group:
-        end = start + len(sentences.get(article.id, []))
-        blocks.append(VectorBlock(article.id, vectors[start:end]))
-        start = end
-    return blocks
 
 
 def article_groups(articles: Sequence[ArticleRecord]) -> Iterator[list[ArticleRecord]]:

@@ -20,6 +20,7 @@ from jobs.common.job import JobConfig, JobContext
 from jobs.common.models import find_model
 from jobs.common.results import find_run, run_result, total, work_digest
 from jobs.common.vectors import embed_articles, method_of, seen_in_training
+from jobs.executors.records import ArrayRecords
 from jobs.kinds import REGISTRY as KINDS
 
 
@@ -121,7 +122,10 @@ class _Work:
 
         pairs = ((item.truth, x) for item, x in self._matrices(items))
         report = self.context.part(0.5, 0.97, "Clustering")
-        return cluster_items(pairs, self.clusterer, self.config, self.seed, 0, report, total=len(items))
+        # Vectors and labels of the same digest are the same, also in another attempt of the job.
+        records = ArrayRecords(self.context.checkpoint_folder() / "shards" / self.digest)
+        workers = self.context.executor
+        return cluster_items(pairs, self.clusterer, self.config, self.seed, workers, report, len(items), records)
 
     def _matrices(self, items: Sequence[BenchmarkItem]) -> Iterator[tuple[BenchmarkItem, Matrix | None]]:
         """Yield each item with the vectors of its sentences, in groups of articles."""

@@ -7,7 +7,6 @@ its files from the start and skips as many articles as are stored.
 from __future__ import annotations
 
 import math
-import os
 import time
 from collections.abc import Generator, Iterable, Iterator, Mapping
 from contextlib import closing
@@ -24,6 +23,7 @@ from db.records import CorpusRecord, JobStatus
 from db.store import Store
 from jobs.common.job import JobConfig, JobContext
 from jobs.common.results import TextDigest, file_digest
+from jobs.executors.local import LocalConfig, LocalExecutor
 from jobs.kinds import REGISTRY as KINDS
 
 BATCH_SENTENCES = 2_000
@@ -114,15 +114,16 @@ class Counter(SubReport):
 
     def __init__(self, report: Report, articles: int) -> None:
         super().__init__(report, 0.0, 1.0)
-        self.articles = articles
+        self.articles, self._share = articles, 0.0
 
     def add(self, batch: list[Article]) -> None:
         """Add the articles of a stored batch."""
         self.articles += len(batch)
 
     def progress(self, done: float, total: float, message: str = "") -> None:
-        """Forward the progress with the count as its message."""
-        super().progress(done, total, f"{self.articles:,} articles stored")
+        """Forward the progress, the last one if ``total`` is not known, with the count as its message."""
+        self._share = done / total if total else self._share
+        super().progress(self._share, 1.0, f"{self.articles:,} articles stored")
 
 
 @dataclass(frozen=True)
@@ -134,7 +135,7 @@ class ImportConfig(JobConfig):
     language: str = option("en", "Language of the text as a two-letter code, for sentence splitting.")
     reader: str = option("", "Reader to use; empty: detected from the content.")
     settings: Mapping[str, Any] = option({}, "Settings of the reader.")
-    workers: int = option(0, "Processes that split sentences; 0: one per core.", low=0, high=256)
+    workers: int = option(0, "Local processes that split sentences; 0: those of EXECUTOR_URL.", low=0, high=256)
 
     def validate(self) -> None:
         """Check names, reader and settings before the job is queued."""
@@ -229,9 +230,9 @@ def _import(
     read = _digested(sources.articles(counter), digest)
     for _ in islice(read, stored):
         pass
-    workers = args.workers or (os.cpu_count() or 1)
-    split = split_articles(read, args.language, 1 if sources.size < SMALL_FILE else workers)
-    with closing(cast("Generator[Article]", split)):
+    executor = LocalExecutor(LocalConfig(args.workers)) if args.workers else context.executor
+    split = split_articles(read, args.language, None if sources.size < SMALL_FILE else executor, counter)
+    with executor, closing(cast("Generator[Article]", split)):
         for batch in batches(split):
             with context.writing() as w:
                 w.corpora.add_articles(record.id, batch)

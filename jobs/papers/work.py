@@ -18,6 +18,7 @@ from jobs.common.articles import ready_corpus
 from jobs.common.job import JobContext
 from jobs.common.models import find_model
 from jobs.common.shared_models import SharedModels
+from jobs.executors.base import ShardExecutor
 from jobs.kinds import REGISTRY, check_job
 from jobs.kinds.train import TrainConfig, stored_model
 from jobs.papers.sources import Sources, corpus_of
@@ -36,6 +37,11 @@ class StepContext(JobContext):
         super().__init__(parent.store, job, parent.owner, watcher=lambda share, text: report.progress(share, 1, text))
         self._parent, self._folder = parent, folder
         self.models = parent.models
+
+    @property
+    def executor(self) -> ShardExecutor:
+        """Workers of the whole job."""
+        return self._parent.executor
 
     def checkpoint_folder(self) -> Path:
         """Return the checkpoint folder of the step, which it finds again after a crash."""

@@ -7,6 +7,7 @@ import logging
 import threading
 import traceback
 from collections.abc import Callable, Mapping
+from contextlib import closing
 from dataclasses import dataclass, field
 from typing import Any, Self
 
@@ -75,7 +76,7 @@ class Outcome:
 def execute(store: Store, job: JobRecord, context: JobContext) -> Outcome | None:
     """Run a job that ``context.owner`` has claimed; return None if it is left unchanged (see :class:`LeaveJob`)."""
     try:
-        with Heartbeat(context.heartbeat, HEARTBEAT_S, f"heartbeat of job {job.id}"):
+        with Heartbeat(context.heartbeat, HEARTBEAT_S, f"heartbeat of job {job.id}"), closing(context):
             outcome = _run(job, context)
     except LeaveJob as reason:
         logger.info("Job %d released: %s.", job.id, type(reason).__name__)

@@ -20,6 +20,7 @@ from db.store import Store
 _OPTIONAL = (
     ("PostgreSQL driver", "psycopg", "postgres"),
     ("Redis client", "redis", "redis"),
+    ("Ray", "ray", "ray"),
     ("text of the demo", "gensim", "demo"),
 )
 """Name, module, and extra that installs it."""

@@ -45,6 +45,18 @@ class TestFromEnvironment:
         assert (home.parent == tmp_path) == bool(variable)
 
 
+class TestExecutor:
+    @pytest.mark.parametrize("url", ["", "ray://local", "ray://head.example.org:10001"])
+    def test_valid_urls(self, tmp_path: Path, url: str) -> None:
+        given = {"THEMESCOPE_HOME": str(tmp_path), "EXECUTOR_URL": f" {url} "}
+        assert Settings.from_environment(given).executor_url == url
+
+    @pytest.mark.parametrize("url", ["local", "ray://", "ray://head", "ray://head:port", "dask://head:8786"])
+    def test_other_urls_are_refused(self, tmp_path: Path, url: str) -> None:
+        with pytest.raises(ConfigError, match=r"EXECUTOR_URL must be empty, ray://local or ray://host:port, .* not '"):
+            Settings.from_environment({"THEMESCOPE_HOME": str(tmp_path), "EXECUTOR_URL": url})
+
+
 class TestAddresses:
     def test_passwords_are_not_shown(self, tmp_path: Path) -> None:
         url = "postgresql://ann:s3cret%40@db.example.org:5433/themes?password=s3cret"

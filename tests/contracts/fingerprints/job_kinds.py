@@ -149,7 +149,7 @@ def clustered() -> Fingerprint:
 
     config = CLUSTERERS.configure("random")
     truths = [np.arange(12, dtype=np.int32) // size for size in (3, 4, 5)]
-    labels = cluster_items([(truth, None) for truth in truths], "random", config, 3, 0, SILENT, total=3)
+    labels = cluster_items([(truth, None) for truth in truths], "random", config, 3, None, SILENT, total=3)
     scores = score_labels(truths, labels)
     estimates = [scores[name][1] for name in sorted(scores)]
     return [*map(partition, labels), *numbers(v for e in estimates for v in (e.value, e.low, e.high))]

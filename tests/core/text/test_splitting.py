@@ -11,6 +11,7 @@ from sentence_splitter import SentenceSplitter as Package
 from core.errors import ConfigError
 from core.text.splitting import LANGUAGES, SentenceSplitter, split_article, split_articles
 from core.types import Article, Paragraph, Section
+from jobs.executors.local import LocalConfig, LocalExecutor
 
 WORDS = ["  ", "..", "Mr", "No", "U.S", "etc", "Art", "pp", "p", "vs", ". The", " ", "! (And ", ".” But ", ". "]
 PIECES = dict(enumerate([*" .!?'()[]«»“”Ab1-%\n\té_É,ª中¿\"", *WORDS], start=0x100))  # each stands for a character
@@ -53,7 +54,7 @@ def test_unknown_language_names_the_known_ones():
     with pytest.raises(ConfigError, match="'en"):
         SentenceSplitter("eng")
     with pytest.raises(ConfigError, match="'xx'"):
-        split_articles([], "xx", 1)
+        split_articles([], "xx")
 
 
 @pytest.mark.parametrize("tail", [" End", " end"])
@@ -80,7 +81,13 @@ def test_split_article_fills_keeps_and_drops():
     assert split_article(done, SentenceSplitter("en")) == done
 
 
-def test_processes_keep_order_and_memory_stays_bounded(monkeypatch):
+@pytest.fixture
+def processes():
+    with LocalExecutor(LocalConfig(2)) as executor:
+        yield executor
+
+
+def test_processes_keep_order_and_memory_stays_bounded(monkeypatch, processes):
     monkeypatch.setattr("core.text.splitting._BATCH", 1000)
     taken = 0
 
@@ -90,23 +97,23 @@ def test_processes_keep_order_and_memory_stays_bounded(monkeypatch):
             taken += 1
             yield article(number)
 
-    fanned = split_articles(source(), "en", 2)
+    fanned = split_articles(source(), "en", processes)
     first = next(fanned)
     assert taken < 200  # only a window of batches was read ahead
-    assert [first, *fanned] == list(split_articles(source(), "en", 1))
+    assert [first, *fanned] == list(split_articles(source(), "en"))
 
 
-def test_errors_of_the_source_pass_through_processes():
+def test_errors_of_the_source_pass_through_processes(processes):
     def source():
         yield article(1)
         raise ConfigError("stop here")
 
     with pytest.raises(ConfigError, match="stop here"):
-        list(split_articles(source(), "en", 2))
+        list(split_articles(source(), "en", processes))
 
 
-def test_closing_early_ends_the_processes():
-    fanned = split_articles((article(n) for n in range(50)), "en", 2)
+def test_closing_early_ends_the_processes(processes):
+    fanned = split_articles((article(n) for n in range(50)), "en", processes)
     next(fanned)
     fanned.close()
     assert list(fanned) == []

@@ -1,0 +1,308 @@
+"""What all executors share: order, completion records, progress, and repetition of the shards of dead workers."""
+
+from __future__ import annotations
+
+import os
+import pickle
+import traceback
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Collection, Iterable, Iterator
+from dataclasses import dataclass, field
+from functools import lru_cache
+from itertools import chain, islice
+from typing import Any, Protocol, Self
+
+from core.errors import ExecutorError, ThemescopeError
+from core.protocols import Records, Report
+from core.types import Shard
+
+MAX_DEATHS = 3
+"""Deaths of its worker after which a shard fails."""
+POLL_S = 0.5
+"""Seconds between two reports while shards are computed."""
+WINDOW = 3
+"""Shards in progress per worker: enough to keep it busy, few enough for constant memory."""
+
+
+class WorkerDied(Exception):
+    """Raised by a pool for a shard whose worker, or its machine, died."""
+
+
+@dataclass(frozen=True)
+class Failure:
+    """Exception in a worker. Not every exception can be sent to another process."""
+
+    error: bytes
+    """The pickled exception; empty if it cannot be restored from that."""
+    message: str
+    """The message for users, or the type and the text of a defect."""
+    details: str
+    """Traceback in the worker."""
+    defect: bool
+    """Whether it is a defect of Themescope rather than an error with a message for users."""
+
+    @classmethod
+    def of(cls, error: Exception) -> Failure:
+        """Return the failure of a shard that raised ``error``."""
+        defect = not isinstance(error, ThemescopeError)
+        text = f"{type(error).__name__}: {error}" if defect else str(error)
+        return cls(_pickled(error), text, traceback.format_exc(), defect)
+
+    def exception(self) -> Exception:
+        """Return the exception, or one with the same message."""
+        error: Exception
+        if self.error:
+            error = pickle.loads(self.error)
+        else:
+            error = RuntimeError(self.message) if self.defect else ExecutorError(self.message)
+        error.add_note(self.details)
+        return error
+
+
+def _pickled(error: Exception) -> bytes:
+    """Return the pickled exception; nothing if it is not the same afterwards, as with many arguments of their own."""
+    try:
+        data = pickle.dumps(error)
+        restored = pickle.loads(data)
+    except Exception:
+        return b""
+    return data if type(restored) is type(error) and str(restored) == str(error) else b""
+
+
+class Pool(Protocol):
+    """Workers that compute :func:`call`."""
+
+    def submit(self, function: bytes, data: Any) -> Any:
+        """Queue a shard and return a hashable handle of it."""
+        ...
+
+    def finished(self, handles: Collection[Any], timeout: float) -> Collection[Any]:
+        """Return those of ``handles`` that are finished, after at most ``timeout`` seconds.
+
+        Raises ``ExecutorError`` if there are no workers any more.
+        """
+        ...
+
+    def result(self, handle: Any) -> Any:
+        """Return the result of a finished shard; raises :class:`WorkerDied`, and has replaced the worker then."""
+        ...
+
+    def close(self) -> None:
+        """End the workers."""
+        ...
+
+
+class ShardExecutor(ABC):
+    """Executor over a pool of workers, which starts on first use and stays until :meth:`close`.
+
+    With a single worker on this machine, and if there is only one shard, the shards are computed in this process. A
+    function whose attribute ``uses_gpu`` is true is computed by workers with GPUs, where there are any.
+    """
+
+    remote = False
+
+    def __init__(self) -> None:
+        self._pools: dict[bool, Pool] = {}
+
+    @abstractmethod
+    def workers(self) -> int:
+        """Return the number of workers."""
+
+    @abstractmethod
+    def open_pool(self, gpus: bool) -> Pool:
+        """Start the workers, with GPUs if ``gpus`` is true; raises ``ExecutorError`` if they cannot be reached."""
+
+    def map(
+        self,
+        fn: Callable[[Any], Any],
+        shards: Iterable[Shard],
+        *,
+        report: Report,
+        total: int = 0,
+        unit: str = "",
+        records: Records | None = None,
+    ) -> Iterator[Any]:
+        """Yield the result of every shard in order; see :meth:`core.protocols.Executor.map`."""
+        progress = _Progress(report, total, unit)
+        if not self.remote:
+            first = list(islice(coming := iter(shards), 2))
+            shards = chain(first, coming)
+            if len(first) < 2 or self.workers() == 1:  # starting processes would take longer
+                yield from _here(fn, shards, progress, records)
+                return
+        yield from self._map(fn, shards, progress, records)
+
+    def _map(
+        self, fn: Callable[[Any], Any], shards: Iterable[Shard], progress: _Progress, records: Records | None
+    ) -> Iterator[Any]:
+        gpus = bool(getattr(fn, "uses_gpu", False))
+        if gpus not in self._pools:
+            self._pools[gpus] = self.open_pool(gpus)
+        mapping = _Mapping(self._pools[gpus], pickle.dumps(fn), self.workers() * WINDOW, progress, records)
+        complete = False
+        try:
+            yield from mapping.results(iter(shards))
+            complete = True
+        finally:
+            if not complete:  # shards of a cancelled or failed job would keep the workers busy
+                self.close()
+
+    def close(self) -> None:
+        """End the workers. The next call of :meth:`map` starts new ones."""
+        pools, self._pools = self._pools, {}
+        for pool in pools.values():
+            pool.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+def available_cores() -> int:
+    """Return the number of cores that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def call(function: bytes, data: Any) -> Any:
+    """Compute a shard in a worker; return the result or a :class:`Failure`."""
+    try:
+        return _function(function)(data)
+    except Exception as error:
+        return Failure.of(error)
+
+
+@lru_cache(maxsize=1)
+def _function(function: bytes) -> Callable[[Any], Any]:
+    """Return the worker's copy of a function, which keeps what it has loaded."""
+    loaded: Callable[[Any], Any] = pickle.loads(function)
+    return loaded
+
+
+@dataclass
+class _Progress:
+    report: Report
+    total: int
+    unit: str
+    done: int = 0
+
+    def add(self, shard: Shard) -> None:
+        self.done += shard.size
+        self.send()
+
+    def send(self) -> None:
+        count = f"{self.done:,} of {self.total:,}" if self.total else f"{self.done:,}"
+        self.report.progress(self.done, self.total, f"{count} {self.unit}" if self.unit else "")
+
+
+def _here(
+    fn: Callable[[Any], Any], shards: Iterable[Shard], progress: _Progress, records: Records | None
+) -> Iterator[Any]:
+    for shard in shards:
+        if records is not None and shard.name in records:
+            result = records[shard.name]
+        else:
+            try:
+                result = fn(shard.data)
+            except Exception as error:
+                error.add_note(_place(shard))
+                raise
+            if records is not None:
+                records[shard.name] = result
+        progress.add(shard)
+        yield result
+
+
+def _place(shard: Shard) -> str:
+    return f"This happened in {shard.name}."
+
+
+@dataclass
+class _Mapping:
+    """One call of ``map``: its shards by position, from submission until their results are yielded."""
+
+    pool: Pool
+    function: bytes
+    window: int
+    progress: _Progress
+    records: Records | None
+    open: dict[int, Shard] = field(default_factory=dict)
+    running: dict[Any, int] = field(default_factory=dict)
+    lost: list[int] = field(default_factory=list)
+    deaths: dict[int, int] = field(default_factory=dict)
+    ready: dict[int, Any] = field(default_factory=dict)
+
+    def results(self, shards: Iterator[Shard]) -> Iterator[Any]:
+        """Yield the results in order."""
+        coming, following, read = enumerate(shards), 0, False
+        while True:
+            self._repeat_lost()
+            while not (read or self.lost or self._one_alone()) and len(self.open) + len(self.ready) < self.window:
+                entry = next(coming, None)
+                read = entry is None
+                if entry is not None:
+                    self._start(*entry)
+            if self.running:
+                self._collect()
+            while following in self.ready:
+                yield self.ready.pop(following)
+                following += 1
+            if read and not self.open and not self.ready:
+                return
+
+    def _start(self, position: int, shard: Shard) -> None:
+        if self.records is not None and shard.name in self.records:
+            self.ready[position] = self.records[shard.name]
+            self.progress.add(shard)
+            return
+        self.open[position] = shard
+        self._submit(position)
+
+    def _submit(self, position: int) -> None:
+        self.running[self.pool.submit(self.function, self.open[position].data)] = position
+
+    def _repeat_lost(self) -> None:
+        """Submit lost shards again: those that were lost twice alone, which shows the one that kills its worker."""
+        self.lost.sort()
+        while self.lost and not self._one_alone() and not (self.running and self._suspect(self.lost[0])):
+            self._submit(self.lost.pop(0))
+
+    def _one_alone(self) -> bool:
+        return any(self._suspect(position) for position in self.running.values())
+
+    def _suspect(self, position: int) -> bool:
+        return self.deaths.get(position, 0) >= MAX_DEATHS - 1
+
+    def _collect(self) -> None:
+        finished = list(self.pool.finished(list(self.running), POLL_S))
+        for handle in finished:
+            self._take(handle, self.running.pop(handle))
+        if not finished:
+            self.progress.send()
+
+    def _take(self, handle: Any, position: int) -> None:
+        shard = self.open[position]
+        try:
+            result = self.pool.result(handle)
+        except WorkerDied as error:
+            self._note_death(position, shard, error)
+            return
+        if isinstance(result, Failure):
+            failure = result.exception()
+            failure.add_note(_place(shard))
+            raise failure
+        if self.records is not None:
+            self.records[shard.name] = result
+        del self.open[position]
+        self.ready[position] = result
+        self.progress.add(shard)
+
+    def _note_death(self, position: int, shard: Shard, error: WorkerDied) -> None:
+        self.deaths[position] = self.deaths.get(position, 0) + 1
+        if self.deaths[position] >= MAX_DEATHS:
+            raise ExecutorError(
+                f"The worker died {MAX_DEATHS} times while it computed {shard.name}, probably because its machine ran "
+                f"out of memory. Free memory or use less data, then retry the job. ({error})"
+            )
+        self.lost.append(position)

@@ -1,0 +1,58 @@
+from __future__ import annotations
+
+import importlib.util
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from jobs.executors.base import ShardExecutor
+from jobs.executors.local import LocalConfig, LocalExecutor
+
+
+def need_ray() -> None:
+    """Skip a test without the extra; in CI, where it must be there, fail."""
+    if importlib.util.find_spec("ray") is None:
+        if os.environ.get("CI"):
+            pytest.fail("Ray is missing in CI: pip install 'themescope[ray]'.")
+        pytest.skip("Ray is not installed: pip install 'themescope[ray]'.")
+
+
+@pytest.fixture(scope="session")
+def ray_cluster() -> Iterator[Any]:
+    """A Ray cluster of two nodes with one CPU each on this machine, whose workers find the tests."""
+    need_ray()
+    with pytest.MonkeyPatch.context() as patch:
+        root = str(Path(__file__).resolve().parents[3])
+        patch.setenv("PYTHONPATH", os.pathsep.join([root, *filter(None, [os.environ.get("PYTHONPATH")])]))
+        patch.setenv("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")
+        patch.setenv("RAY_USAGE_STATS_ENABLED", "0")
+        import ray
+        from ray.cluster_utils import Cluster
+
+        cluster = Cluster(initialize_head=True, head_node_args={"num_cpus": 1, "include_dashboard": False})
+        cluster.add_node(num_cpus=1)
+        ray.init(address=cluster.address, log_to_driver=False)
+        yield cluster
+        ray.shutdown()
+        cluster.shutdown()
+
+
+@pytest.fixture(
+    params=["local-1", "local-2", pytest.param("ray-2", marks=pytest.mark.filterwarnings("ignore::ResourceWarning"))]
+)
+def executor(request: pytest.FixtureRequest) -> Iterator[ShardExecutor]:
+    """Every executor in turn, with that many workers."""
+    id, _, workers = request.param.partition("-")
+    found: ShardExecutor
+    if id == "local":
+        found = LocalExecutor(LocalConfig(int(workers)))
+    else:
+        request.getfixturevalue("ray_cluster")
+        from jobs.executors.ray_cluster import RayConfig, RayExecutor
+
+        found = RayExecutor(RayConfig(workers=int(workers)))
+    with found:
+        yield found

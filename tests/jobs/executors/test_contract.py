@@ -1,0 +1,135 @@
+"""What every executor does, whatever its workers are."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from core.errors import Cancelled, DataError, ExecutorError, ReadError
+from core.protocols import SILENT, NullReport
+from core.types import Shard
+from jobs.executors.base import MAX_DEATHS, ShardExecutor
+from jobs.executors.local import LocalConfig, LocalExecutor
+from jobs.executors.records import ArrayRecords
+from tests.jobs.executors import shards as fns
+
+
+def numbers(count: int) -> list[Shard]:
+    return [Shard(f"number {number}", number) for number in range(count)]
+
+
+def in_another_process(executor: ShardExecutor) -> bool:
+    return executor.remote or executor.workers() > 1
+
+
+def test_results_come_in_order_and_again(executor: ShardExecutor) -> None:
+    for _ in range(2):
+        assert list(executor.map(fns.square, numbers(20), report=SILENT)) == [n * n for n in range(20)]
+    assert list(executor.map(fns.square, [], report=SILENT)) == []
+
+
+def test_shards_are_read_a_few_ahead(executor: ShardExecutor) -> None:
+    taken = 0
+
+    def source() -> Iterator[Shard]:
+        nonlocal taken
+        for shard in numbers(100):
+            taken += 1
+            yield shard
+
+    results = executor.map(fns.square, source(), report=SILENT)
+    assert next(results) == 0 and taken < 20
+    assert len(list(results)) == 99
+
+
+def test_a_worker_keeps_its_function(executor: ShardExecutor) -> None:
+    counts = list(executor.map(fns.Loading(), numbers(12), report=SILENT))
+    assert counts.count(1) <= executor.workers() and max(counts) > 1
+
+
+def test_errors_of_a_shard_are_raised_with_its_name(executor: ShardExecutor) -> None:
+    with pytest.raises(DataError, match="Five") as found:
+        list(executor.map(fns.reject_five, numbers(8), report=SILENT))
+    assert str(found.value) == "Five is not allowed." and "This happened in number 5." in found.value.__notes__
+    with pytest.raises(ZeroDivisionError, match="division by zero"):
+        list(executor.map(fns.divide, numbers(8), report=SILENT))
+    assert list(executor.map(fns.square, numbers(3), report=SILENT)) == [0, 1, 4]  # it works on
+
+
+def test_an_error_that_cannot_be_sent_keeps_its_message(executor: ShardExecutor) -> None:
+    expected = ExecutorError if in_another_process(executor) else ReadError
+    with pytest.raises(expected, match=r"^page\.html, line 12: this is a list\. Convert it\.\n"):
+        list(executor.map(fns.reject_file, numbers(8), report=SILENT))
+
+
+def test_progress_and_cancellation(executor: ShardExecutor) -> None:
+    class Watch(NullReport):
+        seen: list[tuple[float, float, str]]
+
+        def __init__(self, stop_at: float) -> None:
+            super().__init__()
+            self.seen, self.stop_at = [], stop_at
+
+        def progress(self, done: float, total: float, message: str = "") -> None:
+            self.seen.append((done, total, message))
+            if done >= self.stop_at:
+                raise Cancelled
+
+    watch = Watch(stop_at=100)
+    list(executor.map(fns.slow, numbers(4), report=watch, total=4, unit="numbers"))
+    assert watch.seen[-1] == (4, 4, "4 of 4 numbers")
+    with pytest.raises(Cancelled):
+        list(executor.map(fns.slow, numbers(1_000), report=Watch(stop_at=2)))
+
+
+def test_a_killed_worker_repeats_only_its_shards(executor: ShardExecutor, tmp_path: Path) -> None:
+    if not in_another_process(executor):
+        pytest.skip("A single local worker is the process of the job, whose death ends the attempt.")
+    fn = fns.Noting(tmp_path, fatal=4)
+    results = list(executor.map(fn, numbers(12), report=SILENT))
+    for number, found in enumerate(results):
+        np.testing.assert_array_equal(found[0], np.arange(number))
+    assert (tmp_path / "killed").exists()
+    assert set(fn.calls()) == set(range(12))
+    assert len(fn.calls()) <= 12 + 3 * executor.workers()  # those in progress, at most, ran twice
+
+
+def test_a_shard_that_kills_its_worker_fails_by_name(executor: ShardExecutor, tmp_path: Path) -> None:
+    if not in_another_process(executor):
+        pytest.skip("A single local worker is the process of the job, whose death ends the attempt.")
+    fn = fns.Noting(tmp_path, fatal=4, once=False)
+    with pytest.raises(ExecutorError, match=f"died {MAX_DEATHS} times while it computed number 4, probably"):
+        list(executor.map(fn, numbers(12), report=SILENT))
+
+
+def test_a_resumed_map_computes_only_missing_shards(executor: ShardExecutor, tmp_path: Path) -> None:
+    (tmp_path / "calls").mkdir()
+    records, fn = ArrayRecords(tmp_path / "records"), fns.Noting(tmp_path / "calls")
+    first = executor.map(fn, numbers(30), report=SILENT, records=records)
+    next(first)
+    first.close()  # type: ignore[attr-defined]
+    stored = {n for n in range(30) if f"number {n}" in records}
+    assert stored and len(stored) < 30
+    before = len(fn.calls())
+    results = list(executor.map(fn, numbers(30), report=SILENT, records=records))
+    assert len(fn.calls()) - before == 30 - len(stored)
+    for number, found in enumerate(results):
+        np.testing.assert_array_equal(found[0], np.arange(number))
+        np.testing.assert_array_equal(found[1], [number, number])
+
+
+def test_a_record_is_complete_or_absent(tmp_path: Path) -> None:
+    records = ArrayRecords(tmp_path / "new")
+    assert "x" not in records
+    records["x"] = []
+    (tmp_path / "new" / "y.partial").write_bytes(b"half")
+    assert "x" in records and records["x"] == [] and "y" not in records
+    records["x"] = [np.arange(3), np.zeros((0, 2), np.float32)]
+    assert [part.shape for part in records["x"]] == [(3,), (0, 2)]
+
+
+def test_zero_workers_mean_one_per_core() -> None:
+    assert LocalExecutor(LocalConfig(0)).workers() >= 1
