@@ -12,6 +12,7 @@ import argparse
 import os
 import time
 from collections.abc import Callable
+from functools import partial
 
 import mwparserfromhell
 from sentence_splitter import SentenceSplitter as Package
@@ -21,8 +22,8 @@ from core.readers.mediawiki_dump import MediawikiDump, MediawikiDumpConfig, page
 from core.readers.outline import Outline
 from core.readers.wikitext.links import Links
 from core.readers.wikitext.page import read_page
-from core.text.splitting import SentenceSplitter, split_articles
-from core.types import Article
+from core.text.splitting import SentenceSplitter, split_article
+from core.types import Article, Shard
 from jobs.executors.local import LocalExecutor
 from jobs.services.demo import demo_dump
 
@@ -42,7 +43,8 @@ def sentences(articles: list[Article]) -> None:
     baseline = size / seconds(lambda: [package.split(p) for p in paragraphs])
     single = size / seconds(lambda: [ours.split(p) for p in paragraphs])
     with LocalExecutor() as executor:
-        parallel = split_articles(iter(articles * 20), "en", executor)
+        texts = (Shard(f"article {number}", article) for number, article in enumerate(articles * 20))
+        parallel = executor.map(partial(split_article, splitter=ours), texts, report=SILENT)
         next(parallel)  # starting the processes is not timed
         all_cores = 20 * size / seconds(lambda: [None for _ in parallel])
     print(f"sentences   sentence-splitter {baseline:6.2f} MB/s", end="   ")

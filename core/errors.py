@@ -7,12 +7,23 @@ as a defect of Themescope.
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
+from typing import Any
 
 
 class ThemescopeError(Exception):
-    """Base class of errors with a message for users."""
+    """Base class of errors with a message for users. Each can be pickled, so that a worker can send it."""
+
+    def __reduce__(self) -> tuple[Callable[..., ThemescopeError], tuple[Any, ...], dict[str, Any]]:
+        return _unpickled, (type(self), *self.args), self.__dict__
+
+
+def _unpickled(kind: type[ThemescopeError], *args: Any) -> ThemescopeError:
+    """Return an error without a call of its class, whose arguments are not those of the exception."""
+    error = kind.__new__(kind, *args)
+    error.args = args
+    return error
 
 
 class ConfigError(ThemescopeError):

@@ -123,6 +123,22 @@ class Reader(Protocol):
 
 
 @runtime_checkable
+class PiecewiseReader(Reader, Protocol):
+    """A reader that cuts files into pieces quickly, so that several processes can parse them."""
+
+    def pieces(self, path: Path, report: Report) -> Iterator[tuple[Any, int]]:
+        """Yield one piece per article or skipped entry, in file order, and its size in characters.
+
+        Pieces can be pickled. Raises :class:`core.errors.ReadError`.
+        """
+        ...
+
+    def parse(self, path: Path, piece: Any) -> Article | str:
+        """Return the article of a piece, or the reason to skip it; raises :class:`core.errors.ReadError`."""
+        ...
+
+
+@runtime_checkable
 class Metric(Protocol):
     """A metric, which compares two partitions of the same items. Built as ``Cls(config)``."""
 

@@ -15,8 +15,8 @@ from typing import Any
 from core.config import Config
 from core.errors import ReadError
 from core.protocols import Report
-from core.readers.outline import BaseReader, Outline
-from core.readers.streams import FileHead, json_lines
+from core.readers.outline import BasePiecewiseReader, Outline
+from core.readers.streams import FileHead, json_value, text_lines
 from core.types import PARTS, Article
 
 _JSON = re.compile(r'\{\s*(?:"|\}|\n|$)')
@@ -29,24 +29,25 @@ SAMPLE = b"".join(
 """A tiny file in this format."""
 
 
-class Jsonl(BaseReader):
+class Jsonl(BasePiecewiseReader):
     """Reader of articles in JSON lines (.jsonl, .jsonl.gz, .jsonl.bz2 and .jsonl.xz)."""
 
     config: Config
 
-    def read(self, path: Path, report: Report) -> Iterator[Article]:
-        """Yield articles in line order. Raises :class:`ReadError` with the number of an invalid line."""
-        self._skipped.clear()
-        for number, record in json_lines(path, report, check_escapes=True):
-            try:
-                article = _article(record)
-            except _Shape as error:
-                advice = 'Each line needs "title" and "sections" with "title", "level" and "paragraphs".'
-                raise ReadError(path, f"{error}.", f"line {number:,}", advice) from None
-            if article is None:
-                self._skipped["no text"] += 1
-            else:
-                yield article
+    def pieces(self, path: Path, report: Report) -> Iterator[tuple[tuple[int, str], int]]:
+        """Yield the number and the text of every line that is not blank, and its length."""
+        return ((line, len(line[1])) for line in text_lines(path, report))
+
+    def parse(self, path: Path, piece: tuple[int, str]) -> Article | str:
+        """Return the article of a line. Raises :class:`ReadError` with the number of an invalid one."""
+        number, line = piece
+        record = json_value(path, number, line, check_escapes=True)
+        try:
+            article = _article(record)
+        except _Shape as error:
+            advice = 'Each line needs "title" and "sections" with "title", "level" and "paragraphs".'
+            raise ReadError(path, f"{error}.", f"line {number:,}", advice) from None
+        return article or "no text"
 
 
 class _Shape(Exception):

@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import lru_cache
 from pathlib import Path
 from urllib.parse import quote
 from xml.parsers import expat
@@ -17,7 +18,7 @@ import regex  # type: ignore[import-untyped]
 from core.config import Config, option
 from core.errors import ReadError
 from core.protocols import Report
-from core.readers.outline import BaseReader, Outline
+from core.readers.outline import BasePiecewiseReader, Outline
 from core.readers.streams import ByteStream, FileHead, check_article, open_stream
 from core.readers.wikitext.links import CATEGORIES, FILES, Links
 from core.readers.wikitext.page import read_page
@@ -81,35 +82,34 @@ class MediawikiDumpConfig(Config):
     keep_lists: bool = option(False, "Keep every list item as a paragraph; otherwise lists are skipped.")
 
 
-class MediawikiDump(BaseReader):
-    """Reader of the articles of a dump, without redirects, other namespaces and disambiguation pages."""
+class MediawikiDump(BasePiecewiseReader):
+    """Reader of the articles of a dump, without redirects, other namespaces and disambiguation pages.
+
+    It raises :class:`ReadError` with the line and page of an error.
+    """
 
     config: MediawikiDumpConfig
 
-    def read(self, path: Path, report: Report) -> Iterator[Article]:
-        """Yield articles in page order. Raises :class:`ReadError` with the line and page of the error."""
-        self._skipped.clear()
+    def pieces(self, path: Path, report: Report) -> Iterator[tuple[tuple[_Page, _Site], int]]:
+        """Yield every page with its site, and the length of its wikitext."""
         with open_stream(path, report) as stream:
             parser = _Parser(stream)
-            links: Links | None = None
             for page in parser.pages():
-                if links is None:
-                    links = Links(FILES | parser.site.files, CATEGORIES | parser.site.categories)
-                article = self._article(page, parser.site, links)
-                if article is not None:
-                    yield article
+                yield (page, parser.site), len(page.text)
 
-    def _article(self, page: _Page, site: _Site, links: Links) -> Article | None:
-        reason = _why_skip(page)
-        if not reason:
-            outline = Outline(page.title, site.address(page), site.name)
-            read_page(page.text, outline, links, self.config.keep_lists)
-            article = outline.article()
-            if article is not None:
-                return article
-            reason = "no text"
-        self._skipped[reason] += 1
-        return None
+    def parse(self, path: Path, piece: tuple[_Page, _Site]) -> Article | str:
+        """Return the article of a page with cleaned wikitext, or the reason to skip it."""
+        page, site = piece
+        if reason := _why_skip(page):
+            return reason
+        outline = Outline(page.title, site.address(page), site.name)
+        read_page(page.text, outline, _links(site.files, site.categories), self.config.keep_lists)
+        return outline.article() or "no text"
+
+
+@lru_cache(maxsize=8)
+def _links(files: frozenset[str], categories: frozenset[str]) -> Links:
+    return Links(FILES | files, CATEGORIES | categories)
 
 
 def page_texts(path: Path) -> Iterator[str]:

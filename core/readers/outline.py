@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
+from core.protocols import Report
 from core.types import Article, Paragraph, Section
 
 
@@ -76,6 +79,28 @@ class BaseReader:
             yield article
         elif counted:
             self._skipped["no text"] += 1
+
+
+class BasePiecewiseReader(BaseReader, ABC):
+    """Base of readers whose articles can be parsed one by one, see :class:`core.protocols.PiecewiseReader`."""
+
+    @abstractmethod
+    def pieces(self, path: Path, report: Report) -> Iterator[tuple[Any, int]]:
+        """Yield one piece per article or skipped entry, and its size in characters."""
+
+    @abstractmethod
+    def parse(self, path: Path, piece: Any) -> Article | str:
+        """Return the article of a piece, or the reason to skip it."""
+
+    def read(self, path: Path, report: Report) -> Iterator[Article]:
+        """Yield the articles of a file in order."""
+        self._skipped.clear()
+        for piece, _ in self.pieces(path, report):
+            found = self.parse(path, piece)
+            if isinstance(found, Article):
+                yield found
+            else:
+                self._skipped[found] += 1
 
 
 def title_of(name: str) -> str:

@@ -191,21 +191,29 @@ def json_lines(path: Path, report: Report, check_escapes: bool = False) -> Itera
 
     ``check_escapes`` also rejects escaped characters that no database stores: NUL and lone surrogates.
     """
-    for number, line in lines(path, report):
-        if not line or line.isspace():
-            continue
-        try:
-            value = json.loads(line)
-        except json.JSONDecodeError as error:
-            where = f"line {number:,}, column {error.colno:,}"
-            raise ReadError(path, f"not valid JSON ({error.msg}).", where, "Put one object on each line.") from None
-        except RecursionError:
-            raise _nested(path, number) from None
-        except ValueError:
-            raise ReadError(path, "a number has too many digits.", f"line {number:,}", "Correct the line.") from None
-        if check_escapes and ("\\ud" in line.lower() or "\\u0000" in line):
-            _check_characters(path, value, number)
-        yield number, value
+    for number, line in text_lines(path, report):
+        yield number, json_value(path, number, line, check_escapes)
+
+
+def text_lines(path: Path, report: Report) -> Iterator[tuple[int, str]]:
+    """Yield :func:`lines` without those that are blank."""
+    return ((number, line) for number, line in lines(path, report) if line and not line.isspace())
+
+
+def json_value(path: Path, number: int, line: str, check_escapes: bool = False) -> Any:
+    """Return the JSON value of a line, see :func:`json_lines`."""
+    try:
+        value = json.loads(line)
+    except json.JSONDecodeError as error:
+        where = f"line {number:,}, column {error.colno:,}"
+        raise ReadError(path, f"not valid JSON ({error.msg}).", where, "Put one object on each line.") from None
+    except RecursionError:
+        raise _nested(path, number) from None
+    except ValueError:
+        raise ReadError(path, "a number has too many digits.", f"line {number:,}", "Correct the line.") from None
+    if check_escapes and ("\\ud" in line.lower() or "\\u0000" in line):
+        _check_characters(path, value, number)
+    return value
 
 
 def _nested(path: Path, number: int) -> ReadError:

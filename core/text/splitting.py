@@ -8,19 +8,14 @@ lists of abbreviations are those of the package.
 from __future__ import annotations
 
 import re
-from collections import deque
-from collections.abc import Generator, Iterable, Iterator
-from contextlib import closing
 from dataclasses import replace
 from functools import cache
 from importlib.resources import files
-from typing import cast
 
 import regex  # type: ignore[import-untyped]
 
 from core.errors import ConfigError, UnknownNameError
-from core.protocols import SILENT, Executor, Report
-from core.types import Article, Paragraph, Section, Shard
+from core.types import Article, Paragraph, Section
 
 _PREFIXES = files("sentence_splitter") / "non_breaking_prefixes"
 
@@ -100,10 +95,6 @@ class SentenceSplitter:
         text = text.replace("\n ", "\n").replace(" \n", "\n").strip()
         return [sentence for sentence in text.split("\n") if sentence]
 
-    def split_all(self, texts: Iterable[str]) -> list[list[str]]:
-        """Return the sentences of each text."""
-        return [self.split(text) for text in texts]
-
     def _ends_sentence(self, text: str, end: int, following: int) -> bool:
         """Return whether the word whose dots end at ``end`` ends a sentence before the word at ``following``."""
         if not _STARTS_SENTENCE.match(text, following):
@@ -137,72 +128,12 @@ def _at_marks(text: str) -> str:
 
 def split_article(article: Article, splitter: SentenceSplitter) -> Article:
     """Split every paragraph into sentences. Sentences given by the source are kept; empty paragraphs are dropped."""
-    return _with_sentences(article, iter(splitter.split_all(_unsplit_texts(article))))
-
-
-def _unsplit_texts(article: Article) -> list[str]:
-    return [p.text for s in article.sections for p in s.paragraphs if not p.sentences]
-
-
-def _with_sentences(article: Article, splits: Iterator[list[str]]) -> Article:
-    """Assign the next of ``splits`` to each paragraph without sentences."""
     sections = []
     for section in article.sections:
         paragraphs = []
         for paragraph in section.paragraphs:
-            sentences = paragraph.sentences or tuple(next(splits))
+            sentences = paragraph.sentences or tuple(splitter.split(paragraph.text))
             if sentences:
                 paragraphs.append(Paragraph(paragraph.text, sentences))
         sections.append(Section(section.title, section.level, tuple(paragraphs), section.path))
     return replace(article, sections=tuple(sections))
-
-
-_BATCH = 1 << 18  # characters of text in a shard
-
-
-def split_articles(
-    articles: Iterable[Article], language: str, executor: Executor | None = None, report: Report = SILENT
-) -> Iterator[Article]:
-    """Split many articles, in order, with a few batches in memory; without ``executor``, in this process.
-
-    Errors of ``articles`` are raised here. Closing the iterator ends the work of the executor.
-    """
-    splitter = SentenceSplitter(language)
-    if executor is None:
-        return (split_article(article, splitter) for article in articles)
-    return _fan_out(articles, splitter, executor, report)
-
-
-def _fan_out(
-    articles: Iterable[Article], splitter: SentenceSplitter, executor: Executor, report: Report
-) -> Iterator[Article]:
-    sent: deque[list[Article]] = deque()
-    shards = _shards(articles, sent)
-    results = executor.map(splitter.split_all, shards, report=report)
-    with closing(cast("Generator[list[list[str]]]", results)):
-        for splits in results:
-            following = iter(splits)
-            for article in sent.popleft():
-                yield _with_sentences(article, following)
-
-
-def _shards(articles: Iterable[Article], sent: deque[list[Article]]) -> Iterator[Shard]:
-    """Yield the text of batches of articles, and add each batch to ``sent``."""
-    first = 1
-    for batch in _batches(articles):
-        sent.append(batch)
-        texts = [text for article in batch for text in _unsplit_texts(article)]
-        yield Shard(f"articles {first:,} to {first + len(batch) - 1:,}", texts, len(batch))
-        first += len(batch)
-
-
-def _batches(articles: Iterable[Article]) -> Iterator[list[Article]]:
-    batch, size = [], 0
-    for article in articles:
-        batch.append(article)
-        size += sum(len(p.text) for s in article.sections for p in s.paragraphs)
-        if size >= _BATCH:
-            yield batch
-            batch, size = [], 0
-    if batch:
-        yield batch

@@ -68,17 +68,26 @@ class TextDigest:
 
     def add(self, article: Article) -> None:
         """Add an article, of which 16 bytes are stored."""
-        digest = hashlib.blake2b(digest_size=16)
-        for part in _parts(article):
-            digest.update(part.encode("utf-8", "surrogatepass"))
-            digest.update(b"\x00")
-        self._articles.append(digest.digest())
+        self.extend([article_digest(article)])
+
+    def extend(self, digests: Iterable[bytes]) -> None:
+        """Add articles by their digests."""
+        self._articles.extend(digests)
 
     def __str__(self) -> str:
         total = hashlib.blake2b(self._language.encode("utf-8"), digest_size=8)
         for article in sorted(self._articles):
             total.update(article)
         return total.hexdigest()
+
+
+def article_digest(article: Article) -> bytes:
+    """Return the digest of the text of an article, 16 bytes."""
+    digest = hashlib.blake2b(digest_size=16)
+    for part in _parts(article):
+        digest.update(part.encode("utf-8", "surrogatepass"))
+        digest.update(b"\x00")
+    return digest.digest()
 
 
 def _parts(article: Article) -> Iterable[str]:

@@ -1,19 +1,19 @@
 """Job kind: import files as a corpus, in batches, resumable after any article.
 
-The corpus is hidden until the last article is stored. The stored articles are the checkpoint: a resumed import reads
-its files from the start and skips as many articles as are stored.
+The corpus is hidden until the last article is stored. The stored articles are the checkpoint: a resumed import cuts its
+files into the same shards and skips those whose articles are stored.
 """
 
 from __future__ import annotations
 
 import math
 import time
-from collections.abc import Generator, Iterable, Iterator, Mapping
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import closing
 from dataclasses import dataclass
-from itertools import islice
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 from core.config import option
 from core.errors import Cancelled, ConfigError, DataError, DuplicateNameError, ReadError, UnknownNameError
@@ -21,6 +21,7 @@ from core.protocols import Reader, Report, SubReport
 from core.types import Article
 from db.records import CorpusRecord, JobStatus
 from db.store import Store
+from jobs.common.import_shards import ShardLog, parsed_shards
 from jobs.common.job import JobConfig, JobContext
 from jobs.common.results import TextDigest, file_digest
 from jobs.executors.local import LocalConfig, LocalExecutor
@@ -49,39 +50,34 @@ class Sources:
                 raise ReadError(path, "this file does not exist.", advice="Check its path on the worker's machine.")
         self.ids = [reader or detect(path) for path in self._paths]
         self._readers: list[Reader] = [READERS.build(id, settings) for id in self.ids]
-        self._sizes = [max(path.stat().st_size, 1) for path in self._paths]
+        self.skipped: Counter[str] = Counter()
+        """Pieces of files that were skipped, by reason; the readers count what they skip themselves."""
 
     @property
     def size(self) -> int:
         """Return the total size of the files in bytes."""
-        return sum(self._sizes)
+        return sum(max(path.stat().st_size, 1) for path in self._paths)
+
+    @property
+    def files(self) -> list[tuple[Path, Reader]]:
+        """Return every file with its reader."""
+        return list(zip(self._paths, self._readers, strict=True))
 
     def stamp(self) -> str:
         """Return a text that changes with a file or its reader; an import resumes only if it is unchanged."""
         files = [f"{path.stat().st_size}:{path.stat().st_mtime_ns}" for path in self._paths]
         return " ".join([*files, *(f"{id}:{revision}" for id, revision in _later(revisions(self.ids)))])
 
-    def articles(self, report: Report) -> Iterator[Article]:
-        """Yield every article of every file, in order."""
-        before = 0
-        for path, reader, size in zip(self._paths, self._readers, self._sizes, strict=True):
-            part = SubReport(report, before / self.size, (before + size) / self.size)
-            yield from reader.read(path, part)
-            before += size
-
     def report(self) -> dict[str, Any]:
         """Return the import report that is stored with the corpus."""
-        skipped: dict[str, int] = {}
-        for reader in self._readers:
-            for reason, count in reader.skipped.items():
-                skipped[reason] = skipped.get(reason, 0) + count
+        skipped = sum((Counter(reader.skipped) for reader in self._readers), self.skipped)
         return {
             "files": [path.name for path in self._paths],
             "file_digests": [file_digest(path) for path in self._paths],
             "readers": sorted(set(self.ids)),
             "revisions": revisions(self.ids),
             "settings": dict(self._settings),
-            "skipped": skipped,
+            "skipped": dict(skipped),
         }
 
 
@@ -109,16 +105,12 @@ def _later(found: Mapping[str, int]) -> list[list[Any]]:
     return [[id, revision] for id, revision in sorted(found.items()) if revision > 1]
 
 
-class Counter(SubReport):
+class ImportProgress(SubReport):
     """Report that shows the number of stored articles instead of the reader's message."""
 
     def __init__(self, report: Report, articles: int) -> None:
         super().__init__(report, 0.0, 1.0)
         self.articles, self._share = articles, 0.0
-
-    def add(self, batch: list[Article]) -> None:
-        """Add the articles of a stored batch."""
-        self.articles += len(batch)
 
     def progress(self, done: float, total: float, message: str = "") -> None:
         """Forward the progress, the last one if ``total`` is not known, with the count as its message."""
@@ -135,7 +127,7 @@ class ImportConfig(JobConfig):
     language: str = option("en", "Language of the text as a two-letter code, for sentence splitting.")
     reader: str = option("", "Reader to use; empty: detected from the content.")
     settings: Mapping[str, Any] = option({}, "Settings of the reader.")
-    workers: int = option(0, "Local processes that split sentences; 0: those of EXECUTOR_URL.", low=0, high=256)
+    workers: int = option(0, "Local processes that parse files; 0: those of EXECUTOR_URL.", low=0, high=256)
 
     def validate(self) -> None:
         """Check names, reader and settings before the job is queued."""
@@ -222,23 +214,15 @@ def _remove_orphan(args: ImportConfig, context: JobContext, found: CorpusRecord)
 def _import(
     args: ImportConfig, context: JobContext, record: CorpusRecord, sources: Sources, digest: TextDigest
 ) -> None:
-    from core.text.splitting import split_articles
-
     with context.store.reading() as r:
         stored = r.corpora.imported_articles(record.id)
-    counter = Counter(context, stored)
-    read = _digested(sources.articles(counter), digest)
-    for _ in islice(read, stored):
-        pass
-    executor = LocalExecutor(LocalConfig(args.workers)) if args.workers else context.executor
-    split = split_articles(read, args.language, None if sources.size < SMALL_FILE else executor, counter)
-    with executor, closing(cast("Generator[Article]", split)):
-        for batch in batches(split):
-            with context.writing() as w:
-                w.corpora.add_articles(record.id, batch)
-            counter.add(batch)
-    counter.progress(1, 1)
-    if counter.articles == 0:
+    progress = ImportProgress(context, stored)
+    for batch in batches(_articles(args, context, sources, digest, progress)):
+        with context.writing() as w:
+            w.corpora.add_articles(record.id, batch)
+        progress.articles += len(batch)
+    progress.progress(1, 1)
+    if progress.articles == 0:
         skipped = ", ".join(f"{n} × {why}" for why, n in sources.report()["skipped"].items())
         raise DataError(
             f"No article was found in {', '.join(Path(f).name for f in args.files)}, read as "
@@ -246,10 +230,19 @@ def _import(
         )
 
 
-def _digested(articles: Iterator[Article], digest: TextDigest) -> Iterator[Article]:
-    for article in articles:
-        digest.add(article)
-        yield article
+def _articles(
+    args: ImportConfig, context: JobContext, sources: Sources, digest: TextDigest, progress: ImportProgress
+) -> Iterator[Article]:
+    """Yield the split articles after those that are stored; add the digests and what is skipped of all."""
+    workers = 1 if sources.size < SMALL_FILE else args.workers
+    log = ShardLog(context.checkpoint_folder())
+    with LocalExecutor(LocalConfig(workers)) if workers else context.executor as executor:
+        found = parsed_shards(sources.files, args.language, executor, progress, log, progress.articles)
+        with closing(found) as shards:
+            for parsed in shards:
+                digest.extend(parsed.digests)
+                sources.skipped += parsed.skipped
+                yield from parsed.articles
 
 
 def batches(articles: Iterator[Article]) -> Iterator[list[Article]]:

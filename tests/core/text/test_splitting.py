@@ -9,9 +9,8 @@ from hypothesis import strategies as st
 from sentence_splitter import SentenceSplitter as Package
 
 from core.errors import ConfigError
-from core.text.splitting import LANGUAGES, SentenceSplitter, split_article, split_articles
+from core.text.splitting import LANGUAGES, SentenceSplitter, split_article
 from core.types import Article, Paragraph, Section
-from jobs.executors.local import LocalConfig, LocalExecutor
 
 WORDS = ["  ", "..", "Mr", "No", "U.S", "etc", "Art", "pp", "p", "vs", ". The", " ", "! (And ", ".” But ", ". "]
 PIECES = dict(enumerate([*" .!?'()[]«»“”Ab1-%\n\té_É,ª中¿\"", *WORDS], start=0x100))  # each stands for a character
@@ -53,8 +52,6 @@ def test_every_language_of_the_package_is_known_and_used():
 def test_unknown_language_names_the_known_ones():
     with pytest.raises(ConfigError, match="'en"):
         SentenceSplitter("eng")
-    with pytest.raises(ConfigError, match="'xx'"):
-        split_articles([], "xx")
 
 
 @pytest.mark.parametrize("tail", [" End", " end"])
@@ -79,44 +76,6 @@ def test_split_article_fills_keeps_and_drops():
     assert [p.sentences for p in done.sections[1].paragraphs] == [("Given. Kept whole.",), ("One!", "Two?", "Three.")]
     assert (done.title, done.url, done.source, done.sections[1].path) == ("A1", "u", "s", ("Body",))
     assert split_article(done, SentenceSplitter("en")) == done
-
-
-@pytest.fixture
-def processes():
-    with LocalExecutor(LocalConfig(2)) as executor:
-        yield executor
-
-
-def test_processes_keep_order_and_memory_stays_bounded(monkeypatch, processes):
-    monkeypatch.setattr("core.text.splitting._BATCH", 1000)
-    taken = 0
-
-    def source():
-        nonlocal taken
-        for number in range(600):
-            taken += 1
-            yield article(number)
-
-    fanned = split_articles(source(), "en", processes)
-    first = next(fanned)
-    assert taken < 200  # only a window of batches was read ahead
-    assert [first, *fanned] == list(split_articles(source(), "en"))
-
-
-def test_errors_of_the_source_pass_through_processes(processes):
-    def source():
-        yield article(1)
-        raise ConfigError("stop here")
-
-    with pytest.raises(ConfigError, match="stop here"):
-        list(split_articles(source(), "en", processes))
-
-
-def test_closing_early_ends_the_processes(processes):
-    fanned = split_articles((article(n) for n in range(50)), "en", processes)
-    next(fanned)
-    fanned.close()
-    assert list(fanned) == []
 
 
 def test_a_splitter_is_rebuilt_from_its_language():

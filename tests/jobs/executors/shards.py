@@ -31,6 +31,15 @@ def reject_file(number: int) -> int:
     raise ReadError("page.html", "this is a list.", "line 12", "Convert it.")
 
 
+class Unsendable(Exception):
+    def __init__(self, one: int, two: int) -> None:
+        super().__init__(f"two arguments: {one}, {two}")
+
+
+def unsendable(number: int) -> int:
+    raise Unsendable(1, 2)
+
+
 def divide(number: int) -> float:
     return 1 / (number - 5)
 

@@ -59,10 +59,16 @@ def test_errors_of_a_shard_are_raised_with_its_name(executor: ShardExecutor) -> 
     assert list(executor.map(fns.square, numbers(3), report=SILENT)) == [0, 1, 4]  # it works on
 
 
-def test_an_error_that_cannot_be_sent_keeps_its_message(executor: ShardExecutor) -> None:
-    expected = ExecutorError if in_another_process(executor) else ReadError
-    with pytest.raises(expected, match=r"^page\.html, line 12: this is a list\. Convert it\.\n"):
+def test_errors_with_arguments_of_their_own_are_sent(executor: ShardExecutor) -> None:
+    with pytest.raises(ReadError) as found:
         list(executor.map(fns.reject_file, numbers(8), report=SILENT))
+    assert str(found.value) == "page.html, line 12: this is a list. Convert it."
+    assert (found.value.position, found.value.advice) == ("line 12", "Convert it.")
+
+
+def test_a_defect_that_cannot_be_sent_keeps_its_message(executor: ShardExecutor) -> None:
+    with pytest.raises((RuntimeError, fns.Unsendable), match="two arguments: 1, 2"):
+        list(executor.map(fns.unsendable, numbers(8), report=SILENT))
 
 
 def test_progress_and_cancellation(executor: ShardExecutor) -> None:
