@@ -336,6 +336,18 @@ class MetricPoint:
 
 
 @dataclass(frozen=True, slots=True)
+class JobStatistics:
+    """Counts and oldest times of all jobs."""
+
+    counts: Mapping[tuple[str, JobStatus], int]
+    """Number of jobs by kind and status."""
+    oldest_queued: datetime | None
+    """When the first of the jobs that could start was queued."""
+    oldest_heartbeat: datetime | None
+    """The earliest of the last heartbeats of running jobs."""
+
+
+@dataclass(frozen=True, slots=True)
 class WorkerRecord:
     """A worker process that has sent a heartbeat recently."""
 

@@ -12,6 +12,12 @@
                                none)
 ``THEMESCOPE_IMPORT_FOLDERS``  folders below which pages may read files by their path, separated as in ``PATH``
                                (default: none)
+``THEMESCOPE_STATUS_ADDRESS``  host and port at which a worker serves its health and its metrics, such as
+                               ``127.0.0.1:9101`` (default: none)
+``THEMESCOPE_METRICS_TOKEN``   token that requests for metrics must send, where other machines can send them (default:
+                               none, such requests are refused)
+``THEMESCOPE_LOG_FORMAT``      ``json``: log records of the web server and of workers are JSON objects, one per line
+                               (default: ``text``)
 =============================  ========================================================================================
 """
 
@@ -30,6 +36,7 @@ from core.errors import ConfigError
 from core.paths import expand_home
 
 LOGINS = ("auto", "always")
+LOG_FORMATS = ("text", "json")
 _STORES = ("sqlite", "postgres", "postgresql", "postgresql+psycopg")
 _EXECUTOR = re.compile(r"ray://(local|[^/@\s]+:[0-9]{1,5})")
 _QUEUES = ("sqlite", "redis", "rediss", "postgres", "postgresql", "postgresql+psycopg")
@@ -50,6 +57,12 @@ class Settings:
     """Folders below which the pages may read files by their path. The command line may read all files."""
     executor_url: str = ""
     """Where jobs compute: empty for local processes, or "ray://host:port" or "ray://local"."""
+    status_address: str = ""
+    """Host and port at which a worker serves its health and its metrics; empty for none."""
+    metrics_token: str = field(default="", repr=False)
+    """Token that requests for metrics must send; empty: only those of this machine are answered."""
+    log_format: str = "text"
+    """Format of log records: "text" or "json"."""
 
     def __post_init__(self) -> None:
         if self.login not in LOGINS:
@@ -57,6 +70,10 @@ class Settings:
         _check_scheme("DATABASE_URL", self.database_url, _STORES)
         _check_scheme("QUEUE_URL", self.queue_url, _QUEUES)
         _check_executor(self.executor_url)
+        if self.log_format not in LOG_FORMATS:
+            raise ConfigError(f"THEMESCOPE_LOG_FORMAT must be {' or '.join(LOG_FORMATS)}, not {self.log_format!r}.")
+        if self.status_address:
+            host_and_port(self.status_address)
         if sqlite_path(self.queue_url) and sqlite_path(self.queue_url) == sqlite_path(self.database_url):
             raise ConfigError(
                 "QUEUE_URL and DATABASE_URL name the same SQLite file. The queue locks its whole file: "
@@ -79,6 +96,9 @@ class Settings:
             allowed_hosts=_hosts(given.get("THEMESCOPE_ALLOWED_HOSTS", "")),
             import_folders=_folders(given.get("THEMESCOPE_IMPORT_FOLDERS", "")),
             executor_url=given.get("EXECUTOR_URL", "").strip(),
+            status_address=given.get("THEMESCOPE_STATUS_ADDRESS", "").strip(),
+            metrics_token=given.get("THEMESCOPE_METRICS_TOKEN", "").strip(),
+            log_format=given.get("THEMESCOPE_LOG_FORMAT", "").strip() or "text",
         )
 
     @classmethod
@@ -214,3 +234,26 @@ def split_host(header: str) -> tuple[str, int | None]:
     if found is None:
         raise ValueError(f"{header!r} is not a host with an optional port.")
     return canonical_host(found[1]), int(found[2]) if found[2] else None
+
+
+def host_and_port(address: str) -> tuple[str, int]:
+    """Return the host and the port of ``THEMESCOPE_STATUS_ADDRESS``; raise ``ConfigError`` if one is missing."""
+    try:
+        host, port = split_host(address)
+    except ValueError:
+        host, port = "", None
+    if port is None or port > 65_535:
+        raise ConfigError(
+            f"THEMESCOPE_STATUS_ADDRESS must be an address with a port, such as 127.0.0.1:9101, not {address!r}."
+        )
+    return host, port
+
+
+def is_loopback(address: str) -> bool:
+    """Return whether only this machine can reach ``address``."""
+    if address == "localhost":
+        return True
+    try:
+        return ipaddress.ip_address(address).is_loopback
+    except ValueError:
+        return False

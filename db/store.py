@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
+from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from threading import Lock
@@ -54,6 +55,16 @@ class Unit:
 
 Writer = Callable[[], str]
 """Function that returns the name of the person who writes; raises ``AccessError`` if nobody is signed in."""
+
+
+_ERRORS: Counter[str] = Counter()
+_ERRORS_LOCK = Lock()
+
+
+def database_errors() -> dict[str, int]:
+    """Return how many transactions of this process failed by an error of the database, by the type of the error."""
+    with _ERRORS_LOCK:
+        return dict(_ERRORS)
 
 
 class _Connections:
@@ -141,8 +152,16 @@ class Store:
         Raises ``StoreError`` if the store cannot be reached, or was made by a newer version.
         """
         with self._converted_errors():
-            if not up_to_date(self.settings):
+            if not self.is_current():
                 upgrade(self.settings)
+
+    def is_current(self) -> bool:
+        """Return whether the tables are those of this version; a new connection is opened for it.
+
+        Raises ``StoreError`` if the database cannot be reached.
+        """
+        with self._converted_errors():
+            return up_to_date(self.settings)
 
     def remove_unused_artifacts(self) -> list[str]:
         """Remove the files of deleted models if they are older than a day; return their digests."""
@@ -171,6 +190,8 @@ class Store:
         try:
             yield
         except (SQLAlchemyError, sqlite3.Error) as error:
+            with _ERRORS_LOCK:
+                _ERRORS[type(error).__name__] += 1
             converted = as_store_error(error, self.settings)
             if converted is None:
                 raise

@@ -77,6 +77,9 @@ def themescope_home(homes: Iterator[Path], monkeypatch: pytest.MonkeyPatch) -> P
     monkeypatch.delenv("EXECUTOR_URL", raising=False)
     monkeypatch.delenv("THEMESCOPE_ALLOWED_HOSTS", raising=False)
     monkeypatch.delenv("THEMESCOPE_IMPORT_FOLDERS", raising=False)
+    monkeypatch.delenv("THEMESCOPE_STATUS_ADDRESS", raising=False)
+    monkeypatch.delenv("THEMESCOPE_METRICS_TOKEN", raising=False)
+    monkeypatch.delenv("THEMESCOPE_LOG_FORMAT", raising=False)
     return home
 
 

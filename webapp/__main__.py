@@ -25,7 +25,7 @@ from core.errors import ConfigError, MissingExtraError, ThemescopeError
 DEFAULT_PORT = 8501
 _TRIES = 50
 _ANSWER_S = 60.0
-_ROUTINE = re.compile(r"You can now view|URL: |Uvicorn|Press CTRL|Stopping| huey(\.consumer)? |^\+ jobs\.queue")
+_ROUTINE = re.compile(r"You can now view|URL: |Uvicorn|Press CTRL|Stopping| huey(\.consumer)?: |^\+ jobs\.queue")
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -78,12 +78,11 @@ def prepare(address: str, demo: bool) -> Path:
     ConfigError
         If sign-in is required and no admin can sign in.
     """
-    from db.settings import Settings
+    from db.settings import Settings, is_loopback
     from db.store import Store
     from jobs.services.demo import seed_demo
     from jobs.services.people import check_sharing
     from webapp.shared.people import has_organisation
-    from webapp.shared.store import is_loopback
 
     store = Store(Settings.from_environment())
     store.migrate()

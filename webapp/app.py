@@ -11,6 +11,7 @@ from streamlit.navigation.page import StreamlitPage
 
 from core.errors import ThemescopeError
 from db.access import Actor, Right
+from jobs.common.logs import about_person
 from webapp.features import REGISTRY
 from webapp.shared import navigation, people
 from webapp.shared import store as server_store
@@ -63,6 +64,7 @@ def _run() -> None:
     navigation.offer(offered, next(id for id, (_, one) in offered.items() if one.url_path == page.url_path))
     if isinstance(actor, ThemescopeError):
         raise actor
+    about_person(actor.name if actor else "")
     if actor is None:
         people.sign_in_page()
         return

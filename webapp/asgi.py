@@ -6,10 +6,13 @@ from starlette.middleware import Middleware
 from streamlit.starlette import App
 
 from webapp.middleware import HostCheck, PermalinkRedirect, SecurityHeaders, UploadCheck, server_error
+from webapp.status import ROUTES, RequestMetrics
 
 app = App(
     Path(__file__).with_name("app.py"),
+    routes=ROUTES,
     middleware=[
+        Middleware(RequestMetrics),
         Middleware(SecurityHeaders),
         Middleware(HostCheck),
         Middleware(UploadCheck),

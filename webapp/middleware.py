@@ -20,6 +20,7 @@ from core.errors import ConfigError
 from db.settings import Settings, canonical_host, split_host
 from webapp.features import REGISTRY
 from webapp.shared.pages import translated
+from webapp.status import PROBES
 
 logger = logging.getLogger(__name__)
 
@@ -83,7 +84,7 @@ class HostCheck(_Middleware):
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass on what is allowed; answer everything else with status 403."""
-        if scope["type"] in ("http", "websocket"):
+        if scope["type"] in ("http", "websocket") and scope["path"] not in PROBES:
             refused = self._refusal(scope)
             if refused:
                 await PlainTextResponse(refused, status_code=403)(scope, receive, send)

@@ -13,6 +13,7 @@ from pathlib import Path
 
 from core.errors import ConfigError, ThemescopeError
 from db.settings import Settings
+from jobs.common import logs
 from webapp import features
 
 _START_S = 30.0
@@ -26,6 +27,7 @@ def preload() -> None:
         importlib.import_module(library)
     _wait_for_the_server()
     _import_pages()
+    logs.redirect()
     _open_store()
     _draw_chart()
 
@@ -67,10 +69,11 @@ def main() -> None:
     """Serve the pages with the flags of the command line, as ``streamlit run`` does."""
     from streamlit.web import cli
 
+    logs.set_up("web", _log_format())
     threading.Thread(target=preload, daemon=True).start()
     flags = sys.argv[1:]
     script = str(Path(__file__).with_name("asgi.py"))
-    sys.argv = ["streamlit", "run", script, *_secrets_flags(), *_host_flags(flags), *flags]
+    sys.argv = ["streamlit", "run", script, *_secrets_flags(), *_log_flags(), *_host_flags(flags), *flags]
     cli.main()
 
 
@@ -80,6 +83,19 @@ def _secrets_flags() -> list[str]:
         return ["--secrets.files", str(Settings.from_environment().secrets_file)]
     except ConfigError:
         return []
+
+
+def _log_format() -> str:
+    """Return the format of log records; the default if the settings are invalid, which the pages report."""
+    try:
+        return Settings.from_environment().log_format
+    except ConfigError:
+        return "text"
+
+
+def _log_flags() -> list[str]:
+    """Return the flag that prevents the welcome message, which is no log record."""
+    return ["--logger.hideWelcomeMessage", "true"] if _log_format() == "json" else []
 
 
 def _host_flags(flags: list[str]) -> list[str]:

@@ -9,14 +9,14 @@ from __future__ import annotations
 
 import builtins
 from collections.abc import Iterable
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any, NamedTuple
 
 import sqlalchemy as sa
 
 from core.errors import StoreError
 from db import tables as t
-from db.records import JobRecord, JobStatus, Json, MetricPoint, WorkerRecord
+from db.records import JobRecord, JobStatistics, JobStatus, Json, MetricPoint, WorkerRecord
 from db.repositories.base import RecordRepository, Repository
 from db.sql import now
 
@@ -61,6 +61,18 @@ class Jobs(RecordRepository[JobRecord]):
         rows = self.connection.execute(sa.select(t.job.c.status, sa.func.count()).group_by(t.job.c.status))
         found = {status: int(n) for status, n in rows}
         return {status: found.get(status.value, 0) for status in JobStatus}
+
+    def statistics(self) -> JobStatistics:
+        """Return counts by kind and status, and the oldest times of queued and running jobs."""
+        kind, status = t.job.c.kind, t.job.c.status
+        rows = self.connection.execute(sa.select(kind, status, sa.func.count()).group_by(kind, status))
+        counts = {(str(kind), JobStatus(status)): int(n) for kind, status, n in rows}
+        queued = self._oldest(t.job.c.queued, status == _QUEUED, ~_held())
+        return JobStatistics(counts, queued, self._oldest(t.job.c.heartbeat, status == _RUNNING))
+
+    def _oldest(self, column: sa.Column[datetime], *where: sa.ColumnElement[bool]) -> datetime | None:
+        query = sa.select(column).where(*where, column.is_not(None)).order_by(column).limit(1)
+        return self.connection.scalars(query).one_or_none()
 
     # --- for workers ------------------------------------------------------------------------------------------------
 
@@ -204,10 +216,8 @@ class Jobs(RecordRepository[JobRecord]):
 
     def waiting(self, older_than_s: float) -> builtins.list[int]:
         """Return the jobs that could have started but have been queued for longer; their messages may be lost."""
-        earlier = t.job.alias("earlier")
         old = t.job.c.queued < now() - timedelta(seconds=older_than_s)
-        held = sa.exists().where(earlier.c.id == t.job.c.after, earlier.c.status.in_([_QUEUED, _RUNNING]))
-        query = sa.select(t.job.c.id).where(t.job.c.status == _QUEUED, old, ~held)
+        query = sa.select(t.job.c.id).where(t.job.c.status == _QUEUED, old, ~_held())
         return [*self.connection.execute(query.order_by(t.job.c.id)).scalars()]
 
     def dependents(self, id: int) -> builtins.list[int]:
@@ -246,6 +256,12 @@ class Jobs(RecordRepository[JobRecord]):
         times = {"queued": now(), "started": None, "heartbeat": None, "ended": None}
         state = {"status": _QUEUED, "progress": 0.0, "attempt": 0, "cancel": False}
         self.connection.execute(t.job.update().where(t.job.c.id.in_(ids)).values(**blank, **times, **state))
+
+
+def _held() -> sa.ColumnElement[bool]:
+    """Return the condition that a job waits for an earlier one."""
+    earlier = t.job.alias("earlier")
+    return sa.exists().where(earlier.c.id == t.job.c.after, earlier.c.status.in_([_QUEUED, _RUNNING]))
 
 
 def _owned(id: int, owner: str) -> sa.ColumnElement[bool]:

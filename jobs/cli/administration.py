@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import sys
 
 import click
@@ -10,6 +9,7 @@ import click
 from core.errors import DataError
 from db.label_records import Role
 from db.logins import SHORTEST
+from db.settings import Settings
 from jobs.cli.shell import FAILED, Shell, common, pass_shell, table
 from jobs.services import people
 
@@ -24,11 +24,20 @@ from jobs.services import people
 @pass_shell
 def worker(shell: Shell, workers: int, queue_name: str, warm_up: bool) -> None:
     """Run queued jobs until stopped. Interrupted jobs are queued again and resume."""
-    from jobs.queue.worker import run_worker
+    from jobs.common import logs
+    from jobs.queue.worker import Worker
 
-    logging.basicConfig(level=logging.INFO, format="%(asctime)s %(name)s %(message)s")
-    logging.getLogger("alembic").setLevel(logging.WARNING)
-    run_worker(shell.store, workers, queue_name, warm_up)
+    logs.set_up("worker", Settings.from_environment().log_format)
+    process = Worker(shell.store, queue_name, warm_up)
+    if not shell.store.settings.status_address:
+        process.run(workers)
+        return
+    from jobs.services.health import Health
+    from jobs.services.status_server import serving_status
+
+    health = Health(shell.store, lambda: process.heartbeat_age)
+    with serving_status(shell.store.settings, health):
+        process.run(workers)
 
 
 @click.command()

@@ -52,6 +52,8 @@ def seen_in_training(store: Store, model: ModelRecord, titles: Iterable[str]) ->
 
 def embed_articles(context: JobContext, model: ModelRecord, articles: Sequence[ArticleRecord], report: Report) -> int:
     """Embed and store those of ``articles`` that have no block yet; return their number."""
+    from jobs.common import metrics  # imported late: listing vectors does not need it
+
     store = context.store
     _forget_outdated(context, model)
     missing = _missing(store, model, articles)
@@ -73,6 +75,7 @@ def embed_articles(context: JobContext, model: ModelRecord, articles: Sequence[A
             with context.writing() as w:
                 blocks = [VectorBlock(article.id, part) for article, part in zip(next(sent), found, strict=True)]
                 w.embeddings.add(model.id, blocks, dtype)
+            metrics.SENTENCES_EMBEDDED.inc(sum(part.shape[0] for part in found))
     return len(missing)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import logging
 import threading
+import time
 import traceback
 from collections.abc import Callable, Mapping
 from contextlib import closing
@@ -15,6 +16,7 @@ from core.errors import Cancelled, ThemescopeError
 from db.records import JobRecord, JobStatus
 from db.store import Store
 from jobs.common.job import JobContext, LeaveJob
+from jobs.common.logs import about_job
 from jobs.kinds import REGISTRY, check_job
 
 logger = logging.getLogger(__name__)
@@ -32,6 +34,7 @@ class Heartbeat:
     def __init__(self, send: Callable[[], None], every: float, name: str) -> None:
         self._send, self._every = send, every
         self._ended = threading.Event()
+        self._sent = time.monotonic()
         self._thread = threading.Thread(target=self._run, name=name, daemon=True)
 
     def start(self) -> None:
@@ -44,6 +47,11 @@ class Heartbeat:
         if self._thread.is_alive():
             self._thread.join(timeout)
 
+    @property
+    def age(self) -> float:
+        """Return the seconds since the last call that succeeded, or since the heartbeat was built."""
+        return time.monotonic() - self._sent
+
     def __enter__(self) -> Self:
         self.start()
         return self
@@ -55,6 +63,7 @@ class Heartbeat:
         while True:
             try:
                 self._send()
+                self._sent = time.monotonic()
             except Exception:
                 logger.warning("A heartbeat failed; the next one follows.", exc_info=True)
             if self._ended.wait(self._every):
@@ -75,6 +84,12 @@ class Outcome:
 
 def execute(store: Store, job: JobRecord, context: JobContext) -> Outcome | None:
     """Run a job that ``context.owner`` has claimed; return None if it is left unchanged (see :class:`LeaveJob`)."""
+    with about_job(job.id):
+        return _execute(store, job, context)
+
+
+def _execute(store: Store, job: JobRecord, context: JobContext) -> Outcome | None:
+    started = time.monotonic()
     try:
         with Heartbeat(context.heartbeat, HEARTBEAT_S, f"heartbeat of job {job.id}"), closing(context):
             outcome = _run(job, context)
@@ -83,7 +98,14 @@ def execute(store: Store, job: JobRecord, context: JobContext) -> Outcome | None
         return None
     context.end()
     _finish(store, job, context.owner, outcome)
+    _count(job, outcome, time.monotonic() - started)
     return outcome
+
+
+def _count(job: JobRecord, outcome: Outcome, seconds: float) -> None:
+    from jobs.common import metrics  # imported late: a command that runs no job does not need it
+
+    metrics.JOB_SECONDS.labels(job.kind, outcome.status.value).observe(seconds)
 
 
 def _run(job: JobRecord, context: JobContext) -> Outcome:

@@ -72,7 +72,11 @@ class JobQueue:
 
     def is_empty(self) -> bool:
         """Return whether the queue has no messages."""
-        return int(self.huey.storage.queue_size()) == 0
+        return self.size() == 0
+
+    def size(self) -> int:
+        """Return the number of messages that wait for a worker."""
+        return int(self.huey.storage.queue_size())
 
     def close(self) -> None:
         """Close connections; they are opened again on the next use."""

@@ -66,6 +66,15 @@ class Worker:
         options = {"max_delay": 0.5, "periodic": False, "shutdown_timeout": GRACE_S, **options}
         return _Consumer(self, **options)
 
+    def run(self, workers: int = 1) -> None:
+        """Run jobs in ``workers`` threads until the process is stopped (SIGTERM, SIGINT)."""
+        self.consumer(workers=workers).run()
+
+    @property
+    def heartbeat_age(self) -> float:
+        """Return the seconds since the last heartbeat that was written."""
+        return self._heartbeat.age
+
     def start(self) -> None:
         """Start the heartbeat. huey calls this once for each of its threads."""
         if not self._started:
@@ -114,11 +123,6 @@ class _Consumer(Consumer):
         for _, thread in self.worker_threads:
             thread.join(max(deadline - time.monotonic(), 0.0))
         logger.info("The worker stopped.")
-
-
-def run_worker(store: Store, workers: int = 1, queue_name: str = "default", warm_up: bool = True) -> None:
-    """Run jobs until the process is stopped (SIGTERM, SIGINT)."""
-    Worker(store, queue_name, warm_up).queue.huey.create_consumer(workers=workers).run()
 
 
 def _precompile() -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from core.errors import ConfigError
-from db.settings import Settings, sqlite_path, sqlite_url, without_password
+from db.settings import Settings, host_and_port, sqlite_path, sqlite_url, without_password
 
 
 class TestFromEnvironment:
@@ -112,3 +112,26 @@ class TestWhatPagesMayDo:
     def test_relative_folders_are_refused(self) -> None:
         with pytest.raises(ConfigError, match=r"'texts' is not an absolute path\. Correct THEMESCOPE_IMPORT_FOLDERS"):
             Settings.from_environment({"THEMESCOPE_IMPORT_FOLDERS": "texts"})
+
+
+class TestStatusAndLogs:
+    def test_valid_values(self, tmp_path: Path) -> None:
+        given = {
+            "THEMESCOPE_HOME": str(tmp_path),
+            "THEMESCOPE_STATUS_ADDRESS": "[::1]:9101",
+            "THEMESCOPE_METRICS_TOKEN": "secret",
+            "THEMESCOPE_LOG_FORMAT": "json",
+        }
+        settings = Settings.from_environment(given)
+        assert host_and_port(settings.status_address) == ("::1", 9101)
+        assert (settings.metrics_token, settings.log_format) == ("secret", "json")
+        assert "secret" not in repr(settings)
+
+    @pytest.mark.parametrize("address", ["9101", "127.0.0.1", "127.0.0.1:99999", "::1:9101", "http://127.0.0.1:9101"])
+    def test_an_address_needs_a_port(self, tmp_path: Path, address: str) -> None:
+        with pytest.raises(ConfigError, match="THEMESCOPE_STATUS_ADDRESS must be an address with a port"):
+            Settings.from_environment({"THEMESCOPE_HOME": str(tmp_path), "THEMESCOPE_STATUS_ADDRESS": address})
+
+    def test_other_formats_of_records_are_refused(self, tmp_path: Path) -> None:
+        with pytest.raises(ConfigError, match="THEMESCOPE_LOG_FORMAT must be text or json, not 'xml'"):
+            Settings.from_environment({"THEMESCOPE_HOME": str(tmp_path), "THEMESCOPE_LOG_FORMAT": "xml"})

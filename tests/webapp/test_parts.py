@@ -20,11 +20,10 @@ from streamlit.testing.v1 import AppTest
 
 from core.config import Config, OptionInfo, option
 from db.records import MetricPoint
-from db.settings import Settings
+from db.settings import Settings, is_loopback
 from jobs.services import demo
 from webapp import __main__ as start
 from webapp.shared import components, forms, input_files, text
-from webapp.shared import store as server_store
 from webapp.shared.figures import DARK, LIGHT, THEMES, IntervalRow, curve_figure, interval_figure, tones
 
 
@@ -240,9 +239,9 @@ def test_settings_are_named_in_full_and_units_not_twice() -> None:
 
 def test_what_only_this_machine_reaches_is_told_from_what_others_reach() -> None:
     for address in ("127.0.0.1", "localhost", "::1", "127.0.0.9"):
-        assert server_store.is_loopback(address)
+        assert is_loopback(address)
     for address in ("0.0.0.0", "192.168.1.5", "::", "example.org"):
-        assert not server_store.is_loopback(address)
+        assert not is_loopback(address)
 
 
 def test_the_next_free_port_is_taken() -> None:

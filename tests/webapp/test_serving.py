@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import http.client
+import json
 import os
 import re
 import subprocess
@@ -20,6 +21,7 @@ from webapp.middleware import FOREIGN_HOST, FOREIGN_ORIGIN, SECURITY_HEADERS
 
 ROOT = Path(__file__).parents[2]
 START_S = 120.0
+TOKEN = "a-token-of-this-test"
 HANDSHAKE = {
     "Connection": "Upgrade",
     "Upgrade": "websocket",
@@ -67,7 +69,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     found = Server(free_port(), folder / "record.txt")
     flags = ["--server.address", "0.0.0.0", "--server.port", str(found.port)]
     command = [sys.executable, "-m", "tests.recorded_server", str(found.record), *flags]
-    environment = {**os.environ, "THEMESCOPE_HOME": str(folder / "home")}
+    environment = {**os.environ, "THEMESCOPE_HOME": str(folder / "home"), "THEMESCOPE_METRICS_TOKEN": TOKEN}
     with (folder / "log.txt").open("wb") as log:
         process = subprocess.Popen(command, cwd=ROOT, env=environment, stdout=log, stderr=log)
     try:
@@ -123,3 +125,24 @@ def test_a_foreign_origin_is_refused_without_any_look_up(server: Server) -> None
         answer = server.handshake(Origin=origin)
         assert (answer.status, answer.body) == (403, FOREIGN_ORIGIN)
     assert looked_up(server.record) == []
+
+
+def test_probes_are_answered_under_every_host_name(server: Server) -> None:
+    answer = server.ask("/healthz", Host="web1")
+    assert (answer.status, answer.body) == (200, "ok")
+    until = time.monotonic() + START_S
+    while (answer := server.ask("/readyz", Host="web1")).status == 503 and time.monotonic() < until:
+        time.sleep(0.1)  # the store is migrated in the background
+    assert (answer.status, json.loads(answer.body)) == (200, {"store": "ok", "queue": "ok"})
+
+
+def test_metrics_are_for_those_with_the_token(server: Server) -> None:
+    assert server.ask("/metrics").status == 403
+    assert server.ask("/metrics", Authorization="Bearer wrong").status == 403
+    assert server.ask("/metrics", Host="evil.example", Authorization=f"Bearer {TOKEN}").status == 403
+    server.ask("/a/made-up/path")
+    answer = server.ask("/metrics", Authorization=f"Bearer {TOKEN}")
+    assert answer.status == 200
+    assert 'themescope_http_request_seconds_count{kind="page",status="200"}' in answer.body
+    assert "themescope_sessions 0.0" in answer.body and "themescope_store_up 1.0" in answer.body
+    assert "made-up" not in answer.body

@@ -24,6 +24,7 @@ from streamlit.runtime.scriptrunner import get_script_run_ctx
 from core.errors import AccessError
 from db.access import Actor, Right
 from db.repositories.people import LONGEST
+from db.settings import split_host
 from jobs.services import people as members
 from webapp.shared import store as server_store
 from webapp.shared.components import attempt
@@ -263,8 +264,15 @@ def sign_out() -> None:
 
 
 def _cookie() -> str:
-    """Return the name of the cookie, which contains the port because browsers share cookies between ports."""
-    return f"themescope-{st.get_option('server.port')}"
+    """Return the name of the cookie, which contains the port because browsers share cookies between ports.
+
+    It is the port that the browser opened: the processes behind a proxy have others, but share the session.
+    """
+    try:
+        _, port = split_host(st.context.headers.get("Host", ""))
+    except ValueError:
+        port = None
+    return f"themescope-{port}" if port else "themescope"
 
 
 def _set_cookie(value: str, seconds: int) -> None:

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import ipaddress
-
 import streamlit as st
 
-from db.settings import Settings
+from db.settings import Settings, is_loopback
 from db.store import Store
 
 
@@ -27,13 +25,3 @@ def shared() -> bool:
     """Return whether sign-in is required: other machines can reach the pages, or the settings demand it."""
     address = str(st.get_option("server.address") or "0.0.0.0")
     return Settings.from_environment().login == "always" or not is_loopback(address)
-
-
-def is_loopback(address: str) -> bool:
-    """Return whether only this machine can reach ``address``."""
-    if address == "localhost":
-        return True
-    try:
-        return ipaddress.ip_address(address).is_loopback
-    except ValueError:
-        return False
