@@ -94,7 +94,7 @@ class TrainingError(ThemescopeError):
 
 
 class ArtifactError(ThemescopeError):
-    """A saved model that is missing, damaged, or was made by an incompatible version."""
+    """A saved model or a file of vectors that is missing, damaged, or was made by an incompatible version."""
 
 
 class ExecutorError(ThemescopeError):

@@ -6,6 +6,10 @@
 ``QUEUE_URL``                  the queue: ``sqlite:///file``, ``redis://host`` or ``postgresql://…``
 ``EXECUTOR_URL``               where jobs compute: empty for processes on the worker's machine (default), ``ray://host:port``
                                for a Ray cluster, ``ray://local`` for Ray on the worker's machine
+``VECTORS_URL``                folder of the vector files: ``file:///folder`` or ``s3://bucket/folder`` (default: the
+                               folder ``vectors`` of the data folder)
+``VECTOR_FILES_FROM``          number of sentences of a corpus from which its vectors are stored in files instead of
+                               the database (default: 50,000)
 ``THEMESCOPE_LOGIN``           ``always``: sign-in is required on the loopback address too, as behind a proxy
                                (default: ``auto``)
 ``THEMESCOPE_ALLOWED_HOSTS``   further host names under which the pages may be opened, separated by commas (default:
@@ -35,11 +39,14 @@ from urllib.parse import SplitResult, unquote, urlsplit, urlunsplit
 from core.errors import ConfigError
 from core.paths import expand_home
 
+VECTOR_FILES_FROM = 50_000
+"""Sentences from which vectors are stored in files: about 40 MB at 384 dimensions, several files."""
 LOGINS = ("auto", "always")
 LOG_FORMATS = ("text", "json")
 _STORES = ("sqlite", "postgres", "postgresql", "postgresql+psycopg")
 _EXECUTOR = re.compile(r"ray://(local|[^/@\s]+:[0-9]{1,5})")
 _QUEUES = ("sqlite", "redis", "rediss", "postgres", "postgresql", "postgresql+psycopg")
+_FOLDERS = ("file", "s3")
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +70,10 @@ class Settings:
     """Token that requests for metrics must send; empty: only those of this machine are answered."""
     log_format: str = "text"
     """Format of log records: "text" or "json"."""
+    vectors_url: str = ""
+    """Folder of the vector files; empty: ``vectors`` in the data folder."""
+    vector_files_from: int = VECTOR_FILES_FROM
+    """Number of sentences of a corpus from which its vectors are stored in files."""
 
     def __post_init__(self) -> None:
         if self.login not in LOGINS:
@@ -74,6 +85,8 @@ class Settings:
             raise ConfigError(f"THEMESCOPE_LOG_FORMAT must be {' or '.join(LOG_FORMATS)}, not {self.log_format!r}.")
         if self.status_address:
             host_and_port(self.status_address)
+        if self.vectors_url:
+            _check_scheme("VECTORS_URL", self.vectors_url, _FOLDERS)
         if sqlite_path(self.queue_url) and sqlite_path(self.queue_url) == sqlite_path(self.database_url):
             raise ConfigError(
                 "QUEUE_URL and DATABASE_URL name the same SQLite file. The queue locks its whole file: "
@@ -99,6 +112,8 @@ class Settings:
             status_address=given.get("THEMESCOPE_STATUS_ADDRESS", "").strip(),
             metrics_token=given.get("THEMESCOPE_METRICS_TOKEN", "").strip(),
             log_format=given.get("THEMESCOPE_LOG_FORMAT", "").strip() or "text",
+            vectors_url=given.get("VECTORS_URL", "").strip(),
+            vector_files_from=_count("VECTOR_FILES_FROM", given, VECTOR_FILES_FROM),
         )
 
     @classmethod
@@ -189,6 +204,13 @@ def _folders(text: str) -> tuple[Path, ...]:
         if not folder.is_absolute():
             raise ConfigError(f"{str(folder)!r} is not an absolute path. {advice}")
     return folders
+
+
+def _count(variable: str, environ: Mapping[str, str], default: int) -> int:
+    text = environ.get(variable, "").strip().replace(",", "").replace("_", "")
+    if text and not text.isdecimal():
+        raise ConfigError(f"{variable} must be a number of sentences, such as {default:,}, not {text!r}.")
+    return int(text) if text else default
 
 
 def _platform_home(environ: Mapping[str, str]) -> Path:

@@ -17,29 +17,32 @@ from db import tables as t
 from db.access import act_as
 from db.artifacts import Artifacts
 from db.engine import as_store_error, open_engine, readers_of
+from db.folders import open_folder
 from db.migrate import up_to_date, upgrade
 from db.repositories.benchmarks import Benchmarks
 from db.repositories.corpora import Corpora
+from db.repositories.embeddings import Embeddings
 from db.repositories.jobs import Jobs, Workers
 from db.repositories.label_steps import LabelSteps
 from db.repositories.labellings import Labellings
 from db.repositories.maps import Maps
-from db.repositories.models import Embeddings, Models
+from db.repositories.models import Models
 from db.repositories.people import People, SignIns, Views
 from db.repositories.runs import Papers, Runs
 from db.repositories.triplets import TripletReviews, Triplets
 from db.settings import Settings
+from db.vector_files import VectorFiles
 
 
 class Unit:
     """All repositories over one transaction. Use it only inside its ``with`` block."""
 
-    def __init__(self, connection: Connection) -> None:
+    def __init__(self, connection: Connection, vector_files: VectorFiles) -> None:
         self.corpora = Corpora(connection)
         self.triplets = Triplets(connection)
         self.reviews = TripletReviews(connection)
         self.models = Models(connection)
-        self.embeddings = Embeddings(connection)
+        self.embeddings = Embeddings(connection, vector_files)
         self.benchmarks = Benchmarks(connection)
         self.runs = Runs(connection)
         self.maps = Maps(connection)
@@ -96,6 +99,7 @@ class Store:
     def __init__(self, settings: Settings) -> None:
         self.settings = settings
         self.artifacts = Artifacts(settings.home)
+        self.vector_files = VectorFiles(open_folder(settings.vectors_url, settings.home))
         self._connections = _Connections(settings)
         self._writer: Writer | None = None
 
@@ -124,7 +128,7 @@ class Store:
         Raises ``StoreError`` if the database cannot be reached or is not set up.
         """
         with self._converted_errors(), self._readers.connect() as connection:
-            yield Unit(connection)
+            yield Unit(connection, self.vector_files)
 
     @contextmanager
     def writing(self) -> Iterator[Unit]:
@@ -141,7 +145,7 @@ class Store:
         """
         person = None if self._writer is None else self._writer()
         with self._converted_errors(), self._connections.engine().begin() as connection:
-            unit = Unit(connection)
+            unit = Unit(connection, self.vector_files)
             if person is not None:
                 act_as(connection, unit.people.actor(person))
             yield unit
@@ -166,6 +170,14 @@ class Store:
     def remove_unused_artifacts(self) -> list[str]:
         """Remove the files of deleted models if they are older than a day; return their digests."""
         return self.artifacts.remove_unused(self._artifacts_in_use())
+
+    def remove_unused_vector_files(self) -> list[str]:
+        """Remove files of deleted vectors, and unfinished ones, if they are older than a day; return their digests."""
+        with self.writing() as w:
+            w.embeddings.forget_empty_files()
+        with self.reading() as r:
+            in_use = r.embeddings.files()
+        return self.vector_files.remove_unused(in_use)
 
     def unused_artifacts(self) -> list[str]:
         """Return the digests of the artifacts without a model: deleted ones, or ones that are just being stored."""

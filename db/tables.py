@@ -207,6 +207,25 @@ embedding = sa.Table(
     _required("data", sa.LargeBinary),
 )
 
+vector_file = _table(
+    "vector_file",
+    _to("model"),
+    _required("digest", Text),
+    _required("size", Big),
+    _required("created", UtcDateTime),
+)
+
+# A block whose vectors are "rows" rows of a file, from row "first" on.
+filed_embedding = sa.Table(
+    "filed_embedding",
+    metadata,
+    sa.Column("model_id", Big, sa.ForeignKey("model.id", ondelete="CASCADE"), primary_key=True),
+    sa.Column("article_id", Big, sa.ForeignKey("article.id", ondelete="CASCADE"), primary_key=True, index=True),
+    _to("vector_file", "file_id"),
+    _required("first", sa.Integer),
+    _required("rows", sa.Integer),
+)
+
 # --- benchmarks, runs and maps --------------------------------------------------------------------------------------
 
 benchmark = _table(

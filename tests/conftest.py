@@ -16,10 +16,10 @@ from db.settings import Settings
 from db.store import Store
 from db.tables import metadata
 from tests.homes import CopyHome, MakeHome
-from tests.servers import PostgresServer, postgres_server, redis_server
+from tests.servers import PostgresServer, postgres_server, redis_server, s3_server
 from tests.transactions import guard
 
-__all__ = ["postgres_server", "redis_server"]
+__all__ = ["postgres_server", "redis_server", "s3_server"]
 
 ROOT = Path(__file__).resolve().parents[1]
 BROWSER_TESTS = "tests/e2e/"
@@ -80,6 +80,8 @@ def themescope_home(homes: Iterator[Path], monkeypatch: pytest.MonkeyPatch) -> P
     monkeypatch.delenv("THEMESCOPE_STATUS_ADDRESS", raising=False)
     monkeypatch.delenv("THEMESCOPE_METRICS_TOKEN", raising=False)
     monkeypatch.delenv("THEMESCOPE_LOG_FORMAT", raising=False)
+    monkeypatch.delenv("VECTORS_URL", raising=False)
+    monkeypatch.delenv("VECTOR_FILES_FROM", raising=False)
     return home
 
 

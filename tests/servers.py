@@ -1,14 +1,17 @@
-"""Private PostgreSQL and Redis servers for the tests, on free loopback ports, gone when the session ends."""
+"""Private PostgreSQL, Redis and S3 servers for the tests, on free loopback ports, gone when the session ends."""
 
 from __future__ import annotations
 
 import contextlib
+import importlib.util
 import os
 import shutil
 import socket
 import subprocess
+import sys
 import tempfile
 import time
+import urllib.request
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from itertools import count
@@ -91,6 +94,18 @@ def redis_server() -> Iterator[str]:
         command = [binary, "--bind", "127.0.0.1", "--save", "", "--appendonly", "no", "--dir", folder, "--port"]
         with _listening(command, folder, user, lambda port: _redis_answers(port, folder)) as port:
             yield f"redis://127.0.0.1:{port}/0"
+
+
+@pytest.fixture(scope="session")
+def s3_server() -> Iterator[str]:
+    """The URL of a server with the protocol of S3 that keeps objects in memory, or a skip with the reason."""
+    for package, extra in (("s3fs", "s3"), ("moto", "test")):
+        if importlib.util.find_spec(package) is None:
+            missing(package, f"pip install 'themescope[{extra}]'")
+    with _server_folder(None) as (folder, user):
+        command = [sys.executable, "-W", "ignore", "-m", "moto.server", "-H", "127.0.0.1", "-p"]
+        with _listening(command, folder, user, _s3_answers) as port:
+            yield f"http://127.0.0.1:{port}"
 
 
 def _postgres_folder() -> Path | None:
@@ -183,6 +198,15 @@ def _postgres_answers(port: int, data: Path) -> bool:
     except psycopg.Error:
         return False
     return found is not None and Path(found[0]) == data
+
+
+def _s3_answers(port: int) -> bool:
+    """Whether the server is ready."""
+    try:
+        with urllib.request.urlopen(f"http://127.0.0.1:{port}/moto-api/data.json", timeout=10) as answer:
+            return bool(answer.status == 200)
+    except OSError:
+        return False
 
 
 def _redis_answers(port: int, folder: Path) -> bool:

@@ -55,7 +55,7 @@ class Corpora(NamedRepository[CorpusRecord]):
         articles = sa.select(t.article.c.id).where(t.article.c.corpus_id == corpus_id)
         # In bulk first, because a cascade looks up each parent separately.
         self.connection.execute(t.triplet.delete().where(t.triplet.c.set_id.in_(sets)))
-        for table in (t.sentence, t.section, t.embedding, t.score, t.assignment):
+        for table in (t.sentence, t.section, t.embedding, t.filed_embedding, t.score, t.assignment):
             self.connection.execute(table.delete().where(table.c.article_id.in_(articles)))
         self._delete(t.corpus, corpus_id)
 

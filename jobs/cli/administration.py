@@ -57,13 +57,14 @@ def demo(shell: Shell) -> None:
 
 
 @click.command()
+@click.option("--vectors", is_flag=True, help="Also read every vector file and compare its content with its name.")
 @common
 @pass_shell
-def doctor(shell: Shell) -> int:
+def doctor(shell: Shell, vectors: bool) -> int:
     """Check the installation: Python, packages, store, queue, worker, disk, word vectors. Exits with 1 on a problem."""
     from jobs.services.doctor import examine
 
-    checks = examine()
+    checks = examine(vectors)
     rows = [{"": check.mark, "what": check.name, "found": check.found} for check in checks]
     problems = [check.name for check in checks if check.problem]
     values = [{"name": c.name, "ok": not c.problem, "warning": c.warning, "found": c.found} for c in checks]

@@ -21,6 +21,8 @@ from jobs.executors.local import LocalConfig, LocalExecutor
 
 BATCH_SENTENCES = 4_096
 """Sentences per batch: enough for batches of similar length, few enough to cancel within seconds."""
+FILE_SENTENCES = 16_384
+"""Sentences per file of vectors: 12 MB at 384 dimensions, and at most so many are embedded again after a crash."""
 
 
 def load_model(store: Store, model: ModelRecord) -> tuple[Model, dict[str, Any]]:
@@ -69,13 +71,18 @@ def embed_articles(context: JobContext, model: ModelRecord, articles: Sequence[A
         # On one machine, the threads of one copy of the model use all cores.
         embedding.model, executor = fitted_model(context, model), LocalExecutor(LocalConfig(1))
     total = sum(a.sentences for a in missing)
+    pending: list[VectorBlock] = []
+    size = FILE_SENTENCES if _in_files(store, missing) else 1
     vectors = executor.map(embedding, shards, report=report, total=total, unit="sentences embedded")
     with closing(cast("Generator[list[Vectors]]", vectors)):
         for found in vectors:
-            with context.writing() as w:
-                blocks = [VectorBlock(article.id, part) for article, part in zip(next(sent), found, strict=True)]
-                w.embeddings.add(model.id, blocks, dtype)
+            pending += [VectorBlock(article.id, part) for article, part in zip(next(sent), found, strict=True)]
+            if sum(block.vectors.shape[0] for block in pending) >= size:
+                save_blocks(context, model, pending, dtype, in_files=size > 1)
+                pending = []
             metrics.SENTENCES_EMBEDDED.inc(sum(part.shape[0] for part in found))
+    if pending:
+        save_blocks(context, model, pending, dtype, in_files=size > 1)
     return len(missing)
 
 
@@ -118,6 +125,27 @@ def _shards(store: Store, groups: Sequence[Sequence[ArticleRecord]]) -> Iterator
         texts = [sentences.get(a.id, []) for a in group]
         name = f"articles “{group[0].title}” to “{group[-1].title}”"
         yield Shard(name, texts, sum(map(len, texts)))
+
+
+def save_blocks(
+    context: JobContext, model: ModelRecord, blocks: Sequence[VectorBlock], dtype: str, *, in_files: bool
+) -> None:
+    """Store blocks in the database, or in one file, which is written before the transaction that refers to it."""
+    file = context.store.vector_files.put(blocks, dtype) if in_files and blocks else None
+    with context.writing() as w:
+        if file is None:
+            w.embeddings.add(model.id, blocks, dtype)
+        else:
+            w.embeddings.add_file(model.id, file)
+
+
+def _in_files(store: Store, articles: Sequence[ArticleRecord]) -> bool:
+    """Return whether the vectors of these articles go to files: those of a large corpus, except a few at a time."""
+    if sum(a.sentences for a in articles) < min(BATCH_SENTENCES, store.settings.vector_files_from):
+        return False
+    with store.reading() as r:
+        sizes = [r.corpora.get(corpus_id).sentences for corpus_id in {a.corpus_id for a in articles}]
+    return max(sizes) >= store.settings.vector_files_from
 
 
 def rows_of(store: Store, model: ModelRecord, wanted: Mapping[int, Ids]) -> Matrix:

@@ -29,6 +29,7 @@ from jobs.bundles.parts import (
 )
 from jobs.common.job import JobConfig, JobContext
 from jobs.common.results import TextDigest
+from jobs.common.vectors import save_blocks
 from jobs.kinds.import_corpus import CANCEL_S, batches, remove_unfinished
 
 _BEGUN, _ADDED = "begun_corpus", "added_models"
@@ -188,6 +189,7 @@ def _store_models(
         embedded = [article for article in r.corpora.articles(record.id, limit=known) if article.sentences]
     sizes = np.array([article.sentences for article in embedded])
     ids = [article.id for article in embedded]
+    large = int(sizes.sum()) >= context.store.settings.vector_files_from
     for place, listed in enumerate(about):
         report = context.part(0.8 + 0.2 * place / len(about), 0.8 + 0.2 * (place + 1) / len(about), listed.name)
         model = _model(bundle, args, context, listed, place)
@@ -198,8 +200,7 @@ def _store_models(
                 raise ReadError(args.file, "its vectors do not match its sentences.", name, "Export it again.")
             found = [VectorBlock(id, block) for id, block in zip(ids[done:], blocks, strict=False)]
             if listed.revision == model.revision:  # a model must not have vectors of two revisions of its method
-                with context.writing() as w:
-                    w.embeddings.add(model.id, found, precision(blocks))
+                save_blocks(context, model, found, precision(blocks), in_files=large)
             done += len(blocks)
             report.progress(done, len(ids))
         if done < len(ids):

@@ -99,6 +99,8 @@ class Worker:
             self._files_cleaned = time.monotonic()
             if removed := self.store.remove_unused_artifacts():
                 logger.info("Removed the files of %d deleted models.", len(removed))
+            if removed := self.store.remove_unused_vector_files():
+                logger.info("Removed %d files of deleted vectors.", len(removed))
 
     def _warm_up(self) -> None:
         """Precompile the code of maps once, after a while without a job."""

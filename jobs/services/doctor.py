@@ -9,6 +9,7 @@ import shutil
 import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from importlib import metadata
 
 from core.errors import ThemescopeError
@@ -16,12 +17,14 @@ from db.logins import Logins
 from db.records import JobStatus
 from db.settings import Settings
 from db.store import Store
+from db.vector_files import problems_of
 
 _OPTIONAL = (
     ("PostgreSQL driver", "psycopg", "postgres"),
     ("Redis client", "redis", "redis"),
     ("Ray", "ray", "ray"),
     ("text of the demo", "gensim", "demo"),
+    ("S3 client", "s3fs", "s3"),
 )
 """Name, module, and extra that installs it."""
 LEAST_DISK = 2_000_000_000
@@ -43,8 +46,8 @@ class Check:
         return "✗" if self.problem else "!" if self.warning else "✓"
 
 
-def examine() -> list[Check]:
-    """Run every check; never raises."""
+def examine(vectors: bool = False) -> list[Check]:
+    """Run every check, with ``vectors`` also of the content of all vector files; never raises."""
     checks: list[Check] = []
     for look in (_python, _packages, _accelerator, _word_vectors):
         checks += _guarded(look.__name__.strip("_"), look)
@@ -57,6 +60,7 @@ def examine() -> list[Check]:
         ("data folder", _disk),
         ("store", _store),
         ("model files", _files),
+        ("vector files", partial(_vector_files, content=vectors)),
         ("queue", _queue),
         ("worker", _worker),
         ("people", _people),
@@ -148,6 +152,17 @@ def _files(store: Store) -> Iterator[Check]:
         yield Check("model files", found + orphans, problem=True)
     else:
         yield Check("model files", f"present for every model ({len(models)})" + orphans)
+
+
+def _vector_files(store: Store, content: bool) -> Iterator[Check]:
+    """Check that every file of vectors exists with its size, and with ``content`` what it contains."""
+    with store.reading() as r:
+        known = r.embeddings.files()
+    where = store.vector_files.folder.where()
+    if problems := problems_of(store.vector_files, known, content=content):
+        yield Check("vector files", f"{len(problems)} of {len(known)} in {where}: {problems[0]}", problem=True)
+    elif known:
+        yield Check("vector files", f"{len(known):,} in {where}, {sum(known.values()) / 1e9:,.2f} GB")
 
 
 def _queue(store: Store) -> Iterator[Check]:

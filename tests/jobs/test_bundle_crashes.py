@@ -13,8 +13,9 @@ from core.errors import DuplicateNameError, ThemescopeError
 from db.records import JobStatus
 from db.repositories.base import Repository
 from db.repositories.corpora import Corpora
+from db.repositories.embeddings import Embeddings
 from db.repositories.jobs import Jobs
-from db.repositories.models import Embeddings, Models
+from db.repositories.models import Models
 from db.settings import Settings
 from db.store import Store
 from db.tables import metadata

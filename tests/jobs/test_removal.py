@@ -7,7 +7,7 @@ import pytest
 from core.errors import Cancelled
 from core.types import Article, Paragraph, Section
 from db.store import Store
-from jobs.kinds.import_corpus import Counter, remove_unfinished
+from jobs.kinds.import_corpus import ImportProgress, remove_unfinished
 from jobs.queue.foreground import run_here
 from jobs.queue.worker import LEFTOVER_AGE, remove_leftovers
 from tests.jobs.helpers import write_articles
@@ -61,12 +61,13 @@ def test_a_cancelled_import_frees_its_name_however_much_is_left(
 ) -> None:
     path = write_articles(tmp_path_factory.mktemp("files"), 500)
 
-    def add(self: Counter, batch: list[Article]) -> None:
-        raise Cancelled
+    def cancel(self: ImportProgress, done: float, total: float, message: str = "") -> None:
+        if self.articles:
+            raise Cancelled
 
     with monkeypatch.context() as patched, pytest.raises(Cancelled):
         patched.setattr("jobs.kinds.import_corpus.CANCEL_S", 0)
-        patched.setattr(Counter, "add", add)
+        patched.setattr(ImportProgress, "progress", cancel)
         run_here(sqlite_store, "import-corpus", {"files": [str(path)], "corpus": "C"}, quiet=True)
     assert run_here(sqlite_store, "import-corpus", {"files": [str(path)], "corpus": "C"}, quiet=True)["articles"] == 500
 

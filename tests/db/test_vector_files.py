@@ -1,0 +1,327 @@
+"""Vectors in files: on the local disk and on a server with the protocol of S3."""
+
+from __future__ import annotations
+
+import os
+import re
+import time
+from collections.abc import Iterator
+from dataclasses import replace
+from itertools import count
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import sparse
+
+from core.errors import ArtifactError, DataError, StoreError
+from db.folders import Folder, LocalFolder, open_folder
+from db.records import VectorBlock
+from db.settings import Settings
+from db.store import Store
+from db.vector_files import VectorFiles, problems_of
+from tests.db.test_results import add_model
+from tests.db.texts import add_corpus
+
+_BUCKETS = count()
+
+
+@pytest.fixture
+def s3_url(s3_server: str, monkeypatch: pytest.MonkeyPatch) -> str:
+    """A folder in a bucket of its own; the environment has the account."""
+    import fsspec
+
+    monkeypatch.setenv("AWS_ENDPOINT_URL", s3_server)
+    monkeypatch.setenv("AWS_ACCESS_KEY_ID", "test")
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "test")
+    monkeypatch.setenv("AWS_DEFAULT_REGION", "us-east-1")
+    bucket = f"vectors-{next(_BUCKETS)}"
+    fsspec.filesystem("s3").mkdir(bucket)
+    return f"s3://{bucket}/folder"
+
+
+@pytest.fixture(params=["local", "s3"])
+def files(request: pytest.FixtureRequest, tmp_path: Path) -> VectorFiles:
+    """An empty folder of vector files."""
+    url = "" if request.param == "local" else request.getfixturevalue("s3_url")
+    return VectorFiles(open_folder(url, tmp_path))
+
+
+def blocks_of(sizes: list[int], dim: int, seed: int, csr: bool) -> list[VectorBlock]:
+    rng = np.random.default_rng(seed)
+    made: list[Any] = []
+    for rows in sizes:
+        dense = rng.normal(size=(rows, dim)).astype(np.float32)
+        made.append(sparse.csr_array(dense * (dense > 1)) if csr else dense)
+    return [VectorBlock(10 + i, x) for i, x in enumerate(made)]
+
+
+def same(a: Any, b: Any) -> bool:
+    dense = [x.toarray() if sparse.issparse(x) else x for x in (a, b)]
+    return a.dtype == b.dtype and np.array_equal(*dense)
+
+
+class TestRoundTrip:
+    @given(
+        st.lists(st.integers(0, 9), min_size=1, max_size=12),
+        st.integers(1, 7),
+        st.booleans(),
+        st.sampled_from(["float16", "float32"]),
+        st.integers(1, 12),
+        st.randoms(use_true_random=False),
+    )
+    def test_what_is_written_is_read(
+        self, tmp_path: Path, sizes: list[int], dim: int, csr: bool, dtype: str, per_file: int, random: Any
+    ) -> None:
+        """For any number of articles per file, any order of reading, and empty articles."""
+        files = VectorFiles(LocalFolder(tmp_path))
+        blocks = blocks_of(sizes, dim, 0, csr)
+        for start in range(0, len(blocks), per_file):
+            part = blocks[start : start + per_file]
+            file = files.put(part, dtype)
+            wanted = random.sample(part, len(part))
+            read = files.get(file.digest, [file.spans[block.article_id] for block in wanted])
+            for block, got in zip(wanted, read, strict=True):
+                x: Any = block.vectors
+                rounded = (x.toarray() if csr else x).astype(dtype).astype(np.float32)
+                assert sparse.issparse(got) == csr and got.shape == x.shape and same(got, rounded)
+
+    def test_on_both_kinds_of_folder(self, files: VectorFiles) -> None:
+        for csr in (False, True):
+            blocks = blocks_of([3, 0, 5, 2], 6, 1, csr)
+            file = files.put(blocks, "float32")
+            spans = [file.spans[i] for i in (13, 10, 11)]
+            for block, got in zip((blocks[3], blocks[0], blocks[1]), files.get(file.digest, spans), strict=True):
+                assert same(got, block.vectors)
+            files.check(file.digest)
+            assert problems_of(files, {file.digest: file.size}, content=True) == []
+
+    def test_the_name_is_the_content(self, files: VectorFiles) -> None:
+        one, again = (files.put(blocks_of([4], 3, 2, False)) for _ in range(2))
+        other = files.put(blocks_of([4], 3, 3, False))
+        assert one == again and one.digest != other.digest
+        assert files.unused([]) == sorted({one.digest, other.digest})
+
+    def test_what_is_read_can_be_changed(self, files: VectorFiles) -> None:
+        file = files.put(blocks_of([4], 3, 2, False))
+        files.get(file.digest, [(0, 4)])[0][:] = 0
+        assert files.get(file.digest, [(0, 4)])[0].any()
+
+    @pytest.mark.parametrize("value", [np.nan, np.inf, 1e6])
+    def test_what_cannot_be_kept_is_refused(self, tmp_path: Path, value: float) -> None:
+        files = VectorFiles(LocalFolder(tmp_path / "v"))
+        with pytest.raises(DataError, match="article 1 has a value that is not finite as float16"):
+            files.put([VectorBlock(1, np.full((2, 2), value, np.float64))])
+        with pytest.raises(DataError, match="float16 or float32, not 'int8'"):
+            files.put([VectorBlock(1, np.zeros((2, 2)))], "int8")
+        with pytest.raises(DataError, match="one dimension"):
+            files.put([VectorBlock(1, np.zeros((2, 2))), VectorBlock(2, np.zeros((2, 3)))])
+        assert not (tmp_path / "v").exists()
+
+
+class TestTrouble:
+    """Every message names the file."""
+
+    def name(self, folder: Folder, digest: str) -> str:
+        return re.escape(folder.where(f"{digest}.safetensors"))
+
+    def test_a_missing_file(self, files: VectorFiles) -> None:
+        file = files.put(blocks_of([4], 3, 0, False))
+        files.get(file.digest, [(0, 4)])
+        files.folder.remove(f"{file.digest}.safetensors")
+        files.folder.remove(f"{file.digest}.safetensors")
+        missing = f"{self.name(files.folder, file.digest)} is missing. Restore the file"
+        with pytest.raises(ArtifactError, match=missing):
+            files.get(file.digest, [(0, 4)])
+        with pytest.raises(ArtifactError, match=missing):
+            files.check(file.digest)
+        (problem,) = problems_of(files, {file.digest: file.size})
+        assert re.search(missing, problem)
+
+    @pytest.mark.parametrize("seen_before", [False, True])
+    @pytest.mark.parametrize("csr", [False, True])
+    def test_a_file_that_was_cut(self, tmp_path: Path, seen_before: bool, csr: bool) -> None:
+        files = VectorFiles(LocalFolder(tmp_path))
+        file = files.put(blocks_of([40], 30, 0, csr))
+        path = tmp_path / f"{file.digest}.safetensors"
+        if seen_before:
+            files.get(file.digest, [(0, 40)])
+        for size in (file.size - 1, 200, 5, 0):
+            os.truncate(path, size)
+            with pytest.raises(ArtifactError, match=f"{re.escape(str(path))} is damaged"):
+                files.get(file.digest, [(0, 40)])
+
+    @given(place=st.integers(0, 10_000), bit=st.integers(0, 7))
+    def test_a_flipped_bit_is_found(self, tmp_path: Path, place: int, bit: int) -> None:
+        files = VectorFiles(LocalFolder(tmp_path))
+        file = files.put(blocks_of([20], 8, 0, False))
+        path = tmp_path / f"{file.digest}.safetensors"
+        data = bytearray(path.read_bytes())
+        data[place % len(data)] ^= 1 << bit
+        try:
+            path.write_bytes(data)
+            with pytest.raises(ArtifactError, match=f"{re.escape(str(path))} is damaged: its content"):
+                files.check(file.digest)
+        finally:
+            path.unlink()
+
+    @given(st.binary(max_size=200))
+    def test_a_header_that_is_none(self, tmp_path: Path, header: bytes) -> None:
+        files = VectorFiles(LocalFolder(tmp_path))
+        digest = f"{abs(hash(header)):032x}"[:32]
+        (tmp_path / f"{digest}.safetensors").write_bytes(len(header).to_bytes(8, "little") + header)
+        with pytest.raises(ArtifactError, match="its header cannot be read"):
+            files.get(digest, [(0, 1)])
+
+    def test_rows_that_it_has_not(self, files: VectorFiles) -> None:
+        for csr in (False, True):
+            file = files.put(blocks_of([4], 3, 0, csr))
+            with pytest.raises(ArtifactError, match=f"{self.name(files.folder, file.digest)} .* only 4 vectors"):
+                files.get(file.digest, [(2, 3)])
+
+    def test_a_folder_that_cannot_be_written(self, tmp_path: Path) -> None:
+        (tmp_path / "vectors").write_text("a file")
+        with pytest.raises(StoreError, match="cannot be written"):
+            VectorFiles(LocalFolder(tmp_path / "vectors")).put(blocks_of([4], 3, 0, False))
+
+    def test_a_server_that_does_not_answer(self, s3_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        import s3fs
+
+        files = VectorFiles(open_folder("s3://nobody-made-this-bucket/x", tmp_path))
+        with pytest.raises((StoreError, ArtifactError), match="s3://nobody-made-this-bucket/x"):
+            files.put(blocks_of([4], 3, 0, False))
+        monkeypatch.setenv("AWS_ENDPOINT_URL", "http://127.0.0.1:9")
+        monkeypatch.setenv("AWS_MAX_ATTEMPTS", "1")
+        s3fs.S3FileSystem.clear_instance_cache()
+        try:
+            with pytest.raises(StoreError, match=r"s3://v/x/.* cannot be reached .* Check VECTORS_URL"):
+                VectorFiles(open_folder("s3://v/x", tmp_path)).put(blocks_of([4], 3, 0, False))
+        finally:
+            s3fs.S3FileSystem.clear_instance_cache()
+
+
+class TestCleanup:
+    def test_only_old_unused_files_go(self, tmp_path: Path) -> None:
+        files = VectorFiles(LocalFolder(tmp_path))
+        used, old, recent = (files.put(blocks_of([4], 3, seed, False)).digest for seed in range(3))
+        partial, note = tmp_path / "partial-abc", tmp_path / "note.txt"
+        for path in (partial, note):
+            path.write_text("x")
+        for path in (tmp_path / f"{used}.safetensors", tmp_path / f"{old}.safetensors", partial, note):
+            os.utime(path, (time.time() - 200_000,) * 2)
+        assert files.remove_unused([used]) == [old]
+        assert {p.name for p in tmp_path.iterdir()} == {f"{used}.safetensors", f"{recent}.safetensors", "note.txt"}
+
+    def test_an_old_file_that_is_written_again_is_recent(self, tmp_path: Path) -> None:
+        files = VectorFiles(LocalFolder(tmp_path))
+        file = files.put(blocks_of([4], 3, 0, False))
+        os.utime(tmp_path / f"{file.digest}.safetensors", (0, 0))
+        files.put(blocks_of([4], 3, 0, False))
+        assert files.remove_unused([]) == []
+
+    def test_on_a_server(self, s3_url: str, tmp_path: Path) -> None:
+        files = VectorFiles(open_folder(s3_url, tmp_path))
+        assert files.unused([]) == []
+        used, unused = (files.put(blocks_of([4], 3, seed, False)).digest for seed in range(2))
+        assert files.remove_unused([used]) == []
+        assert files.remove_unused([used], older_than_s=-10) == [unused]
+        assert files.unused([]) == [used]
+
+
+class TestInTheStore:
+    @pytest.fixture
+    def filled(self, store: Store) -> Iterator[tuple[Store, int, dict[int, Any]]]:
+        """A model with vectors of article 1 in the database, and of articles 2 and 3 in a file."""
+        add_corpus(store, articles=3)
+        model = add_model(store)
+        blocks = [VectorBlock(i, b.vectors) for i, b in enumerate(blocks_of([4, 2, 3], 5, 0, False), 1)]
+        file = store.vector_files.put(blocks[1:], "float32")
+        with store.writing() as w:
+            w.embeddings.add(model.id, blocks[:1], "float32")
+            w.embeddings.add_file(model.id, file)
+        yield store, model.id, {b.article_id: b.vectors for b in blocks}
+
+    def test_readers_see_no_difference(self, filled: tuple[Store, int, dict[int, Any]]) -> None:
+        store, model, vectors = filled
+        with store.reading() as r:
+            got = r.embeddings.get(model, [3, 1, 2, 99])
+            assert r.embeddings.have(model, r.corpora.list()[0].id) == {1, 2, 3}
+            assert r.embeddings.models(2) == {model} and len(r.embeddings.files()) == 1
+        assert got.keys() == vectors.keys() and all(same(got[i], vectors[i]) for i in got)
+
+    def test_replacing_and_deleting(self, filled: tuple[Store, int, dict[int, Any]]) -> None:
+        store, model, vectors = filled
+        again = store.vector_files.put([VectorBlock(1, vectors[2]), VectorBlock(2, vectors[1])], "float32")
+        with store.writing() as w:
+            w.embeddings.add_file(model, again)
+            w.embeddings.add_file(model, again)
+            w.embeddings.add(model, [VectorBlock(3, vectors[3])])
+        with store.reading() as r:
+            got = r.embeddings.get(model, [1, 2, 3])
+            assert same(got[1], vectors[2]) and same(got[2], vectors[1])
+        folder = store.settings.home / "vectors"
+        for path in folder.iterdir():
+            os.utime(path, (0, 0))
+        assert len(store.remove_unused_vector_files()) == 1
+        assert [p.stem for p in folder.iterdir()] == [again.digest]
+        with store.writing() as w:
+            w.embeddings.delete(model)
+        assert store.remove_unused_vector_files() == [again.digest] and not list(folder.iterdir())
+
+    @pytest.mark.parametrize("what", ["model", "corpus"])
+    def test_files_go_with_their_model_or_corpus(self, filled: tuple[Store, int, dict[int, Any]], what: str) -> None:
+        store, model, _ = filled
+        for path in (store.settings.home / "vectors").iterdir():
+            os.utime(path, (0, 0))
+        assert store.remove_unused_vector_files() == []
+        with store.writing() as w:
+            w.models.delete(model) if what == "model" else w.corpora.delete(w.corpora.list()[0].id)
+        assert len(store.remove_unused_vector_files()) == 1
+
+    def test_a_transaction_that_fails_leaves_a_file_to_remove(self, store: Store) -> None:
+        add_corpus(store)
+        (block,) = blocks_of([2], 3, 0, False)
+        file = store.vector_files.put([VectorBlock(1, block.vectors)])
+        with pytest.raises(ZeroDivisionError), store.writing() as w:
+            w.embeddings.add_file(add_model_in(w), file)
+            raise ZeroDivisionError
+        assert store.vector_files.unused([]) == [file.digest]
+        with store.reading() as r:
+            assert r.embeddings.files() == {}
+
+    def test_a_missing_file_is_named(self, filled: tuple[Store, int, dict[int, Any]]) -> None:
+        store, model, _ = filled
+        (path,) = (store.settings.home / "vectors").iterdir()
+        path.unlink()
+        with store.reading() as r:
+            assert r.embeddings.get(model, [1]).keys() == {1}
+            with pytest.raises(ArtifactError, match=re.escape(str(path))):
+                r.embeddings.get(model, [1, 2])
+
+    def test_a_store_with_its_files_on_a_server(self, sqlite_store: Store, s3_url: str) -> None:
+        store = Store(replace(sqlite_store.settings, vectors_url=s3_url))
+        add_corpus(store)
+        model = add_model(store)
+        (block,) = blocks_of([3], 4, 0, False)
+        file = store.vector_files.put([VectorBlock(1, block.vectors)], "float32")
+        with store.writing() as w:
+            w.embeddings.add_file(model.id, file)
+        with store.reading() as r:
+            assert same(r.embeddings.get(model.id, [1])[1], block.vectors)
+        assert not (store.settings.home / "vectors").exists()
+        store.close()
+
+
+def add_model_in(unit: Any) -> int:
+    return int(unit.models.add(name="m", method="x", config={}, seed=0, digest="d", artifact="a").id)
+
+
+def test_the_folder_may_be_a_url(tmp_path: Path) -> None:
+    folder = open_folder((tmp_path / "a folder").as_uri().replace("%20", " "), tmp_path)
+    folder.write("a", b"x")
+    assert (tmp_path / "a folder" / "a").read_bytes() == b"x"
+    assert open_folder("", tmp_path) == LocalFolder(tmp_path / "vectors")
+    assert Settings.in_folder(tmp_path).vectors_url == ""

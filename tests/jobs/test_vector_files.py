@@ -1,0 +1,114 @@
+"""Vectors of large corpora, which jobs store in files."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from core.errors import Cancelled
+from db.store import Store
+from jobs.common import vectors
+from jobs.common.job import JobContext, Stop
+from jobs.queue.foreground import resume_here, run_here
+from tests.jobs.helpers import write_articles
+
+ARTICLES = 12
+
+
+def do(store: Store, kind: str, /, **args: Any) -> dict[str, Any]:
+    return run_here(store, kind, args, quiet=True)
+
+
+@pytest.fixture
+def large(sqlite_store: Store, tmp_path: Path) -> Store:
+    """A store for which every corpus is large, with a corpus and a model."""
+    store = Store(replace(sqlite_store.settings, vector_files_from=1))
+    do(store, "import-corpus", files=[str(write_articles(tmp_path, ARTICLES))], corpus="C")
+    do(store, "train", method="mean-vectors", name="mean", corpus="C")
+    return store
+
+
+def stored(store: Store) -> dict[int, Any]:
+    with store.reading() as r:
+        return r.embeddings.get(r.models.by_name("mean").id, range(1, ARTICLES + 1))
+
+
+def test_the_vectors_are_those_of_the_database(
+    large: Store, sqlite_store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(vectors, "BATCH_SENTENCES", 20)
+    monkeypatch.setattr(vectors, "FILE_SENTENCES", 60)
+    assert do(large, "embed", corpus="C", model="mean")["embedded"] == ARTICLES
+    in_files = stored(large)
+    assert len(list((large.settings.home / "vectors").iterdir())) > 2
+    with large.writing() as w:
+        w.embeddings.delete(w.models.by_name("mean").id)
+    assert do(sqlite_store, "embed", corpus="C", model="mean")["embedded"] == ARTICLES
+    in_database = stored(sqlite_store)
+    with sqlite_store.reading() as r:
+        assert r.embeddings.files() == {}
+    assert in_files.keys() == in_database.keys() == set(range(1, ARTICLES + 1))
+    assert all(np.array_equal(in_files[i], in_database[i]) for i in in_files)
+
+
+def test_a_cancelled_job_keeps_its_files_and_resumes(large: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(vectors, "BATCH_SENTENCES", 20)
+    monkeypatch.setattr(vectors, "FILE_SENTENCES", 20)
+    args = {"corpus": "C", "model": "mean"}
+    progress, shares = JobContext.progress, set[float]()
+
+    def cancelling(context: JobContext, done: float, total: float, message: str = "") -> None:
+        shares.update({done / total} if "embedded" in message else ())
+        if len(shares) > 2:  # the vectors of the first articles are stored
+            context.stop(Stop.CANCEL)
+        progress(context, done, total, message)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(JobContext, "progress", cancelling)
+        with pytest.raises(Cancelled):
+            do(large, "embed", **args)
+    kept = len(stored(large))
+    assert 0 < kept < ARTICLES
+    assert resume_here(large, "embed", args, quiet=True)["embedded"] == ARTICLES - kept
+    assert len(stored(large)) == ARTICLES
+
+
+def test_a_bundle_of_a_large_corpus(large: Store, tmp_path: Path) -> None:
+    do(large, "embed", corpus="C", model="mean")
+    before = stored(large)
+    file = tmp_path / "bundle.zip"
+    do(large, "export-bundle", corpus="C", models=["mean"], file=str(file))
+    do(large, "import-bundle", file=str(file), corpus="D")
+    with large.reading() as r:
+        copies = [a.id for a in r.corpora.articles(r.corpora.by_name("D").id, limit=ARTICLES)]
+        found = r.embeddings.get(r.models.by_name("mean").id, copies)
+        assert len(r.embeddings.files()) >= 1
+    assert all(np.array_equal(found[copy], before[i]) for i, copy in enumerate(copies, 1))
+
+
+def test_the_doctor_names_a_damaged_file(large: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    from jobs.services import doctor
+
+    monkeypatch.setattr(doctor, "_accelerator", lambda: iter(()))
+    monkeypatch.setattr(doctor, "_word_vectors", lambda: iter(()))
+
+    def look(vectors: bool = False) -> list[doctor.Check]:
+        return [check for check in doctor.examine(vectors) if check.name == "vector files"]
+
+    assert look() == []
+    do(large, "embed", corpus="C", model="mean")
+    (path,) = (large.settings.home / "vectors").iterdir()
+    (fine,) = look(vectors=True)
+    assert not fine.problem and "1 in " in fine.found
+    data = path.read_bytes()
+    path.write_bytes(data[:-1] + bytes([data[-1] ^ 1]))
+    assert not look()[0].problem
+    (changed,) = look(vectors=True)
+    assert changed.problem and str(path) in changed.found and "does not match its name" in changed.found
+    os.truncate(path, 99)
+    assert look()[0].problem
