@@ -55,6 +55,16 @@ def correctness(margins: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:
     return (0.5 + 0.5 * np.sign(margins)).astype(np.float32)
 
 
+@dataclass(frozen=True, slots=True)
+class TripletBatch:
+    """Triplets that are measured at once: (n,) ``rows`` of all triplets, their texts, and all sentences by article."""
+
+    rows: npt.NDArray[np.int64]
+    texts: TripletTexts
+    articles: Mapping[int, Sequence[Sentence]]
+    """Empty unless a model is to embed whole articles."""
+
+
 def triplet_accuracy(
     model: Comparing,
     triplets: TripletTexts,
@@ -65,20 +75,36 @@ def triplet_accuracy(
 ) -> TripletAccuracy:
     """Embed the sentences of ``triplets`` and compare distances; every sentence of a batch is embedded once.
 
+    Raises :class:`DataError` without triplets.
+    """
+    margins = np.empty(len(triplets), dtype=np.float32)
+    done = 0
+    report.progress(0, len(triplets), "triplets")
+    for part in triplet_batches(triplets, batch, context):
+        margins[part.rows] = margins_of_batch(model, part)
+        done += len(part.rows)
+        report.progress(done, len(triplets), "triplets")
+    return accuracy_of_margins(margins, triplets.groups, seed)
+
+
+def triplet_batches(
+    triplets: TripletTexts, batch: int = BATCH, context: Context | None = None
+) -> Iterator[TripletBatch]:
+    """Yield batches of about ``batch`` triplets.
+
     A batch ends between two articles, so that a method whose vectors depend on the other sentences of an article (tag
     ``per-article``) receives all of them that occur in triplets, and with ``context`` the whole article. Raises
     :class:`DataError` without triplets.
     """
     if len(triplets) == 0:
         raise DataError("There are no triplets to measure. Choose another split or triplet set.")
-    margins = np.empty(len(triplets), dtype=np.float32)
-    done = 0
-    report.progress(0, len(triplets), "triplets")
     for rows in _batches(triplets.groups, batch):
-        margins[rows] = _margins(model, triplets, rows, context)
-        done += len(rows)
-        report.progress(done, len(triplets), "triplets")
-    return accuracy_of_margins(margins, triplets.groups, seed)
+        pivots, positives, negatives = (
+            [found[row] for row in rows] for found in (triplets.pivots, triplets.positives, triplets.negatives)
+        )
+        texts = TripletTexts(pivots, positives, negatives, triplets.groups[rows])
+        groups = [int(group) for group in np.unique(texts.groups) if group != -1]
+        yield TripletBatch(rows, texts, {} if context is None else context(groups))
 
 
 def _batches(groups: Ids, batch: int) -> Iterator[npt.NDArray[np.int64]]:
@@ -94,19 +120,14 @@ def _batches(groups: Ids, batch: int) -> Iterator[npt.NDArray[np.int64]]:
         start = end
 
 
-def _margins(
-    model: Comparing, triplets: TripletTexts, rows: npt.NDArray[np.int64], context: Context | None
-) -> npt.NDArray[np.float32]:
-    places: dict[tuple[int, str], int] = {}
-    if context is not None:
-        known = context([int(group) for group in np.unique(triplets.groups[rows]) if group != -1])
-        keys = ((group, sentence.text) for group, article in known.items() for sentence in article)
-        places = {key: place for place, key in enumerate(dict.fromkeys(keys))}
-    index = np.empty((3, len(rows)), dtype=np.int64)
-    for column, texts in enumerate((triplets.pivots, triplets.positives, triplets.negatives)):
-        for i, row in enumerate(rows):
-            key = (int(triplets.groups[row]), texts[row])
-            index[column, i] = places.setdefault(key, len(places))
+def margins_of_batch(model: Comparing, batch: TripletBatch) -> npt.NDArray[np.float32]:
+    """Return (n,) margins d⁻ - d⁺ of a batch."""
+    keys = ((group, sentence.text) for group, article in batch.articles.items() for sentence in article)
+    places = {key: place for place, key in enumerate(dict.fromkeys(keys))}
+    index = np.empty((3, len(batch.texts)), dtype=np.int64)
+    for column, texts in enumerate((batch.texts.pivots, batch.texts.positives, batch.texts.negatives)):
+        for i, (group, text) in enumerate(zip(batch.texts.groups.tolist(), texts, strict=True)):
+            index[column, i] = places.setdefault((group, text), len(places))
     sentences = [
         Sentence(text, article_id=group, position=i, opens_paragraph=True) for i, (group, text) in enumerate(places)
     ]

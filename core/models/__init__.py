@@ -28,6 +28,7 @@ TAGS = {
     "transductive": "Learns a vector for each sentence, so it is trained on all sentences it will embed.",
     "content-vectors": "Learns from the words of each sentence alone; can be the base model of methods of CON-S2V.",
     "per-article": "The vector of a sentence depends on the other sentences of its article; embed whole articles.",
+    "one-core": "Embeds on one core however many there are, so that several processes embed faster than one.",
     "sparse": "Returns a CSR array instead of a dense array.",
     "attention": "Offers attention weights for each word, see core.models.triplet_network.word_attention.Attending.",
 }
@@ -329,7 +330,7 @@ _STATIC_ENCODERS = (
         "Khosla et al. 2020, Supervised Contrastive Learning",
         factory="static_encoder.model:StaticEncoder",
         config="static_encoder.config:StaticEncoderConfig",
-        tags=("needs-sections", "accepts-teacher", "english"),
+        tags=("needs-sections", "accepts-teacher", "english", "one-core"),
     ),
 )
 

@@ -24,7 +24,12 @@ SEED = seed_option("Random seed.")
 @click.option("--corpus", required=True, help="Name of the new corpus.")
 @click.option("--language", default="en", show_default=True, help="Language of the text, as a two-letter code.")
 @click.option("--reader", default="", help="Reader to use, see `list readers`; else the format is detected.")
-@click.option("--workers", type=click.IntRange(min=0), default=0, help="Processes that split sentences; 0: all cores.")
+@click.option(
+    "--workers",
+    type=click.IntRange(min=0),
+    default=0,
+    help="Local processes that parse files; 0: those of EXECUTOR_URL.",
+)
 @settings_option("reader")
 @background
 @common

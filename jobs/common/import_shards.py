@@ -12,63 +12,18 @@ import os
 from collections import Counter
 from collections.abc import Generator, Iterator, Sequence
 from contextlib import closing
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, cast
 
 from core.protocols import Executor, PiecewiseReader, Reader, Report, SubReport
-from core.text.splitting import SentenceSplitter, split_article
-from core.types import Article, Paragraph, Shard
-from jobs.common.results import article_digest
+from core.types import Article, Shard
+from jobs.common.parsing import Parsed, ParseShard, Piece
 
 logger = logging.getLogger(__name__)
 
 SHARD_CHARACTERS = 1 << 18
 """Characters of the pieces of a shard, at least."""
-
-Piece = tuple[int, Any]
-"""Index of a file, and a piece of it; an article if its reader does not read piecewise."""
-
-
-@dataclass(frozen=True, slots=True)
-class Parsed:
-    """Result of a shard."""
-
-    articles: list[Article]
-    """Articles with sentences and without the texts of their paragraphs, in order."""
-    digests: list[bytes]
-    """Digest of the text of each article."""
-    skipped: Counter[str] = field(default_factory=Counter)
-    """Number of skipped pieces by reason."""
-
-
-class ParseShard:
-    """Function that parses the pieces of a shard and splits their paragraphs. Raises ``ReadError``."""
-
-    def __init__(self, files: Sequence[tuple[Path, Reader]], language: str) -> None:
-        self._files, self._splitter = files, SentenceSplitter(language)
-
-    def __call__(self, pieces: Sequence[Piece]) -> Parsed:
-        """Return the articles of the pieces."""
-        done = Parsed([], [])
-        for file, piece in pieces:
-            path, reader = self._files[file]
-            found = reader.parse(path, piece) if isinstance(reader, PiecewiseReader) else piece
-            if isinstance(found, Article):
-                done.digests.append(article_digest(found))
-                done.articles.append(_without_texts(split_article(found, self._splitter)))
-            else:
-                done.skipped[found] += 1
-        return done
-
-
-def _without_texts(article: Article) -> Article:
-    """Return an article with sentences only, so that no text is sent twice."""
-    sections = (
-        replace(section, paragraphs=tuple(Paragraph("", paragraph.sentences) for paragraph in section.paragraphs))
-        for section in article.sections
-    )
-    return replace(article, sections=tuple(sections))
 
 
 class ShardLog:

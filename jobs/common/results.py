@@ -17,6 +17,7 @@ from core.registry import Card
 from core.types import Article, Estimate, Ids
 from db.records import RunRecord, ScoreRecord
 from db.store import Store
+from jobs.common.parsing import article_digest
 
 
 @cache
@@ -79,26 +80,6 @@ class TextDigest:
         for article in sorted(self._articles):
             total.update(article)
         return total.hexdigest()
-
-
-def article_digest(article: Article) -> bytes:
-    """Return the digest of the text of an article, 16 bytes."""
-    digest = hashlib.blake2b(digest_size=16)
-    for part in _parts(article):
-        digest.update(part.encode("utf-8", "surrogatepass"))
-        digest.update(b"\x00")
-    return digest.digest()
-
-
-def _parts(article: Article) -> Iterable[str]:
-    yield article.title
-    if article.topic or article.part:
-        yield f"\x03{article.topic}\x03{article.part}"
-    for section in article.sections:
-        yield f"\x01{section.level}\x01{section.title}"
-        for paragraph in section.paragraphs:
-            yield "\x02"
-            yield from paragraph.sentences or (paragraph.text,)
 
 
 def find_run(store: Store, digest: str) -> RunRecord | None:

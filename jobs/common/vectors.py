@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from pathlib import Path
 from typing import Any, cast
@@ -23,6 +23,8 @@ BATCH_SENTENCES = 4_096
 """Sentences per batch: enough for batches of similar length, few enough to cancel within seconds."""
 FILE_SENTENCES = 16_384
 """Sentences per file of vectors: 12 MB at 384 dimensions, and at most so many are embedded again after a crash."""
+MANY_SENTENCES = 200_000
+"""Sentences from which a model that uses one core embeds in several processes; below, starting them takes longer."""
 
 
 def load_model(store: Store, model: ModelRecord) -> tuple[Model, dict[str, Any]]:
@@ -65,15 +67,11 @@ def embed_articles(context: JobContext, model: ModelRecord, articles: Sequence[A
     dtype = "float32" if "sparse" in method_of(model).tags else "float16"
     groups = _missing_groups(articles, {a.id for a in missing})
     shards, sent = _shards(store, groups), iter(groups)
-    embedding = _Embedding(store.artifacts.path(model.artifact))
-    executor: Executor = context.executor
-    if context.models is not None or not executor.remote:
-        # On one machine, the threads of one copy of the model use all cores.
-        embedding.model, executor = fitted_model(context, model), LocalExecutor(LocalConfig(1))
     total = sum(a.sentences for a in missing)
     pending: list[VectorBlock] = []
     size = FILE_SENTENCES if _in_files(store, missing) else 1
-    vectors = executor.map(embedding, shards, report=report, total=total, unit="sentences embedded")
+    executor, embed = model_workers(context, model, embed_whole_articles, total)
+    vectors = executor.map(embed, shards, report=report, total=total, unit="sentences embedded")
     with closing(cast("Generator[list[Vectors]]", vectors)):
         for found in vectors:
             pending += [VectorBlock(article.id, part) for article, part in zip(next(sent), found, strict=True)]
@@ -86,27 +84,48 @@ def embed_articles(context: JobContext, model: ModelRecord, articles: Sequence[A
     return len(missing)
 
 
-class _Embedding:
-    """Function that embeds whole articles; each worker loads the model once. Raises ``ArtifactError``."""
+def embed_whole_articles(model: Model, articles: Sequence[Sequence[Sentence]]) -> list[Vectors]:
+    """Return (n, dim) vectors of each article. All are embedded at once; a method may use whole articles."""
+    vectors = model.embed([sentence for article in articles for sentence in article])
+    ends = np.cumsum([len(article) for article in articles])
+    return [vectors[end - len(article) : end] for article, end in zip(articles, ends, strict=True)]
+
+
+def model_workers(
+    context: JobContext, model: ModelRecord, function: Callable[[Model, Any], Any], sentences: int
+) -> tuple[Executor, ModelFunction]:
+    """Return the executor for shards of that many sentences, and the function of a shard that it computes.
+
+    On one machine, the threads of one copy of a model in this process use all cores; several processes embed only many
+    sentences with a model that uses one core. Models that evaluations share stay in this process.
+    """
+    fn = ModelFunction(context.store.artifacts.path(model.artifact), function)
+    here = not context.executor.remote and ("one-core" not in method_of(model).tags or sentences < MANY_SENTENCES)
+    if context.models is None and not here:
+        return context.executor, fn
+    fn.model = fitted_model(context, model)
+    return LocalExecutor(LocalConfig(1)), fn
+
+
+class ModelFunction:
+    """Function of a model and the data of a shard; each worker loads the model once. Raises ``ArtifactError``."""
 
     uses_gpu = True
 
-    def __init__(self, folder: Path) -> None:
-        self._folder = folder
+    def __init__(self, folder: Path, function: Callable[[Model, Any], Any]) -> None:
+        self._folder, self._function = folder, function
         self.model: Model | None = None
 
-    def __reduce__(self) -> tuple[type[_Embedding], tuple[Path]]:
-        return _Embedding, (self._folder,)
+    def __reduce__(self) -> tuple[type[ModelFunction], tuple[Path, Callable[[Model, Any], Any]]]:
+        return ModelFunction, (self._folder, self._function)
 
-    def __call__(self, articles: Sequence[Sequence[Sentence]]) -> list[Vectors]:
-        """Return (n, dim) vectors of each article. All are embedded at once; a method may use whole articles."""
+    def __call__(self, data: Any) -> Any:
+        """Return the result of a shard."""
         if self.model is None:
             from core.models import artifact
 
             self.model, _ = artifact.load_model(self._folder)
-        vectors = self.model.embed([sentence for article in articles for sentence in article])
-        ends = np.cumsum([len(article) for article in articles])
-        return [vectors[end - len(article) : end] for article, end in zip(articles, ends, strict=True)]
+        return self._function(self.model, data)
 
 
 def _missing_groups(articles: Sequence[ArticleRecord], missing: set[int]) -> list[list[ArticleRecord]]:

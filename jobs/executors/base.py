@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import pickle
 import traceback
@@ -15,6 +16,8 @@ from typing import Any, Protocol, Self
 from core.errors import ExecutorError, ThemescopeError
 from core.protocols import Records, Report
 from core.types import Shard
+
+logger = logging.getLogger(__name__)
 
 MAX_DEATHS = 3
 """Deaths of its worker after which a shard fails."""
@@ -232,6 +235,7 @@ class _Mapping:
     lost: list[int] = field(default_factory=list)
     deaths: dict[int, int] = field(default_factory=dict)
     ready: dict[int, Any] = field(default_factory=dict)
+    recorded: int = 0
 
     def results(self, shards: Iterator[Shard]) -> Iterator[Any]:
         """Yield the results in order."""
@@ -249,11 +253,18 @@ class _Mapping:
                 yield self.ready.pop(following)
                 following += 1
             if read and not self.open and not self.ready:
+                logger.info(
+                    "%d shards computed, %d taken from records, %d repeated after the death of a worker.",
+                    following - self.recorded,
+                    self.recorded,
+                    sum(self.deaths.values()),
+                )
                 return
 
     def _start(self, position: int, shard: Shard) -> None:
         if self.records is not None and shard.name in self.records:
             self.ready[position] = self.records[shard.name]
+            self.recorded += 1
             self.progress.add(shard)
             return
         self.open[position] = shard

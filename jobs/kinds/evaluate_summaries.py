@@ -3,22 +3,28 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from core.config import config_from_dict, option
 from core.errors import ConfigError, ReadError
-from core.protocols import Model
+from core.protocols import Executor
 from core.tasks.summaries import REGISTRY as SUMMARIZERS
+from core.types import Shard
 from db.records import ModelRecord, RunRecord
 from db.store import Store
 from jobs.common.job import JobConfig, JobContext
 from jobs.common.models import find_model
 from jobs.common.results import find_run, run_result, total, tree_digest, work_digest
-from jobs.common.vectors import load_model, method_of
+from jobs.common.vectors import method_of, model_workers
 from jobs.kinds import REGISTRY as KINDS
+
+if TYPE_CHECKING:
+    from core.tasks.summaries.documents import SummaryDocument
+    from core.tasks.summaries.summarizing import Summarize, Summary
 
 KIND = "summaries"
 
@@ -56,7 +62,7 @@ def run(args: EvaluateSummariesConfig, context: JobContext) -> dict[str, Any]:
     """Summarise, score and store. A stored evaluation with the same digest is returned."""
     from core.metrics.rouge import RougeSettings
     from core.tasks.summaries.documents import read_summary_documents
-    from core.tasks.summaries.summarizing import score_summaries, summarize
+    from core.tasks.summaries.summarizing import Summarize, score_summaries
 
     store, path = context.store, Path(args.documents)
     if not path.exists():
@@ -78,10 +84,9 @@ def run(args: EvaluateSummariesConfig, context: JobContext) -> dict[str, Any]:
         return _result(store, existing, model, cached=True)
     begun = time.monotonic()
     documents = read_summary_documents(path, args.language, context.part(0.0, 0.1, "Reading"))
-    fitted = _fitted_model(store, model, context)
-    ranker = SUMMARIZERS.build(args.summarizer, config)
-    report = context.part(0.1, 0.9)
-    made = summarize(documents, ranker, fitted, words=args.words, seed=args.seed, report=report)
+    made = _summarize(
+        context, model, documents, Summarize(SUMMARIZERS.build(args.summarizer, config), args.words, args.seed)
+    )
     context.progress(0.9, 1, "Scoring")
     scores = score_summaries(documents, [summary.text for summary in made], rouge, args.seed)
     # Documents outside the store have no rows, so the values for paired tests are stored with the run.
@@ -99,11 +104,24 @@ def run(args: EvaluateSummariesConfig, context: JobContext) -> dict[str, Any]:
     return _result(store, run, model, cached=False)
 
 
-def _fitted_model(store: Store, model: ModelRecord | None, context: JobContext) -> Model | None:
-    if model is None:
-        return None
-    context.progress(0.1, 1, f"Loading {model.name}")
-    return load_model(store, model)[0]
+def _summarize(
+    context: JobContext, model: ModelRecord | None, documents: Sequence[SummaryDocument], summarize: Summarize
+) -> list[Summary]:
+    """Return the extract of every document, computed by the workers of the job."""
+    from core.tasks.summaries.summarizing import document_groups
+
+    executor: Executor = context.executor
+    function: Callable[[Any], list[Summary]] = partial(summarize, None)
+    if model is not None:
+        context.progress(0.1, 1, f"Loading {model.name}")
+        executor, function = model_workers(context, model, summarize, sum(len(d.sentences) for d in documents))
+    shards = (
+        Shard(f"documents {group[0][0] + 1:,} to {group[-1][0] + 1:,}", group, len(group))
+        for group in document_groups(documents)
+    )
+    report, total = context.part(0.1, 0.9), len(documents)
+    found = executor.map(function, shards, report=report, total=total, unit="documents summarised")
+    return [summary for group in found for summary in group]
 
 
 def _result(store: Store, run: RunRecord, model: ModelRecord | None, *, cached: bool) -> dict[str, Any]:

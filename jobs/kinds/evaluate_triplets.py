@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections import deque
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 from functools import partial
 from pathlib import Path
@@ -13,19 +14,19 @@ import numpy as np
 
 from core.config import option
 from core.errors import ConfigError, DataError
-from core.protocols import Model, Report
+from core.protocols import Model
 from core.triplets.draws import article_key
-from core.types import Ids, Sentence, Split, TripletRows, TripletTexts
+from core.types import Ids, Sentence, Shard, Split, TripletRows, TripletTexts
 from db.records import ArticleRecord, ModelRecord, RunRecord, ScoreRecord
 from db.store import Store
 from jobs.common.job import JobConfig, JobContext
 from jobs.common.models import find_model
 from jobs.common.results import article_means, file_digest, find_run, folder_digest, run_result, total, work_digest
-from jobs.common.vectors import fitted_model, method_of
+from jobs.common.vectors import fitted_model, method_of, model_workers
 from jobs.kinds import REGISTRY as KINDS
 
 if TYPE_CHECKING:
-    from core.metrics.triplets import Comparing
+    from core.metrics.triplets import Context, TripletAccuracy
 
 METRIC = "triplet accuracy"
 SAMPLE = "triplet-sample"
@@ -157,18 +158,34 @@ def _measured(
     stored: bool,
 ) -> tuple[list[ScoreRecord], Any]:
     """Return the mean, scores per article and margins; a file has no stored articles."""
-    from core.metrics.triplets import triplet_accuracy
-
-    fitted = fitted_model(context, model)
-    part = context.part(0.02, 0.98)
-    compared: Comparing = fitted
-    if args.sick:
-        compared = _by_relatedness(fitted, Path(args.sick), context.part(0.02, 0.3))
-        part = context.part(0.3, 0.98)
     context_of = partial(_sentences, store) if args.context else None
-    accuracy = triplet_accuracy(compared, texts, report=part, context=context_of)
+    if args.sick:
+        accuracy = _by_relatedness(fitted_model(context, model), texts, context_of, Path(args.sick), context)
+    else:
+        accuracy = _by_distance(context, model, texts, context_of)
     articles = article_means(METRIC, texts.groups, accuracy.correct) if stored else ()
     return [total(METRIC, accuracy.estimate), *articles], accuracy.margins
+
+
+def _by_distance(
+    context: JobContext, model: ModelRecord, texts: TripletTexts, context_of: Context | None
+) -> TripletAccuracy:
+    """Compare distances, in the workers of the job."""
+    from core.metrics.triplets import accuracy_of_margins, margins_of_batch, triplet_batches
+
+    rows: deque[Ids] = deque()
+    margins = np.empty(len(texts), dtype=np.float32)
+    executor, measure = model_workers(context, model, margins_of_batch, 3 * len(texts))
+    report = context.part(0.02, 0.98)
+
+    def shards() -> Iterator[Shard]:
+        for number, batch in enumerate(triplet_batches(texts, context=context_of), 1):
+            rows.append(batch.rows)
+            yield Shard(f"batch {number:,} of the triplets", batch, len(batch.rows))
+
+    for found in executor.map(measure, shards(), report=report, total=len(texts), unit="triplets"):
+        margins[rows.popleft()] = found
+    return accuracy_of_margins(margins, texts.groups)
 
 
 def _sentences(store: Store, articles: Sequence[int]) -> dict[int, list[Sentence]]:
@@ -176,11 +193,15 @@ def _sentences(store: Store, articles: Sequence[int]) -> dict[int, list[Sentence
         return r.corpora.sentences_of(articles)
 
 
-def _by_relatedness(fitted: Model, sick: Path, report: Report) -> Comparing:
-    """Return the model with its distance replaced by the prediction of a regressor of sentence pairs."""
+def _by_relatedness(
+    fitted: Model, texts: TripletTexts, context_of: Context | None, sick: Path, context: JobContext
+) -> TripletAccuracy:
+    """Compare the predictions of a regressor of sentence pairs instead of distances."""
+    from core.metrics.triplets import triplet_accuracy
     from core.tasks.relatedness import RelatednessOrder, fit_relatedness, read_sick
 
-    return RelatednessOrder(fitted, fit_relatedness(fitted, read_sick(sick), seed=0, report=report))
+    regressor = fit_relatedness(fitted, read_sick(sick), seed=0, report=context.part(0.02, 0.3))
+    return triplet_accuracy(RelatednessOrder(fitted, regressor), texts, context.part(0.3, 0.98), context=context_of)
 
 
 def _result(store: Store, run: RunRecord, model: ModelRecord, data: _Data, *, cached: bool) -> dict[str, Any]:

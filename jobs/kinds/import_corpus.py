@@ -31,7 +31,7 @@ BATCH_SENTENCES = 2_000
 BATCH_ARTICLES = 200
 CANCEL_S = 1.0
 """Seconds that a cancelled import may spend on removing its rows; the worker's cleanup removes the rest."""
-SMALL_FILE = 2_000_000
+SMALL_FILE = 5_000_000
 """Input size in bytes below which a single process is faster."""
 
 

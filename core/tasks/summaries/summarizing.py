@@ -16,7 +16,7 @@ from core.config import Config, option
 from core.errors import DataError
 from core.metrics.rouge import RougeSettings, rouge_1
 from core.metrics.statistics.intervals import bootstrap_mean
-from core.protocols import Model, Report
+from core.protocols import Model
 from core.tasks.lexrank import Scores, lexrank, ranked, tfidf_lexrank_vectors
 from core.tasks.summaries.documents import SummaryDocument
 from core.types import Estimate, Matrix, Sentence
@@ -137,6 +137,8 @@ def score_summaries(
 
 
 _BLOCK = 4_096  # sentences embedded at once
+Numbered = tuple[int, SummaryDocument]
+"""A document with its position among all documents."""
 
 
 def placed(document: SummaryDocument, number: int) -> list[Sentence]:
@@ -144,40 +146,40 @@ def placed(document: SummaryDocument, number: int) -> list[Sentence]:
     return [Sentence(text, article_id=-2 - number, position=i) for i, text in enumerate(document.sentences)]
 
 
-def summarize(
-    documents: Sequence[SummaryDocument], ranker: Any, model: Model | None, *, words: int, seed: int, report: Report
-) -> list[Summary]:
-    """Return extracts of at most ``words`` words of ``documents``; ``model`` is for rankers that need vectors.
-
-    Document i is ranked with seed ``seed + i``.
-    """
-    found: list[Summary] = []
-    for number, (document, vectors) in enumerate(_with_vectors(documents, model)):
-        report.progress(number, len(documents), f"{number:,} of {len(documents):,} documents summarised")
-        scores: Scores = np.asarray(ranker.scores(document.sentences, vectors, seed + number), np.float64)
-        found.append(extract(document.sentences, scores, words))
-    return found
-
-
-def _with_vectors(
-    documents: Sequence[SummaryDocument], model: Model | None
-) -> Iterator[tuple[SummaryDocument, Matrix | None]]:
-    if model is None:
-        yield from ((document, None) for document in documents)
-        return
-    group: list[tuple[SummaryDocument, list[Sentence]]] = []
+def document_groups(documents: Sequence[SummaryDocument]) -> Iterator[list[Numbered]]:
+    """Yield groups of documents with about 4,096 sentences, which are embedded at once."""
+    group: list[Numbered] = []
+    sentences = 0
     for number, document in enumerate(documents):
-        group.append((document, placed(document, number)))
-        if number == len(documents) - 1 or sum(len(s) for _, s in group) >= _BLOCK:
-            yield from _embedded(group, model)
-            group = []
+        group.append((number, document))
+        sentences += len(document.sentences)
+        if sentences >= _BLOCK:
+            yield group
+            group, sentences = [], 0
+    if group:
+        yield group
 
 
-def _embedded(
-    group: Sequence[tuple[SummaryDocument, list[Sentence]]], model: Model
-) -> Iterator[tuple[SummaryDocument, Matrix]]:
-    vectors: Any = model.embed([sentence for _, sentences in group for sentence in sentences])
-    start = 0
-    for document, sentences in group:
-        yield document, vectors[start : start + len(sentences)]
-        start += len(sentences)
+@dataclass(frozen=True)
+class Summarize:
+    """Function from a model, or None for a ranker without vectors, and a group of documents to their extracts.
+
+    An extract has at most ``words`` words. Document i is ranked with seed ``seed + i``.
+    """
+
+    ranker: Any
+    words: int
+    seed: int
+
+    def __call__(self, model: Model | None, group: Sequence[Numbered]) -> list[Summary]:
+        """Return the extracts."""
+        vectors: Any = None
+        if model is not None:
+            vectors = model.embed([sentence for number, document in group for sentence in placed(document, number)])
+        found, start = [], 0
+        for number, document in group:
+            own = None if vectors is None else vectors[start : start + len(document.sentences)]
+            start += len(document.sentences)
+            scores: Scores = np.asarray(self.ranker.scores(document.sentences, own, self.seed + number), np.float64)
+            found.append(extract(document.sentences, scores, self.words))
+        return found

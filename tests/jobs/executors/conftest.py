@@ -40,9 +40,10 @@ def ray_cluster() -> Iterator[Any]:
         cluster.shutdown()
 
 
-@pytest.fixture(
-    params=["local-1", "local-2", pytest.param("ray-2", marks=pytest.mark.filterwarnings("ignore::ResourceWarning"))]
-)
+RAY = pytest.param("ray-2", marks=pytest.mark.filterwarnings("ignore::ResourceWarning"))
+
+
+@pytest.fixture(params=["local-1", "local-2", RAY])
 def executor(request: pytest.FixtureRequest) -> Iterator[ShardExecutor]:
     """Every executor in turn, with that many workers."""
     id, _, workers = request.param.partition("-")

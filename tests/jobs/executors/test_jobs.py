@@ -1,0 +1,116 @@
+"""Jobs on every executor: the same results, also when workers die."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from core.protocols import SILENT
+from core.types import Shard, Split
+from db.store import Store
+from jobs.executors.base import ShardExecutor
+from jobs.executors.local import LocalConfig, LocalExecutor
+from jobs.executors.ray_cluster import AHEAD
+from jobs.queue.foreground import run_here
+from tests.homes import MakeHome
+from tests.jobs.executors import shards
+from tests.jobs.executors.conftest import RAY
+from tests.jobs.helpers import WORDS
+
+MODEL = "static-wikipedia"
+SLOW_RAY = pytest.param("ray-2", marks=[*RAY.marks, pytest.mark.slow])
+ALL = [split.value for split in Split]
+
+
+def article(number: int) -> dict[str, Any]:
+    sections = [
+        {
+            "title": f"Part {s}",
+            "paragraphs": [
+                f"The {theme} of number {number} was seen near the {theme} in year {p}. "
+                f"Nobody there had thought of the {WORDS[(number + p) % len(WORDS)]} or of any {theme} before."
+                for p in range(4)
+            ],
+        }
+        for s, theme in enumerate(WORDS[:6])
+    ]
+    return {"title": f"Article {number}", "sections": sections}
+
+
+@pytest.fixture(scope="module")
+def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("files") / "articles.jsonl"
+    path.write_text("\n".join(json.dumps(article(number)) for number in range(40)), encoding="utf-8")
+    return path
+
+
+@pytest.fixture(scope="module", autouse=True)
+def small_shards() -> Iterator[None]:
+    """Cut little data into several shards, which workers compute."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("jobs.kinds.import_corpus.SMALL_FILE", 0)
+        patch.setattr("jobs.common.import_shards.SHARD_CHARACTERS", 20_000)
+        patch.setattr("jobs.common.vectors.BATCH_SENTENCES", 500)
+        patch.setattr("jobs.common.vectors.MANY_SENTENCES", 0)
+        patch.setattr("core.tasks.clustering.CHUNK", 8)
+        yield
+
+
+def results(store: Store, executor: ShardExecutor, file: Path) -> list[Any]:
+    """Return what the jobs compute that are cut into shards."""
+
+    def do(kind: str, **args: Any) -> dict[str, Any]:
+        return run_here(store, kind, args, quiet=True)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("jobs.common.job.open_executor", lambda url: executor)
+        imported = do("import-corpus", files=[str(file)], corpus="C")
+        triplets = do("build-triplets", corpus="C", name="T", rules={"min_tokens": 3})
+        do("build-benchmark", corpus="C", name="B", splits=ALL)
+        do("embed", corpus="C", model=MODEL)
+        clustered = do("cluster", model=MODEL, clusterer="kmeans", benchmark="B")
+        measured = do("evaluate-triplets", model=MODEL, triplets="T", split="train")
+    with store.reading() as r:
+        articles = [a.id for a in r.corpora.articles(r.corpora.by_name("C").id, limit=100)]
+        blocks = r.embeddings.get(r.models.by_name(MODEL).id, articles)
+        labels = r.runs.labels(clustered["run_id"])
+        margins = r.runs.margins(measured["run_id"], Split.TRAIN)[1]
+    digests = [imported["digest"], triplets["digest"], clustered["scores"], measured["scores"]]
+    vectors = np.concatenate([blocks[article] for article in articles])
+    return [digests, np.concatenate([labels[article] for article in sorted(labels)]), vectors, margins]
+
+
+@pytest.fixture(scope="module")
+def expected(make_home: MakeHome, file: Path) -> list[Any]:
+    """Results of one process."""
+    found: list[Any] = []
+    make_home(lambda store: found.extend(results(store, LocalExecutor(LocalConfig(1)), file)))
+    return found
+
+
+@pytest.mark.parametrize("executor", ["local-2", SLOW_RAY], indirect=True)
+def test_results_do_not_depend_on_the_workers(
+    executor: ShardExecutor, sqlite_store: Store, file: Path, expected: list[Any]
+) -> None:
+    digests, labels, vectors, margins = results(sqlite_store, executor, file)
+    assert digests == expected[0]
+    assert len(set(labels.tolist())) > 1
+    np.testing.assert_array_equal(labels, expected[1])
+    np.testing.assert_allclose(vectors, expected[2], atol=1e-6)
+    np.testing.assert_allclose(margins, expected[3], atol=1e-6)
+
+
+@pytest.mark.parametrize("executor", [RAY], indirect=True)
+def test_a_killed_node_repeats_only_its_shards(executor: ShardExecutor, tmp_path: Path, ray_cluster: Any) -> None:
+    fn = shards.Noting(tmp_path)
+    found = executor.map(fn, [Shard(f"number {n}", n) for n in range(60)], report=SILENT)
+    first = [next(found) for _ in range(4)]
+    ray_cluster.remove_node(ray_cluster.list_all_nodes()[-1], allow_graceful=False)
+    ray_cluster.add_node(num_cpus=1)
+    assert [len(arrays[0]) for arrays in [*first, *found]] == list(range(60))
+    assert set(fn.calls()) == set(range(60)) and len(fn.calls()) <= 60 + AHEAD
