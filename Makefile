@@ -39,12 +39,13 @@ $(VENV)/installed-test: $(VENV)/made pyproject.toml constraints-cpu.txt
 run: $(VENV)/installed ## Install, migrate, make the demo, start web and worker, print the address
 	@$(BIN)/python -m webapp
 
-services: ## Install what the tests start themselves: Chromium, PostgreSQL, Redis (Debian, Ubuntu)
+services: ## Install what the tests start themselves: Chromium, PostgreSQL, Redis, nginx (Debian, Ubuntu)
 	@missing=""; \
 	command -v chromium-headless-shell >/dev/null || command -v chromium >/dev/null || \
 	  command -v chromium-browser >/dev/null || missing="$$missing chromium"; \
 	ls /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1 || command -v initdb >/dev/null || missing="$$missing postgresql"; \
 	command -v redis-server >/dev/null || missing="$$missing redis-server"; \
+	command -v nginx >/dev/null || [ -x /usr/sbin/nginx ] || missing="$$missing nginx-light"; \
 	if [ -z "$$missing" ]; then :; \
 	elif [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
 	  echo "Installing$$missing …"; apt-get update -q >/dev/null && \

@@ -1,0 +1,76 @@
+"""Two web servers behind a real nginx, with the configuration of docs/deploy: a page survives the end of its server."""
+
+from __future__ import annotations
+
+import urllib.error
+import urllib.request
+from collections.abc import Iterator
+
+import pytest
+from playwright.sync_api import Browser, Page, expect
+
+from benchmarks._proxied import Installation, installation, nginx, trusting
+from db.settings import Settings
+from db.store import Store
+from webapp.middleware import SECURITY_HEADERS
+
+ROUTE = "themescope_route"
+
+
+@pytest.fixture(scope="module")
+def proxied(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Installation]:
+    if nginx() is None:
+        pytest.skip("nginx is not installed. On Debian: apt-get install nginx-light")
+    folder = tmp_path_factory.mktemp("proxied")
+    store = Store(Settings.in_folder(folder / "home"))
+    store.migrate()
+    store.close()
+    with installation(folder, {"THEMESCOPE_HOME": str(folder / "home")}) as found:
+        yield found
+
+
+@pytest.fixture
+def page(proxied: Installation, browser: Browser) -> Iterator[Page]:
+    """A tab that accepts the certificate of the test."""
+    size = {"width": 1280, "height": 900}
+    context = browser.new_context(viewport=size, ignore_https_errors=True, reduced_motion="reduce")
+    yield context.new_page()
+    context.close()
+
+
+def route(page: Page) -> str:
+    return next(str(cookie["value"]) for cookie in page.context.cookies() if cookie["name"] == ROUTE)
+
+
+def test_a_page_goes_on_when_its_web_server_is_killed(proxied: Installation, page: Page) -> None:
+    page.goto(f"{proxied.url}/corpora")
+    expect(page.get_by_role("heading", name="Corpora", exact=True)).to_be_visible(timeout=60_000)
+    name = page.get_by_role("textbox", name="Your name")
+    name.fill("Ada")
+    name.press("Enter")
+    first = route(page)
+    proxied.web_of(first).kill()
+    proxied.web_of(first).wait()
+    page.get_by_role("link", name="Relabel").click()
+    expect(page.get_by_role("heading", name="Relabel", exact=True)).to_be_visible(timeout=60_000)
+    expect(page.get_by_role("textbox", name="Your name")).to_have_value("Ada")
+    assert route(page) != first
+
+
+def test_what_the_proxy_answers(proxied: Installation) -> None:
+    def answer(path: str, **headers: str) -> tuple[int, dict[str, str]]:
+        request = urllib.request.Request(f"{proxied.url}{path}", headers=headers)
+        try:
+            with urllib.request.urlopen(request, timeout=30, context=trusting(proxied.folder)) as found:
+                return found.status, {key.lower(): value for key, value in found.headers.items()}
+        except urllib.error.HTTPError as error:
+            return error.code, {}
+
+    status, headers = answer("/")
+    assert status == 200 and {key.lower() for key in SECURITY_HEADERS} <= set(headers)
+    assert headers["set-cookie"].endswith("Path=/; HttpOnly; Secure; SameSite=Lax")
+    name = headers["set-cookie"].partition(";")[0]
+    assert ROUTE in name and "set-cookie" not in answer("/", Cookie=name)[1]
+    assert answer("/metrics")[0] == answer("/readyz")[0] == 404
+    assert answer("/healthz")[0] == 200
+    assert answer("/", Host="evil.example")[0] == 403
