@@ -2,8 +2,8 @@
 
     python benchmarks/maps.py [--sentences 1000000] [--layout 6000]
 
-Points and vectors are synthetic, so that any size can be measured. For page load times in a browser, see
-``benchmarks.pages``.
+Points and vectors are synthetic, so that any size can be measured. For a map of millions of points in a browser, see
+``benchmarks.map_browser``; for page load times, ``benchmarks.pages``.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ import numpy as np
 
 import benchmarks._runtime  # noqa: F401, must be imported before webapp
 from core.neighbours import cosines
-from core.projection.geometry import inside
 from core.projection.maps import UmapConfig, faithfulness, project
 from core.protocols import SILENT
 from webapp.map_view.component import Canvas, frame_of, points_data, view_data
-from webapp.map_view.geometry import UNITS, Grid
+from webapp.map_view.geometry import UNITS, Grid, inside_rows
+from webapp.map_view.levels import levels_of
 from webapp.map_view.scene import Colouring, Scene
 from webapp.map_view.view_state import MapState
 from webapp.shared.figures import tones
@@ -59,13 +59,17 @@ def browser(n: int) -> None:
     canvas = canvas_of(n)
     angles = np.linspace(0, 2 * np.pi, 30, endpoint=False)
     shape = np.rint(UNITS * (0.5 + 0.15 * np.stack([np.cos(angles), np.sin(angles)], axis=1)))
+    start = time.perf_counter()
+    levels = levels_of(canvas.units)
+    levels_ms = 1e3 * (time.perf_counter() - start)
     data_ms, data = timed(lambda: points_data(canvas))
-    selection_ms, flags = timed(lambda: inside(canvas.units, shape))
-    state = MapState(shape=shape, ids=canvas.scene.ids[flags])
+    selection_ms, rows = timed(lambda: inside_rows(canvas.units, canvas.colouring.categories, shape, []))
+    state = MapState(shape=shape, ids=canvas.scene.ids[rows])
     view_ms, view = timed(lambda: view_data(canvas, state))
     megabytes, kilobytes = len(json.dumps(data)) / 1e6, len(json.dumps(view)) / 1e3
     print(
-        f"{n:>9,} points  {megabytes:5.2f} MB in {data_ms:4.0f} ms   lasso of {int(flags.sum()):,}: "
+        f"{n:>9,} points in {len(levels.tiles):,} tiles ({levels_ms:.0f} ms)  first {megabytes:5.2f} MB in "
+        f"{data_ms:4.0f} ms   lasso of {len(rows):,}: "
         f"{selection_ms:.0f} ms, reply {kilobytes:.0f} kB in {view_ms:.0f} ms"
     )
 

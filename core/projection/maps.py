@@ -1,8 +1,9 @@
 """Two-dimensional maps of sentence vectors by UMAP (McInnes, Healy, Melville 2018).
 
 Neighbours are found exactly, block by block, and the layout is umap-learn's own. Every stage reports progress and can
-be cancelled, and the same seed gives the same map. Of more sentences than ``landmarks`` a random sample is laid out,
-and each of the others is placed between its nearest landmarks, so that time grows linearly with their number.
+be cancelled, and the same seed gives the same map. Of more sentences than ``landmarks`` a sample is laid out, and the
+others are placed by the transform of UMAP (:mod:`core.projection.placement`), so that time grows linearly with their
+number.
 
 umap-learn compiles its loops in every process, for about ten seconds, so :func:`load_umap` lets numba cache them on
 disk. pynndescent, which umap-learn imports for an approximate search that is not used here, caches its own functions;
@@ -17,7 +18,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
 from types import ModuleType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -28,6 +29,9 @@ from core.errors import Cancelled, DataError
 from core.protocols import Report, SubReport
 from core.types import Matrix, Points
 
+if TYPE_CHECKING:
+    from core.projection.placement import FittedMap
+
 Floats = npt.NDArray[np.float32]
 Neighbours = npt.NDArray[np.int64]  # (n, k) rows, nearest first
 
@@ -36,7 +40,8 @@ FEW = 64
 _BLOCK = 2048
 _SHARE = {"neighbours": 0.3, "graph": 0.4}  # progress after each stage
 _PLACING = 0.6  # progress after the layout of the landmarks
-_BETWEEN = 5  # number of landmarks that the position of another sentence is interpolated from
+SHARD = 8_192
+"""Number of sentences that are placed together."""
 
 
 @dataclass(frozen=True)
@@ -54,8 +59,8 @@ class UmapConfig(Config):
         None, "Number of epochs of the layout; empty: 500 up to 10,000 points, otherwise 200.", low=1, high=10_000
     )
     landmarks: int = option(
-        150_000,
-        "Maximum number of sentences in the layout; each of the others is placed between its nearest ones.",
+        50_000,
+        "Maximum number of sentences that the layout is fitted on; the others are placed by the fitted model.",
         low=1_000,
     )
 
@@ -66,15 +71,40 @@ def project(vectors: Matrix, config: UmapConfig, seed: int, report: Report) -> P
     Raises :class:`DataError` for values that are not finite, and :class:`Cancelled` within about a second (except while
     umap-learn is compiled, once on a machine).
     """
-    rows = _prepared(vectors, config, seed)
-    if len(rows) <= config.landmarks:
-        return _laid_out(rows, config, seed, report)
-    chosen = np.random.default_rng(seed).permutation(len(rows))
-    marks, others = np.sort(chosen[: config.landmarks]), np.sort(chosen[config.landmarks :])
-    points = np.empty((len(rows), 2), dtype=np.float32)
-    points[marks] = _laid_out(rows[marks], config, seed, SubReport(report, 0.0, _PLACING))
-    points[others] = _placed(rows[others], rows[marks], points[marks], SubReport(report, _PLACING, 1.0))
+    n = vectors.shape[0]
+    marks = sample(n, config.landmarks, seed)
+    if len(marks) == n:
+        return fit(vectors, config, seed, report).at
+    fitted = fit(vectors[marks], config, seed, SubReport(report, 0.0, _PLACING))
+    points = np.empty((n, 2), dtype=np.float32)
+    points[marks] = fitted.at
+    others = np.setdiff1d(np.arange(n), marks)
+    placing = SubReport(report, _PLACING, 1.0)
+    for number, start in enumerate(range(0, len(others), SHARD)):
+        rows = others[start : start + SHARD]
+        points[rows] = fitted((number, vectors[rows]))
+        placing.progress(start + len(rows), len(others), "placing the others")
     return points
+
+
+def sample(n: int, size: int, seed: int) -> Neighbours:
+    """Return ascending rows 0…n-1, one at random of each of ``size`` equal parts; all rows if there are not more.
+
+    Consecutive rows are sentences of an article, so that every article and section has its share.
+    """
+    if n <= size:
+        return np.arange(n)
+    bounds = np.arange(size + 1) * n // size
+    return bounds[:-1] + (np.random.default_rng(seed).random(size) * np.diff(bounds)).astype(np.int64)
+
+
+def fit(vectors: Matrix, config: UmapConfig, seed: int, report: Report) -> FittedMap:
+    """Return the layout of (n, dim) vectors, dense or CSR, which places others; raises as :func:`project` does."""
+    from core.projection.placement import FittedMap
+
+    reduction = Reduction.fit(vectors, config, seed)
+    rows = reduction.apply(vectors)
+    return FittedMap(reduction, rows, _laid_out(rows, config, seed, report), config, seed)
 
 
 def _laid_out(rows: Floats, config: UmapConfig, seed: int, report: Report) -> Points:
@@ -83,28 +113,15 @@ def _laid_out(rows: Floats, config: UmapConfig, seed: int, report: Report) -> Po
         return _in_a_row(len(rows))
     report.progress(0.0, 1.0, "nearest neighbours")
     k = min(config.n_neighbors, len(rows))
-    neighbours, distances = _nearest(rows, rows, k, report)
+    neighbours, distances = nearest(rows, rows, k, report)
     report.progress(_SHARE["neighbours"], 1.0, "neighbourhood graph")
     umap = load_umap()
     random_state = np.random.RandomState(seed % 2**32)  # the type that umap-learn takes
     graph, _, _ = umap.fuzzy_simplicial_set(
-        rows, k, random_state, "euclidean", knn_indices=neighbours, knn_dists=_as_metric(distances, config.metric)
+        rows, k, random_state, "euclidean", knn_indices=neighbours, knn_dists=as_metric(distances, config.metric)
     )
     report.progress(_SHARE["graph"], 1.0, "layout")
     return _layout(umap, rows, graph, config, random_state, report)
-
-
-def _placed(rows: Floats, landmarks: Floats, at: Points, report: Report) -> Points:
-    """Return (n, 2) positions of rows, interpolated between their nearest landmarks."""
-    found = []
-    for start in range(0, len(rows), _BLOCK):
-        near, distances = _nearest(landmarks, rows[start : start + _BLOCK], min(_BETWEEN, len(landmarks)))
-        beyond = distances - distances[:, :1]
-        weights = np.exp(-beyond / np.maximum(beyond.mean(axis=1, keepdims=True), 1e-12))
-        weights /= weights.sum(axis=1, keepdims=True)
-        found.append(np.einsum("ij,ijk->ik", weights, at[near]))
-        report.progress(min(start + _BLOCK, len(rows)), len(rows), "placing the others")
-    return np.concatenate(found).astype(np.float32)
 
 
 def faithfulness(
@@ -123,8 +140,8 @@ def faithfulness(
         return 1.0
     rows = _rows(vectors, metric)
     chosen = np.sort(np.random.default_rng(seed).permutation(n)[:sample])
-    true = _others(_nearest(rows, rows[chosen], k + 1)[0], chosen)
-    shown = _others(_nearest(np.asarray(points, dtype=np.float32), points[chosen], k + 1)[0], chosen)
+    true = _others(nearest(rows, rows[chosen], k + 1)[0], chosen)
+    shown = _others(nearest(np.asarray(points, dtype=np.float32), points[chosen], k + 1)[0], chosen)
     kept = [len(np.intersect1d(a, b)) for a, b in zip(true, shown, strict=True)]
     return float(np.mean(kept)) / k
 
@@ -139,21 +156,37 @@ def _rows(vectors: Matrix, metric: str) -> Any:
     return normalize(vectors) if metric == "cosine" and vectors.shape[0] else vectors
 
 
-def _prepared(vectors: Matrix, config: UmapConfig, seed: int) -> Floats:
-    """Return dense rows, reduced to principal components if there are many points or the input is sparse."""
-    from sklearn.decomposition import PCA, TruncatedSVD
+@dataclass(frozen=True, slots=True)
+class Reduction:
+    """Reduction of vectors to principal components, where there are many of them or they are sparse."""
 
-    rows, wanted = _rows(vectors, config.metric), config.reduce_to
-    if sparse.issparse(rows) and min(rows.shape) <= wanted:
-        rows = rows.toarray()
-    if sparse.issparse(rows):
-        rows = TruncatedSVD(wanted, random_state=seed % 2**32).fit_transform(rows)
-    elif rows.shape[0] > max(config.reduce_above, wanted) and rows.shape[1] > wanted:
-        rows = PCA(wanted, random_state=seed % 2**32, svd_solver="covariance_eigh").fit_transform(rows)
-    return np.ascontiguousarray(rows, dtype=np.float32)
+    metric: str
+    model: Any
+    """The fitted PCA or truncated SVD of scikit-learn; None without reduction."""
+
+    @classmethod
+    def fit(cls, vectors: Matrix, config: UmapConfig, seed: int) -> Reduction:
+        """Fit the reduction to (n, dim) vectors."""
+        from sklearn.decomposition import PCA, TruncatedSVD
+
+        rows, wanted, model = _rows(vectors, config.metric), config.reduce_to, None
+        if sparse.issparse(rows) and min(rows.shape) > wanted:
+            model = TruncatedSVD(wanted, random_state=seed % 2**32).fit(rows)
+        elif not sparse.issparse(rows) and rows.shape[0] > max(config.reduce_above, wanted) and rows.shape[1] > wanted:
+            model = PCA(wanted, random_state=seed % 2**32, svd_solver="covariance_eigh").fit(rows)
+        return cls(config.metric, model)
+
+    def apply(self, vectors: Matrix) -> Floats:
+        """Return the dense (m, d) reduced rows of (m, dim) vectors."""
+        rows = _rows(vectors, self.metric)
+        if self.model is not None:
+            rows = self.model.transform(rows)
+        elif sparse.issparse(rows):
+            rows = rows.toarray()
+        return np.ascontiguousarray(rows, dtype=np.float32)
 
 
-def _nearest(rows: Any, queries: Any, k: int, report: Report | None = None) -> tuple[Neighbours, Floats]:
+def nearest(rows: Any, queries: Any, k: int, report: Report | None = None) -> tuple[Neighbours, Floats]:
     """Return the exact Euclidean neighbours of every query among the rows, nearest first, and their distances."""
     from sklearn.neighbors import NearestNeighbors
 
@@ -172,7 +205,7 @@ def _others(neighbours: Neighbours, own: Neighbours) -> list[Neighbours]:
     return [row[row != i][: neighbours.shape[1] - 1] for row, i in zip(neighbours, own, strict=True)]
 
 
-def _as_metric(distances: Floats, metric: str) -> Floats:
+def as_metric(distances: Floats, metric: str) -> Floats:
     """Return the distances in the metric of the config: 1 - cos = ‖a - b‖²/2 for unit vectors.
 
     The computed distance of a sentence to itself or an equal one is about 1e-8. It must be exactly 0, because the

@@ -199,6 +199,7 @@ REGISTRY = Registry(
             source="McInnes, Healy and Melville 2018 (UMAP)",
             factory="jobs.kinds.project:run",
             config="jobs.kinds.project:ProjectConfig",
+            revision=2,
             pages=("themes", "map"),
             link=ResultLink("map", {}, {"corpus": "corpus", "map": "map"}),
         ),

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from core.config import Config, config_from_dict, option
 from core.errors import DataError, UnknownNameError
-from core.types import Ids
+from core.types import Ids, Matrix, Points, Shard
 from db.records import ArticleRecord, CorpusRecord, MapPoints, MapRecord, ModelRecord
 from db.sql import batches
 from db.store import Store
@@ -19,10 +19,20 @@ from jobs.common.job import JobConfig, JobContext
 from jobs.common.models import find_model
 from jobs.common.results import work_digest
 from jobs.common.vectors import embed_articles, method_of, rows_of
+from jobs.executors.records import ArrayRecords
 from jobs.kinds import REGISTRY as KINDS
+
+if TYPE_CHECKING:
+    from core.projection.maps import UmapConfig
+    from core.projection.placement import FittedMap
 
 FEWEST = 5
 """Minimum number of sentences of a map."""
+MOST = 20_000_000
+"""Maximum number of sentences of a map."""
+_SHARD_ARTICLES = 100
+_MEASURED = 100_000
+"""Number of sentences among which the neighbours are compared; of more sentences, a sample."""
 
 
 @dataclass(frozen=True)
@@ -36,7 +46,7 @@ class ProjectConfig(JobConfig):
     )
     titles: tuple[str, ...] = option((), "Titles of articles to include, for jobs that are queued before the import.")
     limit: int = option(
-        20_000, "Maximum number of sentences on the map; larger sets are sampled.", low=FEWEST, high=1_000_000
+        20_000, "Maximum number of sentences on the map; larger sets are sampled.", low=FEWEST, high=MOST
     )
     settings: Mapping[str, Any] = option({}, "Settings of the projection.")
     seed: int = option(0, "Seed of the sample and the layout.", low=0)
@@ -60,7 +70,7 @@ class ProjectConfig(JobConfig):
 
 def run(args: ProjectConfig, context: JobContext) -> dict[str, Any]:
     """Compute and store the map. A stored map with the same digest is returned."""
-    from core.projection.maps import UmapConfig, faithfulness, project
+    from core.projection.maps import UmapConfig
 
     store = context.store
     corpus, model = ready_corpus(store, args.corpus), find_model(store, args.model)
@@ -75,11 +85,11 @@ def run(args: ProjectConfig, context: JobContext) -> dict[str, Any]:
     chosen, available = _sample(articles, args.limit, args.seed)
     embed_articles(context, model, [a for a in articles if a.id in chosen], context.part(0.0, 0.5))
     context.progress(0.5, 1, "Reading vectors")
-    vectors = rows_of(store, model, chosen)
     ids = _sentence_ids(store, chosen)
-    points = project(vectors, config, args.seed, context.part(0.5, 0.95, "Projecting"))
+    projection = _Projection(context, model, config, args.seed, digest)
+    points = projection.points(chosen)
     context.progress(0.95, 1, "Measuring faithfulness")
-    kept = faithfulness(vectors, points, seed=args.seed)
+    kept = projection.faithfulness(chosen, points)
     with context.writing() as w:
         record = w.maps.add(
             corpus_id=corpus.id,
@@ -93,6 +103,80 @@ def run(args: ProjectConfig, context: JobContext) -> dict[str, Any]:
             points=MapPoints(ids, points),
         )
     return _result(store, record, cached=False)
+
+
+@dataclass(frozen=True)
+class _Projection:
+    """Projection of stored vectors. Of many sentences only the sample and a few shards are in memory at a time."""
+
+    context: JobContext
+    model: ModelRecord
+    config: UmapConfig
+    seed: int
+    digest: str
+
+    def points(self, chosen: Mapping[int, Ids]) -> Points:
+        """Return (n, 2) positions of sentences, given as article id → positions, in that order."""
+        from core.projection.maps import fit, sample
+
+        n = sum(map(len, chosen.values()))
+        marks = sample(n, self.config.landmarks, self.seed)
+        whole = len(marks) == n
+        vectors = self._vectors(chosen, marks)
+        fitted = fit(vectors, self.config, self.seed, self.context.part(0.5, 0.95 if whole else 0.6, "Projecting"))
+        if whole:
+            return fitted.at
+        others = np.setdiff1d(np.arange(n), marks)
+        # Vectors and positions of the same digest are the same, also in another attempt of the job.
+        records = ArrayRecords(self.context.checkpoint_folder() / "shards" / self.digest)
+        report = self.context.part(0.6, 0.95, "Placing")
+        placed = self.context.executor.map(
+            _Placing(fitted), self._shards(chosen, others), report=report, total=len(others), unit="sentences",
+            records=records,
+        )  # fmt: skip
+        points = np.empty((n, 2), dtype=np.float32)
+        points[marks] = fitted.at
+        points[others] = np.concatenate([part for (part,) in placed])
+        return points
+
+    def faithfulness(self, chosen: Mapping[int, Ids], points: Points) -> float:
+        """Return the share of neighbours that are kept on the map, measured among a sample of many sentences."""
+        from core.projection.maps import faithfulness, sample
+
+        measured = sample(len(points), _MEASURED, self.seed + 1)
+        return faithfulness(self._vectors(chosen, measured), points[measured], seed=self.seed)
+
+    def _shards(self, chosen: Mapping[int, Ids], others: Ids) -> Iterator[Shard]:
+        """Yield numbers and vectors of the sentences outside the sample, by groups of articles."""
+        kept = _of_rows(chosen, others)
+        for number, articles in enumerate(batches(kept, _SHARD_ARTICLES)):
+            group = {article: kept[article] for article in articles}
+            vectors = rows_of(self.context.store, self.model, group)
+            name = f"articles with ids {articles[0]} to {articles[-1]}"
+            yield Shard(name, (number, vectors), vectors.shape[0])
+
+    def _vectors(self, chosen: Mapping[int, Ids], rows: Ids) -> Matrix:
+        return rows_of(self.context.store, self.model, _of_rows(chosen, rows))
+
+
+@dataclass(frozen=True)
+class _Placing:
+    """Function that places the sentences of a shard, as a list of arrays for the completion records."""
+
+    fitted: FittedMap
+
+    def __call__(self, shard: tuple[int, Matrix]) -> list[Points]:
+        """Return the positions of a shard."""
+        return [self.fitted(shard)]
+
+
+def _of_rows(chosen: Mapping[int, Ids], rows: Ids) -> dict[int, Ids]:
+    """Return article id → positions of ascending rows of the chosen sentences; articles without any are left out."""
+    ends = np.cumsum([len(positions) for positions in chosen.values()])
+    parts = np.split(rows, np.searchsorted(rows, ends)[:-1])
+    starts = ends - [len(positions) for positions in chosen.values()]
+    found = zip(chosen.items(), parts, starts, strict=True)
+    return {article: positions[part - start] for (article, positions), part, start in found if len(part)}
 
 
 def _digest(

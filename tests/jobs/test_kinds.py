@@ -18,6 +18,8 @@ from core.errors import (
     ThemescopeError,
     UnknownNameError,
 )
+from core.projection.maps import sample
+from core.projection.placement import FittedMap
 from core.types import Split
 from db.records import JobStatus
 from db.store import Store
@@ -250,6 +252,28 @@ class TestMaps:
         with modelled.reading() as r:
             ids = r.maps.points(first["map_id"]).sentence_ids
             assert len(r.corpora.sentences_by_id(ids)) == len(set(ids.tolist())) == 80
+
+    def test_of_many_sentences_a_sample_is_fitted_and_the_others_are_placed_in_shards(
+        self, modelled: Store, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr("jobs.kinds.project._SHARD_ARTICLES", 29)
+        shards: list[tuple[int, int]] = []
+        place = FittedMap.__call__
+
+        def noted(fitted: FittedMap, shard: tuple[int, Any]) -> Any:
+            shards.append((shard[0], shard[1].shape[0]))
+            return place(fitted, shard)
+
+        monkeypatch.setattr(FittedMap, "__call__", noted)
+        monkeypatch.setattr("jobs.executors.local.available_cores", lambda: 1)
+        made = do(modelled, "project", corpus="C", model="M", settings={"epochs": 5, "landmarks": 1_000})
+        assert made["points"] == made["sampled_from"] == 30 * 49
+        marks = sample(30 * 49, 1_000, 0)
+        in_last = int(np.count_nonzero(marks >= 29 * 49))
+        assert shards == [(0, 470 - (49 - in_last)), (1, 49 - in_last)]
+        with modelled.reading() as r:
+            points = r.maps.points(made["map_id"]).points
+        assert np.isfinite(points).all() and len(np.unique(points[marks], axis=0)) > 900
 
     def test_one_article_by_title(self, modelled: Store) -> None:
         settings = {"epochs": 5}

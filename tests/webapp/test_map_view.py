@@ -108,11 +108,11 @@ def _hidden(choice: MapState) -> Mapping[str, str]:
 def test_a_point_that_is_clicked_is_that_sentence(shown: tuple[Scene, Canvas], row: int) -> None:
     _, canvas = shown
     choice = MapState()
-    component.point(canvas, choice, {"digest": canvas.digest, "row": row})
+    component.point(canvas, choice, {"digest": canvas.digest, "place": row})
     assert choice.sentence == (int(canvas.scene.ids[row]) if 0 <= row < len(canvas.scene.ids) else -1)
 
 
-@pytest.mark.parametrize("event", [None, 3, {}, {"digest": "old", "row": 0, "corners": [[0, 0], [0, 9], [9, 9]]}])
+@pytest.mark.parametrize("event", [None, 3, {}, {"digest": "old", "place": 0, "corners": [[0, 0], [0, 9], [9, 9]]}])
 def test_events_of_other_points_are_ignored(event: Any) -> None:
     canvas = canvas_of(scene_of([4, 9], np.eye(2, dtype=np.float32), np.ones(2, np.int64)), np.zeros(2, np.int64), 1)
     choice = MapState()

@@ -1,7 +1,8 @@
 """The Streamlit component that draws a map, and what the browser sends back.
 
-The points are sent once and stay in the browser; hovering, searching and selecting send only a few hundred bytes. The
-browser sends shapes and row numbers, which become sentence ids here.
+The points stay in the browser: those of a small map are sent once, those of a large one in tiles as they come into view
+(:mod:`webapp.map_view.levels`). Hovering, searching and selecting send only a few hundred bytes. The browser sends
+shapes and places of points, which become sentence ids here; shapes select among all points, drawn or not.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 import base64
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +21,8 @@ import streamlit as st
 from core.config import digest_of
 from webapp.map_view import geometry
 from webapp.map_view.geometry import Rows, Units
+from webapp.map_view.levels import Levels, density, levels_of
+from webapp.map_view.picture import map_png
 from webapp.map_view.scene import Colouring, Scene
 from webapp.map_view.view_state import MapState, camera_of
 from webapp.shared import queries
@@ -31,10 +35,13 @@ _TOOLTIP_CHARS = 320
 _OUTLIERS = 0.002
 """Share of the points at each border that the initial view leaves out."""
 _SIZES, _SMALLEST = ((500, 8.0), (2_000, 6.0), (50_000, 4.0)), 2.5
+_FRAME_POINTS = 100_000
+_MOST_RINGS = 20_000
+_MOST_TILES = 4_096
 _HTML = '<div class="map-view"></div>'
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Canvas:
     """The points of a map and their appearance."""
 
@@ -59,16 +66,45 @@ class Canvas:
     action_queue: bool = False
     """Selections go through the message queue of the page, in order with its shortcuts, and the map itself has none."""
 
-    @property
+    @cached_property
+    def _units_digest(self) -> str:
+        return self.scene.units_digest if self.units is self.scene.units else geometry.digest(self.units)
+
+    @cached_property
     def digest(self) -> str:
         """Hash of the points and their colours."""
-        parts = (self.scene.ids, self.units, self.colouring.categories)
-        return digest_of([geometry.digest(part) for part in parts])[:24]
+        categories = geometry.digest(self.colouring.categories)
+        return digest_of([self.scene.ids_digest, self._units_digest, categories])[:24]
+
+    @cached_property
+    def levels(self) -> Levels:
+        """The tiles of the points."""
+        return _levels(self._units_digest, self.units)
+
+    @cached_property
+    def sizes(self) -> list[int]:
+        """Number of points of each category; that of "other" comes first."""
+        counts = np.bincount(self.colouring.categories + 1, minlength=len(self.colouring.names) + 1)
+        return [int(count) for count in counts]
 
     def row(self, event: Any) -> int:
-        """Return the row in a browser event about these points, else -1."""
-        row = event.get("row") if isinstance(event, dict) and event.get("digest") == self.digest else None
-        return row if isinstance(row, int) and 0 <= row < len(self.scene.ids) else -1
+        """Return the row of the point in a browser event about these points, else -1."""
+        place = event.get("place") if self.concerns(event) else None
+        return self.levels.row(place) if isinstance(place, int) else -1
+
+    def concerns(self, event: Any) -> bool:
+        """Return whether a browser event is about these points."""
+        return isinstance(event, dict) and event.get("digest") == self.digest
+
+
+@st.cache_resource(show_spinner=False, max_entries=6)
+def _levels(digest: str, _units: Units) -> Levels:
+    return levels_of(_units)
+
+
+@st.cache_data(show_spinner=False, max_entries=6)
+def _density(digest: str, _units: Units) -> str:
+    return _packed(density(_units), "u1")
 
 
 def canvas_of(scene: Scene, colouring: Colouring, **fields: Any) -> Canvas:
@@ -90,21 +126,39 @@ def source(*names: str) -> str:
     return asset(_ASSETS, *names)
 
 
-POINTS_SOURCE = ("points.js",)
-VIEW_SOURCE = ("webgl.js", "frame.js", "input.js", "map_view.js")
+POINTS_SOURCE = ("scene.js", "points.js")
+VIEW_SOURCE = ("scene.js", "webgl.js", "levels.js", "frame.js", "input.js", "map_view.js")
 STYLE = "map_view.css"
 
 
 def points(canvas: Canvas) -> None:
-    """Send the points to the browser. They change with a filter or the colouring, not with a selection."""
+    """Send the first points to the browser. They change with a filter or the colouring, not with a selection."""
     send = st.components.v2.component("themescope_map_points", js=source(*POINTS_SOURCE))
     send(data=points_data(canvas), key=f"points-{canvas.name}", height=1)
 
 
 def points_data(canvas: Canvas) -> dict[str, Any]:
-    """Return the points: two bytes per coordinate and one for the category of each."""
-    kinds = np.where(canvas.colouring.categories < 0, len(canvas.colouring.names), canvas.colouring.categories)
-    return {"digest": canvas.digest, "places": _packed(canvas.units, "<u2"), "kinds": _packed(kinds, "u1")}
+    """Return the list of tiles and the points of the first ones; for a map with several tiles also its density."""
+    levels, several = canvas.levels, len(canvas.levels.tiles) > 1
+    return {
+        "digest": canvas.digest,
+        "total": len(canvas.scene.ids),
+        "index": levels.index(),
+        "density": _density(canvas._units_digest, canvas.units) if several else "",
+        **tiles_data(canvas, levels.first()),
+    }
+
+
+def tiles_data(canvas: Canvas, tiles: Sequence[int]) -> dict[str, Any]:
+    """Return the points of some tiles, one after the other; see :func:`_points_of`."""
+    return {"tiles": list(tiles), **_points_of(canvas, canvas.levels.rows(tiles))}
+
+
+def _points_of(canvas: Canvas, rows: Rows) -> dict[str, str]:
+    """Return the points of some rows: two bytes per coordinate and one for the category of each."""
+    categories = canvas.colouring.categories[rows]
+    kinds = np.where(categories < 0, len(canvas.colouring.names), categories)
+    return {"places": _packed(canvas.units[rows], "<u2"), "kinds": _packed(kinds, "u1")}
 
 
 def view(canvas: Canvas, state: MapState) -> None:
@@ -129,6 +183,8 @@ def view(canvas: Canvas, state: MapState) -> None:
         on_clear_change=on("clear", lambda event: state.clear()),
         on_hidden_change=on("hidden", lambda event: hide(canvas, state, event)),
         on_camera_change=on("camera", lambda event: move(state, event)),
+        on_tiles_change=on("tiles", lambda event: request_tiles(canvas, state, event)),
+        on_picture_change=on("picture", lambda event: show_picture(canvas, state, event)),
     )
 
 
@@ -151,9 +207,9 @@ def interactive(canvas: Canvas, state: MapState, version: int, keep: Callable[[M
 
 
 def view_data(canvas: Canvas, state: MapState) -> dict[str, Any]:
-    """Return what the browser needs beside the points; small for a map of any size."""
+    """Return what the browser needs beside the first points; small for a map of any size."""
     scene, colouring = canvas.scene, canvas.colouring
-    selected = state.rows(scene)
+    held = state.held.get(canvas.digest, canvas.levels.first())
     return {
         "digest": canvas.digest,
         "fit": canvas.frame,
@@ -162,22 +218,51 @@ def view_data(canvas: Canvas, state: MapState) -> dict[str, Any]:
         "size": canvas.size,
         "look": appearance(canvas),
         "hidden": [len(colouring.names) if kind < 0 else kind for kind in state.hidden],
-        "selected": _bits(selected, len(scene.ids)),
-        "found": _bits(canvas.found, len(scene.ids)),
-        "focus": next(iter(scene.rows_of(np.array([state.sentence])).tolist()), -1),
+        "held": held,
+        "selected": _bits(state.rows(scene), canvas.levels.rows(held), len(scene.ids)),
+        "found": _points_of(canvas, canvas.found[:_MOST_RINGS]),
+        "focus": canvas.units[scene.rows_of(np.array([state.sentence]))].ravel().tolist(),
         "shape": state.shape.astype(int).tolist() if state.side == canvas.side else [],
         "camera": state.camera,
         "link": canvas.link,
         "action_queue": canvas.action_queue,
-        "tip": _tip(scene, state.tip),
+        "tip": _tip(canvas, state.tip),
+        "loaded": _loaded(canvas, state),
+        "picture": _picture(canvas, state) if state.picture else None,
     }
 
 
+def _loaded(canvas: Canvas, state: MapState) -> dict[str, Any] | None:
+    """Return the tiles that the browser asked for, once; it asks again if they do not arrive."""
+    wanted = state.wanted.pop(canvas.digest, None)
+    return tiles_data(canvas, wanted) if wanted else None
+
+
+def _picture(canvas: Canvas, state: MapState) -> dict[str, str]:
+    """Return an image of the map and its description, for a browser that cannot draw the points."""
+    sizes = {name: canvas.sizes[i + 1] for i, name in enumerate(canvas.colouring.names)}
+    largest = sorted(sizes, key=lambda name: -sizes[name])[:5]
+    groups = ", ".join(f"{shorten(name, 60)} ({sizes[name]:,})" for name in largest if sizes[name])
+    alt = f"Picture of {count(len(canvas.scene.ids), 'sentence')} on the map."
+    png = _png(canvas.digest, canvas.paper, tuple(state.hidden), canvas)
+    return {"source": f"data:image/png;base64,{png}", "alt": f"{alt} Largest groups: {groups}." if groups else alt}
+
+
+@st.cache_data(show_spinner=False, max_entries=8)
+def _png(digest: str, paper: str, hidden: tuple[int, ...], _canvas: Canvas) -> str:
+    colouring, tones = _canvas.colouring, _canvas.tones
+    colours = [colouring.paint(tones, category)[0] for category in (*range(len(colouring.names)), -1)]
+    shown = np.flatnonzero(~np.isin(colouring.categories, np.array(hidden, dtype=np.int64)))
+    png = map_png(_canvas.units[shown], colouring.categories[shown], colours, paper, _canvas.frame, _canvas.size)
+    return base64.b64encode(png).decode("ascii")
+
+
 def frame_of(units: Units) -> list[int]:
-    """Return [left, bottom, right, top] around all points but outliers."""
+    """Return [left, bottom, right, top] around all points but outliers, which are found in a part of many points."""
     if not len(units):
         return [0, 0, geometry.UNITS, geometry.UNITS]
-    low, high = np.quantile(units, (_OUTLIERS, 1 - _OUTLIERS), axis=0)
+    some = units[:: len(units) // _FRAME_POINTS + 1]
+    low, high = np.quantile(some, (_OUTLIERS, 1 - _OUTLIERS), axis=0)
     return [int(value) for value in (*low, *high)]
 
 
@@ -189,12 +274,11 @@ def point_size(n: int) -> float:
 def appearance(canvas: Canvas) -> dict[str, Any]:
     """Return colours, shapes, names and sizes of the categories, "other" last."""
     colouring, tones = canvas.colouring, canvas.tones
-    sizes = np.bincount(colouring.categories + 1, minlength=len(colouring.names) + 1)
     classes = []
     for category in (*range(len(colouring.names)), -1):
         colour, shape = colouring.paint(tones, category)
         name = colouring.names[category] if category >= 0 else colouring.other
-        about = {"name": shorten(name, 60), "count": int(sizes[category + 1]), "other": category < 0}
+        about = {"name": shorten(name, 60), "count": canvas.sizes[category + 1], "other": category < 0}
         classes.append({"colour": colour, "shape": shape, **about})
     theme = {"ink": tones.ink, "accent": tones.accent, "paper": canvas.paper}
     return {"classes": classes, "opacity": canvas.opacity, **theme}
@@ -205,7 +289,7 @@ def appearance(canvas: Canvas) -> dict[str, Any]:
 
 def area(canvas: Canvas, state: MapState, event: Any) -> None:
     """Select the points inside a shape that was drawn on this canvas."""
-    if not isinstance(event, dict) or event.get("digest") != canvas.digest:
+    if not canvas.concerns(event):
         return
     state.hidden = _categories(canvas, event.get("hidden"))
     shape = geometry.shape_of(event.get("corners"))
@@ -229,7 +313,7 @@ def hover(canvas: Canvas, state: MapState, event: Any) -> None:
 
 def hide(canvas: Canvas, state: MapState, event: Any) -> None:
     """Keep the categories that the legend hides."""
-    if isinstance(event, dict) and event.get("digest") == canvas.digest:
+    if canvas.concerns(event):
         state.hidden = _categories(canvas, event.get("kinds"))
 
 
@@ -238,30 +322,48 @@ def move(state: MapState, event: Any) -> None:
     state.camera = camera_of(event)
 
 
+def request_tiles(canvas: Canvas, state: MapState, event: Any) -> None:
+    """Send the tiles that the browser asks for next."""
+    if canvas.concerns(event):
+        held = [number for number in _numbers(event.get("held")) if number < len(canvas.levels.tiles)]
+        state.request_tiles(canvas.digest, held, canvas.levels.batch(_numbers(event.get("wanted"))))
+
+
+def show_picture(canvas: Canvas, state: MapState, event: Any) -> None:
+    """Draw the map as a picture from now on."""
+    state.picture = state.picture or canvas.concerns(event)
+
+
+def _numbers(value: Any) -> list[int]:
+    listed = value[:_MOST_TILES] if isinstance(value, list) else []
+    return list(dict.fromkeys(number for number in listed if isinstance(number, int) and number >= 0))
+
+
 def _categories(canvas: Canvas, kinds: Any) -> list[int]:
     known = len(canvas.colouring.names)
     listed = kinds if isinstance(kinds, Sequence) else ()
     return sorted({-1 if kind == known else kind for kind in listed if isinstance(kind, int) and 0 <= kind <= known})
 
 
-def _tip(scene: Scene, sentence: int) -> dict[str, Any] | None:
+def _tip(canvas: Canvas, sentence: int) -> dict[str, Any] | None:
+    scene = canvas.scene
     rows = scene.rows_of(np.array([sentence]))
     if not len(rows):
         return None
     row = int(rows[0])
     text = queries.sentences(np.array([sentence]))[sentence].text
     head = f"{shorten(scene.article(row), 60)} · {shorten(scene.section(row), 50)}"
-    return {"row": row, "head": head, "text": shorten(" ".join(text.split()), _TOOLTIP_CHARS)}
+    return {"place": canvas.levels.place(row), "head": head, "text": shorten(" ".join(text.split()), _TOOLTIP_CHARS)}
 
 
 def _packed(values: npt.ArrayLike, dtype: str) -> str:
     return base64.b64encode(np.ascontiguousarray(values, dtype=dtype).tobytes()).decode("ascii")
 
 
-def _bits(rows: Rows, n: int) -> str:
-    """Return one bit per point; "" for no rows."""
-    if not len(rows):
+def _bits(selected: Rows, sent: Rows, n: int) -> str:
+    """Return one bit per point that was sent; "" if nothing is selected."""
+    if not len(selected):
         return ""
-    flags = np.zeros(n, dtype=np.uint8)
-    flags[rows] = 1
-    return base64.b64encode(np.packbits(flags).tobytes()).decode("ascii")
+    flags = np.zeros(n, dtype=np.bool_)
+    flags[selected] = True
+    return base64.b64encode(np.packbits(flags[sent]).tobytes()).decode("ascii")

@@ -21,6 +21,9 @@ UNITS = 65_535
 _MARGIN = 0.1
 """Share of the grid left free on every side, so that an aligned second map fits on it."""
 _MOST_CORNERS = 1_000
+MANY_POINTS = 50_000
+"""Number of points above which shapes are compared with cells of the grid first."""
+_CELLS, _CELL = 256, 256
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,16 +53,58 @@ class Grid:
 
 def rows_of(among: Ids, wanted: Ids) -> Rows:
     """Return the rows of ``among`` (unique ids) that hold ``wanted``, in that order, without missing ids."""
-    order = np.argsort(among, kind="stable")
-    if not len(order) or not len(wanted):
+    if not len(among) or not len(wanted):
         return np.empty(0, dtype=np.intp)
-    at = order[np.minimum(np.searchsorted(among, wanted, sorter=order), len(order) - 1)]
+    if (among[1:] > among[:-1]).all():  # as in every stored map; sorting millions of ids takes a second
+        at = np.minimum(np.searchsorted(among, wanted), len(among) - 1)
+    else:
+        order = np.argsort(among, kind="stable")
+        at = order[np.minimum(np.searchsorted(among, wanted, sorter=order), len(order) - 1)]
     return at[among[at] == wanted]
 
 
 def inside_rows(units: Units, categories: npt.NDArray[np.int64], shape: Polygon, hidden: Sequence[int]) -> Rows:
     """Return the rows of the points inside ``shape`` (grid coordinates) whose category is not hidden."""
-    return np.flatnonzero(inside(units, shape) & ~np.isin(categories, np.asarray(hidden, dtype=np.int64)))
+    found = inside_rows_of_many(units, shape) if len(units) > MANY_POINTS else np.flatnonzero(inside(units, shape))
+    return found[~np.isin(categories[found], np.asarray(hidden, dtype=np.int64))] if len(hidden) else found
+
+
+def inside_rows_of_many(units: Units, shape: Polygon) -> Rows:
+    """Return the rows of the points inside ``shape``, as :func:`~core.projection.geometry.inside` finds them.
+
+    The grid is cut into 256 × 256 cells. A cell that no edge of the shape comes near is inside or outside as a whole,
+    so that only the points of the other cells are compared with the edges.
+    """
+    if len(shape) < 3:
+        return np.empty(0, dtype=np.intp)
+    near = _cells_near_edges(shape)
+    corners = np.stack(np.meshgrid(np.arange(_CELLS), np.arange(_CELLS)), axis=-1).reshape(-1, 2) * _CELL
+    state = np.where(near, 2, inside(corners, shape)).astype(np.uint8)
+    cells = (units[:, 1] & np.uint16(0xFF00)) | (units[:, 0] >> np.uint16(8))
+    of_point = state[cells]
+    unsure = np.flatnonzero(of_point == 2)
+    of_point[unsure] = inside(units[unsure], shape)
+    return np.flatnonzero(of_point)
+
+
+def _cells_near_edges(shape: Polygon) -> npt.NDArray[np.bool_]:
+    """Return (65536,) true for cells that an edge crosses or comes close to: at least the cells around its points."""
+    near = np.zeros((_CELLS, _CELLS), dtype=bool)
+    low = np.arange(_CELLS) * float(_CELL)
+    for (x1, y1), (x2, y2) in zip(shape, np.roll(shape, -1, axis=0), strict=True):
+        bottom, top = min(y1, y2), max(y1, y2)
+        bands = np.flatnonzero((low - 1 <= top) & (low + _CELL >= bottom))
+        if y1 == y2:
+            left, right = np.full(len(bands), min(x1, x2)), np.full(len(bands), max(x1, x2))
+        else:
+            ends = np.clip(np.stack([low[bands] - 1, low[bands] + _CELL]), bottom, top)
+            at = x1 + (ends - y1) * (x2 - x1) / (y2 - y1)
+            left, right = at.min(axis=0), at.max(axis=0)
+        first = np.clip((left - 1) // _CELL, -1, _CELLS).astype(int)
+        last = np.clip((right + 1) // _CELL, -1, _CELLS - 1).astype(int)
+        for band, start, end in zip(bands.tolist(), first.tolist(), last.tolist(), strict=True):
+            near[band, max(start, 0) : end + 1] = True
+    return near.ravel()
 
 
 def shape_of(value: Any) -> Polygon:

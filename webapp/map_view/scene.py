@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
@@ -25,7 +26,7 @@ LEAD = "Introduction"
 """Name of a section without a title."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Scene:
     """Sentences with their coordinates, articles and sections."""
 
@@ -44,6 +45,16 @@ class Scene:
     known: Mapping[int, ArticleRecord]
     """The articles by id."""
     grid: Grid
+
+    @cached_property
+    def ids_digest(self) -> str:
+        """Hash of the ids."""
+        return geometry.digest(self.ids)
+
+    @cached_property
+    def units_digest(self) -> str:
+        """Hash of the points on the grid."""
+        return geometry.digest(self.units)
 
     def only(self, rows: npt.NDArray[np.intp] | npt.NDArray[np.bool_]) -> Scene:
         """Return the scene of some rows."""

@@ -13,6 +13,8 @@ from webapp.map_view import geometry
 from webapp.map_view.geometry import Rows, Units
 from webapp.map_view.scene import Colouring, Scene
 
+_KEPT_CANVASES = 4
+
 
 def _none() -> Ids:
     return np.empty(0, dtype=np.int64)
@@ -44,6 +46,14 @@ class MapState:
     """The shape comes from the address, and ``ids`` is not computed yet."""
     version: int = 0
     """Number of changes that the rest of the page shows too."""
+    held: dict[str, list[int]] = field(default_factory=dict)
+    """Tiles of each canvas, by its digest, that the browser has beside the first ones."""
+    wanted: dict[str, list[int]] = field(default_factory=dict)
+    """Tiles of each canvas that the browser asked for and that are sent next."""
+    picture: bool = False
+    """The browser has no WebGL2, so it shows a picture from the server."""
+    _rows: tuple[Ids, Ids, Rows] | None = None
+    """Arguments and result of the last call of :meth:`rows`, which takes long for millions of sentences."""
 
     def take(self, scene: Scene, units: Units, colouring: Colouring) -> None:
         """Select the sentences inside the shape whose category is not hidden."""
@@ -63,7 +73,17 @@ class MapState:
 
     def rows(self, scene: Scene) -> Rows:
         """Return the rows of the selected sentences in ``scene``."""
-        return np.flatnonzero(np.isin(scene.ids, self.ids)) if len(self.ids) else np.empty(0, dtype=np.intp)
+        if not len(self.ids):
+            return np.empty(0, dtype=np.intp)
+        if self._rows is None or self._rows[0] is not scene.ids or self._rows[1] is not self.ids:
+            self._rows = scene.ids, self.ids, np.flatnonzero(np.isin(scene.ids, self.ids))
+        return self._rows[2]
+
+    def request_tiles(self, digest: str, held: list[int], wanted: list[int]) -> None:
+        """Note that the browser has some tiles of a canvas and asks for others."""
+        kept = list(self.held)[-_KEPT_CANVASES:]
+        self.held = {name: self.held[name] for name in kept if name != digest} | {digest: [*held, *wanted]}
+        self.wanted = {digest: wanted}
 
 
 def camera_of(value: Any) -> list[float] | None:

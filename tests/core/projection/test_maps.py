@@ -1,13 +1,16 @@
 """Maps: seeded, of any size, faithful on clear clusters, cancelled when asked."""
 
+import pickle
 import threading
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from scipy import sparse
 
 from core.errors import Cancelled, DataError
-from core.projection.maps import UmapConfig, faithfulness, load_umap, project
+from core.projection.maps import UmapConfig, faithfulness, fit, load_umap, project, sample
 from core.protocols import SILENT, NullReport
 
 FAST = UmapConfig(epochs=60)
@@ -103,11 +106,34 @@ def test_of_many_a_part_is_laid_out_and_the_others_stand_among_their_like() -> N
     points = project(x, config, 0, stop)
     np.testing.assert_array_equal(points, project(x, config, 0, SILENT))
     assert stop.seen == sorted(stop.seen) and stop.seen[-1] == 1.0
-    placed = np.random.default_rng(0).permutation(1_400)[1_000:]
+    placed = np.setdiff1d(np.arange(1_400), sample(1_400, 1_000, 0))
     distances = ((points[placed, None] - points[None]) ** 2).sum(axis=2)
     distances[np.arange(400), placed] = np.inf
     assert (truth[distances.argmin(axis=1)] == truth[placed]).mean() > 0.98
     assert faithfulness(x, points) > 0.5 * faithfulness(x, project(x, FAST, 0, SILENT))
+
+
+@given(st.integers(0, 500), st.integers(1, 500), st.integers(0, 9))
+def test_a_sample_has_one_of_each_part(n: int, size: int, seed: int) -> None:
+    rows = sample(n, size, seed)
+    assert len(rows) == min(n, size) and (np.diff(rows) > 0).all()
+    np.testing.assert_array_equal(rows, sample(n, size, seed))
+    if n > size:
+        bounds = np.arange(size + 1) * n // size
+        assert ((rows >= bounds[:-1]) & (rows < bounds[1:])).all()
+
+
+def test_a_fitted_map_places_a_shard_the_same_in_any_process() -> None:
+    truth, x = clusters(500)
+    fitted = fit(x[:300], FAST, 0, SILENT)
+    placed = fitted((3, x[300:]))
+    np.testing.assert_array_equal(placed, pickle.loads(pickle.dumps(fitted))((3, x[300:])))
+    assert placed.shape == (200, 2) and placed.dtype == np.float32 and np.isfinite(placed).all()
+    nearest = ((placed[:, None] - fitted.at[None]) ** 2).sum(axis=2).argmin(axis=1)
+    assert (truth[:300][nearest] == truth[300:]).mean() > 0.98
+    assert fitted((0, x[:0])).shape == (0, 2)
+    again = fitted((0, x[:1]))  # a sentence of the sample comes back near its place
+    assert ((again - fitted.at[:1]) ** 2).sum() < ((fitted.at - fitted.at.mean(axis=0)) ** 2).sum(axis=1).mean()
 
 
 def test_compiled_functions_of_umap_learn_are_cached_on_disk() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import html
 import json
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -18,6 +19,8 @@ from webapp.shared.text import shorten
 HEADER = ("sentence_id", "article", "section", "position", "sentence", "group", "value", "x", "y")
 _SIDE, _LEGEND = 1_000, 300
 _HOVER_LETTERS = 240
+FILE_POINTS = 100_000
+"""Maximum number of points in a file."""
 
 
 def table(scene: Scene, colouring: Colouring, rows: Rows) -> list[tuple[Any, ...]]:
@@ -43,8 +46,19 @@ def _value(colouring: Colouring, row: int) -> float | None:
     return None if value is None or np.isnan(value) else round(value, 6)
 
 
+def sampled(canvas: Canvas) -> Canvas:
+    """Return the canvas for a file: of more than ``FILE_POINTS`` points a random sample, always the same one."""
+    n = len(canvas.scene.ids)
+    if n <= FILE_POINTS:
+        return canvas
+    rows = np.sort(np.random.default_rng(n).choice(n, FILE_POINTS, replace=False))
+    kept = replace(canvas, scene=canvas.scene.only(rows), units=canvas.units[rows])
+    return replace(kept, colouring=canvas.colouring.only(rows), found=np.empty(0, dtype=np.intp))
+
+
 def svg(canvas: Canvas) -> str:
     """Return the map with its legend as SVG; titles and names are escaped."""
+    canvas = sampled(canvas)
     classes, opacity = appearance(canvas)["classes"], canvas.opacity
     radius = max(canvas.size / 2 * _SIDE / 700, 0.6)
     points = canvas.units.astype(np.float64) * (_SIDE / UNITS)
@@ -76,14 +90,16 @@ def _entries(classes: Sequence[dict[str, Any]], ink: str) -> Iterable[str]:
 
 def page(canvas: Canvas, about: str) -> str:
     """Return an HTML page with points, sentences and drawing code in one file that loads nothing else."""
+    canvas = sampled(canvas)
     scene = canvas.scene
     sentences = map_scene.texts(scene, np.arange(len(scene.ids)))
     data = {
         "points": points_data(canvas),
         "view": {
             "digest": canvas.digest, "label": about, "height": 720, "fit": canvas.frame,
-            "size": canvas.size, "look": appearance(canvas), "hidden": [], "selected": "", "found": "", "focus": -1,
-            "shape": [], "camera": None, "link": "", "tip": None, "fixed": True,
+            "size": canvas.size, "look": appearance(canvas), "hidden": [], "held": [], "selected": "",
+            "found": {"places": "", "kinds": ""}, "focus": [], "shape": [], "camera": None, "link": "", "tip": None,
+            "loaded": None, "picture": None, "fixed": True,
         },
         "titles": [title or map_scene.LEAD for title in scene.titles],
         "sections": scene.sections.tolist(),
@@ -115,8 +131,8 @@ _START = """
 const all = JSON.parse(document.getElementById("data").textContent);
 const onEvent = (name, event) => {
   if (name !== "hover") return;
-  const row = event.row, head = `${all.articles[all.owners[row]]} · ${all.titles[all.sections[row]]}`;
-  show({ ...all.view, tip: { row, head, text: all.sentences[row] } });
+  const row = event.place, head = `${all.articles[all.owners[row]]} · ${all.titles[all.sections[row]]}`;
+  show({ ...all.view, tip: { place: row, head, text: all.sentences[row] } });
 };
 const show = (data) => drawView({ data, parentElement: document.body, setTriggerValue: onEvent, setStateValue() {} });
 takePoints({ data: all.points });

@@ -14,10 +14,10 @@ from webapp.shared.guard import closed
 from webapp.shared.job_status import submit, watch
 from webapp.shared.navigation import saved_views
 
-_LISTED, _MOST = 10_000, 1_000_000
+_LISTED, _MOST = 10_000, 20_000_000
 _LIMIT_HELP = (
-    "Larger corpora are sampled at random. 100,000 sentences take about five minutes on two cores. Beyond 150,000, the "
-    "remaining sentences are placed by interpolation between their nearest neighbours."
+    "Larger corpora are sampled at random. The layout is fitted on at most 50,000 sentences, which takes about a "
+    "minute; the others are placed by the fitted model."
 )
 
 

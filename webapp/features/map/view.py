@@ -144,6 +144,14 @@ def _notes(canvas: Canvas, record: MapRecord, whole: Scene) -> None:
             f"This map is a random sample of {len(whole.ids):,} out of {record.sampled_from:,} sentences "
             f"(seed {record.seed})."
         )
+    fitted = int(record.config.get("landmarks", len(whole.ids)))
+    if fitted < len(whole.ids):
+        parts.append(
+            f"Positions fitted on {fitted:,} of {len(whole.ids):,} sentences; the others were placed by the fitted "
+            "model."
+        )
+    if len(canvas.scene.ids) > export.FILE_POINTS:
+        parts.append(f"SVG and HTML have a random sample of {export.FILE_POINTS:,} points.")
     parts.append(
         f"Nearby points are similar: {record.faithfulness:.1%} of the 15 nearest neighbours of a sentence stay close "
         "on the map. Distances between far groups mean little."

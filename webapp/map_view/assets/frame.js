@@ -28,15 +28,6 @@ function icon(path) {
   return image;
 }
 
-function bits(text, count, flag, into) {
-  if (!text) return false;
-  const letters = atob(text);
-  for (let row = 0; row < count; row++) {
-    if ((letters.charCodeAt(row >> 3) >> (7 - (row & 7))) & 1) into[row] |= flag;
-  }
-  return true;
-}
-
 // Toolbar, legend, tooltip and PNG export of a map.
 const FRAME = {
   bar() {
@@ -117,7 +108,7 @@ const FRAME = {
 
   hint() {
     const tip = this.data.tip;
-    const fits = tip && tip.row === this.over && this.over >= 0;
+    const fits = tip && this.over >= 0 && tip.place === this.scene.place(this.over);
     this.tip.hidden = !fits;
     if (!fits) return;
     this.tip.replaceChildren();
@@ -130,6 +121,30 @@ const FRAME = {
     this.tip.style.top = `${y}px`;
   },
 
+  // A browser without WebGL2 shows a picture from the server.
+  withoutDrawing() {
+    this.wait.setAttribute("role", "status");
+    this.wait.textContent = "This browser has no WebGL2. Loading a picture of the map …";
+    this.tools.style.display = "none";
+  },
+
+  showPicture() {
+    const { picture, digest } = this.data;
+    this.entries();
+    if (!picture) {
+      if (this.data.fixed) this.wait.textContent = "This browser cannot draw the map because it has no WebGL2.";
+      else if (this.askedPicture !== digest) this.sendNow("picture", { digest });
+      this.askedPicture = digest;
+      return;
+    }
+    this.pictureImage ??= this.stage.insertBefore(document.createElement("img"), this.wait);
+    [this.pictureImage.src, this.pictureImage.alt, this.pictureImage.className] = [picture.source, picture.alt, "picture"];
+    this.wait.classList.add("below");
+    this.wait.textContent =
+      "This is a picture, because this browser has no WebGL2. The list has all sentences; the legend hides groups.";
+    this.root.dataset.ready = digest;
+  },
+
   save() {
     const image = document.createElement("canvas"), flat = image.getContext("2d"), ratio = this.canvas.width / this.width;
     const shown = this.data.look.classes.filter((one, kind) => one.count && !this.hidden.includes(kind));
@@ -138,7 +153,9 @@ const FRAME = {
     flat.fillStyle = this.data.look.paper;
     flat.fillRect(0, 0, image.width, image.height);
     this.stale = true;
+    this.moving = false;
     this.paint();
+    flat.drawImage(this.ground, 0, 0);
     flat.drawImage(this.canvas, 0, 0);
     flat.drawImage(this.overlay, 0, 0);
     flat.font = `${13 * ratio}px sans-serif`;

@@ -50,7 +50,7 @@ const INPUT = {
     if (path.length > 2 && (far > 4 || drag === "lasso")) return this.area(path);
     if (far > 4 || this.data.fixed) return;
     const row = this.nearest(place);
-    if (row >= 0) this.send("point", { digest: this.data.digest, row });
+    if (row >= 0) this.send("point", { digest: this.data.digest, place: this.scene.place(row) });
   },
 
   stop() {
@@ -73,7 +73,9 @@ const INPUT = {
     this.hint();
     this.redraw(false);
     clearTimeout(this.hoverTimer);
-    if (row >= 0) this.hoverTimer = setTimeout(() => this.send("hover", { digest: this.data.digest, row }), 90);
+    if (row < 0) return;
+    const place = this.scene.place(row);
+    this.hoverTimer = setTimeout(() => this.send("hover", { digest: this.data.digest, place }), 90);
   },
 
   wheel(event) {

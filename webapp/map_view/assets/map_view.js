@@ -5,11 +5,15 @@ class View {
     this.root = root;
     this.tools = made("div", "tools", root);
     this.stage = made("div", "stage", root);
+    this.ground = made("canvas", "ground", this.stage);
     this.canvas = made("canvas", "points", this.stage);
     this.overlay = made("canvas", "over", this.stage);
     this.tip = made("div", "tip", this.stage);
     this.wait = made("p", "wait", this.stage);
     this.wait.textContent = "Loading the points …";
+    this.status = made("p", "drawn", this.stage);
+    this.status.setAttribute("role", "status");
+    this.status.hidden = true;
     this.legend = made("div", "legend", root);
     this.drawing = Drawing.on(this.canvas);
     this.camera = { x: UNITS / 2, y: UNITS / 2, unit: 0 };
@@ -17,24 +21,21 @@ class View {
     this.path = [];
     this.hidden = [];
     this.over = -1;
+    this.share = 1;
     this.stage.tabIndex = 0;
     this.bar();
     this.listen();
     new ResizeObserver(() => this.resized()).observe(this.stage);
-    if (!this.drawing) {
-      this.wait.setAttribute("role", "alert");
-      this.wait.textContent =
-        "This browser cannot draw the map because WebGL2 is not available. The table has all sentences.";
-    }
+    if (!this.drawing) this.withoutDrawing();
   }
 
   show(component) {
     const { data, setTriggerValue, setStateValue } = component;
-    const before = this.data;
     this.component = component;
     this.data = data;
     this.send = data.action_queue ? (name, value) => this.post(name, value, setTriggerValue) : setTriggerValue;
     if (data.action_queue) this.withoutKeys();
+    this.sendNow = setTriggerValue;
     this.setState = setStateValue;
     this.stage.setAttribute("aria-label", data.label);
     this.stage.setAttribute("role", "group");
@@ -45,23 +46,27 @@ class View {
     this.root.style.setProperty("--ink", data.look.ink);
     for (const button of this.tools.querySelectorAll("[data-mode]")) button.hidden = Boolean(data.fixed);
     if (data.fixed) this.use("move");
-    if (!this.drawing) return;
+    const hidden = JSON.stringify([data.digest, data.hidden]);
+    if (hidden !== this.sentHidden) this.hidden = data.hidden;
+    this.sentHidden = hidden;
+    if (!this.drawing) return this.showPicture();
     this.scene = window.themescopeMaps?.scenes.get(data.digest);
     if (!this.scene) return this.waitForPoints();
     this.wait.hidden = true;
     if (this.drawn !== data.digest) {
       this.drawn = data.digest;
-      this.marks = "";
       this.over = -1;
-      this.drawing.points(this.scene, data.look.classes.length - 1);
+      clearTimeout(this.asked);
+      this.asked = null;
+      this.upload();
     }
-    const hidden = JSON.stringify([data.digest, data.hidden]);
-    if (hidden !== this.sentHidden) this.hidden = data.hidden;
-    this.sentHidden = hidden;
-    this.state();
     this.drawing.look(data.look);
     if (!this.camera.unit) this.resized(true);
-    if (!before && data.camera) [this.camera.x, this.camera.y, this.camera.unit] = data.camera;
+    if (!this.loadedFor && data.camera) [this.camera.x, this.camera.y, this.camera.unit] = data.camera;
+    this.takeTiles(data.loaded);
+    this.state();
+    if (this.loadedFor !== data.digest) this.load();
+    this.loadedFor = data.digest;
     this.entries();
     this.hint();
     this.root.dataset.ready = data.digest;
@@ -88,11 +93,12 @@ class View {
   }
 
   state() {
-    const { selected, found } = this.data, marks = `${selected}|${found}`;
+    const { selected, held, found } = this.data, marks = JSON.stringify([selected, held, found]);
     if (marks === this.marks) return;
     this.marks = marks;
-    const count = this.scene.kinds.length, values = new Uint8Array(count);
-    this.drawing.states(values, bits(selected, count, SELECTED, values), bits(found, count, FOUND, values));
+    const none = !selected;
+    this.drawing.states(none ? new Uint8Array(this.scene.kinds.length) : this.scene.flags(selected, held, SELECTED), !none);
+    this.drawing.found(unpacked(found.places, Uint16Array), unpacked(found.kinds, Uint8Array));
   }
 
   pixel(row) {
@@ -108,7 +114,7 @@ class View {
   nearest([px, py]) {
     const { places, kinds } = this.scene, [x, y] = this.unit([px, py]), hidden = this.mask();
     let best = -1, least = (NEAR * this.camera.unit) ** 2;
-    for (let row = 0; row < kinds.length; row++) {
+    for (const row of this.drawing.rows) {
       const dx = places[2 * row] - x, dy = places[2 * row + 1] - y, far = dx * dx + dy * dy;
       if (far < least && !((hidden >>> kinds[row]) & 1)) [best, least] = [row, far];
     }
@@ -135,6 +141,7 @@ class View {
 
   moved() {
     this.tip.hidden = true;
+    this.movedNow();
     this.redraw();
     for (const other of VIEWS) {
       if (other !== this && this.data.link && other.data.link === this.data.link) other.follow(this.camera);
@@ -146,6 +153,7 @@ class View {
 
   follow(camera) {
     this.camera = { ...camera };
+    this.movedNow();
     this.redraw();
   }
 
@@ -153,11 +161,12 @@ class View {
     const width = this.stage.clientWidth, height = this.stage.clientHeight;
     if (!width || !height || (!first && width === this.width && height === this.height)) return;
     [this.width, this.height] = [width, height];
-    for (const canvas of [this.canvas, this.overlay]) {
+    for (const canvas of [this.ground, this.canvas, this.overlay]) {
       canvas.width = Math.round(width * devicePixelRatio);
       canvas.height = Math.round(height * devicePixelRatio);
     }
     if (!this.camera.unit && this.data) this.fit();
+    if (!first) this.load();
     this.redraw();
   }
 
@@ -180,13 +189,15 @@ class View {
     flat.strokeStyle = flat.fillStyle = this.data.look.accent;
     flat.lineWidth = 1.5;
     this.outline(flat, this.path.length ? this.path : this.data.shape.map((corner) => this.screen(corner)));
-    if (this.data.focus >= 0) this.ring(flat, this.data.focus, 9);
-    if (this.over >= 0) this.ring(flat, this.over, 6);
+    if (this.data.focus.length) this.ring(flat, this.screen(this.data.focus), 9);
+    if (this.over >= 0) this.ring(flat, this.pixel(this.over), 6);
   }
 
   paintPoints() {
     const [left, , right] = this.data.fit, zoomed = (right - left) / (this.camera.unit * this.width);
-    this.drawing.draw(this.camera, this.data.size * Math.min(Math.max(zoomed, 1) ** 0.35, 3), this.mask());
+    const size = this.data.size * Math.min(Math.max(zoomed, 1) ** 0.35, 3);
+    this.paintGround();
+    this.paintShare((share) => this.drawing.draw(this.camera, size, this.mask(), share));
   }
 
   screen([x, y]) {
@@ -205,8 +216,7 @@ class View {
     flat.globalAlpha = 1;
   }
 
-  ring(flat, row, radius) {
-    const [x, y] = this.pixel(row);
+  ring(flat, [x, y], radius) {
     flat.beginPath();
     flat.arc(x, y, radius, 0, 2 * Math.PI);
     flat.lineWidth = 2.5;
@@ -215,7 +225,7 @@ class View {
   }
 }
 
-Object.assign(View.prototype, FRAME, INPUT);
+Object.assign(View.prototype, FRAME, INPUT, LEVELS);
 
 const VIEWS = (window.themescopeViews ??= new Set());
 

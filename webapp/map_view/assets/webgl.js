@@ -1,5 +1,5 @@
 // Draws points with WebGL2: 16 bits per coordinate, one byte for the category, one for the state of each point.
-const SELECTED = 1, FOUND = 2, KINDS = 32;
+const SELECTED = 1, KINDS = 32;
 const POINTS = { rest: 0, chosen: 1, found: 2 };
 
 const VERTEX = `#version 300 es
@@ -18,9 +18,9 @@ uniform vec4 ink;
 out vec4 colour;
 flat out int shape;
 void main() {
-  bool chosen = (state & ${SELECTED}u) != 0u, found = (state & ${FOUND}u) != 0u;
+  bool chosen = (state & ${SELECTED}u) != 0u;
   bool shown = ((hidden >> kind) & 1u) == 0u
-    && (pass == ${POINTS.rest} ? !(some && chosen) : pass == ${POINTS.chosen} ? chosen : found);
+    && (pass == ${POINTS.rest} ? !(some && chosen) : pass == ${POINTS.chosen} ? chosen : true);
   gl_Position = shown ? vec4((place - middle) * scale, 0.0, 1.0) : vec4(2.0, 2.0, 2.0, 1.0);
   colour = pass == ${POINTS.found} ? ink : colours[kind];
   if (pass == ${POINTS.rest} && some) colour.a *= 0.2;
@@ -71,44 +71,64 @@ class Drawing {
   constructor(gl, program) {
     this.gl = gl;
     this.program = program;
-    this.count = 0;
-    this.buffers = { order: gl.createBuffer() };
+    this.count = this.others = this.rings = 0;
     gl.useProgram(program);
     gl.enable(gl.BLEND);
     gl.blendFunc(gl.ONE, gl.ONE_MINUS_SRC_ALPHA);
-    for (const name of ["place", "kind", "state"]) {
-      this.buffers[name] = gl.createBuffer();
-      gl.bindBuffer(gl.ARRAY_BUFFER, this.buffers[name]);
-      const at = gl.getAttribLocation(program, name);
+    this.all = this.arrays("place", "kind", "state");
+    this.ringed = this.arrays("place", "kind");
+    this.rows = new Uint32Array(0);
+    this.orders = gl.createBuffer();
+    gl.bindVertexArray(this.all.array);
+    gl.bindBuffer(gl.ELEMENT_ARRAY_BUFFER, this.orders);
+  }
+
+  // A vertex array with a buffer for each of the attributes; the others are 0.
+  arrays(...names) {
+    const gl = this.gl, made = { array: gl.createVertexArray() };
+    gl.bindVertexArray(made.array);
+    for (const name of names) {
+      made[name] = gl.createBuffer();
+      gl.bindBuffer(gl.ARRAY_BUFFER, made[name]);
+      const at = gl.getAttribLocation(this.program, name);
       gl.enableVertexAttribArray(at);
       if (name === "place") gl.vertexAttribPointer(at, 2, gl.UNSIGNED_SHORT, false, 0, 0);
       else gl.vertexAttribIPointer(at, 1, gl.UNSIGNED_BYTE, 0, 0);
     }
+    gl.vertexAttribI4ui(gl.getAttribLocation(this.program, "state"), 0, 0, 0, 0);
+    return made;
   }
 
-  fill(name, values) {
-    this.gl.bindBuffer(this.gl.ARRAY_BUFFER, this.buffers[name]);
+  fill(buffer, values) {
+    this.gl.bindBuffer(this.gl.ARRAY_BUFFER, buffer);
     this.gl.bufferData(this.gl.ARRAY_BUFFER, values, this.gl.STATIC_DRAW);
   }
 
-  // Points of the category `last` ("other") are drawn first, below all others.
-  points(scene, last) {
-    this.count = scene.kinds.length;
-    this.fill("place", scene.places);
-    this.fill("kind", scene.kinds);
-    const order = new Uint32Array(this.count);
-    let at = 0;
-    for (let row = 0; row < this.count; row++) if (scene.kinds[row] === last) order[at++] = row;
-    for (let row = 0; row < this.count; row++) if (scene.kinds[row] !== last) order[at++] = row;
-    this.gl.bindBuffer(this.gl.ELEMENT_ARRAY_BUFFER, this.buffers.order);
-    this.gl.bufferData(this.gl.ELEMENT_ARRAY_BUFFER, order, this.gl.STATIC_DRAW);
-    this.states(new Uint8Array(this.count), false, false);
+  // The loaded points; `order` chooses the ones that are drawn.
+  points(scene) {
+    this.fill(this.all.place, scene.places);
+    this.fill(this.all.kind, scene.kinds);
+    this.states(new Uint8Array(scene.kinds.length), false);
+    this.order({ rows: new Uint32Array(0), others: 0 });
   }
 
-  states(values, some, found) {
+  order({ rows, others }) {
+    const gl = this.gl;
+    [this.rows, this.count, this.others] = [rows, rows.length, others];
+    gl.bindVertexArray(this.all.array);
+    gl.bufferData(gl.ELEMENT_ARRAY_BUFFER, rows, gl.STATIC_DRAW);
+  }
+
+  states(values, some) {
     this.some = some;
-    this.found = found;
-    this.fill("state", values);
+    this.fill(this.all.state, values);
+  }
+
+  // Points that a search found; they are drawn also where they are not loaded.
+  found(places, kinds) {
+    this.rings = kinds.length;
+    this.fill(this.ringed.place, places);
+    this.fill(this.ringed.kind, kinds);
   }
 
   look({ classes, opacity, ink }) {
@@ -126,8 +146,8 @@ class Drawing {
     return this.gl.getUniformLocation(this.program, name);
   }
 
-  // `camera`: centre in grid units, and grid units per pixel; `size` in CSS pixels.
-  draw(camera, size, hidden) {
+  // `camera`: centre in grid units, and grid units per pixel; `size` in CSS pixels; `share` of the points.
+  draw(camera, size, hidden, share) {
     const gl = this.gl, canvas = gl.canvas, ratio = canvas.width / canvas.clientWidth || 1;
     gl.viewport(0, 0, canvas.width, canvas.height);
     gl.clearColor(0, 0, 0, 0);
@@ -137,11 +157,22 @@ class Drawing {
     gl.uniform1f(this.at("size"), size * ratio);
     gl.uniform1ui(this.at("hidden"), hidden);
     gl.uniform1i(this.at("some"), this.some ? 1 : 0);
-    const passes = [POINTS.rest, ...(this.some ? [POINTS.chosen] : []), ...(this.found ? [POINTS.found] : [])];
-    for (const pass of passes) {
+    gl.bindVertexArray(this.all.array);
+    for (const pass of [POINTS.rest, ...(this.some ? [POINTS.chosen] : [])]) {
       gl.uniform1i(this.at("pass"), pass);
-      gl.drawElements(gl.POINTS, this.count, gl.UNSIGNED_INT, 0);
+      for (const [start, end] of [[0, this.others], [this.others, this.count]]) {
+        gl.drawElements(gl.POINTS, Math.ceil(share * (end - start)), gl.UNSIGNED_INT, 4 * start);
+      }
     }
+    if (!this.rings) return;
+    gl.bindVertexArray(this.ringed.array);
+    gl.uniform1i(this.at("pass"), POINTS.found);
+    gl.drawArrays(gl.POINTS, 0, this.rings);
+  }
+
+  // Waits until everything is drawn.
+  finish() {
+    this.gl.readPixels(0, 0, 1, 1, this.gl.RGBA, this.gl.UNSIGNED_BYTE, new Uint8Array(4));
   }
 
   end() {

@@ -1,0 +1,139 @@
+// The points that the browser has of a map. A large map is a quadtree of tiles, and the points of all tiles that were
+// loaded lie one tile after the other in `places` and `kinds`. A row is a position in these arrays, a place one among
+// all points of the map on the server.
+const MOST_DRAWN = 400_000, MOST_KEPT = 2_000_000, MOST_ASKED = 150_000, GRID = 65536, SLICES = 16;
+
+function unpacked(text, Kind) {
+  const letters = atob(text);
+  const bytes = new Uint8Array(letters.length);
+  for (let i = 0; i < letters.length; i++) bytes[i] = letters.charCodeAt(i);
+  return new Kind(bytes.buffer);
+}
+
+function joined(first, second) {
+  if (!first.length) return second;
+  const both = new first.constructor(first.length + second.length);
+  both.set(first);
+  both.set(second, first.length);
+  return both;
+}
+
+class Scene {
+  constructor(data) {
+    this.total = data.total;
+    this.index = data.index.map(([level, x, y, start, count]) => ({ level, x, y, start, count, at: -1 }));
+    this.density = data.density && unpacked(data.density, Uint8Array);
+    this.clear();
+    this.add(data);
+  }
+
+  clear() {
+    this.places = new Uint16Array(0);
+    this.kinds = new Uint8Array(0);
+    this.held = [];
+    for (const tile of this.index) tile.at = -1;
+  }
+
+  add({ tiles, places, kinds }) {
+    if (tiles.some((number) => this.index[number].at >= 0)) return;
+    let at = this.kinds.length;
+    for (const number of tiles) {
+      this.index[number].at = at;
+      at += this.index[number].count;
+      this.held.push(number);
+    }
+    this.places = joined(this.places, unpacked(places, Uint16Array));
+    this.kinds = joined(this.kinds, unpacked(kinds, Uint8Array));
+  }
+
+  // Forgets all tiles but some if too many points are loaded.
+  forget(kept) {
+    if (this.kinds.length <= MOST_KEPT) return false;
+    const { places, kinds } = this, old = this.held.filter((number) => kept.has(number)).map((number) => [number, this.index[number].at]);
+    const count = old.reduce((sum, [number]) => sum + this.index[number].count, 0);
+    this.clear();
+    this.places = new Uint16Array(2 * count);
+    this.kinds = new Uint8Array(count);
+    let at = 0;
+    for (const [number, from] of old) {
+      const tile = this.index[number];
+      this.places.set(places.subarray(2 * from, 2 * (from + tile.count)), 2 * at);
+      this.kinds.set(kinds.subarray(from, from + tile.count), at);
+      tile.at = at;
+      at += tile.count;
+      this.held.push(number);
+    }
+    return true;
+  }
+
+  place(row) {
+    const tile = this.index[this.held.findLast((number) => this.index[number].at <= row)];
+    return tile.start + row - tile.at;
+  }
+
+  row(place) {
+    const tile = this.index.find(({ at, start, count }) => at >= 0 && start <= place && place < start + count);
+    return tile ? tile.at + place - tile.start : -1;
+  }
+
+  // The tiles to draw in a part of the grid: those of the coarsest levels that hold at most MOST_DRAWN points there.
+  // `complete` tells whether these are all points of that part.
+  inView([left, low, right, high]) {
+    const levels = [], chosen = [];
+    this.index.forEach((tile, number) => {
+      const side = GRID / 2 ** tile.level, x = tile.x * side, y = tile.y * side;
+      if (x <= right && x + side >= left && y <= high && y + side >= low) (levels[tile.level] ??= []).push(number);
+    });
+    let points = 0;
+    for (const level of levels) {
+      points += level.reduce((sum, number) => sum + this.index[number].count, 0);
+      if (points > MOST_DRAWN && chosen.length) return { chosen, complete: false };
+      chosen.push(...level);
+    }
+    return { chosen, complete: true };
+  }
+
+  // The first of the missing tiles that are asked for together.
+  missing(chosen) {
+    const asked = [];
+    let points = 0;
+    for (const number of chosen) {
+      if (this.index[number].at >= 0) continue;
+      points += this.index[number].count;
+      if (points > MOST_ASKED && asked.length) break;
+      asked.push(number);
+    }
+    return asked;
+  }
+
+  // Rows of the loaded ones among some tiles: those of the category `last` ("other") first, below all others. Each part
+  // takes a slice of every tile in turn, so that a share from its start is a sample of the whole.
+  order(chosen, last) {
+    const tiles = chosen.map((number) => this.index[number]).filter((tile) => tile.at >= 0), { kinds } = this;
+    const rows = new Uint32Array(tiles.reduce((sum, tile) => sum + tile.count, 0)), slices = tiles.length > 1 ? SLICES : 1;
+    let at = 0, others = 0;
+    for (const other of [true, false]) {
+      for (let slice = 0; slice < slices; slice++) {
+        for (const tile of tiles) {
+          const end = tile.at + Math.floor((tile.count * (slice + 1)) / slices);
+          let row = tile.at + Math.floor((tile.count * slice) / slices);
+          for (; row < end; row++) if ((kinds[row] === last) === other) rows[at++] = row;
+        }
+      }
+      if (other) others = at;
+    }
+    return { rows, others };
+  }
+
+  // A bit per point of the tiles `held`, as a flag of the loaded points.
+  flags(text, held, flag) {
+    const values = new Uint8Array(this.kinds.length), letters = atob(text);
+    let bit = 0;
+    for (const tile of held.map((number) => this.index[number])) {
+      for (let row = tile.at; row < tile.at + tile.count; row++, bit++) {
+        if (tile.at >= 0 && (letters.charCodeAt(bit >> 3) >> (7 - (bit & 7))) & 1) values[row] = flag;
+      }
+    }
+    return values;
+  }
+}
