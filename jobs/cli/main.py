@@ -15,6 +15,7 @@ from jobs.cli.jobs import jobs_
 from jobs.cli.labels import labels
 from jobs.cli.lists import list_
 from jobs.cli.lists_of_sentences import cluster, embed, similar
+from jobs.cli.plan import plan
 from jobs.cli.reproduce import reproduce
 from jobs.cli.shell import Commands
 from jobs.cli.work import add_model, bundle, export_model, import_, map_, train, triplets
@@ -32,7 +33,7 @@ def main() -> None:
 
 COMMANDS = (
     import_, triplets, train, add_model, export_model, embed, similar, cluster, evaluate, reproduce,
-    map_, list_, labels, bundle, people_, jobs_, worker, demo, doctor,
+    map_, list_, labels, bundle, people_, jobs_, worker, plan, demo, doctor,
 )  # fmt: skip
 for command in COMMANDS:
     main.add_command(command)

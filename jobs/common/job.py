@@ -79,13 +79,20 @@ class Stop(Enum):
 class JobContext:
     """Report and store access of one attempt at a job; progress is kept in the job's row."""
 
-    def __init__(self, store: Store, job: JobRecord, owner: str, watcher: Watcher | None = None) -> None:
+    def __init__(
+        self,
+        store: Store,
+        job: JobRecord,
+        owner: str,
+        watcher: Watcher | None = None,
+        executor: ShardExecutor | None = None,
+    ) -> None:
         self.store, self.job_id, self.owner = store, job.id, owner
         self.last: dict[str, MetricPoint] = {}
         """Latest point of every curve, recorded with the result."""
         self.models: SharedModels | None = None
         """Models that several evaluations share; None if each loads its own."""
-        self._executor: ShardExecutor | None = None
+        self._executor = executor
         self._watcher = watcher
         self._lock = threading.Lock()
         self._share, self._message = job.progress, job.message
