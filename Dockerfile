@@ -16,7 +16,7 @@ COPY jobs jobs
 COPY webapp webapp
 # In one command, so that the exact version of torch and all other pins hold.
 RUN --mount=type=cache,target=/root/.cache/pip \
-    pip install --extra-index-url ${TORCH_INDEX} -c constraints-cpu.txt '.[demo,encoder,oidc,postgres,ray,redis]'
+    pip install --extra-index-url ${TORCH_INDEX} -c constraints-cpu.txt '.[demo,encoder,oidc,postgres,ray,redis,s3]'
 # Without it, the first clustering, training and map would each take ten seconds longer. Another processor compiles anew.
 RUN cd / && python -m core.precompile
 
