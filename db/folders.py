@@ -10,7 +10,7 @@ import os
 import tempfile
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -37,12 +37,20 @@ class Folder(ABC):
         """Store a file, which appears only when it is complete; an existing one is kept and becomes recent."""
 
     @abstractmethod
+    def write_file(self, name: str, source: Path) -> None:
+        """Store a local file, as :meth:`write` does, without reading it into memory."""
+
+    @abstractmethod
     def read(self, name: str, ranges: Sequence[Range]) -> list[Bytes]:
         """Return parts of a file; raise :class:`ArtifactError` if it is missing or too short."""
 
     @abstractmethod
     def size(self, name: str) -> int:
         """Return the size of a file in bytes; raise :class:`ArtifactError` if it is missing."""
+
+    @abstractmethod
+    def local(self, name: str) -> Path:
+        """Return the path of a file on this machine, fetched first where the folder is elsewhere."""
 
     @abstractmethod
     def modified(self) -> dict[str, float]:
@@ -70,14 +78,17 @@ class Folder(ABC):
 
 
 def open_folder(url: str, home: Path) -> Folder:
-    """Return the folder at a ``file://`` or ``s3://`` URL; with an empty one, ``vectors`` in ``home``."""
+    """Return the folder at a ``file://`` or ``s3://`` URL; with an empty one, ``vectors`` in the data folder ``home``.
+
+    Copies of remote files are kept in the folder ``cache`` of ``home``.
+    """
     if not url:
         return LocalFolder(home / "vectors")
     if url.startswith("file:"):
         from fsspec.core import url_to_fs
 
         return LocalFolder(Path(url_to_fs(url)[1]))
-    return RemoteFolder(url.rstrip("/"))
+    return RemoteFolder(url.rstrip("/"), home / "cache")
 
 
 @dataclass(frozen=True)
@@ -88,6 +99,16 @@ class LocalFolder(Folder):
 
     def write(self, name: str, data: bytes) -> None:
         """Write under a temporary name, flush to disk and rename."""
+        self._put(name, lambda stream: stream.write(data))
+
+    def write_file(self, name: str, source: Path) -> None:
+        """Copy under a temporary name, flush to disk and rename."""
+        import shutil
+
+        with source.open("rb") as opened:
+            self._put(name, lambda stream: shutil.copyfileobj(opened, stream, 1 << 20))
+
+    def _put(self, name: str, fill: Callable[[Any], object]) -> None:
         target = self.path / name
         try:
             self.path.mkdir(parents=True, exist_ok=True)
@@ -97,7 +118,7 @@ class LocalFolder(Folder):
             handle, partial = tempfile.mkstemp(prefix=PARTIAL, dir=self.path)
             try:
                 with os.fdopen(handle, "wb") as stream:
-                    stream.write(data)
+                    fill(stream)
                     stream.flush()
                     os.fsync(stream.fileno())
                 os.replace(partial, target)
@@ -125,6 +146,11 @@ class LocalFolder(Folder):
         except FileNotFoundError:
             raise self.missing(name) from None
 
+    def local(self, name: str) -> Path:
+        """Return the path of the file itself."""
+        self.size(name)
+        return self.path / name
+
     def modified(self) -> dict[str, float]:
         """Return the files of the folder; empty if it does not exist."""
         found: dict[str, float] = {}
@@ -139,10 +165,7 @@ class LocalFolder(Folder):
 
     def remove_unfinished(self) -> None:
         """Remove temporary files older than a day."""
-        for path in self.path.glob(f"{PARTIAL}*"):
-            with contextlib.suppress(FileNotFoundError):
-                if path.stat().st_mtime < time.time() - DAY:
-                    path.unlink()
+        _remove_partial(self.path)
 
     def where(self, name: str = "") -> str:
         """Return the path of a file."""
@@ -158,11 +181,17 @@ class RemoteFolder(Folder):
     """
 
     url: str
+    cache: Path
 
     def write(self, name: str, data: bytes) -> None:
         """Upload the bytes as one object."""
         with self._system(name) as (system, path):
             system.pipe_file(path, data)
+
+    def write_file(self, name: str, source: Path) -> None:
+        """Upload a local file as one object."""
+        with self._system(name) as (system, path):
+            system.put_file(str(source), path)
 
     def read(self, name: str, ranges: Sequence[Range]) -> list[Bytes]:
         """Fetch the ranges, several at a time."""
@@ -181,6 +210,22 @@ class RemoteFolder(Folder):
         with self._system(name) as (system, path):
             return int(system.info(path, refresh=True)["size"])
 
+    def local(self, name: str) -> Path:
+        """Return the path of a copy in the cache, which is fetched if it is not there with the same size."""
+        copy = self.cache / name
+        if copy.is_file() and copy.stat().st_size == self.size(name):
+            return copy
+        self.cache.mkdir(parents=True, exist_ok=True)
+        handle, partial = tempfile.mkstemp(prefix=PARTIAL, dir=self.cache)
+        os.close(handle)
+        try:
+            with self._system(name) as (system, path):
+                system.get_file(path, partial)
+            os.replace(partial, copy)
+        finally:
+            Path(partial).unlink(missing_ok=True)
+        return copy
+
     def modified(self) -> dict[str, float]:
         """Return the objects of the folder."""
         with self._system() as (system, path):
@@ -189,12 +234,14 @@ class RemoteFolder(Folder):
         return {where.rpartition("/")[2]: about["LastModified"].timestamp() for where, about in found.items()}
 
     def remove(self, name: str) -> None:
-        """Remove an object, if it exists."""
+        """Remove an object, if it exists, and its copy in the cache."""
+        (self.cache / name).unlink(missing_ok=True)
         with contextlib.suppress(ArtifactError), self._system(name) as (system, path):
             system.rm_file(path)
 
     def remove_unfinished(self) -> None:
-        """Do nothing: an unfinished upload is no object."""
+        """Remove unfinished downloads older than a day; an unfinished upload is no object."""
+        _remove_partial(self.cache)
 
     def where(self, name: str = "") -> str:
         """Return the URL of an object."""
@@ -218,3 +265,10 @@ class RemoteFolder(Folder):
                 f"{self.where(name)} cannot be reached ({type(error).__name__}: {error}). "
                 "Check VECTORS_URL, the storage account and that its server runs."
             ) from error
+
+
+def _remove_partial(folder: Path) -> None:
+    for path in folder.glob(f"{PARTIAL}*"):
+        with contextlib.suppress(FileNotFoundError):
+            if path.stat().st_mtime < time.time() - DAY:
+                path.unlink()

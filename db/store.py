@@ -172,11 +172,11 @@ class Store:
         return self.artifacts.remove_unused(self._artifacts_in_use())
 
     def remove_unused_vector_files(self) -> list[str]:
-        """Remove files of deleted vectors, and unfinished ones, if they are older than a day; return their digests."""
+        """Remove files of deleted vectors and indexes, and unfinished ones, older than a day; return digests."""
         with self.writing() as w:
             w.embeddings.forget_empty_files()
         with self.reading() as r:
-            in_use = r.embeddings.files()
+            in_use = r.embeddings.files() | r.embeddings.indexes()
         return self.vector_files.remove_unused(in_use)
 
     def unused_artifacts(self) -> list[str]:

@@ -226,6 +226,19 @@ filed_embedding = sa.Table(
     _required("rows", sa.Integer),
 )
 
+# The newest index of a model's vectors of a corpus; the row goes when one of these vectors changes.
+vector_index = _table(
+    "vector_index",
+    _to("model"),
+    _to("corpus"),
+    _required("digest", Text),
+    _required("size", Big),
+    _required("vectors", Big),
+    _required("recall", sa.Double),
+    _required("created", UtcDateTime),
+    sa.UniqueConstraint("model_id", "corpus_id", name="uq_vector_index_model_id"),
+)
+
 # --- benchmarks, runs and maps --------------------------------------------------------------------------------------
 
 benchmark = _table(

@@ -1,7 +1,7 @@
-"""Files of vectors outside of the database: safetensors with the blocks of many articles, named by their content.
+"""Files of vectors outside of the database, and their indexes: safetensors with the blocks of many articles.
 
-A file is written before the transaction that refers to it, and never changed. Files that no row refers to, because a
-transaction failed or its rows were deleted, are removed a day later.
+Files are named by their content. A file is written before the transaction that refers to it, and never changed. Files
+that no row refers to, because a transaction failed or its rows were deleted, are removed a day later.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ import time
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -25,8 +26,8 @@ from db.records import VectorBlock
 
 DTYPES = {"float16": "<f2", "float32": "<f4"}
 """Storage types of values, and their names in numpy."""
-_SUFFIX = ".safetensors"
-_NAME = re.compile(r"[0-9a-f]{32}\.safetensors")
+VECTORS_SUFFIX, INDEX_SUFFIX = ".safetensors", ".usearch"
+_NAME = re.compile(r"([0-9a-f]{32})(\.safetensors|\.usearch)")
 _HEADER = 4_096
 """Bytes that hold the header of our files."""
 _ABOUT = "block"
@@ -87,7 +88,7 @@ class VectorFiles:
         # One entry, because safetensors writes several in random order, and equal content must give equal bytes.
         data = save(arrays, {_ABOUT: json.dumps({"format": format, "dim": dim})})
         digest = hashlib.blake2b(data, digest_size=16).hexdigest()
-        self.folder.write(digest + _SUFFIX, data)
+        self.folder.write(digest + VECTORS_SUFFIX, data)
         spans, first = {}, 0
         for block in blocks:
             rows = int(block.vectors.shape[0])
@@ -100,7 +101,7 @@ class VectorFiles:
 
         Raises ``ArtifactError``, which names the file, if it is missing or damaged.
         """
-        name = digest + _SUFFIX
+        name = digest + VECTORS_SUFFIX
         tensors, dim = _header(self.folder, name)
         rows = _rows(next(iter(tensors.values())), "starts" in tensors)
         if any(first < 0 or first + count > rows for first, count in spans):
@@ -137,9 +138,28 @@ class VectorFiles:
             found.update((i, whole[rows[i][0] - low : rows[i][1] - low]) for i in members)
         return [found[i] for i in range(len(rows))]
 
-    def check(self, digest: str) -> None:
+    def put_index(self, path: Path) -> tuple[str, int]:
+        """Store the file of an index; return its digest and its size in bytes."""
+        with path.open("rb") as stream:
+            digest = hashlib.file_digest(stream, _blake2b).hexdigest()
+        self.folder.write_file(digest + INDEX_SUFFIX, path)
+        return digest, path.stat().st_size
+
+    def index_path(self, digest: str) -> Path:
+        """Return the local path of the file of an index, whose content is compared with its digest.
+
+        Raises ``ArtifactError``, which names it, if it is missing or changed.
+        """
+        path = self.folder.local(digest + INDEX_SUFFIX)
+        with path.open("rb") as stream:
+            found = hashlib.file_digest(stream, _blake2b).hexdigest()
+        if found != digest:
+            raise self.folder.damaged(digest + INDEX_SUFFIX, "its content does not match its name")
+        return path
+
+    def check(self, digest: str, suffix: str = VECTORS_SUFFIX) -> None:
         """Compare a file with its digest; raise ``ArtifactError``, which names it, if it is missing or changed."""
-        name = digest + _SUFFIX
+        name = digest + suffix
         total, size = hashlib.blake2b(digest_size=16), self.folder.size(name)
         for start in range(0, size, 1 << 24):
             (part,) = self.folder.read(name, [(start, min(start + (1 << 24), size))])
@@ -147,26 +167,30 @@ class VectorFiles:
         if total.hexdigest() != digest:
             raise self.folder.damaged(name, "its content does not match its name")
 
-    def size(self, digest: str) -> int:
+    def size(self, digest: str, suffix: str = VECTORS_SUFFIX) -> int:
         """Return the size of a file in bytes; raise ``ArtifactError`` if it is missing."""
-        return self.folder.size(digest + _SUFFIX)
+        return self.folder.size(digest + suffix)
 
     def unused(self, in_use: Collection[str]) -> list[str]:
-        """Return the digests of the files that are not in ``in_use``."""
-        return [digest for digest, _ in self._unused(in_use)]
+        """Return the digests of the files, indexes included, that are not in ``in_use``."""
+        return [name[:32] for name, _ in self._unused(in_use)]
 
     def remove_unused(self, in_use: Collection[str], older_than_s: float = DAY) -> list[str]:
         """Remove unused files, except recent ones that a job may be about to record, and unfinished ones."""
         self.folder.remove_unfinished()
         limit = time.time() - older_than_s
-        removed = [digest for digest, modified in self._unused(in_use) if modified < limit]
-        for digest in removed:
-            self.folder.remove(digest + _SUFFIX)
-        return removed
+        removed = [name for name, modified in self._unused(in_use) if modified < limit]
+        for name in removed:
+            self.folder.remove(name)
+        return [name[:32] for name in removed]
 
     def _unused(self, in_use: Collection[str]) -> list[tuple[str, float]]:
-        found = ((name.removesuffix(_SUFFIX), t) for name, t in self.folder.modified().items() if _NAME.fullmatch(name))
-        return sorted((digest, modified) for digest, modified in found if digest not in in_use)
+        found = ((_NAME.fullmatch(name), name, modified) for name, modified in self.folder.modified().items())
+        return sorted((name, modified) for match, name, modified in found if match and match[1] not in in_use)
+
+
+def _blake2b() -> Any:
+    return hashlib.blake2b(digest_size=16)
 
 
 def check_dtype(dtype: str) -> None:
@@ -257,15 +281,17 @@ def _tensor(entry: Mapping[str, Any], offset: int) -> _Tensor:
     return _Tensor(_KINDS[entry["dtype"]], tuple(map(int, entry["shape"])), offset + int(entry["data_offsets"][0]))
 
 
-def problems_of(files: VectorFiles, expected: Mapping[str, int], *, content: bool = False) -> list[str]:
+def problems_of(
+    files: VectorFiles, expected: Mapping[str, int], *, content: bool = False, suffix: str = VECTORS_SUFFIX
+) -> list[str]:
     """Return a message for each file (digest → bytes) that is missing or has another size, or another content."""
     found = []
     for digest, size in expected.items():
         try:
-            if files.size(digest) != size:
-                raise files.folder.damaged(digest + _SUFFIX, f"its size is not {size:,} bytes")
+            if files.size(digest, suffix) != size:
+                raise files.folder.damaged(digest + suffix, f"its size is not {size:,} bytes")
             if content:
-                files.check(digest)
+                files.check(digest, suffix)
         except ArtifactError as error:
             found.append(str(error))
     return found

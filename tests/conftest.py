@@ -16,10 +16,10 @@ from db.settings import Settings
 from db.store import Store
 from db.tables import metadata
 from tests.homes import CopyHome, MakeHome
-from tests.servers import PostgresServer, postgres_server, redis_server, s3_server
+from tests.servers import PostgresServer, postgres_server, redis_server, s3_server, usearch
 from tests.transactions import guard
 
-__all__ = ["postgres_server", "redis_server", "s3_server"]
+__all__ = ["postgres_server", "redis_server", "s3_server", "usearch"]
 
 ROOT = Path(__file__).resolve().parents[1]
 BROWSER_TESTS = "tests/e2e/"

@@ -80,6 +80,10 @@ def similar(shell: Shell, sentence: str, source: str, top: int, method: str, col
 
     if not sentence.strip():
         raise DataError("Give a sentence to search for.")
+    through = None if is_file(source) else _through_index(shell, sentence, source, top, method)
+    if through is not None:
+        shell.show(through, "\n".join([table(through["nearest"]), through["note"]]))
+        return
     embed_texts = _model(shell, method, "fp32")
     texts = _texts(Path(source), column) if is_file(source) else _corpus_texts(shell, source)
     vectors = embed_texts([sentence, *texts])
@@ -180,6 +184,33 @@ def _texts(path: Path, column: str) -> list[str]:
     if not texts:
         raise DataError(f"The column {name!r} of {path.name} has no sentences.")
     return texts
+
+
+def _through_index(shell: Shell, sentence: str, source: str, top: int, method: str) -> dict[str, Any] | None:
+    """Return what a search through the index of a corpus finds; None if the corpus has no index by this model."""
+    from jobs.services import inference, search
+
+    with shell.store.reading() as r:
+        corpus = r.corpora.by_name(source)
+    try:
+        model = find_model(shell.store, method)
+    except UnknownNameError:
+        return None
+    index = search.index_of(shell.store, model.id, corpus.id)
+    if index is None:
+        return None
+    query = inference.query_vector(shell.store, model, sentence)
+    near = search.near(shell.store, model, index, query, top)
+    with shell.store.reading() as r:
+        texts = r.corpora.sentences_of(near.articles[:top].tolist())
+    rows = [
+        {"cosine": round(cosine, 4), "sentence": texts[article][position].text}
+        for article, position, cosine in zip(
+            near.articles[:top].tolist(), near.positions[:top].tolist(), near.cosines[:top].tolist(), strict=True
+        )
+    ]
+    note = search.recall_note(index)
+    return {"sentence": sentence, "among": index.vectors, "nearest": rows, "recall": index.recall, "note": note}
 
 
 def _corpus_texts(shell: Shell, name: str) -> list[str]:

@@ -6,7 +6,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from core.config import option
+from core.neighbour_index import INDEX_FROM
 from jobs.common.articles import ready_corpus
+from jobs.common.indexes import ensure_index
 from jobs.common.job import JobConfig, JobContext
 from jobs.common.models import find_model
 from jobs.common.vectors import embed_articles
@@ -29,11 +31,12 @@ class EmbedConfig(JobConfig):
 
 
 def run(args: EmbedConfig, context: JobContext) -> dict[str, Any]:
-    """Embed articles that have no vectors."""
+    """Embed articles that have no vectors; build the index of a large corpus."""
     corpus, model = ready_corpus(context.store, args.corpus), find_model(context.store, args.model)
     with context.store.reading() as r:
         articles = r.corpora.articles(corpus.id, limit=corpus.articles)
-    new = embed_articles(context, model, articles, context)
+    new = embed_articles(context, model, articles, context.part(0.0, 0.5 if corpus.sentences >= INDEX_FROM else 1.0))
+    index = ensure_index(context, model, corpus, context.part(0.5, 1.0))
     return {
         "corpus": corpus.name,
         "model": model.name,
@@ -41,4 +44,5 @@ def run(args: EmbedConfig, context: JobContext) -> dict[str, Any]:
         "embedded": new,
         "sentences": corpus.sentences,
         "cached": new == 0,
+        **({} if index is None else {"indexed": index.vectors, "recall": round(index.recall, 4)}),
     }

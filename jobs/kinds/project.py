@@ -10,11 +10,13 @@ import numpy as np
 
 from core.config import Config, config_from_dict, option
 from core.errors import DataError, UnknownNameError
+from core.neighbour_index import INDEX_FROM
 from core.types import Ids, Matrix, Points, Shard
 from db.records import ArticleRecord, CorpusRecord, MapPoints, MapRecord, ModelRecord
 from db.sql import batches
 from db.store import Store
 from jobs.common.articles import ready_corpus
+from jobs.common.indexes import ensure_index
 from jobs.common.job import JobConfig, JobContext
 from jobs.common.models import find_model
 from jobs.common.results import work_digest
@@ -84,6 +86,8 @@ def run(args: ProjectConfig, context: JobContext) -> dict[str, Any]:
         return _result(store, existing, cached=True)
     chosen, available = _sample(articles, args.limit, args.seed)
     embed_articles(context, model, [a for a in articles if a.id in chosen], context.part(0.0, 0.5))
+    if sum(map(len, chosen.values())) >= INDEX_FROM:  # search on the map uses the index
+        ensure_index(context, model, corpus, context.part(0.3, 0.5))
     context.progress(0.5, 1, "Reading vectors")
     ids = _sentence_ids(store, chosen)
     projection = _Projection(context, model, config, args.seed, digest)

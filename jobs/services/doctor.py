@@ -17,7 +17,7 @@ from db.logins import Logins
 from db.records import JobStatus
 from db.settings import Settings
 from db.store import Store
-from db.vector_files import problems_of
+from db.vector_files import INDEX_SUFFIX, VECTORS_SUFFIX, problems_of
 
 _OPTIONAL = (
     ("PostgreSQL driver", "psycopg", "postgres"),
@@ -155,14 +155,15 @@ def _files(store: Store) -> Iterator[Check]:
 
 
 def _vector_files(store: Store, content: bool) -> Iterator[Check]:
-    """Check that every file of vectors exists with its size, and with ``content`` what it contains."""
+    """Check that every file of vectors and every index exists with its size, and with ``content`` what it holds."""
     with store.reading() as r:
-        known = r.embeddings.files()
+        known, indexes = r.embeddings.files(), r.embeddings.indexes()
     where = store.vector_files.folder.where()
-    if problems := problems_of(store.vector_files, known, content=content):
-        yield Check("vector files", f"{len(problems)} of {len(known)} in {where}: {problems[0]}", problem=True)
-    elif known:
-        yield Check("vector files", f"{len(known):,} in {where}, {sum(known.values()) / 1e9:,.2f} GB")
+    for name, files, suffix in (("vector files", known, VECTORS_SUFFIX), ("indexes", indexes, INDEX_SUFFIX)):
+        if problems := problems_of(store.vector_files, files, content=content, suffix=suffix):
+            yield Check(name, f"{len(problems)} of {len(files)} in {where}: {problems[0]}", problem=True)
+        elif files:
+            yield Check(name, f"{len(files):,} in {where}, {sum(files.values()) / 1e9:,.2f} GB")
 
 
 def _queue(store: Store) -> Iterator[Check]:

@@ -230,6 +230,14 @@ class TestCleanup:
         assert files.remove_unused([used], older_than_s=-10) == [unused]
         assert files.unused([]) == [used]
 
+    def test_a_copy_of_a_remote_file(self, s3_url: str, tmp_path: Path) -> None:
+        folder = open_folder(s3_url, tmp_path)
+        folder.write("a", b"one")
+        copy = folder.local("a")
+        assert copy.read_bytes() == b"one" and folder.local("a") == copy and copy.is_relative_to(tmp_path)
+        with pytest.raises(ArtifactError, match=f"{re.escape(s3_url)}/b is missing"):
+            folder.local("b")
+
 
 class TestInTheStore:
     @pytest.fixture

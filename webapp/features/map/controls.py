@@ -134,10 +134,13 @@ def found(
     if isinstance(query, str) and (model := queries.model_by_id(record.model_id)) and within_article(model):
         st.caption("The query has no article, so its vector is computed without other sentences.")
     try:
-        return search.by_meaning(record, whole, scene, query, nearest)
+        found = search.by_meaning(record, whole, scene, query, nearest)
     except ThemescopeError as error:
         st.warning(plain(error), icon=":material/search_off:")
         return search.NOTHING_FOUND
+    if found.note:
+        st.caption(found.note)
+    return found
 
 
 def _search_box(left: DeltaGenerator, right: DeltaGenerator) -> tuple[str, str]:

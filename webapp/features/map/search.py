@@ -13,11 +13,13 @@ import streamlit as st
 from scipy import sparse
 
 from core.errors import ThemescopeError
+from core.neighbour_index import INDEX_FROM
 from core.neighbours import cosines, nearest_neighbours
 from core.text.tokens import tokenize
 from core.types import Ids, Matrix
 from db.records import CorpusRecord, MapRecord, ModelRecord
-from jobs.services import inference
+from jobs.common.indexes import keys_of
+from jobs.services import inference, search
 from webapp.features.map.state import WHOLE_WORDS
 from webapp.map_view.geometry import Rows, rows_of
 from webapp.map_view.scene import Scene
@@ -35,6 +37,8 @@ class Found:
     cosines: npt.NDArray[np.float32] | None
     """(n,) cosine similarity for a search by meaning, else None."""
     searched: bool = True
+    note: str = ""
+    """Sentence that says that the search was approximate; empty if it was exact."""
 
 
 NOTHING_FOUND = Found(np.empty(0, dtype=np.intp), None)
@@ -88,6 +92,8 @@ def by_meaning(record: MapRecord, whole: Scene, scene: Scene, query: str | int, 
     model = queries.model_by_id(record.model_id)
     if model is None:
         raise ThemescopeError("The model of this map was deleted, so search by meaning is not possible.")
+    if (through := _through_index(record, model, whole, scene, query, most)) is not None:
+        return through
     if len(whole.ids) * _bytes_of(whole, model) > _KEPT_BYTES:
         blocks = ((scene.ids[rows], vectors) for rows, vectors in _blocks(model, scene))
         best = nearest_neighbours(_query(model, whole, query), blocks, most + 1)
@@ -101,6 +107,34 @@ def by_meaning(record: MapRecord, whole: Scene, scene: Scene, query: str | int, 
         found = Found(best_rows, here[best_rows])
     keep = scene.ids[found.rows] != query if isinstance(query, int) else np.ones(len(found.rows), bool)
     return Found(found.rows[keep][:most], found.cosines[keep][:most] if found.cosines is not None else None)
+
+
+def _through_index(
+    record: MapRecord, model: ModelRecord, whole: Scene, scene: Scene, query: str | int, most: int
+) -> Found | None:
+    """Search through the index; None if there is none, few sentences are in view, or most candidates are hidden."""
+    if len(scene.ids) < INDEX_FROM:
+        return None
+    index = search.index_of(queries.store(), model.id, record.corpus_id)
+    if index is None:
+        return None
+    wanted = most + 1
+    asked = 2 * wanted * max(index.vectors // len(scene.ids), 1)
+    if asked > search.MOST_CANDIDATES:
+        return None
+    near = search.near(queries.store(), model, index, _query(model, whole, query), asked)
+    rows = np.flatnonzero(np.isin(scene.articles, near.articles, kind="table"))
+    keys = keys_of(scene.articles[rows], scene.positions[rows])
+    row_of = dict(zip(keys.tolist(), rows.tolist(), strict=True))
+    found = [
+        (row_of[key], cosine)
+        for key, cosine in zip(keys_of(near.articles, near.positions).tolist(), near.cosines.tolist(), strict=True)
+        if key in row_of and scene.ids[row_of[key]] != query
+    ][:most]
+    if len(found) < most:
+        return None
+    chosen, similarity = zip(*found, strict=True)
+    return Found(np.array(chosen, np.intp), np.array(similarity, np.float32), note=search.recall_note(index))
 
 
 @st.cache_data(show_spinner="Searching …", max_entries=32)
