@@ -233,7 +233,7 @@ def view_data(canvas: Canvas, state: MapState) -> dict[str, Any]:
 
 
 def _loaded(canvas: Canvas, state: MapState) -> dict[str, Any] | None:
-    """Return the tiles that the browser asked for, once; it asks again if they do not arrive."""
+    """Return the tiles that the browser requested, once; it asks again if they do not arrive."""
     wanted = state.wanted.pop(canvas.digest, None)
     return tiles_data(canvas, wanted) if wanted else None
 

@@ -1,6 +1,6 @@
 """Levels of detail: the points of a large map as tiles of a quadtree, which the browser loads as they come into view.
 
-The points are taken in a random but fixed order. The root tile has the first ``TILE_POINTS`` of them; the others go to
+The points have a random but fixed order. The root tile has the first ``TILE_POINTS`` of them; the others go to
 the four quarters of the map, each of which keeps the first ``TILE_POINTS`` of its own, and so on. Every point is in one
 tile, and the tiles of the first levels together are a random sample of each region that has more.
 """

@@ -49,7 +49,7 @@ class MapState:
     held: dict[str, list[int]] = field(default_factory=dict)
     """Tiles of each canvas, by its digest, that the browser has beside the first ones."""
     wanted: dict[str, list[int]] = field(default_factory=dict)
-    """Tiles of each canvas that the browser asked for and that are sent next."""
+    """Tiles of each canvas that the browser requested and that are sent next."""
     picture: bool = False
     """The browser has no WebGL2, so it shows a picture from the server."""
     _rows: tuple[Ids, Ids, Rows] | None = None
