@@ -18,7 +18,7 @@ from core.protocols import SILENT, Report
 from core.types import Ids, Matrix
 
 INDEX_FROM = 200_000
-"""Number of vectors from which search uses an index; below, all cosines take less than 100 ms."""
+"""Number of vectors from which search uses an index; below, all cosines are computed."""
 CANDIDATES = 100
 """Minimum number of candidates whose exact cosines are computed."""
 SAMPLE, TOP = 200, 10

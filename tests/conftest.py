@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import sys
 from collections.abc import Callable, Iterator
 from itertools import count
 from pathlib import Path
@@ -58,6 +59,14 @@ def transactions_guarded() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         guard(patch)
         yield
+
+
+@pytest.fixture(autouse=True)
+def main_module() -> Iterator[None]:
+    """Undo what AppTest does: it makes the page the main module, which processes that are started later would run."""
+    main = sys.modules["__main__"]
+    yield
+    sys.modules["__main__"] = main
 
 
 @pytest.fixture(scope="session")

@@ -127,7 +127,7 @@ class ImportConfig(JobConfig):
     language: str = option("en", "Language of the text as a two-letter code, for sentence splitting.")
     reader: str = option("", "Reader to use; empty: detected from the content.")
     settings: Mapping[str, Any] = option({}, "Settings of the reader.")
-    workers: int = option(0, "Local processes that parse files; 0: those of EXECUTOR_URL.", low=0, high=256)
+    workers: int = option(0, "Local processes that parse the text; 0: those of EXECUTOR_URL.", low=0, high=256)
 
     def validate(self) -> None:
         """Check names, reader and settings before the job is queued."""
