@@ -2,11 +2,13 @@
 
     python -m benchmarks.labelling_load --people 20 --seconds 300 --kills 10
     python -m benchmarks.labelling_load --database-url postgresql://user:password@localhost/empty
+    python -m benchmarks.labelling_load --proxy --database-url postgresql://… --queue-url redis://…
 
 Each user is a thread of the "web" process with a labelling session of its own. Every acknowledged edit is logged
 outside the store, in a file that is synced to disk after each edit. The main process repeatedly kills the web process
 with SIGKILL and restarts it. At the end, every logged edit must be in the history, and replaying the history must give
-the current state. Prints one JSON object with counts and latencies; exits 1 if an edit was lost.
+the current state. With ``--proxy``, people use pages of two web servers behind nginx, see
+:mod:`benchmarks._behind_proxy`. Prints one JSON object with counts and latencies; exits 1 if an edit was lost.
 """
 
 from __future__ import annotations
@@ -180,16 +182,25 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=300.0)
     parser.add_argument("--kills", type=int, default=10)
     parser.add_argument("--database-url", default="", help="URL of an empty PostgreSQL database (default: SQLite)")
+    parser.add_argument("--proxy", action="store_true", help="two web servers behind nginx, and two workers")
+    parser.add_argument("--queue-url", default="", help="URL of an empty Redis or PostgreSQL queue, for --proxy")
+    parser.add_argument("--pause", type=float, default=5.0, help="seconds between two edits of a user, for --proxy")
     args = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
-        store = Store(Settings.in_folder(Path(folder) / "home", args.database_url))
+        store = Store(Settings.in_folder(Path(folder) / "home", args.database_url, args.queue_url))
         store.migrate()
         logs = Path(folder) / "logs"
         logs.mkdir()
-        result = run(store, args.people, args.seconds, args.kills, logs)
+        if args.proxy:
+            from benchmarks import _behind_proxy
+
+            result = _behind_proxy.run(store, prepare(store), args.people, args.seconds, args.pause, logs)
+        else:
+            result = run(store, args.people, args.seconds, args.kills, logs)
         store.close()
     sys.stdout.write(json.dumps(result, indent=2) + "\n")
-    passed = not result["lost"] and not result["errors"] and result["replayed"] and result["undone"]
+    conditions = ("replayed", "undone", "imports_complete")
+    passed = not result["lost"] and not result["errors"] and all(result.get(name, True) for name in conditions)
     sys.exit(0 if passed else 1)
 
 

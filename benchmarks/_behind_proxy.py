@@ -1,0 +1,209 @@
+"""Load test behind a proxy: people on the pages of two web servers, jobs on two workers; one of each is killed.
+
+nginx with the configuration of docs/deploy, sign-in, HTTPS and sticky sessions. A third of the time after the start,
+the web server with more open pages is killed with SIGKILL, and started again 10 seconds later; after two thirds, a
+worker that runs a job. At the end, every edit that a page has acknowledged must be in the history, the last one of a
+sentence must be in the current state, and every job must be done with all of its articles.
+"""
+
+from __future__ import annotations
+
+import json
+import threading
+import time
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from benchmarks._page_people import Page, label
+from benchmarks._proxied import Installation, installation, trusting
+from core.labelling.changes import ChangeSet, SentenceChanges
+from core.labelling.history import replay, rewind
+from core.labelling.partition import Partition
+from db.label_records import Role
+from db.records import JobStatus
+from db.store import Store
+from jobs.queue.control import enqueue
+from jobs.services import people as accounts
+
+PASSWORD = "a password of this test"
+_DOWN_S, _JOB_ARTICLES, _END_S = 10.0, 400, 240.0
+
+
+def run(store: Store, labelling: int, people: int, seconds: float, pause: float, folder: Path) -> dict[str, Any]:
+    """Run the test and return its results."""
+    names = [f"user {number}" for number in range(people)]
+    tokens = sign_in(store, names)
+    with store.reading() as r:
+        partition = r.labellings.snapshot(labelling).partition
+        name = r.labellings.get(labelling).name
+    environment = {
+        "THEMESCOPE_HOME": str(store.settings.home),
+        "DATABASE_URL": store.settings.database_url,
+        "QUEUE_URL": store.settings.queue_url,
+        "THEMESCOPE_LOGIN": "always",
+        "THEMESCOPE_LOG_FORMAT": "json",
+    }
+    stop, events = threading.Event(), _Events()
+    with installation(folder, environment, workers=2) as processes:
+        jobs = _queue_jobs(store, folder, range(4))
+        trust, cookie = trusting(folder), f"themescope-{processes.port}"
+        shares = np.array_split(np.column_stack([partition.ids, partition.numbers]), people)
+        threads = []
+        for person, share in zip(names, shares, strict=True):
+            page = Page(processes.url, trust, {cookie: tokens[person]}, name)
+            given = (page, dict(share.tolist()), sorted(partition.clusters), pause, stop, events.of(person))
+            threads.append(threading.Thread(target=label, args=given))
+        for thread in threads:
+            thread.start()
+        time.sleep(seconds / 3)
+        killed = _kill_web(processes, events)
+        time.sleep(_DOWN_S)
+        processes.start_web(killed)
+        time.sleep(max(seconds / 3 - _DOWN_S, 0.0))
+        jobs += _queue_jobs(store, folder, range(4, 8))
+        held = _kill_worker(store, processes)
+        time.sleep(seconds / 3)
+        stop.set()
+        for thread in threads:
+            thread.join(120)
+        job_results = _job_results(store, jobs, held)
+    results = _results(store, labelling, partition, events)
+    return {"people": people, "seconds": seconds, "pause": pause, **results, **job_results}
+
+
+def sign_in(store: Store, names: Iterable[str]) -> dict[str, str]:
+    """Add accounts, the first as admin, and return a session token of each."""
+    attempts, tokens = accounts.Attempts(), {}
+    for name in names:
+        accounts.add(store, name, Role.LABELLER if tokens else Role.ADMIN, PASSWORD)
+        tokens[name] = accounts.sign_in(store, name, PASSWORD, attempts)
+    return tokens
+
+
+class _Events:
+    """Log of what pages said, by all people; thread-safe."""
+
+    def __init__(self) -> None:
+        self.all: list[dict[str, Any]] = []
+        self._lock = threading.Lock()
+
+    def of(self, person: str) -> Any:
+        def log(**event: Any) -> None:
+            with self._lock:
+                self.all.append({"person": person, "time": time.monotonic(), **event})
+
+        return log
+
+    def named(self, name: str) -> list[dict[str, Any]]:
+        with self._lock:
+            return [event for event in self.all if event["event"] == name]
+
+
+def _queue_jobs(store: Store, folder: Path, numbers: range) -> list[int]:
+    """Queue imports that keep the workers busy."""
+    words = "The harbour was closed in winter, and nobody saw a ship for months."
+    sections = [{"title": f"Part {i}", "level": 2, "paragraphs": [words] * 4} for i in range(6)]
+    jobs = []
+    for corpus in numbers:
+        path = folder / f"articles-{corpus}.jsonl"
+        with path.open("w", encoding="utf-8") as out:
+            for article in range(_JOB_ARTICLES):
+                out.write(json.dumps({"title": f"Article {corpus}.{article}", "sections": sections}) + "\n")
+        args = {"files": [str(path)], "corpus": f"imported {corpus}", "workers": 1}
+        jobs.append(enqueue(store, "import-corpus", args).id)
+    return jobs
+
+
+def _kill_web(processes: Installation, events: _Events) -> int:
+    """Kill the web server with more open pages, and return its number."""
+    routes = {event["person"]: event["route"] for event in events.named("connected")}
+    number = "ab".index(Counter(routes.values()).most_common(1)[0][0])
+    processes.web[number].kill()
+    processes.web[number].wait()
+    events.of("")(event="killed")
+    return number
+
+
+def _kill_worker(store: Store, processes: Installation) -> list[int]:
+    """Kill a worker that runs a job, and return the ids of the jobs that it ran; waits for one at most 20 seconds."""
+    until = time.monotonic() + 20
+    while True:
+        with store.reading() as r:
+            running = r.jobs.list(status=JobStatus.RUNNING)
+        for process in processes.workers:
+            held = [job.id for job in running if job.owner.split(":")[1] == str(process.pid)]
+            if held or time.monotonic() > until:
+                process.kill()
+                process.wait()
+                return held
+        time.sleep(0.05)
+
+
+def _job_results(store: Store, jobs: list[int], held: list[int]) -> dict[str, Any]:
+    """Wait for the end of all jobs."""
+    until = time.monotonic() + _END_S
+    while True:
+        with store.reading() as r:
+            rows = [r.jobs.get(id) for id in jobs]
+            articles = {corpus.name: corpus.articles for corpus in r.corpora.list()}
+        if all(row.status.ended for row in rows) or time.monotonic() > until:
+            break
+        time.sleep(0.5)
+    return {
+        "jobs": len(rows),
+        "jobs_done": sum(row.status is JobStatus.DONE for row in rows),
+        "jobs_of_the_killed_worker": len(held),
+        "their_attempts": [row.attempt for row in rows if row.id in held],
+        "imports_complete": all(articles.get(f"imported {n}") == _JOB_ARTICLES for n in range(len(jobs))),
+    }
+
+
+def _results(store: Store, labelling: int, first: Partition, events: _Events) -> dict[str, Any]:
+    """Compare the acknowledged edits with the history and the current state."""
+    with store.reading() as r:
+        history = r.label_steps.since(labelling, 0)
+        current = r.labellings.snapshot(labelling).partition
+    change_sets = [change_set for _, change_set in history]
+    saved = events.named("saved")
+    stored: Counter[tuple[str, int, int]] = Counter()
+    for step, changes in history:
+        stored.update((step.person, *move) for move in _moves(changes))
+    acknowledged = Counter((event["person"], event["sentence"], event["cluster"]) for event in saved)
+    doubtful = {event["sentence"] for event in events.named("disconnected")}
+    last = {event["sentence"]: event["cluster"] for event in saved if event["sentence"] not in doubtful}
+    rows = current.rows(np.array([*last], dtype=np.int64))
+    wrong = int((current.numbers[rows] != np.array([*last.values()])).sum())
+    return {
+        "saved": len(saved),
+        "steps": len(history),
+        "lost": (acknowledged - stored).total() + wrong,
+        "errors": [event["person"] for event in events.named("refused")],
+        "replayed": replay(first, change_sets).to_bytes() == current.to_bytes(),
+        "undone": rewind(current, change_sets).to_bytes() == first.to_bytes(),
+        "not_acknowledged": len(events.named("disconnected")),
+        **_times(events, saved),
+    }
+
+
+def _moves(changes: ChangeSet) -> list[tuple[int, int]]:
+    parts = [change for change in changes if isinstance(change, SentenceChanges) and change.field == "cluster"]
+    return [(int(id), int(new)) for part in parts for id, new in zip(part.ids, part.new, strict=True)]
+
+
+def _times(events: _Events, saved: list[Mapping[str, Any]]) -> dict[str, Any]:
+    """Return milliseconds of saved edits, and seconds without a page of those whose web server was killed."""
+    killed_at = events.named("killed")[0]["time"]
+    connected = [event for event in events.named("connected") if event["time"] > killed_at]
+    waits = [event["time"] - killed_at for event in connected]
+    times = np.array([event["seconds"] for event in saved] or [0.0]) * 1000
+    return {
+        "reconnected": len(waits),
+        "reconnected_after_s": [round(float(np.percentile(waits, q)), 1) for q in (50, 100)] if waits else [],
+        "p50_ms": round(float(np.percentile(times, 50)), 1),
+        "p95_ms": round(float(np.percentile(times, 95)), 1),
+        "max_ms": round(float(times.max()), 1),
+    }
