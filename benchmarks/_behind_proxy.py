@@ -173,8 +173,8 @@ def _results(store: Store, labelling: int, first: Partition, events: _Events) ->
     for step, changes in history:
         stored.update((step.person, *move) for move in _moves(changes))
     acknowledged = Counter((event["person"], event["sentence"], event["cluster"]) for event in saved)
-    doubtful = {event["sentence"] for event in events.named("disconnected")}
-    last = {event["sentence"]: event["cluster"] for event in saved if event["sentence"] not in doubtful}
+    unacknowledged = {event["sentence"] for event in events.named("disconnected")}
+    last = {event["sentence"]: event["cluster"] for event in saved if event["sentence"] not in unacknowledged}
     rows = current.rows(np.array([*last], dtype=np.int64))
     wrong = int((current.numbers[rows] != np.array([*last.values()])).sum())
     return {
