@@ -21,9 +21,13 @@ RUN --mount=type=cache,target=/root/.cache/pip \
 RUN cd / && python -m core.precompile
 
 FROM ${PYTHON_IMAGE}
+# pg_dump and pg_restore, for backups; the version of the server in compose.yaml.
+RUN apt-get update \
+    && apt-get install --yes --no-install-recommends postgresql-client-15 \
+    && rm --recursive /var/lib/apt/lists/*
 RUN groupadd --gid 10001 themescope \
     && useradd --uid 10001 --gid 10001 --create-home --home-dir /home/themescope themescope \
-    && install --directory --owner 10001 --group 10001 /data
+    && install --directory --owner 10001 --group 10001 /data /backups
 COPY --from=build /opt/themescope /opt/themescope
 ENV PATH=/opt/themescope/bin:${PATH} \
     THEMESCOPE_HOME=/data \
@@ -33,7 +37,7 @@ ENV PATH=/opt/themescope/bin:${PATH} \
     HEALTH_URL=http://127.0.0.1:8501/healthz
 USER 10001:10001
 WORKDIR /home/themescope
-VOLUME /data
+VOLUME /data /backups
 EXPOSE 8501 9101
 STOPSIGNAL SIGTERM
 HEALTHCHECK --interval=10s --timeout=6s --start-period=60s --retries=3 \

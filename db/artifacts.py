@@ -9,6 +9,7 @@ import shutil
 import tempfile
 import time
 from collections.abc import Callable, Collection
+from contextlib import suppress
 from pathlib import Path
 
 from core.errors import ArtifactError
@@ -37,7 +38,7 @@ class Artifacts:
         try:
             folder_writer(partial)
             digest = digest_of_folder(partial)
-            for file in _files(partial):
+            for file in files_below(partial):
                 _flush(file)
             self._move(partial, self._folder / digest)
         finally:
@@ -65,6 +66,12 @@ class Artifacts:
             raise ArtifactError(
                 f"The files of artifact {digest} were changed or damaged. Train or add the model again."
             )
+
+    def keep(self, digests: Collection[str]) -> None:
+        """Make artifacts recent, so that :meth:`remove_unused` keeps them for a day."""
+        for digest in digests:
+            with suppress(FileNotFoundError):
+                os.utime(self._folder / digest)
 
     def delete(self, digest: str) -> None:
         """Remove an artifact, if it exists."""
@@ -120,7 +127,7 @@ class Artifacts:
 
 def digest_of_folder(folder: Path) -> str:
     """Return the BLAKE2b-128 digest of the names, sizes and bytes of all files below ``folder``, sorted by name."""
-    files = _files(folder)
+    files = files_below(folder)
     if not files:
         raise ArtifactError(f"Nothing was written into {folder.name}, so there is no artifact to store.")
     total = hashlib.blake2b(digest_size=16)
@@ -133,7 +140,8 @@ def digest_of_folder(folder: Path) -> str:
     return total.hexdigest()
 
 
-def _files(folder: Path) -> list[Path]:
+def files_below(folder: Path) -> list[Path]:
+    """Return all files below a folder, sorted by name; raise :class:`ArtifactError` if it contains a link."""
     found = sorted(folder.rglob("*"), key=lambda p: p.relative_to(folder).as_posix())
     for path in found:
         if path.is_symlink():

@@ -60,6 +60,11 @@ class Folder(ABC):
     def remove(self, name: str) -> None:
         """Remove a file, if it exists."""
 
+    @property
+    def path_here(self) -> Path | None:
+        """Return the path of the folder on this machine; None if it is elsewhere."""
+        return None
+
     @abstractmethod
     def where(self, name: str = "") -> str:
         """Return the path or URL of a file, for messages."""
@@ -96,6 +101,11 @@ class LocalFolder(Folder):
     """Folder on the local disk; the parts that are read are views of memory-mapped files."""
 
     path: Path
+
+    @property
+    def path_here(self) -> Path:
+        """Return the path of the folder."""
+        return self.path
 
     def write(self, name: str, data: bytes) -> None:
         """Write under a temporary name, flush to disk and rename."""

@@ -12,6 +12,8 @@ from db.tables import metadata
 from db.types import Big, Json, Text, UtcDateTime
 
 _CASCADE = "CASCADE"
+NOT_IN_BACKUPS = "not in backups"
+"""Key in ``info`` of a table that backups leave empty: people sign in again after a restore."""
 
 
 def _of_labelling() -> sa.Column[int]:
@@ -35,6 +37,7 @@ sign_in = sa.Table(
     sa.Column("person", Text, nullable=False, index=True),
     sa.Column("created", UtcDateTime, nullable=False),
     sa.Column("seen", UtcDateTime, nullable=False),
+    info={NOT_IN_BACKUPS: True},
 )
 
 labelling = sa.Table(

@@ -45,7 +45,7 @@ def upgrade(settings: Settings, revision: str = "head") -> None:
             if connection.dialect.name == "postgresql":
                 connection.execute(sa.select(sa.func.pg_advisory_xact_lock(_ADVISORY_LOCK)))
             current = current_revision(connection)
-            _check_known(current, settings)
+            check_known(current, settings)
             if revision == "head" and current == newest():
                 return
             config.attributes["connection"] = connection
@@ -81,7 +81,8 @@ def _revisions() -> set[str]:
     return {file.name[:4] for file in (_MIGRATIONS / "versions").glob("[0-9]*.py")}
 
 
-def _check_known(current: str | None, settings: Settings) -> None:
+def check_known(current: str | None, settings: Settings) -> None:
+    """Raise ``StoreError`` if ``current`` is a revision of a newer version."""
     if current is not None and current not in _revisions():
         raise StoreError(
             f"The store at {settings.database_label} was made by a newer version of Themescope (schema {current}; this "

@@ -22,6 +22,9 @@
                                none, such requests are refused)
 ``THEMESCOPE_LOG_FORMAT``      ``json``: log records of the web server and of workers are JSON objects, one per line
                                (default: ``text``)
+``THEMESCOPE_BACKUP_FOLDER``   folder in which a worker writes backups regularly (default: none)
+``THEMESCOPE_BACKUP_HOURS``    hours between two of these backups (default: 24)
+``THEMESCOPE_BACKUP_KEEP``     number of these backups that are kept (default: 7)
 =============================  ========================================================================================
 """
 
@@ -39,6 +42,7 @@ from urllib.parse import SplitResult, unquote, urlsplit, urlunsplit
 from core.errors import ConfigError
 from core.paths import expand_home
 
+BACKUP_HOURS, BACKUPS_KEPT = 24, 7
 VECTOR_FILES_FROM = 50_000
 """Sentences from which vectors are stored in files: about 40 MB at 384 dimensions, several files."""
 LOGINS = ("auto", "always")
@@ -74,6 +78,12 @@ class Settings:
     """Folder of the vector files; empty: ``vectors`` in the data folder."""
     vector_files_from: int = VECTOR_FILES_FROM
     """Number of sentences of a corpus from which its vectors are stored in files."""
+    backup_folder: Path | None = None
+    """Folder in which a worker writes backups regularly; None for no such backups."""
+    backup_hours: int = BACKUP_HOURS
+    """Hours between two of these backups."""
+    backups_kept: int = BACKUPS_KEPT
+    """Number of these backups that are kept."""
 
     def __post_init__(self) -> None:
         if self.login not in LOGINS:
@@ -85,6 +95,7 @@ class Settings:
             raise ConfigError(f"THEMESCOPE_LOG_FORMAT must be {' or '.join(LOG_FORMATS)}, not {self.log_format!r}.")
         if self.status_address:
             host_and_port(self.status_address)
+        _check_backups(self)
         if self.vectors_url:
             _check_scheme("VECTORS_URL", self.vectors_url, _FOLDERS)
         if sqlite_path(self.queue_url) and sqlite_path(self.queue_url) == sqlite_path(self.database_url):
@@ -113,7 +124,10 @@ class Settings:
             metrics_token=given.get("THEMESCOPE_METRICS_TOKEN", "").strip(),
             log_format=given.get("THEMESCOPE_LOG_FORMAT", "").strip() or "text",
             vectors_url=given.get("VECTORS_URL", "").strip(),
-            vector_files_from=_count("VECTOR_FILES_FROM", given, VECTOR_FILES_FROM),
+            vector_files_from=_count("VECTOR_FILES_FROM", given, VECTOR_FILES_FROM, "sentences"),
+            backup_folder=_folder("THEMESCOPE_BACKUP_FOLDER", given),
+            backup_hours=_count("THEMESCOPE_BACKUP_HOURS", given, BACKUP_HOURS, "hours"),
+            backups_kept=_count("THEMESCOPE_BACKUP_KEEP", given, BACKUPS_KEPT, "backups"),
         )
 
     @classmethod
@@ -206,10 +220,22 @@ def _folders(text: str) -> tuple[Path, ...]:
     return folders
 
 
-def _count(variable: str, environ: Mapping[str, str], default: int) -> int:
+def _folder(variable: str, environ: Mapping[str, str]) -> Path | None:
+    text = environ.get(variable, "").strip()
+    return expand_home(text, f"Correct {variable}.") if text else None
+
+
+def _check_backups(settings: Settings) -> None:
+    if settings.backup_folder is not None and not settings.backup_folder.is_absolute():
+        raise ConfigError(f"THEMESCOPE_BACKUP_FOLDER must be an absolute path, not {str(settings.backup_folder)!r}.")
+    if settings.backup_hours < 1 or settings.backups_kept < 1:
+        raise ConfigError("THEMESCOPE_BACKUP_HOURS and THEMESCOPE_BACKUP_KEEP must be at least 1.")
+
+
+def _count(variable: str, environ: Mapping[str, str], default: int, noun: str) -> int:
     text = environ.get(variable, "").strip().replace(",", "").replace("_", "")
     if text and not text.isdecimal():
-        raise ConfigError(f"{variable} must be a number of sentences, such as {default:,}, not {text!r}.")
+        raise ConfigError(f"{variable} must be a number of {noun}, such as {default:,}, not {text!r}.")
     return int(text) if text else default
 
 

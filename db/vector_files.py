@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import re
 import time
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -170,6 +172,15 @@ class VectorFiles:
     def size(self, digest: str, suffix: str = VECTORS_SUFFIX) -> int:
         """Return the size of a file in bytes; raise ``ArtifactError`` if it is missing."""
         return self.folder.size(digest + suffix)
+
+    def keep(self, names: Collection[str]) -> None:
+        """Make files on this machine recent, so that :meth:`remove_unused` keeps them for a day."""
+        here = self.folder.path_here
+        if here is None:
+            return
+        for name in names:
+            with suppress(FileNotFoundError):
+                os.utime(here / name)
 
     def unused(self, in_use: Collection[str]) -> list[str]:
         """Return the digests of the files, indexes included, that are not in ``in_use``."""

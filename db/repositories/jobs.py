@@ -21,6 +21,7 @@ from db.repositories.base import RecordRepository, Repository
 from db.sql import now
 
 _QUEUED, _RUNNING = JobStatus.QUEUED.value, JobStatus.RUNNING.value
+_ADVISORY_LOCK = 0x6A6F6273  # "jobs": an arbitrary number that nothing else in this database uses
 _FORGET_WORKER_AFTER = timedelta(days=1)
 
 
@@ -55,6 +56,16 @@ class Jobs(RecordRepository[JobRecord]):
             wanted = [status] if isinstance(status, str) else status
             query = query.where(t.job.c.status.in_([JobStatus(s).value for s in wanted]))
         return self._records(query)
+
+    def newest(self, kind: str, status: JobStatus | None = None) -> JobRecord | None:
+        """Return the newest job of a kind (with a status), or None."""
+        query = self._select().where(t.job.c.kind == kind).order_by(t.job.c.id.desc()).limit(1)
+        return next(iter(self._records(query if status is None else query.where(t.job.c.status == status.value))), None)
+
+    def lock(self) -> None:
+        """Keep others that call this waiting until the transaction ends; SQLite has one writer at a time anyway."""
+        if self.connection.dialect.name == "postgresql":
+            self.connection.execute(sa.select(sa.func.pg_advisory_xact_lock(_ADVISORY_LOCK)))
 
     def counts(self) -> dict[JobStatus, int]:
         """Return the number of jobs in each status."""
@@ -138,6 +149,12 @@ class Jobs(RecordRepository[JobRecord]):
         if status is JobStatus.DONE:
             values["progress"] = 1.0
         return self._end(_owned(id, owner), status, error, **values) > 0
+
+    def cancel_all(self, kind: str, error: str) -> int:
+        """End the queued and running jobs of a kind, whoever owns them; return their number."""
+        return self._end(
+            sa.and_(t.job.c.kind == kind, t.job.c.status.in_([_QUEUED, _RUNNING])), JobStatus.CANCELLED, error
+        )
 
     def requeue(self, id: int, owner: str | None = None, *, interrupted: bool = False) -> bool:
         """Put a running job back into the queue; with ``owner``, only if that worker owns it.

@@ -14,7 +14,7 @@ import numpy as np
 from core.errors import ReadError
 from core.types import PARTS, Article, Matrix, Paragraph, Section, SectionRecord, Sentence
 from db.records import ArticleRecord
-from jobs.bundles.archive import BundleReader
+from jobs.common.archive import ArchiveReader
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +86,7 @@ def contents(about: Mapping[str, Any], path: Path) -> Contents:
         raise ReadError(path, "its manifest is damaged.", advice="Export it again.") from None
 
 
-def check_parts(bundle: BundleReader, listed: Contents, path: Path) -> None:
+def check_parts(bundle: ArchiveReader, listed: Contents, path: Path) -> None:
     """Raise :class:`ReadError` if the labellings and models are not those listed in the manifest."""
     folders = {name.rpartition("/")[0] for name in bundle.named("models/") + bundle.named("vectors/")}
     known = {f"{kind}/{place:02d}" for kind in ("models", "vectors") for place in range(len(listed.models))}

@@ -10,6 +10,7 @@ os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
 import click
 
 from jobs.cli.administration import demo, doctor, people_, worker
+from jobs.cli.backups import backup, restore
 from jobs.cli.evaluate import evaluate
 from jobs.cli.jobs import jobs_
 from jobs.cli.labels import labels
@@ -33,7 +34,7 @@ def main() -> None:
 
 COMMANDS = (
     import_, triplets, train, add_model, export_model, embed, similar, cluster, evaluate, reproduce,
-    map_, list_, labels, bundle, people_, jobs_, worker, plan, demo, doctor,
+    map_, list_, labels, bundle, people_, jobs_, worker, backup, restore, plan, demo, doctor,
 )  # fmt: skip
 for command in COMMANDS:
     main.add_command(command)

@@ -9,10 +9,11 @@ from typing import Any
 import click
 
 from core.errors import ArtifactError
-from jobs.bundles.archive import BundleReader
+from jobs.bundles.format import BUNDLE
 from jobs.bundles.parts import contents
 from jobs.cli.resolve import MODEL_HELP, model_for
 from jobs.cli.shell import Shell, background, common, pairs, pass_shell, seed_option, settings_of, settings_option
+from jobs.common.archive import ArchiveReader
 from jobs.common.models import announcement, find_model
 
 KINDS = click.Choice(("sentences", "titles"))
@@ -211,7 +212,7 @@ def import_bundle(shell: Shell, file: Path, name: str) -> None:
 @pass_shell
 def show(shell: Shell, file: Path) -> None:
     """Show the content of the bundle FILE without importing it."""
-    with BundleReader(file) as found:
+    with ArchiveReader(file, BUNDLE) as found:
         about = contents(found.about, file)
     facts = {name: getattr(about.corpus, name) for name in ("name", "language", "articles", "sentences", "digest")}
     facts["labellings"] = ", ".join(f"{name} ({owner or 'no name'})" for name, owner in about.labellings)

@@ -91,6 +91,13 @@ def check_target(out: Path, source: Path | None = None) -> None:
         raise DataError(f"{str(out)!r} is the input file. Choose another name for the output.")
 
 
+def check_new(out: Path) -> None:
+    """Raise :class:`DataError` if ``out`` exists or cannot be written; call it before the work starts."""
+    check_target(out)
+    if out.exists():
+        raise DataError(f"The file {str(out)!r} exists already. Choose another name, or move it away.")
+
+
 @contextmanager
 def whole(out: Path) -> Iterator[Path]:
     """Yield a temporary path that is moved to ``out`` if the block succeeds."""

@@ -240,6 +240,13 @@ REGISTRY = Registry(
             revision=2,
             pages=("themes",),
         ),
+        JobCard(
+            id="back-up",
+            title="Back up the store",
+            summary="Writes a backup into the folder that the settings name, and removes the oldest ones there.",
+            factory="jobs.kinds.back_up:run",
+            config="jobs.kinds.back_up:BackUpConfig",
+        ),
     ],
     plugin_group="themescope.job_kinds",
 )

@@ -6,7 +6,6 @@ gives the same bytes, independent of the ids in the store.
 
 from __future__ import annotations
 
-import os
 import secrets
 import shutil
 import time
@@ -22,11 +21,12 @@ from core.protocols import Report
 from core.types import Matrix
 from db.records import CorpusRecord, ModelRecord
 from db.store import Store
-from jobs.bundles.archive import ARTICLES, BundleReader, BundleWriter
+from jobs.bundles.format import ARTICLES, BUNDLE
 from jobs.bundles.labellings import export_document, moved, numbered, to_lines
 from jobs.bundles.parts import article_of, article_to_line, vectors_to_bytes
+from jobs.common.archive import ArchiveReader, ArchiveWriter
 from jobs.common.articles import ready_corpus
-from jobs.common.files import check_target, whole
+from jobs.common.files import check_new, whole
 from jobs.common.job import JobConfig, JobContext
 from jobs.common.models import find_model
 from jobs.common.results import TextDigest, code_version
@@ -64,7 +64,7 @@ def run(args: ExportBundleConfig, context: JobContext) -> dict[str, Any]:
     models = [_with_vectors(store, corpus, name) for name in dict.fromkeys(args.models)]
     target = _target(store, args.file)
     with whole(target) as partial:
-        with BundleWriter(partial) as bundle:
+        with ArchiveWriter(partial, BUNDLE) as bundle:
             about = _write(bundle, store, corpus, args.labellings, models, context)
             bundle.close(about)
         with store.reading() as r:
@@ -77,9 +77,7 @@ def run(args: ExportBundleConfig, context: JobContext) -> dict[str, Any]:
 def _target(store: Store, file: str) -> Path:
     if file:
         target = Path(file)
-        check_target(target)
-        if target.exists():
-            raise DataError(f"The file {file!r} exists already. Choose another name, or move it away.")
+        check_new(target)
         return target
     folder = store.settings.home / FOLDER
     folder.mkdir(parents=True, exist_ok=True)
@@ -92,10 +90,8 @@ def _target(store: Store, file: str) -> Path:
 
 
 def _check(file: Path) -> None:
-    """Flush the file to disk and check that it can be imported."""
-    with file.open("rb+") as stream:
-        os.fsync(stream.fileno())
-    with BundleReader(file):
+    """Check that the file can be imported."""
+    with ArchiveReader(file, BUNDLE):
         pass
 
 
@@ -114,7 +110,7 @@ def _with_vectors(store: Store, corpus: CorpusRecord, name: str) -> ModelRecord:
 
 
 def _write(
-    bundle: BundleWriter,
+    bundle: ArchiveWriter,
     store: Store,
     corpus: CorpusRecord,
     labellings: bool,
@@ -152,7 +148,7 @@ def _write(
     }  # fmt: skip
 
 
-def _write_articles(bundle: BundleWriter, store: Store, corpus: CorpusRecord, report: Report) -> TextDigest:
+def _write_articles(bundle: ArchiveWriter, store: Store, corpus: CorpusRecord, report: Report) -> TextDigest:
     digest, done = TextDigest(corpus.language), 0
     with bundle.part(ARTICLES) as write, store.reading() as r:
         for about, sections, sentences in r.corpora.iterate(corpus.id):
@@ -164,7 +160,9 @@ def _write_articles(bundle: BundleWriter, store: Store, corpus: CorpusRecord, re
     return digest
 
 
-def _write_labellings(bundle: BundleWriter, store: Store, corpus: CorpusRecord, report: Report) -> list[dict[str, Any]]:
+def _write_labellings(
+    bundle: ArchiveWriter, store: Store, corpus: CorpusRecord, report: Report
+) -> list[dict[str, Any]]:
     """Write one part per labelling, oldest first; return their names as of the export."""
     named = []
     with store.reading() as r:
@@ -182,7 +180,7 @@ def _write_labellings(bundle: BundleWriter, store: Store, corpus: CorpusRecord, 
     return named
 
 
-def _write_model(bundle: BundleWriter, store: Store, model: ModelRecord, place: int) -> None:
+def _write_model(bundle: ArchiveWriter, store: Store, model: ModelRecord, place: int) -> None:
     """Write the files of a model, which are regular files in one folder."""
     folder = store.artifacts.path(model.artifact)
     for file in sorted(folder.iterdir()):
@@ -200,7 +198,7 @@ class _Sink:
 
 
 def _write_vectors(
-    bundle: BundleWriter, store: Store, corpus: CorpusRecord, model: ModelRecord, place: int, report: Report
+    bundle: ArchiveWriter, store: Store, corpus: CorpusRecord, model: ModelRecord, place: int, report: Report
 ) -> None:
     """Write vectors in parts of about ``_PIECE_ROWS`` sentences, in order of articles."""
     for number, (done, blocks) in enumerate(_blocks(store, corpus, model)):

@@ -15,7 +15,7 @@ from core.errors import Cancelled, DataError, ReadError
 from core.types import Article, Ids
 from db.records import CorpusRecord, ModelRecord, VectorBlock
 from db.store import Unit
-from jobs.bundles.archive import ARTICLES, BundleReader
+from jobs.bundles.format import ARTICLES, BUNDLE
 from jobs.bundles.labellings import Document, from_lines, moved, store_document
 from jobs.bundles.parts import (
     BundledCorpus,
@@ -27,6 +27,7 @@ from jobs.bundles.parts import (
     precision,
     vectors_from_bytes,
 )
+from jobs.common.archive import ArchiveReader
 from jobs.common.job import JobConfig, JobContext
 from jobs.common.results import TextDigest
 from jobs.common.vectors import save_blocks
@@ -54,7 +55,7 @@ class ImportBundleConfig(JobConfig):
 
 def run(args: ImportBundleConfig, context: JobContext) -> dict[str, Any]:
     """Check and store the bundle; leftovers of an interrupted attempt are removed first."""
-    with BundleReader(Path(args.file)) as bundle:
+    with ArchiveReader(Path(args.file), BUNDLE) as bundle:
         about = contents(bundle.about, Path(args.file))
         check_parts(bundle, about, Path(args.file))
         bundle.check(lambda share: context.progress(0.2 * share, 1, "Checking the file"))
@@ -69,7 +70,7 @@ def run(args: ImportBundleConfig, context: JobContext) -> dict[str, Any]:
 
 
 def _fill(
-    bundle: BundleReader, args: ImportBundleConfig, context: JobContext, record: CorpusRecord, about: Contents
+    bundle: ArchiveReader, args: ImportBundleConfig, context: JobContext, record: CorpusRecord, about: Contents
 ) -> CorpusRecord:
     try:
         _store_articles(bundle, args, context, record, about.corpus)
@@ -124,7 +125,7 @@ def _added(unit: Unit, job_id: int) -> list[str]:
 
 
 def _store_articles(
-    bundle: BundleReader, args: ImportBundleConfig, context: JobContext, record: CorpusRecord, about: BundledCorpus
+    bundle: ArchiveReader, args: ImportBundleConfig, context: JobContext, record: CorpusRecord, about: BundledCorpus
 ) -> None:
     digest, report = TextDigest(record.language), context.part(0.2, 0.7, "Articles")
     done = 0
@@ -146,7 +147,7 @@ def _store_articles(
 # --- labellings -------------------------------------------------------------------------------------------------------
 
 
-def _store_labellings(bundle: BundleReader, context: JobContext, record: CorpusRecord, about: Contents) -> None:
+def _store_labellings(bundle: ArchiveReader, context: JobContext, record: CorpusRecord, about: Contents) -> None:
     names = bundle.named("labellings/")
     report = context.part(0.7, 0.8, "Labellings")
     with context.store.reading() as r:
@@ -178,7 +179,7 @@ def _store_labelling(context: JobContext, record: CorpusRecord, document: Docume
 
 
 def _store_models(
-    bundle: BundleReader,
+    bundle: ArchiveReader,
     args: ImportBundleConfig,
     context: JobContext,
     record: CorpusRecord,
@@ -208,7 +209,7 @@ def _store_models(
 
 
 def _model(
-    bundle: BundleReader, args: ImportBundleConfig, context: JobContext, listed: BundledModel, place: int
+    bundle: ArchiveReader, args: ImportBundleConfig, context: JobContext, listed: BundledModel, place: int
 ) -> ModelRecord:
     """Return the stored model with the same files, else add it after loading it as a check."""
     from core.models.artifact import load_model

@@ -12,6 +12,7 @@ from huey.consumer import Consumer
 
 from db.records import JobRecord, JobStatus
 from db.store import Store
+from jobs.backups.regular import queue_if_due
 from jobs.kinds import REGISTRY
 from jobs.kinds.import_corpus import remove_unfinished
 from jobs.queue.execution import Heartbeat
@@ -27,7 +28,7 @@ IDLE_S = 20.0
 """Seconds without a job after which a new worker precompiles."""
 
 CLEANUP_S = 60.0
-"""Seconds between two cleanups after killed jobs."""
+"""Seconds between two cleanups after killed jobs, and between two checks whether a backup is due."""
 
 CLEANUP_FILES_S = 3600.0
 """Seconds between two removals of the files of deleted models; the first is at the start."""
@@ -95,6 +96,7 @@ class Worker:
         if time.monotonic() - self._cleaned >= CLEANUP_S:
             self._cleaned = time.monotonic()
             remove_leftovers(self.store)
+            queue_if_due(self.store, self.queue.send)
         if time.monotonic() - self._files_cleaned >= CLEANUP_FILES_S:
             self._files_cleaned = time.monotonic()
             if removed := self.store.remove_unused_artifacts():

@@ -9,6 +9,7 @@ import shutil
 import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from functools import partial
 from importlib import metadata
 
@@ -18,6 +19,7 @@ from db.records import JobStatus
 from db.settings import Settings
 from db.store import Store
 from db.vector_files import INDEX_SUFFIX, VECTORS_SUFFIX, problems_of
+from jobs.services.backups import backup_state
 
 _OPTIONAL = (
     ("PostgreSQL driver", "psycopg", "postgres"),
@@ -64,6 +66,7 @@ def examine(vectors: bool = False) -> list[Check]:
         ("queue", _queue),
         ("worker", _worker),
         ("people", _people),
+        ("backups", _backups),
     ):
         checks += _guarded(name, lambda look_at=look_at: look_at(store))  # type: ignore[misc]
     return checks
@@ -185,6 +188,17 @@ def _worker(store: Store) -> Iterator[Check]:
         yield Check("worker", f"none running for {waiting} queued jobs; start one: themescope worker", problem=True)
     else:
         yield Check("worker", "none running; start one: themescope worker", warning=True)
+
+
+def _backups(store: Store) -> Iterator[Check]:
+    """Check that regular backups are made, if the settings name a folder for them."""
+    state = backup_state(store)
+    if not state.regular:
+        yield Check("backups", "no regular ones; set THEMESCOPE_BACKUP_FOLDER, or use themescope backup")
+        return
+    late = state.overdue(datetime.now(UTC))
+    found = " ".join(part for part in (f"{state.summary}{' (overdue)' * late}.", state.problem) if part)
+    yield Check("backups", found, warning=late or bool(state.problem))
 
 
 def _people(store: Store) -> Iterator[Check]:

@@ -20,7 +20,7 @@ from core.types import Article, Paragraph, Section
 from db.label_records import NewLabelling, Sharing
 from db.settings import Settings
 from db.store import Store
-from jobs.bundles.archive import MANIFEST
+from jobs.common.archive import MANIFEST
 from jobs.queue.foreground import run_here
 from jobs.services.labelling import starts
 from jobs.services.labelling.session import LabellingSession

@@ -15,9 +15,11 @@ from scipy import sparse
 
 from core.errors import ReadError
 from core.types import Article, Paragraph, Section
-from jobs.bundles import archive, parts
-from jobs.bundles.archive import ARTICLES, MANIFEST, BundleReader, BundleWriter
+from jobs.bundles import parts
+from jobs.bundles.format import ARTICLES, BUNDLE
 from jobs.bundles.parts import contents
+from jobs.common import archive
+from jobs.common.archive import MANIFEST, ArchiveReader, ArchiveWriter
 
 TEXT = st.text(max_size=20)
 SENTENCES = st.lists(TEXT, min_size=1, max_size=3).map(lambda found: Paragraph("", tuple(found)))
@@ -34,7 +36,7 @@ ARTICLE = st.builds(
 
 
 def write(path: Path, parts: dict[str, bytes], about: dict[str, object] | None = None) -> Path:
-    with BundleWriter(path) as bundle:
+    with ArchiveWriter(path, BUNDLE) as bundle:
         for name, data in parts.items():
             with bundle.part(name) as put:
                 put(data)
@@ -53,7 +55,7 @@ def manifest(parts: dict[str, bytes], **more: object) -> bytes:
     import hashlib
 
     said = {n: {"bytes": len(d), "sha256": hashlib.sha256(d).hexdigest()} for n, d in parts.items()}
-    facts = {"format": archive.FORMAT, "version": archive.VERSION, "about": {}, "parts": said}
+    facts = {"format": BUNDLE.id, "version": BUNDLE.version, "about": {}, "parts": said}
     return json.dumps(facts | more).encode()
 
 
@@ -68,7 +70,7 @@ def test_parts_come_back_and_equal_content_has_equal_bytes(tmp_path: Path) -> No
     parts = {ARTICLES: b"one\ntwo\n", "labellings/0000.jsonl": b"x" * 3_000_000, "models/00/model.json": b""}
     first, second = (write(tmp_path / name, parts) for name in ("a.zip", "b.zip"))
     assert first.read_bytes() == second.read_bytes()
-    with BundleReader(first) as bundle:
+    with ArchiveReader(first, BUNDLE) as bundle:
         bundle.check()
         assert bundle.about == {"x": 1}
         assert [*bundle.lines(ARTICLES)] == ["one\n", "two\n"]
@@ -85,10 +87,10 @@ def test_names_that_no_bundle_has_are_refused(tmp_path: Path, name: str) -> None
         tmp_path / "x.zip", [(ARTICLES, b""), (name, b"data"), (MANIFEST, manifest({ARTICLES: b"", name: b"data"}))]
     )
     with pytest.raises(ReadError, match="not a part of a bundle"):
-        BundleReader(path)
+        ArchiveReader(path, BUNDLE)
     with (
         pytest.raises(ReadError, match="cannot contain"),
-        BundleWriter(tmp_path / "y.zip") as bundle,
+        ArchiveWriter(tmp_path / "y.zip", BUNDLE) as bundle,
         bundle.part(name),
     ):
         pass
@@ -97,7 +99,7 @@ def test_names_that_no_bundle_has_are_refused(tmp_path: Path, name: str) -> None
 def test_what_was_changed_is_found(tmp_path: Path) -> None:
     parts = {ARTICLES: b"one\n"}
     changed = raw(tmp_path / "a.zip", [(ARTICLES, b"two\n"), (MANIFEST, manifest(parts))])
-    with BundleReader(changed) as bundle, pytest.raises(ReadError, match="changed after the export"):
+    with ArchiveReader(changed, BUNDLE) as bundle, pytest.raises(ReadError, match="changed after it was written"):
         bundle.check()
     for name, entries in {
         "more": [(ARTICLES, b"one\n"), ("labellings/0000.jsonl", b""), (MANIFEST, manifest(parts))],
@@ -106,7 +108,7 @@ def test_what_was_changed_is_found(tmp_path: Path) -> None:
         "no articles": [(MANIFEST, manifest({}))],
     }.items():
         with pytest.raises(ReadError, match="do not match its manifest"):
-            BundleReader(raw(tmp_path / f"{name}.zip", entries))
+            ArchiveReader(raw(tmp_path / f"{name}.zip", entries), BUNDLE)
 
 
 def test_what_is_no_bundle_is_refused(tmp_path: Path) -> None:
@@ -119,12 +121,12 @@ def test_what_is_no_bundle_is_refused(tmp_path: Path) -> None:
         ("newer", "newer version", [(MANIFEST, manifest({}, version=2))]),
     ):
         with pytest.raises(ReadError, match=said):
-            BundleReader(raw(tmp_path / f"{name}.zip", entries))
+            ArchiveReader(raw(tmp_path / f"{name}.zip", entries), BUNDLE)
     for path, said in (("text.zip", "not a bundle"), ("nowhere.zip", "does not exist"), ("nul\0.zip", "not a bundle")):
         with pytest.raises(ReadError, match=said):
-            BundleReader(tmp_path / path)
+            ArchiveReader(tmp_path / path, BUNDLE)
     with pytest.raises(ReadError, match="compression is not supported"):
-        BundleReader(raw(tmp_path / "bz2.zip", [(ARTICLES, b"x"), (MANIFEST, b"{}")], zipfile.ZIP_BZIP2))
+        ArchiveReader(raw(tmp_path / "bz2.zip", [(ARTICLES, b"x"), (MANIFEST, b"{}")], zipfile.ZIP_BZIP2), BUNDLE)
 
 
 def test_a_zip_that_the_library_gives_up_on_is_refused(tmp_path: Path) -> None:
@@ -136,7 +138,7 @@ def test_a_zip_that_the_library_gives_up_on_is_refused(tmp_path: Path) -> None:
         flags = good[: entry + 8] + b"\x00\x08" + good[entry + 10 :]  # names are said to be UTF-8
         (tmp_path / name).write_bytes(flags[:start] + put + flags[start + 2 :])
         with pytest.raises(ReadError):
-            BundleReader(tmp_path / name)
+            ArchiveReader(tmp_path / name, BUNDLE)
 
 
 @pytest.mark.parametrize("digits", ["٠٠", "००"])
@@ -144,7 +146,7 @@ def test_digits_are_those_of_ascii(tmp_path: Path, digits: str) -> None:
     name = f"models/{digits}/model.json"
     path = raw(tmp_path / "a.zip", [(ARTICLES, b""), (name, b""), (MANIFEST, manifest({ARTICLES: b"", name: b""}))])
     with pytest.raises(ReadError, match="not a part of a bundle"):
-        BundleReader(path)
+        ArchiveReader(path, BUNDLE)
 
 
 GOOD: dict[str, Any] = {
@@ -171,19 +173,19 @@ def test_a_manifest_is_believed_only_where_it_makes_sense(tmp_path: Path) -> Non
         (damaged[where] if where == "corpus" else damaged[where][0])[key] = value
         with pytest.raises(ReadError, match="manifest is damaged"):
             contents(damaged, Path("x"))
-    endless = json.dumps({"format": archive.FORMAT, "version": 1, "about": {}, "parts": {ARTICLES: {"bytes": 1e999}}})
+    endless = json.dumps({"format": BUNDLE.id, "version": 1, "about": {}, "parts": {ARTICLES: {"bytes": 1e999}}})
     with pytest.raises(ReadError, match="manifest is damaged"):
-        BundleReader(raw(tmp_path / "a.zip", [(ARTICLES, b""), (MANIFEST, endless.encode())]))
+        ArchiveReader(raw(tmp_path / "a.zip", [(ARTICLES, b""), (MANIFEST, endless.encode())]), BUNDLE)
 
 
 def test_a_bomb_is_not_unpacked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     bomb = {ARTICLES: b"0" * 11_000_000}
     path = raw(tmp_path / "bomb.zip", [*bomb.items(), (MANIFEST, manifest(bomb))])
     with pytest.raises(ReadError, match="too much"):
-        BundleReader(path)
+        ArchiveReader(path, BUNDLE)
     monkeypatch.setattr(archive, "MOST_LINE", 10)
     long = write(tmp_path / "long.zip", {ARTICLES: b"x" * 11})
-    with BundleReader(long) as bundle, pytest.raises(ReadError, match="longer than"):
+    with ArchiveReader(long, BUNDLE) as bundle, pytest.raises(ReadError, match="longer than"):
         [*bundle.lines(ARTICLES)]
 
 
@@ -192,7 +194,7 @@ def test_a_damaged_file_is_told(tmp_path: Path, cut: int) -> None:
     data = write(tmp_path / "a.zip", {ARTICLES: bytes(range(256)) * 100}).read_bytes()
     damaged = tmp_path / "b.zip"
     damaged.write_bytes(data[:cut] + b"\xff\xff\xff" + data[cut + 3 :] if cut > 0 else data[:cut])
-    with pytest.raises(ReadError), BundleReader(damaged) as bundle:
+    with pytest.raises(ReadError), ArchiveReader(damaged, BUNDLE) as bundle:
         bundle.check()
 
 

@@ -9,8 +9,9 @@ import streamlit as st
 
 from db.access import Right
 from db.records import CorpusRecord, JobRecord, JobStatus, ModelRecord
-from jobs.bundles.archive import BundleReader
+from jobs.bundles.format import BUNDLE
 from jobs.bundles.parts import Contents, contents
+from jobs.common.archive import ArchiveReader
 from jobs.kinds.export_bundle import FOLDER
 from webapp.features.corpora import state
 from webapp.shared import input_files, queries
@@ -109,7 +110,7 @@ def import_form() -> None:
 
 
 def _contents(path: Path) -> Contents:
-    with BundleReader(path) as bundle:
+    with ArchiveReader(path, BUNDLE) as bundle:
         return contents(bundle.about, path)
 
 

@@ -1,14 +1,19 @@
 """Jobs page: the queue, running jobs, and the jobs that have ended with their errors."""
 
+from datetime import UTC, datetime
+
 import streamlit as st
 
+from db.access import Right
 from db.records import JobStatus
+from jobs.services.backups import backup_state
 from webapp.features.jobs.state import PAGE, SEARCH, STATUS
 from webapp.shared import job_status as jobs
 from webapp.shared import queries
 from webapp.shared.choose import nothing, title
 from webapp.shared.job_status import workers
-from webapp.shared.text import count
+from webapp.shared.people import may
+from webapp.shared.text import count, plain
 
 _POLL_S = 2.0
 _SHOWN = 25
@@ -26,7 +31,19 @@ def now() -> None:
     jobs.active(queries.active_jobs(), "curve")
 
 
+def backups() -> None:
+    """Draw the last regular backup and what is wrong."""
+    state = backup_state(queries.store())
+    late = state.overdue(datetime.now(UTC))
+    if state.regular or state.newest is not None:
+        st.caption(f":material/backup: Last backup: {plain(state.summary)}{' (overdue)' * late}")
+    if state.problem:
+        st.warning(f"Backup: {plain(state.problem)}", icon=":material/warning:")
+
+
 now()
+if may(Right.MANAGE):
+    backups()
 everything = queries.jobs(limit=500)
 if not everything:
     nothing("No jobs yet.", "Imports, training, clustering and maps appear here.")

@@ -1,12 +1,13 @@
-"""Writer and reader of bundle files, with size limits and a digest for every part.
+"""Writer and reader of archives (bundles and backups): zip files with a manifest and a digest for every part.
 
-Names of parts are checked against a pattern and never used as paths. The same parts give the same bytes.
+Names of parts are checked against a pattern and never used unchecked as paths. The same parts give the same bytes.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
+import os
 import re
 import zipfile
 from collections.abc import Callable, Iterator, Mapping
@@ -17,23 +18,42 @@ from typing import IO, Any
 
 from core.errors import ReadError
 
-FORMAT, VERSION = "themescope bundle", 1
 MANIFEST = "manifest.json"
-ARTICLES = "articles.jsonl"
-MOST_UNPACKED = 20_000_000_000
-MOST_PARTS = 20_000
 MOST_LINE = 200_000_000
 """Largest line in bytes: an article, or one step of a labelling."""
-_MOST_RATIO = 200
-_MOST_MANIFEST = 10_000_000
+_MANIFEST_BYTES_PER_PART = 500
 _SMALL = 10_000_000
 _PIECE = 1 << 20
-_NAME = re.compile(
-    r"articles\.jsonl|labellings/\d{4}\.jsonl|vectors/\d{2}/\d{5}\.safetensors"
-    r"|models/\d{2}/[A-Za-z0-9][A-Za-z0-9_-]{0,60}\.(json|safetensors|txt|md)",
-    re.ASCII,
-)
+_BINARY = getattr(os, "O_BINARY", 0)
 _FIXED_TIME = (1980, 1, 1, 0, 0, 0)
+
+
+@dataclass(frozen=True)
+class ArchiveFormat:
+    """Kind of archive: its name, the names of its parts, and limits against hostile files."""
+
+    noun: str
+    """Word for such a file in messages."""
+    version: int
+    names: re.Pattern[str]
+    """Pattern of the names of parts."""
+    required: str
+    """Pattern that the name of at least one part matches."""
+    most_parts: int
+    most_bytes: int
+    """Maximum size when unpacked."""
+    most_ratio: int
+    """Maximum ratio of the sizes when unpacked and packed, for more than 10 MB."""
+    mode: int
+    """File mode, before the mask of the process."""
+    redo: str
+    """Advice for a damaged file."""
+
+    @property
+    def id(self) -> str:
+        """Return the id in the manifest."""
+        return f"themescope {self.noun}"
+
 
 Progress = Callable[[float], None]
 """Callback for the share of the work that is done, 0…1; may raise an error to stop it."""
@@ -62,55 +82,60 @@ class _Counted:
         self.size += len(data)
 
 
-class BundleWriter:
-    """Writer of a bundle; :meth:`close` writes the manifest last."""
+class ArchiveWriter:
+    """Writer of an archive; :meth:`close` writes the manifest last."""
 
-    def __init__(self, path: Path) -> None:
-        self._zip = zipfile.ZipFile(path, "x", zipfile.ZIP_DEFLATED, allowZip64=True)
+    def __init__(self, path: Path, format: ArchiveFormat) -> None:
+        self._format = format
+        self._file = os.fdopen(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | _BINARY, format.mode), "w+b")
+        self._zip = zipfile.ZipFile(self._file, "w", zipfile.ZIP_DEFLATED, allowZip64=True)
         self._parts: dict[str, Part] = {}
 
     @contextmanager
-    def part(self, name: str) -> Iterator[Callable[[bytes], None]]:
+    def part(self, name: str, *, compressed: bool = True) -> Iterator[Callable[[bytes], None]]:
         """Begin a part and yield a function that writes bytes to it."""
-        if not _NAME.fullmatch(name) or name in self._parts:
-            raise ReadError(name, "a bundle cannot contain a part of that name.")
-        with self._zip.open(_entry(name), "w", force_zip64=True) as stream:
+        if not self._format.names.fullmatch(name) or name in self._parts:
+            raise ReadError(name, f"a {self._format.noun} cannot contain a part of that name.")
+        with self._zip.open(_entry(name, compressed), "w", force_zip64=True) as stream:
             counted = _Counted(stream)
             yield counted.write
         self._parts[name] = Part(counted.size, counted.digest.hexdigest())
 
     def close(self, about: Mapping[str, Any]) -> None:
-        """Write the manifest with ``about``, a description of the content."""
+        """Write the manifest with ``about``, a description of the content, and flush the file to disk."""
         parts = {name: {"bytes": part.bytes, "sha256": part.sha256} for name, part in sorted(self._parts.items())}
-        manifest = {"format": FORMAT, "version": VERSION, "about": dict(about), "parts": parts}
+        manifest = {"format": self._format.id, "version": self._format.version, "about": dict(about), "parts": parts}
         self._zip.writestr(_entry(MANIFEST), json.dumps(manifest, indent=1, sort_keys=True) + "\n")
         self._zip.close()
+        self._file.flush()
+        os.fsync(self._file.fileno())
 
-    def __enter__(self) -> BundleWriter:
+    def __enter__(self) -> ArchiveWriter:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._zip.close()
+        with self._file:
+            self._zip.close()
 
 
-def _entry(name: str) -> zipfile.ZipInfo:
+def _entry(name: str, compressed: bool = True) -> zipfile.ZipInfo:
     entry = zipfile.ZipInfo(name, _FIXED_TIME)
-    entry.compress_type = zipfile.ZIP_DEFLATED
+    entry.compress_type = zipfile.ZIP_DEFLATED if compressed else zipfile.ZIP_STORED
     entry.external_attr = 0o600 << 16
     return entry
 
 
-class BundleReader:
-    """Reader of a bundle. Opening it checks names and sizes; :meth:`check` compares every byte with the manifest.
+class ArchiveReader:
+    """Reader of an archive. Opening it checks names and sizes; :meth:`check` compares every byte with the manifest.
 
     Raises
     ------
     ReadError
-        If the file is not a bundle, is damaged, is too large unpacked, or has unexpected parts.
+        If the file is not such an archive, is damaged, is too large unpacked, or has unexpected parts.
     """
 
-    def __init__(self, path: Path) -> None:
-        self._path = path
+    def __init__(self, path: Path, format: ArchiveFormat) -> None:
+        self._path, self._format = path, format
         try:
             self._zip = zipfile.ZipFile(path)
         except FileNotFoundError:
@@ -118,7 +143,9 @@ class BundleReader:
         except PermissionError:
             raise ReadError(path, "Themescope may not open this file.", advice="Change its permissions.") from None
         except (OSError, zipfile.BadZipFile, ValueError, NotImplementedError):
-            raise ReadError(path, "this file is not a bundle (a zip made by Themescope).") from None
+            raise ReadError(
+                path, f"this file is not a {format.noun} (a zip made by Themescope), or is incomplete.", "", format.redo
+            ) from None
         try:
             self._entries = self._checked()
             self.about, self.parts = self._manifest()
@@ -128,38 +155,41 @@ class BundleReader:
 
     def _checked(self) -> dict[str, zipfile.ZipInfo]:
         entries = self._zip.infolist()
-        if len(entries) > MOST_PARTS:
-            raise self._error(f"it contains {len(entries):,} files, which is too many.")
+        if len(entries) > self._format.most_parts:
+            raise self.damaged(f"it contains {len(entries):,} files, which is too many.")
         for entry in entries:
-            if entry.filename != MANIFEST and not _NAME.fullmatch(entry.filename):
-                raise self._error(f"it contains {entry.filename[:80]!r}, which is not a part of a bundle.")
+            if entry.filename != MANIFEST and not self._format.names.fullmatch(entry.filename):
+                name = entry.filename[:80]
+                raise self.damaged(f"it contains {name!r}, which is not a part of a {self._format.noun}.")
             if entry.flag_bits & 0x1 or entry.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
-                raise self._error("it is encrypted, or its compression is not supported.")
+                raise self.damaged("it is encrypted, or its compression is not supported.")
         unpacked, packed = sum(e.file_size for e in entries), sum(e.compress_size for e in entries)
-        if unpacked > MOST_UNPACKED or (unpacked > _SMALL and unpacked > _MOST_RATIO * max(packed, 1)):
-            raise self._error(f"it unpacks to {unpacked // 1_000_000:,} MB, which is too much.")
+        large = unpacked > _SMALL and unpacked > self._format.most_ratio * max(packed, 1)
+        if large or unpacked > self._format.most_bytes:
+            raise self.damaged(f"it unpacks to {unpacked // 1_000_000:,} MB, which is too much.")
         found = {entry.filename: entry for entry in entries}
         if len(found) < len(entries):
-            raise self._error("it contains a name twice.")
+            raise self.damaged("it contains a name twice.")
         return found
 
     def _manifest(self) -> tuple[Mapping[str, Any], dict[str, Part]]:
         entry = self._entries.get(MANIFEST)
-        if entry is None or entry.file_size > _MOST_MANIFEST:
-            raise self._error("it has no manifest, so it is not a bundle.")
+        if entry is None or entry.file_size > self._format.most_parts * _MANIFEST_BYTES_PER_PART:
+            raise self.damaged(f"it has no manifest, so it is not a {self._format.noun}.")
         try:
             manifest = json.loads(b"".join(self._pieces(MANIFEST)))
-            if manifest["format"] != FORMAT:
+            if manifest["format"] != self._format.id:
                 raise ValueError(manifest)
-            if int(manifest["version"]) != VERSION:
-                raise self._error("it was made by a newer version of Themescope.", "Update Themescope.")
+            if int(manifest["version"]) != self._format.version:
+                raise self.damaged("it was made by a newer version of Themescope.", "Update Themescope.")
             parts = {str(n): Part(int(p["bytes"]), str(p["sha256"])) for n, p in manifest["parts"].items()}
             about: Mapping[str, Any] = dict(manifest["about"])
         except (ValueError, KeyError, TypeError, AttributeError, RecursionError, OverflowError):
-            raise self._error("its manifest is damaged.") from None
+            raise self.damaged("its manifest is damaged.") from None
         sizes = {name: entry.file_size for name, entry in self._entries.items() if name != MANIFEST}
-        if sizes != {name: part.bytes for name, part in parts.items()} or ARTICLES not in parts:
-            raise self._error("its parts do not match its manifest.")
+        expected = {name: part.bytes for name, part in parts.items()}
+        if sizes != expected or not any(re.fullmatch(self._format.required, name) for name in parts):
+            raise self.damaged("its parts do not match its manifest.")
         return about, parts
 
     def check(self, progress: Progress = lambda share: None) -> None:
@@ -172,21 +202,23 @@ class BundleReader:
                 done += len(piece)
                 progress(done / total)
             if digest.hexdigest() != part.sha256:
-                raise self._error("it was changed after the export, or damaged.", position=name)
+                raise self.damaged("it was changed after it was written, or damaged.", position=name)
 
     def lines(self, name: str) -> Iterator[str]:
         """Yield the lines of a part, including line ends."""
         with self._converted_errors(name), self._zip.open(self._entries[name]) as stream:
             while line := stream.readline(MOST_LINE + 1):
                 if len(line) > MOST_LINE:
-                    raise self._error(f"a line is longer than {MOST_LINE // 1_000_000} MB.", position=name)
+                    raise self.damaged(f"a line is longer than {MOST_LINE // 1_000_000} MB.", position=name)
                 yield line.decode("utf-8")
 
     def copy(self, name: str, target: Path) -> None:
-        """Copy a part to a file."""
+        """Copy a part to a new file, and flush it to disk."""
         with target.open("xb") as stream:
             for piece in self._pieces(name):
                 stream.write(piece)
+            stream.flush()
+            os.fsync(stream.fileno())
 
     def data(self, name: str) -> bytes:
         """Return the bytes of a part."""
@@ -207,16 +239,17 @@ class BundleReader:
         try:
             yield
         except (zipfile.BadZipFile, OSError, EOFError, UnicodeDecodeError, NotImplementedError) as error:
-            raise self._error(f"a part of it is damaged ({type(error).__name__}).", position=name) from None
+            raise self.damaged(f"a part of it is damaged ({type(error).__name__}).", position=name) from None
         except Exception as error:
             if type(error).__module__ == "zlib":
-                raise self._error("a part of it is damaged.", position=name) from None
+                raise self.damaged("a part of it is damaged.", position=name) from None
             raise
 
-    def _error(self, problem: str, advice: str = "Export or copy it again.", position: str = "") -> ReadError:
-        return ReadError(self._path, problem, position, advice)
+    def damaged(self, problem: str, advice: str = "", position: str = "") -> ReadError:
+        """Return the error for this file; ``problem`` is a sentence."""
+        return ReadError(self._path, problem, position, advice or self._format.redo)
 
-    def __enter__(self) -> BundleReader:
+    def __enter__(self) -> ArchiveReader:
         return self
 
     def __exit__(self, *_: object) -> None:

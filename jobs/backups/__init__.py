@@ -1,0 +1,1 @@
+"""Backups of a whole store: writing, restoring, and writing them regularly."""

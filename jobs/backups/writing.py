@@ -1,0 +1,190 @@
+"""Write a backup while the store is in use."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import IO
+
+from core.errors import ArtifactError, DataError
+from db.artifacts import files_below
+from db.logins import Logins
+from db.snapshots import SQLITE, Snapshot, engine_of, open_snapshot
+from db.store import Store
+from jobs.backups.format import ARTIFACTS, BACKUP, DATABASES, LOGINS, VECTORS, About, about_of
+from jobs.common.archive import ArchiveReader, ArchiveWriter, Progress
+from jobs.common.files import check_new, whole
+from jobs.common.results import code_version
+
+_PIECE = 1 << 20
+_INCOMPRESSIBLE = frozenset({".safetensors", ".xz", ".gz"})
+PARTIAL = ".themescope-"
+"""Prefix of the files and folders of a regular backup that is being written."""
+_RESERVE = 50_000_000
+"""Bytes that are left free on the disk."""
+
+
+@dataclass(frozen=True)
+class _Copied:
+    """Parts of a backup that were copied at the moment of its snapshot."""
+
+    database: Path
+    logins: bytes | None
+    """Content of the password file; None without accounts."""
+    models: Mapping[str, str]
+    """Digest of an artifact → name of a model that uses it."""
+
+
+@dataclass(frozen=True)
+class Backup:
+    """A written backup."""
+
+    path: Path
+    about: About
+    bytes: int
+
+
+def write_backup(store: Store, out: Path, progress: Progress = lambda share: None) -> Backup:
+    """Write a backup to a new file, compare it with its digests, and return it.
+
+    Artifacts and vector files that the database names, but that are missing or damaged, are listed in
+    ``about.problems`` and do not prevent the backup. Raises :class:`DataError` if ``out`` exists or the disk is too
+    small, and ``StoreError`` if the database cannot be copied.
+    """
+    check_new(out)
+    with tempfile.TemporaryDirectory(prefix=f"{PARTIAL}backup-", dir=out.parent) as folder, whole(out) as partial:
+        about, copied = _copy_database(store, Path(folder))
+        with ArchiveWriter(partial, BACKUP) as archive:
+            about = _write(archive, store, about, copied, lambda share: progress(0.8 * share))
+            archive.close(about.to_json())
+        check_backup(partial, lambda share: progress(0.8 + 0.2 * share))
+    return Backup(out, about, out.stat().st_size)
+
+
+def check_backup(path: Path, progress: Progress = lambda share: None) -> About:
+    """Compare every byte of a backup with its digests, and return its description.
+
+    Raises ``ReadError`` if it is damaged or incomplete, or was made by a newer version.
+    """
+    with ArchiveReader(path, BACKUP) as archive:
+        about = about_of(archive, path)
+        archive.check(progress)
+        expected = {VECTORS + name for name in about.intact_vectors()}
+        artifacts = {name.split("/")[1] for name in archive.named(ARTIFACTS)}
+        if not expected <= {*archive.parts} or not {*about.intact_artifacts()} <= artifacts:
+            raise archive.damaged("it lacks files that its database names.")
+    return about
+
+
+def _copy_database(store: Store, folder: Path) -> tuple[About, _Copied]:
+    """Copy the database into a folder; return the description of the backup, and what was copied."""
+    _keep_files(store)
+    database = folder / DATABASES[engine_of(store.settings)]
+    with _consistent(store) as (snapshot, logins):
+        artifacts, vectors = snapshot.artifacts(), snapshot.vector_files()
+        elsewhere = store.vector_files.folder.path_here is None
+        # The copy of the database and the one in the archive, which may not shrink.
+        needed = 2 * snapshot.size() + _bytes_of_artifacts(store, artifacts)
+        _check_space(folder, needed + (0 if elsewhere else sum(vectors.values())))
+        about = About(
+            made=datetime.now(UTC).isoformat(timespec="milliseconds"),
+            themescope=code_version(),
+            schema=snapshot.schema,
+            engine=engine_of(store.settings),
+            rows=snapshot.rows(),
+            artifacts=tuple(sorted(artifacts)),
+            vectors=vectors,
+            vectors_elsewhere=store.vector_files.folder.where() if elsewhere and vectors else "",
+        )
+        snapshot.copy_to(database)
+    return about, _Copied(database, logins, artifacts)
+
+
+def _bytes_of_artifacts(store: Store, digests: Iterable[str]) -> int:
+    folders = [store.artifacts.path(digest) for digest in digests if store.artifacts.has(digest)]
+    return sum(file.stat().st_size for folder in folders for file in folder.rglob("*"))
+
+
+def _keep_files(store: Store) -> None:
+    """Make files in use recent, so that no worker removes them before they are copied, even if models are deleted.
+
+    A file that is named later, before the snapshot, is recent already: whatever stores a file makes it so.
+    """
+    with open_snapshot(store) as snapshot:
+        artifacts, vectors = [*snapshot.artifacts()], [*snapshot.vector_files()]
+    store.artifacts.keep(artifacts)
+    store.vector_files.keep(vectors)
+
+
+@contextmanager
+def _consistent(store: Store) -> Iterator[tuple[Snapshot, bytes | None]]:
+    """Open a snapshot and read the password file of the same moment: roles and logins are changed under one lock."""
+    logins = Logins(store.settings.home)
+    with ExitStack() as lock:
+        lock.enter_context(logins.locked())
+        with open_snapshot(store) as snapshot:
+            content = logins.path.read_bytes() if logins.all() else None
+            lock.close()
+            yield snapshot, content
+
+
+def _check_space(folder: Path, needed: int) -> None:
+    """Raise ``DataError`` if the disk is too small for the copy of the database and the archive."""
+    free = shutil.disk_usage(folder).free
+    if free < needed + _RESERVE:
+        raise DataError(
+            f"The disk with {str(folder.parent)!r} has {free / 1e9:,.1f} GB free, and the backup may need "
+            f"{needed / 1e9:,.1f} GB while it is written. Free space, or choose another disk."
+        )
+
+
+def _write(archive: ArchiveWriter, store: Store, about: About, copied: _Copied, progress: Progress) -> About:
+    """Write all parts; return the description with the problems that were found."""
+    problems: dict[str, str] = {}
+    with copied.database.open("rb") as stream:
+        _copy(archive, copied.database.name, stream, compressed=about.engine == SQLITE)
+    if copied.logins is not None:
+        with archive.part(LOGINS) as write:
+            write(copied.logins)
+    steps = [*about.artifacts, *(() if about.vectors_elsewhere else about.vectors)]
+    for done, name in enumerate(steps):
+        progress(done / len(steps))
+        try:
+            if name in about.vectors:
+                _write_vectors(archive, store, name)
+            else:
+                _write_artifact(archive, store, name)
+        except ArtifactError as error:
+            model = copied.models.get(name)
+            problems[name] = f"{error} (model {model!r})" if model else str(error)
+    return replace(about, problems=problems)
+
+
+def _write_artifact(archive: ArchiveWriter, store: Store, digest: str) -> None:
+    store.artifacts.check(digest)
+    folder = store.artifacts.path(digest)
+    for file in files_below(folder):
+        with file.open("rb") as stream:
+            _copy(archive, f"{ARTIFACTS}{digest}/{file.relative_to(folder).as_posix()}", stream, _shrinks(file))
+
+
+def _write_vectors(archive: ArchiveWriter, store: Store, name: str) -> None:
+    digest, dot, suffix = name.partition(".")
+    store.vector_files.check(digest, dot + suffix)
+    with store.vector_files.folder.local(name).open("rb") as stream:
+        _copy(archive, VECTORS + name, stream, compressed=False)
+
+
+def _shrinks(file: Path) -> bool:
+    return file.suffix not in _INCOMPRESSIBLE
+
+
+def _copy(archive: ArchiveWriter, name: str, stream: IO[bytes], compressed: bool) -> None:
+    with archive.part(name, compressed=compressed) as write:
+        while piece := stream.read(_PIECE):
+            write(piece)

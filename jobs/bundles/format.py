@@ -1,0 +1,24 @@
+"""Format of bundle files."""
+
+from __future__ import annotations
+
+import re
+
+from jobs.common.archive import ArchiveFormat
+
+ARTICLES = "articles.jsonl"
+BUNDLE = ArchiveFormat(
+    noun="bundle",
+    version=1,
+    names=re.compile(
+        r"articles\.jsonl|labellings/\d{4}\.jsonl|vectors/\d{2}/\d{5}\.safetensors"
+        r"|models/\d{2}/[A-Za-z0-9][A-Za-z0-9_-]{0,60}\.(json|safetensors|txt|md)",
+        re.ASCII,
+    ),
+    required=re.escape(ARTICLES),
+    most_parts=20_000,
+    most_bytes=20_000_000_000,
+    most_ratio=200,
+    mode=0o666,
+    redo="Export or copy it again.",
+)

@@ -1,0 +1,326 @@
+"""Backups are made while people work, restore the same store elsewhere, and are refused when damaged."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import stat
+import threading
+import zipfile
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import sqlalchemy as sa
+
+from core.errors import DataError, ReadError, StoreError
+from db import label_tables as lt
+from db import logins
+from db.migrate import newest, upgrade
+from db.settings import Settings
+from db.store import Store
+from db.tables import metadata
+from jobs.backups import restoring
+from jobs.backups.format import BACKUP, BACKUP_JOB
+from jobs.backups.restoring import restore_backup
+from jobs.backups.writing import check_backup, write_backup
+from jobs.common.archive import MANIFEST
+from jobs.services import people
+from jobs.services.labelling.session import LabellingSession
+from tests.db.texts import add_corpus
+from tests.jobs.backups.filled import SECRET, elsewhere, files, fill, label, rows
+from tests.jobs.helpers import wait_for
+from tests.jobs.test_cli import call, call_json
+from tests.servers import PostgresServer
+
+
+@pytest.fixture(autouse=True)
+def cheap(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(logins, "_LOG_N", 2)
+
+
+@pytest.fixture
+def target(store: Store, tmp_path: Path, request: pytest.FixtureRequest) -> Settings:
+    """Where a backup of ``store`` can be restored."""
+    on_postgres = not store.settings.database_url.startswith("sqlite")
+    server: PostgresServer | None = request.getfixturevalue("postgres_server") if on_postgres else None
+    return elsewhere(store, tmp_path / "elsewhere", server)
+
+
+def test_a_restored_store_equals_the_one_that_was_saved(store: Store, target: Settings, tmp_path: Path) -> None:
+    fill(store)
+    file = tmp_path / "b.zip"
+    made = write_backup(store, file)
+    assert not made.about.problems and made.bytes == file.stat().st_size
+    assert os.name != "posix" or stat.S_IMODE(file.stat().st_mode) == 0o600
+    assert not [p for p in tmp_path.iterdir() if p.name.startswith(".")]
+    assert restore_backup(target, file) == made.about == check_backup(file)
+    restored = Store(target)
+    assert rows(restored) == rows(store) and files(restored) == files(store)
+    with restored.reading() as r:
+        assert r.people.connection.scalar(sa.select(sa.func.count()).select_from(lt.sign_in)) == 0
+        model = r.models.by_name("model")
+        assert np.array_equal(r.embeddings.get(model.id, [2])[2], np.full((12, 4), 2, dtype=np.float32))
+    restored.artifacts.check(model.artifact)
+    assert people.sign_in(restored, "Ada", SECRET, people.Attempts())
+    # Ids continue after those of the saved store.
+    label(LabellingSession(restored, 1, "Ada"), 4)
+    assert add_corpus(restored, "another").id == 2
+    restored.close()
+
+
+def test_a_backup_taken_while_people_work_has_every_change_up_to_a_moment(
+    store: Store, target: Settings, tmp_path: Path
+) -> None:
+    session = fill(store)
+    stop = threading.Event()
+
+    def work() -> None:
+        while not stop.is_set():
+            label(session, len(session.steps) % 50)
+
+    worker = threading.Thread(target=work)
+    worker.start()
+    wait_for(lambda: len(session.steps) > 4 or not worker.is_alive())
+    write_backup(store, tmp_path / "b.zip")
+    label_count = len(session.steps)
+    stop.set()
+    worker.join()
+    restore_backup(target, tmp_path / "b.zip")
+    restored = Store(target)
+    with store.reading() as r, restored.reading() as copy:
+        log = [*map(repr, r.label_steps.since(session.record.id, 0))]
+        saved = [*map(repr, copy.label_steps.since(session.record.id, 0))]
+        assert 4 < len(saved) <= label_count
+        assert saved == log[: len(saved)]
+    # The stored state is the one that its history gives.
+    opened = LabellingSession(restored, session.record.id, "Ada")
+    while opened.undo():
+        pass
+    assert np.array_equal(opened.partition.numbers, session.at(0).numbers)
+    restored.close()
+
+
+def test_a_running_backup_is_not_run_again_by_the_restored_store(
+    store: Store, target: Settings, tmp_path: Path
+) -> None:
+    with store.writing() as w:
+        job = w.jobs.add(BACKUP_JOB, "Back up the store", {})
+        assert w.jobs.claim(job.id, "worker", 30.0)
+    write_backup(store, tmp_path / "b.zip")
+    restore_backup(target, tmp_path / "b.zip")
+    restored = Store(target)
+    with restored.reading() as r:
+        assert r.jobs.get(job.id).status.value == "cancelled"
+    restored.close()
+
+
+# --- what is missing, damaged or in the way ---------------------------------------------------------------------------
+
+
+@pytest.fixture
+def saved(sqlite_store: Store, tmp_path: Path) -> Path:
+    """A backup of a filled store on SQLite."""
+    fill(sqlite_store)
+    return write_backup(sqlite_store, tmp_path / "b.zip").path
+
+
+def test_damaged_backups_are_refused_and_leave_nothing_behind(saved: Path, tmp_path: Path) -> None:
+    data = saved.read_bytes()
+    target = Settings.in_folder(tmp_path / "elsewhere")
+    places = np.random.default_rng(0).integers(0, len(data), 40)
+    damaged = [data[:place] + bytes([data[place] ^ 0xFF]) + data[place + 1 :] for place in places]
+    file, refused = tmp_path / "damaged.zip", 0
+    whole = check_backup(saved)
+    for content in [*damaged, data[: len(data) // 2], data[:-1], b""]:
+        file.write_bytes(content)
+        try:
+            assert check_backup(file) == whole  # a byte that nothing reads, such as a time
+        except ReadError:
+            refused += 1
+            with pytest.raises(ReadError):
+                restore_backup(target, file)
+    assert refused > 35
+    assert not target.home.exists()
+
+
+def rewritten(path: Path, out: Path, leave_out: str = "", **about: Any) -> Path:
+    """A backup with another manifest, or without a part."""
+    with zipfile.ZipFile(path) as source, zipfile.ZipFile(out, "w") as target:
+        manifest = json.loads(source.read(MANIFEST))
+        manifest["about"] |= about
+        for name in source.namelist():
+            if name == MANIFEST:
+                continue
+            if leave_out and name.startswith(leave_out):
+                del manifest["parts"][name]
+            else:
+                target.writestr(name, source.read(name))
+        target.writestr(MANIFEST, json.dumps(manifest))
+    return out
+
+
+def test_a_backup_of_a_newer_version_is_refused(saved: Path, tmp_path: Path) -> None:
+    newer = rewritten(saved, tmp_path / "newer.zip", schema="9999", themescope="7.0")
+    with pytest.raises(ReadError, match=r"newer version, Themescope 7\.0 \(schema 9999; .* Update Themescope"):
+        restore_backup(Settings.in_folder(tmp_path / "elsewhere"), newer)
+
+
+def test_a_backup_of_an_older_version_is_migrated_at_the_next_start(
+    settings: Settings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    upgrade(settings, "0009")
+    shown = call("backup", tmp_path / "b.zip")
+    assert shown.exit_code == 0 and "schema 0009" in shown.stdout
+    monkeypatch.setenv("THEMESCOPE_HOME", str(tmp_path / "elsewhere"))
+    shown = call("restore", tmp_path / "b.zip")
+    assert shown.exit_code == 0 and "the next start migrates them" in shown.stdout
+    restored = Store(Settings.from_environment())
+    assert not restored.is_current()
+    assert call_json("people", "list")["people"] == []
+    assert restored.is_current()
+    restored.close()
+
+
+def test_a_store_of_a_newer_version_is_not_saved(sqlite_store: Store, tmp_path: Path) -> None:
+    with sqlite_store.writing() as w:
+        w.people.connection.exec_driver_sql("UPDATE alembic_version SET version_num = '9999'")
+    with pytest.raises(StoreError, match=r"newer version .*Update Themescope"):
+        write_backup(sqlite_store, tmp_path / "b.zip")
+    assert not [*tmp_path.glob("*b*")]
+
+
+def test_without_a_store_nothing_is_written(settings: Settings, tmp_path: Path) -> None:
+    with pytest.raises(StoreError, match="not set up"):
+        write_backup(Store(settings), tmp_path / "b.zip")
+    assert not (settings.home / "themescope.db").exists()
+
+
+def test_manifests_are_believed_only_where_they_make_sense(saved: Path, tmp_path: Path) -> None:
+    target = Settings.in_folder(tmp_path / "elsewhere")
+    wrong: tuple[dict[str, Any], ...] = (
+        {"rows": []},
+        {"made": "2026"},
+        {"made": 3},
+        {"engine": "x"},
+        {"artifacts": [1]},
+        {"more": 1},
+        {"rows": {"a": "b"}},
+    )
+    for number, about in enumerate(wrong):
+        with pytest.raises(ReadError, match="manifest is damaged"):
+            restore_backup(target, rewritten(saved, tmp_path / f"{number}.zip", **about))
+    for part in ("artifacts/", "vectors/"):
+        with pytest.raises(ReadError, match="lacks files"):
+            restore_backup(target, rewritten(saved, tmp_path / f"{part[:-1]}.zip", leave_out=part))
+    with pytest.raises(ReadError, match="do not match its manifest"):
+        restore_backup(target, rewritten(saved, tmp_path / "none.zip", leave_out="database"))
+    counts = {table: 0 for table in metadata.tables}
+    with pytest.raises(StoreError, match=r"differs from the backup in .*sentence"):
+        restore_backup(target, rewritten(saved, tmp_path / "rows.zip", rows=counts))
+
+
+def test_parts_cannot_leave_their_folder() -> None:
+    artifact = f"artifacts/{'0' * 32}"
+    assert BACKUP.names.fullmatch(f"{artifact}/a b/ü.json")
+    for name in ("artifacts/../../x", f"{artifact}/../x", f"{artifact}/x/..", f"{artifact}//x", "/etc/x", "vectors/x"):
+        assert not BACKUP.names.fullmatch(name), name
+
+
+def test_missing_and_damaged_files_are_listed_and_left_out(
+    sqlite_store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fill(sqlite_store)
+    (weights,) = sqlite_store.settings.home.glob("artifacts/*/parts/*")
+    weights.write_bytes(b"damaged")
+    (vectors,) = sqlite_store.settings.home.glob("vectors/*")
+    vectors.unlink()
+    shown = call("backup", tmp_path / "b.zip")
+    assert shown.exit_code == 1
+    assert (
+        "were changed or damaged" in shown.stdout and "(model 'model')" in shown.stdout and vectors.name in shown.stdout
+    )
+    monkeypatch.setenv("THEMESCOPE_HOME", str(tmp_path / "elsewhere"))
+    assert call("restore", tmp_path / "b.zip").exit_code == 0
+    restored = Store(Settings.from_environment())
+    assert rows(restored) == rows(sqlite_store) and set(files(restored)) == {"logins.json"}
+    restored.close()
+
+
+def test_nothing_is_overwritten(saved: Path, sqlite_store: Store, tmp_path: Path) -> None:
+    with pytest.raises(DataError, match="exists already"):
+        write_backup(sqlite_store, saved)
+    with pytest.raises(DataError, match=r"data folder .* is not empty: it contains"):
+        restore_backup(sqlite_store.settings, saved)
+    home = tmp_path / "elsewhere"
+    database = f"sqlite:///{sqlite_store.settings.home / 'themescope.db'}"
+    with pytest.raises(DataError, match="has the tables of a store"):
+        restore_backup(Settings.in_folder(home, database), saved)
+    vectors = tmp_path / "full"
+    vectors.mkdir()
+    (vectors / ("0" * 32 + ".safetensors")).touch()
+    with pytest.raises(DataError, match=r"folder of vector files, .* is not empty"):
+        restore_backup(replace(Settings.in_folder(home), vectors_url=vectors.as_uri()), saved)
+    with pytest.raises(DataError, match="is of a store on SQLite, and DATABASE_URL names PostgreSQL"):
+        restore_backup(Settings.in_folder(home, "postgresql://nobody@127.0.0.1:1/x"), saved)
+    home.mkdir()
+    (home / "secrets.toml").touch()
+    restore_backup(Settings.in_folder(home), saved)
+
+
+def test_a_restore_that_fails_late_removes_what_it_wrote(
+    saved: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: object) -> None:
+        raise StoreError("The disk is full.")
+
+    target = Settings.in_folder(tmp_path / "elsewhere")
+    with monkeypatch.context() as patched:
+        patched.setattr(restoring, "_restore_database", fail)
+        with pytest.raises(StoreError, match="disk is full"):
+            restore_backup(target, saved)
+    assert not [p for p in target.home.rglob("*") if p.is_file()]
+    shutil.rmtree(target.home)
+    restore_backup(target, saved)
+
+
+def test_a_disk_that_is_too_small_is_noticed_before(
+    saved: Path, sqlite_store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    usage = shutil.disk_usage(tmp_path)
+    monkeypatch.setattr(shutil, "disk_usage", lambda _: usage._replace(free=1_000))
+    with pytest.raises(DataError, match=r"0\.0 GB free, and the backup may need"):
+        write_backup(sqlite_store, tmp_path / "c.zip")
+    with pytest.raises(DataError, match=r"The backup needs 0\.0 GB"):
+        restore_backup(Settings.in_folder(tmp_path / "elsewhere"), saved)
+
+
+@pytest.mark.postgres
+def test_without_client_programs_the_message_names_their_package(
+    postgres_url: str, themescope_home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = Store(Settings.in_folder(themescope_home, postgres_url))
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(StoreError, match=r"need the program pg_dump, which is not in PATH.* postgresql-client-\d+"):
+        write_backup(store, tmp_path / "b.zip")
+    old = tmp_path / "pg_dump"
+    old.write_text("#!/bin/sh\necho 'pg_dump (PostgreSQL) 9.6.2'\n")
+    old.chmod(0o755)
+    with pytest.raises(StoreError, match=r"9\.6\.2\) is older than the PostgreSQL server"):
+        write_backup(store, tmp_path / "b.zip")
+    store.close()
+
+
+def test_the_commands(saved: Path, sqlite_store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    shown = call("backup", tmp_path / "c.zip")
+    assert shown.exit_code == 0 and "Written and checked" in shown.stdout and f"schema {newest()}" in shown.stdout
+    assert call("backup", tmp_path / "c.zip").exit_code == 2
+    monkeypatch.setenv("THEMESCOPE_HOME", str(tmp_path / "elsewhere"))
+    assert call_json("restore", "--check", saved)["schema"] == newest()
+    assert not (tmp_path / "elsewhere").exists()
+    assert "People sign in again." in call("restore", saved).stdout
+    assert call("restore", saved).exit_code == 2
+    assert call("restore", tmp_path / "none.zip").exit_code == 2
