@@ -17,7 +17,7 @@ from db.store import Store
 from jobs.backups.format import ARTIFACTS, BACKUP, BACKUP_JOB, DATABASES, LOGINS, VECTORS, About, about_of
 from jobs.backups.writing import check_backup
 from jobs.common.archive import ArchiveReader, Progress
-from jobs.common.files import whole
+from jobs.common.files import whole, write_private
 
 _ALLOWED = frozenset({"secrets.toml", "lost+found"})
 """Entries that an empty data folder may have: configuration, and what file systems make."""
@@ -114,7 +114,8 @@ def _restore_files(store: Store, archive: ArchiveReader, about: About, progress:
         progress(done / total)
         _restore_vectors(store, archive, name)
     if LOGINS in archive.parts:
-        _write_private(store.settings.home / LOGINS, archive.data(LOGINS))
+        store.settings.home.mkdir(parents=True, exist_ok=True)
+        write_private(store.settings.home / LOGINS, archive.data(LOGINS))
 
 
 def _restore_artifact(artifacts: Artifacts, archive: ArchiveReader, digest: str) -> None:
@@ -137,14 +138,6 @@ def _restore_vectors(store: Store, archive: ArchiveReader, name: str) -> None:
         archive.copy(VECTORS + name, Path(folder) / name)
         store.vector_files.folder.write_file(name, Path(folder) / name)
     store.vector_files.check(digest, dot + suffix)
-
-
-def _write_private(path: Path, data: bytes) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as stream:
-        stream.write(data)
-        stream.flush()
-        os.fsync(stream.fileno())
 
 
 def _restore_database(settings: Settings, archive: ArchiveReader, about: About) -> None:

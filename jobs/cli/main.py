@@ -16,6 +16,7 @@ from jobs.cli.jobs import jobs_
 from jobs.cli.labels import labels
 from jobs.cli.lists import list_
 from jobs.cli.lists_of_sentences import cluster, embed, similar
+from jobs.cli.personal_data import export_person, forget
 from jobs.cli.plan import plan
 from jobs.cli.reproduce import reproduce
 from jobs.cli.shell import Commands
@@ -38,6 +39,8 @@ COMMANDS = (
 )  # fmt: skip
 for command in COMMANDS:
     main.add_command(command)
+people_.add_command(export_person)
+people_.add_command(forget)
 
 if __name__ == "__main__":
     main()

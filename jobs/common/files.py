@@ -98,6 +98,14 @@ def check_new(out: Path) -> None:
         raise DataError(f"The file {str(out)!r} exists already. Choose another name, or move it away.")
 
 
+def write_private(path: Path, data: bytes) -> None:
+    """Write a new file that only its owner can read, and flush it to disk."""
+    with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as stream:
+        stream.write(data)
+        stream.flush()
+        os.fsync(stream.fileno())
+
+
 @contextmanager
 def whole(out: Path) -> Iterator[Path]:
     """Yield a temporary path that is moved to ``out`` if the block succeeds."""
