@@ -10,6 +10,7 @@ import pytest
 
 from jobs.executors.base import ShardExecutor
 from jobs.executors.local import LocalConfig, LocalExecutor
+from tests.servers import free_port
 
 
 def need_ray() -> None:
@@ -21,7 +22,13 @@ def need_ray() -> None:
 
 
 @pytest.fixture(scope="session")
-def ray_cluster() -> Iterator[Any]:
+def client_port() -> int:
+    """Port of the Ray Client server of the cluster."""
+    return free_port()
+
+
+@pytest.fixture(scope="session")
+def ray_cluster(client_port: int) -> Iterator[Any]:
     """A Ray cluster of two nodes with one CPU each on this machine, whose workers find the tests."""
     need_ray()
     with pytest.MonkeyPatch.context() as patch:
@@ -29,10 +36,12 @@ def ray_cluster() -> Iterator[Any]:
         patch.setenv("PYTHONPATH", os.pathsep.join([root, *filter(None, [os.environ.get("PYTHONPATH")])]))
         patch.setenv("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")
         patch.setenv("RAY_USAGE_STATS_ENABLED", "0")
+        patch.setenv("GRPC_ENABLE_FORK_SUPPORT", "false")  # or the Client server starts no session
         import ray
         from ray.cluster_utils import Cluster
 
-        cluster = Cluster(initialize_head=True, head_node_args={"num_cpus": 1, "include_dashboard": False})
+        head = {"num_cpus": 1, "include_dashboard": False, "ray_client_server_port": client_port}
+        cluster = Cluster(initialize_head=True, head_node_args=head)
         cluster.add_node(num_cpus=1)
         ray.init(address=cluster.address, log_to_driver=False)
         yield cluster
