@@ -26,11 +26,10 @@ from typing import Any
 
 import numpy as np
 import psutil
-import sqlalchemy as sa
 
 from db.label_records import NewLabelling, Sharing
 from db.records import MapPoints
-from db.settings import Settings
+from db.settings import Settings, sqlite_path
 from db.store import Store
 from jobs.queue.foreground import run_here
 from jobs.services.labelling.starts import begin, from_sections
@@ -136,11 +135,15 @@ def measured(env: dict[str, str], step: str, arguments: Sequence[str]) -> tuple[
 
 
 def megabytes(store: Store) -> float:
-    """Return the size of the database in MB, without what it may give back to the system."""
-    if store.engine.dialect.name == "sqlite":
+    """Return the size of the database in MB."""
+    url = store.settings.database_url
+    if sqlite_path(url):
         return sum(file.stat().st_size for file in store.settings.home.glob("themescope.db*")) / 1e6
-    with store.reading() as r:
-        return float(r.connection.scalar(sa.text("SELECT pg_database_size(current_database())"))) / 1e6
+    import psycopg
+
+    with psycopg.connect(url) as connection:
+        (found,) = connection.execute("SELECT pg_database_size(current_database())").fetchone() or (0,)
+        return float(found) / 1e6
 
 
 def fill_and_open(home: Path, url: str, files: list[str], repeat: int) -> dict[str, Any]:
