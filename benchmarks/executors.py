@@ -45,7 +45,7 @@ MODEL = "static-wikipedia"
 STEPS: dict[str, tuple[str, dict[str, Any]]] = {
     "import": ("import-corpus", {"corpus": "C"}),
     "triplets": ("build-triplets", {"corpus": "C", "name": "T"}),
-    "embedding": ("embed", {"corpus": "C", "model": MODEL}),
+    "embedding": ("embed", {"corpus": "C", "model": MODEL, "index": False}),
     "benchmark": ("build-benchmark", {"corpus": "C", "name": "B", "splits": [split.value for split in Split]}),
     "clustering": ("cluster", {"model": MODEL, "clusterer": "kmeans", "benchmark": "B"}),
     "evaluation": ("evaluate-triplets", {"model": MODEL, "triplets": "T", "split": "train"}),
@@ -172,6 +172,7 @@ def compare(files: list[str], configurations: list[str]) -> None:
             if kind == "ray":
                 cluster.resize(int(workers))
             found[name] = measured(files, cluster.environment if kind == "ray" else {}, name == "local 1")
+            print(f"{name}: {found[name]['seconds']}", file=sys.stderr, flush=True)
     first = found[configurations[0]]["results"]
     print(f"{'':12}" + "".join(f"{step:>12}" for step in first))
     for name, run in found.items():

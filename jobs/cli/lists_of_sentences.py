@@ -38,6 +38,12 @@ Rows = Sequence[Sequence[Any]]
 @COLUMN
 @OUT
 @PRECISION
+@click.option(
+    "--index/--no-index",
+    default=True,
+    show_default=True,
+    help="Build the index for search by meaning, if the corpus has 200,000 sentences or more.",
+)
 @background
 @common
 @pass_shell
@@ -48,7 +54,7 @@ def embed(shell: Shell, source: str, method: str, **options: Any) -> None:
     For a corpus, they are stored and reused by other commands.
     """
     if not is_file(source):
-        args = {"corpus": source, "model": model_for(shell, method, source)}
+        args = {"corpus": source, "model": model_for(shell, method, source), "index": options["index"]}
         shell.show(result := shell.run("embed", args), pairs(result))
         return
     out = options["out"] or Path(source).with_suffix(".npy")

@@ -20,6 +20,7 @@ class EmbedConfig(JobConfig):
 
     corpus: str = option("", "Name of the corpus.")
     model: str = option("", "Name of the model.")
+    index: bool = option(True, "Build the index for search by meaning, if the corpus is large.")
 
     def validate(self) -> None:
         """Check that corpus and model are given."""
@@ -35,8 +36,9 @@ def run(args: EmbedConfig, context: JobContext) -> dict[str, Any]:
     corpus, model = ready_corpus(context.store, args.corpus), find_model(context.store, args.model)
     with context.store.reading() as r:
         articles = r.corpora.articles(corpus.id, limit=corpus.articles)
-    new = embed_articles(context, model, articles, context.part(0.0, 0.5 if corpus.sentences >= INDEX_FROM else 1.0))
-    index = ensure_index(context, model, corpus, context.part(0.5, 1.0))
+    indexed = args.index and corpus.sentences >= INDEX_FROM
+    new = embed_articles(context, model, articles, context.part(0.0, 0.5 if indexed else 1.0))
+    index = ensure_index(context, model, corpus, context.part(0.5, 1.0)) if indexed else None
     return {
         "corpus": corpus.name,
         "model": model.name,

@@ -55,6 +55,12 @@ def test_embedding_builds_the_index_once(large: Store) -> None:
     assert "recall@10" in search.recall_note(index)
 
 
+def test_an_index_can_be_left_out(large: Store) -> None:
+    do(large, "train", method="mean-vectors", name="other", corpus="C", seed=1)
+    assert "indexed" not in do(large, "embed", corpus="C", model="other", index=False)
+    assert do(large, "embed", corpus="C", model="other")["indexed"] > 0
+
+
 def test_the_search_gives_exact_cosines(large: Store) -> None:
     index = index_of(large)
     assert index is not None
