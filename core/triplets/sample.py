@@ -5,21 +5,20 @@ from __future__ import annotations
 import hashlib
 import operator
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from functools import partial
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 
 from core.errors import ConfigError, DataError
-from core.protocols import Executor, Report
+from core.protocols import Report
 from core.triplets.draws import Drawn, Indices, Texts, article_key, draw_sentences, draw_titles, keys, two_below
 from core.triplets.rules import ArticleSentences, TripletRules, kept_sections
-from core.types import Shard, Split, TripletRows
+from core.types import Split, TripletRows
 
 KINDS = {"sentences": draw_sentences, "titles": draw_titles}
-SHARD_SENTENCES = 4_096
+REPORT_EVERY = 200
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,70 +43,25 @@ class SampledTriplets:
 
 
 def sample_triplets(
-    articles: Iterable[ArticleSentences],
-    kind: str,
-    rules: TripletRules,
-    seed: int,
-    report: Report,
-    executor: Executor | None = None,
+    articles: Iterable[ArticleSentences], kind: str, rules: TripletRules, seed: int, report: Report
 ) -> SampledTriplets:
     """Sample triplets from ``articles``, which are read once.
 
-    ``executor`` draws the triplets of the articles, in shards of about ``SHARD_SENTENCES`` sentences; without it, this
-    process does. Memory is about 50 bytes per triplet and, for ``random_article``, 24 bytes per eligible sentence; text
-    is not kept. Raises :class:`ConfigError` for an unknown kind or an undefined combination of settings.
+    Memory is about 50 bytes per triplet and, for ``random_article``, 24 bytes per eligible sentence; text is not kept.
+    Raises :class:`ConfigError` for an unknown kind or an undefined combination of settings.
     """
     _check(kind, rules)
     counts: Counter[str] = Counter()
     drawn: list[Drawn] = []
-    draw, total = partial(_draw_articles, kind, rules, seed), operator.length_hint(articles)
-    shards = _shards(articles)
-    found = (
-        _drawn_here(draw, shards, report, total)
-        if executor is None
-        else executor.map(draw, shards, report=report, total=total, unit="articles")
-    )
-    for of_shard, counted in found:
-        drawn += of_shard
-        counts.update(counted)
+    expected = operator.length_hint(articles)
+    for done, article in enumerate(articles, start=1):
+        found = _draw(article, kind, rules, seed, counts)
+        if found is not None:
+            drawn.append(found)
+        if done % REPORT_EVERY == 0:
+            report.progress(done, max(expected, done), "articles")
     drawn.sort(key=Drawn.order)
     return _assemble(kind, drawn, _negatives(drawn, seed), counts, rules)
-
-
-_DrawnShard: TypeAlias = "tuple[list[Drawn], Counter[str]]"
-
-
-def _shards(articles: Iterable[ArticleSentences]) -> Iterator[Shard]:
-    part: list[ArticleSentences] = []
-    sentences = 0
-    for article in articles:
-        part.append(article)
-        sentences += len(article.sentences)
-        if sentences >= SHARD_SENTENCES:
-            yield _shard(part)
-            part, sentences = [], 0
-    if part:
-        yield _shard(part)
-
-
-def _shard(articles: list[ArticleSentences]) -> Shard:
-    return Shard(f"{len(articles)} articles from {articles[0].title!r}", articles, len(articles))
-
-
-def _drawn_here(
-    draw: Callable[[list[ArticleSentences]], _DrawnShard], shards: Iterable[Shard], report: Report, total: int
-) -> Iterator[_DrawnShard]:
-    done = 0
-    for shard in shards:
-        yield draw(shard.data)
-        done += shard.size
-        report.progress(done, max(total, done), "articles")
-
-
-def _draw_articles(kind: str, rules: TripletRules, seed: int, articles: list[ArticleSentences]) -> _DrawnShard:
-    counts: Counter[str] = Counter()
-    drawn = [_draw(article, kind, rules, seed, counts) for article in articles]
-    return [found for found in drawn if found is not None], counts
 
 
 def _check(kind: str, rules: TripletRules) -> None:

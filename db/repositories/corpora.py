@@ -14,7 +14,7 @@ from core.types import Article, Ids, Paragraph, SectionRecord, Sentence, Split, 
 from db import tables as t
 from db.records import ArticleRecord, CorpusRecord, Json
 from db.repositories.base import NamedRepository
-from db.sql import BATCH, bucket_range, bulk_insert, contains, id_chunks, id_columns, now, within
+from db.sql import BATCH, bucket_range, bulk_insert, contains, id_chunks, id_columns, now, plain_rows, within
 from db.types import clean_text, dump_json
 
 _ARTICLE = [t.article.c[f] for f in ArticleRecord.__dataclass_fields__]
@@ -187,14 +187,21 @@ class Corpora(NamedRepository[CorpusRecord]):
 
     def sentences_by_id(self, ids: Iterable[int] | Ids) -> dict[int, Sentence]:
         """Return sentences by id; missing ids are skipped."""
-        return {row.id: Sentence(*row) for row in self._within(_SENTENCE, t.sentence.c.id, ids)}
+        return {sentence.id: sentence for sentence in self._sentences(t.sentence.c.id, ids)}
 
     def sentences_of(self, article_ids: Iterable[int] | Ids) -> dict[int, builtins.list[Sentence]]:
         """Return the sentences of each article, in page order."""
         found: dict[int, builtins.list[Sentence]] = {}
-        for row in self._within(_SENTENCE, t.sentence.c.article_id, article_ids, *_SENTENCE_ORDER):
-            found.setdefault(row.article_id, []).append(Sentence(*row))
+        for sentence in self._sentences(t.sentence.c.article_id, article_ids, *_SENTENCE_ORDER):
+            found.setdefault(sentence.article_id, []).append(sentence)
         return found
+
+    def _sentences(self, key: sa.Column[int], ids: Iterable[int] | Ids, *order: sa.Column[Any]) -> Iterator[Sentence]:
+        """Yield sentences without an object per row of the database, which would take as long as the sentence."""
+        for chunk in id_chunks(ids):
+            query = sa.select(*_SENTENCE).where(within(self.connection, key, chunk)).order_by(*order)
+            for text, id, article, section, paragraph, position, opens in plain_rows(self.connection.execute(query)):
+                yield Sentence(text, id, article, section, paragraph, position, bool(opens))
 
     def search_sentences(
         self, corpus_id: int, search: str, offset: int = 0, limit: int = 50

@@ -15,8 +15,6 @@ from jobs.common.job import JobConfig, JobContext
 from jobs.kinds import REGISTRY as KINDS
 
 BATCH_ROWS = 20_000
-MANY_SENTENCES = 200_000
-"""Sentences of a corpus from which the executor draws triplets; below, starting its workers takes longer."""
 
 
 @dataclass(frozen=True)
@@ -60,8 +58,7 @@ def run(args: TripletsConfig, context: JobContext) -> dict[str, Any]:
     if existing is not None:
         return set_result(existing, cached=True)
     articles = StoredArticles(store, corpus, splits, without=titles_of(store, args.without))
-    executor = context.executor if corpus.sentences >= MANY_SENTENCES else None
-    sampled = sample_triplets(articles, args.kind, rules, args.seed, context.part(0.0, 0.8, "Sampling"), executor)
+    sampled = sample_triplets(articles, args.kind, rules, args.seed, context.part(0.0, 0.8, "Sampling"))
     if len(sampled) == 0:
         raise DataError(_no_triplets(corpus, sampled.counts))
     about = args.kind, config, args.seed, sampled.digest(), KINDS.get("build-triplets").revision

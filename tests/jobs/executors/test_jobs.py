@@ -57,8 +57,6 @@ def small_shards() -> Iterator[None]:
         patch.setattr("jobs.common.import_shards.SHARD_CHARACTERS", 20_000)
         patch.setattr("jobs.common.vectors.BATCH_SENTENCES", 500)
         patch.setattr("jobs.common.vectors.MANY_SENTENCES", 0)
-        patch.setattr("jobs.kinds.build_triplets.MANY_SENTENCES", 0)
-        patch.setattr("core.triplets.sample.SHARD_SENTENCES", 500)
         patch.setattr("core.tasks.clustering.CHUNK", 8)
         yield
 
