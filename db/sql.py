@@ -41,7 +41,12 @@ def batches(items: Iterable[T], size: int) -> Iterator[list[T]]:
 
 
 def within(connection: Connection, column: sa.ColumnElement[int], ids: Sequence[int]) -> sa.ColumnElement[bool]:
-    """Return the condition that ``column`` is in ``ids``, passed as one parameter (JSON or an array)."""
+    """Return the condition that ``column`` is in ``ids``: a range, or one parameter with all of them (JSON, an array).
+
+    The ids of a corpus are often consecutive, and a range of rows is read several times faster.
+    """
+    if len(ids) > 1 and max(ids) - min(ids) + 1 == len(set(ids)):
+        return column.between(min(ids), max(ids))
     if connection.dialect.name == "sqlite":
         listed = sa.func.json_each(json.dumps(ids)).table_valued("value")
         return column.in_(sa.select(listed.c.value))
@@ -52,8 +57,11 @@ def within(connection: Connection, column: sa.ColumnElement[int], ids: Sequence[
 
 def id_chunks(ids: Iterable[int] | Ids) -> Iterator[list[int]]:
     """Yield distinct ids as ints, in chunks."""
-    distinct = np.unique(ids).tolist() if isinstance(ids, np.ndarray) else dict.fromkeys(int(i) for i in ids)
-    yield from batches(distinct, ID_CHUNK)
+    if not isinstance(ids, np.ndarray):
+        yield from batches(dict.fromkeys(int(i) for i in ids), ID_CHUNK)
+        return
+    ordered = np.sort(ids, axis=None)  # np.unique takes ten times as long for a million different ids
+    yield from batches(ordered[np.diff(ordered, prepend=ordered[:1] - 1) > 0].tolist(), ID_CHUNK)
 
 
 def contains(connection: Connection, column: sa.ColumnElement[str], text: str) -> sa.ColumnElement[bool]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import secrets
 import shutil
 import sys
 from collections.abc import Callable, Iterator
@@ -22,6 +23,8 @@ from tests.transactions import guard
 
 __all__ = ["postgres_server", "redis_server", "s3_server", "usearch"]
 
+# Ray reads both when it is imported first, in whichever test that is.
+os.environ |= {"RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN": secrets.token_hex(32)}
 ROOT = Path(__file__).resolve().parents[1]
 BROWSER_TESTS = "tests/e2e/"
 

@@ -18,6 +18,22 @@ from tests.db.texts import add_corpus, article
 ANY_TEXT = st.text(st.characters(exclude_categories=()), max_size=30)
 
 
+class TestIds:
+    def test_any_choice_of_ids_is_found(self, store: Store) -> None:
+        """Consecutive ids are read as a range, others one by one."""
+        corpus = add_corpus(store, articles=2)
+        with store.reading() as r:
+            known = r.corpora.sentence_ids(corpus.id).tolist()
+
+            @given(st.lists(st.sampled_from([*known, known[-1] + 5])), st.booleans())
+            def check(ids: list[int], array: bool) -> None:
+                found = r.corpora.sentences_by_id(np.array(ids, np.int64) if array else ids)
+                assert set(found) == set(ids) & set(known)
+                assert all(sentence.id == id for id, sentence in found.items())
+
+            check()
+
+
 class TestCorpora:
     def test_create_add_finish(self, store: Store) -> None:
         with store.writing() as w:
