@@ -24,7 +24,14 @@ COMPOSE = yaml.safe_load((ROOT / "compose.yaml").read_text("utf-8"))
 SERVICES = COMPOSE["services"]
 DOCKERFILE = re.sub(r"\\\n", "", (ROOT / "Dockerfile").read_text("utf-8"))
 SETTINGS = set(re.findall(r"^``([A-Z_]+)``", db.settings.__doc__ or "", re.MULTILINE))
-OTHERS = {"FORWARDED_ALLOW_IPS", "HEALTH_URL", "OMP_WAIT_POLICY", "RAY_AUTH_MODE", "RAY_AUTH_TOKEN", "GRPC_ENABLE_FORK_SUPPORT"}
+OTHERS = {
+    "FORWARDED_ALLOW_IPS",
+    "HEALTH_URL",
+    "OMP_WAIT_POLICY",
+    "RAY_AUTH_MODE",
+    "RAY_AUTH_TOKEN",
+    "GRPC_ENABLE_FORK_SUPPORT",
+}
 """Variables that uvicorn, the health check of the image, OpenMP, Ray and gRPC read."""
 EXACT = r"[\w./-]+:\d+\.\d+(\.\d+)?(-\w+)*"
 UNITS = sorted(FOLDER.glob("*.service"))

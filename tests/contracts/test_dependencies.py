@@ -54,5 +54,5 @@ def test_every_import_is_declared() -> None:
 
 def test_every_import_of_the_benchmarks_is_declared() -> None:
     extras = PROJECT["optional-dependencies"]
-    declared = names([*PROJECT["dependencies"], *extras["demo"], *extras["ray"], *extras["bench"]])
+    declared = names([*PROJECT["dependencies"], *extras["demo"], *extras["ray"], *extras["postgres"], *extras["bench"]])
     assert imported("benchmarks") - declared == set()
