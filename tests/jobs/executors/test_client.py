@@ -39,7 +39,10 @@ def main(url: str, folder: Path) -> None:
             list(executor.map(shards.reject_five, [Shard(f"number {n}", n) for n in range(8)], report=SILENT))
         except Exception as error:
             message = str(error)
-        print(json.dumps({"results": results, "calls": fn.calls(), "error": message, "workers": executor.workers()}))
+        sys.stdout.write(
+            json.dumps({"results": results, "calls": fn.calls(), "error": message, "workers": executor.workers()})
+            + "\n"
+        )
 
 
 if __name__ == "__main__":
