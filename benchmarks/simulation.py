@@ -18,11 +18,12 @@ from statistics import median
 
 import numpy as np
 
+from core.machine import available_cores
 from core.protocols import SILENT
 from core.tasks.clustering import cluster_items
 from db.settings import Settings
 from db.store import Store
-from jobs.executors.base import ShardExecutor, available_cores
+from jobs.executors.base import ShardExecutor
 from jobs.executors.local import LocalConfig, LocalExecutor
 from jobs.planning.probe import Probe
 from jobs.planning.rates import cores_together, machine_name, run_job

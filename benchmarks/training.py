@@ -68,7 +68,7 @@ def packed_step(net: Packed, data: TripletData, table: Tensor) -> Callable[[Inde
         words = nn.functional.dropout(table[torch.from_numpy(ids)], 0.2)
         optimizer.zero_grad()
         vectors = net(words, torch.from_numpy(lengths))
-        loss(vectors, torch.arange(len(ids)).reshape(-1, 3), torch.ones(len(batch))).backward()
+        loss(vectors, torch.arange(len(ids)).reshape(-1, 3), torch.ones(len(batch))).value.backward()
         optimizer.step()
 
     return step
@@ -77,13 +77,13 @@ def packed_step(net: Packed, data: TripletData, table: Tensor) -> Callable[[Inde
 def bucketed_step(net: BiLstmAttention, data: TripletData) -> Callable[[Index], None]:
     """Return the step of ``core.models.triplet_network.training``: distinct sentences in chunks of similar length."""
     optimizer, loss = torch.optim.Adam(net.parameters()), TripletLoss("paper", "l1")
-    encoder, drop = Encoder(net, data.tokens, torch.float32), Dropout(0.2, ("input",), "per-token", torch.device("cpu"))
+    encoder, drop = Encoder(net, data.tokens, torch.float32), Dropout(0.2, ("input",), "per-token")
 
     def step(batch: Index) -> None:
         rows, inverse = np.unique(data.triplets[batch], return_inverse=True)
         optimizer.zero_grad()
         vectors = encoder.encode(rows, lambda: None, drop)
-        loss(vectors, torch.from_numpy(inverse.reshape(-1, 3)), torch.ones(len(batch))).backward()
+        loss(vectors, torch.from_numpy(inverse.reshape(-1, 3)), torch.ones(len(batch))).value.backward()
         optimizer.step()
 
     return step

@@ -37,6 +37,8 @@ class OptionInfo:
     """Whether the value may be the path of a local file."""
     label: str = ""
     """Name shown to users, if not derived from the name of the field."""
+    affects_result: bool = True
+    """Whether results that differ in this setting alone are different results, see :meth:`Config.result_settings`."""
 
 
 def option(
@@ -49,9 +51,11 @@ def option(
     unit: str = "",
     file: bool = False,
     label: str = "",
+    affects_result: bool = True,
 ) -> Any:
-    """Return a dataclass field with help text and inclusive bounds; ``file``, ``label``: :class:`OptionInfo`."""
-    info = OptionInfo(help, low, high, tuple(choices) if choices is not None else None, unit, file, label)
+    """Return a dataclass field with help text and inclusive bounds; for the others see :class:`OptionInfo`."""
+    allowed = tuple(choices) if choices is not None else None
+    info = OptionInfo(help, low, high, allowed, unit, file, label, affects_result)
     if isinstance(default, dict):
         return dataclasses.field(default_factory=default.copy, metadata={"option": info})
     return dataclasses.field(default=default, metadata={"option": info})
@@ -81,6 +85,11 @@ class Config:
     def to_dict(self) -> dict[str, Any]:
         """Return the settings as plain JSON values; tuples become lists, mappings are copied."""
         return {field.name: _plain(getattr(self, field.name)) for field in dataclasses.fields(self)}
+
+    def result_settings(self) -> dict[str, Any]:
+        """Return the settings that identify a result as JSON values; the others only say how it is computed."""
+        without = [name for name, (_, _, info) in options(type(self)).items() if not info.affects_result]
+        return {name: value for name, value in self.to_dict().items() if name not in without}
 
     @classmethod
     def current_names(cls, values: Mapping[str, Any]) -> dict[str, Any]:

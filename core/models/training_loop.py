@@ -1,12 +1,16 @@
-"""What the training loops of networks share: counters, updates of the weights, checkpoints and exact resume."""
+"""What the training loops of networks share: counters, updates of the weights, checkpoints and exact resume.
+
+Several processes may run the same loop, each on a part of every batch (:mod:`core.models.processes`). All of them count
+the same steps and have the same weights; the first writes the checkpoints, which any number of processes can read.
+"""
 
 from __future__ import annotations
 
 import math
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping
-from typing import Any, ClassVar, TypeAlias
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, ClassVar, TypeAlias, TypeVar
 
 import numpy as np
 import torch
@@ -23,8 +27,10 @@ from core.models.checkpoints import (
     restore_adam,
     write_checkpoint,
 )
+from core.models.processes import Mean, current
 from core.protocols import Report
 
+T = TypeVar("T")
 Weights: TypeAlias = Mapping[str, Tensor]
 
 
@@ -32,7 +38,7 @@ class TrainingLoop(ABC):
     """One training: an optimizer, and counters in ``self.at``; subclasses add the network and its steps.
 
     Their settings have the fields gradient_clip, checkpoint_seconds and threads. A checkpoint belongs to the settings,
-    the seed and the digests ``data``; the interval of checkpoints and the number of threads may change.
+    the seed and the digests ``data``; the interval of checkpoints and the numbers of threads and devices may change.
     """
 
     optimizer: torch.optim.Optimizer
@@ -45,7 +51,8 @@ class TrainingLoop(ABC):
         self.at = Progress(rate=rate)
         self.recent: list[float] = []
         """Losses since the last point of the live curve."""
-        self.key = digest_of([config.to_dict() | {"checkpoint_seconds": 0, "threads": 0}, seed, *data])
+        self.processes = current()
+        self.key = digest_of([config.result_settings() | {"checkpoint_seconds": 0, "threads": 0}, seed, *data])
         self.saved = self.clock = time.monotonic()
 
     @abstractmethod
@@ -71,8 +78,21 @@ class TrainingLoop(ABC):
         except Cancelled:
             self._save()
             raise
-        if folder := self.report.checkpoint_folder():
+        if (folder := self.report.checkpoint_folder()) and self.processes.first:
             drop_checkpoint(folder)
+
+    def _descend(
+        self, part_loss: Callable[[T], Sequence[Mean]], part: T, parameters: Iterable[nn.Parameter], items: int
+    ) -> None:
+        """Take a step down the gradient of the loss of a batch of ``items``, of which this process has ``part``.
+
+        ``part_loss`` is that of :meth:`core.models.processes.Processes.replicate`.
+        """
+        self.optimizer.zero_grad(set_to_none=True)
+        means = self.processes.agree(lambda: part_loss(part))
+        differentiable, loss = self.processes.loss(means)
+        differentiable.backward()
+        self._update(loss, parameters, items)
 
     def _update(self, loss: Tensor, parameters: Iterable[nn.Parameter], items: int) -> None:
         """Change the parameters by their gradients, and count the ``items`` of the batch, which has this ``loss``.
@@ -115,7 +135,7 @@ class TrainingLoop(ABC):
 
     def _save(self) -> None:
         folder = self.report.checkpoint_folder()
-        if folder is not None:
+        if folder is not None and self.processes.first:
             self.at = self.at.advanced(seconds=self._seconds())
             self.clock = time.monotonic()
             write_checkpoint(folder, self.key, Checkpoint(self.at, *self._weights(), adam_tensors(self.optimizer)))

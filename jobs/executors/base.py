@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import os
 import pickle
 import traceback
 from abc import ABC, abstractmethod
@@ -161,11 +160,6 @@ class ShardExecutor(ABC):
 
     def __exit__(self, *_: object) -> None:
         self.close()
-
-
-def available_cores() -> int:
-    """Return the number of cores that this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def call(function: bytes, data: Any) -> Any:

@@ -13,7 +13,8 @@ from multiprocessing.process import BaseProcess
 from typing import Any
 
 from core.config import Config, option
-from jobs.executors.base import Pool, ShardExecutor, WorkerDied, available_cores, call
+from core.machine import available_cores
+from jobs.executors.base import Pool, ShardExecutor, WorkerDied, call
 
 
 @dataclass(frozen=True)

@@ -168,7 +168,12 @@ def _plan(store: Store, args: TrainConfig) -> tuple[Card, Config, _Data, str]:
     card, config = METHODS.get(args.method), METHODS.configure(args.method, args.settings)
     data = _find_data(store, args, everything=args.everything or "transductive" in card.tags)
     cards = KINDS.get("train"), card, *map(method_of, data.models), *_word_tables(config)
-    return card, config, data, work_digest(*cards, config=config.to_dict(), data=data.digest(card), seed=args.seed)
+    return (
+        card,
+        config,
+        data,
+        work_digest(*cards, config=config.result_settings(), data=data.digest(card), seed=args.seed),
+    )
 
 
 def _drop_foreign_checkpoint(context: JobContext, digest: str) -> None:

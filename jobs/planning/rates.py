@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 
 from core.errors import DataError
+from core.machine import available_cores
 from core.protocols import SILENT
 from core.types import Shard
 from db.records import ModelRecord
@@ -28,7 +29,7 @@ from jobs.common.job import JobContext
 from jobs.common.models import find_model
 from jobs.common.results import code_version
 from jobs.common.vectors import BATCH_SENTENCES, embed_articles
-from jobs.executors.base import ShardExecutor, available_cores
+from jobs.executors.base import ShardExecutor
 from jobs.executors.local import LocalConfig, LocalExecutor
 from jobs.kinds import check_job
 from jobs.planning.probe import Probe, Times

@@ -25,6 +25,7 @@ from core.models.checkpoints import read_arrays, write_arrays
 from core.models.contrastive.config import DistillationConfig
 from core.models.contrastive.loss import distillation_loss
 from core.models.contrastive.sampling import Batch, Index, SectionedArticles
+from core.models.processes import Mean
 from core.protocols import Report
 from core.types import Corpus, FittedModel, Sentence
 
@@ -46,15 +47,18 @@ class Teacher:
     weight: float
     temperature: float
 
-    def mixed(self, loss: Tensor, similarities: Tensor, candidates: Tensor, batch: Batch) -> Tensor:
-        """Return (1 − α)·``loss`` + α·divergence, or ``loss`` if the teacher has read no article of the batch."""
+    def knows(self, batch: Batch) -> bool:
+        """Return whether the teacher has read a sentence of the batch."""
+        return bool((self.places[batch.rows] >= 0).any())
+
+    def mixed(self, loss: Mean, similarities: Tensor, candidates: Tensor, batch: Batch) -> list[Mean]:
+        """Return the parts of (1 − α)·``loss`` + α·divergence; the second concerns what the teacher has read."""
         places = self.places[batch.rows]
         known = torch.from_numpy(places >= 0).to(similarities.device)
-        if not known.any():
-            return loss
         x = torch.from_numpy(self.vectors[np.maximum(places, 0)].astype(np.float32)).to(similarities.device)
         logits, teacher = similarities / self.temperature, (x @ x.T) / self.temperature
-        return (1 - self.weight) * loss + self.weight * distillation_loss(logits, teacher, candidates & known)
+        divergence = distillation_loss(logits, teacher, candidates & known)
+        return [loss.times(1 - self.weight), divergence.times(self.weight)]
 
     @property
     def fingerprint(self) -> str:

@@ -14,6 +14,8 @@ import numpy.typing as npt
 import torch
 from torch import Tensor
 
+from core.models.processes import Mean
+
 Floats = npt.NDArray[np.float32]
 
 
@@ -24,8 +26,8 @@ def section_masks(articles: Tensor, sections: Tensor) -> tuple[Tensor, Tensor]:
     return candidates, candidates & (sections.unsqueeze(1) == sections)
 
 
-def contrastive_loss(logits: Tensor, candidates: Tensor, positives: Tensor) -> Tensor:
-    """Return the mean of L_i over the anchors that have positives; 0 if none has.
+def contrastive_loss(logits: Tensor, candidates: Tensor, positives: Tensor) -> Mean:
+    """Return the mean of L_i over the anchors that have positives.
 
     ``logits`` are (m, m) similarities divided by τ, in which row i belongs to anchor i.
     """
@@ -33,15 +35,15 @@ def contrastive_loss(logits: Tensor, candidates: Tensor, positives: Tensor) -> T
     counts = positives.sum(dim=1)
     anchors = counts > 0
     if not anchors.any():
-        return logits.new_zeros(()) + 0.0 * torch.where(candidates, logits, 0.0).sum()
+        return Mean(0.0 * torch.where(candidates, logits, 0.0).sum(), logits.new_zeros(()))
     chosen, kept = logits[anchors], positives[anchors]
     logs = chosen - torch.logsumexp(chosen, dim=1, keepdim=True)
     of_anchor = torch.where(kept, logs, 0.0).sum(dim=1) / counts[anchors]
-    return -of_anchor.mean()
+    return Mean(-of_anchor.sum(), logits.new_tensor(len(of_anchor)))
 
 
-def distillation_loss(logits: Tensor, teacher: Tensor, candidates: Tensor) -> Tensor:
-    """Return the mean over the anchors i of KL(softmax_K(i)(teacher_i) ‖ softmax_K(i)(logits_i)); 0 without candidates.
+def distillation_loss(logits: Tensor, teacher: Tensor, candidates: Tensor) -> Mean:
+    """Return the mean over the anchors i with candidates of KL(softmax_K(i)(teacher_i) ‖ softmax_K(i)(logits_i)).
 
     ``logits`` and ``teacher`` are (m, m) similarities divided by a temperature, in which row i belongs to anchor i. The
     minimum is 0, where both give the same probabilities.
@@ -54,7 +56,7 @@ def distillation_loss(logits: Tensor, teacher: Tensor, candidates: Tensor) -> Te
         for x in (logits, teacher)
     )
     divergence = torch.where(kept, theirs.exp() * (theirs - ours), 0.0).sum(dim=1)
-    return divergence.sum() / max(len(divergence), 1)
+    return Mean(divergence.sum(), divergence.new_tensor(len(divergence)))
 
 
 def average_precision(similarities: Floats, sections: npt.NDArray[np.int64]) -> float:

@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from core.errors import DataError
+from core.models.parts import balanced
 from core.types import Corpus, Sentence, Split
 
 Index = npt.NDArray[np.int64]
@@ -132,6 +133,17 @@ class Batch:
         """Return the number of sentences."""
         return len(self.rows)
 
+    def parts(self, count: int) -> list[Batch]:
+        """Divide the articles into ``count`` batches with about as many sentences each; some may be empty.
+
+        The loss compares sentences of one article only, so that its sum over the parts is that of the whole.
+        """
+        return [self._only(articles) for articles in balanced(np.bincount(self.articles).astype(np.float64), count)]
+
+    def _only(self, articles: Index) -> Batch:
+        kept = np.isin(self.articles, articles)
+        return Batch(self.rows[kept], np.searchsorted(articles, self.articles[kept]), self.sections[kept])
+
 
 class EpochBatches(Sequence[Batch]):
     """The batches of one epoch. A batch depends only on the data, the limits, the seed, the epoch and its number."""
@@ -157,9 +169,9 @@ class EpochBatches(Sequence[Batch]):
         return draw(self._data, article, self._size, random)
 
 
-def validation_batches(data: SectionedArticles, most: int, seed: int) -> Iterator[Batch]:
-    """Yield every article as a batch of its own, with at most ``most`` of its sentences, always the same."""
-    for article in range(len(data)):
+def validation_batches(data: SectionedArticles, articles: Index, most: int, seed: int) -> Iterator[Batch]:
+    """Yield each of some articles as a batch of its own, with at most ``most`` of its sentences, always the same."""
+    for article in articles.tolist():
         random = np.random.default_rng([seed, _VALIDATION, article])
         yield _batch(data, [draw(data, article, SampleSize(sentences=most), random)])
 

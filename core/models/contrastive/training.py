@@ -1,8 +1,9 @@
 """Training loop of the contrastive methods: AdamW, early stopping, checkpoints and exact resume.
 
-No random state is carried from step to step: batches depend on (seed, epoch), dropout on (seed, step). A training that
-resumes from a checkpoint therefore takes the same steps as one that was not interrupted, and on a processor with one
-thread ends with the same weights.
+No random state is carried from step to step: batches depend on (seed, epoch), dropout on (seed, step, process). A
+training that resumes from a checkpoint therefore takes the same steps as one that was not interrupted, and on a
+processor with one thread ends with the same weights. Several processes divide the articles of a batch, each of which
+stays whole; without dropout, the losses are those of one process up to rounding.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 import torch
@@ -21,8 +23,10 @@ from core.errors import TrainingError
 from core.models.contrastive.config import ContrastiveConfig
 from core.models.contrastive.distillation import Teacher
 from core.models.contrastive.loss import average_precision, contrastive_loss, section_masks
-from core.models.contrastive.sampling import Batch, EpochBatches, SectionedArticles, validation_batches
+from core.models.contrastive.sampling import Batch, EpochBatches, Index, SectionedArticles, validation_batches
 from core.models.device import thread_count
+from core.models.launch import run_processes
+from core.models.processes import Mean, current, nothing
 from core.models.training_loop import TrainingLoop, Weights
 from core.protocols import Report
 
@@ -39,7 +43,8 @@ class Source:
     similarities: Callable[[Batch], Tensor]
     """Return the (m, m) float32 similarities of the sentences of a batch, by the network in its current mode.
 
-    Those of sentences of different articles are ignored.
+    Those of sentences of different articles are ignored. The function computes on the device of the network, and can be
+    pickled if the training uses several devices.
     """
     fingerprint: str
     """Digest of the data, which a checkpoint belongs to."""
@@ -65,7 +70,8 @@ def train(
 
     The initial network is a candidate as well. Parameters that need no gradient are neither changed nor returned.
     Resumes from the checkpoint folder of ``report`` if it has a checkpoint of the same settings, seed and data. Raises
-    ``TrainingError`` without articles, or when the loss is no longer finite.
+    ``TrainingError`` without articles, or when the loss is no longer finite. With several devices, as many processes
+    train copies of ``network`` together (:func:`core.models.launch.run_processes`), which the sources refer to.
     """
     for name, source in (("training", training), ("validation", validation)):
         if not len(source.articles):
@@ -73,6 +79,14 @@ def train(
                 f"There are no {name} articles with two sections and two sentences in one of them. Use more articles, "
                 "or less strict rules for sections."
             )
+    device = next(network.parameters()).device
+    if config.devices > 1 and current().size == 1:
+        task = partial(train, config, seed, network.cpu(), training, validation)
+        trained = run_processes(task, config.devices, device, report)
+        _take(network.to(device), trained.weights)
+        return trained
+    if current().size > 1:
+        network.to(current().device)
     with thread_count(config.threads), _own_random_numbers(network):
         return _Training(config, seed, network, training, validation, report).run()
 
@@ -104,11 +118,12 @@ class _Training(TrainingLoop):
         self.named = {name: p for name, p in network.named_parameters() if p.requires_grad}
         self.optimizer = torch.optim.AdamW(_groups(self.named, config.weight_decay), lr=config.learning_rate)
         self.best = self._state()
+        self._batch_loss = self.processes.replicate([network], self._part_loss)
 
     def run(self) -> Trained:
         """Train to the end, and give the network its best weights."""
         self._run()
-        self._take(self.best)
+        _take(self.network, self.best)
         return Trained(self.best, self.at.history, self._metrics())
 
     def _going(self) -> bool:
@@ -132,24 +147,32 @@ class _Training(TrainingLoop):
 
     def _step(self, batch: Batch, batches: int) -> None:
         self._set_rate(self._scheduled_rate(batches))
-        torch.manual_seed((self.seed * 1_000_003 + self.at.step) % 2**63)
+        torch.manual_seed((self.processes.seed(self.seed) * 1_000_003 + self.at.step) % 2**63)
         self.network.train()
-        self.optimizer.zero_grad(set_to_none=True)
-        loss = self._loss(self.training, batch)[0]
-        loss.backward()
-        self._update(loss, self.named.values(), len(batch))
+        teacher = self.training.teacher
+        taught = teacher is not None and teacher.knows(batch)
+        part = batch if self.processes.size == 1 else self.processes.part(batch.parts(self.processes.size))
+        self._descend(self._batch_loss, (part, taught), self.named.values(), len(batch))
         self._announce(batches)
-        self._tick()
 
-    def _loss(self, source: Source, batch: Batch) -> tuple[Tensor, Tensor]:
-        """Return the loss of a batch and the (m, m) similarities of its sentences."""
+    def _part_loss(self, given: tuple[Batch, bool]) -> list[Mean]:
+        """Return the means of a part of a batch, and whether the teacher has read a sentence of the batch."""
+        part, taught = given
+        self._tick()
+        if not len(part):
+            return [nothing(next(iter(self.named.values())).device)] * (2 if taught else 1)
+        loss, similarities, candidates = self._loss(self.training, part)
+        if not taught or self.training.teacher is None:
+            return [loss]
+        return self.training.teacher.mixed(loss, similarities, candidates, part)
+
+    def _loss(self, source: Source, batch: Batch) -> tuple[Mean, Tensor, Tensor]:
+        """Return the contrastive loss of a batch, the (m, m) similarities of its sentences, and their candidates."""
         similarities = source.similarities(batch)
         labels = (torch.from_numpy(x).to(similarities.device) for x in (batch.articles, batch.sections))
         candidates, positives = section_masks(*labels)
         loss = contrastive_loss(similarities / self.config.temperature, candidates, positives)
-        if source.teacher is not None:
-            loss = source.teacher.mixed(loss, similarities, candidates, batch)
-        return loss, similarities
+        return loss, similarities, candidates
 
     def _scheduled_rate(self, batches: int) -> float:
         """Return the learning rate of the next step: a linear rise, then a linear decrease to 0 at the last step."""
@@ -193,16 +216,25 @@ class _Training(TrainingLoop):
                 self.report.metric(name, row["epoch"], row[name])
 
     def _measured(self) -> tuple[float, float]:
-        """Return the mean precision and the mean loss over the validation articles."""
+        """Return the mean precision and the mean loss over the validation articles, divided among the processes."""
         self.network.eval()
-        found = []
+        count = len(self.validation.articles)
+        own = np.arange(self.processes.rank, count, self.processes.size)
+        found = self.processes.agree(lambda: self._measures(own))
+        precision, loss = np.nanmean(self.processes.gathered(own, found, count).numpy(), axis=0).tolist()
+        return precision, loss
+
+    def _measures(self, articles: Index) -> Tensor:
+        """Return (n, 2) float64 precision and loss of some validation articles; nan where one is not defined."""
+        batches = validation_batches(self.validation.articles, articles, _VALIDATION_SENTENCES, self.seed)
+        found = torch.zeros((len(articles), 2), dtype=torch.float64)
         with torch.inference_mode():
-            for batch in validation_batches(self.validation.articles, _VALIDATION_SENTENCES, self.seed):
+            for row, batch in enumerate(batches):
                 self._tick()
-                loss, similarities = self._loss(self.validation, batch)
-                found.append((average_precision(similarities.float().cpu().numpy(), batch.sections), float(loss)))
-        precision, loss_mean = np.nanmean(np.array(found), axis=0).tolist()
-        return precision, loss_mean
+                loss, similarities, _ = self._loss(self.validation, batch)
+                precision = average_precision(similarities.float().cpu().numpy(), batch.sections)
+                found[row] = torch.tensor([precision, float(loss.value)], dtype=torch.float64)
+        return found
 
     def _tick(self) -> None:
         best = f", best validation precision {self.at.best:.3f}" if self.at.best >= 0 else ""
@@ -214,16 +246,11 @@ class _Training(TrainingLoop):
         return self._state(), self.best
 
     def _restore(self, weights: Weights, best: Weights) -> None:
-        self._take(weights)
+        _take(self.network, weights)
         self.best = dict(best)
 
     def _state(self) -> dict[str, Tensor]:
         return {name: p.detach().cpu().clone() for name, p in self.named.items()}
-
-    def _take(self, weights: Mapping[str, Tensor]) -> None:
-        with torch.no_grad():
-            for name, parameter in self.named.items():
-                parameter.copy_(weights[name])
 
     def _metrics(self) -> dict[str, float]:
         seconds = self._seconds()
@@ -236,6 +263,14 @@ class _Training(TrainingLoop):
             "training seconds": seconds,
             "sentences/s": self.at.triplets / max(seconds, 1e-9),
         }
+
+
+def _take(network: nn.Module, weights: Mapping[str, Tensor]) -> None:
+    """Give the parameters that are trained these weights, by name."""
+    with torch.no_grad():
+        for name, parameter in network.named_parameters():
+            if parameter.requires_grad:
+                parameter.copy_(weights[name])
 
 
 def _groups(named: Mapping[str, nn.Parameter], decay: float) -> list[dict[str, object]]:

@@ -73,7 +73,7 @@ class _AutoencoderTraining(WordTraining):
     def __init__(self, config: SaeConfig, seed: int, data: WordRows, report: Report) -> None:
         self.config, self.data = config, data
         super().__init__(config, seed, data, report)
-        self.drop = Dropout(config.dropout_rate, (_SITE,), "per-token", self.device)
+        self.drop = Dropout(config.dropout_rate, (_SITE,), "per-token")
 
     def network(self, rows: int) -> AutoencoderNet:
         """Return a fresh encoder and decoder."""

@@ -90,8 +90,9 @@ def word_similarities(words: sparse.csr_array) -> Floats:
     return np.asarray(similarity, np.float32)
 
 
-def batch_similarities(network: SetTransformer, data: SetData, batch: Batch, device: torch.device) -> Tensor:
+def batch_similarities(network: SetTransformer, data: SetData, batch: Batch) -> Tensor:
     """Return (m, m) similarities y·y′ + λS of the sentences of a batch."""
+    device = network.mix.device
     words = torch.from_numpy(word_similarities(data.words[batch.rows])).to(device)
     x = torch.from_numpy(data.vectors[batch.rows].astype(np.float32)).to(device)
     places = torch.from_numpy(_padded(batch.articles)).to(device)

@@ -8,6 +8,7 @@ close. Its vectors depend on the sentences that are embedded together.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
@@ -166,8 +167,7 @@ class SetEncoder(BaseModel):
         from core.models.set_encoder.data import batch_similarities, set_data
 
         data = set_data(sentences, articles, self._models, report)
-        device = next(network.parameters()).device
-        return Source(articles, lambda batch: batch_similarities(network, data, batch, device), data.fingerprint())
+        return Source(articles, partial(batch_similarities, network, data), data.fingerprint())
 
     def _fitted(self) -> SetTransformer:
         if self._network is None:

@@ -9,8 +9,9 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import TYPE_CHECKING, ClassVar, Self
 
 import numpy as np
 from scipy import sparse
@@ -35,6 +36,8 @@ from core.text.word_vectors import Storage, WordVectors
 from core.types import Corpus, Sentence, Vectors
 
 if TYPE_CHECKING:
+    from torch import Tensor
+
     from core.models.contrastive.sampling import Batch
     from core.models.contrastive.training import Source
     from core.models.static_encoder.network import WordTable
@@ -153,15 +156,16 @@ def _texts(sentences: Sequence[Sentence], rows: Index, report: Report) -> tuple[
 def _source(network: WordTable, articles: SectionedArticles, words: Words) -> Source:
     """Return articles as training data of the network."""
     from core.models.contrastive.training import Source
-    from core.models.static_encoder.network import bags
-
-    device = network.vectors.device
-
-    def similarities(batch: Batch) -> Any:
-        vectors = network(*(part.to(device) for part in bags(words, batch.rows)))
-        return vectors @ vectors.T
 
     digest = hashlib.blake2b(digest_size=8)
     for array in (words.ids, words.starts, articles.sections, network.vectors.detach().cpu().numpy()):
         digest.update(np.ascontiguousarray(array).tobytes())
-    return Source(articles, similarities, digest.hexdigest())
+    return Source(articles, partial(_similarities, network, words), digest.hexdigest())
+
+
+def _similarities(network: WordTable, words: Words, batch: Batch) -> Tensor:
+    """Return the (m, m) cosines of the sentences of a batch."""
+    from core.models.static_encoder.network import bags
+
+    vectors: Tensor = network(*(part.to(network.vectors.device) for part in bags(words, batch.rows)))
+    return vectors @ vectors.T

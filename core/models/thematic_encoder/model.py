@@ -7,6 +7,7 @@ base encoder contains only what was learned; that of another encoder contains th
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
@@ -33,8 +34,11 @@ from core.text.encoders import Encoder, load_encoder
 from core.types import Corpus, Sentence, Vectors
 
 if TYPE_CHECKING:
+    from torch import Tensor
+
+    from core.models.contrastive.sampling import Batch
     from core.models.contrastive.training import Source
-    from core.models.thematic_encoder.network import TextNetwork
+    from core.models.thematic_encoder.network import Pieces, TextNetwork
 
 _DELTA, _BASE, _TRAINING = "delta.safetensors", "base-encoder.json", "training.json"
 _INSTALLED = "installed"
@@ -182,22 +186,16 @@ class ThematicEncoder(BaseModel):
         self, text: TextNetwork, tokenizer: Any, sentences: Sequence[Sentence], limit: int, report: Report
     ) -> Source:
         """Return at most ``limit`` of the articles as training data of the network."""
-        from torch.nn import functional
-
-        from core.models.contrastive.sampling import Batch, sectioned_articles
+        from core.models.contrastive.sampling import sectioned_articles
         from core.models.contrastive.training import Source
         from core.models.thematic_encoder.network import word_pieces
 
         def tick() -> None:
             report.progress(0, 1, "Reading the sentences")
 
-        def similarities(batch: Batch) -> Any:
-            vectors = functional.normalize(text.encode(pieces, batch.rows), dim=1)
-            return vectors @ vectors.T
-
         articles = sectioned_articles(sentences).limited(limit, self.seed)
         pieces = word_pieces(tokenizer, self._texts(sentences, articles.sentences), self.config.max_tokens, tick)
-        return Source(articles, similarities, f"{self._base['digest']} {pieces.fingerprint()}")
+        return Source(articles, partial(_similarities, text, pieces), f"{self._base['digest']} {pieces.fingerprint()}")
 
     def _texts(self, sentences: Sequence[Sentence], rows: Any) -> Iterator[str]:
         return (self.config.prefix + sentences[i].text for i in rows.tolist())
@@ -215,3 +213,11 @@ class ThematicEncoder(BaseModel):
         if self._encoder is None:
             raise DataError("The thematic encoder is not trained yet. Call fit() first, or load a saved model.")
         return self._encoder
+
+
+def _similarities(text: TextNetwork, pieces: Pieces, batch: Batch) -> Tensor:
+    """Return the (m, m) cosines of the sentences of a batch."""
+    from torch.nn import functional
+
+    vectors = functional.normalize(text.encode(pieces, batch.rows), dim=1)
+    return vectors @ vectors.T

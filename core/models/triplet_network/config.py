@@ -95,6 +95,11 @@ class TrainingConfig(Config):
     threads: int = option(
         0, "Number of processor threads; 0 uses all. With 1, results are reproducible.", low=0, high=256
     )
+    devices: int = option(
+        1, "Number of processes that train together, each on a part of every batch: on a GPU of its own, or on a share "
+        "of the cores. With 2 or more, threads are those of each process.",
+        low=1, high=256, affects_result=False,
+    )  # fmt: skip
     checkpoint_seconds: float = option(15.0, "Interval between checkpoints.", low=0, high=30, unit="s")
 
     @property

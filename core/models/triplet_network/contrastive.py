@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING, ClassVar, Self
 
 import numpy as np
@@ -85,7 +86,7 @@ class ContrastiveNet(BiLstmModel):
         self._vectors = self._read_words()
         device = pick_device(self.config.device)
         net = self._initial_network(self._vectors.dim).to(device)
-        drop = Dropout(self.config.dropout_rate, self.config.dropout_sites, self.config.mask, device)
+        drop = Dropout(self.config.dropout_rate, self.config.dropout_sites, self.config.mask)
         report.progress(0, 1, "Reading the sentences")
         limits = (self.config.training_limit, self.config.validation_limit)
         training, validation = (
@@ -116,7 +117,7 @@ class ContrastiveNet(BiLstmModel):
 
         device = next(net.parameters()).device
         encoder = Encoder(net, data.tokens, pick_precision(self.config.precision, device))
-        return Source(data.articles, lambda batch: _similarities(encoder, drop, batch), data.fingerprint())
+        return Source(data.articles, partial(_similarities, encoder, drop), data.fingerprint())
 
 
 @dataclass(frozen=True)

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
+from functools import cached_property
 from typing import TypeAlias
 
 import numpy as np
@@ -96,13 +97,14 @@ class Dropout:
     Masks use inverted scaling. Each row has its own mask, so the three sentences of a triplet have different masks.
     """
 
-    def __init__(self, rate: float, sites: tuple[str, ...], mask: str, device: torch.device) -> None:
+    def __init__(self, rate: float, sites: tuple[str, ...], mask: str) -> None:
         self._rate, self._sites, self._per_sequence = rate, sites if rate else (), mask == "per-sequence"
-        self._generator = torch.Generator(device)
+        self._seed = 0
+        self._generator: torch.Generator | None = None
 
     def reseed(self, seed: int, step: int) -> None:
         """Start the masks of one training step."""
-        self._generator.manual_seed((seed * 1_000_003 + step) % 2**63)
+        self._seed, self._generator = (seed * 1_000_003 + step) % 2**63, None
 
     def at(self, site: str) -> Masking | None:
         """Return the function that masks a tensor at ``site``, or None where nothing is masked."""
@@ -111,6 +113,8 @@ class Dropout:
     def _apply(self, x: Tensor) -> Tensor:
         shape = (x.shape[0], 1, x.shape[2]) if self._per_sequence and x.dim() == 3 else x.shape
         keep = torch.empty(shape, device=x.device, dtype=x.dtype)
+        if self._generator is None:
+            self._generator = torch.Generator(x.device).manual_seed(self._seed)
         return x * keep.bernoulli_(1 - self._rate, generator=self._generator).div_(1 - self._rate)
 
 
@@ -119,9 +123,17 @@ class Encoder:
 
     def __init__(self, net: BiLstmAttention, tokens: TokenIds, precision: torch.dtype, norm_bound: float = 0.0) -> None:
         self.net, self._tokens, self._precision, self._bound = net, tokens, precision, norm_bound
-        self.device = next(net.parameters()).device
-        words = tokens.table if len(tokens.table) else np.zeros((1, net.dim), np.float32)  # padding needs a row
-        self._table = torch.from_numpy(words).to(self.device)
+
+    @property
+    def device(self) -> torch.device:
+        """The device of the network."""
+        return self.net.context.weight.device
+
+    @cached_property
+    def _table(self) -> Tensor:
+        """(words, dim) word vectors on the device of the network; every process makes its own from the tokens."""
+        words = self._tokens.table if len(self._tokens.table) else np.zeros((1, self.net.dim), np.float32)
+        return torch.from_numpy(words).to(self.device)  # at least one row, because padding needs one
 
     def encode(self, rows: Index, tick: Callable[[], None], drop: Dropout | None = None, cells: int = 0) -> Tensor:
         """Return (n, width) float32 vectors of ``rows``; ``tick`` is called between chunks of ``cells`` tokens."""

@@ -1,8 +1,9 @@
 """Training loop of the triplet network: Adam, early stopping, checkpoints and exact resume.
 
 No random state is carried from step to step: the order of batches depends on (seed, epoch), dropout masks on (seed,
-step). A training that resumes from a checkpoint therefore takes the same steps as one that was not interrupted, and on
-a processor with one thread ends with the same weights.
+step, process). A training that resumes from a checkpoint therefore takes the same steps as one that was not
+interrupted, and on a processor with one thread ends with the same weights. With several processes and without dropout,
+the losses are those of one process up to rounding; with dropout, they differ as those of two seeds of the masks do.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ import hashlib
 import math
 import time
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 import torch
@@ -18,6 +20,9 @@ from torch import Tensor
 
 from core.errors import TrainingError
 from core.models.device import pick_device, pick_precision, seeded, thread_count
+from core.models.launch import run_processes
+from core.models.parts import triplet_parts
+from core.models.processes import Mean, current, nothing
 from core.models.training_loop import TrainingLoop, Weights
 from core.models.triplet_network.batching import Index, TripletData, epoch_batches
 from core.models.triplet_network.config import TrainingConfig
@@ -54,13 +59,17 @@ def train(
     Training starts from the weights ``start`` (fine-tuning) or from random ones. The initial network is a candidate as
     well, so that fine-tuning never lowers the accuracy on ``validation``. Resumes from the checkpoint folder of
     ``report`` if it has a checkpoint of the same settings, seed, data and initial weights. Raises ``TrainingError``
-    without data, or when the loss is no longer finite.
+    without data, or when the loss is no longer finite. With several devices, as many processes train together
+    (:func:`core.models.launch.run_processes`).
     """
     for name, data in (("training", training), ("validation", validation)):
         if not len(data):
             raise TrainingError(
                 f"There are no {name} triplets. Build a set from more articles, or with less strict rules."
             )
+    if config.devices > 1 and current().size == 1:
+        task = partial(train, config, seed, training, validation, start=start)
+        return run_processes(task, config.devices, pick_device(config.device), report)
     with thread_count(config.threads):
         return _Training(config, seed, training, validation, report, start).run()
 
@@ -94,9 +103,10 @@ class _Training(TrainingLoop):
         self.optimizer = torch.optim.Adam(self.parameters, lr=config.learning_rate)
         self.encoder = Encoder(self.net, training.tokens, precision, config.norm_bound)
         self.judge = Encoder(self.net, validation.tokens, precision, config.norm_bound)
-        self.drop = Dropout(config.dropout_rate, config.dropout_sites, config.mask, device)
+        self.drop = Dropout(config.dropout_rate, config.dropout_sites, config.mask)
         self.weights = torch.from_numpy(training.weights(config.article_balance)).to(device)
         self.best = self._state()
+        self._batch_loss = self.processes.replicate([self.net, self.loss], self._part_loss)
         self._order: tuple[int, list[Index]] = (-1, [])
 
     def run(self) -> Trained:
@@ -127,15 +137,26 @@ class _Training(TrainingLoop):
         return self._order[1]
 
     def _step(self, batch: Index) -> None:
-        """Update the weights by the triplets ``batch``; a sentence that several of them share is encoded once."""
+        """Update the weights by the triplets ``batch``."""
+        self.drop.reseed(self.processes.seed(self.seed), self.at.step)
+        self._descend(self._batch_loss, self._part(batch), self.parameters, len(batch))
+
+    def _part(self, batch: Index) -> Index:
+        """Return the triplets of a batch that this process encodes."""
+        if self.processes.size == 1:
+            return batch
+        connected = self.config.loss == "section"  # its terms relate the sentences of several triplets
+        triplets, lengths = self.data.triplets[batch], self.data.tokens.lengths
+        return batch[self.processes.part(triplet_parts(triplets, lengths, self.processes.size, connected=connected))]
+
+    def _part_loss(self, batch: Index) -> list[Mean]:
+        """Return the mean loss of triplets; a sentence that several of them share is encoded once."""
+        if not len(batch):
+            return [nothing(self.weights.device)]
         rows, inverse = np.unique(self.data.triplets[batch], return_inverse=True)
-        self.drop.reseed(self.seed, self.at.step)
-        self.optimizer.zero_grad(set_to_none=True)
         vectors = self.encoder.encode(rows, self._tick, self.drop)
         triplets = torch.from_numpy(inverse.reshape(-1, 3)).to(vectors.device)
-        loss = self.loss(vectors, triplets, self.weights[torch.from_numpy(batch).to(vectors.device)])
-        loss.backward()
-        self._update(loss, self.parameters, len(batch))
+        return [self.loss(vectors, triplets, self.weights[torch.from_numpy(batch).to(vectors.device)])]
 
     def _decay(self, batches: int) -> None:
         """Set the learning rate of the linear schedule."""
@@ -186,7 +207,15 @@ class _Training(TrainingLoop):
                 self.report.metric(name, epoch, value)
 
     def _deltas(self, encoder: Encoder, triplets: Index) -> Tensor:
-        """Return (n,) Δ of triplets without dropout and gradient; each distinct sentence is encoded once."""
+        """Return (n,) Δ of triplets without dropout and gradient; each distinct sentence is encoded once.
+
+        The triplets are divided among the processes, and all of them get all values.
+        """
+        own = self.processes.part(np.array_split(np.arange(len(triplets)), self.processes.size))
+        found = self.processes.agree(lambda: self._own_deltas(encoder, triplets[own]))
+        return self.processes.gathered(own, found, len(triplets))
+
+    def _own_deltas(self, encoder: Encoder, triplets: Index) -> Tensor:
         rows, inverse = np.unique(triplets, return_inverse=True)
         with torch.inference_mode():
             vectors = encoder.encode(rows, self._tick, cells=_CELLS)

@@ -9,11 +9,11 @@ import pytest
 from click.testing import CliRunner, Result
 
 from core.errors import DataError
+from core.machine import available_cores
 from core.protocols import SILENT
 from core.types import Shard
 from jobs.cli.main import main
 from jobs.common.results import code_version
-from jobs.executors.base import available_cores
 from jobs.planning.plan import Conditions, Load, hours_as_text, predict
 from jobs.planning.probe import Probe, Times
 from jobs.planning.rates import Rate, Rates, cores_together, measure, per_unit

@@ -16,6 +16,7 @@ from core.models.contrastive.config import DistillationConfig
 from core.models.contrastive.distillation import Teacher, drop_teacher, teacher_of
 from core.models.contrastive.loss import contrastive_loss, distillation_loss, section_masks
 from core.models.contrastive.sampling import Batch, EpochBatches, sectioned_articles
+from core.models.processes import Mean
 from core.protocols import SILENT, NullReport
 from core.types import Corpus, Sentence
 from tests.core.models.contrastive.test_training import Interrupted
@@ -77,7 +78,7 @@ def test_the_divergence_equals_its_definition(articles, seed):
     random = np.random.default_rng(seed)
     logits, taught = random.normal(0, 2, (2, len(articles), len(articles)))
     candidates, _ = section_masks(torch.tensor(articles), torch.tensor(articles))
-    found = distillation_loss(torch.tensor(logits), torch.tensor(taught), candidates)
+    found = distillation_loss(torch.tensor(logits), torch.tensor(taught), candidates).value
     assert float(found) == pytest.approx(divergence_by_loops(logits, taught, candidates.numpy()), abs=1e-4)
 
 
@@ -85,12 +86,12 @@ def test_the_divergence_equals_its_definition(articles, seed):
 def test_a_student_that_equals_its_teacher_has_the_minimum(articles, seed):
     similarities = torch.tensor(np.random.default_rng(seed).normal(0, 2, (len(articles),) * 2), requires_grad=True)
     candidates, _ = section_masks(torch.tensor(articles), torch.tensor(articles))
-    loss = distillation_loss(similarities, similarities.detach(), candidates)
+    loss = distillation_loss(similarities, similarities.detach(), candidates).value
     loss.backward()
     assert float(loss.detach()) == pytest.approx(0, abs=1e-5)
     assert torch.allclose(similarities.grad, torch.zeros_like(similarities), atol=1e-6)
     moved = similarities.detach() + torch.tensor(np.random.default_rng(seed + 1).normal(0, 1, similarities.shape))
-    assert float(distillation_loss(moved, similarities.detach(), candidates)) >= -1e-5
+    assert float(distillation_loss(moved, similarities.detach(), candidates).value) >= -1e-5
 
 
 def test_a_weight_of_one_leaves_the_gradient_of_the_teacher_alone():
@@ -99,7 +100,8 @@ def test_a_weight_of_one_leaves_the_gradient_of_the_teacher_alone():
     x = torch.tensor(taught.vectors[batch.rows].astype(np.float32), requires_grad=True)
     candidates, positives = section_masks(torch.tensor(batch.articles), torch.tensor(batch.sections))
     similarities = x @ x.T
-    loss = taught.mixed(contrastive_loss(similarities, candidates, positives), similarities, candidates, batch)
+    contrast = contrastive_loss(similarities, candidates, positives)
+    loss = sum(mean.value for mean in taught.mixed(contrast, similarities, candidates, batch))
     loss.backward()
     assert float(loss.detach()) == pytest.approx(0, abs=1e-5)
     assert float(x.grad.abs().max()) < 1e-5
@@ -110,9 +112,9 @@ def test_the_loss_mixes_both_parts():
     similarities = torch.tensor(np.random.default_rng(3).normal(0, 1, (len(batch), len(batch))))
     candidates, _ = section_masks(torch.tensor(batch.articles), torch.tensor(batch.sections))
     x = torch.tensor(taught.vectors[batch.rows].astype(np.float32))
-    divergence = distillation_loss(similarities / 0.5, (x @ x.T) / 0.5, candidates)
-    found = taught.mixed(torch.tensor(2.0), similarities, candidates, batch)
-    assert float(found) == pytest.approx(0.75 * 2 + 0.25 * float(divergence), abs=1e-5)
+    divergence = distillation_loss(similarities / 0.5, (x @ x.T) / 0.5, candidates).value
+    found = taught.mixed(Mean(torch.tensor(6.0), torch.tensor(3.0)), similarities, candidates, batch)
+    assert float(sum(mean.value for mean in found)) == pytest.approx(0.75 * 2 + 0.25 * float(divergence), abs=1e-5)
 
 
 def test_the_teacher_reads_only_as_many_articles_as_allowed():
@@ -123,8 +125,7 @@ def test_the_teacher_reads_only_as_many_articles_as_allowed():
     assert len({SENTENCES[i].article_id for i in ARTICLES.sentences[known]}) == 2
     unread = np.flatnonzero(~known)[:6]
     batch = Batch(unread, np.zeros(6, np.int64), ARTICLES.sections[unread])
-    loss, similarities = torch.tensor(2.0), torch.zeros((6, 6))
-    assert taught.mixed(loss, similarities, torch.ones((6, 6), dtype=torch.bool), batch) is loss
+    assert not taught.knows(batch) and taught.knows(Batch(np.arange(len(known)), unread, unread))
 
 
 def test_without_a_model_or_a_weight_there_is_no_teacher():

@@ -13,7 +13,7 @@ from core.models.contrastive.loss import average_precision, contrastive_loss, se
 
 def loss_of(logits, articles, sections):
     masks = section_masks(torch.tensor(articles), torch.tensor(sections))
-    return contrastive_loss(torch.as_tensor(logits), *masks)
+    return contrastive_loss(torch.as_tensor(logits), *masks).value
 
 
 def loss_by_loops(logits, articles, sections):

@@ -79,7 +79,7 @@ def test_the_kept_share_varies_between_its_limit_and_all():
 
 def test_validation_samples_are_always_the_same():
     data = data_of([9, 9], [2, 2])
-    first, again = (list(validation_batches(data, 7, 3)) for _ in range(2))
+    first, again = (list(validation_batches(data, np.arange(len(data)), 7, 3)) for _ in range(2))
     assert [len(batch) for batch in first] == [7, 4]
     assert all(np.array_equal(a.rows, b.rows) for a, b in zip(first, again, strict=True))
 
