@@ -11,6 +11,7 @@ from core.models.set_encoder.config import SetEncoderConfig
 from core.models.set_encoder.model import SetEncoder
 from core.protocols import SILENT, NullReport
 from core.types import Corpus, Sentence, Split
+from tests.core.models.contrastive.sending import assert_processes_get_the_training
 
 CONFIG = SetEncoderConfig(width=16, layers=1, heads=2, epochs=3, threads=1, device="cpu", articles_per_batch=2)
 
@@ -76,6 +77,11 @@ def test_a_cancelled_training_goes_on_to_the_same_vectors(tmp_path):
         SetEncoder(CONFIG, 0).fit(corpus(), Cancelling(tmp_path))
     again, whole = (SetEncoder(CONFIG, 0).fit(corpus(), report) for report in (NullReport(tmp_path), SILENT))
     assert np.array_equal(again.embed(sections(80, 2)), whole.embed(sections(80, 2)))
+
+
+def test_several_devices_get_the_training(tmp_path):
+    config = dataclasses.replace(CONFIG, devices=2)
+    assert_processes_get_the_training(lambda: SetEncoder(config, 0).fit(corpus()), tmp_path)
 
 
 def test_several_base_models_have_the_same_weight():

@@ -17,6 +17,7 @@ from core.models.static_encoder.vocabulary import initial_vectors, read_words, r
 from core.protocols import SILENT, NullReport
 from core.text.word_vectors import WordVectors
 from core.types import Corpus, Sentence, Split
+from tests.core.models.contrastive.sending import assert_processes_get_the_training
 
 CONFIG = StaticEncoderConfig(
     vocabulary_limit=3_000, dim=12, least_count=1, epochs=4, threads=1, device="cpu", learning_rate=0.02,
@@ -120,6 +121,11 @@ def test_a_cancelled_training_goes_on_to_the_same_vectors(tmp_path):
     again, whole = (StaticEncoder(CONFIG, 0).fit(corpus(teacher), report) for report in (NullReport(tmp_path), SILENT))
     assert np.array_equal(again.embed(sections(50, 1)), whole.embed(sections(50, 1)))
     assert not list(tmp_path.iterdir())
+
+
+def test_several_devices_get_the_training(tmp_path):
+    config = dataclasses.replace(CONFIG, devices=2)
+    assert_processes_get_the_training(lambda: StaticEncoder(config, 0).fit(corpus()), tmp_path)
 
 
 def test_a_teacher_changes_the_vectors(fitted):
