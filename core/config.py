@@ -109,8 +109,8 @@ class Config:
         return [name for names in (*named, nested) for name in names if name]
 
     def digest(self) -> str:
-        """Return 16 hex digits that identify these settings."""
-        return digest_of(self.to_dict())
+        """Return 16 hex digits of :meth:`result_settings`."""
+        return digest_of(self.result_settings())
 
 
 def options(cls: type[Config]) -> dict[str, tuple[dataclasses.Field[Any], Any, OptionInfo]]:

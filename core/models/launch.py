@@ -60,7 +60,8 @@ def run_processes(task: Callable[[Report], T], devices: int, device: torch.devic
             links.address, links.key.hex(), device.type, max(available_cores() // devices, 1),
             str(checkpoints) if checkpoints else None,
         ).write(folder)  # fmt: skip
-        return _Conversation(links, _Agent(folder, devices), report).result()
+        result: T = _Conversation(links, _Agent(folder, devices), report).result()
+        return result
 
 
 def check_devices(devices: int, device: torch.device) -> None:

@@ -38,7 +38,7 @@ def triplet_parts(triplets: Index, lengths: Index, count: int, *, connected: boo
     costs = np.bincount(first // 3, weights=lengths[rows] + 1.0, minlength=len(triplets))
     if connected:
         groups = _components(triplets)
-        found = balanced(np.bincount(groups, weights=costs), count)
+        found = balanced(np.bincount(groups, weights=costs).astype(np.float64), count)
         return [np.flatnonzero(np.isin(groups, part)) for part in found]
     ends = np.searchsorted(np.cumsum(costs), costs.sum() * np.arange(1, count) / count, side="right")
     return np.split(np.arange(len(triplets)), ends)

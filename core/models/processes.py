@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple, TypeAlias, TypeVar
+from typing import Any, NamedTuple, TypeAlias, TypeVar
 
 import torch
 from torch import Tensor, distributed, nn
@@ -141,12 +141,12 @@ def _sum(means: Sequence[Mean]) -> Tensor:
 class _Replica(nn.Module):
     """The networks with their loss, as DistributedDataParallel needs them."""
 
-    def __init__(self, networks: Sequence[nn.Module], loss: PartLoss[T]) -> None:
+    def __init__(self, networks: Sequence[nn.Module], loss: PartLoss[Any]) -> None:
         super().__init__()
         self.networks = nn.ModuleList(networks)
         self._loss = loss
 
-    def forward(self, part: T) -> tuple[Tensor, Tensor]:
+    def forward(self, part: Any) -> tuple[Tensor, Tensor]:
         """Return the (k,) totals and (k,) weights of the means."""
         means = self._loss(part)
         # Every parameter has a gradient in every process, also in one whose part is empty, which the others wait for.

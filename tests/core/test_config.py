@@ -47,6 +47,17 @@ def test_survives_json(kettle):
     assert again.digest() == kettle.digest()
 
 
+def test_settings_that_only_say_how_a_result_is_computed_do_not_identify_it():
+    @dataclass(frozen=True)
+    class Work(Config):
+        amount: int = option(1, "How much.")
+        workers: int = option(1, "How many share it.", affects_result=False)
+
+    assert Work(workers=3).result_settings() == {"amount": 1}
+    assert Work(workers=3).digest() == Work().digest() != Work(amount=2).digest()
+    assert Work(workers=3).to_dict() == {"amount": 1, "workers": 3}
+
+
 @pytest.mark.parametrize(
     ("settings", "sentence"),
     [

@@ -88,6 +88,14 @@ def test_a_teacher_is_optional_and_its_articles_are_recorded(store: Store) -> No
     assert records["taught"]["train_titles"] == records["teacher"]["train_titles"] != records["alone"]["train_titles"]
 
 
+def test_a_model_is_found_again_whatever_the_number_of_devices(store: Store) -> None:
+    settings = {"dim": 6, "vocabulary_limit": 200, "least_count": 1, "epochs": 1, "threads": 1, "device": "cpu"}
+    arguments = {"method": "static-encoder", "corpus": "C"}
+    first = do(store, "train", name="one", settings=settings, **arguments)
+    again = do(store, "train", name="two", settings=settings | {"devices": 2}, **arguments)
+    assert (first["cached"], again["cached"], again["model"]) == (False, True, "one")
+
+
 def test_a_corpus_is_needed(store: Store) -> None:
     with pytest.raises(ConfigError, match="Choose a corpus"):
         do(store, "train", method="triplets-sen-contrastive", name="net", settings=NETWORK)

@@ -59,7 +59,7 @@ def test_embedding_by_another_model_is_queued(filled_store: Store, open_page: Op
     next(button for button in at.button if button.label == "Embed corpus").click().run()
     with filled_store.reading() as r:
         args = [job.args for job in r.jobs.list(status=JobStatus.QUEUED) if job.kind == "embed"]
-    assert args == [{"corpus": CORPUS, "model": MODEL}]
+    assert args == [{"corpus": CORPUS, "model": MODEL, "index": True}]
 
 
 def test_no_method_and_no_article(filled_store: Store, open_page: Open) -> None:

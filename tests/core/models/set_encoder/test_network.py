@@ -74,7 +74,7 @@ def test_the_similarities_of_a_padded_batch_equal_those_of_each_article():
     data = SetData(articles, x.astype(np.float16), w)
     batch = Batch(np.arange(8), np.array([0] * 5 + [1] * 3), np.zeros(8, np.int64))
     with torch.inference_mode():
-        found = batch_similarities(net, data, batch, CPU).numpy()
+        found = batch_similarities(net, data, batch).numpy()
     for rows in (slice(0, 5), slice(5, 8)):
         own = data.vectors[rows].astype(np.float32)
         y, shared = encode_set(net, own, w[rows], CPU), (w[rows] @ w[rows].T).toarray()
