@@ -134,3 +134,12 @@ Measure: TypeAlias = (
     | Cost
     | Combined
 )
+
+
+def models_of(measure: Measure) -> tuple[str, ...]:
+    """Return the ids of the models that a measurement uses."""
+    if isinstance(measure, Combined):
+        return tuple(model for part, _ in measure.parts.values() for model in models_of(part))
+    named = [getattr(measure, field_name, "") for field_name in ("model", "labels")]
+    several = measure.models.values() if isinstance(measure, ChosenSetting) else ()
+    return tuple(model for model in (*named, *several) if model)

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import Protocol, TypeAlias, TypeVar
 
 from core.errors import ConfigError, DuplicateNameError, UnknownNameError
-from core.papers.measures import ChosenSetting, Combined, Measure, Settings
+from core.papers.measures import Combined, Measure, Settings, models_of
 from core.types import Split
 
 Numbers: TypeAlias = Mapping[str, float]
@@ -236,13 +236,11 @@ class Paper:
 
     def _check_measure(self, measure: Measure) -> None:
         """Check the ids that a measurement names; an empty one names nothing."""
-        known = {"model": self.model, "labels": self.model, "triplets": self.triplet_data, "benchmark": self.benchmark}
-        for field_name, find in known.items():
+        for model in models_of(measure):
+            self.model(model)
+        for field_name, find in (("triplets", self.triplet_data), ("benchmark", self.benchmark)):
             if id := getattr(measure, field_name, ""):
                 find(id)
-        if isinstance(measure, ChosenSetting):
-            for model in measure.models.values():
-                self.model(model)
         if isinstance(measure, Combined):
             for part, _ in measure.parts.values():
                 self._check_measure(part)

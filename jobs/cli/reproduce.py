@@ -35,6 +35,7 @@ _PATH = click.Path(exists=True, path_type=Path)
     help="Trained model of a row (repeatable; once for each seed): a stored or pretrained model, or a folder.",
 )  # fmt: skip
 @click.option("--training/--no-training", default=True, help="Whether to train models that are not given or stored.")
+@click.option("--queue-trainings", is_flag=True, help="Queue the trainings as jobs, so that other workers take part.")
 @click.option("--articles", type=click.IntRange(min=1), help="Maximum number of evaluated articles of each data set.")
 @click.option("--seeds", type=click.IntRange(min=0), help="Number of seeds of random steps.")
 @click.option("--document", type=click.Path(path_type=Path), help="Output file [docs/results-PAPER.md].")

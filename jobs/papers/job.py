@@ -16,6 +16,7 @@ from core.papers import PAPERS, paper
 from core.papers.spec import Paper, Profile, Table
 from jobs.common.job import JobConfig, JobContext
 from jobs.papers.document import write_document
+from jobs.papers.queued_trainings import QueuedTrainings, models_for
 from jobs.papers.sources import Wanted, find_sources
 from jobs.papers.tables import reproduce_table
 from jobs.papers.work import Steps, Work
@@ -48,6 +49,10 @@ class ReproduceConfig(JobConfig):
     training: bool = option(
         True, "Train models that are neither given nor stored; otherwise their rows are not measured."
     )
+    queue_trainings: bool = option(
+        False, "Queue the trainings as jobs of their own, so that other workers take part; this job runs those that no "
+        "worker takes.",
+    )  # fmt: skip
     articles: int = option(
         0, "Maximum number of evaluated articles of each data set; 0: that of the profile.", low=0, unit="articles"
     )
@@ -102,8 +107,13 @@ def run(args: ReproduceConfig, context: JobContext) -> dict[str, Any]:
     sources = find_sources(context.store, wanted, steps.run, needs_articles=declared.needs_articles)
     work = Work(declared, profile, sources, steps, args.given(), args.training)
     tables = [table for table in declared.tables if not args.tables or table.id in args.tables]
+    measured_from = 0.02
+    if args.queue_trainings:
+        measured_from = 0.6
+        rows = [row for table in tables for row in table.rows]
+        QueuedTrainings(work).run(models_for(work, rows), context.part(0.02, measured_from))
     missing = 0
-    for table, window in zip(tables, _windows(tables), strict=True):
+    for table, window in zip(tables, _windows(tables, measured_from), strict=True):
         keep = partial(_keep, args, context, declared, table.id)
         content = reproduce_table(table, work, partial(_set_window, steps, window), keep)
         missing += sum(bool(row["missing"]) for row in content["rows"])
@@ -121,13 +131,13 @@ def run(args: ReproduceConfig, context: JobContext) -> dict[str, Any]:
     }
 
 
-def _windows(tables: list[Table]) -> list[tuple[float, float]]:
-    """Return the part of the progress of each table, in proportion to its rows."""
+def _windows(tables: list[Table], low: float) -> list[tuple[float, float]]:
+    """Return the part of the progress of each table, from ``low`` to 0.99 in proportion to its rows."""
     total = sum(len(table.rows) for table in tables)
     windows, before = [], 0
     for table in tables:
         after = before + len(table.rows)
-        windows.append((0.02 + 0.97 * before / total, 0.02 + 0.97 * after / total))
+        windows.append((low + (0.99 - low) * before / total, low + (0.99 - low) * after / total))
         before = after
     return windows
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import shutil
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, TypeAlias, TypeVar
 
 from core.config import config_from_dict, digest_of
 from core.errors import Cancelled, DataError, StoreError, ThemescopeError
@@ -26,6 +26,10 @@ from jobs.papers.sources import Sources, corpus_of
 _ALL_SPLITS = [split.value for split in Split]
 _TRAINED = {"needs-triplets", "needs-sections"}
 """Tags of methods whose training takes long."""
+_QUEUED = _TRAINED | {"needs-sentences"}
+"""Tags of methods whose training may be a job of its own."""
+ModelKey: TypeAlias = tuple[str, int]
+"""Id of a model and its seed."""
 
 
 class StepContext(JobContext):
@@ -119,9 +123,37 @@ class Work:
 
     def model(self, id: str, seed: int) -> ModelRecord:
         """Return the model with that id; one that does not depend on the seed is fitted once."""
-        seeds = self.seeds_of_model(id)
-        seed = seed if seed in seeds else seeds[seed % len(seeds)]
+        id, seed = self.key(id, seed)
         return self._once(("model", id, seed), lambda: self._model(self.paper.model(id), seed))
+
+    def key(self, id: str, seed: int) -> ModelKey:
+        """Return the id with the seed that the model has in measurements with ``seed``."""
+        seeds = self.seeds_of_model(id)
+        return id, seed if seed in seeds else seeds[seed % len(seeds)]
+
+    def parts_of(self, key: ModelKey) -> list[ModelKey]:
+        """Return the submodels of a model, those of an ensemble for every seed; a given model has none."""
+        declared = self.paper.model(key[0])
+        if self.is_given(declared.id) or declared.pretrained:
+            return []
+        if not declared.ensemble:
+            return [self.key(part, key[1]) for part in declared.parts]
+        return [(part, seed) for part in declared.parts for seed in self.seeds_of_model(part)]
+
+    def missing_training(self, key: ModelKey) -> dict[str, Any] | None:
+        """Return the arguments of the training of a model, or None if it is stored, given, or fitted at once."""
+        declared = self.paper.model(key[0])
+        tags = METHODS.get(declared.method).tags
+        if self.is_given(declared.id) or declared.pretrained or not tags & _QUEUED:
+            return None
+        if not self._training_allowed and tags & _TRAINED:
+            return None
+        args = self._training(declared, key[1])
+        return args if stored_model(self.store, config_from_dict(TrainConfig, args)) is None else None
+
+    def refuse(self, key: ModelKey, error: ThemescopeError) -> None:
+        """Raise ``error`` for every row that needs this model."""
+        self._made["model", *key] = error
 
     def seeds_of_model(self, id: str) -> tuple[int, ...]:
         """Return the seeds of the profile that give different models."""
@@ -234,10 +266,8 @@ class Work:
 
     def _parts(self, model: Model, seed: int) -> list[str]:
         """Return the names of the submodels, those of an ensemble for every seed."""
-        if not model.ensemble:
-            return [self.model(part, seed).name for part in model.parts]
-        names = [self.model(part, each).name for part in model.parts for each in self.seeds_of_model(part)]
-        if len(names) < 2:
+        names = [self.model(*part).name for part in self.parts_of((model.id, seed))]
+        if model.ensemble and len(names) < 2:
             part = model.parts[0]
             raise DataError(
                 f"An ensemble needs several models. Name trained models of {part} (--model {part}=NAME, once for each "

@@ -1,0 +1,60 @@
+"""A store with articles and the data of a tiny paper, and a function that reproduces it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from core.papers import PAPERS
+from db.store import Store
+from jobs.queue.foreground import resume_here, run_here
+from tests.homes import CopyHome, MakeHome
+from tests.jobs.helpers import SICK_HEADER, WORDS, write_articles
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Articles, word vectors of their words, and pairs whose relatedness is the share of common words."""
+    folder = tmp_path_factory.mktemp("data")
+    articles = write_articles(folder, 60)
+    rng = np.random.default_rng(0)
+    words = sorted({w.strip(".=").lower() for w in articles.read_text(encoding="utf-8").split()} - {""})
+    lines = [f"{word} " + " ".join(f"{x:.4f}" for x in rng.normal(size=8)) for word in words]
+    (folder / "words.txt").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    (folder / "sick").mkdir()
+    for name, n in (("train", 40), ("trial", 12), ("test_annotated", 30)):
+        pairs = [SICK_HEADER]
+        for i in range(n):
+            common, w = int(rng.integers(0, 5)), rng.permutation(WORDS)
+            both = (" ".join(w[:4]), " ".join([*w[:common], *w[4 : 8 - common]]))
+            pairs.append(f"{i}\t{both[0]}\t{both[1]}\t{1.0 + common}\tNEUTRAL\n")
+        (folder / "sick" / f"SICK_{name}.txt").write_text("".join(pairs), encoding="utf-8")
+    return folder
+
+
+@pytest.fixture(scope="module")
+def home(make_home: MakeHome, data: Path) -> Path:
+    args = {"files": [str(data / "articles-60.txt")], "corpus": "C"}
+    return make_home(lambda store: run_here(store, "import-corpus", args, quiet=True))
+
+
+@pytest.fixture
+def corpus(copy_home: CopyHome, home: Path, monkeypatch: pytest.MonkeyPatch) -> Store:
+    """A store with the corpus "C", the tiny paper among the papers, and regressors that learn for a moment only."""
+    monkeypatch.setattr("core.tasks.relatedness_regressor._MOST_BLOCKS", 1)
+    monkeypatch.setitem(PAPERS, "tiny", "tests.jobs.papers.tiny_paper:TINY")
+    return copy_home(home)
+
+
+@pytest.fixture
+def reproduce(corpus: Store, data: Path, tmp_path: Path) -> Callable[..., dict[str, Any]]:
+    def run(**args: Any) -> dict[str, Any]:
+        given = {"paper": "tiny", "corpus": "C", "words": str(data / "words.txt"), "sick": str(data / "sick")}
+        given["document"] = str(tmp_path / "docs" / "results.md")
+        return resume_here(corpus, "reproduce", {**given, **args}, quiet=True)
+
+    return run
