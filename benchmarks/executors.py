@@ -57,13 +57,14 @@ CONFIGURATIONS = ("local 1", "local 2", "ray 1", "ray 2", "ray 4")
 # --- a child process: the steps of one configuration ------------------------------------------------------------------
 
 
-def run_steps(files: list[str]) -> None:
-    """Run all steps in a new store, and print their seconds and the digests of their results as JSON."""
+def run_steps(files: list[str], steps: list[str]) -> None:
+    """Run the steps in a new store, and print their seconds and the digests of their results as JSON."""
     store = Store(Settings.from_environment())
     store.migrate()
     seconds: dict[str, float] = {}
     results: dict[str, str] = {}
-    for step, (kind, args) in STEPS.items():
+    for step in steps:
+        kind, args = STEPS[step]
         begun = time.perf_counter()
         result = run_here(store, kind, args | ({"files": files} if step == "import" else {}), quiet=True)
         seconds[step] = time.perf_counter() - begun
@@ -148,10 +149,10 @@ def environment(home: str, executor: dict[str, str]) -> dict[str, str]:
     return os.environ | {"THEMESCOPE_HOME": home, "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0"} | executor
 
 
-def measured(files: list[str], executor: dict[str, str], one_core: bool = False) -> dict[str, Any]:
-    """Run all steps in a process of their own, on one core if so wanted; return what it printed."""
+def measured(files: list[str], executor: dict[str, str], steps: list[str], one_core: bool = False) -> dict[str, Any]:
+    """Run the steps in a process of their own, on one core if so wanted; return what it printed."""
     with tempfile.TemporaryDirectory() as home:
-        command = [sys.executable, __file__, "--steps", *files]
+        command = [sys.executable, __file__, "--in-this-process", "--steps", *steps, "--files", *files]
         prefix = ["taskset", "-c", "0"] if one_core else []
         done = subprocess.run([*prefix, *command], env=environment(home, executor), capture_output=True, text=True)
         if done.returncode:
@@ -163,7 +164,7 @@ def measured(files: list[str], executor: dict[str, str], one_core: bool = False)
 # --- results and speed ------------------------------------------------------------------------------------------------
 
 
-def compare(files: list[str], configurations: list[str]) -> None:
+def compare(files: list[str], configurations: list[str], steps: list[str]) -> None:
     """Print the digests of each configuration beside the first, and the seconds of each step."""
     found = {}
     with nodes(0) as cluster:
@@ -171,7 +172,7 @@ def compare(files: list[str], configurations: list[str]) -> None:
             kind, _, workers = name.partition(" ")
             if kind == "ray":
                 cluster.resize(int(workers))
-            found[name] = measured(files, cluster.environment if kind == "ray" else {}, name == "local 1")
+            found[name] = measured(files, cluster.environment if kind == "ray" else {}, steps, name == "local 1")
             print(f"{name}: {found[name]['seconds']}", file=sys.stderr, flush=True)
     first = found[configurations[0]]["results"]
     print(f"{'':12}" + "".join(f"{step:>12}" for step in first))
@@ -264,10 +265,11 @@ def main() -> None:
     parser.add_argument("parts", nargs="*", default=["results", "kills", "speed"])
     parser.add_argument("--files", nargs="*", default=None, help="JSON lines (default: the dump of the demo)")
     parser.add_argument("--articles", type=int, default=0, help="read at most so many lines of the files")
-    parser.add_argument("--steps", nargs="+", default=None, help=argparse.SUPPRESS)
+    parser.add_argument("--steps", nargs="+", default=list(STEPS), choices=STEPS, help="the first steps, in this order")
+    parser.add_argument("--in-this-process", action="store_true", help=argparse.SUPPRESS)
     args = parser.parse_args()
-    if args.steps:
-        run_steps(args.steps)
+    if args.in_this_process:
+        run_steps(args.files, args.steps)
         return
     os.environ.pop("PYTHONDONTWRITEBYTECODE", None)  # every process would compile all modules anew
     os.environ |= {"RAY_USAGE_STATS_ENABLED": "0", "PYTHONPATH": os.pathsep.join(sys.path)}
@@ -279,7 +281,8 @@ def main() -> None:
             if part == "kills":
                 kills(files)
             else:
-                compare(files, list(CONFIGURATIONS if part == "results" else ("local 1", "local 2", "ray 1", "ray 2")))
+                names = CONFIGURATIONS if part == "results" else ("local 1", "local 2", "ray 1", "ray 2")
+                compare(files, list(names), args.steps)
 
 
 def _cut(files: list[str], articles: int, folder: Path) -> list[str]:

@@ -153,7 +153,7 @@ class _Actors:
         """Return the finished shards; raises ``ExecutorError`` if no node is alive, or actors cannot start."""
         try:
             refs = [*self._running, *self._starting]
-            done: list[Any] = self._ray.wait(refs, num_returns=1, timeout=timeout, fetch_local=False)[0]
+            done: list[Any] = self._ray.wait(refs, num_returns=1, timeout=timeout)[0]
             alive = done or sum(self._ray.cluster_resources().get(name, 0) for name in ("CPU", "GPU"))
         except Exception as error:
             raise self._gone(error) from error
