@@ -2,13 +2,16 @@
 
     python -m benchmarks.labelling_load --people 20 --seconds 300 --kills 10
     python -m benchmarks.labelling_load --database-url postgresql://user:password@localhost/empty
+    python -m benchmarks.labelling_load --backups 5
     python -m benchmarks.labelling_load --proxy --database-url postgresql://… --queue-url redis://…
 
 Each user is a thread of the "web" process with a labelling session of its own. Every acknowledged edit is logged
 outside the store, in a file that is synced to disk after each edit. The main process repeatedly kills the web process
 with SIGKILL and restarts it. At the end, every logged edit must be in the history, and replaying the history must give
-the current state. With ``--proxy``, people use pages of two web servers behind nginx, see
-:mod:`benchmarks._behind_proxy`. Prints one JSON object with counts and latencies; exits 1 if an edit was lost.
+the current state. With ``--backups``, the store is backed up meanwhile, and the last backup is restored elsewhere and
+compared with the logged edits, see :mod:`benchmarks._backups_in_load`. With ``--proxy``, people use pages of two web
+servers behind nginx, see :mod:`benchmarks._behind_proxy`. Prints one JSON object with counts and latencies; exits 1 if
+an edit was lost.
 """
 
 from __future__ import annotations
@@ -27,6 +30,7 @@ from typing import Any
 
 import numpy as np
 
+from benchmarks import _backups_in_load
 from core.errors import ThemescopeError
 from core.labelling import operations as op
 from core.labelling.changes import StaleChangeError
@@ -114,7 +118,7 @@ def _edit(session: LabellingSession, rng: random.Random, started: float) -> dict
         return {"conflict": True}
     except ThemescopeError as error:
         return {"error": str(error)}
-    return {"step": step.id if step else None, "seconds": time.perf_counter() - started}
+    return {"step": step.id if step else None, "seconds": time.perf_counter() - started, "at": time.time()}
 
 
 def _log(out: Any, entry: dict[str, Any]) -> None:
@@ -123,7 +127,9 @@ def _log(out: Any, entry: dict[str, Any]) -> None:
     os.fsync(out.fileno())
 
 
-def run(store: Store, people: int, seconds: float, kills: int, logs: Path) -> dict[str, Any]:
+def run(
+    store: Store, people: int, seconds: float, kills: int, logs: Path, backups: int = 0, restore_url: str = ""
+) -> dict[str, Any]:
     """Run the test, killing the web process ``kills`` times, and return the results."""
     labelling = prepare(store)
     with store.reading() as r:
@@ -133,6 +139,8 @@ def run(store: Store, people: int, seconds: float, kills: int, logs: Path) -> di
     stop = context.Event()
     worker = context.Process(target=embed, args=(store, stop))
     worker.start()
+    saving = _backups_in_load.Backups(store, logs.parent, logs, backups, seconds)
+    thread = saving.start()
     for run_number in range(kills + 1):
         ready = context.Event()
         process = context.Process(target=web, args=(store, labelling, people, stop, ready, logs))
@@ -145,15 +153,14 @@ def run(store: Store, people: int, seconds: float, kills: int, logs: Path) -> di
     stop.set()
     process.join(60)
     worker.join(60)
-    return {"people": people, "seconds": seconds, "kills": kills, **_results(store, labelling, first, logs)}
+    thread.join()
+    result = {"people": people, "seconds": seconds, "kills": kills, **_results(store, labelling, first, logs)}
+    return result | (saving.results(labelling, first, restore_url) if backups else {})
 
 
 def _results(store: Store, labelling: int, first: Any, logs: Path) -> dict[str, Any]:
     """Compare the acknowledged edits with the history in the store."""
-    entries = []
-    for path in logs.glob("*.jsonl"):
-        for line in path.read_text(encoding="utf-8").splitlines():
-            entries.append(json.loads(line))
+    entries = _backups_in_load.entries(logs)
     saved = [entry for entry in entries if entry.get("step") is not None]
     with store.reading() as r:
         log = r.label_steps.since(labelling, 0)
@@ -182,6 +189,8 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=300.0)
     parser.add_argument("--kills", type=int, default=10)
     parser.add_argument("--database-url", default="", help="URL of an empty PostgreSQL database (default: SQLite)")
+    parser.add_argument("--backups", type=int, default=0, help="number of backups meanwhile")
+    parser.add_argument("--restore-url", default="", help="URL of another empty PostgreSQL database, for --backups")
     parser.add_argument("--proxy", action="store_true", help="two web servers behind nginx, and two workers")
     parser.add_argument("--queue-url", default="", help="URL of an empty Redis or PostgreSQL queue, for --proxy")
     parser.add_argument("--pause", type=float, default=5.0, help="seconds between two edits of a user, for --proxy")
@@ -196,11 +205,16 @@ def main() -> None:
 
             result = _behind_proxy.run(store, prepare(store), args.people, args.seconds, args.pause, logs)
         else:
-            result = run(store, args.people, args.seconds, args.kills, logs)
+            result = run(store, args.people, args.seconds, args.kills, logs, args.backups, args.restore_url)
         store.close()
     sys.stdout.write(json.dumps(result, indent=2) + "\n")
-    conditions = ("replayed", "undone", "imports_complete")
-    passed = not result["lost"] and not result["errors"] and all(result.get(name, True) for name in conditions)
+    conditions = ("replayed", "undone", "imports_complete", "backup_is_prefix", "backup_replayed")
+    passed = (
+        not result["lost"]
+        and not result.get("missing_in_backup")
+        and not result["errors"]
+        and all(result.get(name, True) for name in conditions)
+    )
     sys.exit(0 if passed else 1)
 
 

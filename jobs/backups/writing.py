@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from io import BytesIO
 from pathlib import Path
 from typing import IO
 
@@ -60,7 +61,7 @@ def write_backup(store: Store, out: Path, progress: Progress = lambda share: Non
     with tempfile.TemporaryDirectory(prefix=f"{PARTIAL}backup-", dir=out.parent) as folder, whole(out) as partial:
         about, copied = _copy_database(store, Path(folder))
         with ArchiveWriter(partial, BACKUP) as archive:
-            about = _write(archive, store, about, copied, lambda share: progress(0.8 * share))
+            about = _write(_Sink(archive, lambda share: progress(0.8 * share)), store, about, copied)
             archive.close(about.to_json())
         check_backup(partial, lambda share: progress(0.8 + 0.2 * share))
     return Backup(out, about, out.stat().st_size)
@@ -143,48 +144,57 @@ def _check_space(folder: Path, needed: int) -> None:
         )
 
 
-def _write(archive: ArchiveWriter, store: Store, about: About, copied: _Copied, progress: Progress) -> About:
+@dataclass
+class _Sink:
+    """Archive that is written, with a report of the bytes."""
+
+    archive: ArchiveWriter
+    progress: Progress
+    total: int = 1
+    done: int = 0
+
+    def copy(self, name: str, stream: IO[bytes], *, compressed: bool) -> None:
+        """Write a part; the report may raise an error to stop it."""
+        with self.archive.part(name, compressed=compressed) as write:
+            while piece := stream.read(_PIECE):
+                write(piece)
+                self.done += len(piece)
+                self.progress(min(self.done / self.total, 1.0))
+
+
+def _write(sink: _Sink, store: Store, about: About, copied: _Copied) -> About:
     """Write all parts; return the description with the problems that were found."""
     problems: dict[str, str] = {}
+    vectors = {} if about.vectors_elsewhere else about.vectors
+    sizes = (copied.database.stat().st_size, _bytes_of_artifacts(store, about.artifacts), sum(vectors.values()))
+    sink.total = max(sum(sizes), 1)
     with copied.database.open("rb") as stream:
-        _copy(archive, copied.database.name, stream, compressed=about.engine == SQLITE)
+        sink.copy(copied.database.name, stream, compressed=about.engine == SQLITE)
     if copied.logins is not None:
-        with archive.part(LOGINS) as write:
-            write(copied.logins)
-    steps = [*about.artifacts, *(() if about.vectors_elsewhere else about.vectors)]
-    for done, name in enumerate(steps):
-        progress(done / len(steps))
+        sink.copy(LOGINS, BytesIO(copied.logins), compressed=True)
+    for name in (*about.artifacts, *vectors):
         try:
-            if name in about.vectors:
-                _write_vectors(archive, store, name)
+            if name in vectors:
+                _write_vectors(sink, store, name)
             else:
-                _write_artifact(archive, store, name)
+                _write_artifact(sink, store, name)
         except ArtifactError as error:
             model = copied.models.get(name)
             problems[name] = f"{error} (model {model!r})" if model else str(error)
     return replace(about, problems=problems)
 
 
-def _write_artifact(archive: ArchiveWriter, store: Store, digest: str) -> None:
+def _write_artifact(sink: _Sink, store: Store, digest: str) -> None:
     store.artifacts.check(digest)
     folder = store.artifacts.path(digest)
     for file in files_below(folder):
         with file.open("rb") as stream:
-            _copy(archive, f"{ARTIFACTS}{digest}/{file.relative_to(folder).as_posix()}", stream, _shrinks(file))
+            part = f"{ARTIFACTS}{digest}/{file.relative_to(folder).as_posix()}"
+            sink.copy(part, stream, compressed=file.suffix not in _INCOMPRESSIBLE)
 
 
-def _write_vectors(archive: ArchiveWriter, store: Store, name: str) -> None:
+def _write_vectors(sink: _Sink, store: Store, name: str) -> None:
     digest, dot, suffix = name.partition(".")
     store.vector_files.check(digest, dot + suffix)
     with store.vector_files.folder.local(name).open("rb") as stream:
-        _copy(archive, VECTORS + name, stream, compressed=False)
-
-
-def _shrinks(file: Path) -> bool:
-    return file.suffix not in _INCOMPRESSIBLE
-
-
-def _copy(archive: ArchiveWriter, name: str, stream: IO[bytes], compressed: bool) -> None:
-    with archive.part(name, compressed=compressed) as write:
-        while piece := stream.read(_PIECE):
-            write(piece)
+        sink.copy(VECTORS + name, stream, compressed=False)

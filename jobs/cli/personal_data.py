@@ -43,18 +43,18 @@ def forget(shell: Shell, name: str, keep_texts: bool, yes: bool) -> None:
         if traces.bundles:
             click.echo(f"Exported bundles with the name, which will be deleted: {len(traces.bundles)}")
         click.confirm(f"Replace {traces.name} in these rows? This cannot be undone.", abort=True)
-    pseudonym = forget(shell.store, name, not keep_texts)
-    left = [f"{traces.name} is now {pseudonym}."]
+    done = forget(shell.store, name, not keep_texts)
+    left = [f"{traces.name} is now {done.pseudonym}."]
     if traces.corpora:
         left.append(f"Texts of corpora with the name, not changed: {traces.corpora:,}.")
-    left += [f"Contains the name, not changed: {path}" for path in traces.files]
-    left += [f"Made before, may contain the name: {path}" for path in traces.backups]
+    left += [f"Contains the name, not changed: {path}" for path in done.files]
+    left += [f"Made before, may contain the name: {path}" for path in done.backups]
     value = {
         "name": traces.name,
-        "pseudonym": pseudonym,
+        "pseudonym": done.pseudonym,
         "rows": traces.rows,
         "texts of corpora": traces.corpora,
         "deleted": [str(path) for path in traces.bundles],
-        "files": [str(path) for path in (*traces.files, *traces.backups)],
+        "files": [str(path) for path in (*done.files, *done.backups)],
     }
     shell.show(value, "\n".join(left))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -38,14 +38,21 @@ class Traces:
     """Number of articles, headings and sentences with the name, which are not changed."""
     bundles: tuple[Path, ...]
     """Exported bundles, which :func:`forget` deletes."""
+
+
+@dataclass(frozen=True)
+class Forgotten:
+    """Result of :func:`forget`."""
+
+    pseudonym: str
     files: tuple[Path, ...]
-    """Other files of the data folder, such as uploads and models, which are not changed."""
+    """Files of the data folder that still contain the name, such as uploads and models."""
     backups: tuple[Path, ...]
     """Regular backups, which may contain the name until newer ones replace them."""
 
 
 def find_traces(store: Store, name: str, texts: bool = True) -> Traces:
-    """Search a name in every table and in every file of the data folder.
+    """Search a name in every table and in the exported bundles.
 
     Without ``texts``, texts that contain more than the name are not counted. Raises ``UnknownNameError`` if nobody has
     that name.
@@ -54,15 +61,12 @@ def find_traces(store: Store, name: str, texts: bool = True) -> Traces:
         name = _known(r, store, name)
         rows = data.occurrences(r.people.connection, _replacement(r, name, texts))
         corpora = data.in_corpora(r.people.connection, _replacement(r, name))
-    found = [*_files_with(store.settings, name)]
-    bundles = tuple(path for path in found if path.parent == store.settings.home / BUNDLES)
-    folder = store.settings.backup_folder
-    backups = () if folder is None else tuple(regular_backups(folder))
-    return Traces(name, rows, corpora, bundles, tuple(path for path in found if path not in bundles), backups)
+        pattern = _pattern(name, data.people_named(r.people.connection))
+    return Traces(name, rows, corpora, tuple(_files_with(store.settings, pattern, BUNDLES)))
 
 
-def forget(store: Store, name: str, texts: bool = True) -> str:
-    """Remove the account of a person, replace the name by a pseudonym in every row, and return that pseudonym.
+def forget(store: Store, name: str, texts: bool = True) -> Forgotten:
+    """Remove the account of a person, replace the name by a pseudonym in every row, and return what is left.
 
     Labels, history and reviews are kept, so that partitions and agreement stay the same. Without ``texts``, names and
     notes that contain more than the name are kept as well. Exported bundles with the name are deleted, and a SQLite
@@ -74,16 +78,19 @@ def forget(store: Store, name: str, texts: bool = True) -> str:
     with store.reading() as r:
         name = _known(r, store, name)
         _check_jobs(r, _replacement(r, name))
+        pattern = _pattern(name, data.people_named(r.people.connection))
     if any(member.person.name == name for member in people.members(store)):
         people.remove(store, name)
     with store.writing() as w:
         replacement = _replacement(w, name, texts)
         data.replace_name(w.people.connection, replacement)
-    for path in _files_with(store.settings, name, BUNDLES):
+    for path in _files_with(store.settings, pattern, BUNDLES):
         path.unlink(missing_ok=True)
     store.close()
     data.rewrite_file(store.settings)
-    return replacement.pseudonym
+    folder = store.settings.backup_folder
+    backups = () if folder is None else tuple(regular_backups(folder))
+    return Forgotten(replacement.pseudonym, tuple(_files_with(store.settings, pattern)), backups)
 
 
 def export(store: Store, name: str, out: Path) -> dict[str, int]:
@@ -140,13 +147,20 @@ def _check_jobs(unit: Unit, replacement: data.Replacement) -> None:
 # --- files ------------------------------------------------------------------------------------------------------------
 
 
-def _files_with(settings: Settings, name: str, folder: str = "") -> Iterator[Path]:
+def _pattern(name: str, others: Collection[str]) -> re.Pattern[bytes]:
+    """Return a pattern whose group 1 is a name, in plain text or in JSON, that is not part of another person's."""
+    longer = sorted((other for other in others if name in other and other != name), key=len, reverse=True)
+    kept, wanted = (
+        b"|".join(re.escape(form).encode() for text in texts for form in (text, json.dumps(text)[1:-1]))
+        for texts in (longer, [name])
+    )
+    return re.compile(rb"(?<!\w)(?:" + (kept or b"(?!)") + rb"|(" + wanted + rb"))(?!\w)", re.IGNORECASE)
+
+
+def _files_with(settings: Settings, pattern: re.Pattern[bytes], folder: str = "") -> Iterator[Path]:
     """Yield the files below the data folder, or a folder in it, that contain a name; databases are not searched."""
     database, queue = sqlite_path(settings.database_url), sqlite_path(settings.queue_url)
     databases = tuple(str(path) for path in (database, queue) if path is not None)
-    written = {name, json.dumps(name)[1:-1]}
-    any_of = "|".join(re.escape(form) for form in sorted(written)).encode()
-    pattern = re.compile(rb"(?<!\w)(?:" + any_of + rb")(?!\w)", re.IGNORECASE)
     regular = set() if settings.backup_folder is None else set(regular_backups(settings.backup_folder))
     for path in sorted((settings.home / folder).rglob("*")):
         if path.suffix in _NUMBERS_ONLY or str(path).startswith(databases) or path in regular:
@@ -168,7 +182,7 @@ def _found(stream: IO[bytes], pattern: re.Pattern[bytes]) -> bool:
     with stream:
         end = b""
         while piece := stream.read(_PIECE):
-            if pattern.search(end + piece):
+            if any(match[1] for match in pattern.finditer(end + piece)):
                 return True
             end = piece[-_OVERLAP:]
     return False

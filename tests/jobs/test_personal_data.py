@@ -28,7 +28,7 @@ from jobs.queue.foreground import run_here
 from jobs.services import people
 from jobs.services.labelling import starts
 from jobs.services.labelling.session import LabellingSession
-from jobs.services.personal_data import export, find_traces, forget
+from jobs.services.personal_data import Forgotten, export, find_traces, forget
 from tests.db.texts import add_corpus
 from tests.jobs.test_cli import call
 
@@ -68,6 +68,7 @@ def fill(store: Store) -> LabellingSession:
         w.jobs.claim(job.id, "worker", 30.0)
         w.jobs.finish(job.id, "worker", JobStatus.FAILED, error=f"{NAME} reviewed nothing.")
     run_here(store, "export-bundle", {"corpus": "demo"}, quiet=True)
+    (store.settings.home / "bundles" / "note.txt").write_text(f"{OTHER}, {json.dumps(OTHER)}", encoding="utf-8")
     return session
 
 
@@ -107,7 +108,8 @@ def test_nothing_is_left_of_a_name_and_labels_stay(store: Store) -> None:
     spelled = (NAME, NAME.upper(), json.dumps(NAME)[1:-1], "Grace+%C3%9Ctz", "Grace%20%C3%9Ctz")
     assert all(form in dumped(store) or form.encode() in contents(store.settings.home) for form in spelled)
 
-    assert forget(store, NAME) == "former-user-1"
+    assert len([*(store.settings.home / "bundles").iterdir()]) == 2
+    assert forget(store, NAME) == Forgotten("former-user-1", (), ())
 
     for form in (*spelled, NAME.encode("utf-16-le").decode("latin-1")):
         assert form not in dumped(store).replace(OTHER, "")
@@ -130,7 +132,7 @@ def test_nothing_is_left_of_a_name_and_labels_stay(store: Store) -> None:
     run_here(store, "import-bundle", {"file": str(file), "corpus": "copy"}, quiet=True)
     with pytest.raises(UnknownNameError):
         forget(store, NAME)
-    assert forget(store, OTHER) == "former-user-2"
+    assert forget(store, OTHER).pseudonym == "former-user-2"
 
 
 def test_texts_can_be_kept(sqlite_store: Store) -> None:
