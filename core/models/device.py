@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -35,14 +36,22 @@ def pick_precision(wanted: str, device: torch.device) -> torch.dtype:
     return torch.bfloat16
 
 
-@contextmanager
-def seeded(seed: int) -> Iterator[None]:
-    """Draw random numbers of the processor from ``seed`` in the block, such as the initial weights of a network.
+_SEEDED = threading.Lock()
 
-    The generators of GPUs are not changed.
+
+@contextmanager
+def seeded(seed: int, device: torch.device | None = None) -> Iterator[None]:
+    """Draw random numbers from ``seed`` in the block, such as the initial weights of a network or its dropout.
+
+    Numbers of the processor, and of ``device`` if that is a GPU; the generators of other GPUs are not changed. The
+    generators belong to the process, so that another thread that trains waits until the block ends.
     """
-    with torch.random.fork_rng(devices=[]):
+    gpus = [device] if device is not None and device.type == "cuda" else []
+    with _SEEDED, torch.random.fork_rng(devices=gpus):
         torch.default_generator.manual_seed(seed)
+        for gpu in gpus:
+            with torch.cuda.device(gpu):
+                torch.cuda.manual_seed(seed)
         yield
 
 

@@ -10,8 +10,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
 
@@ -24,7 +23,7 @@ from core.models.contrastive.config import ContrastiveConfig
 from core.models.contrastive.distillation import Teacher
 from core.models.contrastive.loss import average_precision, contrastive_loss, section_masks
 from core.models.contrastive.sampling import Batch, EpochBatches, Index, SectionedArticles, validation_batches
-from core.models.device import thread_count
+from core.models.device import seeded, thread_count
 from core.models.launch import run_processes
 from core.models.processes import Mean, current, nothing
 from core.models.training_loop import TrainingLoop, Weights
@@ -87,16 +86,8 @@ def train(
         return trained
     if current().size > 1:
         network.to(current().device)
-    with thread_count(config.threads), _own_random_numbers(network):
+    with thread_count(config.threads):
         return _Training(config, seed, network, training, validation, report).run()
-
-
-@contextmanager
-def _own_random_numbers(network: nn.Module) -> Iterator[None]:
-    """Restore the random state of torch after the block."""
-    device = next(network.parameters()).device
-    with torch.random.fork_rng(devices=[device] if device.type == "cuda" else []):
-        yield
 
 
 class _Training(TrainingLoop):
@@ -147,12 +138,13 @@ class _Training(TrainingLoop):
 
     def _step(self, batch: Batch, batches: int) -> None:
         self._set_rate(self._scheduled_rate(batches))
-        torch.manual_seed((self.processes.seed(self.seed) * 1_000_003 + self.at.step) % 2**63)
         self.network.train()
         teacher = self.training.teacher
         taught = teacher is not None and teacher.knows(batch)
         part = batch if self.processes.size == 1 else self.processes.part(batch.parts(self.processes.size))
-        self._descend(self._batch_loss, (part, taught), self.named.values(), len(batch))
+        seed = (self.processes.seed(self.seed) * 1_000_003 + self.at.step) % 2**63
+        with seeded(seed, next(self.network.parameters()).device):
+            self._descend(self._batch_loss, (part, taught), self.named.values(), len(batch))
         self._announce(batches)
 
     def _part_loss(self, given: tuple[Batch, bool]) -> list[Mean]:
