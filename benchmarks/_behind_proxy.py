@@ -9,6 +9,7 @@ sentence must be in the current state, and every job must be done with all of it
 from __future__ import annotations
 
 import json
+import os
 import threading
 import time
 from collections import Counter
@@ -28,6 +29,8 @@ from db.records import JobStatus
 from db.store import Store
 from jobs.queue.control import enqueue
 from jobs.services import people as accounts
+from jobs.services import sign_in as sessions
+from webapp.shared.cookies import cookie
 
 PASSWORD = "a password of this test"
 _DOWN_S, _JOB_ARTICLES, _END_S = 10.0, 400, 240.0
@@ -36,7 +39,7 @@ _DOWN_S, _JOB_ARTICLES, _END_S = 10.0, 400, 240.0
 def run(store: Store, labelling: int, people: int, seconds: float, pause: float, folder: Path) -> dict[str, Any]:
     """Run the test and return its results."""
     names = [f"user {number}" for number in range(people)]
-    tokens = sign_in(store, names)
+    cookies_of = sign_in(store, names)
     with store.reading() as r:
         partition = r.labellings.snapshot(labelling).partition
         name = r.labellings.get(labelling).name
@@ -50,11 +53,11 @@ def run(store: Store, labelling: int, people: int, seconds: float, pause: float,
     stop, events = threading.Event(), _Events()
     with installation(folder, environment, workers=2) as processes:
         jobs = _queue_jobs(store, folder, range(4))
-        trust, cookie = trusting(folder), f"themescope-{processes.port}"
+        trust = trusting(folder)
         shares = np.array_split(np.column_stack([partition.ids, partition.numbers]), people)
         threads = []
         for person, share in zip(names, shares, strict=True):
-            page = Page(processes.url, trust, {cookie: tokens[person]}, name)
+            page = Page(processes.url, trust, cookies_of[person], name)
             given = (page, dict(share.tolist()), sorted(partition.clusters), pause, stop, events.of(person))
             threads.append(threading.Thread(target=label, args=given))
         for thread in threads:
@@ -75,13 +78,14 @@ def run(store: Store, labelling: int, people: int, seconds: float, pause: float,
     return {"people": people, "seconds": seconds, "pause": pause, **results, **job_results}
 
 
-def sign_in(store: Store, names: Iterable[str]) -> dict[str, str]:
-    """Add accounts, the first as admin, and return a session token of each."""
-    attempts, tokens = accounts.Attempts(), {}
+def sign_in(store: Store, names: Iterable[str]) -> dict[str, dict[str, str]]:
+    """Add accounts, the first as admin, and return the cookies of a session of each."""
+    os.environ["THEMESCOPE_HOME"] = str(store.settings.home)  # where the key of the cookies is
+    cookies_of: dict[str, dict[str, str]] = {}
     for name in names:
-        accounts.add(store, name, Role.LABELLER if tokens else Role.ADMIN, PASSWORD)
-        tokens[name] = accounts.sign_in(store, name, PASSWORD, attempts)
-    return tokens
+        accounts.add(store, name, Role.LABELLER if cookies_of else Role.ADMIN, PASSWORD)
+        cookies_of[name] = dict([cookie(sessions.sign_in(store, name, PASSWORD, "benchmark"), secure=True)])
+    return cookies_of
 
 
 class _Events:

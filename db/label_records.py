@@ -1,4 +1,4 @@
-"""Records of labellings and people."""
+"""Records of labellings, people and their sessions."""
 
 from __future__ import annotations
 
@@ -47,6 +47,40 @@ class PersonRecord:
     created: datetime
     seen: datetime | None = None
     """Time of last use of a page, to the minute."""
+
+
+class SignInMethod(StrEnum):
+    """How the person of a session became known."""
+
+    PASSWORD = "password"
+    ORGANISATION = "organisation"
+    """Through an identity provider (OIDC)."""
+    NAME = "name"
+    """A name that was entered where nobody signs in; it is not verified."""
+
+
+@dataclass(frozen=True, slots=True)
+class SessionRecord:
+    """Session of a browser."""
+
+    person: str
+    method: SignInMethod
+    created: datetime
+    seen: datetime
+    """Time of last use, to the minute."""
+
+
+@dataclass(frozen=True, slots=True)
+class AuditRecord:
+    """Change of an account, or a sign-in."""
+
+    created: datetime
+    author: str
+    """Who did it; "" for the owner of the data folder, and for somebody who has not signed in."""
+    action: str
+    person: str
+    """Whose account it concerns."""
+    detail: str
 
 
 @dataclass(frozen=True, slots=True)

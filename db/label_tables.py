@@ -1,4 +1,4 @@
-"""Tables of people and labellings. Rows of ``label_step`` and ``label_event``, the history, are only added.
+"""Tables of people, accounts and labellings. Rows of ``label_step`` and ``label_event``, the history, are only added.
 
 ``label`` and ``label_cluster`` hold the current state, updated in the transaction that writes the events. The
 ``version`` of a row is the step that changed it last (0 at the start); it is used to detect conflicts.
@@ -29,15 +29,47 @@ person = sa.Table(
     sa.Column("seen", UtcDateTime),
 )
 
-# Only the digest of a session token is stored, so reading the store does not allow signing in.
-sign_in = sa.Table(
-    "sign_in",
+login = sa.Table(
+    "login",
     metadata,
-    sa.Column("token", Text, primary_key=True),
+    sa.Column("person", Text, primary_key=True),
+    # Empty for people who sign in through the organisation (OIDC).
+    sa.Column("password", Text, nullable=False),
+    sa.Column("changed", UtcDateTime, nullable=False),
+)
+
+# Only the hash of a session token is stored, so reading the store does not allow signing in.
+session = sa.Table(
+    "session",
+    metadata,
+    sa.Column("token_hash", Text, primary_key=True),
     sa.Column("person", Text, nullable=False, index=True),
+    sa.Column("method", Text, nullable=False),
     sa.Column("created", UtcDateTime, nullable=False),
     sa.Column("seen", UtcDateTime, nullable=False),
     info={NOT_IN_BACKUPS: True},
+)
+
+# Hashes of names and addresses, because people enter a password as their name by mistake.
+failed_sign_in = sa.Table(
+    "failed_sign_in",
+    metadata,
+    sa.Column("key_hash", Text, primary_key=True),
+    sa.Column("count", sa.Integer, nullable=False),
+    sa.Column("last", UtcDateTime, nullable=False),
+    info={NOT_IN_BACKUPS: True},
+)
+
+audit_event = sa.Table(
+    "audit_event",
+    metadata,
+    sa.Column("id", Big, primary_key=True, autoincrement=True),
+    sa.Column("created", UtcDateTime, nullable=False),
+    sa.Column("author", Text, nullable=False),
+    sa.Column("action", Text, nullable=False),
+    sa.Column("person", Text, nullable=False),
+    sa.Column("detail", Text, nullable=False),
+    sqlite_autoincrement=True,
 )
 
 labelling = sa.Table(

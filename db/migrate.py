@@ -10,6 +10,7 @@ from sqlalchemy.engine import Connection
 
 from core.errors import StoreError
 from db.engine import open_engine, readers_of
+from db.password_file import delete_password_file
 from db.settings import Settings
 
 if TYPE_CHECKING:
@@ -48,8 +49,10 @@ def upgrade(settings: Settings, revision: str = "head") -> None:
             check_known(current, settings)
             if revision == "head" and current == newest():
                 return
-            config.attributes["connection"] = connection
+            config.attributes |= {"connection": connection, "home": settings.home}
             command.upgrade(config, revision)
+        if revision == "head":
+            delete_password_file(settings.home)
     finally:
         engine.dispose()
 

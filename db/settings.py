@@ -12,6 +12,8 @@
                                the database (default: 50,000)
 ``THEMESCOPE_LOGIN``           ``always``: sign-in is required on the loopback address too, as behind a proxy
                                (default: ``auto``)
+``THEMESCOPE_SESSION_IDLE``    hours without use after which people sign in again (default: 12)
+``THEMESCOPE_SESSION_LIMIT``   hours after which people sign in again in any case (default: 168)
 ``THEMESCOPE_ALLOWED_HOSTS``   further host names under which the pages may be opened, separated by commas (default:
                                none)
 ``THEMESCOPE_IMPORT_FOLDERS``  folders below which pages may read files by their path, separated as in ``PATH``
@@ -36,6 +38,7 @@ import re
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from datetime import timedelta
 from pathlib import Path
 from urllib.parse import SplitResult, unquote, urlsplit, urlunsplit
 
@@ -45,6 +48,9 @@ from core.paths import expand_home
 BACKUP_HOURS, BACKUPS_KEPT = 24, 7
 VECTOR_FILES_FROM = 50_000
 """Sentences from which vectors are stored in files: about 40 MB at 384 dimensions, several files."""
+SESSION_IDLE_H, SESSION_LIMIT_H = 12, 168
+"""Hours without use, and hours in any case, after which a session ends."""
+_MOST_HOURS = 9_600  # 400 days: browsers keep no cookie for longer
 LOGINS = ("auto", "always")
 LOG_FORMATS = ("text", "json")
 _STORES = ("sqlite", "postgres", "postgresql", "postgresql+psycopg")
@@ -62,6 +68,10 @@ class Settings:
     queue_url: str = field(repr=False)
     login: str = "auto"
     """When pages require sign-in: "auto" (if other machines can reach them) or "always"."""
+    session_idle: timedelta = timedelta(hours=SESSION_IDLE_H)
+    """Time without use after which a session ends."""
+    session_limit: timedelta = timedelta(hours=SESSION_LIMIT_H)
+    """Time after which a session ends in any case."""
     allowed_hosts: tuple[str, ...] = ()
     """Host names under which the pages may be opened, in addition to this machine's own."""
     import_folders: tuple[Path, ...] = ()
@@ -117,6 +127,8 @@ class Settings:
         return replace(
             found,
             login=given.get("THEMESCOPE_LOGIN", "").strip() or "auto",
+            session_idle=_session_time("THEMESCOPE_SESSION_IDLE", given, SESSION_IDLE_H),
+            session_limit=_session_time("THEMESCOPE_SESSION_LIMIT", given, SESSION_LIMIT_H),
             allowed_hosts=_hosts(given.get("THEMESCOPE_ALLOWED_HOSTS", "")),
             import_folders=_folders(given.get("THEMESCOPE_IMPORT_FOLDERS", "")),
             executor_url=given.get("EXECUTOR_URL", "").strip(),
@@ -237,6 +249,13 @@ def _count(variable: str, environ: Mapping[str, str], default: int, noun: str) -
     if text and not text.isdecimal():
         raise ConfigError(f"{variable} must be a number of {noun}, such as {default:,}, not {text!r}.")
     return int(text) if text else default
+
+
+def _session_time(variable: str, environ: Mapping[str, str], default: int) -> timedelta:
+    hours = _count(variable, environ, default, "hours")
+    if not 1 <= hours <= _MOST_HOURS:
+        raise ConfigError(f"{variable} must be between 1 and {_MOST_HOURS:,} hours, not {hours:,}.")
+    return timedelta(hours=hours)
 
 
 def _platform_home(environ: Mapping[str, str]) -> Path:

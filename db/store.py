@@ -19,6 +19,7 @@ from db.artifacts import Artifacts
 from db.engine import as_store_error, open_engine, readers_of
 from db.folders import open_folder
 from db.migrate import up_to_date, upgrade
+from db.repositories.accounts import AuditLog, FailedSignIns, Logins, Sessions
 from db.repositories.benchmarks import Benchmarks
 from db.repositories.corpora import Corpora
 from db.repositories.embeddings import Embeddings
@@ -27,7 +28,7 @@ from db.repositories.label_steps import LabelSteps
 from db.repositories.labellings import Labellings
 from db.repositories.maps import Maps
 from db.repositories.models import Models
-from db.repositories.people import People, SignIns, Views
+from db.repositories.people import People, Views
 from db.repositories.runs import Papers, Runs
 from db.repositories.triplets import TripletReviews, Triplets
 from db.settings import Settings
@@ -49,7 +50,10 @@ class Unit:
         self.papers = Papers(connection)
         self.views = Views(connection)
         self.people = People(connection)
-        self.sign_ins = SignIns(connection)
+        self.logins = Logins(connection)
+        self.sessions = Sessions(connection)
+        self.failed_sign_ins = FailedSignIns(connection)
+        self.audit_log = AuditLog(connection)
         self.labellings = Labellings(connection)
         self.label_steps = LabelSteps(connection)
         self.jobs = Jobs(connection)

@@ -13,6 +13,7 @@ from typing import Any
 
 import hypothesis
 import pytest
+from argon2 import PasswordHasher
 
 from db.settings import Settings
 from db.store import Store
@@ -89,6 +90,8 @@ def themescope_home(homes: Iterator[Path], monkeypatch: pytest.MonkeyPatch) -> P
     monkeypatch.delenv("EXECUTOR_URL", raising=False)
     monkeypatch.delenv("THEMESCOPE_ALLOWED_HOSTS", raising=False)
     monkeypatch.delenv("THEMESCOPE_IMPORT_FOLDERS", raising=False)
+    monkeypatch.delenv("THEMESCOPE_SESSION_IDLE", raising=False)
+    monkeypatch.delenv("THEMESCOPE_SESSION_LIMIT", raising=False)
     monkeypatch.delenv("THEMESCOPE_STATUS_ADDRESS", raising=False)
     monkeypatch.delenv("THEMESCOPE_METRICS_TOKEN", raising=False)
     monkeypatch.delenv("THEMESCOPE_LOG_FORMAT", raising=False)
@@ -104,6 +107,12 @@ def themescope_home(homes: Iterator[Path], monkeypatch: pytest.MonkeyPatch) -> P
 def settings(themescope_home: Path) -> Settings:
     """Settings of a store and a queue on SQLite, in the test's own folder; nothing is made yet."""
     return Settings.from_environment()
+
+
+@pytest.fixture
+def cheap_passwords(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Hashes that cost next to nothing."""
+    monkeypatch.setattr("db.passwords.HASHER", PasswordHasher(time_cost=1, memory_cost=8, parallelism=1))
 
 
 @pytest.fixture(scope="session")

@@ -82,15 +82,15 @@ def prepare(address: str, demo: bool) -> Path:
     from db.store import Store
     from jobs.services.demo import seed_demo
     from jobs.services.people import check_sharing
-    from webapp.shared.people import has_organisation
+    from webapp import organisation
 
     store = Store(Settings.from_environment())
     store.migrate()
-    organisation = has_organisation([str(store.settings.secrets_file)])
-    if organisation and find_spec("authlib") is None:
+    oidc = organisation.is_configured()
+    if oidc and find_spec("authlib") is None:
         raise MissingExtraError("Sign-in with an identity provider", "authlib", "oidc")
     if store.settings.login == "always" or not is_loopback(address):
-        check_sharing(store, organisation, address)
+        check_sharing(store, oidc, address)
     if demo:
         try:
             seed_demo(store)

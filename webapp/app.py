@@ -66,7 +66,7 @@ def _run() -> None:
         raise actor
     about_person(actor.name if actor else "")
     if actor is None:
-        people.sign_in_page()
+        people.show_signed_out()
         return
     sidebar()
     people.show_identity(actor)

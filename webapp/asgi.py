@@ -1,21 +1,23 @@
-"""The ASGI application: Streamlit behind the middleware of :mod:`webapp.middleware`. Run by :mod:`webapp.server`."""
+"""The ASGI application: Streamlit behind middleware, and the routes of this server. Run by :mod:`webapp.server`."""
 
 from pathlib import Path
 
 from starlette.middleware import Middleware
 from streamlit.starlette import App
 
-from webapp.middleware import HostCheck, PermalinkRedirect, SecurityHeaders, UploadCheck, server_error
-from webapp.status import ROUTES, RequestMetrics
+from webapp import sign_in, status
+from webapp.middleware import HostCheck, PermalinkRedirect, SecurityHeaders, server_error
+from webapp.sessions import SessionCheck
+from webapp.status import RequestMetrics
 
 app = App(
     Path(__file__).with_name("app.py"),
-    routes=ROUTES,
+    routes=[*status.ROUTES, *sign_in.ROUTES],
     middleware=[
         Middleware(RequestMetrics),
         Middleware(SecurityHeaders),
         Middleware(HostCheck),
-        Middleware(UploadCheck),
+        Middleware(SessionCheck),
         Middleware(PermalinkRedirect),
     ],
     exception_handlers={Exception: server_error},

@@ -40,7 +40,6 @@ FOREIGN_ORIGIN = (
     "to the setting THEMESCOPE_ALLOWED_HOSTS and restart Themescope."
 )
 _DEFAULT_PORTS = {"http": 80, "https": 443}
-_UPLOADS = "/_stcore/upload_file/"
 
 
 class _Middleware:
@@ -51,7 +50,7 @@ class _Middleware:
 
 
 class SecurityHeaders(_Middleware):
-    """Sets :data:`SECURITY_HEADERS` on every response, refused requests and websocket handshakes included."""
+    """Sets :data:`SECURITY_HEADERS` on every response that has no stricter ones, refused handshakes included."""
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass the request on and add the headers to its response."""
@@ -59,7 +58,9 @@ class SecurityHeaders(_Middleware):
         async def send_with_headers(message: Message) -> None:
             if message["type"] in ("http.response.start", "websocket.http.response.start", "websocket.accept"):
                 message.setdefault("headers", [])
-                MutableHeaders(scope=message).update(SECURITY_HEADERS)
+                headers = MutableHeaders(scope=message)
+                for name, value in SECURITY_HEADERS.items():
+                    headers.setdefault(name, value)
             await send(message)
 
         await self._app(scope, receive, send_with_headers)
@@ -147,30 +148,6 @@ def named_hosts() -> Iterable[str]:
         return Settings.from_environment().allowed_hosts
     except ConfigError:
         return ()
-
-
-class UploadCheck(_Middleware):
-    """Refuses uploads from pages where sign-in is required and nobody has signed in, before any of the body is read.
-
-    Streamlit would keep in memory what any open page sends, with or without sign-in.
-    """
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass on everything but uploads from pages without a session."""
-        _, found, rest = str(scope.get("path", "")).partition(_UPLOADS)
-        sends = scope["type"] == "http" and scope["method"] not in ("OPTIONS", "DELETE")
-        if sends and found and not _may_send(rest.partition("/")[0]):
-            await PlainTextResponse("Sign in first.", status_code=403)(scope, receive, send)
-            return
-        await self._app(scope, receive, send)
-
-
-def _may_send(session: str) -> bool:
-    # Imported with the first upload, so that the server starts to listen without the store.
-    from webapp.shared import people
-    from webapp.shared import store as server_store
-
-    return not server_store.shared() or people.is_signed_in(session)
 
 
 class PermalinkRedirect(_Middleware):

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import argparse
+import hashlib
 import importlib
+import os
 import pkgutil
 import sys
 import threading
@@ -13,6 +15,7 @@ from pathlib import Path
 
 from core.errors import ConfigError, ThemescopeError
 from db.settings import Settings
+from db.signing_key import signing_key
 from jobs.common import logs
 from webapp import features
 
@@ -73,8 +76,16 @@ def main() -> None:
     threading.Thread(target=preload, daemon=True).start()
     flags = sys.argv[1:]
     script = str(Path(__file__).with_name("asgi.py"))
+    _share_key()
     sys.argv = ["streamlit", "run", script, *_secrets_flags(), *_log_flags(), *_host_flags(flags), *flags]
     cli.main()
+
+
+def _share_key() -> None:
+    """Let Streamlit sign its own cookies with a key that all web servers of the installation have."""
+    with suppress(ConfigError):  # reported by the pages
+        home = Settings.from_environment().home
+        os.environ.setdefault("STREAMLIT_SERVER_COOKIE_SECRET", hashlib.sha256(signing_key(home).encode()).hexdigest())
 
 
 def _secrets_flags() -> list[str]:

@@ -50,6 +50,11 @@ class Repository:
         if actor is not None:
             actor.require_own(maker)
 
+    def _lock(self, number: int) -> None:
+        """Exclude other transactions with this lock until this one ends; SQLite has one writer at a time anyway."""
+        if self.connection.dialect.name == "postgresql":
+            self.connection.execute(sa.select(sa.func.pg_advisory_xact_lock(number)))
+
     def _row(self, statement: sa.Select[Any]) -> Any:
         """Return the first row, or None."""
         return self.connection.execute(statement).first()

@@ -1,12 +1,9 @@
-"""People: roles, presence in labellings, sessions, and saved views of pages."""
+"""People: roles, presence in labellings, and saved views of pages."""
 
 from __future__ import annotations
 
 import builtins
-import hashlib
-import secrets
-from datetime import datetime, timedelta
-from typing import Any
+from datetime import timedelta
 
 import sqlalchemy as sa
 
@@ -39,10 +36,9 @@ class People(Repository):
         row = self._row(sa.select(t.person.c.role).where(t.person.c.name == name))
         return Role.LABELLER if row is None else Role(row.role)
 
-    def _lock_roles(self) -> None:
-        """Keep others from changing roles until this transaction ends; SQLite has one writer at a time anyway."""
-        if self.connection.dialect.name == "postgresql":
-            self.connection.execute(sa.select(sa.func.pg_advisory_xact_lock(_ADVISORY_LOCK)))
+    def lock_roles(self) -> None:
+        """Keep others from changing roles until this transaction ends."""
+        self._lock(_ADVISORY_LOCK)
 
     def admins(self) -> builtins.list[str]:
         """Return the names of the admins."""
@@ -72,43 +68,30 @@ class People(Repository):
             self.connection.execute(t.person.insert().values(**values))
         return Role.LABELLER
 
-    def set_role(self, name: str, role: Role, by: str) -> Role | None:
-        """Set the role of a person; requires an admin unless there is none.
-
-        Returns the previous role, for :meth:`restore_role`; None for a new person.
-        """
+    def set_role(self, name: str, role: Role, by: str) -> None:
+        """Set the role of a person; requires an admin unless there is none."""
         admins = self._check_admin(by)
         if admins == [name] and role is not Role.ADMIN:
             raise StoreError(_LAST_ADMIN)
-        known = {person.name: person.role for person in self.list()}
         self.enter(name)
         self.connection.execute(t.person.update().where(t.person.c.name == name).values(role=role.value))
-        return known.get(name)
 
-    def restore_role(self, name: str, role: Role | None) -> None:
-        """Undo :meth:`set_role`."""
-        own = t.person.c.name == name
-        change = t.person.delete() if role is None else t.person.update().values(role=role.value)
-        self.connection.execute(change.where(own))
+    def remove(self, name: str, by: str) -> None:
+        """Remove a person's role; labellings and reviews are kept.
 
-    def check_removal(self, name: str, by: str) -> None:
-        """Raise an error if the person is unknown or the only admin, or ``by`` is not an admin."""
+        Raises an error if the person is unknown or the only admin, or ``by`` is not an admin.
+        """
         known = [person.name for person in self.list()]
         if self._check_admin(by) == [name] and len(known) > 1:
             raise StoreError(_LAST_ADMIN)
         if name not in known:
             raise UnknownNameError("person", name, known)
-
-    def remove(self, name: str, by: str) -> None:
-        """Remove a person's role and end their sessions; labellings and reviews are kept."""
-        self.check_removal(name, by)
-        self.connection.execute(t.sign_in.delete().where(t.sign_in.c.person == name))
         self.connection.execute(t.person.delete().where(t.person.c.name == name))
 
     def _check_admin(self, by: str) -> builtins.list[str]:
         """Return the admins; raise :class:`StoreError` if there are any and ``by`` is not one of them."""
         self._require(Right.MANAGE)
-        self._lock_roles()
+        self.lock_roles()
         admins = self.admins()
         if admins and by not in admins:
             raise StoreError(f"This requires an admin: {', '.join(admins)}.")
@@ -149,63 +132,6 @@ class People(Repository):
         if self.connection.execute(t.label_presence.update().where(own).values(seen=now())).rowcount == 0:
             values = {"labelling_id": labelling_id, "person": person, "session": session}
             self.connection.execute(t.label_presence.insert().values(**values, seen=now()))
-
-
-IDLE = timedelta(hours=12)
-"""Maximum time without use of a session."""
-LONGEST = timedelta(days=7)
-"""Maximum age of a session."""
-
-
-class SignIns(Repository):
-    """Repository of sessions of people who signed in.
-
-    The browser has a random token; the store has its digest. A session ends when the person signs out or is removed,
-    and when it gets too old.
-    """
-
-    def open(self, person: str) -> str:
-        """Begin a session and return its token, which is not stored; remove sessions that have ended."""
-        self.connection.execute(t.sign_in.delete().where(~_alive()))
-        token = secrets.token_urlsafe(32)
-        values = {"token": _token_digest(token), "person": person, "created": now(), "seen": now()}
-        self.connection.execute(t.sign_in.insert().values(**values))
-        return token
-
-    def person(self, token: str) -> tuple[str, datetime] | None:
-        """Return the person of a session and the time of its last use; None if there is no such session."""
-        c = t.sign_in.c
-        row = self._row(sa.select(c.person, c.seen).where(c.token == _token_digest(token), _alive()))
-        return None if row is None else (row.person, row.seen)
-
-    def touch(self, token: str) -> bool:
-        """Record that a session is in use; return whether it exists."""
-        own = t.sign_in.c.token == _token_digest(token)
-        return self.connection.execute(t.sign_in.update().where(own).values(seen=now())).rowcount > 0
-
-    def close(self, token: str) -> None:
-        """End a session."""
-        self.connection.execute(t.sign_in.delete().where(t.sign_in.c.token == _token_digest(token)))
-
-    def close_all(self, person: str) -> list[dict[str, Any]]:
-        """End all sessions of a person; return their rows, for :meth:`reopen`."""
-        own = t.sign_in.c.person == person
-        rows = [dict(row._mapping) for row in self.connection.execute(sa.select(t.sign_in).where(own))]
-        self.connection.execute(t.sign_in.delete().where(own))
-        return rows
-
-    def reopen(self, rows: list[dict[str, Any]]) -> None:
-        """Undo :meth:`close_all`."""
-        if rows:
-            self.connection.execute(t.sign_in.insert(), rows)
-
-
-def _alive() -> sa.ColumnElement[bool]:
-    return sa.and_(t.sign_in.c.seen > now() - IDLE, t.sign_in.c.created > now() - LONGEST)
-
-
-def _token_digest(token: str) -> str:
-    return hashlib.sha256(token.encode("utf-8", errors="replace")).hexdigest()
 
 
 QUERY_LIMIT = 8_000

@@ -1,7 +1,7 @@
 """Format of backup files, and what their manifest says.
 
-A backup contains the database without sessions (``database.sqlite`` or ``database.dump``), every artifact and every
-vector file on this machine that the database names, and the password file. It contains no ``secrets.toml`` and no
+A backup contains the database without sessions (``database.sqlite`` or ``database.dump``), and every artifact and every
+vector file on this machine that the database names. It contains no ``secrets.toml``, no ``signing-key`` and no
 environment variables, which belong to the deployment, and no checkpoints, uploads or messages of the queue.
 """
 
@@ -20,7 +20,6 @@ from db.snapshots import POSTGRES, SQLITE
 from jobs.common.archive import ArchiveFormat, ArchiveReader
 
 DATABASES = {SQLITE: "database.sqlite", POSTGRES: "database.dump"}
-LOGINS = "logins.json"
 BACKUP_JOB = "back-up"
 """Id of the job kind that writes backups."""
 ARTIFACTS, VECTORS = "artifacts/", "vectors/"
@@ -29,7 +28,7 @@ BACKUP = ArchiveFormat(
     noun="backup",
     version=1,
     names=re.compile(
-        rf"database\.(?:sqlite|dump)|logins\.json|artifacts/[0-9a-f]{{32}}(?:/{_FILE})+"
+        rf"database\.(?:sqlite|dump)|artifacts/[0-9a-f]{{32}}(?:/{_FILE})+"
         r"|vectors/[0-9a-f]{32}\.(?:safetensors|usearch)",
         re.ASCII,
     ),

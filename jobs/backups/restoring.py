@@ -14,10 +14,10 @@ from db.artifacts import Artifacts
 from db.settings import Settings, sqlite_path
 from db.snapshots import POSTGRES, engine_of, is_empty, load_dump, open_snapshot
 from db.store import Store
-from jobs.backups.format import ARTIFACTS, BACKUP, BACKUP_JOB, DATABASES, LOGINS, VECTORS, About, about_of
+from jobs.backups.format import ARTIFACTS, BACKUP, BACKUP_JOB, DATABASES, VECTORS, About, about_of
 from jobs.backups.writing import check_backup
 from jobs.common.archive import ArchiveReader, Progress
-from jobs.common.files import whole, write_private
+from jobs.common.files import whole
 
 _ALLOWED = frozenset({"secrets.toml", "lost+found"})
 """Entries that an empty data folder may have: configuration, and what file systems make."""
@@ -100,7 +100,6 @@ def _removed_on_error(store: Store, about: About) -> Iterator[None]:
             store.artifacts.delete(digest)
         for name in about.intact_vectors():
             store.vector_files.folder.remove(name)
-        (store.settings.home / LOGINS).unlink(missing_ok=True)
         raise
 
 
@@ -113,9 +112,6 @@ def _restore_files(store: Store, archive: ArchiveReader, about: About, progress:
     for done, name in enumerate(vectors, len(artifacts)):
         progress(done / total)
         _restore_vectors(store, archive, name)
-    if LOGINS in archive.parts:
-        store.settings.home.mkdir(parents=True, exist_ok=True)
-        write_private(store.settings.home / LOGINS, archive.data(LOGINS))
 
 
 def _restore_artifact(artifacts: Artifacts, archive: ArchiveReader, digest: str) -> None:

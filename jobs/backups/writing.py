@@ -4,20 +4,17 @@ from __future__ import annotations
 
 import shutil
 import tempfile
-from collections.abc import Iterable, Iterator, Mapping
-from contextlib import ExitStack, contextmanager
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from io import BytesIO
 from pathlib import Path
 from typing import IO
 
 from core.errors import ArtifactError, DataError
 from db.artifacts import files_below
-from db.logins import Logins
-from db.snapshots import SQLITE, Snapshot, engine_of, open_snapshot
+from db.snapshots import SQLITE, engine_of, open_snapshot
 from db.store import Store
-from jobs.backups.format import ARTIFACTS, BACKUP, DATABASES, LOGINS, VECTORS, About, about_of
+from jobs.backups.format import ARTIFACTS, BACKUP, DATABASES, VECTORS, About, about_of
 from jobs.common.archive import ArchiveReader, ArchiveWriter, Progress
 from jobs.common.files import check_new, whole
 from jobs.common.results import code_version
@@ -35,7 +32,6 @@ class _Copied:
     """Parts of a backup that were copied at the moment of its snapshot."""
 
     database: Path
-    logins: bytes | None
     """Content of the password file; None without accounts."""
     models: Mapping[str, str]
     """Digest of an artifact → name of a model that uses it."""
@@ -86,7 +82,7 @@ def _copy_database(store: Store, folder: Path) -> tuple[About, _Copied]:
     """Copy the database into a folder; return the description of the backup, and what was copied."""
     _keep_files(store)
     database = folder / DATABASES[engine_of(store.settings)]
-    with _consistent(store) as (snapshot, logins):
+    with open_snapshot(store) as snapshot:
         artifacts, vectors = snapshot.artifacts(), snapshot.vector_files()
         elsewhere = store.vector_files.folder.path_here is None
         # The copy of the database and the one in the archive, which may not shrink.
@@ -103,7 +99,7 @@ def _copy_database(store: Store, folder: Path) -> tuple[About, _Copied]:
             vectors_elsewhere=store.vector_files.folder.where() if elsewhere and vectors else "",
         )
         snapshot.copy_to(database)
-    return about, _Copied(database, logins, artifacts)
+    return about, _Copied(database, artifacts)
 
 
 def _bytes_of_artifacts(store: Store, digests: Iterable[str]) -> int:
@@ -120,18 +116,6 @@ def _keep_files(store: Store) -> None:
         artifacts, vectors = [*snapshot.artifacts()], [*snapshot.vector_files()]
     store.artifacts.keep(artifacts)
     store.vector_files.keep(vectors)
-
-
-@contextmanager
-def _consistent(store: Store) -> Iterator[tuple[Snapshot, bytes | None]]:
-    """Open a snapshot and read the password file of the same moment: roles and logins are changed under one lock."""
-    logins = Logins(store.settings.home)
-    with ExitStack() as lock:
-        lock.enter_context(logins.locked())
-        with open_snapshot(store) as snapshot:
-            content = logins.path.read_bytes() if logins.all() else None
-            lock.close()
-            yield snapshot, content
 
 
 def _check_space(folder: Path, needed: int) -> None:
@@ -170,8 +154,6 @@ def _write(sink: _Sink, store: Store, about: About, copied: _Copied) -> About:
     sink.total = max(sum(sizes), 1)
     with copied.database.open("rb") as stream:
         sink.copy(copied.database.name, stream, compressed=about.engine == SQLITE)
-    if copied.logins is not None:
-        sink.copy(LOGINS, BytesIO(copied.logins), compressed=True)
     for name in (*about.artifacts, *vectors):
         try:
             if name in vectors:

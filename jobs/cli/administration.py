@@ -8,7 +8,7 @@ import click
 
 from core.errors import DataError
 from db.label_records import Role
-from db.logins import SHORTEST
+from db.passwords import SHORTEST
 from db.settings import Settings
 from jobs.cli.shell import FAILED, Shell, common, pass_shell, table
 from jobs.services import people
@@ -143,6 +143,27 @@ def remove(shell: Shell, name: str) -> None:
     """Remove the account of NAME. Their labellings and reviews are kept."""
     people.remove(shell.store, name)
     shell.show({"name": name}, f"The account of {name} was removed. Their labellings are kept.")
+
+
+@people_.command()
+@click.option("--limit", type=click.IntRange(1), default=50, show_default=True, help="Number of events.")
+@common
+@pass_shell
+def log(shell: Shell, limit: int) -> None:
+    """List changes of accounts and sign-ins, newest first."""
+    with shell.store.reading() as r:
+        events = r.audit_log.latest(limit)
+    rows = [
+        {
+            "time": f"{event.created:%Y-%m-%d %H:%M:%S}",
+            "by": event.author or "–",
+            "action": event.action,
+            "account": event.person or "–",
+            "detail": event.detail,
+        }
+        for event in events
+    ]
+    shell.show({"events": rows}, table(rows, empty="There are no events yet."))
 
 
 def _password() -> str:

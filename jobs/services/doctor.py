@@ -14,9 +14,9 @@ from functools import partial
 from importlib import metadata
 
 from core.errors import ThemescopeError
-from db.logins import Logins
 from db.records import JobStatus
 from db.settings import Settings
+from db.signing_key import signing_key
 from db.store import Store
 from db.vector_files import INDEX_SUFFIX, VECTORS_SUFFIX, problems_of
 from jobs.services.backups import backup_state
@@ -202,9 +202,9 @@ def _backups(store: Store) -> Iterator[Check]:
 
 
 def _people(store: Store) -> Iterator[Check]:
-    """Check the accounts and the permissions of the password file."""
-    logins = Logins(store.settings.home).all()
+    """Check the accounts and the permissions of the key that signs cookies."""
+    signing_key(store.settings.home)
     with store.reading() as r:
-        admins = len(r.people.admins())
+        logins, admins = r.logins.all(), len(r.people.admins())
     found = f"{len(logins)} can sign in" if logins else "no sign-in: names are not verified"
     yield Check("people", f"{found}; {admins or 'no'} admin{'s' * (admins != 1)}")

@@ -83,6 +83,7 @@ def forget(store: Store, name: str, texts: bool = True) -> Forgotten:
         people.remove(store, name)
     with store.writing() as w:
         replacement = _replacement(w, name, texts)
+        w.sessions.close_all(name, names=True)
         data.replace_name(w.people.connection, replacement)
     for path in _files_with(store.settings, pattern, BUNDLES):
         path.unlink(missing_ok=True)
@@ -109,7 +110,7 @@ def export(store: Store, name: str, out: Path) -> dict[str, int]:
         "format": "themescope personal data",
         "name": name,
         "made": datetime.now(UTC),
-        "signs in by": ways.get(name, ""),
+        "signs in by": ways.get(name) or "",
         "tables": rows,
         "rows with the name": mentions,
     }

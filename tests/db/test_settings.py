@@ -135,3 +135,12 @@ class TestStatusAndLogs:
     def test_other_formats_of_records_are_refused(self, tmp_path: Path) -> None:
         with pytest.raises(ConfigError, match="THEMESCOPE_LOG_FORMAT must be text or json, not 'xml'"):
             Settings.from_environment({"THEMESCOPE_HOME": str(tmp_path), "THEMESCOPE_LOG_FORMAT": "xml"})
+
+
+@pytest.mark.parametrize(
+    ("value", "said"), [("0", "between 1 and 9,600 hours"), ("9601", "between"), ("a", "number of")]
+)
+def test_the_time_of_a_session_is_limited(value: str, said: str) -> None:
+    for variable in ("THEMESCOPE_SESSION_IDLE", "THEMESCOPE_SESSION_LIMIT"):
+        with pytest.raises(ConfigError, match=f"{variable} must be a? ?{said}"):
+            Settings.from_environment({variable: value})

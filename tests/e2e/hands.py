@@ -25,7 +25,8 @@ def watching(page: Page, url: str) -> Iterator[None]:
 
     def console(message: ConsoleMessage) -> None:
         # On a link to a page, Streamlit first asks for its own files below that page and then finds them at the root.
-        if message.type == "error" and "_stcore/" not in message.location.get("url", ""):
+        # A wrong password is answered with status 401.
+        if message.type == "error" and not any(p in message.location.get("url", "") for p in ("_stcore/", "/sign-in")):
             complaints.append(message.text)
 
     def broken(error: Error) -> None:

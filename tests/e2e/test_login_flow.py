@@ -13,8 +13,8 @@ from db.label_records import Role
 from db.settings import Settings
 from db.store import Store
 from jobs.services import people
-from tests.e2e.conftest import serving, wait_for
-from tests.e2e.hands import using
+from tests.e2e.conftest import App, serving
+from tests.e2e.hands import open_page, using
 
 SECRET = "correct horse battery"
 HOSTILE = "<img src=x onerror='window.pwned=1'> **b** [x](x:y) :red[r]"
@@ -54,11 +54,13 @@ def in_and_out(page: Page, other: Page, url: str) -> None:
     """``other`` is a tab of the same browser."""
     page.goto(f"{url}/people", wait_until="commit")
     sign_in(page, "ada", "wrong password")
-    expect(page.get_by_text("Wrong name or password")).to_be_visible()
+    expect(page.get_by_role("alert")).to_have_text("Wrong name or password.")
+    expect(page.get_by_label("Name", exact=True)).to_have_value("ada")
     sign_in(page, "ada")
     expect(page.get_by_text("Users and their roles")).to_be_visible()
     expect(page.get_by_text("ada admin")).to_be_visible()
-    wait_for(lambda: any(c["name"].startswith("themescope-") for c in page.context.cookies()), 10, "the cookie")
+    (cookie,) = (c for c in page.context.cookies() if str(c["name"]).startswith("themescope-"))
+    assert cookie["httpOnly"] and cookie["sameSite"] == "Lax" and "themescope-" not in page.evaluate("document.cookie")
     page.goto(f"{url}/people?{urlencode({'member': HOSTILE})}", wait_until="commit")
     expect(page.get_by_role("heading", name=HOSTILE)).to_be_visible()
     assert page.evaluate("window.pwned") is None
@@ -66,9 +68,21 @@ def in_and_out(page: Page, other: Page, url: str) -> None:
     expect(other.get_by_role("heading", name="Corpora")).to_be_visible()
     page.get_by_role("button", name="Sign out").click()
     expect(page.get_by_label("Password", exact=True)).to_be_visible()
-    other.reload(wait_until="commit")
-    expect(other.get_by_label("Password", exact=True)).to_be_visible()
-    sign_in(other, "val")
+    page.wait_for_timeout(5_000)  # as long as an open page takes to notice
     other.get_by_role("tab", name="Import").click()
+    expect(other.get_by_text("You have signed out in another tab")).to_be_visible()
+    other.get_by_role("link", name="Sign in").click()
+    sign_in(other, "val")
+    other.goto(f"{url}/corpora?view=Import", wait_until="commit")
     expect(other.get_by_text("Importing requires the admin role.")).to_be_visible()
     expect(other.get_by_role("link", name="People")).to_have_count(0)
+
+
+def test_a_browser_keeps_the_name_where_nobody_signs_in(app: App, page: Page) -> None:
+    open_page(page, f"{app.url}/corpora", "Corpora")
+    name = page.get_by_role("textbox", name="Your name")
+    name.fill("Ada")
+    name.press("Enter")
+    expect(page.locator(".stApp[data-test-script-state=notRunning]")).to_have_count(1)
+    open_page(page, f"{app.url}/relabel", "Relabel")
+    expect(page.get_by_role("textbox", name="Your name")).to_have_value("Ada")

@@ -7,11 +7,14 @@ import urllib.request
 from collections.abc import Iterator
 
 import pytest
+import sqlalchemy as sa
 from playwright.sync_api import Browser, Page, expect
 
 from benchmarks._proxied import Installation, installation, nginx, trusting
+from db import label_tables
 from db.settings import Settings
 from db.store import Store
+from tests.e2e.conftest import wait_for
 from webapp.middleware import SECURITY_HEADERS
 
 ROUTE = "themescope_route"
@@ -38,6 +41,15 @@ def page(proxied: Installation, browser: Browser) -> Iterator[Page]:
     context.close()
 
 
+def kept_names(proxied: Installation) -> set[str]:
+    """Return the names that the store keeps for browsers."""
+    store = Store(Settings.in_folder(proxied.folder / "home"))
+    with store.reading() as r:
+        names = set(r.people.connection.scalars(sa.select(label_tables.session.c.person)))
+    store.close()
+    return names
+
+
 def route(page: Page) -> str:
     return next(str(cookie["value"]) for cookie in page.context.cookies() if cookie["name"] == ROUTE)
 
@@ -48,6 +60,7 @@ def test_a_page_goes_on_when_its_web_server_is_killed(proxied: Installation, pag
     name = page.get_by_role("textbox", name="Your name")
     name.fill("Ada")
     name.press("Enter")
+    wait_for(lambda: "Ada" in kept_names(proxied), 60, "the name in the store")
     first = route(page)
     proxied.web_of(first).kill()
     proxied.web_of(first).wait()

@@ -1,38 +1,32 @@
-"""Who may sign in: the command line, the file, wrong passwords, sessions."""
+"""Accounts: the command line, one transaction for each change, names in stored form, the audit log."""
 
 from __future__ import annotations
 
 import json
-import logging
-import os
-import stat
-from datetime import timedelta
+import threading
+import unicodedata
+from collections.abc import Callable
 
 import pytest
-import sqlalchemy as sa
 from click.testing import CliRunner, Result
 
-from core.errors import AccessError, ConfigError, DataError, StoreError
-from db import label_tables as t
-from db import logins
-from db.label_records import Role
-from db.logins import Logins
-from db.repositories.people import IDLE, LONGEST
-from db.sql import now
+from core.errors import AccessError, ConfigError, DataError, StoreError, ThemescopeError
+from db.label_records import Role, SignInMethod
 from db.store import Store
 from jobs.cli.main import main
-from jobs.services import people
+from jobs.services import people, sign_in
+from tests.contracts.test_roles import _content
 
 SECRET = "correct horse battery"
-
-
-@pytest.fixture(autouse=True)
-def cheap(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(logins, "_LOG_N", 2)
+pytestmark = pytest.mark.usefixtures("cheap_passwords")
 
 
 def call(*args: str, stdin: str = "") -> Result:
     return CliRunner().invoke(main, ["people", *args], input=stdin)
+
+
+def listed(store: Store) -> dict[str, tuple[Role, SignInMethod | None]]:
+    return {member.person.name: (member.person.role, member.login) for member in people.members(store)}
 
 
 def test_people_are_added_changed_listed_and_removed(sqlite_store: Store) -> None:
@@ -46,9 +40,15 @@ def test_people_are_added_changed_listed_and_removed(sqlite_store: Store) -> Non
     assert call("set-role", "ben@example.org", "viewer").exit_code == 0
     assert "was changed" in call("password", "Ada Lovelace", stdin="another password\n").stdout
     assert call("remove", "ben@example.org").exit_code == 0
-    with sqlite_store.reading() as r:
-        assert [(p.name, p.role) for p in r.people.list()] == [("Ada Lovelace", Role.ADMIN)]
-    assert [*Logins(sqlite_store.settings.home).all()] == ["Ada Lovelace"]
+    assert listed(sqlite_store) == {"Ada Lovelace": (Role.ADMIN, SignInMethod.PASSWORD)}
+    events = json.loads(call("log", "--json").stdout)["events"]
+    assert [(e["action"], e["account"], e["detail"]) for e in events] == [
+        ("account removed", "ben@example.org", ""),
+        ("password changed", "Ada Lovelace", ""),
+        ("role changed", "ben@example.org", "labeller → viewer"),
+        ("account added", "ben@example.org", "labeller"),
+        ("account added", "Ada Lovelace", "admin"),
+    ]
 
 
 @pytest.mark.usefixtures("sqlite_store")
@@ -68,118 +68,114 @@ def test_what_makes_no_sense_is_refused(args: tuple[str, ...], stdin: str, said:
     assert said in result.stderr
 
 
-def test_nobody_is_added_twice_and_one_admin_stays(sqlite_store: Store) -> None:
-    people.add(sqlite_store, "ada", Role.ADMIN, SECRET)
-    people.add(sqlite_store, "ben", Role.VIEWER, SECRET)
+@pytest.mark.usefixtures("sqlite_store")
+def test_a_password_in_no_encoding_is_refused_in_a_sentence() -> None:
+    result = CliRunner().invoke(main, ["people", "add", "ada"], input=b"\xff\xfe password \xff\n")
+    assert result.exit_code == 2 and "UTF-8" in result.stderr
+
+
+def test_nobody_is_added_twice_and_one_admin_stays(store: Store) -> None:
+    people.add(store, "ada", Role.ADMIN, SECRET)
+    people.add(store, "ben", Role.VIEWER, SECRET)
+    before = _content(store)
     with pytest.raises(DataError, match="can sign in already"):
-        people.add(sqlite_store, "ada", Role.VIEWER, SECRET)
+        people.add(store, "ben", Role.ADMIN, SECRET)
     for change in (people.remove, _make_viewer):
         with pytest.raises(StoreError, match="This is the only admin"):
-            change(sqlite_store, "ada")
+            change(store, "ada")
+    assert _content(store) == before
 
 
 def _make_viewer(store: Store, name: str) -> None:
     people.set_role(store, name, Role.VIEWER)
 
 
-@pytest.mark.skipif(os.name == "nt", reason="Windows keeps no modes")
-def test_the_file_is_its_owners_alone(sqlite_store: Store) -> None:
-    people.add(sqlite_store, "ada", Role.ADMIN, SECRET)
-    path = Logins(sqlite_store.settings.home).path
-    assert stat.S_IMODE(path.stat().st_mode) == 0o600
-    assert SECRET not in path.read_text(encoding="utf-8")
-    assert [p.name for p in path.parent.glob("logins*")] == ["logins.json"]
-    path.chmod(0o644)
-    with pytest.raises(ConfigError, match="chmod 600"):
-        Logins(sqlite_store.settings.home).all()
-
-
-def test_a_damaged_file_lets_nobody_in(sqlite_store: Store) -> None:
-    people.add(sqlite_store, "ada", Role.ADMIN, SECRET)
-    logins = Logins(sqlite_store.settings.home)
-    for text in ("{", "[]", '{"version": 2, "people": {}}', '{"version": 1, "people": {"ada": null}}'):
-        logins.path.write_text(text, encoding="utf-8")
-        with pytest.raises(ConfigError, match="is damaged"):
-            people.sign_in(sqlite_store, "ada", SECRET, people.Attempts())
-
-
-def test_a_wrong_password_and_an_unknown_name_are_told_alike(
-    sqlite_store: Store, caplog: pytest.LogCaptureFixture
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda s: people.add(s, "new", Role.ADMIN, SECRET),
+        lambda s: people.set_password(s, "eve", "another password"),
+        lambda s: people.set_role(s, "eve", Role.VIEWER),
+        lambda s: people.remove(s, "eve"),
+        lambda s: sign_in.sign_in_by_organisation(s, "eve@example.org"),
+    ],
+)
+def test_a_change_is_made_with_its_audit_event_or_not_at_all(
+    store: Store, monkeypatch: pytest.MonkeyPatch, change: Callable[[Store], object]
 ) -> None:
-    people.add(sqlite_store, "ada", Role.ADMIN, SECRET)
-    people.add(sqlite_store, "eve", Role.ADMIN, None)
-    with caplog.at_level(logging.DEBUG):
-        for name, password in (("ada", "wrong password"), ("nobody", SECRET), ("eve", ""), ("eve", SECRET)):
-            with pytest.raises(AccessError, match="Wrong name or password"):
-                people.sign_in(sqlite_store, name, password, people.Attempts())
-        token = people.sign_in(sqlite_store, " ada ", SECRET, people.Attempts())
-    kept_hashes = filter(None, Logins(sqlite_store.settings.home).all().values())
-    for secret in (SECRET, "wrong password", token, *kept_hashes):
-        assert secret not in caplog.text
-    with sqlite_store.reading() as r:
-        assert r.sign_ins.person(token)[0] == "ada"  # type: ignore[index]
-        assert next(p for p in r.people.list() if p.name == "ada").seen is not None
-        kept = r.people.connection.execute(sa.select(t.sign_in.c.token)).scalar_one()
-    assert token not in kept
+    for name in ("ada", "eve"):
+        people.add(store, name, Role.ADMIN, SECRET)
+    people.add(store, "eve@example.org", Role.LABELLER, None)
+    token = sign_in.sign_in(store, "eve", SECRET, "")
+    before = _content(store)
+
+    def broken(*_: object) -> None:
+        raise RuntimeError("the disk is full")
+
+    with monkeypatch.context() as patch:
+        patch.setattr("db.repositories.accounts.AuditLog.add", broken)
+        with pytest.raises(RuntimeError, match="the disk is full"):
+            change(store)
+    assert _content(store) == before
+    assert sign_in.session_of(store, token) is not None
+    change(store)
+    assert _content(store) != before
 
 
-def test_who_is_wrong_again_and_again_waits_longer_and_longer(
-    sqlite_store: Store, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    people.add(sqlite_store, "ada", Role.ADMIN, SECRET)
-    clock, attempts, waited = [1_000.0], people.Attempts(), []
-    monkeypatch.setattr(people.time, "monotonic", lambda: clock[0])
-    for _ in range(14):
-        waited.append(attempts.wait_s("ada", clock[0]))
-        clock[0] += waited[-1]
-        with pytest.raises(AccessError, match="Wrong name"):
-            people.sign_in(sqlite_store, "ada", "wrong password", attempts)
-    assert waited[:6] == [0, 0, 0, 2, 4, 8] and waited[-1] == 300
-    with pytest.raises(AccessError, match="Wait 300 s"):
-        people.sign_in(sqlite_store, "ada", SECRET, attempts)
-    clock[0] += 300
-    people.sign_in(sqlite_store, "ada", SECRET, attempts)
-    assert attempts.wait_s("ada", clock[0]) == 0
+def test_people_who_are_added_at_once_are_all_there(store: Store) -> None:
+    names = [f"p{number}" for number in range(6)]
+    threads = [threading.Thread(target=people.add, args=(store, n, Role.ADMIN, SECRET)) for n in names]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert sorted(listed(store)) == names
 
 
-def test_sessions_end(store: Store) -> None:
-    people.add(store, "ada", Role.ADMIN, SECRET)
-    people.add(store, "eve", Role.ADMIN, SECRET)
+def test_two_admins_cannot_put_each_other_out(store: Store) -> None:
+    for _ in range(5):
+        for name in ("ada", "eve"):
+            people.set_role(store, name, Role.ADMIN)
+        gate, refused = threading.Barrier(2), []
 
-    def opened(age: timedelta, unused: timedelta) -> str:
-        with store.writing() as w:
-            token = w.sign_ins.open("ada")
-            own = (
-                t.sign_in.c.token
-                == w.people.connection.execute(
-                    sa.select(t.sign_in.c.token).order_by(t.sign_in.c.created.desc()).limit(1)
-                ).scalar_one()
-            )
-            values = {"created": now() - age, "seen": now() - unused}
-            w.people.connection.execute(t.sign_in.update().where(own).values(**values))
-        return token
+        def turn(name: str, by: str, gate: threading.Barrier = gate, refused: list[str] = refused) -> None:
+            gate.wait()
+            try:
+                people.set_role(store, name, Role.VIEWER, by)
+            except StoreError as error:
+                refused.append(str(error))
 
-    def alive(token: str) -> bool:
+        threads = [threading.Thread(target=turn, args=pair) for pair in (("ada", "eve"), ("eve", "ada"))]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
         with store.reading() as r:
-            return r.sign_ins.person(token) is not None
+            assert len(r.people.admins()) == 1 and len(refused) == 1
 
-    minute = timedelta(minutes=1)
-    assert not alive(opened(IDLE + minute, IDLE + minute))
-    assert not alive(opened(LONGEST + minute, minute))
-    fresh = opened(IDLE - minute, IDLE - minute)
-    assert alive(fresh)
-    with store.writing() as w:
-        w.sign_ins.touch(fresh)
-        w.sign_ins.close(fresh)
-    assert not alive(fresh) and not alive("made up")
-    token = people.sign_in(store, "ada", SECRET, people.Attempts())
-    people.set_password(store, "ada", "another password")
-    assert not alive(token)
-    token = people.sign_in(store, "ada", "another password", people.Attempts())
-    people.remove(store, "ada")
-    assert not alive(token)
-    with pytest.raises(AccessError):
-        people.sign_in(store, "ada", "another password", people.Attempts())
+
+def test_roles_and_passwords_go_to_the_name_as_it_is_stored(sqlite_store: Store) -> None:
+    people.add(sqlite_store, "Ada Lovelace", Role.ADMIN, SECRET)
+    people.add(sqlite_store, "eve", Role.VIEWER, SECRET)
+    people.set_role(sqlite_store, "  eve ", Role.ADMIN)
+    people.set_role(sqlite_store, " new  one ", Role.VIEWER)
+    people.set_password(sqlite_store, " Ada  Lovelace ", "another password")
+    people.remove(sqlite_store, " eve ")
+    assert listed(sqlite_store) == {
+        "Ada Lovelace": (Role.ADMIN, SignInMethod.PASSWORD),
+        "new one": (Role.VIEWER, None),
+    }
+    with pytest.raises(ThemescopeError, match="Enter a name"):
+        people.set_role(sqlite_store, " \u202e ", Role.ADMIN)
+
+
+def test_a_letter_with_an_accent_is_one_letter_however_it_is_written(sqlite_store: Store) -> None:
+    composed, taken_apart = (unicodedata.normalize(form, "Zoë") for form in ("NFC", "NFD"))
+    secret = "pässwörter, mehrere"
+    assert people.add(sqlite_store, taken_apart, Role.ADMIN, unicodedata.normalize("NFD", secret)) == composed
+    for name in (composed, taken_apart):
+        for form in ("NFC", "NFD"):
+            assert sign_in.sign_in(sqlite_store, name, unicodedata.normalize(form, secret), "")
 
 
 def test_sharing_needs_an_admin_who_can_sign_in(sqlite_store: Store) -> None:
@@ -202,7 +198,9 @@ def test_sharing_needs_an_admin_who_can_sign_in(sqlite_store: Store) -> None:
 def test_an_organisation_vouches_only_for_those_who_were_let_in(sqlite_store: Store) -> None:
     people.add(sqlite_store, "ada@example.org", Role.ADMIN, None)
     people.add(sqlite_store, "ben", Role.ADMIN, SECRET)
-    assert people.admitted(sqlite_store, "ada@example.org") == "ada@example.org"
+    session = sign_in.session_of(sqlite_store, sign_in.sign_in_by_organisation(sqlite_store, "ada@example.org"))
+    assert session is not None
+    assert (session.person, session.method) == ("ada@example.org", SignInMethod.ORGANISATION)
     for name in ("mallory@example.org", "ben", ""):
         with pytest.raises(AccessError, match="has no account"):
-            people.admitted(sqlite_store, name)
+            sign_in.sign_in_by_organisation(sqlite_store, name)

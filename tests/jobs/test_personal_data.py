@@ -17,15 +17,13 @@ from hypothesis import strategies as st
 from core.errors import DataError, StoreError, UnknownNameError
 from core.labelling import operations as op
 from core.types import Split, TripletRows
-from db import logins
 from db.label_records import NewLabelling, Role, Sharing
-from db.logins import Logins
 from db.personal_data import Replacement, person_columns
 from db.records import JobStatus, Verdict
 from db.store import Store
 from db.tables import metadata
 from jobs.queue.foreground import run_here
-from jobs.services import people
+from jobs.services import people, sign_in
 from jobs.services.labelling import starts
 from jobs.services.labelling.session import LabellingSession
 from jobs.services.personal_data import Forgotten, export, find_traces, forget
@@ -34,18 +32,14 @@ from tests.jobs.test_cli import call
 
 NAME, OTHER = "Grace Ütz", "Grace Ütz-Berg"
 SECRET = "correct horse battery"
-
-
-@pytest.fixture(autouse=True)
-def cheap(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(logins, "_LOG_N", 2)
+pytestmark = pytest.mark.usefixtures("cheap_passwords")
 
 
 def fill(store: Store) -> LabellingSession:
     """Grace has an account, sessions, a labelling, reviews and views, and others wrote her name."""
     for name, role in ((NAME, Role.LABELLER), (OTHER, Role.LABELLER), ("ada", Role.ADMIN)):
         people.add(store, name, role, SECRET)
-    people.sign_in(store, NAME, SECRET, people.Attempts())
+    sign_in.sign_in(store, NAME, SECRET, "")
     corpus = add_corpus(store)
     new = NewLabelling(corpus.id, f"Themes of {NAME}", NAME, Sharing.SHARED)
     session = LabellingSession(store, starts.begin(store, new, starts.from_sections).id, NAME)
@@ -115,7 +109,7 @@ def test_nothing_is_left_of_a_name_and_labels_stay(store: Store) -> None:
         assert form not in dumped(store).replace(OTHER, "")
         left = contents(store.settings.home).replace(OTHER.encode(), b"").replace(json.dumps(OTHER)[1:-1].encode(), b"")
         assert form.encode() not in left
-    assert NAME not in Logins(store.settings.home).all() and OTHER in Logins(store.settings.home).all()
+    assert [member.person.name for member in people.members(store) if member.login] == [OTHER, "ada"]
     after = LabellingSession(store, session.record.id, OTHER)
     assert after.record.owner == "former-user-1" and after.record.name == "Themes of former-user-1"
     for step, old in before.items():
@@ -179,7 +173,7 @@ def test_the_commands(sqlite_store: Store, tmp_path: Path) -> None:
     shown = call("people", "forget", "ben")
     assert shown.exit_code == 130 and "person.name" in shown.stdout
     assert find_traces(sqlite_store, "ben").rows
-    assert call("people", "export", "ben", tmp_path / "ben.json").stdout.startswith("1 rows of ben")
+    assert call("people", "export", "ben", tmp_path / "ben.json").stdout.startswith("3 rows of ben")
     assert call("people", "forget", "ben", "--yes").stdout.startswith("ben is now former-user-1.")
 
 
@@ -190,11 +184,11 @@ def test_an_export_has_everything_but_secrets(store: Store, tmp_path: Path) -> N
     found = json.loads(file.read_text(encoding="utf-8"))
     tables = found["tables"]
     assert {table: len(rows) for table, rows in tables.items()} == counts
-    assert counts["label_step"] == 4 and counts["label_event"] > 4 and counts["sign_in"] == 1
+    assert counts["label_step"] == 4 and counts["label_event"] > 4 and counts["session"] == 1
     assert found["signs in by"] == "password" and found["rows with the name"]["label.note"] == 2
     assert [row["name"] for row in tables["labelling"]] == [f"Themes of {NAME}"]
     assert all(row.get("person", NAME) == NAME for rows in tables.values() for row in rows)
-    assert "token" not in tables["sign_in"][0] and "scrypt" not in file.read_text(encoding="utf-8")
+    assert "token_hash" not in tables["session"][0] and "argon2" not in file.read_text(encoding="utf-8")
     assert os.name != "posix" or stat.S_IMODE(file.stat().st_mode) == 0o600
     with pytest.raises(DataError, match="exists already"):
         export(store, NAME, file)
@@ -203,7 +197,8 @@ def test_an_export_has_everything_but_secrets(store: Store, tmp_path: Path) -> N
 def test_every_column_that_names_a_person_is_known() -> None:
     """A new one is either called ``person`` or listed in ``db.personal_data``."""
     assert {f"{column.table.name}.{column.name}" for column in person_columns()} >= {
-        "person.name", "labelling.owner", "label_step.person", "label_presence.person", "sign_in.person",
+        "person.name", "labelling.owner", "label_step.person", "label_presence.person", "session.person",
+        "login.person", "audit_event.person",
         "triplet_review.person", "saved_view.person",
     }  # fmt: skip
 

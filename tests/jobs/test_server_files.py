@@ -82,7 +82,7 @@ class TestReadable:
         with pytest.raises(AccessError, match="set THEMESCOPE_IMPORT_FOLDERS"):
             readable(settings, ANYWHERE / "etc" / "passwd")
         with pytest.raises(AccessError, match="Pages may not read"):
-            readable(settings, settings.home / UPLOADS / ".." / "logins.json")
+            readable(settings, settings.home / UPLOADS / ".." / "signing-key")
 
 
 PATH_WORDS = re.compile(r"\b(paths?|files?|folder|copy of)\b", re.IGNORECASE)

@@ -58,6 +58,16 @@ def filled_store(settings: Settings, filled_file: Path) -> Iterator[Store]:
 
 
 @pytest.fixture
+def browser(monkeypatch: pytest.MonkeyPatch) -> Callable[[str], None]:
+    """Let the pages that are opened afterwards come from a browser with this token in its cookie."""
+
+    def use(token: str) -> None:
+        monkeypatch.setattr("webapp.shared.people.browser_token", lambda cookies: token)
+
+    return use
+
+
+@pytest.fixture
 def open_page() -> Callable[..., AppTest]:
     """Run the app on one page, with query parameters, which may be named as in version 0.1.
 

@@ -18,13 +18,10 @@ from webapp.middleware import (
     SECURITY_HEADERS,
     HostCheck,
     SecurityHeaders,
-    UploadCheck,
     server_error,
 )
-from webapp.shared import people
 
 T = TypeVar("T")
-UPLOAD = "/_stcore/upload_file/{}/file-1"
 ANSWERED = "answered"
 
 
@@ -241,19 +238,3 @@ def test_other_events_pass() -> None:
 
     ask(SecurityHeaders(HostCheck(listens)), kind="lifespan")
     assert heard == ["lifespan"]
-
-
-def test_uploads_need_a_session(monkeypatch: pytest.MonkeyPatch) -> None:
-    def answer(path: str, method: str = "PUT") -> str:
-        return body(ask(UploadCheck(inner), path=path, method=method))
-
-    monkeypatch.setattr(people, "_IN", {"known"})
-    monkeypatch.setenv("THEMESCOPE_LOGIN", "always")
-    for path in (UPLOAD.format("unknown"), "/under/a/path" + UPLOAD.format("unknown"), UPLOAD.format("")):
-        for method in ("PUT", "POST"):
-            assert answer(path, method) == "Sign in first."
-    assert answer(UPLOAD.format("known")) == ANSWERED
-    assert answer("/_stcore/health", "GET") == ANSWERED
-    assert answer(UPLOAD.format("unknown"), "DELETE") == ANSWERED
-    monkeypatch.setattr("webapp.shared.store.shared", lambda: False)
-    assert answer(UPLOAD.format("unknown")) == ANSWERED

@@ -1,4 +1,7 @@
-"""The real server, bound to every address of this machine: whom it answers, its headers, and what it looks up."""
+"""The real server, bound to every address of this machine: whom it answers, its headers, and what it looks up.
+
+Requests come from a browser in which somebody has signed in.
+"""
 
 from __future__ import annotations
 
@@ -15,13 +18,19 @@ from pathlib import Path
 
 import pytest
 
+from db.label_records import Role
+from db.settings import Settings
+from db.store import Store
+from jobs.services import people, sign_in
 from tests.recorded_server import looked_up
 from tests.servers import free_port
 from webapp.middleware import FOREIGN_HOST, FOREIGN_ORIGIN, SECURITY_HEADERS
+from webapp.shared import cookies
 
 ROOT = Path(__file__).parents[2]
 START_S = 120.0
 TOKEN = "a-token-of-this-test"
+PASSWORD = "a password of this test"
 HANDSHAKE = {
     "Connection": "Upgrade",
     "Upgrade": "websocket",
@@ -45,12 +54,14 @@ class Server:
 
     port: int
     record: Path
+    cookie: str
 
     def ask(self, path: str, **headers: str) -> Answer:
         """Send a GET request, as of this machine unless ``headers`` say otherwise."""
         connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=30)
         try:
-            connection.request("GET", path, headers={"Host": f"127.0.0.1:{self.port}", **headers})
+            own = {"Host": f"127.0.0.1:{self.port}", "Cookie": self.cookie}
+            connection.request("GET", path, headers={**own, **headers})
             got = connection.getresponse()
             found = {name.lower(): value for name, value in got.getheaders()}
             body = "" if got.status == 101 else got.read().decode(errors="replace")
@@ -66,7 +77,7 @@ class Server:
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     folder = tmp_path_factory.mktemp("serving")
-    found = Server(free_port(), folder / "record.txt")
+    found = Server(free_port(), folder / "record.txt", signed_in(folder / "home"))
     flags = ["--server.address", "0.0.0.0", "--server.port", str(found.port)]
     command = [sys.executable, "-m", "tests.recorded_server", str(found.record), *flags]
     environment = {**os.environ, "THEMESCOPE_HOME": str(folder / "home"), "THEMESCOPE_METRICS_TOKEN": TOKEN}
@@ -78,6 +89,18 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     finally:
         process.kill()
         process.wait()
+
+
+def signed_in(home: Path) -> str:
+    """Make a store with an account and return the header ``Cookie`` of a browser in which its person signed in."""
+    store = Store(Settings.in_folder(home))
+    store.migrate()
+    people.add(store, "ada", Role.ADMIN, PASSWORD)
+    token = sign_in.sign_in(store, "ada", PASSWORD, "test")
+    store.close()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("THEMESCOPE_HOME", str(home))
+        return "=".join(cookies.cookie(token, secure=False))
 
 
 def wait_for(server: Server) -> None:

@@ -53,7 +53,7 @@ def store() -> Store:
     """
     if get_script_run_ctx(suppress_warning=True) is not None and server_store.shared():
         people.require_sign_in()
-    return server_store.store().by(people.current_person)
+    return server_store.store().by(people.writing_person)
 
 
 def read(query: Callable[[Any], T]) -> T:

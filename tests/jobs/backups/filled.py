@@ -10,7 +10,7 @@ import numpy as np
 import sqlalchemy as sa
 
 from core.labelling import operations as op
-from db.label_records import NewLabelling, Role, Sharing
+from db.label_records import NewLabelling, Role, Sharing, SignInMethod
 from db.records import VectorBlock
 from db.settings import Settings, sqlite_path
 from db.snapshots import left_out
@@ -40,7 +40,7 @@ def fill(store: Store) -> LabellingSession:
     people.add(store, "Ada", Role.ADMIN, SECRET)
     people.add(store, "ben@example.org", Role.LABELLER, None)
     with store.writing() as w:
-        w.sign_ins.open("Ada")
+        w.sessions.open("Ada", SignInMethod.PASSWORD)
     new = NewLabelling(corpus.id, "themes", "Ada", Sharing.SHARED)
     session = LabellingSession(store, starts.begin(store, new, starts.from_sections).id, "Ada")
     label(session, 0)

@@ -18,7 +18,6 @@ import sqlalchemy as sa
 
 from core.errors import DataError, ReadError, StoreError
 from db import label_tables as lt
-from db import logins
 from db.migrate import newest, upgrade
 from db.settings import Settings
 from db.store import Store
@@ -28,7 +27,7 @@ from jobs.backups.format import BACKUP, BACKUP_JOB
 from jobs.backups.restoring import restore_backup
 from jobs.backups.writing import check_backup, write_backup
 from jobs.common.archive import MANIFEST
-from jobs.services import people
+from jobs.services import sign_in
 from jobs.services.labelling.session import LabellingSession
 from tests.db.texts import add_corpus
 from tests.jobs.backups.filled import SECRET, elsewhere, files, fill, label, rows
@@ -36,10 +35,7 @@ from tests.jobs.helpers import wait_for
 from tests.jobs.test_cli import call, call_json
 from tests.servers import PostgresServer
 
-
-@pytest.fixture(autouse=True)
-def cheap(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(logins, "_LOG_N", 2)
+pytestmark = pytest.mark.usefixtures("cheap_passwords")
 
 
 @pytest.fixture
@@ -61,11 +57,11 @@ def test_a_restored_store_equals_the_one_that_was_saved(store: Store, target: Se
     restored = Store(target)
     assert rows(restored) == rows(store) and files(restored) == files(store)
     with restored.reading() as r:
-        assert r.people.connection.scalar(sa.select(sa.func.count()).select_from(lt.sign_in)) == 0
+        assert r.people.connection.scalar(sa.select(sa.func.count()).select_from(lt.session)) == 0
         model = r.models.by_name("model")
         assert np.array_equal(r.embeddings.get(model.id, [2])[2], np.full((12, 4), 2, dtype=np.float32))
     restored.artifacts.check(model.artifact)
-    assert people.sign_in(restored, "Ada", SECRET, people.Attempts())
+    assert sign_in.sign_in(restored, "Ada", SECRET, "")
     # Ids continue after those of the saved store.
     label(LabellingSession(restored, 1, "Ada"), 4)
     assert add_corpus(restored, "another").id == 2
@@ -246,7 +242,7 @@ def test_missing_and_damaged_files_are_listed_and_left_out(
     monkeypatch.setenv("THEMESCOPE_HOME", str(tmp_path / "elsewhere"))
     assert call("restore", tmp_path / "b.zip").exit_code == 0
     restored = Store(Settings.from_environment())
-    assert rows(restored) == rows(sqlite_store) and set(files(restored)) == {"logins.json"}
+    assert rows(restored) == rows(sqlite_store) and files(restored) == {}
     restored.close()
 
 

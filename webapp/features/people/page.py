@@ -23,7 +23,9 @@ _MAY = {
     Role.LABELLER: "Labeller: label and review",
     Role.ADMIN: "Admin: full access, including roles",
 }
-_WAYS = {"password": "password", "organisation": "organisation", "": "–"}
+
+
+_EVENTS = 100
 
 
 def show() -> None:
@@ -41,6 +43,7 @@ def show() -> None:
         with right:
             _change(chosen)
     _add()
+    _log()
 
 
 def _state(found: list[members.Member]) -> None:
@@ -62,7 +65,7 @@ def _table(found: list[members.Member]) -> members.Member:
             "Name": [member.person.name or UNNAMED for member in found],
             "Role": [member.person.role.value.capitalize() for member in found],
             "Last seen": [ago(member.person.seen) for member in found],
-            "Sign-in": [_WAYS[member.login] for member in found],
+            "Sign-in": [member.login.value if member.login else "–" for member in found],
             "Added": [member.person.created.date() for member in found],
         }
     )
@@ -118,6 +121,21 @@ def _add() -> None:
                     queries.store(), name or "", role or Role.LABELLER, password or "", current_person()
                 )
             )
+
+
+def _log() -> None:
+    """Draw the latest changes of accounts and sign-ins."""
+    events = queries.read(lambda r: r.audit_log.latest(_EVENTS))
+    columns = {
+        "Time": [event.created for event in events],
+        "By": [event.author for event in events],
+        "Action": [event.action for event in events],
+        "Account": [event.person for event in events],
+        "Detail": [event.detail for event in events],
+    }
+    with st.expander("Audit log", icon=":material/history:"):
+        st.caption(f"The latest {_EVENTS} changes of accounts and sign-ins. All: themescope people log")
+        st.dataframe(pd.DataFrame(columns), hide_index=True, alt="Changes of accounts and sign-ins, newest first")
 
 
 def _try(change: Callable[[], object]) -> None:

@@ -1,0 +1,185 @@
+"""What people see on the pages once they have signed in, what each role is refused, and names without sign-in."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from db.label_records import Role
+from db.store import Store
+from jobs.services import people as members
+from jobs.services import sign_in as service
+from webapp.features import REGISTRY
+
+Open = Callable[..., AppTest]
+Browser = Callable[[str], None]
+SignIn = Callable[[str], str]
+SECRET = "correct horse battery"
+pytestmark = pytest.mark.usefixtures("cheap_passwords")
+
+
+@pytest.fixture
+def shared(filled_store: Store, monkeypatch: pytest.MonkeyPatch) -> Store:
+    """A filled store whose pages ask people to sign in; each role has somebody."""
+    monkeypatch.setenv("THEMESCOPE_LOGIN", "always")
+    for name, role in (("ada", Role.ADMIN), ("lea", Role.LABELLER), ("val", Role.VIEWER)):
+        members.add(filled_store, name, role, SECRET)
+    return filled_store
+
+
+@pytest.fixture
+def sign_in(shared: Store, browser: Browser) -> Callable[[str], str]:
+    """Sign in under a name; the pages that are opened afterwards belong to it. Returns the token."""
+
+    def begin(name: str) -> str:
+        token = service.sign_in(shared, name, SECRET, "")
+        browser(token)
+        return token
+
+    return begin
+
+
+def words(at: AppTest) -> str:
+    kinds = (at.markdown, at.caption, at.info, at.warning, at.error, at.title, at.subheader)
+    return "\n".join(str(element.value) for kind in kinds for element in kind).replace("\\", "")
+
+
+def press(at: AppTest, label: str) -> AppTest:
+    next(x for x in at.button if x.label == label).click()
+    return at.run()
+
+
+@pytest.mark.parametrize("page", ["home", "corpora", "relabel", "people", "jobs"])
+def test_nothing_is_shown_without_a_session(shared: Store, open_page: Open, page: str) -> None:
+    at = open_page(page)
+    assert not at.exception and "your session has ended" in words(at)
+    assert not (at.text_input or at.button or at.dataframe)
+    with shared.reading() as r:
+        assert all(corpus.name not in words(at) for corpus in r.corpora.list())
+
+
+def test_a_session_names_its_person(shared: Store, open_page: Open, sign_in: SignIn) -> None:
+    sign_in("ada")
+    at = open_page("corpora")
+    assert not at.error and not at.exception
+    assert "Corpora" in [x.value for x in at.title]
+    assert "**ada** :gray[admin]" in words(at)
+    assert not any(x.label == "Your name" for x in at.text_input)
+    with shared.reading() as r:
+        assert next(person for person in r.people.list() if person.name == "ada").seen is not None
+
+
+def test_nothing_of_one_person_is_left_for_the_next(open_page: Open, sign_in: SignIn) -> None:
+    """A page that connects again keeps its state, though another person may have signed in meanwhile."""
+    sign_in("lea")
+    at = open_page("corpora")
+    at.session_state["bench-1"] = "what lea was doing"
+    sign_in("lea")
+    assert at.run().session_state["bench-1"] == "what lea was doing"
+    sign_in("val")
+    at = at.run()
+    assert "bench-1" not in at.session_state and "**val** :gray[viewer]" in words(at)
+
+
+@pytest.mark.parametrize(
+    "end",
+    [
+        lambda s, token: service.sign_out(s, token),
+        lambda s, token: members.remove(s, "lea"),
+        lambda s, token: members.set_password(s, "lea", "another password"),
+        lambda s, token: members.set_role(s, "lea", Role.ADMIN),
+    ],
+)
+def test_an_open_page_notices_that_its_session_has_ended(
+    shared: Store, open_page: Open, sign_in: SignIn, monkeypatch: pytest.MonkeyPatch, end: Callable[..., object]
+) -> None:
+    monkeypatch.setattr("webapp.shared.people._LOOK_AGAIN_S", 0.0)
+    token = sign_in("lea")
+    at = open_page("corpora")
+    at.session_state["bench-1"] = "what lea was doing"
+    end(shared, token)
+    at = at.run()
+    assert "your session has ended" in words(at) and not at.dataframe and "bench-1" not in at.session_state
+
+
+@pytest.mark.parametrize(("name", "view"), [("lea", "label and review"), ("val", "look")])
+def test_who_is_no_admin_imports_and_trains_nothing(open_page: Open, sign_in: SignIn, name: str, view: str) -> None:
+    sign_in(name)
+    at = open_page("corpora", view="Import")
+    assert "Importing requires the admin role" in words(at)
+    assert not at.text_input
+    at.switch_page(str(REGISTRY.get("train").script)).run()
+    assert "Training requires the admin role" in words(at)
+    at.switch_page(str(REGISTRY.get("themes").script)).run()
+    assert "requires the admin role" in words(at)
+    with pytest.raises(ValueError, match="Could not find a navigation page"):
+        at.switch_page(str(REGISTRY.get("people").script))
+
+
+def test_a_button_that_is_left_is_refused(shared: Store, open_page: Open, sign_in: SignIn) -> None:
+    """A change of role ends the session, which every change asks for anew, even seconds after the last check."""
+    members.set_role(shared, "lea", Role.ADMIN)
+    sign_in("lea")
+    at = press(open_page("corpora", view="All corpora"), "Delete this corpus …")
+    members.set_role(shared, "lea", Role.LABELLER)
+    at = press(at, "Delete")
+    assert "your session has ended" in words(at)
+    with shared.reading() as r:
+        assert r.corpora.list()
+
+
+def test_an_admin_sees_people_and_changes_their_roles(shared: Store, open_page: Open, sign_in: SignIn) -> None:
+    sign_in("ada")
+    at = open_page("people", member="val")
+    assert "val" in [x.value for x in at.subheader]
+    at.radio(key="people_role_val").set_value(Role.LABELLER).run()
+    press(at, "Save")
+    with shared.reading() as r:
+        assert r.people.role("val") is Role.LABELLER
+    press(at, "Remove …")
+    press(at, "Remove")
+    assert {m.person.name for m in members.members(shared)} == {"ada", "lea"}
+    at.query_params["people_member"] = "ada"
+    at = press(press(at.run(), "Remove …"), "Remove")
+    assert "This is the only admin" in words(at)
+
+
+def test_an_admin_adds_somebody(shared: Store, open_page: Open, sign_in: SignIn) -> None:
+    sign_in("ada")
+    at = open_page("people")
+    next(x for x in at.text_input if x.label == "Name").set_value("Ida")
+    next(x for x in at.text_input if x.label == "Initial password").set_value("short")
+    at = press(at, "Add")
+    assert "10 to 1,000 characters" in words(at)
+    next(x for x in at.text_input if x.label == "Initial password").set_value("long enough, this")
+    at = press(at, "Add")
+    assert service.sign_in(shared, "Ida", "long enough, this", "")
+    log = at.run().dataframe[-1].value
+    assert [*log["Action"][:2]] == ["signed in", "account added"] and log["By"][1] == "ada"
+
+
+def test_without_a_login_names_are_taken_on_trust(filled_store: Store, open_page: Open) -> None:
+    at = open_page("people")
+    assert "everyone except viewers has full access" in words(at)
+    members.set_role(filled_store, "ada", Role.ADMIN)
+    members.set_role(filled_store, "val", Role.VIEWER)
+    at = open_page("corpora", view="Import")
+    assert "Importing requires the admin role" in words(at)
+    at.sidebar.text_input(key="person").set_value("ada").run()
+    assert "Importing requires the admin role" not in words(at)
+    at.sidebar.text_input(key="person").set_value("val").run()
+    assert "Role: viewer" in words(at)
+
+
+def test_a_browser_keeps_the_name(filled_store: Store, open_page: Open, browser: Browser) -> None:
+    browser("one")
+    open_page("home").sidebar.text_input(key="person").set_value(" Ada \u202e ").run()
+    assert open_page("corpora").sidebar.text_input(key="person").value == "Ada"
+    browser("another")
+    assert open_page("corpora").sidebar.text_input(key="person").value == ""
+    browser("one")
+    at = open_page("corpora")
+    at.sidebar.text_input(key="person").set_value("").run()
+    assert open_page("corpora").sidebar.text_input(key="person").value == ""
