@@ -6,17 +6,23 @@ FROM ${PYTHON_IMAGE} AS build
 # The wheels of torch for CPUs; for GPUs, such as https://download.pytorch.org/whl/cu130.
 ARG TORCH_INDEX=https://download.pytorch.org/whl/cpu
 ENV PIP_DISABLE_PIP_VERSION_CHECK=1 OMP_WAIT_POLICY=PASSIVE
-RUN python -m venv /opt/themescope
+RUN python -m venv /opt/themescope && python -m venv /opt/build
 ENV PATH=/opt/themescope/bin:${PATH}
 WORKDIR /source
 COPY pyproject.toml constraints-cpu.txt README.md LICENSE NOTICE ./
+COPY requirements requirements
 COPY core core
 COPY db db
 COPY jobs jobs
 COPY webapp webapp
-# In one command, so that the exact version of torch and all other pins hold.
+# All packages have the hashes of requirements/cpu.txt, except torch, whose wheels for CPUs and GPUs differ.
 RUN --mount=type=cache,target=/root/.cache/pip \
-    pip install --extra-index-url ${TORCH_INDEX} -c constraints-cpu.txt '.[demo,encoder,oidc,postgres,ray,redis,s3]'
+    /opt/build/bin/pip install --require-hashes -r requirements/build.txt \
+    && pip install --require-hashes --no-deps -r requirements/cpu.txt \
+    && pip install --extra-index-url ${TORCH_INDEX} -c constraints-cpu.txt torch \
+    && /opt/build/bin/hatchling build -t wheel -d /dist \
+    && pip install --no-deps /dist/*.whl \
+    && pip check
 # Without it, the first clustering, training and map would each take ten seconds longer. Another processor compiles anew.
 RUN cd / && python -m core.precompile
 

@@ -3,6 +3,13 @@ PYTHON ?= python3
 VENV   ?= .venv
 BIN    := $(VENV)/bin
 PIP    := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints-cpu.txt
+TOOLS  := $(VENV)/tools/bin
+# Where `make lock` writes.
+LOCKS  ?= requirements
+LOCK   := $(TOOLS)/uv --no-config pip compile --quiet --universal --python-version 3.11 --generate-hashes \
+          --annotation-style line --custom-compile-command "make lock" $(UPGRADE)
+# For cpu.txt and the image; sib-clustering has no wheels for ARM.
+EXTRAS := demo encoder oidc postgres ray redis s3 search
 COMPILE := echo "Compiling inner loops (once; one or two minutes) …" && $(BIN)/python -m core.precompile
 export THEMESCOPE_HOME ?= $(CURDIR)/themescope-home
 export OMP_WAIT_POLICY := PASSIVE
@@ -10,7 +17,7 @@ export OMP_WAIT_POLICY := PASSIVE
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help run test test-numerics slow fix bench check services clean
+.PHONY: help run test test-numerics slow fix bench check services lock lock-check dist install-check sbom audit clean
 
 help: ## Show what can be made
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/'
@@ -79,6 +86,39 @@ $(VENV)/installed-bench: $(VENV)/installed-test
 
 bench: $(VENV)/installed-bench services ## Speed and memory beside their peers, in one run each
 	@for b in benchmarks/[a-z]*.py; do echo "== $$b"; $(BIN)/python $$b || exit 1; done
+
+$(VENV)/installed-tools: $(VENV)/made requirements/tools.txt
+	@$(BIN)/python -m venv --clear $(VENV)/tools
+	@$(TOOLS)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/tools.txt
+	@touch $@
+
+lock: $(VENV)/installed-tools ## Write the locked requirements with hashes; newer versions with UPGRADE=--upgrade
+	@$(LOCK) requirements/build.in -o $(LOCKS)/build.txt
+	@$(LOCK) requirements/tools.in -c requirements/build.txt -o $(LOCKS)/tools.txt
+	@$(LOCK) pyproject.toml $(EXTRAS:%=--extra %) --extra sib -c constraints-cpu.txt -o $(LOCKS)/all.txt
+	@$(LOCK) pyproject.toml $(EXTRAS:%=--extra %) -c constraints-cpu.txt -c requirements/all.txt \
+	  --excludes requirements/cuda.in --no-emit-package torch -o $(LOCKS)/cpu.txt
+
+lock-check: ## Compare the locked requirements with pyproject.toml and constraints-cpu.txt; asks the package index
+	@rm -rf dist/locks && mkdir -p dist/locks && cp requirements/*.txt dist/locks
+	@$(MAKE) --no-print-directory lock LOCKS=dist/locks
+	@diff -rq --exclude='*.in' --exclude='*.toml' requirements dist/locks || { echo "Run: make lock"; exit 1; }
+	@rm -r dist/locks
+
+dist: $(VENV)/installed-tools ## Build wheel and sdist of the last commit into dist/, byte for byte the same each time
+	@rm -rf dist/source && mkdir -p dist/source && git archive HEAD | tar -x -C dist/source
+	@cd dist/source && SOURCE_DATE_EPOCH=$$(git log -1 --format=%ct) $(abspath $(TOOLS))/hatchling build -d .. >/dev/null
+	@rm -r dist/source
+	@cd dist && sha256sum themescope-*.whl themescope-*.tar.gz | tee SHA256SUMS
+
+install-check: dist ## Install the wheel and the locked requirements into a new environment, and start them
+	@$(BIN)/python -m tests.installation dist/*.whl
+
+sbom: dist ## Write the software bill of materials (CycloneDX) of such an environment to dist/
+	@$(BIN)/python -m tests.installation dist/*.whl --sbom $(TOOLS)/cyclonedx-py
+
+audit: $(VENV)/installed-tools ## Compare the locked requirements with the advisories of PyPI; asks its server
+	@$(TOOLS)/pip-audit --strict --disable-pip --require-hashes --requirement requirements/all.txt
 
 clean: ## Remove the environment; your data folder stays
 	@rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
