@@ -1,8 +1,12 @@
-"""Backups during the load test: the last one is restored, and compared with the edits acknowledged before it began."""
+"""Backups during the load test: the last one is restored, and compared with the edits acknowledged before it began.
+
+In the restored store, one person is forgotten; then the name is searched in every row and in every byte of every file.
+"""
 
 from __future__ import annotations
 
 import json
+import re
 import threading
 import time
 from dataclasses import dataclass, field
@@ -10,12 +14,17 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import sqlalchemy as sa
 
 from core.labelling.history import replay
 from db.settings import Settings
 from db.store import Store
+from db.tables import metadata
 from jobs.backups.restoring import restore_backup
 from jobs.backups.writing import write_backup
+from jobs.services.personal_data import forget
+
+FORGOTTEN = "user 7"
 
 
 @dataclass
@@ -67,6 +76,7 @@ class Backups:
         with target.reading() as r, self.store.reading() as now:
             log, final = r.label_steps.since(labelling, 0), now.label_steps.since(labelling, 0)
             current = r.labellings.snapshot(labelling).partition
+        forgetting = _forget(target, labelling)
         target.close()
         steps = [step.id for step, _ in log]
         return {
@@ -82,7 +92,42 @@ class Backups:
             "edits_during_backups": len(during),
             "p95_during_backups_ms": round(float(np.percentile(during or [0.0], 95)) * 1000, 1),
             "max_during_backups_ms": round(max(during or [0.0]) * 1000, 1),
+            **forgetting,
         }
+
+
+def _forget(store: Store, labelling: int) -> dict[str, Any]:
+    """Forget a person; return where the name was and is, and whether the partition and the history are the same."""
+    before, rows, files = _history(store, labelling), _rows(store), _files(store.settings.home)
+    started = time.perf_counter()
+    forget(store, FORGOTTEN)
+    seconds = time.perf_counter() - started
+    store.close()
+    return {
+        "forget_seconds": round(seconds, 2),
+        "rows_with_name": [rows, _rows(store)],
+        "bytes_with_name": [files, _files(store.settings.home)],
+        "labels_kept": _history(store, labelling) == before,
+    }
+
+
+def _history(store: Store, labelling: int) -> tuple[bytes, list[int]]:
+    with store.reading() as r:
+        steps = [step.id for step, _ in r.label_steps.since(labelling, 0)]
+        return r.labellings.snapshot(labelling).partition.to_bytes(), steps
+
+
+def _rows(store: Store) -> int:
+    """Count the rows with the name, in every table."""
+    name = re.compile(rf"(?<!\w){FORGOTTEN}(?!\w)")
+    with store.reading() as r:
+        tables = [r.people.connection.execute(sa.select(table)) for table in metadata.sorted_tables]
+        return sum(bool(name.search(str(row))) for rows in tables for row in rows)
+
+
+def _files(home: Path) -> int:
+    """Count the occurrences of the name in the bytes of all files; in SQLite files, a date may follow it directly."""
+    return sum(path.read_bytes().count(FORGOTTEN.encode()) for path in home.rglob("*") if path.is_file())
 
 
 def entries(logs: Path) -> list[dict[str, Any]]:

@@ -208,10 +208,11 @@ def main() -> None:
             result = run(store, args.people, args.seconds, args.kills, logs, args.backups, args.restore_url)
         store.close()
     sys.stdout.write(json.dumps(result, indent=2) + "\n")
-    conditions = ("replayed", "undone", "imports_complete", "backup_is_prefix", "backup_replayed")
+    conditions = ("replayed", "undone", "imports_complete", "backup_is_prefix", "backup_replayed", "labels_kept")
     passed = (
         not result["lost"]
         and not result.get("missing_in_backup")
+        and not any(result.get(name, [0, 0])[1] for name in ("rows_with_name", "bytes_with_name"))
         and not result["errors"]
         and all(result.get(name, True) for name in conditions)
     )
