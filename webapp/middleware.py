@@ -18,6 +18,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from core.errors import ConfigError
 from db.settings import Settings, canonical_host, split_host
+from webapp.content_policy import page_policy
 from webapp.features import REGISTRY
 from webapp.shared.pages import translated
 from webapp.status import PROBES
@@ -25,7 +26,7 @@ from webapp.status import PROBES
 logger = logging.getLogger(__name__)
 
 SECURITY_HEADERS = {
-    "Content-Security-Policy": "frame-ancestors 'self'",
+    "Content-Security-Policy": page_policy(),
     "X-Frame-Options": "SAMEORIGIN",
     "X-Content-Type-Options": "nosniff",
     "Referrer-Policy": "same-origin",

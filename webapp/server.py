@@ -73,6 +73,8 @@ def main() -> None:
     from streamlit.web import cli
 
     logs.set_up("web", _log_format())
+    # The application needs it. If two threads import pandas at the same time, one may find it half initialised.
+    importlib.import_module("webapp.sign_in")
     threading.Thread(target=preload, daemon=True).start()
     flags = sys.argv[1:]
     script = str(Path(__file__).with_name("asgi.py"))

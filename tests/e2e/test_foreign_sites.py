@@ -21,6 +21,28 @@ url => new Promise(resolve => {
   socket.onerror = () => resolve(false)
 })
 """
+INJECTED = [
+    "<img src='/none.png' onerror='window.ran = 1'>",
+    "<iframe srcdoc='<script>parent.ran = 1</script>'></iframe>",
+    "<img src='https://evil.example/pixel.png'>",
+    "<a href='javascript:window.ran = 1'>x</a>",
+]
+INJECT = """
+texts => {
+  window.refused = []
+  document.addEventListener("securitypolicyviolation", event => window.refused.push(event.violatedDirective))
+  for (const text of texts) {
+    const place = document.body.appendChild(document.createElement("div"))
+    place.innerHTML = text
+    place.querySelector("a")?.click()
+  }
+}
+"""
+EVALUATES = """
+() => new Promise(resolve => setTimeout(() => {  // later, because the tools of the browser may evaluate text
+  try { resolve((0, eval)("1")) } catch (error) { resolve(error.name) }
+}))
+"""
 ANSWERS = "url => fetch(url).then(answer => answer.ok, () => false)"
 
 
@@ -85,6 +107,17 @@ def test_a_foreign_site_shows_no_page_in_a_frame(visitor: Page, evil_site: str) 
     frame = visitor.frame(name="app")
     assert frame is not None
     assert frame.url.startswith("chrome-error:")
+
+
+def test_injected_markup_runs_nothing(app: App, visitor: Page) -> None:
+    """Markup in the page, which no text of Themescope becomes, is harmless all the same."""
+    visitor.goto(app.url, wait_until="commit")
+    expect(visitor.get_by_role("heading", name="Themescope")).to_be_visible()
+    visitor.evaluate(INJECT, INJECTED)
+    visitor.wait_for_timeout(500)
+    assert visitor.evaluate("window.ran") is None
+    assert visitor.evaluate(EVALUATES) == "EvalError"
+    assert visitor.evaluate("window.refused.length") >= len(INJECTED)
 
 
 def test_the_import_form_offers_no_path_of_the_server(page: Page, app: App) -> None:
