@@ -26,7 +26,7 @@ def test_scripts_come_from_the_server_only() -> None:
 def test_inline_scripts_of_the_start_page_are_allowed_by_their_digests(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    page = "<script>\n a = 1\n</script><script type=\"module\" src=\"x.js\"></script><script>b()</script>"
+    page = '<script>\n a = 1\n</script><script type="module" src="x.js"></script><script>b()</script>'
     (tmp_path / "static").mkdir()
     (tmp_path / "static" / "index.html").write_text(page, encoding="utf-8")
     monkeypatch.setattr(streamlit, "__file__", str(tmp_path / "__init__.py"))
