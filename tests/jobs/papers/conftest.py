@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import jobs.papers.job  # noqa: F401 -- before the tiny paper is added, because the help text of a setting lists the papers
 from core.papers import PAPERS
 from db.store import Store
 from jobs.queue.foreground import resume_here, run_here
