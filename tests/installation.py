@@ -50,14 +50,7 @@ def install(wheel: Path, folder: Path, python: str = sys.executable) -> Path:
     pip = (interpreter, "-m", "pip", "install", "--quiet", "--disable-pip-version-check")
     index = ["--extra-index-url", os.environ["TORCH_INDEX"]] if "TORCH_INDEX" in os.environ else []
     run(*pip, "--require-hashes", "--no-deps", "-r", ROOT / "requirements" / "cpu.txt", folder=folder)
-    run(
-        *pip,
-        *(["--extra-index-url", index] if index else []),
-        "-c",
-        ROOT / "constraints-cpu.txt",
-        "torch",
-        folder=folder,
-    )
+    run(*pip, *index, "-c", ROOT / "constraints-cpu.txt", "torch", folder=folder)
     run(*pip, "--no-deps", wheel, folder=folder)
     run(interpreter, "-m", "pip", "check", folder=folder)
     return interpreter
