@@ -11,8 +11,10 @@ import pytest
 import streamlit as st
 from streamlit.testing.v1 import AppTest
 
+from db.label_records import Role
 from db.settings import Settings
 from db.store import Store
+from jobs.services import people
 from tests.webapp.filled import fill
 from webapp.features import REGISTRY
 from webapp.shared.pages import translated
@@ -55,6 +57,17 @@ def filled_store(settings: Settings, filled_file: Path) -> Iterator[Store]:
     store = Store(settings)
     yield store
     store.close()
+
+
+@pytest.fixture
+def shared(sqlite_store: Store, monkeypatch: pytest.MonkeyPatch) -> Store:
+    """A store whose pages ask people to sign in; each role has somebody."""
+    from tests.webapp.browsers import SECRET  # imported late: most tests of pages need no server
+
+    monkeypatch.setenv("THEMESCOPE_LOGIN", "always")
+    for name, role in (("ada", Role.ADMIN), ("lea", Role.LABELLER), ("val", Role.VIEWER)):
+        people.add(sqlite_store, name, role, SECRET)
+    return sqlite_store
 
 
 @pytest.fixture

@@ -1,113 +1,42 @@
-"""The sign-in page and the check of sessions: who is let in, cookies, other sites, and an identity provider."""
+"""The sign-in page and the check of sessions: who is let in, cookies, and other sites."""
 
 from __future__ import annotations
 
-import json
 import re
-import subprocess
-import sys
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
-from urllib.parse import quote, urlsplit
+from urllib.parse import quote
 
 import pytest
 import sqlalchemy as sa
-from starlette.applications import Starlette
-from starlette.middleware import Middleware
-from starlette.middleware.sessions import SessionMiddleware
-from starlette.requests import Request
-from starlette.responses import PlainTextResponse, Response
-from starlette.routing import Route, WebSocketRoute
-from starlette.testclient import TestClient, WebSocketDenialResponse
-from starlette.websockets import WebSocket
+from starlette.testclient import TestClient
 
 from db import label_tables as t
 from db.label_records import Role
-from db.settings import Settings
 from db.store import Store
 from jobs.services import people
 from jobs.services import sign_in as service
 from jobs.services.people import LONGEST_NAME
-from tests.servers import free_port
-from webapp import organisation, sign_in, status
-from webapp.middleware import HostCheck, SecurityHeaders
-from webapp.sessions import PUBLIC, REFUSED, SessionCheck
+from tests.webapp.browsers import (
+    INSIDE,
+    PAGE,
+    PATHS,
+    SECRET,
+    admitted,
+    browser,
+    cookie_of,
+    form_token,
+    signed_in,
+    submit,
+    token_of,
+)
+from webapp import sign_in
+from webapp.sessions import PUBLIC, REFUSED
 from webapp.shared import cookies
 
-SECRET = "correct horse battery"
-PAGE = {"accept": "text/html"}
-INSIDE = "inside"
 pytestmark = pytest.mark.usefixtures("cheap_passwords")
-
-
-async def inside(request: Request) -> Response:
-    """Answer in place of Streamlit."""
-    await request.body()
-    return PlainTextResponse(INSIDE)
-
-
-async def stream(websocket: WebSocket) -> None:
-    """Accept a websocket in place of Streamlit."""
-    await websocket.accept()
-    await websocket.close()
-
-
-APP = Starlette(
-    routes=[
-        *status.ROUTES,
-        *sign_in.ROUTES,
-        Route("/{path:path}", inside, methods=["GET", "PUT", "DELETE", "POST"]),
-        WebSocketRoute("/{path:path}", stream),
-    ],
-    middleware=[
-        Middleware(SecurityHeaders),
-        Middleware(HostCheck),
-        Middleware(SessionCheck),
-        Middleware(SessionMiddleware, secret_key="of this test"),
-    ],
-)
-
-
-def browser(address: str = "http://localhost:8501", **options: Any) -> TestClient:
-    """Return a new browser."""
-    return TestClient(APP, base_url=address, follow_redirects=False, **options)
-
-
-@pytest.fixture
-def shared(sqlite_store: Store, monkeypatch: pytest.MonkeyPatch) -> Store:
-    """A store whose pages ask people to sign in; each role has somebody."""
-    monkeypatch.setenv("THEMESCOPE_LOGIN", "always")
-    for name, role in (("ada", Role.ADMIN), ("lea", Role.LABELLER), ("val", Role.VIEWER)):
-        people.add(sqlite_store, name, role, SECRET)
-    return sqlite_store
-
-
-def form_token(answer: Any) -> str:
-    return re.search(r'name="form_token" value="([^"]+)"', answer.text)[1]  # type: ignore[index]
-
-
-def submit(client: TestClient, name: str, password: str = SECRET, **fields: str) -> Any:
-    """Fill in the form of the sign-in page and send it."""
-    form = {"form_token": form_token(client.get("/sign-in")), "person": name, "password": password, **fields}
-    return client.post("/sign-in", data=form, headers={"origin": str(client.base_url)})
-
-
-def signed_in(name: str = "lea") -> TestClient:
-    client = browser()
-    assert submit(client, name).status_code == 303
-    return client
-
-
-def cookie_of(client: TestClient) -> tuple[str, str]:
-    ((name, value),) = client.cookies.items()
-    return name, value
-
-
-def token_of(client: TestClient) -> str:
-    return cookies.browser_token(dict(client.cookies))
 
 
 # --- who is let in ----------------------------------------------------------------------------------------------------
@@ -158,36 +87,6 @@ ENDS: dict[str, Callable[[Store, TestClient], object]] = {
     "new role": lambda s, c: people.set_role(s, "lea", Role.VIEWER),
     "removed": lambda s, c: people.remove(s, "lea"),
 }
-PATHS = [
-    "/",
-    "/corpora",
-    "/_stcore/host-config",
-    "/media/1.png",
-    "/component/x.js",
-    "/_stcore/agent/mcp",
-    "/auth/login",
-]
-
-
-def admitted(client: TestClient) -> set[str]:
-    """Return what a browser is let in to; everything else is refused in the right way."""
-    found = set()
-    for path in PATHS:
-        if (answer := client.get(path)).status_code == 200:
-            found.add(path)
-        else:
-            assert (answer.status_code, answer.text) == (403, REFUSED)
-            page = client.get(path, headers=PAGE)
-            assert page.status_code == 303 and page.headers["location"].startswith("/sign-in")
-    for method in ("PUT", "POST", "DELETE"):
-        if client.request(method, "/_stcore/upload_file/a/b", content=b"x" * 1_000).text == INSIDE:
-            found.add(method)
-    try:
-        with client.websocket_connect("ws://localhost:8501/_stcore/stream"):
-            found.add("websocket")
-    except WebSocketDenialResponse as answer:
-        assert (answer.status_code, answer.text) == (403, REFUSED)
-    return found
 
 
 @pytest.mark.parametrize("end", ENDS)
@@ -362,143 +261,3 @@ def test_while_nobody_can_sign_in_the_page_says_so(sqlite_store: Store, monkeypa
     monkeypatch.setenv("THEMESCOPE_LOGIN", "always")
     answer = browser().get("/sign-in")
     assert answer.status_code == 503 and "nobody can sign in yet" in answer.text
-
-
-# --- an identity provider ---------------------------------------------------------------------------------------------
-
-
-@pytest.fixture(scope="module")
-def provider() -> Iterator[str]:
-    """The address of a real identity provider with three people."""
-    port = free_port()
-    claims = [
-        {"sub": "1", "email": "ada@example.org", "email_verified": True},
-        {"sub": "2", "email": "lea@example.org", "email_verified": False},
-        {"sub": "3", "email": "mallory@example.org", "preferred_username": "ada@example.org"},
-    ]
-    command = [sys.executable, "-m", "oidc_provider_mock", "--port", str(port), "--require-nonce", "true"]
-    command += [part for claim in claims for part in ("--user-claims", json.dumps(claim))]
-    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    address = f"http://localhost:{port}"
-    try:
-        until = time.monotonic() + 30
-        while True:
-            try:
-                fetch(f"{address}/.well-known/openid-configuration")
-                break
-            except OSError:
-                assert time.monotonic() < until and process.poll() is None
-                time.sleep(0.1)
-        yield address
-    finally:
-        process.kill()
-        process.wait()
-
-
-def fetch(url: str, data: bytes | None = None) -> tuple[int, str]:
-    """Return status and ``Location`` of an answer of the provider."""
-    from http.client import HTTPConnection
-
-    parts = urlsplit(url)
-    connection = HTTPConnection(parts.netloc, timeout=30)
-    try:
-        kind = {"Content-Type": "application/x-www-form-urlencoded"} if data else {}
-        connection.request("POST" if data else "GET", f"{parts.path}?{parts.query}", data, kind)
-        answer = connection.getresponse()
-        answer.read()
-        return answer.status, answer.headers.get("Location", "")
-    finally:
-        connection.close()
-
-
-@pytest.fixture
-def by_organisation(shared: Store, provider: str) -> Store:
-    people.add(shared, "ada@example.org", Role.ADMIN, None)
-    people.add(shared, "lea@example.org", Role.LABELLER, None)
-    shared.settings.secrets_file.write_text(
-        "[auth]\n"
-        'redirect_uri = "http://localhost:8501/oauth2callback"\nclient_id = "themescope"\nclient_secret = "secret"\n'
-        f'server_metadata_url = "{provider}/.well-known/openid-configuration"\n',
-        encoding="utf-8",
-    )
-    return shared
-
-
-def answer_of(client: TestClient, subject: str) -> str:
-    """Sign in at the provider; return the address that it leads the browser back to."""
-    assert "Sign in with your organisation" in client.get("/sign-in").text
-    to = client.get("/sign-in/organisation?next=/map").headers["location"]
-    assert "code_challenge" in to and "nonce" in to and "state" in to
-    status, back = fetch(to, f"sub={subject}".encode())
-    assert status == 302 and back.startswith("http://localhost:8501/oauth2callback")
-    return back
-
-
-def test_people_sign_in_through_an_identity_provider_and_out(by_organisation: Store, provider: str) -> None:
-    client = browser()
-    back = answer_of(client, "1")
-    before = token_of(client)
-    answer = client.get(back)
-    assert (answer.status_code, answer.headers["location"]) == (303, "/map")
-    session = service.session_of(by_organisation, token_of(client))
-    assert session is not None and (session.person, session.method) == ("ada@example.org", "organisation")
-    assert token_of(client) != before and client.get("/map").text == INSIDE
-    assert client.get(back).status_code == 403  # an answer counts once
-    out = client.post("/sign-out", data={"form_token": cookies.form_token(token_of(client))})
-    assert out.headers["location"].startswith(f"{provider}/oauth2/end_session?client_id=themescope&")
-    assert service.session_of(by_organisation, token_of(client)) is None and client.get("/map").text == REFUSED
-
-
-def test_who_is_not_vouched_for_or_has_no_account_is_refused(by_organisation: Store) -> None:
-    for subject, said in (("2", "has no account"), ("3", "mallory@example.org has no account")):
-        client = browser()
-        answer = client.get(answer_of(client, subject))
-        assert answer.status_code == 403 and said in answer.text
-        assert admitted(client) == set()
-
-
-def test_an_answer_for_another_browser_is_refused(by_organisation: Store) -> None:
-    back = answer_of(browser(), "1")
-    victim = browser()
-    for address in (back, re.sub("state=[^&]+", "state=x", back), "/oauth2callback?error=access_denied"):
-        answer = victim.get(address)
-        assert answer.status_code == 403 and "sign-in through your organisation failed" in answer.text
-    assert admitted(victim) == set()
-
-
-def test_a_provider_that_is_not_configured_or_reached_is_told(by_organisation: Store) -> None:
-    path = by_organisation.settings.secrets_file
-    complete = path.read_text(encoding="utf-8")
-    path.write_text(re.sub(r"localhost:\d+/\.well", f"localhost:{free_port()}/.well", complete), encoding="utf-8")
-    answer = browser().get("/sign-in/organisation")
-    assert answer.status_code == 503 and "cannot be reached" in answer.text
-    path.write_text('[auth]\nclient_id = "x"\n', encoding="utf-8")
-    answer = browser().get("/sign-in/organisation")
-    assert answer.status_code == 503 and "has no redirect_uri, client_secret" in answer.text
-
-
-def test_an_identity_provider_is_set_up_by_a_file(settings: Settings) -> None:
-    settings.home.mkdir(parents=True)
-    files = {"": False, "[other]\nx = 1\n": False, "[auth": False, '[auth]\nclient_id = "x"\n': True}
-    for text, found in files.items():
-        settings.secrets_file.write_text(text, encoding="utf-8")
-        assert organisation.is_configured() is found
-
-
-@pytest.mark.parametrize(
-    ("user", "name"),
-    [
-        ({"email": "ada@example.org", "email_verified": True, "sub": "1"}, "ada@example.org"),
-        ({"email": "ada@example.org", "sub": "1"}, "ada@example.org"),
-        ({"email": "ada@example.org", "email_verified": False, "sub": "1"}, ""),
-        ({"email": "ada@example.org", "email_verified": "false", "sub": "1"}, ""),
-        ({"preferred_username": "ada@example.org", "sub": "1"}, "1"),
-        ({"name": "ada@example.org"}, ""),
-        ({"email": ["ada@example.org"], "sub": 7}, ""),
-        ({"email": "x" * 60 + "@example.org", "sub": "1"}, ""),
-        ({"email": "ada@example.org\u200b", "sub": "1"}, ""),
-    ],
-)
-def test_what_an_organisation_vouches_for(user: dict[str, object], name: str) -> None:
-    """Many providers let people choose their ``preferred_username``, so it says nothing of who they are."""
-    assert organisation.vouched(user) == name

@@ -1,0 +1,169 @@
+"""Sign-in through a real identity provider: state, nonce, who is vouched for, and errors."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from urllib.parse import urlsplit
+
+import pytest
+from starlette.testclient import TestClient
+
+from db.label_records import Role
+from db.settings import Settings
+from db.store import Store
+from jobs.services import people
+from jobs.services import sign_in as service
+from tests.servers import free_port
+from tests.webapp.browsers import (
+    INSIDE,
+    admitted,
+    browser,
+    token_of,
+)
+from webapp import organisation
+from webapp.sessions import REFUSED
+from webapp.shared import cookies
+
+pytestmark = pytest.mark.usefixtures("cheap_passwords")
+
+
+@pytest.fixture(scope="module")
+def provider() -> Iterator[str]:
+    """The address of a real identity provider with three people."""
+    port = free_port()
+    claims = [
+        {"sub": "1", "email": "ada@example.org", "email_verified": True},
+        {"sub": "2", "email": "lea@example.org", "email_verified": False},
+        {"sub": "3", "email": "mallory@example.org", "preferred_username": "ada@example.org"},
+    ]
+    command = [sys.executable, "-m", "oidc_provider_mock", "--port", str(port), "--require-nonce", "true"]
+    command += [part for claim in claims for part in ("--user-claims", json.dumps(claim))]
+    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    address = f"http://localhost:{port}"
+    try:
+        until = time.monotonic() + 30
+        while True:
+            try:
+                fetch(f"{address}/.well-known/openid-configuration")
+                break
+            except OSError:
+                assert time.monotonic() < until and process.poll() is None
+                time.sleep(0.1)
+        yield address
+    finally:
+        process.kill()
+        process.wait()
+
+
+def fetch(url: str, data: bytes | None = None) -> tuple[int, str]:
+    """Return status and ``Location`` of an answer of the provider."""
+    from http.client import HTTPConnection
+
+    parts = urlsplit(url)
+    connection = HTTPConnection(parts.netloc, timeout=30)
+    try:
+        kind = {"Content-Type": "application/x-www-form-urlencoded"} if data else {}
+        connection.request("POST" if data else "GET", f"{parts.path}?{parts.query}", data, kind)
+        answer = connection.getresponse()
+        answer.read()
+        return answer.status, answer.headers.get("Location", "")
+    finally:
+        connection.close()
+
+
+@pytest.fixture
+def by_organisation(shared: Store, provider: str) -> Store:
+    people.add(shared, "ada@example.org", Role.ADMIN, None)
+    people.add(shared, "lea@example.org", Role.LABELLER, None)
+    shared.settings.secrets_file.write_text(
+        "[auth]\n"
+        'redirect_uri = "http://localhost:8501/oauth2callback"\nclient_id = "themescope"\nclient_secret = "secret"\n'
+        f'server_metadata_url = "{provider}/.well-known/openid-configuration"\n',
+        encoding="utf-8",
+    )
+    return shared
+
+
+def answer_of(client: TestClient, subject: str) -> str:
+    """Sign in at the provider; return the address that it leads the browser back to."""
+    assert "Sign in with your organisation" in client.get("/sign-in").text
+    to = client.get("/sign-in/organisation?next=/map").headers["location"]
+    assert "code_challenge" in to and "nonce" in to and "state" in to
+    status, back = fetch(to, f"sub={subject}".encode())
+    assert status == 302 and back.startswith("http://localhost:8501/oauth2callback")
+    return back
+
+
+def test_people_sign_in_through_an_identity_provider_and_out(by_organisation: Store, provider: str) -> None:
+    client = browser()
+    back = answer_of(client, "1")
+    before = token_of(client)
+    answer = client.get(back)
+    assert (answer.status_code, answer.headers["location"]) == (303, "/map")
+    session = service.session_of(by_organisation, token_of(client))
+    assert session is not None and (session.person, session.method) == ("ada@example.org", "organisation")
+    assert token_of(client) != before and client.get("/map").text == INSIDE
+    assert client.get(back).status_code == 403  # an answer counts once
+    out = client.post("/sign-out", data={"form_token": cookies.form_token(token_of(client))})
+    assert out.headers["location"].startswith(f"{provider}/oauth2/end_session?client_id=themescope&")
+    assert service.session_of(by_organisation, token_of(client)) is None and client.get("/map").text == REFUSED
+
+
+def test_who_is_not_vouched_for_or_has_no_account_is_refused(by_organisation: Store) -> None:
+    for subject, said in (("2", "has no account"), ("3", "mallory@example.org has no account")):
+        client = browser()
+        answer = client.get(answer_of(client, subject))
+        assert answer.status_code == 403 and said in answer.text
+        assert admitted(client) == set()
+
+
+def test_an_answer_for_another_browser_is_refused(by_organisation: Store) -> None:
+    back = answer_of(browser(), "1")
+    victim = browser()
+    for address in (back, re.sub("state=[^&]+", "state=x", back), "/oauth2callback?error=access_denied"):
+        answer = victim.get(address)
+        assert answer.status_code == 403 and "sign-in through your organisation failed" in answer.text
+    assert admitted(victim) == set()
+
+
+def test_a_provider_that_is_not_configured_or_reached_is_told(by_organisation: Store) -> None:
+    path = by_organisation.settings.secrets_file
+    complete = path.read_text(encoding="utf-8")
+    path.write_text(re.sub(r"localhost:\d+/\.well", f"localhost:{free_port()}/.well", complete), encoding="utf-8")
+    answer = browser().get("/sign-in/organisation")
+    assert answer.status_code == 503 and "cannot be reached" in answer.text
+    path.write_text('[auth]\nclient_id = "x"\n', encoding="utf-8")
+    answer = browser().get("/sign-in/organisation")
+    assert answer.status_code == 503 and "has no redirect_uri, client_secret" in answer.text
+
+
+def test_an_identity_provider_is_set_up_by_a_file(settings: Settings) -> None:
+    settings.home.mkdir(parents=True)
+    files = {"": False, "[other]\nx = 1\n": False, "[auth": False, '[auth]\nclient_id = "x"\n': True}
+    for text, found in files.items():
+        settings.secrets_file.write_text(text, encoding="utf-8")
+        assert organisation.is_configured() is found
+
+
+@pytest.mark.parametrize(
+    ("user", "name"),
+    [
+        ({"email": "ada@example.org", "email_verified": True, "sub": "1"}, "ada@example.org"),
+        ({"email": "ada@example.org", "sub": "1"}, "ada@example.org"),
+        ({"email": "ada@example.org", "email_verified": False, "sub": "1"}, ""),
+        ({"email": "ada@example.org", "email_verified": "false", "sub": "1"}, ""),
+        ({"preferred_username": "ada@example.org", "sub": "1"}, "1"),
+        ({"name": "ada@example.org"}, ""),
+        ({"email": ["ada@example.org"], "sub": 7}, ""),
+        ({"email": "x" * 60 + "@example.org", "sub": "1"}, ""),
+        ({"email": "ada@example.org\u200b", "sub": "1"}, ""),
+    ],
+)
+def test_what_an_organisation_vouches_for(user: dict[str, object], name: str) -> None:
+    """Many providers let people choose their ``preferred_username``, so it says nothing of who they are."""
+    assert organisation.vouched(user) == name
