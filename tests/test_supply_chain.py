@@ -60,9 +60,6 @@ def on(name: str, python: str) -> dict[str, Version]:
         "python_version": python,
         "python_full_version": f"{python}.4",
         "sys_platform": "linux",
-        "implementation_name": "cpython",
-    }
-    place |= {
         "platform_machine": "x86_64",
         "implementation_name": "cpython",
         "platform_python_implementation": "CPython",

@@ -18,6 +18,7 @@ from jobs.backups.format import BACKUP_JOB
 from jobs.backups.writing import PARTIAL, Backup, write_backup
 from jobs.common.archive import Progress
 
+TITLE = "Back up the store"
 _NAME = re.compile(r"themescope-\d{8}-\d{6}\.zip", re.ASCII)
 _RETRY = timedelta(hours=1)
 """Time after which a failed backup is tried again, if the next one is not due earlier."""
@@ -55,9 +56,6 @@ def queue_if_due(store: Store, send: Callable[[int], None]) -> int | None:
         job = w.jobs.add(BACKUP_JOB, TITLE, {})
     send(job.id)
     return job.id
-
-
-TITLE = "Back up the store"
 
 
 def write_regular(store: Store, progress: Progress) -> tuple[Backup, list[Path]]:
