@@ -111,10 +111,16 @@ def configuration_for(folder: Path, port: int, redirect_port: int, web_ports: li
     """Return the configuration of docs/deploy with these ports of the loopback address and files in ``folder``."""
     text = CONFIGURATION.read_text(encoding="utf-8")
     text = re.sub(r"^ *listen \[::\].*\n", "", text, flags=re.MULTILINE)
-    text = text.replace("listen 443 ssl", f"listen 127.0.0.1:{port} ssl")
-    text = text.replace("listen 80", f"listen 127.0.0.1:{redirect_port}")
-    text = text.replace("8501", str(web_ports[0])).replace("8502", str(web_ports[1]))
-    text = text.replace("themes.example.org", "127.0.0.1").replace("/etc/ssl/themescope", str(folder))
+    values = {
+        "listen 443 ssl": f"listen 127.0.0.1:{port} ssl",
+        "listen 80": f"listen 127.0.0.1:{redirect_port}",
+        "8501": str(web_ports[0]),
+        "8502": str(web_ports[1]),
+        "themes.example.org": "127.0.0.1",
+        "/etc/ssl/themescope": str(folder),
+    }
+    # In one pass: a free port may contain the digits of another one.
+    text = re.sub("|".join(map(re.escape, values)), lambda found: values[found[0]], text)
     kinds = ("client_body", "proxy", "fastcgi", "uwsgi", "scgi")
     paths = "\n".join(f"{kind}_temp_path {folder}/{kind};" for kind in kinds)
     user = "user root;" if hasattr(os, "geteuid") and os.geteuid() == 0 else ""

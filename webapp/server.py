@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import gc
 import hashlib
 import importlib
 import os
@@ -33,6 +34,7 @@ def preload() -> None:
     logs.redirect()
     _open_store()
     _draw_chart()
+    _exempt_from_collection()
 
 
 def _import_pages() -> None:
@@ -66,6 +68,12 @@ def _draw_chart() -> None:
     from webapp.shared.figures import IntervalRow, interval_figure, tones
 
     interval_figure([IntervalRow("", 0.5, 0.4, 0.6)], "", tones("light"), chance=0.5).to_json()
+
+
+def _exempt_from_collection() -> None:
+    """Exempt what has been imported from garbage collection, which would stop all people's pages to traverse it."""
+    gc.collect()
+    gc.freeze()
 
 
 def main() -> None:

@@ -5,11 +5,14 @@ from __future__ import annotations
 import shutil
 import tomllib
 from collections.abc import Callable, Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
 import streamlit as st
+from streamlit.components.v2 import manifest_scanner
 from streamlit.testing.v1 import AppTest
+from streamlit.util import calc_hash
 
 from db.label_records import Role
 from db.settings import Settings
@@ -22,6 +25,14 @@ from webapp.shared.pages import translated
 APP = Path(__file__).parents[2] / "webapp" / "app.py"
 SETTINGS = tomllib.loads((APP.parent / ".streamlit" / "config.toml").read_text(encoding="utf-8"))
 AS_THE_APP = ("server.address", "browser.gatherUsageStats", "runner.magicEnabled")
+
+
+@pytest.fixture(autouse=True, scope="session")
+def packages_read_once() -> Iterator[None]:
+    """Look for components in the installed packages once, not for each simulated app, of whose time it takes half."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(manifest_scanner, "scan_component_manifests", cache(manifest_scanner.scan_component_manifests))
+        yield
 
 
 @pytest.fixture(autouse=True)
@@ -94,8 +105,8 @@ def open_page() -> Callable[..., AppTest]:
         if opened:
             at.session_state[f"job-{opened}"] = True
         if page != "home":
-            # Streamlit knows the paths of the pages only after a first run, of Home.
-            at.run().switch_page(str(REGISTRY.get(page).script))
+            # As a browser that opens an address; switch_page() would know the addresses only after a run of Home.
+            at._page_hash = calc_hash(page)
         keys = REGISTRY.get(page).page_keys()
         given = [(name, v) for name, value in query.items() for v in ([value] if isinstance(value, str) else value)]
         for name, value in translated(keys, given):

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import gc
+from collections.abc import Callable, Iterator
 
 import pytest
 from streamlit.testing.v1 import AppTest
@@ -13,9 +14,11 @@ from webapp.shared import store as server_store
 
 
 @pytest.fixture(autouse=True)
-def no_server(monkeypatch: pytest.MonkeyPatch) -> None:
-    """No server starts in a test, so nothing is waited for."""
+def no_server(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """No server starts in a test, so nothing is waited for; the process of the tests collects garbage as before."""
     monkeypatch.setattr(web, "_START_S", 0.0)
+    yield
+    gc.unfreeze()
 
 
 def test_the_first_page_finds_the_store_migrated(settings: Settings) -> None:
@@ -23,6 +26,11 @@ def test_the_first_page_finds_the_store_migrated(settings: Settings) -> None:
     assert list(settings.home.iterdir())
     with server_store.store().reading() as r:
         assert r.corpora.list() == []  # a table that is not there would be an error
+
+
+def test_what_is_imported_is_not_collected_again_and_again(settings: Settings) -> None:
+    web.preload()
+    assert gc.get_freeze_count() > 100_000
 
 
 def test_a_store_that_cannot_be_opened_is_reported_by_the_pages(

@@ -6,6 +6,8 @@ a change as saved only after the store has committed it; a change that could not
 
 from __future__ import annotations
 
+import math
+import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -82,6 +84,8 @@ class RelabelState:
     similar_to: int | None = None
     """Id of the sentence whose nearest neighbours are shown."""
     queue: Queue | None = None
+    reported_at: float = -math.inf
+    """Monotonic time at which this session last reported its presence."""
     plotted: dict[str, PlottedMap] = field(default_factory=dict)
     """The last maps by digest: a lasso may refer to a map that has been redrawn since."""
     browser_session: str = field(default_factory=lambda: uuid4().hex)
@@ -101,6 +105,16 @@ class RelabelState:
     def texts(self) -> page_queries.Texts:
         """The sentences of the labelling, which never change."""
         return page_queries.texts(self.record.id, self.record.created)
+
+    def report_presence(self, after_s: float) -> None:
+        """Report that the person has the labelling open, unless that was done within the last ``after_s`` seconds.
+
+        Raises ``StoreError`` if the labelling was deleted.
+        """
+        if time.monotonic() - self.reported_at >= after_s:
+            with queries.store().writing() as w:
+                w.people.heartbeat(self.record.id, self.session.person, self.browser_session)
+            self.reported_at = time.monotonic()
 
     # --- selection --------------------------------------------------------------------------------------------------
 

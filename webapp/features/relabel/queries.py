@@ -112,14 +112,9 @@ def maps_with(corpus_id: int, ids: Ids) -> list[MapRecord]:
     return [m for m in queries.maps(corpus_id) if np.isin(ids, queries.map_points(m.id).sentence_ids).all()]
 
 
-def presence(labelling_id: int) -> list[Presence]:
-    """Return who has a labelling open."""
-    return queries.read(lambda r: r.people.here(labelling_id))
-
-
-def steps_after(labelling_id: int, step_id: int) -> int:
-    """Return the number of steps of a labelling after one."""
-    return queries.read(lambda r: len(r.label_steps.list(labelling_id, after=step_id)))
+def presence(labelling_id: int, step_id: int) -> tuple[list[Presence], int]:
+    """Return who has a labelling open, and the number of its steps after one."""
+    return queries.read(lambda r: (r.people.here(labelling_id), len(r.label_steps.list(labelling_id, after=step_id))))
 
 
 def steps_of_sentence(labelling_id: int, sentence_id: int) -> list[Step]:

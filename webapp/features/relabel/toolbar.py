@@ -21,7 +21,7 @@ from webapp.features.relabel.actions import (
 )
 from webapp.features.relabel.editing import RelabelState
 from webapp.features.relabel.state import TOOLBAR
-from webapp.shared import people, queries
+from webapp.shared import people
 from webapp.shared.components import draw_component
 from webapp.shared.figures import Tones, tones
 from webapp.shared.text import ago, count, plain, shorten
@@ -149,16 +149,15 @@ def status_text(state: RelabelState) -> str:
 def _presence(state: RelabelState) -> None:
     """Report this person's presence every few seconds, show who else is present, and offer their changes."""
     try:
-        with queries.store().writing() as w:
-            w.people.heartbeat(state.record.id, state.session.person, state.browser_session)
+        state.report_presence(_POLL_S / 2)
     except StoreError as error:
         st.warning(plain(error), icon=":material/delete:")
         return
-    others = [p.person for p in page_queries.presence(state.record.id) if p.person != state.session.person]
+    here, waiting = page_queries.presence(state.record.id, state.session.snapshot.step)
+    others = [p.person for p in here if p.person != state.session.person]
     with st.container(horizontal=True, vertical_alignment="center", width="content"):
         if others and not state.record.blind:
             st.markdown(f":material/group: Also here: {' · '.join(people.shown(name) for name in others)}")
-        waiting = page_queries.steps_after(state.record.id, state.session.snapshot.step)
         label = f"Show {count(waiting, 'new change')}"
         if waiting and st.button(label, icon=":material/refresh:", type="tertiary"):
             st.rerun()
