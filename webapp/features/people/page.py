@@ -127,14 +127,14 @@ def _log() -> None:
     """Draw the latest changes of accounts and sign-ins."""
     events = queries.read(lambda r: r.audit_log.latest(_EVENTS))
     columns = {
-        "Time": [event.created for event in events],
-        "By": [event.author for event in events],
+        "Time (UTC)": [f"{event.created:%Y-%m-%d %H:%M:%S}" for event in events],
+        "By": [event.author or "–" for event in events],
         "Action": [event.action for event in events],
-        "Account": [event.person for event in events],
+        "Account": [event.person or "–" for event in events],
         "Detail": [event.detail for event in events],
     }
     with st.expander("Audit log", icon=":material/history:"):
-        st.caption(f"The latest {_EVENTS} changes of accounts and sign-ins. All: themescope people log")
+        st.caption(f"The latest {_EVENTS} changes of accounts and sign-ins. For all of them: `themescope people log`.")
         st.dataframe(pd.DataFrame(columns), hide_index=True, alt="Changes of accounts and sign-ins, newest first")
 
 
