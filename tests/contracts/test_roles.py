@@ -5,25 +5,21 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 import sqlalchemy as sa
 
-from core.errors import AccessError, StoreError
-from core.labelling import operations as op
+from core.errors import AccessError
 from db import access
 from db.access import Actor, Right
 from db.label_records import NewLabelling, Role, Sharing
-from db.records import Verdict
 from db.sql import bulk_insert
 from db.store import Store, Unit
 from db.tables import metadata
 from jobs.queue import control as commands
 from jobs.services import people
 from jobs.services.labelling import files, starts
-from jobs.services.labelling.session import LabellingSession
 from tests.db.test_triplets import add_set
 
 ROOT = Path(__file__).parents[2]
@@ -101,100 +97,7 @@ def _passes(store: Store, write: Callable[[Unit], object]) -> bool:
     return True
 
 
-# --- the ways in ------------------------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class Scene:
-    """Something of everything that pages write to, and the store of one person."""
-
-    store: Store
-    name: str
-    corpus: int
-    labelling: int
-    set: int
-    triplet: int
-    job: int
-    view: int
-
-    def write(self, change: Callable[[Unit], object]) -> object:
-        with self.store.writing() as w:
-            return change(w)
-
-
-def _label(s: Scene) -> object:
-    session = LabellingSession(s.store, s.labelling, s.name)
-    return session.do(op.create(session.partition, session.next_number, "New", session.partition.ids[:1]))
-
-
-def _begin(s: Scene) -> object:
-    return starts.begin(s.store, NewLabelling(s.corpus, "mine", s.name), starts.from_nothing)
-
-
-ENTRIES: dict[str, tuple[Right, Callable[[Scene], object]]] = {
-    "say who is here": (Right.LOOK, lambda s: s.write(lambda w: w.people.heartbeat(s.labelling, s.name, "session"))),
-    "begin a labelling": (Right.LABEL, _begin),
-    "label": (Right.LABEL, _label),
-    "rename a labelling": (Right.LABEL, lambda s: s.write(lambda w: w.labellings.rename(s.labelling, "x", s.name))),
-    "review": (
-        Right.LABEL,
-        lambda s: s.write(lambda w: w.reviews.add(s.set, s.triplet, s.name, Verdict.GOOD)),
-    ),
-    "keep a view": (Right.LABEL, lambda s: s.write(lambda w: w.views.add("map", "mine", "a=1", s.name))),
-    "forget one's own view": (
-        Right.LABEL, lambda s: s.write(lambda w: w.views.delete(w.views.add("map", "brief", "a=1", s.name).id))
-    ),
-    "forget another's view": (Right.MANAGE, lambda s: s.write(lambda w: w.views.delete(s.view))),
-    "take in a labelling": (
-        Right.MANAGE,
-        lambda s: files.import_lines(s.store, s.corpus, files.export_lines(s.store, s.labelling).splitlines(True), "x"),
-    ),
-    "change another's labelling": (
-        Right.MANAGE,
-        lambda s: s.write(lambda w: w.labellings.share(s.labelling, Sharing.OWN, True, s.name)),
-    ),
-    "delete another's labelling": (
-        Right.MANAGE, lambda s: s.write(lambda w: w.labellings.delete(s.labelling, s.name)),
-    ),
-    "ask for a job": (Right.MANAGE, lambda s: commands.enqueue(s.store, "add-model", {"folder": "x", "name": "y"})),
-    "cancel a job": (Right.MANAGE, lambda s: commands.cancel(s.store, s.job)),
-    "forget a job": (Right.MANAGE, lambda s: (commands.cancel(s.store, s.job), commands.forget(s.store, s.job))),
-    "retry a job": (Right.MANAGE, lambda s: (commands.cancel(s.store, s.job), commands.retry(s.store, s.job))),
-    "build the demo": (Right.MANAGE, lambda s: s.write(lambda w: w.corpora.create("demo 2", "en"))),
-    "delete a corpus": (Right.MANAGE, lambda s: s.write(lambda w: w.corpora.delete(s.corpus))),
-    "delete triplets": (Right.MANAGE, lambda s: s.write(lambda w: w.triplets.delete(s.set))),
-    "give a role": (Right.MANAGE, lambda s: people.set_role(s.store, "new", Role.ADMIN, s.name)),
-    "give oneself a role": (Right.MANAGE, lambda s: people.set_role(s.store, s.name, Role.ADMIN, "ada")),
-    "let somebody in": (Right.MANAGE, lambda s: people.add(s.store, "new", Role.ADMIN, None, "ada")),
-    "take somebody out": (Right.MANAGE, lambda s: people.remove(s.store, "val", "ada")),
-    "label as somebody else": (
-        Right.MANAGE,
-        lambda s: s.write(lambda w: w.reviews.add(s.set, s.triplet, "somebody", Verdict.GOOD)),
-    ),
-}  # fmt: skip
-
-
-@pytest.mark.parametrize("name", PEOPLE)
-def test_each_way_in_asks_for_its_right(sqlite_store: Store, name: str) -> None:
-    for person, role in reversed(PEOPLE.items()):
-        people.set_role(sqlite_store, person, role)
-    made = add_set(sqlite_store)
-    shared = NewLabelling(made.corpus_id, "shared", "somebody else", Sharing.SHARED)
-    labelling = starts.begin(sqlite_store, shared, starts.from_sections).id
-    with sqlite_store.writing() as w:
-        triplet, view = int(w.triplets.ids(made.id)[0]), w.views.add("map", "view", "a=1", "ada").id
-        job = w.jobs.add("add-model", "x", {"folder": "x", "name": "y"}).id
-    actor, guarded = Actor(name, PEOPLE[name]), sqlite_store.by(lambda: name)
-    scene = Scene(guarded, name, made.corpus_id, labelling, made.id, triplet, job, view)
-    for right, do in ENTRIES.values():
-        if actor.may(right) and right is not Right.MANAGE:  # what an admin does would end the scene
-            do(scene)
-    before = _content(sqlite_store)
-    for entry, (right, do) in ENTRIES.items():
-        if not actor.may(right):
-            with pytest.raises(StoreError):
-                do(scene)
-            assert _content(sqlite_store) == before, entry
+# --- who manages ------------------------------------------------------------------------------------------------------
 
 
 def test_an_admin_does_what_others_may_not(sqlite_store: Store) -> None:
