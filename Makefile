@@ -73,7 +73,7 @@ test: $(VENV)/installed-test services check ## Everything that must hold before 
 test-numerics: $(VENV)/installed-test ## The numeric tests under several instruction sets and numbers of threads; prints a table
 	@$(BIN)/python -m tests.numeric_settings
 
-slow: $(VENV)/installed-test services ## The tests that train for long
+slow: $(VENV)/installed-test services ## The tests that take minutes: long training, mutated files, markup in every text
 	@$(BIN)/python -m pytest -m slow -o faulthandler_timeout=0
 
 fix: $(VENV)/installed-test ## Format and repair what can be repaired by itself

@@ -1,0 +1,126 @@
+"""Markup in every text of the store, in every text box and in every URL key: no page runs any of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+from urllib.parse import urlencode
+
+import pytest
+import sqlalchemy as sa
+from playwright.sync_api import Locator, Page
+
+from db.label_records import NewLabelling, Sharing
+from db.records import Verdict
+from db.settings import Settings
+from db.store import Store
+from db.tables import metadata
+from db.types import Text
+from jobs.services.labelling import starts
+from tests.e2e.conftest import PAYLOAD, serving
+from tests.e2e.hands import at_rest, using
+from tests.webapp.compared import add_comparison
+from tests.webapp.filled import CORPUS, MODEL, SET, fill
+from webapp.features import REGISTRY
+
+SCRIPT_ADDRESS = "javascript:window.pwned=1"
+FIXED = {
+    *(
+        "action",
+        "artifact",
+        "clusterer",
+        "digest",
+        "dtype",
+        "field",
+        "format",
+        "key_hash",
+        "kind",
+        "language",
+        "method",
+    ),
+    *("metric", "operation", "page", "paper", "password", "profile", "query", "queue", "role", "session", "status"),
+    *("token_hash", "verdict"),
+}
+"""Columns that the program fills itself: words of fixed sets, digests, and keys of other rows."""
+WITHOUT_TEXTS = {"train", "themes", "paper_tables"}
+"""Pages that show no text of the store at first: forms, and tables that this store has none of."""
+OPENS = "[role=tab], summary, [data-testid=stPopover] button"
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """The address of a server whose store has the payload in every text."""
+    home = tmp_path_factory.mktemp("hostile") / "home"
+    store = Store(Settings.in_folder(home))
+    store.migrate()
+    fill(store)
+    add_comparison(store, CORPUS, MODEL)
+    with store.reading() as r:
+        corpus, made = r.corpora.by_name(CORPUS), r.triplets.by_name(SET)
+        triplet = int(r.triplets.ids(made.id)[0])
+    starts.begin(store, NewLabelling(corpus.id, "shared", "lea", Sharing.SHARED), starts.from_sections)
+    with store.writing() as w:
+        w.reviews.add(made.id, triplet, "lea", Verdict.GOOD, "a note")
+        w.views.add("map", "mine", "a=1", "lea")
+        w.audit_log.add("lea", "account added", "val", "viewer")
+        replace_texts(w.people.connection)
+    store.close()
+    with serving(home) as url:
+        yield url
+
+
+def replace_texts(connection: sa.Connection) -> None:
+    """Put the payload before every text that people write, also inside JSON."""
+    for table in metadata.sorted_tables:
+        texts = [c for c in table.c if isinstance(c.type, Text) and c.name not in FIXED]
+        if texts:
+            connection.execute(sa.update(table).values({c.name: PAYLOAD + " " + c for c in texts}))
+    article, corpus, section = (metadata.tables[name] for name in ("article", "corpus", "section"))
+    connection.execute(sa.update(article).values(url=SCRIPT_ADDRESS))
+    for table, column in ((corpus, "report"), (section, "path")):
+        for id, value in connection.execute(sa.select(table.c.id, table.c[column])).all():
+            connection.execute(sa.update(table).where(table.c.id == id).values({column: hostile(value)}))
+
+
+def hostile(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: hostile(v) for key, v in value.items()}
+    if isinstance(value, list):
+        return [hostile(v) for v in value]
+    return f"{PAYLOAD} {value}" if isinstance(value, str) else value
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("id", REGISTRY.ids())
+def test_no_text_runs(server: str, tab: Page, id: str) -> None:
+    address = f"{server}/{'' if id == 'home' else id}"
+    with using(tab, server):
+        tab.goto(address)
+        harmless(tab)
+        assert tab.get_by_text("<script>").count() > 0 or id in WITHOUT_TEXTS
+        for number in range(tab.locator(OPENS).count()):
+            press(tab.locator(OPENS).nth(number))
+            harmless(tab)
+            tab.keyboard.press("Escape")
+        tab.goto(address)  # what was opened may cover the rest
+        at_rest(tab)
+        boxes = tab.locator("input[type=text]:not([role=combobox]), textarea")
+        for number in range(boxes.count()):
+            if (box := boxes.nth(number)).is_visible() and box.is_enabled():
+                box.fill(PAYLOAD)
+                box.press("Enter")
+                harmless(tab)
+        keys = getattr(REGISTRY.get(id).page_keys(), "urls", [])
+        tab.goto(f"{address}?{urlencode(dict.fromkeys(keys, PAYLOAD))}")
+        harmless(tab)
+
+
+def press(place: Locator) -> None:
+    if place.is_visible() and place.is_enabled():
+        place.click()
+
+
+def harmless(page: Page) -> None:
+    at_rest(page)
+    assert page.evaluate("window.pwned") is None
+    assert page.locator("a[href^='javascript:' i], img[src=x]").count() == 0
