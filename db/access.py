@@ -6,6 +6,7 @@ Jobs and the command line use the store itself, with the rights of the owner of 
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
@@ -20,6 +21,8 @@ from core.errors import AccessError
 from db import label_tables as t
 from db import tables as s
 from db.label_records import Role
+
+logger = logging.getLogger(__name__)
 
 NOBODY = "The person without a name"
 
@@ -54,6 +57,7 @@ class Actor:
         """Raise :class:`core.errors.AccessError` if the role does not grant a right."""
         if self.may(right):
             return
+        logger.warning("Refused %.100r, who has the role %s, to %s.", self.name, self.role.value, right.value)
         who = self.name or NOBODY
         if self.role is Role.VIEWER:
             raise AccessError(f"{who} may view, but not change anything. Ask an admin.")

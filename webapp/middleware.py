@@ -12,7 +12,7 @@ from urllib.parse import parse_qsl, urlencode, urlsplit
 
 import streamlit as st
 from starlette.datastructures import Headers, MutableHeaders
-from starlette.requests import Request
+from starlette.requests import HTTPConnection, Request
 from starlette.responses import PlainTextResponse, RedirectResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -20,6 +20,7 @@ from core.errors import ConfigError
 from db.settings import Settings, canonical_host, split_host
 from webapp.content_policy import page_policy
 from webapp.features import REGISTRY
+from webapp.shared.cookies import is_secure
 from webapp.shared.pages import translated
 from webapp.status import PROBES
 
@@ -31,6 +32,10 @@ SECURITY_HEADERS = {
     "X-Content-Type-Options": "nosniff",
     "Referrer-Policy": "same-origin",
 }
+HTTPS_ONLY = "max-age=31536000; includeSubDomains"
+"""Value of ``Strict-Transport-Security`` over HTTPS: a year, in which browsers do not ask this host without it."""
+MEDIA = "/media/"
+"""Start of the paths of downloads and pictures of open pages."""
 LOOPBACK = ("localhost", "127.0.0.1", "::1")
 FOREIGN_HOST = (
     "Themescope does not answer requests for this host name. Open it at http://localhost (with its port), or add the "
@@ -51,10 +56,18 @@ class _Middleware:
 
 
 class SecurityHeaders(_Middleware):
-    """Sets :data:`SECURITY_HEADERS` on every response that has no stricter ones, refused handshakes included."""
+    """Sets :data:`SECURITY_HEADERS` on every response that has no stricter ones, refused handshakes included.
+
+    Browsers and proxies keep no copy of :data:`MEDIA`, which Streamlit would let them do, and ask a host that they
+    reached over HTTPS in no other way (:data:`HTTPS_ONLY`).
+    """
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass the request on and add the headers to its response."""
+        if scope["type"] not in ("http", "websocket"):
+            await self._app(scope, receive, send)
+            return
+        over_https = is_secure(HTTPConnection(scope))
 
         async def send_with_headers(message: Message) -> None:
             if message["type"] in ("http.response.start", "websocket.http.response.start", "websocket.accept"):
@@ -62,6 +75,10 @@ class SecurityHeaders(_Middleware):
                 headers = MutableHeaders(scope=message)
                 for name, value in SECURITY_HEADERS.items():
                     headers.setdefault(name, value)
+                if over_https:
+                    headers["Strict-Transport-Security"] = HTTPS_ONLY
+                if scope["path"].startswith(MEDIA):
+                    headers["Cache-Control"] = "no-store"
             await send(message)
 
         await self._app(scope, receive, send_with_headers)

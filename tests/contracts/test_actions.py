@@ -354,19 +354,20 @@ def test_a_visitor_does_what_the_role_allows_and_nothing_else(visitor: str, visi
     allowed = [cell for cell in cells if role is not None and Actor("", role).may(cell[2])]
     for action, case, _, do in allowed:
         with visit(visitor) as (store, scene):
-            before = _content(store)
+            before = content(store)
             do(scene)
-            assert _content(store) != before, (action, case)
+            assert content(store) != before, (action, case)
     with visit(visitor) as (store, scene):
-        before = _content(store)
+        before = content(store)
         for action, case, _, do in cells:
             if (action, case) not in {cell[:2] for cell in allowed}:
                 with pytest.raises(StoreError):
                     do(scene)
-                assert _content(store) == before, (action, case)
+                assert content(store) == before, (action, case)
 
 
-def _content(store: Store) -> list[object]:
+def content(store: Store) -> list[object]:
+    """Return every row of every table."""
     with store.reading() as r:
         connection = r.people.connection
         return [connection.execute(sa.select(table)).all() for table in metadata.sorted_tables]

@@ -140,10 +140,12 @@ def test_a_change_of_role_counts_in_the_next_transaction(sqlite_store: Store) ->
     assert not _passes(guarded, lambda w: w.corpora.create("B", "en"))
 
 
-def _content(store: Store) -> list[object]:
-    with store.reading() as r:
-        connection = r.people.connection
-        return [connection.execute(sa.select(table)).all() for table in metadata.sorted_tables]
+def test_a_refused_change_is_logged(sqlite_store: Store, caplog: pytest.LogCaptureFixture) -> None:
+    people.set_role(sqlite_store, "val", Role.VIEWER)
+    assert not _passes(sqlite_store.by(lambda: "val"), lambda w: w.corpora.create("A", "en"))
+    assert [record.getMessage() for record in caplog.records] == [
+        "Refused 'val', who has the role viewer, to import, train, start jobs, delete, or set roles."
+    ]
 
 
 # --- no unchecked access ----------------------------------------------------------------------------------------------

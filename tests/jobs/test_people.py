@@ -15,7 +15,7 @@ from db.label_records import Role, SignInMethod
 from db.store import Store
 from jobs.cli.main import main
 from jobs.services import people, sign_in
-from tests.contracts.test_roles import _content
+from tests.contracts.test_actions import content
 
 SECRET = "correct horse battery"
 pytestmark = pytest.mark.usefixtures("cheap_passwords")
@@ -77,13 +77,13 @@ def test_a_password_in_no_encoding_is_refused_in_a_sentence() -> None:
 def test_nobody_is_added_twice_and_one_admin_stays(store: Store) -> None:
     people.add(store, "ada", Role.ADMIN, SECRET)
     people.add(store, "ben", Role.VIEWER, SECRET)
-    before = _content(store)
+    before = content(store)
     with pytest.raises(DataError, match="can sign in already"):
         people.add(store, "ben", Role.ADMIN, SECRET)
     for change in (people.remove, _make_viewer):
         with pytest.raises(StoreError, match="This is the only admin"):
             change(store, "ada")
-    assert _content(store) == before
+    assert content(store) == before
 
 
 def _make_viewer(store: Store, name: str) -> None:
@@ -107,7 +107,7 @@ def test_a_change_is_made_with_its_audit_event_or_not_at_all(
         people.add(store, name, Role.ADMIN, SECRET)
     people.add(store, "eve@example.org", Role.LABELLER, None)
     token = sign_in.sign_in(store, "eve", SECRET, "")
-    before = _content(store)
+    before = content(store)
 
     def broken(*_: object) -> None:
         raise RuntimeError("the disk is full")
@@ -116,10 +116,10 @@ def test_a_change_is_made_with_its_audit_event_or_not_at_all(
         patch.setattr("db.repositories.accounts.AuditLog.add", broken)
         with pytest.raises(RuntimeError, match="the disk is full"):
             change(store)
-    assert _content(store) == before
+    assert content(store) == before
     assert sign_in.session_of(store, token) is not None
     change(store)
-    assert _content(store) != before
+    assert content(store) != before
 
 
 def test_people_who_are_added_at_once_are_all_there(store: Store) -> None:

@@ -15,6 +15,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from webapp.middleware import (
     FOREIGN_HOST,
     FOREIGN_ORIGIN,
+    HTTPS_ONLY,
     SECURITY_HEADERS,
     HostCheck,
     SecurityHeaders,
@@ -221,6 +222,22 @@ def test_every_response_has_the_security_headers(kind: str, host: str) -> None:
     found = headers_of(start)
     assert {name: found[name.lower()] for name in SECURITY_HEADERS} == SECURITY_HEADERS
     assert "frame-ancestors 'self'" in found["content-security-policy"]
+
+
+def test_browsers_keep_no_copy_of_downloads() -> None:
+    kept = {}
+    for path in ("/media/1.csv", "/static/index.js", "/"):
+        (start, *_) = ask(SecurityHeaders(inner), [("host", "localhost")], path=path)
+        kept[path] = headers_of(start).get("cache-control")
+    assert kept == {"/media/1.csv": "no-store", "/static/index.js": None, "/": None}
+
+
+@pytest.mark.parametrize("kind", ["http", "websocket"])
+def test_over_https_browsers_are_told_to_use_nothing_else(kind: str) -> None:
+    name = "strict-transport-security"
+    (plain, *_) = ask(SecurityHeaders(inner), [("host", "localhost")], kind=kind)
+    (secure, *_) = ask(SecurityHeaders(inner), [("host", "x.org"), ("x-forwarded-proto", "https")], kind=kind)
+    assert name not in headers_of(plain) and headers_of(secure)[name] == HTTPS_ONLY
 
 
 def test_an_internal_error_has_the_security_headers() -> None:
