@@ -1,9 +1,9 @@
 """Load test behind a proxy: people on the pages of two web servers, jobs on two workers; one of each is killed.
 
-nginx with the configuration of docs/deploy, sign-in, HTTPS and sticky sessions. A third of the time after the start,
-the web server with more open pages is killed with SIGKILL, and started again 10 seconds later; after two thirds, a
-worker that runs a job. At the end, every edit that a page has acknowledged must be in the history, the last one of a
-sentence must be in the current state, and every job must be done with all of its articles.
+nginx with the configuration of docs/deploy, sign-in, HTTPS and sticky sessions. At regular intervals, the web server
+with more open pages and a worker that runs a job are killed in turn with SIGKILL. The web server is started again 10
+seconds later, the worker immediately. At the end, every edit that a page has acknowledged must be in the history, the
+last one of a sentence must be in the current state, and every job must be done with all of its articles.
 """
 
 from __future__ import annotations
@@ -36,8 +36,10 @@ PASSWORD = "a password of this test"
 _DOWN_S, _JOB_ARTICLES, _END_S = 10.0, 400, 240.0
 
 
-def run(store: Store, labelling: int, people: int, seconds: float, pause: float, folder: Path) -> dict[str, Any]:
-    """Run the test and return its results."""
+def run(
+    store: Store, labelling: int, people: int, seconds: float, kills: int, pause: float, folder: Path
+) -> dict[str, Any]:
+    """Run the test with so many kills, and return its results."""
     names = [f"user {number}" for number in range(people)]
     cookies_of = sign_in(store, names)
     with store.reading() as r:
@@ -52,7 +54,6 @@ def run(store: Store, labelling: int, people: int, seconds: float, pause: float,
     }
     stop, events = threading.Event(), _Events()
     with installation(folder, environment, workers=2) as processes:
-        jobs = _queue_jobs(store, folder, range(4))
         trust = trusting(folder)
         shares = np.array_split(np.column_stack([partition.ids, partition.numbers]), people)
         threads = []
@@ -62,20 +63,38 @@ def run(store: Store, labelling: int, people: int, seconds: float, pause: float,
             threads.append(threading.Thread(target=label, args=given))
         for thread in threads:
             thread.start()
-        time.sleep(seconds / 3)
-        killed = _kill_web(processes, events)
-        time.sleep(_DOWN_S)
-        processes.start_web(killed)
-        time.sleep(max(seconds / 3 - _DOWN_S, 0.0))
-        jobs += _queue_jobs(store, folder, range(4, 8))
-        held = _kill_worker(store, processes)
-        time.sleep(seconds / 3)
+        jobs, held = _kill(store, processes, events, folder, seconds, kills)
         stop.set()
         for thread in threads:
             thread.join(120)
         job_results = _job_results(store, jobs, held)
     results = _results(store, labelling, partition, events)
-    return {"people": people, "seconds": seconds, "pause": pause, **results, **job_results}
+    return {"people": people, "seconds": seconds, "kills": kills, "pause": pause, **results, **job_results}
+
+
+def _kill(
+    store: Store, processes: Installation, events: _Events, folder: Path, seconds: float, kills: int
+) -> tuple[list[int], list[int]]:
+    """Kill web servers and workers in turn during so many seconds; return the ids of all jobs, and of those killed."""
+    jobs, held = _queue_jobs(store, folder, range(2)), []
+    began = time.monotonic()
+    for number in range(kills):
+        _sleep_until(began + seconds * (number + 1) / (kills + 1))
+        if number % 2 == 0:
+            web = _kill_web(processes, events)
+            time.sleep(_DOWN_S)
+            processes.start_web(web)
+        else:
+            jobs += _queue_jobs(store, folder, range(len(jobs), len(jobs) + 2))
+            worker, ran = _kill_worker(store, processes)
+            held += ran
+            processes.start_worker(worker)
+    _sleep_until(began + seconds)
+    return jobs, held
+
+
+def _sleep_until(end: float) -> None:
+    time.sleep(max(end - time.monotonic(), 0.0))
 
 
 def sign_in(store: Store, names: Iterable[str]) -> dict[str, dict[str, str]]:
@@ -132,18 +151,18 @@ def _kill_web(processes: Installation, events: _Events) -> int:
     return number
 
 
-def _kill_worker(store: Store, processes: Installation) -> list[int]:
-    """Kill a worker that runs a job, and return the ids of the jobs that it ran; waits for one at most 20 seconds."""
+def _kill_worker(store: Store, processes: Installation) -> tuple[int, list[int]]:
+    """Kill a worker that runs a job; return its number and the ids of its jobs. Waits for one at most 20 seconds."""
     until = time.monotonic() + 20
     while True:
         with store.reading() as r:
             running = r.jobs.list(status=JobStatus.RUNNING)
-        for process in processes.workers:
+        for number, process in enumerate(processes.workers):
             held = [job.id for job in running if job.owner.split(":")[1] == str(process.pid)]
             if held or time.monotonic() > until:
                 process.kill()
                 process.wait()
-                return held
+                return number, held
         time.sleep(0.05)
 
 
@@ -199,10 +218,10 @@ def _moves(changes: ChangeSet) -> list[tuple[int, int]]:
 
 
 def _times(events: _Events, saved: list[Mapping[str, Any]]) -> dict[str, Any]:
-    """Return milliseconds of saved edits, and seconds without a page of those whose web server was killed."""
-    killed_at = events.named("killed")[0]["time"]
-    connected = [event for event in events.named("connected") if event["time"] > killed_at]
-    waits = [event["time"] - killed_at for event in connected]
+    """Return milliseconds of saved edits, and seconds from the end of a web server to a page on the other one."""
+    kills = [event["time"] for event in events.named("killed")]
+    connected = [event["time"] for event in events.named("connected")]
+    waits = [at - max(kill for kill in kills if kill < at) for at in connected if kills and at > kills[0]]
     times = np.array([event["seconds"] for event in saved] or [0.0]) * 1000
     return {
         "reconnected": len(waits),

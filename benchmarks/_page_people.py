@@ -35,9 +35,10 @@ class Disconnected(Exception):
 class Page:
     """The open Relabel page of one person."""
 
-    def __init__(self, url: str, trust: ssl.SSLContext, cookies: dict[str, str], labelling: str) -> None:
+    def __init__(self, url: str, trust: ssl.SSLContext | None, cookies: dict[str, str], labelling: str) -> None:
         self._url, self._trust, self.cookies, self._labelling = url, trust, cookies, labelling
-        self._fragment = self._widget = ""
+        self._fragment = self._widget = self._refreshed_fragment = ""
+        self._runs = 0
         self.toolbar: Mapping[str, Any] = {}
         self._connection: ClientConnection | None = None
         self._number = 0
@@ -48,7 +49,7 @@ class Page:
             request = urllib.request.Request(f"{self._url}/relabel", headers={"Cookie": self._cookie_header()})
             with urllib.request.urlopen(request, timeout=ANSWER_S, context=self._trust) as answer:
                 self._keep(answer.headers.get_all("Set-Cookie") or [])
-            address = self._url.replace("https", "wss", 1) + "/_stcore/stream"
+            address = self._url.replace("http", "ws", 1) + "/_stcore/stream"
             self._connection = connect(
                 address,
                 origin=self._url,  # type: ignore[arg-type]
@@ -69,21 +70,32 @@ class Page:
 
     def move(self, sentence: int, cluster: int) -> bool:
         """Move a sentence, and return whether the page says that it was saved; raises :class:`Disconnected`."""
+        self.act("move", ids=[sentence], cluster=cluster)
+        return bool(self.toolbar["status"]["state"] == "saved")
+
+    def act(self, kind: str, **values: Any) -> None:
+        """Send an action of the page, and wait until it is acknowledged; raises :class:`Disconnected`."""
         self._number += 1
         number, session = self._number, self.toolbar["session"]
-        action = {"kind": "move", "ids": [sentence], "cluster": cluster, "number": number}
+        action = {"kind": kind, "number": number, **values}
         self._send({"actions": {"session": session, "actions": [action], "attempt": 0}})
         self._until(lambda: int(self.toolbar["acknowledged"]) >= number)
-        return bool(self.toolbar["status"]["state"] == "saved")
+
+    def refresh(self) -> None:
+        """Run the part of the page that refreshes by itself; raises :class:`Disconnected`."""
+        runs = self._runs
+        self._send(None, self._refreshed_fragment)
+        self._until(lambda: self._runs > runs)
 
     def close(self) -> None:
         """Close the page."""
         if self._connection is not None:
             self._connection.close()
 
-    def _send(self, state: Mapping[str, Any] | None) -> None:
+    def _send(self, state: Mapping[str, Any] | None, fragment: str = "") -> None:
         message = BackMsg()
         run = message.rerun_script
+        run.fragment_id = fragment
         run.page_name, run.query_string = "relabel", f"relabel_labelling={quote(self._labelling)}"
         if state is not None:
             run.fragment_id = self._fragment
@@ -106,8 +118,12 @@ class Page:
             self._read(ForwardMsg.FromString(data))
 
     def _read(self, message: ForwardMsg) -> None:
-        """Keep the data of the toolbar, which acknowledges actions."""
-        if message.WhichOneof("type") != "delta":
+        """Keep the data of the toolbar, which acknowledges actions, and count the runs of the script."""
+        kind = message.WhichOneof("type")
+        if kind == "auto_rerun":
+            self._refreshed_fragment = message.auto_rerun.fragment_id
+        self._runs += kind == "script_finished"
+        if kind != "delta":
             return
         delta = message.delta
         if delta.new_element.WhichOneof("type") != "bidi_component":

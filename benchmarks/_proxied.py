@@ -20,6 +20,8 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 CONFIGURATION = ROOT / "docs" / "deploy" / "nginx.conf"
 START_S = 120.0
+NICE = ("nice", "-n", "10")
+"""Priority of workers, as in docs/deploy."""
 
 
 @dataclass
@@ -46,7 +48,8 @@ class Installation:
 
     def start_worker(self, number: int) -> None:
         """Start a worker, or start it again."""
-        self.workers[number : number + 1] = [self._start(f"worker-{number}", ["jobs.cli", "worker", "--no-warm-up"])]
+        module = ["jobs.cli", "worker", "--no-warm-up"]
+        self.workers[number : number + 1] = [self._start(f"worker-{number}", module, *NICE)]
 
     def wait_for_web(self, number: int) -> None:
         """Wait until a web server is ready."""
@@ -68,9 +71,9 @@ class Installation:
                 process.kill()
                 process.wait()
 
-    def _start(self, name: str, module: list[str]) -> subprocess.Popen[bytes]:
+    def _start(self, name: str, module: list[str], *before: str) -> subprocess.Popen[bytes]:
         with (self.folder / f"{name}.log").open("ab") as log:
-            command = [sys.executable, "-m", *module]
+            command = [*before, sys.executable, "-m", *module]
             return subprocess.Popen(command, cwd=ROOT, env=dict(self.environment), stdout=log, stderr=log)
 
 

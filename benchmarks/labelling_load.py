@@ -203,7 +203,8 @@ def main() -> None:
         if args.proxy:
             from benchmarks import _behind_proxy
 
-            result = _behind_proxy.run(store, prepare(store), args.people, args.seconds, args.pause, logs)
+            given = (args.people, args.seconds, args.kills, args.pause)
+            result = _behind_proxy.run(store, prepare(store), *given, logs)
         else:
             result = run(store, args.people, args.seconds, args.kills, logs, args.backups, args.restore_url)
         store.close()

@@ -27,7 +27,7 @@ __all__ = ["postgres_server", "redis_server", "s3_server", "usearch"]
 # Ray reads both when it is imported first, in whichever test that is.
 os.environ |= {"RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN": secrets.token_hex(32)}
 ROOT = Path(__file__).resolve().parents[1]
-BROWSER_TESTS = "tests/e2e/"
+BROWSER_TESTS, RAY_TESTS = "tests/e2e/", "tests/jobs/executors/"
 
 hypothesis.settings.register_profile(
     "themescope",
@@ -47,12 +47,13 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
-    """Each file goes to one process, and so do all browser tests, which share a server, a worker and a tab."""
+    """Each file goes to one process, and so do all browser tests, which share a server and a tab, and those of Ray."""
     from xdist.scheduler import LoadFileScheduling
 
     class Together(LoadFileScheduling):
         def _split_scope(self, nodeid: str) -> str:
-            return BROWSER_TESTS if nodeid.startswith(BROWSER_TESTS) else str(super()._split_scope(nodeid))
+            folder = next((one for one in (BROWSER_TESTS, RAY_TESTS) if nodeid.startswith(one)), None)
+            return folder or str(super()._split_scope(nodeid))
 
     return Together(config, log)
 

@@ -202,14 +202,27 @@ def run(package: Path, *command: str) -> str:
     return done.stdout
 
 
-def themescope(package: Path, *arguments: str) -> dict:
-    return json.loads(run(package, "-m", "jobs.cli", *arguments, "--json"))
+COMMANDS = """
+import json, sys
+from click.testing import CliRunner
+from jobs.cli.main import main
+
+for arguments in json.loads(sys.argv[1]):
+    done = CliRunner().invoke(main, [*arguments, "--json"], catch_exceptions=False)
+    assert done.exit_code == 0, done.output
+    print(json.dumps(json.loads(done.stdout)))
+"""
 
 
-@pytest.mark.parametrize("family", IDS)
-def test_the_command_line_lists_it(package: Path, family: str) -> None:
-    listed = themescope(package, "list", family)[family]
-    assert IDS[family] in {row["id"] for row in listed}
+def themescope(package: Path, *commands: list[str]) -> list[dict]:
+    """The results of some commands, in one process."""
+    return [json.loads(line) for line in run(package, "-c", COMMANDS, json.dumps(commands)).splitlines()]
+
+
+def test_the_command_line_lists_it(package: Path) -> None:
+    listed = themescope(package, *(["list", family] for family in IDS))
+    for (family, id), rows in zip(IDS.items(), listed, strict=True):
+        assert id in {row["id"] for row in rows[family]}
 
 
 def test_the_reference_tables_have_it(package: Path) -> None:
@@ -220,22 +233,27 @@ def test_the_reference_tables_have_it(package: Path) -> None:
 
 
 def test_the_job_runs_from_the_command_line(package: Path) -> None:
-    assert themescope(package, "jobs", "run", "toy-add", "--set", "second=5")["sum"] == 6
+    command = ["-m", "jobs.cli", "jobs", "run", "toy-add", "--set", "second=5", "--json"]
+    assert json.loads(run(package, *command))["sum"] == 6
 
 
 def test_a_file_is_read_trained_on_clustered_and_scored(package: Path, tmp_path: Path) -> None:
     articles = [tmp_path / f"{name}.toy" for name in ("Ada", "Bea")]
     for path in articles:
         path.write_text("\n".join(["TOY", path.stem, *SENTENCES]) + "\n")
-    imported = themescope(package, "import", *map(str, articles), "--corpus", "Toys")
-    assert imported["articles"] == 2
-    model = themescope(package, "train", "toy-letters", "--corpus", "Toys", "--name", "Letters", "--set", "letters=xyz")
-    assert model["model"] == "Letters"
-    assert themescope(package, "embed", "Toys", "--method", "Letters")["sentences"] == 2 * len(SENTENCES)
     table = tmp_path / "scb.csv"
     rows = [f"Ada,{text.replace(',', '')},{section},x" for section in "ABCDE" for text in SENTENCES]
     table.write_text("\n".join(["Article Title,Sentence,SectionTitle,Article Link", *rows]) + "\n")
-    scores = themescope(package, "evaluate", "scb", str(table), "--method", "toy-letters", "--clusterer", "toy-turns")
+    imported, model, embedded, scores = themescope(
+        package,
+        ["import", *map(str, articles), "--corpus", "Toys"],
+        ["train", "toy-letters", "--corpus", "Toys", "--name", "Letters", "--set", "letters=xyz"],
+        ["embed", "Toys", "--method", "Letters"],
+        ["evaluate", "scb", str(table), "--method", "toy-letters", "--clusterer", "toy-turns"],
+    )
+    assert imported["articles"] == 2
+    assert model["model"] == "Letters"
+    assert embedded["sentences"] == 2 * len(SENTENCES)
     assert "toy-difference" in json.dumps(scores)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 from tests.strings import PACKAGES, ROOT, strings
@@ -26,6 +27,7 @@ def pattern(words: list[str]) -> re.Pattern[str]:
     return re.compile(rf"(?<![a-z])(?:{alternatives})s?(?![a-z])", re.IGNORECASE)
 
 
+@cache
 def parts(name: str) -> str:
     """``lookAlike``, ``look_alike`` and ``LookAlike`` as ``look alike``."""
     return re.sub(r"(?<=[a-z0-9])(?=[A-Z])|_", " ", name).lower()
@@ -49,15 +51,17 @@ def identifiers_and_docstrings(source: str) -> Iterator[tuple[int, str]]:
 def violations(root: Path, words: list[str]) -> list[str]:
     """``file:line: word`` of every use of a ruled-out word."""
     wanted, found = pattern(words), []
+    # Most names occur many times.
+    hits = cache(lambda text: [hit[0] for hit in wanted.finditer(text)])
     for package in (*PACKAGES, "benchmarks", "tests"):
         for path in sorted((root / package).rglob("*.py")):
             name = path.relative_to(root).as_posix()
             if name.startswith(READS_0_1):
                 continue
             texts = [(0, parts(path.stem)), *identifiers_and_docstrings(path.read_text(encoding="utf-8"))]
-            found += [f"{name}:{line}: {hit[0]}" for line, text in texts for hit in wanted.finditer(text)]
+            found += [f"{name}:{line}: {hit}" for line, text in texts for hit in hits(text)]
     for shown in strings(root):
-        found += [f"{shown.file}:{shown.line}: {hit[0]} in {shown.text!r}" for hit in wanted.finditer(shown.text)]
+        found += [f"{shown.file}:{shown.line}: {hit} in {shown.text!r}" for hit in hits(shown.text)]
     return found
 
 

@@ -7,6 +7,7 @@ import pytest
 from db.records import JobRecord
 from db.settings import Settings
 from db.store import Store
+from jobs.kinds import REGISTRY
 from jobs.queue.control import enqueue
 from jobs.queue.huey_queue import JobQueue
 from jobs.queue.runner import Runner
@@ -38,9 +39,8 @@ def queue_url(request: pytest.FixtureRequest, settings: Settings) -> str:
 
 @pytest.fixture
 def toys(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Replace the kinds of jobs by the toy."""
-    monkeypatch.setattr("jobs.kinds.REGISTRY", toy.REGISTRY)
-    monkeypatch.setattr("jobs.queue.execution.REGISTRY", toy.REGISTRY)
+    """Add the toy to the kinds of jobs, in place: a module that is first imported meanwhile keeps the registry."""
+    monkeypatch.setitem(REGISTRY._cards, toy.CARD.id, toy.CARD)
     toy.RUNS.clear()
 
 

@@ -119,7 +119,7 @@ def test_work_is_found_until_an_implementation_has_a_new_revision(
 
 def test_the_version_of_the_package_is_no_part_of_it(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     for version in ("0.1.0", "9.9"):
-        monkeypatch.setattr("importlib.metadata.version", lambda name, v=version: v)
+        monkeypatch.setattr("jobs.kinds.train.code_version", lambda v=version: v)
         assert do(store, *TRAIN[:1], **TRAIN[1])["cached"]
 
 

@@ -9,7 +9,6 @@ from typing import Any
 
 from core.config import option
 from core.errors import DataError
-from core.registry import Registry
 from jobs.common.job import JobConfig, JobContext
 from jobs.kinds import JobCard
 
@@ -70,16 +69,11 @@ def _checkpoint(args: ToyConfig, context: JobContext) -> dict[str, Any]:
     return {"started_at": start}
 
 
-REGISTRY = Registry(
-    "job kind",
-    [
-        JobCard(
-            id="toy",
-            title="Toy",
-            summary="Does what it is told.",
-            source="The tests",
-            factory="tests.jobs.toy:run",
-            config="tests.jobs.toy:ToyConfig",
-        )
-    ],
+CARD = JobCard(
+    id="toy",
+    title="Toy",
+    summary="Does what it is told.",
+    source="The tests",
+    factory="tests.jobs.toy:run",
+    config="tests.jobs.toy:ToyConfig",
 )
