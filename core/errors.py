@@ -105,6 +105,14 @@ class StoreError(ThemescopeError):
     """A store that rejects an operation or is unavailable."""
 
 
+class StoreUnavailableError(StoreError):
+    """A store that cannot be used at the moment: locked, out of connections or unreachable. Trying again may help."""
+
+
+class SchemaError(StoreError):
+    """A store with the tables of another version of Themescope."""
+
+
 class ConflictError(StoreError):
     """A conflicting change by another user; nothing was overwritten."""
 

@@ -17,7 +17,7 @@ from sqlalchemy.engine import URL, Connection, Engine, make_url
 from sqlalchemy.exc import ArgumentError, DBAPIError, IntegrityError, InterfaceError, OperationalError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 
-from core.errors import ConfigError, ConflictError, MissingExtraError, StoreError
+from core.errors import ConfigError, ConflictError, MissingExtraError, StoreError, StoreUnavailableError
 from db.access import enforce
 from db.settings import Settings, sqlite_path
 
@@ -119,13 +119,13 @@ _SENTENCES = (
     ("no such table", _NOT_SET_UP),
     ("readonly database", "The store at {where} cannot be written. Check the permissions of that file and its folder."),
     ("query_only", "The store at {where} was opened for reading only."),
-    ("database is locked", "The store at {where} was locked for too long by another process. Try again."),
     ("database or disk is full", "The disk with the store at {where} is full. Free space and try again."),
     ("unable to open", "The store at {where} cannot be opened. Check that its folder exists and is writable."),
     ("not a database", "{where} is not a database. Set THEMESCOPE_HOME or DATABASE_URL to another place."),
     ("malformed", "The database {where} is damaged. Restore it from a backup."),
     ("disk i/o error", "The disk with the store at {where} reports an error. Check the disk and its free space."),
 )
+_LOCKED = "The store at {where} was locked for too long by another process. Try again."
 _STATES = {
     "42P01": _NOT_SET_UP,
     "25006": "The store at {where} was opened for reading only.",
@@ -143,7 +143,7 @@ def as_store_error(error: Exception, settings: Settings) -> StoreError | None:
     if isinstance(error, IntegrityError):
         return ConflictError("An object that this change needs was changed or deleted; nothing was written. Try again.")
     if isinstance(error, PoolTimeout):
-        return StoreError(f"Too many simultaneous connections to the store at {where}. Try again.")
+        return StoreUnavailableError(f"Too many simultaneous connections to the store at {where}. Try again.")
     # SQLAlchemy does not wrap SQLite errors that happen while a connection is being prepared.
     cause = error.orig if isinstance(error, DBAPIError) else error
     text, state = str(cause), getattr(cause, "sqlstate", None)
@@ -151,10 +151,14 @@ def as_store_error(error: Exception, settings: Settings) -> StoreError | None:
         return StoreError(_STATES[state].format(where=where))
     # For SQLite only: a statement on PostgreSQL may quote these texts in its data.
     if settings.database_url.startswith("sqlite"):
+        if "database is locked" in text:
+            return StoreUnavailableError(_LOCKED.format(where=where))
         for part, sentence in _SENTENCES:
             if part in text.lower():
                 return StoreError(sentence.format(where=where))
     if isinstance(error, OperationalError | InterfaceError):
         why = (text.strip() or "no reason given").splitlines()[0].rstrip(".")
-        return StoreError(_UNREACHABLE.format(where=where, why=why))
+        # On SQLite nothing but a lock passes by itself.
+        passing = not settings.database_url.startswith("sqlite")
+        return (StoreUnavailableError if passing else StoreError)(_UNREACHABLE.format(where=where, why=why))
     return None

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
-from core.errors import StoreError
+from core.errors import SchemaError
 from db.engine import open_engine, readers_of
 from db.password_file import delete_password_file
 from db.settings import Settings
@@ -34,7 +35,7 @@ def configuration() -> Config:
 def upgrade(settings: Settings, revision: str = "head") -> None:
     """Migrate the store to ``revision`` in one transaction that excludes other migrations.
 
-    Raises ``StoreError`` if the store was made by a newer version of Themescope.
+    Raises ``SchemaError`` if the store was made by a newer version of Themescope.
     """
     from alembic import command
 
@@ -79,15 +80,30 @@ def newest() -> str:
     return max(_revisions())
 
 
+@cache
 def _revisions() -> set[str]:
-    """Return every revision; the names of their files begin with their numbers."""
+    """Return every revision; the names of their files begin with their numbers.
+
+    They are those at the start of the process: an upgrade replaces the files, but not the code that is running.
+    """
     return {file.name[:4] for file in (_MIGRATIONS / "versions").glob("[0-9]*.py")}
 
 
 def check_known(current: str | None, settings: Settings) -> None:
-    """Raise ``StoreError`` if ``current`` is a revision of a newer version."""
+    """Raise ``SchemaError`` if ``current`` is a revision of a newer version."""
     if current is not None and current not in _revisions():
-        raise StoreError(
+        raise SchemaError(
             f"The store at {settings.database_label} was made by a newer version of Themescope (schema {current}; this "
             f"version knows up to {newest()}). Update Themescope, or set THEMESCOPE_HOME to another folder."
+        )
+
+
+def check_current(connection: Connection, settings: Settings) -> None:
+    """Raise ``SchemaError`` if the tables are not those of this version."""
+    current = current_revision(connection)
+    check_known(current, settings)
+    if current != newest():
+        raise SchemaError(
+            f"The store at {settings.database_label} has the tables of an older version of Themescope (schema "
+            f"{current or 'none'}; this version uses {newest()}). Restart Themescope, which migrates the store."
         )

@@ -18,7 +18,7 @@ from db.access import act_as
 from db.artifacts import Artifacts
 from db.engine import as_store_error, open_engine, readers_of
 from db.folders import open_folder
-from db.migrate import up_to_date, upgrade
+from db.migrate import check_current, up_to_date, upgrade
 from db.repositories.accounts import AuditLog, FailedSignIns, Logins, Sessions
 from db.repositories.benchmarks import Benchmarks
 from db.repositories.corpora import Corpora
@@ -170,6 +170,11 @@ class Store:
         """
         with self._converted_errors():
             return up_to_date(self.settings)
+
+    def check_current(self) -> None:
+        """Raise ``SchemaError`` if the tables are not those of this version, for example after an upgrade."""
+        with self._converted_errors(), self._readers.connect() as connection:
+            check_current(connection, self.settings)
 
     def remove_unused_artifacts(self) -> list[str]:
         """Remove the files of deleted models if they are older than a day; return their digests."""

@@ -12,7 +12,7 @@ from contextlib import closing
 from dataclasses import dataclass, field
 from typing import Any, Self
 
-from core.errors import Cancelled, ThemescopeError
+from core.errors import Cancelled, StoreUnavailableError, ThemescopeError
 from db.records import JobRecord, JobStatus
 from db.store import Store
 from jobs.common.job import JobContext, LeaveJob
@@ -23,6 +23,9 @@ logger = logging.getLogger(__name__)
 
 HEARTBEAT_S = 1.0
 """Seconds between two heartbeats of a running job; also the delay of a live curve."""
+
+FINISH_S = 60.0
+"""Seconds during which the end of a job is written again and again if the store is unavailable."""
 
 
 class Heartbeat:
@@ -82,19 +85,26 @@ class Outcome:
     """The exception, for a caller that runs the job in the foreground."""
 
 
-def execute(store: Store, job: JobRecord, context: JobContext) -> Outcome | None:
-    """Run a job that ``context.owner`` has claimed; return None if it is left unchanged (see :class:`LeaveJob`)."""
+def execute(store: Store, job: JobRecord, context: JobContext, *, resumable: bool = False) -> Outcome | None:
+    """Run a job that ``context.owner`` has claimed; return None if it is left unchanged (see :class:`LeaveJob`).
+
+    With ``resumable``, a job that ends because the store is unavailable is left too. It sends no more heartbeats, so
+    that a worker resumes it when the store can be used again.
+    """
     with about_job(job.id):
-        return _execute(store, job, context)
+        return _execute(store, job, context, resumable)
 
 
-def _execute(store: Store, job: JobRecord, context: JobContext) -> Outcome | None:
+def _execute(store: Store, job: JobRecord, context: JobContext, resumable: bool) -> Outcome | None:
     started = time.monotonic()
     try:
         with Heartbeat(context.heartbeat, HEARTBEAT_S, f"heartbeat of job {job.id}"), closing(context):
             outcome = _run(job, context)
     except LeaveJob as reason:
         logger.info("Job %d released: %s.", job.id, type(reason).__name__)
+        return None
+    if resumable and isinstance(outcome.cause, StoreUnavailableError):
+        logger.warning("Job %d will be resumed: %s", job.id, outcome.error)
         return None
     context.end()
     _finish(store, job, context.owner, outcome)
@@ -145,15 +155,29 @@ def _file_error(error: OSError, text: str) -> str:
 
 
 def _finish(store: Store, job: JobRecord, owner: str, outcome: Outcome) -> None:
-    with store.writing() as w:
-        w.jobs.finish(
-            job.id,
-            owner,
-            outcome.status,
-            result=outcome.result,
-            error=outcome.error,
-            traceback=outcome.traceback,
-        )
+    until = time.monotonic() + FINISH_S
+    while not _written(store, job, owner, outcome, last=time.monotonic() >= until):
+        time.sleep(HEARTBEAT_S)
     # A failed or cancelled job may be retried, and then resumes from its checkpoint.
     if outcome.status is JobStatus.DONE:
         store.artifacts.drop_checkpoint(job.id)
+
+
+def _written(store: Store, job: JobRecord, owner: str, outcome: Outcome, last: bool) -> bool:
+    """Write the end of a job; return False if the store is unavailable and this was not the last attempt."""
+    try:
+        with store.writing() as w:
+            w.jobs.finish(
+                job.id,
+                owner,
+                outcome.status,
+                result=outcome.result,
+                error=outcome.error,
+                traceback=outcome.traceback,
+            )
+    except StoreUnavailableError as error:
+        if last:
+            raise
+        logger.warning("The end of job %d is written again: %s", job.id, error)
+        return False
+    return True

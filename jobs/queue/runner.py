@@ -21,19 +21,23 @@ from db.records import JobRecord, JobStatus
 from db.store import Store
 from jobs.common.job import JobContext, Stop
 from jobs.queue.control import STALE_S
-from jobs.queue.execution import execute
+from jobs.queue.execution import Outcome, execute, sentence_for
 
 if TYPE_CHECKING:
     from jobs.queue.huey_queue import JobQueue
 
 logger = logging.getLogger(__name__)
 
-LOST_S = 60.0
+LOST_S = 20.0
 """Seconds after which a queued job without a message is sent again."""
 
 MAX_ATTEMPTS = 5
 """Attempts without progress after which a job fails."""
 
+_GIVEN_UP = (
+    f"The worker died {MAX_ATTEMPTS} times in a row at the same point of this job, probably because the machine ran "
+    "out of memory, or it lost the database each time. Free memory or use less data, then retry."
+)
 _ATTEMPTS = "attempts.json"
 
 
@@ -48,6 +52,7 @@ class Runner:
     def __init__(self, store: Store, queue: JobQueue, owner: str | None = None) -> None:
         self.store, self.queue, self.owner = store, queue, owner or new_owner()
         self._running: dict[int, JobContext] = {}
+        self._taken: set[int] = set()
         self._sent: dict[int, float] = {}
         self._lock = threading.Lock()
 
@@ -57,15 +62,36 @@ class Runner:
         return bool(self._running)
 
     def run(self, job_id: int) -> None:
-        """Run job ``job_id`` if it can be claimed."""
+        """Run job ``job_id`` if it can be claimed; raise ``SchemaError`` if the store is of another version.
+
+        A job that a thread of this process runs is never claimed again, even if its heartbeat is old, as after a jump
+        of the clock or a long lock: both threads would own it.
+        """
+        with self._lock:
+            if job_id in self._taken:
+                return
+            self._taken.add(job_id)
+        try:
+            self._run(job_id)
+        finally:
+            with self._lock:
+                self._taken.discard(job_id)
+
+    def _run(self, job_id: int) -> None:
+        self.store.check_current()
         job = self._claim(job_id)
         if job is None:
             return
-        folder = self.store.artifacts.checkpoint_folder(job_id)
-        if note_attempt(folder, job.attempt, job.progress) >= MAX_ATTEMPTS:
-            self._give_up(job)
+        try:
+            folder = self.store.artifacts.checkpoint_folder(job_id)
+            attempts = note_attempt(folder, job.attempt, job.progress)
+        except OSError as error:  # nothing can be written here, so the job cannot run
+            self._fail(job, sentence_for(error))
         else:
-            self._execute(job)
+            if attempts >= MAX_ATTEMPTS:
+                self._fail(job, _GIVEN_UP)
+            elif self._execute(job) is None:
+                return
         self.send_dependents(job_id)
 
     def send_dependents(self, job_id: int) -> None:
@@ -105,21 +131,17 @@ class Runner:
         with self.store.writing() as w:
             return w.jobs.claim(job_id, self.owner, stale_s=STALE_S)
 
-    def _execute(self, job: JobRecord) -> None:
+    def _execute(self, job: JobRecord) -> Outcome | None:
         context = JobContext(self.store, job, self.owner)
         with self._lock:
             self._running[job.id] = context
         try:
-            execute(self.store, job, context)
+            return execute(self.store, job, context, resumable=True)
         finally:
             with self._lock:
                 del self._running[job.id]
 
-    def _give_up(self, job: JobRecord) -> None:
-        error = (
-            f"The worker died {MAX_ATTEMPTS} times in a row at the same point of this job, probably because the "
-            "machine ran out of memory. Free memory or use less data, then retry."
-        )
+    def _fail(self, job: JobRecord, error: str) -> None:
         with self.store.writing() as w:
             w.jobs.finish(job.id, self.owner, JobStatus.FAILED, error=error)
 

@@ -10,6 +10,7 @@ from typing import Any
 
 from huey.consumer import Consumer
 
+from core.errors import SchemaError
 from db.records import JobRecord, JobStatus
 from db.store import Store
 from jobs.backups.regular import queue_if_due
@@ -56,6 +57,8 @@ class Worker:
         self.runner = Runner(store, self.queue)
         self._heartbeat = Heartbeat(self._present, PRESENCE_S, "presence of the worker")
         self._started = False
+        self.outdated: SchemaError | None = None
+        """Why this worker stops, once the store has the tables of another version."""
         self._cleaned, self._files_cleaned = -CLEANUP_S, -CLEANUP_FILES_S
         self._idle_since = time.monotonic()
         self.queue.huey.create_consumer = self.consumer
@@ -68,8 +71,13 @@ class Worker:
         return _Consumer(self, **options)
 
     def run(self, workers: int = 1) -> None:
-        """Run jobs in ``workers`` threads until the process is stopped (SIGTERM, SIGINT)."""
+        """Run jobs in ``workers`` threads until the process is stopped (SIGTERM, SIGINT).
+
+        Raises ``SchemaError`` if the store was migrated to another version meanwhile. Running jobs are queued again.
+        """
         self.consumer(workers=workers).run()
+        if self.outdated is not None:
+            raise self.outdated
 
     @property
     def heartbeat_age(self) -> float:
@@ -89,6 +97,11 @@ class Worker:
             w.workers.leave(self.runner.owner)
 
     def _present(self) -> None:
+        try:
+            self.store.check_current()
+        except SchemaError as error:
+            self.outdated = error
+            return
         with self.store.writing() as w:
             w.workers.heartbeat(self.runner.owner, self.queue.name)
         self.runner.recover()
@@ -119,6 +132,13 @@ class _Consumer(Consumer):
     def __init__(self, worker: Worker, **options: Any) -> None:
         self._owner = worker
         super().__init__(worker.queue.huey, **options)
+
+    def loop(self, health_check_ts: float | None = None) -> float | None:
+        """Wait for a moment, as huey does, and stop if the store has the tables of another version."""
+        if self._owner.outdated is not None:
+            self.stop()
+        found: float | None = super().loop(health_check_ts)
+        return found
 
     def stop(self, graceful: bool = False) -> None:
         self.stop_flag.set()

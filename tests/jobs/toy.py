@@ -18,7 +18,7 @@ RUNS: Counter[int] = Counter()
 
 @dataclass(frozen=True)
 class ToyConfig(JobConfig):
-    what: str = option("count", "What to do.", choices=("count", "refuse", "break", "spin", "checkpoint"))
+    what: str = option("count", "What to do.", choices=("count", "refuse", "break", "spin", "checkpoint", "store"))
     steps: int = option(3, "How many steps.", low=0)
     pause: float = option(0.0, "Seconds between two steps.", low=0)
 
@@ -28,9 +28,15 @@ class ToyConfig(JobConfig):
 
 def run(args: ToyConfig, context: JobContext) -> dict[str, Any]:
     RUNS[context.job_id] += 1
-    return {"count": _count, "refuse": _refuse, "break": _break, "spin": _spin, "checkpoint": _checkpoint}[args.what](
-        args, context
-    )
+    does = {
+        "count": _count,
+        "refuse": _refuse,
+        "break": _break,
+        "spin": _spin,
+        "checkpoint": _checkpoint,
+        "store": _store,
+    }
+    return does[args.what](args, context)
 
 
 def _count(args: ToyConfig, context: JobContext) -> dict[str, Any]:
@@ -67,6 +73,18 @@ def _checkpoint(args: ToyConfig, context: JobContext) -> dict[str, Any]:
         if start == 0 and step + 1 == args.steps // 2:
             _spin(args, context)
     return {"started_at": start}
+
+
+def _store(args: ToyConfig, context: JobContext) -> dict[str, Any]:
+    """Count in the row of the job, and resume from there."""
+    with context.store.reading() as r:
+        start = int(r.jobs.get(context.job_id).result.get("stored", 0))
+    for step in range(start, args.steps):
+        with context.writing() as w:
+            w.jobs.note(context.job_id, stored=step + 1)
+        context.progress(step + 1, args.steps, "storing")
+        time.sleep(args.pause)
+    return {"stored": args.steps, "started_at": start}
 
 
 CARD = JobCard(

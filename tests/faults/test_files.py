@@ -1,0 +1,124 @@
+"""A disk without room, folders that cannot be written, damaged files of models."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+from db.records import JobRecord, JobStatus
+from db.store import Store
+from jobs.queue.control import enqueue, retry
+from jobs.queue.foreground import run_here
+from jobs.queue.huey_queue import JobQueue
+from jobs.queue.runner import Runner
+from tests.homes import CopyHome, MakeHome
+from tests.jobs import toy
+from tests.jobs.helpers import get, grow_old, wait_ended, wait_for, worker_process, write_articles
+from tests.jobs.test_worker import copied_store, stored, text_of
+
+Add = Callable[..., JobRecord]
+
+
+def perform(store: Store, kind: str, **args: object) -> JobRecord:
+    """Queue a job, let a worker in this process run it, and return its row."""
+    job, queue = enqueue(store, kind, args), JobQueue(store.settings.queue_url)
+    Runner(store, queue).run(job.id)
+    queue.close()
+    return get(store, job.id)
+
+
+@pytest.fixture(scope="module")
+def home(make_home: MakeHome, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A home with a corpus and a model."""
+    file = write_articles(tmp_path_factory.mktemp("text"), 12)
+
+    def fill(store: Store) -> None:
+        run_here(store, "import-corpus", {"files": [str(file)], "corpus": "C"}, quiet=True)
+        run_here(store, "train", {"method": "tfidf", "name": "M", "corpus": "C"}, quiet=True)
+
+    return make_home(fill)
+
+
+def test_checkpoints_that_cannot_be_written_fail_the_job(add: Add, runner: Runner) -> None:
+    folder = runner.store.settings.home / "checkpoints"
+    folder.write_text("A file where the folder should be.", encoding="utf-8")
+    job = add()
+    runner.run(job.id)
+    row = get(runner.store, job.id)
+    assert (row.status, toy.RUNS[job.id]) == (JobStatus.FAILED, 0)
+    assert str(folder) in row.error
+    folder.unlink()
+    retry(runner.store, job.id)
+    runner.run(job.id)
+    assert get(runner.store, job.id).status is JobStatus.DONE
+
+
+def test_artifacts_that_cannot_be_written_fail_the_training(copy_home: CopyHome, home: Path) -> None:
+    store = copy_home(home)
+    folder = store.settings.home / "artifacts"
+    shutil.rmtree(folder)
+    folder.write_text("A file where the folder should be.", encoding="utf-8")
+    row = perform(store, "train", method="tfidf", name="N", corpus="C", seed=7)
+    assert row.status is JobStatus.FAILED
+    assert str(folder) in row.error
+    with store.reading() as r:
+        assert [model.name for model in r.models.list()] == ["M"]
+
+
+@pytest.mark.parametrize("fault", ["changed", "truncated", "missing", "no description", "gone"])
+def test_damaged_files_of_a_model_fail_the_job_with_a_reason(copy_home: CopyHome, home: Path, fault: str) -> None:
+    store = copy_home(home)
+    with store.reading() as r:
+        folder = store.artifacts.path(r.models.by_name("M").artifact)
+    weights = max(folder.iterdir(), key=lambda path: path.stat().st_size)
+    content = bytearray(weights.read_bytes())
+    if fault == "changed":
+        content[-1] ^= 1
+        weights.write_bytes(content)
+    elif fault == "truncated":
+        weights.write_bytes(content[: len(content) // 2])
+    elif fault == "missing":
+        weights.unlink()
+    elif fault == "no description":
+        (folder / "model.json").write_text("{", encoding="utf-8")
+    else:
+        shutil.rmtree(folder)
+    row = perform(store, "embed", corpus="C", model="M")
+    assert row.status is JobStatus.FAILED
+    assert not row.traceback, row.error
+    with store.reading() as r:
+        assert not r.embeddings.files()
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux limits the files of another process")
+def test_an_import_is_resumed_when_a_full_disk_has_room_again(
+    sqlite_store: Store, empty_sqlite_file: Path, tmp_path: Path
+) -> None:
+    import resource
+
+    args = {"files": [str(write_articles(tmp_path, 300))], "corpus": "C", "workers": 1}
+    job = enqueue(sqlite_store, "import-corpus", args)
+    with worker_process() as worker:
+        wait_for(lambda: stored(sqlite_store, "C"), every=0.005)
+        resource.prlimit(worker.pid, resource.RLIMIT_FSIZE, (4_096, resource.RLIM_INFINITY))
+        wait_for(lambda: silent(get(sqlite_store, job.id)))
+        assert get(sqlite_store, job.id).status is JobStatus.RUNNING
+        with sqlite_store.reading() as r:
+            assert r.corpora.list() == []
+        resource.prlimit(worker.pid, resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
+        grow_old(sqlite_store, job.id)
+        row = wait_ended(sqlite_store, job.id)
+    assert (row.status, row.attempt, row.error) == (JobStatus.DONE, 2, "")
+    calm = copied_store(empty_sqlite_file, tmp_path / "calm")
+    run_here(calm, "import-corpus", args, quiet=True)
+    assert text_of(sqlite_store, "C")[1] == text_of(calm, "C")[1]
+
+
+def silent(job: JobRecord) -> bool:
+    """Whether two heartbeats of a running job are missing."""
+    return job.heartbeat is not None and datetime.now(UTC) - job.heartbeat > timedelta(seconds=2.5)
