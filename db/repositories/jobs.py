@@ -90,6 +90,9 @@ class Jobs(RecordRepository[JobRecord]):
     def claim(self, id: int, owner: str, stale_s: float) -> JobRecord | None:
         """Take a job that is queued, or whose owner has sent no heartbeat for ``stale_s`` seconds.
 
+        A heartbeat that lies further in the future counts as missing too: the clock was set back, and a living owner
+        would have replaced it within a second.
+
         Returns None if another worker runs it, it has ended or was deleted, it was cancelled meanwhile (it then ends
         here), or it must wait for ``after``. If that earlier job failed or was cancelled, this one fails.
         """
@@ -227,13 +230,13 @@ class Jobs(RecordRepository[JobRecord]):
 
     def stale(self, stale_s: float) -> builtins.list[int]:
         """Return running jobs whose owner has sent no heartbeat for ``stale_s`` seconds."""
-        old = t.job.c.heartbeat < now() - timedelta(seconds=stale_s)
+        old = sa.not_(_within(t.job.c.heartbeat, stale_s))
         query = sa.select(t.job.c.id).where(t.job.c.status == _RUNNING, old)
         return [*self.connection.execute(query.order_by(t.job.c.id)).scalars()]
 
     def waiting(self, older_than_s: float) -> builtins.list[int]:
         """Return the jobs that could have started but have been queued for longer; their messages may be lost."""
-        old = t.job.c.queued < now() - timedelta(seconds=older_than_s)
+        old = sa.not_(_within(t.job.c.queued, older_than_s))
         query = sa.select(t.job.c.id).where(t.job.c.status == _QUEUED, old, ~_held())
         return [*self.connection.execute(query.order_by(t.job.c.id)).scalars()]
 
@@ -248,7 +251,7 @@ class Jobs(RecordRepository[JobRecord]):
         return JobRecord(**{**row._mapping, "status": JobStatus(row.status)})
 
     def _free(self, id: int, stale_s: float) -> sa.ColumnElement[bool]:
-        silent = t.job.c.heartbeat < now() - timedelta(seconds=stale_s)
+        silent = sa.not_(_within(t.job.c.heartbeat, stale_s))
         return sa.and_(t.job.c.id == id, sa.or_(t.job.c.status == _QUEUED, sa.and_(t.job.c.status == _RUNNING, silent)))
 
     def _end(self, where: sa.ColumnElement[bool], status: JobStatus, error: str, **values: Any) -> int:
@@ -281,6 +284,12 @@ def _held() -> sa.ColumnElement[bool]:
     return sa.exists().where(earlier.c.id == t.job.c.after, earlier.c.status.in_([_QUEUED, _RUNNING]))
 
 
+def _within(time: sa.Column[datetime], seconds: float) -> sa.ColumnElement[bool]:
+    """Return the condition that ``time`` is at most that far from now; times in the future are from another clock."""
+    present, span = now(), timedelta(seconds=seconds)
+    return time.between(present - span, present + span)
+
+
 def _owned(id: int, owner: str) -> sa.ColumnElement[bool]:
     return sa.and_(t.job.c.id == id, t.job.c.owner == owner, t.job.c.status == _RUNNING)
 
@@ -298,7 +307,7 @@ class Workers(Repository):
 
     def alive(self, within_s: float = 10) -> list[WorkerRecord]:
         """Return the workers with a heartbeat in the last ``within_s`` seconds, oldest first."""
-        query = sa.select(t.worker).where(t.worker.c.heartbeat >= now() - timedelta(seconds=within_s))
+        query = sa.select(t.worker).where(_within(t.worker.c.heartbeat, within_s))
         return [WorkerRecord(**r._mapping) for r in self.connection.execute(query.order_by(t.worker.c.started))]
 
     def leave(self, owner: str) -> None:

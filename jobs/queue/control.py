@@ -52,7 +52,7 @@ def abandoned(job: JobRecord) -> bool:
     """Return whether the process of a running job is dead or stopped and no other one has resumed the job yet."""
     if job.status is not JobStatus.RUNNING or job.heartbeat is None:
         return False
-    return (datetime.now(UTC) - job.heartbeat).total_seconds() > STALE_S
+    return abs((datetime.now(UTC) - job.heartbeat).total_seconds()) > STALE_S
 
 
 def retry(store: Store, job_id: int) -> JobRecord:
