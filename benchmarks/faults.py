@@ -9,7 +9,8 @@ that the fault hits the middle of the job. ``tests/faults`` has the other faults
 
 Seconds count from the end of the fault to the end of the job. ``rows`` tells whether every table has as many rows as
 without a fault if the job is done, and as before the job if it failed. Kinds that need data which cannot be generated
-(summaries, relatedness, topics, the papers), labellings and backups are left out.
+(summaries, relatedness, topics, the papers), reviews or labellings, and backups are left out. “missed”: the job had
+ended before the fault.
 """
 
 from __future__ import annotations
@@ -41,16 +42,16 @@ from db.tables import metadata
 from jobs.common.job import JobContext
 from jobs.queue.control import enqueue
 from jobs.queue.foreground import run_here
+from jobs.queue.huey_queue import JobQueue
 
 FAULTS = ("kill", "stop", "lock", "full", "flush")
-PAUSE_S = 0.3
+PAUSE_S = 1.0
 LOCK_S, FAULT_S, LIMIT_S = 20.0, 5.0, 120.0
 NET = {"hidden": 16, "attention": 8, "epochs": 2, "batch_size": 16, "threads": 1, "device": "cpu", "precision": "fp32"}
 KINDS: dict[str, dict[str, Any]] = {
     "import-corpus": {"files": ["{folder}/new.txt"], "corpus": "N", "workers": 1},
     "import-list": {"file": "{folder}/list.csv", "corpus": "N", "column": "text"},
     "build-triplets": {"corpus": "C", "name": "N"},
-    "clean-triplets": {"triplets": "T", "name": "N"},
     "build-benchmark": {"corpus": "C", "name": "N"},
     "train": {"method": "triplets-sen", "name": "N", "triplets": "T", "settings": NET},
     "add-model": {"folder": "{folder}/model", "name": "N"},
@@ -189,15 +190,16 @@ def running(row: JobRecord) -> bool:
 def inflict(fault: str, case: Case) -> None:
     """Start a worker, and cause the fault while it runs the job; return at the end of the fault."""
     if fault == "flush":
-        from redis import Redis
-
-        with Redis.from_url(case.store.settings.queue_url) as client:
-            client.flushall()
+        queue = JobQueue(case.store.settings.queue_url)
+        queue.huey.flush()
+        queue.close()
         case.start()
         return
     worker = case.start()
     case.wait(running)
-    time.sleep(PAUSE_S)
+    time.sleep(PAUSE_S / 4)
+    if ended(case.row()):
+        raise TimeoutError("missed")
     if fault in ("kill", "stop"):
         worker.send_signal(signal.SIGKILL if fault == "kill" else signal.SIGTERM)
         worker.wait()

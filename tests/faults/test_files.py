@@ -120,5 +120,5 @@ def test_an_import_is_resumed_when_a_full_disk_has_room_again(
 
 
 def silent(job: JobRecord) -> bool:
-    """Whether two heartbeats of a running job are missing."""
-    return job.heartbeat is not None and datetime.now(UTC) - job.heartbeat > timedelta(seconds=2.5)
+    """Whether a heartbeat of a running job is missing."""
+    return job.heartbeat is not None and datetime.now(UTC) - job.heartbeat > timedelta(seconds=1.8)
