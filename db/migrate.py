@@ -12,6 +12,7 @@ from sqlalchemy.engine import Connection
 from core.errors import SchemaError
 from db.engine import open_engine, readers_of
 from db.password_file import delete_password_file
+from db.repositories.jobs import Jobs
 from db.settings import Settings
 
 if TYPE_CHECKING:
@@ -35,6 +36,8 @@ def configuration() -> Config:
 def upgrade(settings: Settings, revision: str = "head") -> None:
     """Migrate the store to ``revision`` in one transaction that excludes other migrations.
 
+    Running jobs are queued again: their workers, of the old version, lose them and can write nothing more.
+
     Raises ``SchemaError`` if the store was made by a newer version of Themescope.
     """
     from alembic import command
@@ -52,10 +55,20 @@ def upgrade(settings: Settings, revision: str = "head") -> None:
                 return
             config.attributes |= {"connection": connection, "home": settings.home}
             command.upgrade(config, revision)
+            if revision == "head" and current is not None:
+                _queue_running_jobs(connection)
         if revision == "head":
             delete_password_file(settings.home)
     finally:
         engine.dispose()
+
+
+def _queue_running_jobs(connection: Connection) -> None:
+    if connection.dialect.name == "postgresql":
+        connection.execute(sa.text("LOCK TABLE job IN EXCLUSIVE MODE"))  # waits for workers that are claiming a job
+    repository = Jobs(connection)
+    for id in repository.heartbeats():
+        repository.requeue(id, interrupted=True)
 
 
 def up_to_date(settings: Settings) -> bool:

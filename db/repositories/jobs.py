@@ -87,11 +87,11 @@ class Jobs(RecordRepository[JobRecord]):
 
     # --- for workers ------------------------------------------------------------------------------------------------
 
-    def claim(self, id: int, owner: str, stale_s: float) -> JobRecord | None:
-        """Take a job that is queued, or whose owner has sent no heartbeat for ``stale_s`` seconds.
+    def claim(self, id: int, owner: str, silent: datetime | None = None) -> JobRecord | None:
+        """Take a job that is queued, or that is running and whose heartbeat is still ``silent``.
 
-        A heartbeat that lies further in the future counts as missing too: the clock was set back, and a living owner
-        would have replaced it within a second.
+        That is a heartbeat which the caller has seen unchanged for so long that the owner must be dead. Clocks are not
+        compared, because those of several machines differ.
 
         Returns None if another worker runs it, it has ended or was deleted, it was cancelled meanwhile (it then ends
         here), or it must wait for ``after``. If that earlier job failed or was cancelled, this one fails.
@@ -99,7 +99,7 @@ class Jobs(RecordRepository[JobRecord]):
         row = self._row(self._select().where(t.job.c.id == id))
         if row is None or JobStatus(row.status).ended:
             return None
-        free = self._free(id, stale_s)
+        free = sa.and_(t.job.c.id == id, sa.or_(t.job.c.status == _QUEUED, _running_at(silent)))
         if row.cancel:
             self._end(free, JobStatus.CANCELLED, "Cancelled.")
             return None
@@ -196,10 +196,14 @@ class Jobs(RecordRepository[JobRecord]):
     def request_cancel(self, id: int, stale_s: float) -> JobRecord:
         """Request that a job stops. A running one is cancelled at its next heartbeat, an ended one is unchanged.
 
-        One that is queued, or whose owner has sent no heartbeat for ``stale_s`` seconds, is cancelled at once.
+        One that is queued, or whose owner has sent no heartbeat for ``stale_s`` seconds by the clock of this machine,
+        is cancelled at once. If that clock is wrong, a living owner learns of it at its next heartbeat; a job whose
+        owner is dead ends when a worker finds it abandoned.
         """
         self.get(id)
-        self._end(self._free(id, stale_s), JobStatus.CANCELLED, "Cancelled.")
+        silent = sa.and_(t.job.c.status == _RUNNING, t.job.c.heartbeat < now() - timedelta(seconds=stale_s))
+        free = sa.and_(t.job.c.id == id, sa.or_(t.job.c.status == _QUEUED, silent))
+        self._end(free, JobStatus.CANCELLED, "Cancelled.")
         running = sa.and_(t.job.c.id == id, t.job.c.status == _RUNNING)
         self.connection.execute(t.job.update().where(running).values(cancel=True))
         return self.get(id)
@@ -228,17 +232,15 @@ class Jobs(RecordRepository[JobRecord]):
 
     # --- recovery ---------------------------------------------------------------------------------------------------
 
-    def stale(self, stale_s: float) -> builtins.list[int]:
-        """Return running jobs whose owner has sent no heartbeat for ``stale_s`` seconds."""
-        old = sa.not_(_within(t.job.c.heartbeat, stale_s))
-        query = sa.select(t.job.c.id).where(t.job.c.status == _RUNNING, old)
-        return [*self.connection.execute(query.order_by(t.job.c.id)).scalars()]
+    def heartbeats(self) -> dict[int, datetime]:
+        """Return the last heartbeat of every running job, by id."""
+        query = sa.select(t.job.c.id, t.job.c.heartbeat).where(t.job.c.status == _RUNNING)
+        return {id: time for id, time in self.connection.execute(query.order_by(t.job.c.id)) if time is not None}
 
-    def waiting(self, older_than_s: float) -> builtins.list[int]:
-        """Return the jobs that could have started but have been queued for longer; their messages may be lost."""
-        old = sa.not_(_within(t.job.c.queued, older_than_s))
-        query = sa.select(t.job.c.id).where(t.job.c.status == _QUEUED, old, ~_held())
-        return [*self.connection.execute(query.order_by(t.job.c.id)).scalars()]
+    def waiting(self) -> dict[int, datetime]:
+        """Return when each of the jobs that could start was queued, by id."""
+        query = sa.select(t.job.c.id, t.job.c.queued).where(t.job.c.status == _QUEUED, ~_held())
+        return {id: time for id, time in self.connection.execute(query.order_by(t.job.c.id))}
 
     def dependents(self, id: int) -> builtins.list[int]:
         """Return the queued jobs that wait for this one."""
@@ -249,10 +251,6 @@ class Jobs(RecordRepository[JobRecord]):
 
     def _record(self, row: Any) -> JobRecord:
         return JobRecord(**{**row._mapping, "status": JobStatus(row.status)})
-
-    def _free(self, id: int, stale_s: float) -> sa.ColumnElement[bool]:
-        silent = sa.not_(_within(t.job.c.heartbeat, stale_s))
-        return sa.and_(t.job.c.id == id, sa.or_(t.job.c.status == _QUEUED, sa.and_(t.job.c.status == _RUNNING, silent)))
 
     def _end(self, where: sa.ColumnElement[bool], status: JobStatus, error: str, **values: Any) -> int:
         """End the matching jobs, and unless they are done the jobs that wait for them; return the number of jobs."""
@@ -284,10 +282,11 @@ def _held() -> sa.ColumnElement[bool]:
     return sa.exists().where(earlier.c.id == t.job.c.after, earlier.c.status.in_([_QUEUED, _RUNNING]))
 
 
-def _within(time: sa.Column[datetime], seconds: float) -> sa.ColumnElement[bool]:
-    """Return the condition that ``time`` is at most that far from now; times in the future are from another clock."""
-    present, span = now(), timedelta(seconds=seconds)
-    return time.between(present - span, present + span)
+def _running_at(heartbeat: datetime | None) -> sa.ColumnElement[bool]:
+    """Return the condition that a job is running and its last heartbeat is ``heartbeat``; never if that is None."""
+    if heartbeat is None:
+        return sa.false()
+    return sa.and_(t.job.c.status == _RUNNING, t.job.c.heartbeat == heartbeat)
 
 
 def _owned(id: int, owner: str) -> sa.ColumnElement[bool]:
@@ -307,7 +306,7 @@ class Workers(Repository):
 
     def alive(self, within_s: float = 10) -> list[WorkerRecord]:
         """Return the workers with a heartbeat in the last ``within_s`` seconds, oldest first."""
-        query = sa.select(t.worker).where(_within(t.worker.c.heartbeat, within_s))
+        query = sa.select(t.worker).where(t.worker.c.heartbeat >= now() - timedelta(seconds=within_s))
         return [WorkerRecord(**r._mapping) for r in self.connection.execute(query.order_by(t.worker.c.started))]
 
     def leave(self, owner: str) -> None:

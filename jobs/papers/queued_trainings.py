@@ -22,6 +22,7 @@ from jobs.papers.work import ModelKey, Work
 from jobs.queue.control import STALE_S, cancel, enqueue, retry
 from jobs.queue.execution import execute
 from jobs.queue.runner import new_owner
+from jobs.queue.watch import Watch
 
 Json: TypeAlias = dict[str, Any]
 POLL_S = 1.0
@@ -53,6 +54,7 @@ class QueuedTrainings:
         self._store = self._context.store
         self._jobs: dict[ModelKey, int] = {}
         self._added: list[int] = []
+        self._watch = Watch(STALE_S)
         self._done = self._elsewhere = 0
         self._total = 0
 
@@ -111,6 +113,7 @@ class QueuedTrainings:
         """Note which jobs have ended, and count those that run elsewhere."""
         with self._store.reading() as r:
             jobs = {key: r.jobs.get(id) for key, id in self._jobs.items()}
+            self._watch.look(r.jobs.heartbeats())
         for key, job in jobs.items():
             if job.status.ended:
                 self._end(key, job)
@@ -130,7 +133,7 @@ class QueuedTrainings:
         owner = new_owner()
         for id in self._jobs.values():
             with self._store.writing() as w:
-                job = w.jobs.claim(id, owner, stale_s=STALE_S)
+                job = w.jobs.claim(id, owner, self._watch.unchanged(id))
             if job is not None:
                 break
         else:

@@ -33,7 +33,6 @@ from jobs.executors.base import ShardExecutor
 from jobs.executors.local import LocalConfig, LocalExecutor
 from jobs.kinds import check_job
 from jobs.planning.probe import Probe, Times
-from jobs.queue.control import STALE_S
 from jobs.queue.execution import execute
 from jobs.queue.runner import new_owner
 from jobs.services.demo import demo_dump
@@ -251,7 +250,7 @@ def context_of(store: Store, kind: str, args: Mapping[str, Any], executor: Shard
     config, owner = check_job(kind, args), new_owner()
     with store.writing() as w:
         row = w.jobs.add(kind, config.title(), config.to_dict())
-        job = w.jobs.claim(row.id, owner, stale_s=STALE_S)
+        job = w.jobs.claim(row.id, owner)
     assert job is not None
     return JobContext(store, job, owner, executor=executor)
 

@@ -12,9 +12,10 @@ from jobs.common.files import check_files
 from jobs.kinds import check_job
 
 STALE_S = 12.0
-"""Seconds without a heartbeat after which a running job counts as abandoned.
+"""Seconds without a new heartbeat after which a running job counts as abandoned.
 
-Heartbeats are sent every second from their own thread, so only a dead or stopped process pauses for so long.
+Heartbeats are sent every second from their own thread, so only a dead or stopped process pauses for so long. Workers
+count these seconds themselves (see :class:`jobs.queue.watch.Watch`). Only pages use the clock, for what they show.
 """
 
 
@@ -49,10 +50,13 @@ def cancel(store: Store, job_id: int) -> JobRecord:
 
 
 def abandoned(job: JobRecord) -> bool:
-    """Return whether the process of a running job is dead or stopped and no other one has resumed the job yet."""
+    """Return whether the process of a running job is dead or stopped and no other one has resumed the job yet.
+
+    For pages: the heartbeat is compared with the clock of this machine.
+    """
     if job.status is not JobStatus.RUNNING or job.heartbeat is None:
         return False
-    return abs((datetime.now(UTC) - job.heartbeat).total_seconds()) > STALE_S
+    return (datetime.now(UTC) - job.heartbeat).total_seconds() > STALE_S
 
 
 def retry(store: Store, job_id: int) -> JobRecord:

@@ -12,6 +12,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from datetime import datetime
 from types import FrameType
 from typing import Any
 
@@ -23,8 +24,9 @@ from db.store import Store
 from jobs.common.job import JobContext, Stop
 from jobs.kinds import check_job
 from jobs.queue.control import STALE_S
-from jobs.queue.execution import execute
+from jobs.queue.execution import HEARTBEAT_S, execute
 from jobs.queue.runner import new_owner
+from jobs.queue.watch import Watch
 
 
 class JobFailed(ThemescopeError):
@@ -45,7 +47,7 @@ def run_here(store: Store, kind: str, args: Mapping[str, Any], *, quiet: bool = 
     owner = new_owner()
     with store.writing() as w:
         job = w.jobs.add(kind, config.title(), config.to_dict())
-        claimed = w.jobs.claim(job.id, owner, stale_s=STALE_S)
+        claimed = w.jobs.claim(job.id, owner)
     assert claimed is not None
     return _run_claimed(store, claimed, owner, quiet)
 
@@ -53,7 +55,7 @@ def run_here(store: Store, kind: str, args: Mapping[str, Any], *, quiet: bool = 
 def resume_here(store: Store, kind: str, args: Mapping[str, Any], *, quiet: bool = False) -> dict[str, Any]:
     """Run a job like :func:`run_here`, but resume an unfinished one with the same arguments from its checkpoint.
 
-    Raises ``DataError`` if such a job is running in another process.
+    If it seems to be running, its heartbeat is watched first. Raises ``DataError`` if another process runs it.
     """
     wanted = check_job(kind, args).to_dict()
     owner = new_owner()
@@ -61,13 +63,26 @@ def resume_here(store: Store, kind: str, args: Mapping[str, Any], *, quiet: bool
         last = next((job for job in r.jobs.list(limit=10_000) if (job.kind, job.args) == (kind, wanted)), None)
     if last is None or last.status is JobStatus.DONE:
         return run_here(store, kind, args, quiet=quiet)
+    silent = _watched(store, last)
     with store.writing() as w:
         if last.status.ended:
             w.jobs.retry(last.id)
-        claimed = w.jobs.claim(last.id, owner, stale_s=STALE_S)
+        claimed = w.jobs.claim(last.id, owner, silent)
     if claimed is None:
         raise DataError(f"Job {last.id} with the same arguments is running. Wait for it to end, or cancel it.")
     return _run_claimed(store, claimed, owner, quiet)
+
+
+def _watched(store: Store, job: JobRecord) -> datetime | None:
+    """Return the heartbeat of a running job if it does not change for ``STALE_S`` seconds, else None."""
+    watch, first = Watch(STALE_S), job.heartbeat
+    while first is not None and job.status is JobStatus.RUNNING and job.heartbeat == first:
+        if watch.look({job.id: first}):
+            return first
+        time.sleep(HEARTBEAT_S / 2)
+        with store.reading() as r:
+            job = r.jobs.get(job.id)
+    return None
 
 
 def _run_claimed(store: Store, claimed: JobRecord, owner: str, quiet: bool) -> dict[str, Any]:

@@ -14,14 +14,17 @@ import secrets
 import socket
 import threading
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from db.migrate import check_current
 from db.records import JobRecord, JobStatus
 from db.store import Store
 from jobs.common.job import JobContext, Stop
 from jobs.queue.control import STALE_S
 from jobs.queue.execution import Outcome, execute, sentence_for
+from jobs.queue.watch import Watch
 
 if TYPE_CHECKING:
     from jobs.queue.huey_queue import JobQueue
@@ -49,8 +52,10 @@ def new_owner() -> str:
 class Runner:
     """Runner of jobs in this process. Thread-safe: several worker threads may share one."""
 
-    def __init__(self, store: Store, queue: JobQueue, owner: str | None = None) -> None:
-        self.store, self.queue, self.owner = store, queue, owner or new_owner()
+    def __init__(self, store: Store, queue: JobQueue, clock: Callable[[], float] = time.monotonic) -> None:
+        self.store, self.queue, self.owner = store, queue, new_owner()
+        self._clock = clock
+        self._heartbeats, self._waiting = Watch(STALE_S, clock), Watch(LOST_S, clock)
         self._running: dict[int, JobContext] = {}
         self._taken: set[int] = set()
         self._sent: dict[int, float] = {}
@@ -64,8 +69,8 @@ class Runner:
     def run(self, job_id: int) -> None:
         """Run job ``job_id`` if it can be claimed; raise ``SchemaError`` if the store is of another version.
 
-        A job that a thread of this process runs is never claimed again, even if its heartbeat is old, as after a jump
-        of the clock or a long lock: both threads would own it.
+        A job that a thread of this process runs is never claimed again, even if its heartbeat stopped, as during a
+        long lock: both threads would own it.
         """
         with self._lock:
             if job_id in self._taken:
@@ -78,7 +83,6 @@ class Runner:
                 self._taken.discard(job_id)
 
     def _run(self, job_id: int) -> None:
-        self.store.check_current()
         job = self._claim(job_id)
         if job is None:
             return
@@ -102,12 +106,18 @@ class Runner:
             self.queue.send(next_id)
 
     def recover(self) -> list[int]:
-        """Send abandoned jobs, and queued ones without a message, again; return their ids."""
+        """Send abandoned jobs, and queued ones without a message, again; return their ids. Call it every few seconds.
+
+        A job is abandoned when this process has seen the same heartbeat for ``STALE_S`` seconds.
+        """
         with self.store.reading() as r:
-            lost = r.jobs.stale(STALE_S)
-            if self.queue.is_empty():
-                lost += r.jobs.waiting(LOST_S)
-        now = time.monotonic()
+            running, queued = r.jobs.heartbeats(), r.jobs.waiting()
+        lost, waiting = self._heartbeats.look(running), self._waiting.look(queued)
+        if waiting and self.queue.is_empty():
+            lost += waiting
+        now = self._clock()
+        with self._lock:  # a message for a job of this process would be dropped, and missing when the job is released
+            lost = [i for i in lost if i not in self._taken]
         again = [i for i in lost if now - self._sent.get(i, -LOST_S) >= LOST_S]
         self._sent = {i: at for i, at in self._sent.items() if i in lost} | dict.fromkeys(again, now)
         for job_id in again:
@@ -129,7 +139,10 @@ class Runner:
 
     def _claim(self, job_id: int) -> JobRecord | None:
         with self.store.writing() as w:
-            return w.jobs.claim(job_id, self.owner, stale_s=STALE_S)
+            job = w.jobs.claim(job_id, self.owner, self._heartbeats.unchanged(job_id))
+            # After the claim, in its transaction: a migration is seen here, or waits and then takes the job back.
+            check_current(w.jobs.connection, self.store.settings)
+        return job
 
     def _execute(self, job: JobRecord) -> Outcome | None:
         context = JobContext(self.store, job, self.owner)

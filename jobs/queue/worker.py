@@ -32,7 +32,7 @@ CLEANUP_S = 60.0
 """Seconds between two cleanups after killed jobs, and between two checks whether a backup is due."""
 
 CLEANUP_FILES_S = 3600.0
-"""Seconds between two removals of the files of deleted models; the first is at the start."""
+"""Seconds between two removals of the files of deleted models, or more until no job runs; the first is at the start."""
 
 GRACE_S = 3.5
 """Seconds that a job has to stop at shutdown; honcho kills the process after 5 s."""
@@ -110,12 +110,17 @@ class Worker:
             self._cleaned = time.monotonic()
             remove_leftovers(self.store)
             queue_if_due(self.store, self.queue.send)
-        if time.monotonic() - self._files_cleaned >= CLEANUP_FILES_S:
+        if time.monotonic() - self._files_cleaned >= CLEANUP_FILES_S and self._no_job_runs():
             self._files_cleaned = time.monotonic()
             if removed := self.store.remove_unused_artifacts():
                 logger.info("Removed the files of %d deleted models.", len(removed))
             if removed := self.store.remove_unused_vector_files():
                 logger.info("Removed %d files of deleted vectors.", len(removed))
+
+    def _no_job_runs(self) -> bool:
+        """Return whether no worker runs a job. A file counts as new for a day, but the clock may jump by a day."""
+        with self.store.reading() as r:
+            return not r.jobs.heartbeats()
 
     def _warm_up(self) -> None:
         """Precompile the code of maps once, after a while without a job."""

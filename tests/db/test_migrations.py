@@ -15,6 +15,7 @@ from core.errors import StoreError
 from core.types import title_bucket
 from db.engine import open_engine
 from db.migrate import configuration, current_revision, newest, up_to_date, upgrade
+from db.records import JobStatus
 from db.settings import Settings
 from db.store import Store
 from db.tables import metadata
@@ -79,6 +80,21 @@ def test_from_the_first_revision_with_data_in_it(empty: Store) -> None:
         w.triplets.create(corpus.id, "new", "sentences", {}, 0, "d")
         w.corpora.delete(corpus.id)
         assert w.triplets.list(include_unready=True) == []
+
+
+def test_running_jobs_are_queued_again_so_that_their_old_worker_loses_them(empty: Store) -> None:
+    upgrade(empty.settings, "0014")
+    values = f"'k', 't', '{{}}', 'running', 'q', 0, '', 2, 'old', false, '{datetime.now(UTC)}', '{datetime.now(UTC)}'"
+    query(
+        empty,
+        "INSERT INTO job (kind, title, args, status, queue, progress, message, attempt, owner, cancel, created, "
+        f"queued, heartbeat, error, traceback, result) VALUES ({values}, '{datetime.now(UTC)}', '', '', '{{}}')",
+    )
+    empty.migrate()
+    with empty.writing() as w:
+        job = w.jobs.get(1)
+        assert (job.status, job.owner, job.attempt) == (JobStatus.QUEUED, "", 1)
+        assert not w.jobs.heartbeat(1, "old").owned
 
 
 def test_runs_keep_their_scores_when_their_table_grows(empty: Store) -> None:

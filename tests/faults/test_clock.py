@@ -1,23 +1,28 @@
-"""The clock jumps a day ahead or back: no job stands still for a day, and none runs twice."""
+"""The clock jumps a day ahead or back, or differs from that of another machine: no job is lost, and none runs twice."""
 
 from __future__ import annotations
 
+import os
+import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 
 import pytest
 
 from db.records import JobRecord, JobStatus
 from db.store import Store
-from jobs.queue.control import STALE_S, cancel, worker_alive
+from jobs.queue.control import STALE_S, cancel
 from jobs.queue.huey_queue import JobQueue
-from jobs.queue.runner import Runner
+from jobs.queue.runner import LOST_S
+from jobs.queue.worker import Worker
 from tests.jobs import toy
-from tests.jobs.helpers import PATIENCE_S, get, grow_old, wait_for
+from tests.jobs.helpers import PATIENCE_S, PatientRunner, get, wait_for
 
 Add = Callable[..., JobRecord]
 DAY = timedelta(days=1)
+jumps = pytest.mark.parametrize("jump", [DAY, -DAY], ids=["ahead", "back"])
 
 
 class Clock:
@@ -36,88 +41,97 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Iterator[Clock]:
     return clock
 
 
-@pytest.mark.parametrize("jump", [DAY, -DAY], ids=["ahead", "back"])
-def test_a_job_whose_worker_died_is_resumed_after_a_jump(
-    add: Add, runner: Runner, queue: JobQueue, clock: Clock, jump: timedelta
-) -> None:
+@pytest.fixture
+def abandoned(add: Add, sqlite_store: Store) -> JobRecord:
+    """A job whose worker died."""
     job = add()
-    with runner.store.writing() as w:
-        w.jobs.claim(job.id, "dead", STALE_S)
-        w.workers.heartbeat("dead", "default")
+    with sqlite_store.writing() as w:
+        w.jobs.claim(job.id, "dead")
+    return job
+
+
+@jumps
+def test_a_job_whose_worker_died_is_resumed_in_time(
+    abandoned: JobRecord, runner: PatientRunner, clock: Clock, jump: timedelta
+) -> None:
     clock.ahead = jump
-    assert not worker_alive(runner.store)
-    assert runner.recover() == [job.id]
-    runner.run(job.id)
-    assert (get(runner.store, job.id).status, get(runner.store, job.id).attempt) == (JobStatus.DONE, 2)
+    assert runner.watch(STALE_S) == [abandoned.id]
+    runner.run(abandoned.id)
+    row = get(runner.store, abandoned.id)
+    assert (row.status, row.attempt) == (JobStatus.DONE, 2)
 
 
-@pytest.mark.parametrize("jump", [DAY, -DAY], ids=["ahead", "back"])
-def test_a_job_without_a_message_is_sent_after_a_jump(
-    add: Add, runner: Runner, queue: JobQueue, clock: Clock, jump: timedelta
+@jumps
+def test_a_job_without_a_message_is_sent_in_time(
+    add: Add, runner: PatientRunner, queue: JobQueue, clock: Clock, jump: timedelta
 ) -> None:
     job = add()
     queue.huey.flush()
-    assert runner.recover() == []
     clock.ahead = jump
-    assert runner.recover() == [job.id]
+    assert runner.watch(LOST_S - 1) == []
+    assert runner.watch(1) == [job.id]
 
 
-@pytest.mark.parametrize("jump", [DAY, -DAY], ids=["ahead", "back"])
-def test_a_job_whose_worker_died_is_cancelled_at_once_after_a_jump(
-    add: Add, runner: Runner, clock: Clock, jump: timedelta
+@jumps
+def test_a_job_whose_worker_died_can_be_cancelled(
+    abandoned: JobRecord, runner: PatientRunner, clock: Clock, jump: timedelta
 ) -> None:
-    job = add()
-    with runner.store.writing() as w:
-        w.jobs.claim(job.id, "dead", STALE_S)
     clock.ahead = jump
-    assert cancel(runner.store, job.id).status is JobStatus.CANCELLED
+    cancel(runner.store, abandoned.id)
+    runner.watch(STALE_S)
+    runner.run(abandoned.id)
+    assert get(runner.store, abandoned.id).status is JobStatus.CANCELLED
+    assert toy.RUNS[abandoned.id] == 0
 
 
-@pytest.mark.parametrize("jump", [DAY, -DAY], ids=["ahead", "back"])
-def test_a_running_job_continues_after_its_next_heartbeat(
-    add: Add, runner: Runner, clock: Clock, jump: timedelta
+@jumps
+def test_a_living_job_is_left_alone_by_a_worker_with_another_clock(
+    add: Add, runner: PatientRunner, queue: JobQueue, clock: Clock, jump: timedelta
 ) -> None:
-    job = add(what="spin")
+    job, other = add(what="spin"), PatientRunner(runner.store, queue)
+    clock.ahead = jump
     with ThreadPoolExecutor(1) as pool:
         future = pool.submit(runner.run, job.id)
         wait_for(lambda: get(runner.store, job.id).message == "spinning")
-        clock.ahead = jump
-
-        def in_time() -> bool:
-            with runner.store.reading() as r:
-                return not r.jobs.stale(STALE_S)
-
-        wait_for(in_time, 5.0)
-        assert (get(runner.store, job.id).status, toy.RUNS[job.id]) == (JobStatus.RUNNING, 1)
-        cancel(runner.store, job.id)
+        clock.ahead = timedelta(0)
+        for _ in range(8):
+            before = get(runner.store, job.id).heartbeat
+            wait_for(lambda before=before: get(runner.store, job.id).heartbeat != before)
+            assert other.recover() == []
+            other.time += STALE_S / 4
+            other.run(job.id)
+        assert (get(runner.store, job.id).attempt, toy.RUNS[job.id]) == (1, 1)
+        runner.shut_down()
         future.result(PATIENCE_S)
 
 
-@pytest.mark.parametrize("jump", [DAY, -DAY], ids=["ahead", "back"])
-def test_a_worker_that_looks_before_that_heartbeat_takes_over_and_nothing_runs_twice(
-    add: Add, sqlite_store: Store, queue: JobQueue, clock: Clock, jump: timedelta
+def test_threads_of_one_worker_do_not_both_run_a_job_whose_heartbeat_stopped(
+    add: Add, runner: PatientRunner, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    job = add(what="store", steps=60, pause=0.01)
-    first, second = Runner(sqlite_store, queue), Runner(sqlite_store, queue)
-    with ThreadPoolExecutor(2) as pool:
-        future = pool.submit(first.run, job.id)
-        wait_for(lambda: get(sqlite_store, job.id).result.get("stored", 0) > 5)
-        grow_old(sqlite_store, job.id) if jump > timedelta(0) else None
-        clock.ahead = jump
-        pool.submit(second.run, job.id).result(PATIENCE_S)
-        future.result(PATIENCE_S)
-    row = get(sqlite_store, job.id)
-    assert (row.status, row.result["stored"]) == (JobStatus.DONE, 60)
-    assert row.attempt == toy.RUNS[job.id]
-
-
-def test_threads_of_one_worker_do_not_both_run_a_job_with_an_old_heartbeat(add: Add, runner: Runner) -> None:
+    monkeypatch.setattr("jobs.queue.execution.HEARTBEAT_S", 600.0)
     job = add(what="spin")
     with ThreadPoolExecutor(2) as pool:
         future = pool.submit(runner.run, job.id)
-        wait_for(lambda: get(runner.store, job.id).message == "spinning")
-        grow_old(runner.store, job.id)
+        wait_for(lambda: toy.RUNS[job.id])
+        assert runner.watch(STALE_S) == []
         pool.submit(runner.run, job.id).result(PATIENCE_S)
         assert toy.RUNS[job.id] == 1
-        cancel(runner.store, job.id)
+        runner.shut_down()
         future.result(PATIENCE_S)
+
+
+def test_files_that_look_a_day_old_are_kept_while_a_job_runs(abandoned: JobRecord, sqlite_store: Store) -> None:
+    def write(folder: Path) -> None:
+        (folder / "weights").write_bytes(b"1")
+
+    digest = sqlite_store.artifacts.put(write)
+    two_days_ago = time.time() - 2 * DAY.total_seconds()
+    os.utime(sqlite_store.artifacts.path(digest), (two_days_ago, two_days_ago))
+    worker = Worker(sqlite_store, warm_up=False)
+    worker._present()
+    assert sqlite_store.artifacts.has(digest)
+    with sqlite_store.writing() as w:
+        w.jobs.finish(abandoned.id, "dead", JobStatus.DONE)
+    worker._present()
+    assert not sqlite_store.artifacts.has(digest)
+    worker.queue.close()

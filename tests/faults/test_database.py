@@ -16,12 +16,12 @@ from core.errors import SchemaError
 from db.records import JobRecord, JobStatus
 from db.settings import Settings
 from db.store import Store
-from jobs.queue.control import enqueue
+from jobs.queue.control import STALE_S, enqueue
 from jobs.queue.foreground import run_here
 from jobs.queue.huey_queue import JobQueue
 from jobs.queue.runner import Runner
 from tests.jobs import toy
-from tests.jobs.helpers import PATIENCE_S, get, grow_old, wait_for, worker_process, write_articles
+from tests.jobs.helpers import PATIENCE_S, PatientRunner, get, wait_for, worker_process, write_articles
 from tests.servers import PostgresServer
 
 Add = Callable[..., JobRecord]
@@ -47,7 +47,7 @@ class TestLockedForLong:
         """Wait a fifth of a second for the lock instead of 15, so that a short lock is a long one."""
         monkeypatch.setattr("db.engine.TIMEOUT_SECONDS", 0.2)
 
-    def test_a_job_that_could_not_write_is_resumed_where_it_was(self, add: Add, runner: Runner) -> None:
+    def test_a_job_that_could_not_write_is_resumed_where_it_was(self, add: Add, runner: PatientRunner) -> None:
         job = add(what="store", steps=60, pause=0.005)
         with ThreadPoolExecutor(1) as pool:
             future = pool.submit(runner.run, job.id)
@@ -56,14 +56,13 @@ class TestLockedForLong:
                 before = stored(runner.store, job)
                 future.result(PATIENCE_S)
         assert get(runner.store, job.id).status is JobStatus.RUNNING
-        grow_old(runner.store, job.id)
-        assert runner.recover() == [job.id]
+        assert runner.watch(STALE_S) == [job.id]
         runner.run(job.id)
         row = get(runner.store, job.id)
         assert (row.status, row.attempt, row.error) == (JobStatus.DONE, 2, "")
         assert row.result == {"stored": 60, "started_at": before}
 
-    def test_a_job_that_ends_meanwhile_keeps_its_result(self, add: Add, runner: Runner) -> None:
+    def test_a_job_that_ends_meanwhile_keeps_its_result(self, add: Add, runner: PatientRunner) -> None:
         job = add(steps=1, pause=0.3)
         with ThreadPoolExecutor(1) as pool:
             future = pool.submit(runner.run, job.id)
@@ -83,7 +82,7 @@ def test_a_job_that_lost_postgresql_is_resumed_where_it_was(
     store = Store(Settings.in_folder(themescope_home, url))
     store.migrate()
     queue = JobQueue(store.settings.queue_url)
-    runner, job = Runner(store, queue), enqueue(store, "toy", {"what": "store", "steps": 60, "pause": 0.005})
+    runner, job = PatientRunner(store, queue), enqueue(store, "toy", {"what": "store", "steps": 60, "pause": 0.005})
     name = url.rsplit("/", 1)[1]
     with ThreadPoolExecutor(1) as pool, psycopg.connect(postgres_server.url(), autocommit=True) as server:
         future = pool.submit(runner.run, job.id)
@@ -95,8 +94,7 @@ def test_a_job_that_lost_postgresql_is_resumed_where_it_was(
         server.execute(f'ALTER DATABASE "{name}" ALLOW_CONNECTIONS true')
     assert get(store, job.id).status is JobStatus.RUNNING
     before = stored(store, job)
-    grow_old(store, job.id)
-    assert runner.recover() == [job.id]
+    assert runner.watch(STALE_S) == [job.id]
     runner.run(job.id)
     row = get(store, job.id)
     assert (row.status, row.attempt) == (JobStatus.DONE, 2)
@@ -140,7 +138,7 @@ def set_revision(store: Store, revision: str) -> None:
 
 class TestOtherRevision:
     @pytest.mark.parametrize(("revision", "advice"), [("9999", "Update Themescope"), ("0001", "Restart Themescope")])
-    def test_no_job_is_claimed(self, add: Add, runner: Runner, revision: str, advice: str) -> None:
+    def test_no_job_is_claimed(self, add: Add, runner: PatientRunner, revision: str, advice: str) -> None:
         job = add()
         set_revision(runner.store, revision)
         with pytest.raises(SchemaError, match=advice):

@@ -18,7 +18,7 @@ from jobs.queue.huey_queue import JobQueue
 from jobs.queue.runner import Runner
 from tests.homes import CopyHome, MakeHome
 from tests.jobs import toy
-from tests.jobs.helpers import get, grow_old, wait_ended, wait_for, worker_process, write_articles
+from tests.jobs.helpers import get, wait_ended, wait_for, worker_process, write_articles
 from tests.jobs.test_worker import copied_store, stored, text_of
 
 Add = Callable[..., JobRecord]
@@ -111,7 +111,6 @@ def test_an_import_is_resumed_when_a_full_disk_has_room_again(
         with sqlite_store.reading() as r:
             assert r.corpora.list() == []
         resource.prlimit(worker.pid, resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
-        grow_old(sqlite_store, job.id)
         row = wait_ended(sqlite_store, job.id)
     assert (row.status, row.attempt, row.error) == (JobStatus.DONE, 2, "")
     calm = copied_store(empty_sqlite_file, tmp_path / "calm")

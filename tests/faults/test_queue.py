@@ -14,8 +14,8 @@ from db.store import Store
 from jobs.queue.control import enqueue
 from jobs.queue.foreground import run_here
 from jobs.queue.huey_queue import JobQueue
-from jobs.queue.runner import LOST_S, Runner
-from tests.jobs.helpers import PATIENCE_S, get, grow_old, wait_ended, wait_for, worker_process, write_articles
+from jobs.queue.runner import LOST_S
+from tests.jobs.helpers import PATIENCE_S, PatientRunner, get, wait_ended, wait_for, worker_process, write_articles
 from tests.jobs.test_worker import HALF_STORED, copied_store, stored, text_of
 
 
@@ -29,11 +29,8 @@ def test_jobs_run_after_redis_lost_every_message(
     first = enqueue(store, "toy", {})
     second = enqueue(store, "toy", {}, after=first.id)
     queue.huey.flush()
-    runner = Runner(store, queue)
-    assert runner.recover() == []
-    for job in (first, second):
-        grow_old(store, job.id, LOST_S + 1)
-    assert runner.recover() == [first.id]
+    runner = PatientRunner(store, queue)
+    assert runner.watch(LOST_S) == [first.id]
     while (task := queue.huey.dequeue()) is not None:
         runner.run(task.args[0])
     assert [get(store, job.id).status for job in (first, second)] == [JobStatus.DONE] * 2

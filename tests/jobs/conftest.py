@@ -10,8 +10,8 @@ from db.store import Store
 from jobs.kinds import REGISTRY
 from jobs.queue.control import enqueue
 from jobs.queue.huey_queue import JobQueue
-from jobs.queue.runner import Runner
 from tests.jobs import toy
+from tests.jobs.helpers import PatientRunner
 from tests.servers import PostgresServer
 
 QUEUES = [
@@ -63,6 +63,6 @@ def queue(sqlite_store: Store) -> Iterator[JobQueue]:
 
 
 @pytest.fixture
-def runner(sqlite_store: Store, queue: JobQueue) -> Runner:
+def runner(sqlite_store: Store, queue: JobQueue) -> PatientRunner:
     """A runner in this process."""
-    return Runner(sqlite_store, queue)
+    return PatientRunner(sqlite_store, queue)

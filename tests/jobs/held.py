@@ -1,6 +1,7 @@
 """The program as it is, but its jobs stop half way and wait there until they are told to stop, or killed.
 
 ``python -m tests.jobs.held write 2 worker`` is ``themescope worker`` whose jobs stand still after their second write.
+``nothing 0`` holds none. Such a worker takes over a job after ``SILENT_S`` seconds without a heartbeat instead of 12.
 Whoever kills, stops or cancels a job in the middle would otherwise race with its end, and lose on a busy machine.
 """
 
@@ -15,7 +16,9 @@ from itertools import count
 from db.store import Unit
 from jobs.cli.main import main
 from jobs.common.job import JobContext
+from jobs.queue import runner
 
+SILENT_S = 4.0
 LONGEST_S = 600.0  # nobody comes: the test is long over
 
 
@@ -44,10 +47,11 @@ def hold(sign: str, number: int) -> None:
 
     if sign == "write":
         JobContext.writing = write_and_wait  # type: ignore[method-assign]
-    else:
+    elif sign == "progress":
         JobContext.progress = progress_and_wait  # type: ignore[method-assign]
 
 
 if __name__ == "__main__":
+    runner.STALE_S = SILENT_S  # type: ignore[attr-defined]
     hold(sys.argv[1], int(sys.argv[2]))
     main(sys.argv[3:])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import signal
 import subprocess
@@ -16,6 +17,8 @@ from typing import Any
 from db import tables as t
 from db.records import JobRecord
 from db.store import Store
+from jobs.queue.huey_queue import JobQueue
+from jobs.queue.runner import Runner
 
 ROOT = Path(__file__).resolve().parents[2]
 WORDS = ("river", "stone", "window", "garden", "music", "market", "harbour", "winter", "letter", "signal", "forest")
@@ -67,8 +70,24 @@ def wait_ended(store: Store, job_id: int) -> JobRecord:
     return get(store, job_id)
 
 
+class PatientRunner(Runner):
+    """A runner whose clock a test moves on, so that nobody has to wait until a job counts as abandoned."""
+
+    def __init__(self, store: Store, queue: JobQueue) -> None:
+        self.time = 0.0
+        super().__init__(store, queue, clock=lambda: self.time)
+
+    def watch(self, seconds: float) -> list[int]:
+        """Look for lost jobs once a second; return the ids of those that were sent again."""
+        sent = self.recover()
+        for _ in range(math.ceil(seconds)):
+            self.time += 1.0
+            sent += self.recover()
+        return sent
+
+
 def grow_old(store: Store, job_id: int, seconds: float = 3600.0) -> None:
-    """Let the last sign of life of a job be long ago, so that nobody has to wait for it to become so."""
+    """Let the last sign of life of a job be long ago, as pages show it."""
     past = datetime.now(UTC) - timedelta(seconds=seconds)
     with store.writing() as w:
         update = t.job.update().where(t.job.c.id == job_id)
@@ -89,8 +108,11 @@ def program_environment() -> dict[str, str]:
 
 @contextmanager
 def worker_process(held: tuple[str, int] | None = None) -> Iterator[subprocess.Popen[bytes]]:
-    """A worker as a process of its own, in the environment of the test; killed at the end if it still runs."""
-    command, env = program("worker", "--no-warm-up", held=held), program_environment()
+    """A worker as a process of its own, in the environment of the test; killed at the end if it still runs.
+
+    It takes over jobs after a shorter silence than usual (see :mod:`tests.jobs.held`).
+    """
+    command, env = program("worker", "--no-warm-up", held=held or ("nothing", 0)), program_environment()
     process = subprocess.Popen(command, env=env, cwd=ROOT, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     try:
         yield process

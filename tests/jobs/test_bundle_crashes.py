@@ -66,7 +66,7 @@ def started(store: Store, path: Path, corpus: str = "") -> JobContext:
     """A job that takes the bundle in, claimed."""
     with store.writing() as w:
         job = w.jobs.add("import-bundle", "x", {"file": str(path), "corpus": corpus})
-        claimed = w.jobs.claim(job.id, "me", stale_s=60)
+        claimed = w.jobs.claim(job.id, "me")
     assert claimed is not None
     return JobContext(store, claimed, "me")
 

@@ -59,7 +59,7 @@ def fill(store: Store) -> LabellingSession:
         w.views.add("map", f"For {NAME}", "person=Grace+%C3%9Ctz&x=Grace%20%C3%9Ctz", OTHER)
         w.people.heartbeat(session.record.id, NAME, "s1")
         job = w.jobs.add("clean-triplets", f"Triplets of {NAME}", {"people": [NAME]})
-        w.jobs.claim(job.id, "worker", 30.0)
+        w.jobs.claim(job.id, "worker")
         w.jobs.finish(job.id, "worker", JobStatus.FAILED, error=f"{NAME} reviewed nothing.")
     run_here(store, "export-bundle", {"corpus": "demo"}, quiet=True)
     (store.settings.home / "bundles" / "note.txt").write_text(f"{OTHER}, {json.dumps(OTHER)}", encoding="utf-8")
@@ -162,7 +162,7 @@ def test_who_cannot_be_forgotten(sqlite_store: Store) -> None:
         forget(sqlite_store, "ada")
     with sqlite_store.writing() as w:
         job = w.jobs.add("clean-triplets", "", {"people": ["ben"]})
-        w.jobs.claim(job.id, "worker", 30.0)
+        w.jobs.claim(job.id, "worker")
     with pytest.raises(DataError, match=r"Job 1 .* is running and names ben"):
         forget(sqlite_store, "ben")
     assert {person.person.name for person in people.members(sqlite_store)} == {"ada", "ben"}

@@ -17,7 +17,7 @@ from jobs.queue.execution import HEARTBEAT_S
 from jobs.queue.huey_queue import JobQueue
 from jobs.queue.runner import LOST_S, MAX_ATTEMPTS, Runner, note_attempt
 from tests.jobs import toy
-from tests.jobs.helpers import PATIENCE_S, get, grow_old, wait_for
+from tests.jobs.helpers import PATIENCE_S, PatientRunner, get, grow_old, wait_for
 
 Add = Callable[..., JobRecord]
 
@@ -104,7 +104,7 @@ class TestCancel:
     def test_one_whose_worker_died_ends_at_once(self, add: Add, runner: Runner) -> None:
         job = add()
         with runner.store.writing() as w:
-            w.jobs.claim(job.id, "dead", STALE_S)
+            w.jobs.claim(job.id, "dead")
         assert not abandoned(get(runner.store, job.id))
         assert cancel(runner.store, job.id).status is JobStatus.RUNNING
         grow_old(runner.store, job.id, STALE_S + 1)
@@ -141,7 +141,7 @@ class TestOwnership:
             wait_for(lambda: get(runner.store, job.id).message == "spinning")
             with runner.store.writing() as w:
                 w.jobs.requeue(job.id)
-                assert w.jobs.claim(job.id, "another", STALE_S) is not None
+                assert w.jobs.claim(job.id, "another") is not None
             future.result(PATIENCE_S)
         row = get(runner.store, job.id)
         assert (row.status, row.owner) == (JobStatus.RUNNING, "another")
@@ -181,40 +181,39 @@ class TestChain:
 
 
 class TestRecovery:
-    def test_an_abandoned_job_is_sent_again_once(self, add: Add, runner: Runner, queue: JobQueue) -> None:
+    def test_an_abandoned_job_is_sent_again_once(self, add: Add, runner: PatientRunner, queue: JobQueue) -> None:
         job = add()
         take_all(queue)
         with runner.store.writing() as w:
-            w.jobs.claim(job.id, "dead", STALE_S)
-        assert runner.recover() == []
-        grow_old(runner.store, job.id, STALE_S + 1)
-        assert runner.recover() == [job.id]
-        assert runner.recover() == []
+            w.jobs.claim(job.id, "dead")
+        assert runner.watch(STALE_S - 1) == []
+        assert runner.watch(1) == [job.id]
+        assert runner.watch(LOST_S - 1) == []
         assert take_all(queue) == [job.id]
         runner.run(job.id)
         assert (get(runner.store, job.id).status, get(runner.store, job.id).attempt) == (JobStatus.DONE, 2)
 
-    def test_a_lost_message_is_made_good(self, add: Add, runner: Runner, queue: JobQueue) -> None:
-        job, held = add(), add(after=add().id)
+    def test_a_lost_message_is_made_good(self, add: Add, runner: PatientRunner, queue: JobQueue) -> None:
+        job, earlier = add(), add()
+        add(after=earlier.id)
         take_all(queue)
-        for row in (job, held):
-            grow_old(runner.store, row.id, LOST_S + 1)
-        assert runner.recover() == [job.id]
+        assert runner.watch(LOST_S - 1) == []
+        assert runner.watch(1) == [job.id, earlier.id]
 
-    def test_a_long_queue_is_not_sent_again(self, add: Add, runner: Runner, queue: JobQueue) -> None:
+    def test_a_long_queue_is_not_sent_again(self, add: Add, runner: PatientRunner, queue: JobQueue) -> None:
         for _ in range(3):
-            grow_old(runner.store, add().id, LOST_S + 1)
-        assert runner.recover() == []
+            add()
+        assert runner.watch(LOST_S + 1) == []
 
-    def test_a_job_that_kills_its_worker_is_given_up(self, add: Add, runner: Runner) -> None:
+    def test_a_job_that_kills_its_worker_is_given_up(self, add: Add, runner: PatientRunner) -> None:
         job = add(what="count")
         for _ in range(MAX_ATTEMPTS):
             folder = runner.store.artifacts.checkpoint_folder(job.id)
             with runner.store.writing() as w:
-                row = w.jobs.claim(job.id, "doomed", STALE_S)
+                row = w.jobs.claim(job.id, "doomed", w.jobs.get(job.id).heartbeat)
             assert row is not None
             note_attempt(folder, row.attempt, row.progress)
-            grow_old(runner.store, job.id)
+        runner.watch(STALE_S)
         runner.run(job.id)
         row = get(runner.store, job.id)
         assert row.status is JobStatus.FAILED
@@ -224,7 +223,7 @@ class TestRecovery:
         runner.run(job.id)
         assert get(runner.store, job.id).status is JobStatus.DONE
 
-    def test_progress_between_two_deaths_is_forgiven(self, runner: Runner) -> None:
+    def test_progress_between_two_deaths_is_forgiven(self, runner: PatientRunner) -> None:
         folder = runner.store.artifacts.checkpoint_folder(1)
         assert [note_attempt(folder, n, p) for n, p in enumerate([0, 0, 0.2, 0.2, 0.2, 0.5, 0.4], start=1)] == [
             0, 1, 0, 1, 2, 0, 1,
@@ -284,14 +283,14 @@ class TestFence:
     def test_who_lost_the_job_cannot_write(self, add: Add, sqlite_store: Store) -> None:
         job = add()
         with sqlite_store.writing() as w:
-            claimed = w.jobs.claim(job.id, "first", STALE_S)
+            claimed = w.jobs.claim(job.id, "first")
         assert claimed is not None
         context = JobContext(sqlite_store, claimed, "first")
         with context.writing() as w:
             w.corpora.create("kept", "en")
         with sqlite_store.writing() as w:
             w.jobs.requeue(job.id)
-            w.jobs.claim(job.id, "second", STALE_S)
+            w.jobs.claim(job.id, "second")
         with pytest.raises(OwnershipLost), context.writing() as w:
             w.corpora.create("not kept", "en")
         with sqlite_store.reading() as r:

@@ -127,7 +127,7 @@ def test_a_job_that_waits_for_another_is_not_the_oldest(store: Store) -> None:
         assert w.jobs.statistics().oldest_queued is None
         first = w.jobs.add("toy", "", {})
         w.jobs.add("toy", "", {}, after=first.id)
-        claimed = w.jobs.claim(first.id, "me", stale_s=60)
+        claimed = w.jobs.claim(first.id, "me")
         found = w.jobs.statistics()
     assert claimed is not None
     assert found.counts == {("toy", JobStatus.QUEUED): 1, ("toy", JobStatus.RUNNING): 1}

@@ -16,7 +16,7 @@ from db.settings import Settings
 from db.store import Store
 from jobs.queue.control import cancel, enqueue
 from jobs.queue.foreground import run_here
-from tests.jobs.helpers import PATIENCE_S, get, grow_old, kill, wait_ended, wait_for, worker_process, write_articles
+from tests.jobs.helpers import PATIENCE_S, get, kill, wait_ended, wait_for, worker_process, write_articles
 from tests.servers import PostgresServer
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="kill -9 is a matter of POSIX systems")
@@ -78,7 +78,6 @@ class TestImport:
         assert 0 < stored(sqlite_store, "C") < 100
         with sqlite_store.reading() as r:
             assert r.corpora.list() == []
-        grow_old(sqlite_store, job.id)
         with worker_process():
             row = wait_ended(sqlite_store, job.id)
         assert (row.status, row.attempt) == (JobStatus.DONE, 2)
@@ -141,7 +140,6 @@ class TestTraining:
             wait_for(lambda: _saved(prepared, job))
             kill(worker)
         assert get(prepared, job.id).status is JobStatus.RUNNING
-        grow_old(prepared, job.id)
         before = _saved(prepared, job)
         with worker_process(SOME_STEPS) as worker:
             wait_for(lambda: _saved(prepared, job) != before)

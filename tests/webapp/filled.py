@@ -73,11 +73,11 @@ def fill(store: Store) -> None:
 def _jobs(w: object) -> None:
     jobs = w.jobs  # type: ignore[attr-defined]
     done = jobs.add("import-corpus", "Import rivers", {"corpus": CORPUS})
-    jobs.claim(done.id, "vm:1:a", 30.0)
+    jobs.claim(done.id, "vm:1:a")
     jobs.add_metrics(done.id, [MetricPoint("training loss", 0.0, 1.0), MetricPoint("training loss", 1.0, 0.5)])
     jobs.finish(done.id, "vm:1:a", JobStatus.DONE, result={"articles": 3})
     failed = jobs.add("train", f"Train {HOSTILE}", {})
-    jobs.claim(failed.id, "vm:1:a", 30.0)
+    jobs.claim(failed.id, "vm:1:a")
     jobs.finish(failed.id, "vm:1:a", JobStatus.FAILED, error="There is no *triplet set*.", traceback="Traceback …")
 
 

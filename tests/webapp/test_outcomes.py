@@ -17,7 +17,7 @@ def ended(store: Store, kind: str, args: dict[str, str], result: dict[str, str])
     """The id of a job that has gone well."""
     with store.writing() as w:
         job = w.jobs.add(kind, f"Work of {kind}", args)
-        w.jobs.claim(job.id, "vm:1:a", 30.0)
+        w.jobs.claim(job.id, "vm:1:a")
         w.jobs.finish(job.id, "vm:1:a", JobStatus.DONE, result=result)
     return job.id
 

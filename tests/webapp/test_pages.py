@@ -89,7 +89,7 @@ def test_a_worker_that_lives_is_not_called_missing(sqlite_store: Store, open_pag
 def test_a_job_whose_worker_died_is_not_called_running_and_can_be_ended(sqlite_store: Store, open_page: Open) -> None:
     with sqlite_store.writing() as w:
         job = w.jobs.add("train", "Train a net", {})
-        w.jobs.claim(job.id, "vm:1:a", 30.0)
+        w.jobs.claim(job.id, "vm:1:a")
         long_ago = datetime.now(UTC) - timedelta(hours=2)
         w.jobs.connection.execute(t.job.update().values(heartbeat=long_ago, cancel=True))
     at = open_page("jobs")
@@ -316,7 +316,7 @@ def test_what_ended_last_stands_first(filled_store: Store, open_page: Open) -> N
     with filled_store.writing() as w:
         long, short = (w.jobs.add("add-model", f"The {name} one", {}).id for name in ("long", "short"))
         for job in (short, long):  # the first to be queued ends last
-            w.jobs.claim(job, "vm:1:a", 30.0)
+            w.jobs.claim(job, "vm:1:a")
             w.jobs.finish(job, "vm:1:a", JobStatus.DONE)
     first, second = open_page("jobs").expander[:2]
     assert "The long one" in first.label and "The short one" in second.label

@@ -105,7 +105,7 @@ def test_a_running_backup_is_not_run_again_by_the_restored_store(
 ) -> None:
     with store.writing() as w:
         job = w.jobs.add(BACKUP_JOB, "Back up the store", {})
-        assert w.jobs.claim(job.id, "worker", 30.0)
+        assert w.jobs.claim(job.id, "worker")
     write_backup(store, tmp_path / "b.zip")
     restore_backup(target, tmp_path / "b.zip")
     restored = Store(target)

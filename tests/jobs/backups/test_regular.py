@@ -110,7 +110,7 @@ def test_the_state_of_backups(sqlite_store: Store, tmp_path: Path) -> None:
     def end(status: JobStatus, **result: object) -> None:
         with sqlite_store.writing() as w:
             job = w.jobs.add(BACKUP_JOB, "", {})
-            w.jobs.claim(job.id, "w", 30.0)
+            w.jobs.claim(job.id, "w")
             w.jobs.finish(job.id, "w", status, result=result, error="The disk is full." * (status is JobStatus.FAILED))
 
     assert not backup_state(sqlite_store).regular

@@ -15,10 +15,10 @@ from core.models.triplet_network.model import TripletNet
 from core.protocols import Report
 from db.records import JobRecord, JobStatus
 from db.store import Store
-from jobs.queue.control import STALE_S, cancel, enqueue
+from jobs.queue.control import cancel, enqueue
 from jobs.queue.huey_queue import JobQueue
 from jobs.queue.runner import Runner
-from tests.jobs.helpers import get, grow_old, wait_for
+from tests.jobs.helpers import get, wait_for
 
 Reproduce = Callable[..., dict[str, Any]]
 StopInTraining = Callable[[Callable[[], object]], AbstractContextManager[None]]
@@ -127,7 +127,7 @@ def stop_in_training(monkeypatch: pytest.MonkeyPatch) -> StopInTraining:
 
 
 def test_the_trainings_of_a_cancelled_one_are_cancelled_and_resumed(
-    corpus: Store, reproduce: Reproduce, stop_in_training: StopInTraining
+    corpus: Store, reproduce: Reproduce, stop_in_training: StopInTraining, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def cancel_it() -> None:
         with corpus.reading() as r:
@@ -141,8 +141,9 @@ def test_the_trainings_of_a_cancelled_one_are_cancelled_and_resumed(
     assert [job.status for job in jobs] == [JobStatus.CANCELLED] * 3
     with corpus.writing() as w:  # one is retried by somebody, and its worker dies
         w.jobs.retry(jobs[0].id)
-        assert w.jobs.claim(jobs[0].id, "a worker that dies", STALE_S) is not None
-    grow_old(corpus, jobs[0].id)
+        assert w.jobs.claim(jobs[0].id, "a worker that dies") is not None
+    monkeypatch.setattr("jobs.papers.queued_trainings.STALE_S", 0.2)
+    monkeypatch.setattr("jobs.papers.queued_trainings.POLL_S", 0.05)
     reproduce(tables=["2"], queue_trainings=True)
     assert [job.id for job in trainings(corpus)] == [job.id for job in jobs]
     assert all(job.status is JobStatus.DONE for job in trainings(corpus))
