@@ -8,9 +8,9 @@ loses every message (needs ``--redis``). Jobs run in a real worker that pauses a
 that the fault hits the middle of the job. ``tests/faults`` has the other faults, and PostgreSQL.
 
 Seconds count from the end of the fault to the end of the job. ``rows`` tells whether every table has as many rows as
-without a fault if the job is done, and as before the job if it failed. Kinds that need data which cannot be generated
-(summaries, relatedness, topics, the papers), reviews or labellings, and backups are left out. “missed”: the job had
-ended before the fault.
+without a fault if the job is done, and as before the job if it failed. Kinds that need topics of documents, labellings
+or the data of a paper are left out. “missed”: the job had ended before the fault. Cases run side by side
+(``--parallel``), since most of their time is waiting.
 """
 
 from __future__ import annotations
@@ -28,6 +28,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import closing, contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -35,7 +36,8 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from db.records import JobRecord, JobStatus
+from core.types import Split
+from db.records import JobRecord, JobStatus, Verdict
 from db.settings import Settings
 from db.store import Store, Unit
 from db.tables import metadata
@@ -56,6 +58,10 @@ KINDS: dict[str, dict[str, Any]] = {
     "train": {"method": "triplets-sen", "name": "N", "triplets": "T", "settings": NET},
     "add-model": {"folder": "{folder}/model", "name": "N"},
     "embed": {"corpus": "C", "model": "M"},
+    "clean-triplets": {"triplets": "T", "name": "N"},
+    "evaluate-relatedness": {"model": "M", "sick": "{folder}/sick", "regressor": False},
+    "evaluate-summaries": {"documents": "{folder}/documents.jsonl", "summarizer": "lexrank-tfidf", "words": 20},
+    "back-up": {},
     "evaluate-triplets": {"model": "M", "triplets": "T"},
     "cluster": {"model": "M", "clusterer": "kmeans", "benchmark": "B"},
     "evaluate-speed": {"model": "M", "benchmark": "B"},
@@ -100,10 +106,27 @@ def text(first: int, articles: int) -> str:
     return "\n".join(lines)
 
 
+def write_evaluations(folder: Path) -> None:
+    """Write pairs of sentences in the format of SICK, and documents with summaries."""
+    header = "pair_ID\tsentence_A\tsentence_B\trelatedness_score\tentailment_judgment\n"
+    pairs = "".join(f"{n}\tA river was seen.\tA stone of {n} was seen.\t{1 + n % 5}\tNEUTRAL\n" for n in range(50))
+    (folder / "sick").mkdir()
+    for part in ("train", "trial", "test_annotated"):
+        (folder / "sick" / f"SICK_{part}.txt").write_text(header + pairs, encoding="utf-8")
+    sentences = ["The town is old.", "It lies by the sea and trades.", "It rained on Monday.", "Ships bring stones."]
+    documents = [
+        {"id": f"d{n}", "title": "Town", "sections": [{"sentences": sentences * 5}], "summary": sentences[n % 4]}
+        for n in range(20)
+    ]
+    lines = "".join(json.dumps(document) + "\n" for document in documents)
+    (folder / "documents.jsonl").write_text(lines, encoding="utf-8")
+
+
 def prepare(folder: Path) -> Path:
     """Fill a store with a corpus, triplets, a model and a benchmark; return its folder."""
     (folder / "old.txt").write_text(text(0, 12), encoding="utf-8")
     (folder / "new.txt").write_text(text(100, 120), encoding="utf-8")
+    write_evaluations(folder)
     rows = "\n".join(f'"Sentence {n} of a list about stones and rivers."' for n in range(300))
     (folder / "list.csv").write_text(f"text\n{rows}\n", encoding="utf-8")
     store = Store(Settings.in_folder(folder / "home"))
@@ -116,6 +139,8 @@ def prepare(folder: Path) -> Path:
     run_here(store, "train", {"method": "tfidf", "name": "O", "corpus": "C", "seed": 1}, quiet=True)
     run_here(store, "export-bundle", {"corpus": "C", "file": str(folder / "bundle.zip")}, quiet=True)
     with store.writing() as w:
+        triplets = w.triplets.by_name("T")
+        w.reviews.add(triplets.id, int(w.triplets.ids(triplets.id, Split.TRAIN)[0]), "Ada", Verdict.BAD)
         other = w.models.by_name("O")
         shutil.copytree(store.artifacts.path(other.artifact), folder / "model")
         w.models.delete(other.id)
@@ -142,6 +167,7 @@ class Case:
         self.home, self.store = home, Store(replace(settings, queue_url=queue_url) if queue_url else settings)
         self.env = os.environ | {"THEMESCOPE_HOME": str(home), "OMP_NUM_THREADS": "1"}
         self.env |= {"QUEUE_URL": queue_url} if queue_url else {}
+        self.env |= {"THEMESCOPE_BACKUP_FOLDER": str(home.parent / "backups")} if kind == "back-up" else {}
         args = json.loads(json.dumps(KINDS[kind]).replace("{folder}", str(folder)))
         self.before = rows(self.store)
         self.worker: subprocess.Popen[bytes] | None = None
@@ -215,7 +241,7 @@ def inflict(fault: str, case: Case) -> None:
         resource.prlimit(worker.pid, resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
 
 
-def run(fault: str, kind: str, base: Path, expected: dict[str, int], args: argparse.Namespace) -> dict[str, Any]:
+def run(fault: str, kind: str, base: Path, calm: Future[dict[str, int]], args: argparse.Namespace) -> dict[str, Any]:
     """Run a job with a fault; return seconds to its end, status, attempts, error, and whether the rows are right."""
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as own:
         home = Path(own) / "home"
@@ -226,7 +252,7 @@ def run(fault: str, kind: str, base: Path, expected: dict[str, int], args: argpa
             begun = time.monotonic()
             row = case.wait(ended)
             seconds = time.monotonic() - begun
-            wanted = expected if row.status is JobStatus.DONE else case.before
+            wanted = calm.result() if row.status is JobStatus.DONE else case.before
             found = rows(case.store)
             wrong = {name: (wanted[name], n) for name, n in found.items() if n != wanted[name]}
         except TimeoutError as error:
@@ -258,23 +284,31 @@ def main() -> None:
     parser.add_argument("faults", nargs="*", choices=[*FAULTS, []], default=["kill", "stop", "lock", "full"])
     parser.add_argument("--kinds", nargs="*", choices=list(KINDS), default=list(KINDS))
     parser.add_argument("--runs", type=int, default=3)
+    parser.add_argument("--parallel", type=int, default=1, help="cases at a time; with --redis only 1")
     parser.add_argument("--redis", default="", help="URL of a Redis database that may be emptied")
     args = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         base = prepare(Path(folder))
-        for kind in args.kinds:
-            expected = undisturbed(kind, base)
-            for fault in args.faults:
-                found = [run(fault, kind, base, expected, args) for _ in range(args.runs)]
-                seconds = statistics.median(each["seconds"] for each in found)
-                status = ", ".join(f"{each['status']} ({each['attempt']})" for each in found)
-                right = all(not each["wrong"] for each in found)
-                print(
-                    f"{kind:18} {fault:8} {seconds:6.1f} s  rows {'right' if right else 'WRONG'}  {status}", flush=True
-                )
-                for each in found:
-                    if each["error"] or each["wrong"]:
-                        print(f"{'':28}{each['error']} {each['wrong'] or ''}", flush=True)
+        with ThreadPoolExecutor(args.parallel) as pool:
+            calm = {kind: pool.submit(undisturbed, kind, base) for kind in args.kinds}
+            cells = [(kind, fault) for kind in args.kinds for fault in args.faults]
+            runs = {
+                (kind, fault): [pool.submit(run, fault, kind, base, calm[kind], args) for _ in range(args.runs)]
+                for kind, fault in cells
+            }
+            for kind, fault in cells:
+                show(kind, fault, [each.result() for each in runs[kind, fault]])
+
+
+def show(kind: str, fault: str, found: list[dict[str, Any]]) -> None:
+    """Print one cell of the table."""
+    seconds = statistics.median(each["seconds"] for each in found)
+    status = ", ".join(f"{each['status']} ({each['attempt']})" for each in found)
+    right = "right" if all(not each["wrong"] for each in found) else "WRONG"
+    print(f"{kind:20} {fault:6} {seconds:6.1f} s  rows {right}  {status}", flush=True)
+    for each in found:
+        if each["error"] or each["wrong"]:
+            print(f"{'':28}{each['error']} {each['wrong'] or ''}", flush=True)
 
 
 if __name__ == "__main__":

@@ -6,8 +6,8 @@ import time
 from collections.abc import Callable, Mapping
 from datetime import datetime
 
-GAP_SHARE = 0.25
-"""Largest share of the limit that counts between two looks: after a lock or a sleep, the other side gets time too."""
+GAP_S = 3.0
+"""Most seconds that count between two looks: after a long lock or a sleep, the other side gets time too."""
 
 
 class Watch:
@@ -25,7 +25,7 @@ class Watch:
     def look(self, times: Mapping[int, datetime]) -> list[int]:
         """Note the current ``times``; return the ids of those that have not changed for the limit of seconds."""
         now = self._clock()
-        self._watched += min(now - self._looked, self._limit * GAP_SHARE)
+        self._watched += min(now - self._looked, GAP_S)
         self._looked = now
         before = self._seen
         self._seen = {

@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 from hypothesis import given
 from hypothesis import strategies as st
 
-from jobs.queue.watch import GAP_SHARE, Watch
+from jobs.queue.watch import GAP_S, Watch
 
 LIMIT_S = 12.0
 START = datetime(2030, 1, 1, tzinfo=UTC)
@@ -46,7 +46,7 @@ def test_after_a_gap_without_looks_the_other_side_gets_time() -> None:
     watch.look({1: START})
     timer.seconds = 3600.0
     assert watch.look({1: START}) == []
-    for _ in range(round(1 / GAP_SHARE) - 1):
+    for _ in range(round(LIMIT_S / GAP_S) - 1):
         timer.seconds += 3600.0
         found = watch.look({1: START})
     assert found == [1]
