@@ -133,6 +133,8 @@ def default_of(field: dataclasses.Field[Any]) -> Any:
 
 def config_from_dict(cls: type[C], values: Mapping[str, Any]) -> C:
     """Build ``cls`` from JSON values; raises ``ConfigError`` with the nearest setting for an unknown key."""
+    if not isinstance(values, Mapping):
+        raise ConfigError(f'Settings are names with values, such as {{"seed": 1}}, not {values!r:.50}.')
     known = {f.name for f in dataclasses.fields(cls)}
     current = cls.current_names(values)
     for key in current:

@@ -11,9 +11,18 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
+_HEAD, _TAIL = 1_000, 500
+
 
 class ThemescopeError(Exception):
-    """Base class of errors with a message for users. Each can be pickled, so that a worker can send it."""
+    """Base class of errors with a message for users. Each can be pickled, so that a worker can send it.
+
+    A long message loses its middle: it may quote a title or a name of any length from a file.
+    """
+
+    def __init__(self, message: str) -> None:
+        long = len(message) > _HEAD + _TAIL
+        super().__init__(f"{message[:_HEAD]} … {message[-_TAIL:]}" if long else message)
 
     def __reduce__(self) -> tuple[Callable[..., ThemescopeError], tuple[Any, ...], dict[str, Any]]:
         return _unpickled, (type(self), *self.args), self.__dict__

@@ -46,7 +46,7 @@ def fold_title(title: str) -> str:
 
 def title_bucket(title: str) -> int:
     """Return the bucket 0…999 of an article title: BLAKE2b-64 of its folded form."""
-    digest = hashlib.blake2b(fold_title(title).encode("utf-8"), digest_size=8).digest()
+    digest = hashlib.blake2b(fold_title(title).encode("utf-8", "surrogatepass"), digest_size=8).digest()
     return int.from_bytes(digest, "big") % 1000
 
 

@@ -82,8 +82,8 @@ def read_info(folder: Path) -> dict[str, Any]:
     info = read_json(folder / MODEL_FILE)
     if info.get("format") != FORMAT:
         raise ArtifactError(
-            f"The saved model in {folder.name} has format {info.get('format')!r}; this version reads format {FORMAT}. "
-            "Update Themescope, or train the model again."
+            f"The saved model in {folder.name} has format {info.get('format')!r:.50}; this version reads format "
+            f"{FORMAT}. Update Themescope, or train the model again."
         )
     if not isinstance(info.get("files"), dict) or not isinstance(info.get("record"), dict):
         raise ArtifactError(

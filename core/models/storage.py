@@ -41,7 +41,7 @@ def read_json(path: Path) -> dict[str, Any]:
         value = json.loads(path.read_text(encoding="utf-8"))
     except UnicodeDecodeError:
         raise _damaged(path, "it contains binary data instead of JSON (pickles are never opened)") from None
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, RecursionError) as error:
         raise _damaged(path, error) from None
     if not isinstance(value, dict):
         raise _damaged(path, "it does not contain a JSON object")
@@ -93,7 +93,7 @@ def read_settings(folder: Path, config_class: type[C]) -> tuple[C, int]:
     value = read_json(folder / SETTINGS)
     try:
         return config_from_dict(config_class, value["config"]), int(value["seed"])
-    except (KeyError, TypeError, ValueError, ThemescopeError) as error:
+    except (KeyError, TypeError, ValueError, OverflowError, ThemescopeError) as error:
         raise _damaged(folder / SETTINGS, error) from None
 
 

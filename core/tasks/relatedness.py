@@ -170,7 +170,7 @@ def _rows(path: Path) -> Iterable[tuple[str, str, float, str]]:
             places = [_place(path, header, name) for name in ("sentence_a", "sentence_b", "relatedness_score")]
             part = header.index("semeval_set") if "semeval_set" in header else -1
             rows = [_row(path, row, places, part, lines.line_num) for row in lines if row]
-    except (OSError, UnicodeDecodeError) as error:
+    except (OSError, UnicodeDecodeError, csv.Error) as error:
         raise ReadError(path, f"The file cannot be read: {error}.", advice="Give the folder of SICK.") from error
     if not rows:
         raise ReadError(path, "There are no pairs below the header.")

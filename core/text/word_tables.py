@@ -108,7 +108,8 @@ def read_glove_text(path: Path, limit: int = 0) -> WordVectors:
 
 def _numbers(path: Path, parts: list[bytes], dim: int, number: int) -> npt.NDArray[np.float32]:
     try:
-        values = np.array(parts, dtype=np.float32)
+        with np.errstate(over="ignore"):  # an infinite number is refused below
+            values = np.array(parts, dtype=np.float32)
     except ValueError:
         values = np.empty(0, np.float32)
     if dim < 2 or len(values) != dim or not np.isfinite(values).all():

@@ -10,7 +10,7 @@ import json
 import os
 import re
 import zipfile
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -204,7 +204,7 @@ class ArchiveReader:
             if digest.hexdigest() != part.sha256:
                 raise self.damaged("it was changed after it was written, or damaged.", position=name)
 
-    def lines(self, name: str) -> Iterator[str]:
+    def lines(self, name: str) -> Generator[str]:
         """Yield the lines of a part, including line ends."""
         with self._converted_errors(name), self._zip.open(self._entries[name]) as stream:
             while line := stream.readline(MOST_LINE + 1):

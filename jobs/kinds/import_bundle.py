@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -74,8 +75,8 @@ def _fill(
 ) -> CorpusRecord:
     try:
         _store_articles(bundle, args, context, record, about.corpus)
-        _store_labellings(bundle, context, record, about)
         _store_models(bundle, args, context, record, about.models)
+        _store_labellings(bundle, context, record, about)
         with context.writing() as w:
             return w.corpora.finish(record.id, about.corpus.report)
     except Exception as error:
@@ -135,11 +136,12 @@ def _store_articles(
             digest.add(article)
             yield article
 
-    for batch in batches(counted(articles_from_lines(bundle.lines(ARTICLES), Path(args.file)))):
-        with context.writing() as w:
-            w.corpora.add_articles(record.id, batch)
-        done += len(batch)
-        report.progress(done, about.articles)
+    with closing(bundle.lines(ARTICLES)) as lines:
+        for batch in batches(counted(articles_from_lines(lines, Path(args.file)))):
+            with context.writing() as w:
+                w.corpora.add_articles(record.id, batch)
+            done += len(batch)
+            report.progress(done, about.articles)
     if str(digest) != about.digest:
         raise ReadError(args.file, "its text does not match its digest.", advice="Export it again.")
 
@@ -148,20 +150,30 @@ def _store_articles(
 
 
 def _store_labellings(bundle: ArchiveReader, context: JobContext, record: CorpusRecord, about: Contents) -> None:
+    """Store the labellings with their people, steps and times, once all of them are checked.
+
+    They come last, because people stay when an import is removed.
+    """
     names = bundle.named("labellings/")
-    report = context.part(0.7, 0.8, "Labellings")
+    report = context.part(0.95, 1.0, "Labellings")
     with context.store.reading() as r:
         ids = r.corpora.sentence_ids(record.id)
+    checked = []
     for done, (name, listed) in enumerate(zip(names, about.labellings, strict=True)):
-        report.progress(done, len(names))
-        document = from_lines(bundle.lines(name), name)
+        report.progress(done, 2 * len(names))
+        with closing(bundle.lines(name)) as lines:
+            document = from_lines(lines, name)
         if listed != (document.about["name"], document.about["owner"]):
             raise DataError("A labelling of the bundle does not match its manifest. Export it again.")
-        _store_labelling(context, record, document, ids)
+        checked.append(_checked(context, document, ids))
+    for done, (document, article_id) in enumerate(checked, len(names)):
+        report.progress(done, 2 * len(names))
+        with context.writing() as w:
+            store_document(w, record.id, document, article_id)
 
 
-def _store_labelling(context: JobContext, record: CorpusRecord, document: Document, ids: Ids) -> None:
-    """Store a labelling with its sentences, people, steps and times."""
+def _checked(context: JobContext, document: Document, ids: Ids) -> tuple[Document, int | None]:
+    """Return a labelling with the ids of the stored sentences, and its article if it has only one."""
     start = document.start
     if len(start.ids) and (start.ids[0] < 0 or start.ids[-1] >= len(ids)):
         raise DataError("A labelling of the bundle refers to missing sentences. Export it again.")
@@ -171,8 +183,7 @@ def _store_labelling(context: JobContext, record: CorpusRecord, document: Docume
         raise DataError("The sentences of a labelling differ from those of the bundle. Export it again.")
     of = {s.article_id for s in sentences.values()}
     found = moved(document, {place: int(ids[place]) for place in document.places})
-    with context.writing() as w:
-        store_document(w, record.id, found, next(iter(of)) if len(of) == 1 else None)
+    return found, next(iter(of)) if len(of) == 1 else None
 
 
 # --- models and vectors -----------------------------------------------------------------------------------------------
@@ -192,7 +203,7 @@ def _store_models(
     ids = [article.id for article in embedded]
     large = int(sizes.sum()) >= context.store.settings.vector_files_from
     for place, listed in enumerate(about):
-        report = context.part(0.8 + 0.2 * place / len(about), 0.8 + 0.2 * (place + 1) / len(about), listed.name)
+        report = context.part(0.7 + 0.25 * place / len(about), 0.7 + 0.25 * (place + 1) / len(about), listed.name)
         model = _model(bundle, args, context, listed, place)
         done = 0
         for name in bundle.named(f"vectors/{place:02d}/"):

@@ -81,6 +81,11 @@ def test_refuses_nonsense_with_a_sentence(settings, sentence):
         config_from_dict(Kettle, settings)
 
 
+def test_settings_that_are_no_mapping_are_refused():
+    with pytest.raises(ConfigError, match="Settings are names with values"):
+        config_from_dict(Kettle, "litres")
+
+
 @dataclass(frozen=True)
 class Cupboard(Config):
     pass

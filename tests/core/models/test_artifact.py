@@ -71,6 +71,19 @@ def test_an_unreadable_model_is_explained(folder, changes, said):
         load_model(folder)
 
 
+def test_json_of_another_shape_is_explained(folder):
+    path = folder / "embedder.json"
+    for text in (
+        '{"config": "x", "seed": 0}',
+        '{"config": {}, "seed": 1e999}',
+        '{"config": ' + "[" * 50_000 + "]" * 50_000 + "}",
+    ):
+        path.write_text(text, encoding="utf-8")
+        edit(folder, files={})
+        with pytest.raises(ArtifactError, match="damaged"):
+            load_model(folder)
+
+
 def test_a_missing_file_and_a_missing_model(folder, tmp_path):
     (folder / "embedder.json").unlink()
     with pytest.raises(ArtifactError, match=r"embedder.json is missing"):

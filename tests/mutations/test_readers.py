@@ -1,0 +1,113 @@
+"""Mutated files of every reader and of lists: they are read, or refused with a sentence, in little time and memory."""
+
+from __future__ import annotations
+
+import io
+import re
+import time
+import zlib
+from collections.abc import Callable
+from pathlib import Path
+from random import Random
+
+import openpyxl
+import psutil
+import pytest
+
+from core.errors import ThemescopeError
+from core.protocols import SILENT
+from core.readers import REGISTRY
+from core.readers.formats import detect, preview, sample
+from core.readers.sentence_lists import likely_column, read_sheet
+from tests.core.readers.samples import WIKITEXT, dump, page
+from tests.mutations.mutate import mutated
+
+FEW, MANY = 500, 10_000
+MOST_SECONDS = 10.0
+MOST_GROWTH = 500_000_000
+"""Bytes by which the memory of the process may grow over all mutations of a format."""
+
+
+def read(path: Path, reader: str) -> None:
+    """Detect the format, preview the file, and read it with the given reader in any case."""
+    try:
+        detect(path)
+        preview(path)
+    except ThemescopeError as error:
+        check_message(error, path)
+    list(REGISTRY.build(reader).read(path, SILENT))
+
+
+def read_wikitext(path: Path, _: str) -> None:
+    """Read the file as the text of a page of a dump, which has no characters that XML excludes."""
+    text = re.sub(r"[^\t\n -\ud7ff\ue000-\ufffd]", "", path.read_bytes().decode("utf-8", "replace"))
+    path.write_bytes(dump(page("Ada", text)))
+    read(path, "mediawiki-dump")
+
+
+def read_list(path: Path, _: str) -> None:
+    sheet = read_sheet(path)
+    assert likely_column(sheet) in sheet.columns
+    assert all(len(row) == len(sheet.columns) for row in sheet.rows)
+
+
+def check_message(error: ThemescopeError, path: Path) -> None:
+    """A message names the file, ends as a sentence, and is short."""
+    text = str(error)
+    assert path.name in text and text.endswith((".", "?", ")")) and len(text) < 2_000, text[:500]
+
+
+def _workbook() -> bytes:
+    book, content = openpyxl.Workbook(), io.BytesIO()
+    for row in (["sentence", "source"], ["It was founded.", "a"], ["Then it grew.", 1.5]):
+        book.active.append(row)
+    book.save(content)
+    return content.getvalue()
+
+
+LISTS = {
+    "csv": b'sentence,source\n"It was, founded.",a\nThen it grew.,b\n',
+    "tsv": b"sentence\tsource\nIt was founded.\ta\nThen it grew.\tb\n",
+    "jsonl": b'{"sentence": "It was founded.", "source": "a"}\n{"sentence": "Then it grew.", "source": null}\n',
+    "txt": b"It was founded.\nThen it grew.\n",
+    "xlsx": _workbook(),
+}
+Case = tuple[str, bytes, Callable[[Path, str], None]]
+CASES: dict[str, Case] = {id: (REGISTRY.get(id).suffixes[-1], sample(id), read) for id in REGISTRY.ids()}
+CASES["wikitext"] = ("xml", WIKITEXT.encode(), read_wikitext)
+CASES |= {f"list-{suffix}": (suffix, data, read_list) for suffix, data in LISTS.items()}
+
+
+def attack(name: str, path: Path, seeds: range) -> None:
+    """Read mutations; whatever is raised but is no error of Themescope comes through, with a note how to repeat it."""
+    suffix, data, use = CASES[name]
+    others = [sample for _, sample, _ in CASES.values()]
+    path = path / f"mutated.{suffix}"
+    slowest = 0.0
+    for seed in seeds:
+        random = Random(zlib.crc32(f"{name} {seed}".encode()))
+        content = mutated(data, random, others, packed=name in REGISTRY)
+        path.write_bytes(content)
+        start = time.thread_time()
+        try:
+            use(path, name)
+        except ThemescopeError as error:
+            check_message(error, path)
+        except Exception as error:
+            error.add_note(f"{name}, seed {seed}: {content[:300]!r}")
+            raise
+        slowest = max(slowest, time.thread_time() - start)
+        assert slowest < MOST_SECONDS, (name, seed, slowest)
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_a_mutated_file_is_read_or_refused(name: str, tmp_path: Path) -> None:
+    attack(name, tmp_path, range(FEW))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", CASES)
+def test_many_mutated_files_are_read_or_refused(name: str, tmp_path: Path) -> None:
+    before = psutil.Process().memory_info().rss
+    attack(name, tmp_path, range(FEW, FEW + MANY))
+    assert psutil.Process().memory_info().rss - before < MOST_GROWTH
