@@ -215,9 +215,10 @@ def test_jobs_of_every_state_are_listed(old: Store) -> None:
     with old.reading() as r:
         jobs = r.jobs.list(limit=1_000)
         curves = [r.jobs.metrics(job.id) for job in jobs if job.kind == "train"]
+    # One of the three was running; the migration has queued it again.
     assert Counter(job.status for job in jobs) == {
         JobStatus.DONE: expected()["rows"]["job"] - 5, JobStatus.FAILED: 1, JobStatus.CANCELLED: 1,
-        JobStatus.QUEUED: 2, JobStatus.RUNNING: 1,
+        JobStatus.QUEUED: 3,
     }  # fmt: skip
     assert any(curves)
     (failed,) = (job for job in jobs if job.status is JobStatus.FAILED)
