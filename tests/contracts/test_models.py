@@ -27,6 +27,7 @@ every = pytest.mark.parametrize("card", CARDS, ids=[card.id for card in CARDS])
 SMALL = {
     "vocabulary_limit": 300, "hidden": 8, "attention": 4, "epochs": 1, "batch_size": 8, "threads": 1, "device": "cpu",
     "word_dim": 12, "decoder": 8, "width": 8, "layers": 1, "heads": 2, "least_count": 1,
+    "precision": "fp32",
 }  # fmt: skip
 
 # Sentence vectors learn for each sentence by itself, so seven sentences need many passes.
@@ -190,6 +191,18 @@ def test_matrices_of_different_shapes_are_not_compared(card, fitted):
 @every
 def test_the_same_seed_gives_the_same_result(card, fitted):
     assert apart(fitted[card.id].embed(sentences()), build(card).embed(sentences())) == 0
+
+
+@every
+def test_training_loading_and_embedding_draw_no_random_numbers_of_the_process(card, fitted, tmp_path):
+    """They would be taken from a training in another thread, whose result would then depend on chance."""
+    import torch
+
+    before = torch.random.get_rng_state()
+    build(card)
+    save_model(fitted[card.id], card.id, tmp_path, {})
+    load_model(tmp_path)[0].embed(sentences())
+    assert torch.equal(torch.random.get_rng_state(), before)
 
 
 @every

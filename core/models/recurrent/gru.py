@@ -15,6 +15,7 @@ import torch
 from torch import Tensor, nn
 
 from core.errors import ReadError
+from core.models.device import seeded
 from core.models.triplet_network.batching import length_chunks, padded_ids
 from core.models.triplet_network.network import reversal
 from core.text.word_vectors import Float32, TokenIds
@@ -77,9 +78,14 @@ class GruDecoder(nn.Module):
 def gru_encoder(weights: Mapping[str, Tensor]) -> GruEncoder:
     """Return an encoder with these weights. Raises ``RuntimeError`` when their shapes do not fit together."""
     rows, dim = weights["onward.weight_ih_l0"].shape
-    net = GruEncoder(dim, rows // 3, both_ways="backward_.weight_ih_l0" in weights)
+    net = _untrained(dim, rows // 3, both_ways="backward_.weight_ih_l0" in weights)
     net.load_state_dict(dict(weights))
     return net.eval()
+
+
+def _untrained(dim: int, hidden: int, *, both_ways: bool) -> GruEncoder:
+    with seeded(0):  # the initial weights, which are replaced, are not drawn from a training in another thread
+        return GruEncoder(dim, hidden, both_ways=both_ways)
 
 
 def encode_tokens(net: GruEncoder, tokens: TokenIds, out: Float32) -> None:
@@ -120,7 +126,7 @@ def read_recurrent_weights(path: Path, dim: int) -> GruEncoder:
     onward = _direction(path, tensors, "encoder_", dim)
     both_ways = "encoder_r_W" in tensors
     hidden = onward["weight_hh_l0"].shape[1]
-    encoder = GruEncoder(dim, hidden, both_ways=both_ways)
+    encoder = _untrained(dim, hidden, both_ways=both_ways)
     encoder.onward.load_state_dict(onward)
     if encoder.backward_ is not None:
         encoder.backward_.load_state_dict(_direction(path, tensors, "encoder_r_", dim))

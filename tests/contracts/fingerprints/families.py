@@ -51,7 +51,7 @@ class Curves(NullReport):
 SMALL = {
     "vocabulary_limit": 3_000, "hidden": 8, "attention": 4, "epochs": 2, "batch_size": 8, "threads": 1,
     "device": "cpu", "word_dim": 12, "decoder": 8, "learning_rate": 0.02, "width": 8, "layers": 1, "heads": 2,
-    "least_count": 1,
+    "least_count": 1, "precision": "fp32",
 }  # fmt: skip
 LEARNED = {"dim": 12, "epochs": 5, "learning_rate": 0.1, "memory_rate": 0.2, "subsampling": 0}
 
@@ -61,7 +61,8 @@ def build_model(card: Card, seed: int, report: NullReport) -> Model:
     from core.models.con_s2v.config import TrainingConfig
 
     wanted = SMALL | (LEARNED if issubclass(card.config_class(), TrainingConfig) else {})
-    wanted |= {"folder": str(_encoder())} if "encoder" in card.tags else {}
+    # With a larger rate the sentences of the tiny corpus have nearly the same vector, and rounding decides their ranks.
+    wanted |= {"folder": str(_encoder()), "learning_rate": 0.002} if "encoder" in card.tags else {}
     fields = {field.name for field in dataclasses.fields(card.config_class())}
     model: Model = MODELS.build(card.id, {k: v for k, v in wanted.items() if k in fields}, seed=seed)
     parts = [_network(seed), _network(seed + 1)] if "needs-models" in card.tags else []
@@ -75,7 +76,7 @@ def _network(seed: int) -> Model:
 
 @cache
 def _encoder() -> Path:
-    """A folder with a BERT over the words of the tiny corpus, whose weights are :func:`fixed`."""
+    """A folder with a BERT over the words of the tiny corpus, whose matrices are :func:`fixed`."""
     import torch
     from transformers import BertConfig, BertModel, BertTokenizerFast
 
@@ -87,7 +88,8 @@ def _encoder() -> Path:
     network = BertModel(BertConfig(vocab_size=len(words) + 5, **sizes))
     with torch.no_grad():
         for place, weights in enumerate(network.parameters()):
-            weights.copy_(torch.from_numpy(fixed(1, weights.numel(), place).reshape(weights.shape)))
+            if weights.dim() > 1:  # the others are scales and biases, which start as ones and zeros
+                weights.copy_(torch.from_numpy(fixed(1, weights.numel(), place).reshape(weights.shape)))
     network.save_pretrained(folder)
     return folder
 

@@ -1,13 +1,16 @@
-"""Random numbers of networks: from their seed, whatever other threads of the process draw."""
+"""Number format of matrix products, and random numbers: from their seed, whatever other threads draw."""
 
 from __future__ import annotations
 
 import threading
 from concurrent.futures import ThreadPoolExecutor
 
+import pytest
 import torch
 
-from core.models.device import seeded
+from core.errors import ConfigError
+from core.models import device
+from core.models.device import pick_precision, seeded
 
 
 def test_a_block_has_the_numbers_of_its_seed_and_changes_no_others() -> None:
@@ -37,3 +40,15 @@ def test_threads_draw_one_after_the_other() -> None:
     for seed, numbers in zip((1, 2), found, strict=True):
         torch.manual_seed(seed)
         assert torch.equal(torch.rand(3), numbers)
+
+
+def test_bfloat16_is_chosen_only_where_the_hardware_computes_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    cpu = torch.device("cpu")
+    monkeypatch.setattr(device, "native_bf16", lambda _: True)
+    assert [pick_precision(wanted, cpu) for wanted in ("auto", "bf16", "fp32")] == [
+        torch.bfloat16, torch.bfloat16, torch.float32,
+    ]  # fmt: skip
+    monkeypatch.setattr(device, "native_bf16", lambda _: False)
+    assert [pick_precision(wanted, cpu) for wanted in ("auto", "fp32")] == [torch.float32, torch.float32]
+    with pytest.raises(ConfigError, match="Choose precision auto or fp32"):
+        pick_precision("bf16", cpu)

@@ -31,6 +31,7 @@ CPU = torch.device("cpu")
 SETTINGS: dict[str, Any] = {
     "hidden": 12, "attention": 6, "threads": 1, "device": "cpu", "batch_size": 16, "run_length": 8, "epochs": 16,
     "learning_rate": 0.003, "patience_stop": 1000, "dropout_rate": 0.0, "checkpoint_seconds": 0,
+    "precision": "fp32",
 }  # fmt: skip
 
 

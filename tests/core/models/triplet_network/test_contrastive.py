@@ -14,7 +14,7 @@ from tests.core.models.contrastive.sending import assert_processes_get_the_train
 
 CONFIG = ContrastiveNetConfig(
     hidden=6, attention=4, vocabulary_limit=3_000, epochs=4, threads=1, device="cpu", learning_rate=0.02,
-    articles_per_batch=2,
+    articles_per_batch=2, precision="fp32",
 )  # fmt: skip
 THEMES = ("river lake sea water", "king queen war army", "music song album band", "school university student teacher")
 

@@ -7,6 +7,7 @@ import pytest
 import torch
 
 from core.errors import Cancelled, TrainingError
+from core.models import device
 from core.models.triplet_network.config import TrainingConfig
 from core.models.triplet_network.network import BiLstmAttention, Encoder
 from core.models.triplet_network.training import train
@@ -15,7 +16,7 @@ from tests.core.models.triplet_network.themes import theme_data
 
 SETTINGS = {
     "hidden": 12, "attention": 6, "threads": 1, "device": "cpu", "batch_size": 16, "run_length": 8, "epochs": 3,
-    "learning_rate": 0.01, "patience_stop": 50,
+    "learning_rate": 0.01, "patience_stop": 50, "precision": "fp32",
 }  # fmt: skip
 
 
@@ -85,6 +86,16 @@ def test_training_learns_the_themes(batching, loss):
     steps = [step for name, step, _ in report.metrics if name == "validation accuracy"]
     assert steps == sorted(steps) and steps[0] == 0 and 0.2 < steps[1] <= 0.3
     assert all(0 <= done <= total for done, total in report.calls)
+
+
+def test_training_in_bfloat16_learns_the_themes(monkeypatch):
+    monkeypatch.setattr(device, "native_bf16", lambda _: True)  # elsewhere it is emulated, which is slow but the same
+    rounded, exact = (
+        train(config(precision=precision, learning_rate=0.04), 1, theme_data(20), theme_data(10, seed=1), SILENT)
+        for precision in ("bf16", "fp32")
+    )
+    assert rounded.metrics["validation accuracy"] > 0.85
+    assert not same(rounded.weights, exact.weights)
 
 
 def test_same_seed_same_weights_other_seed_other_weights(data):
