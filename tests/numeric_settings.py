@@ -48,7 +48,7 @@ SETTINGS: dict[str, dict[str, str]] = {
     "sse": instructions("Nehalem", FOUND, "default", "SSE41", "SSE4_2"),
     "avx": instructions("Sandybridge", FOUND, "default", "AVX", "AVX"),
     "avx2": instructions("Haswell", AVX512, "avx2", "AVX2", "AVX2"),
-    "avx512": instructions("SkylakeX", [], "avx512", "AVX512_CORE", "AVX512"),
+    "avx512": instructions("SkylakeX", [], "avx512", "AVX512_CORE_BF16", "AVX512"),
     "numba-generic": {"NUMBA_CPU_NAME": "generic", "NUMBA_CPU_FEATURES": ""},
     "one-thread": threads(1),
     "two-threads": threads(2),

@@ -24,6 +24,8 @@ def native_bf16(device: torch.device) -> bool:
     if device.type == "cuda":
         return bool(torch.cuda.is_bf16_supported(including_emulation=False))
     capabilities = torch.cpu.get_capabilities() if hasattr(torch.cpu, "get_capabilities") else {}
+    if torch.backends.cpu.get_cpu_capability() in ("DEFAULT", "AVX2"):  # or PyTorch is limited to these instructions
+        return bool(capabilities.get("bf16"))  # of ARM
     return bool(capabilities.get("avx512_bf16") or capabilities.get("amx_bf16") or capabilities.get("bf16"))
 
 
