@@ -1,14 +1,18 @@
-"""Choice of device, numeric precision and number of threads of a network."""
+"""Device, numeric precision, random numbers, number of threads and stored weights of a network."""
 
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from typing import TypeVar
 
 import torch
+from torch import Tensor, nn
 
 from core.errors import ConfigError
+
+Network = TypeVar("Network", bound=nn.Module)
 
 
 def pick_device(wanted: str) -> torch.device:
@@ -24,9 +28,11 @@ def native_bf16(device: torch.device) -> bool:
     if device.type == "cuda":
         return bool(torch.cuda.is_bf16_supported(including_emulation=False))
     capabilities = torch.cpu.get_capabilities() if hasattr(torch.cpu, "get_capabilities") else {}
-    if torch.backends.cpu.get_cpu_capability() in ("DEFAULT", "AVX2"):  # or PyTorch is limited to these instructions
-        return bool(capabilities.get("bf16"))  # of ARM
-    return bool(capabilities.get("avx512_bf16") or capabilities.get("amx_bf16") or capabilities.get("bf16"))
+    names = ["bf16"]  # of ARM
+    # ATEN_CPU_CAPABILITY may limit PyTorch to fewer instructions than the processor has.
+    if torch.backends.cpu.get_cpu_capability() not in ("DEFAULT", "AVX2"):
+        names += ["avx512_bf16", "amx_bf16"]
+    return any(capabilities.get(name) for name in names)
 
 
 def pick_precision(wanted: str, device: torch.device) -> torch.dtype:
@@ -55,6 +61,19 @@ def seeded(seed: int, device: torch.device | None = None) -> Iterator[None]:
             with torch.cuda.device(gpu):
                 torch.cuda.manual_seed(seed)
         yield
+
+
+def with_weights(build: Callable[[], Network], weights: Mapping[str, Tensor]) -> Network:
+    """Return the network that ``build`` makes, with a float32 copy of ``weights``, for inference.
+
+    No initial weights are drawn: they would be taken from the random numbers of a training in another thread. Raises
+    ``RuntimeError`` when names or shapes do not fit the network.
+    """
+    with torch.device("meta"):
+        network = build()
+    copies = {name: tensor.to(torch.float32, copy=True) for name, tensor in weights.items()}
+    network.load_state_dict(copies, assign=True)
+    return network.eval()
 
 
 @contextmanager

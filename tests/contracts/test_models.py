@@ -19,6 +19,7 @@ from core.models.con_s2v.config import TrainingConfig
 from core.models.triplet_network.word_attention import Attending
 from core.protocols import SILENT, Model
 from core.types import Corpus, Sentence, Split, TripletTexts
+from tests.tiny_encoder import write_encoder
 
 CARDS = [card for card in REGISTRY if "encoder" not in card.tags or find_spec("transformers")]
 every = pytest.mark.parametrize("card", CARDS, ids=[card.id for card in CARDS])
@@ -26,8 +27,7 @@ every = pytest.mark.parametrize("card", CARDS, ids=[card.id for card in CARDS])
 # Settings that make a method small; a method without such a field ignores them.
 SMALL = {
     "vocabulary_limit": 300, "hidden": 8, "attention": 4, "epochs": 1, "batch_size": 8, "threads": 1, "device": "cpu",
-    "word_dim": 12, "decoder": 8, "width": 8, "layers": 1, "heads": 2, "least_count": 1,
-    "precision": "fp32",
+    "word_dim": 12, "decoder": 8, "width": 8, "layers": 1, "heads": 2, "least_count": 1, "precision": "fp32",
 }  # fmt: skip
 
 # Sentence vectors learn for each sentence by itself, so seven sentences need many passes.
@@ -82,15 +82,8 @@ def trained_nets(seed):
 @cache
 def tiny_encoder():
     """A folder with an untrained BERT over the words of the texts."""
-    from transformers import BertConfig, BertModel, BertTokenizerFast
-
-    folder = Path(tempfile.mkdtemp())
     words = sorted({word.strip(".,;").lower() for text in TEXTS for word in text.split()})
-    (folder / "vocab.txt").write_text("\n".join(["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", *words]), "utf-8")
-    BertTokenizerFast(vocab=str(folder / "vocab.txt")).save_pretrained(folder)
-    sizes = {"hidden_size": 16, "num_hidden_layers": 1, "num_attention_heads": 2, "intermediate_size": 16}
-    BertModel(BertConfig(vocab_size=len(words) + 5, **sizes)).save_pretrained(folder)
-    return str(folder)
+    return str(write_encoder(Path(tempfile.mkdtemp()), words))
 
 
 @pytest.fixture(scope="module")

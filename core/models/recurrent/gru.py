@@ -15,7 +15,7 @@ import torch
 from torch import Tensor, nn
 
 from core.errors import ReadError
-from core.models.device import seeded
+from core.models.device import with_weights
 from core.models.triplet_network.batching import length_chunks, padded_ids
 from core.models.triplet_network.network import reversal
 from core.text.word_vectors import Float32, TokenIds
@@ -78,14 +78,8 @@ class GruDecoder(nn.Module):
 def gru_encoder(weights: Mapping[str, Tensor]) -> GruEncoder:
     """Return an encoder with these weights. Raises ``RuntimeError`` when their shapes do not fit together."""
     rows, dim = weights["onward.weight_ih_l0"].shape
-    net = _untrained(dim, rows // 3, both_ways="backward_.weight_ih_l0" in weights)
-    net.load_state_dict(dict(weights))
-    return net.eval()
-
-
-def _untrained(dim: int, hidden: int, *, both_ways: bool) -> GruEncoder:
-    with seeded(0):  # the initial weights, which are replaced, are not drawn from a training in another thread
-        return GruEncoder(dim, hidden, both_ways=both_ways)
+    both_ways = "backward_.weight_ih_l0" in weights
+    return with_weights(lambda: GruEncoder(dim, rows // 3, both_ways=both_ways), weights)
 
 
 def encode_tokens(net: GruEncoder, tokens: TokenIds, out: Float32) -> None:
@@ -123,14 +117,13 @@ def read_recurrent_weights(path: Path, dim: int) -> GruEncoder:
     Raises :class:`ReadError` for a file without these arrays or with other shapes.
     """
     tensors = _tensors(path)
-    onward = _direction(path, tensors, "encoder_", dim)
-    both_ways = "encoder_r_W" in tensors
-    hidden = onward["weight_hh_l0"].shape[1]
-    encoder = _untrained(dim, hidden, both_ways=both_ways)
-    encoder.onward.load_state_dict(onward)
-    if encoder.backward_ is not None:
-        encoder.backward_.load_state_dict(_direction(path, tensors, "encoder_r_", dim))
-    return encoder.eval()
+    prefixes = {"onward": "encoder_"} | ({"backward_": "encoder_r_"} if "encoder_r_W" in tensors else {})
+    directions = {name: _direction(path, tensors, prefix, dim) for name, prefix in prefixes.items()}
+    units = [len(arrays["weight_hh_l0"]) // 3 for arrays in directions.values()]
+    if len(set(units)) > 1:
+        raise ReadError(path, f"its directions have {units[0]} and {units[1]} units.",
+                        advice="Give a file in the layout of the release.")  # fmt: skip
+    return gru_encoder({f"{name}.{key}": array for name, given in directions.items() for key, array in given.items()})
 
 
 def _tensors(path: Path) -> Mapping[str, Any]:

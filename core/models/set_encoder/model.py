@@ -62,14 +62,15 @@ class SetEncoder(BaseModel):
         Raises ``DataError`` without models or sections, and for a model with sparse vectors.
         """
         from core.models.contrastive.training import train
-        from core.models.device import pick_device
+        from core.models.device import pick_device, seeded
 
         if not corpus.models:
             raise DataError("This method reads the vectors of fitted models. Name one or more models.")
         parts = training_and_validation(corpus, "The set encoder")
         self._models = tuple(corpus.models)
         device = pick_device(self.config.device)
-        network = self._new_network(self._dim(), self.seed).to(device)
+        with seeded(self.seed):
+            network = self._new_network(self._dim()).to(device)
         articles = [sectioned_articles(sentences) for sentences in parts]
         articles[0] = articles[0].limited(self.config.training_limit, self.seed)
         articles[0] = articles[0].thinned(self.config.embedded_per_article, self.seed)
@@ -136,22 +137,21 @@ class SetEncoder(BaseModel):
     def _restored(self, weights: dict[str, npt.NDArray[Any]], folder: Path) -> SetTransformer:
         import torch
 
-        network = self._new_network(len(weights["outward.weight"]), self.seed)
+        from core.models.device import with_weights
+
+        tensors = {name: torch.from_numpy(array) for name, array in weights.items()}
         try:
-            network.load_state_dict({name: torch.from_numpy(array) for name, array in weights.items()})
+            return with_weights(lambda: self._new_network(len(tensors["outward.weight"])), tensors)
         except RuntimeError as error:
             raise ArtifactError(f"The saved model in {folder.name} is damaged: {_WEIGHTS}: {error}") from None
-        return network.eval()
 
-    def _new_network(self, dim: int, seed: int) -> SetTransformer:
-        from core.models.device import seeded
+    def _new_network(self, dim: int) -> SetTransformer:
         from core.models.set_encoder.network import SetTransformer
 
         config = self.config
-        with seeded(seed):
-            return SetTransformer(
-                dim, config.width, config.layers, config.heads, config.dropout_rate, config.words, config.word_bias
-            )
+        return SetTransformer(
+            dim, config.width, config.layers, config.heads, config.dropout_rate, config.words, config.word_bias
+        )
 
     def _dim(self) -> int:
         """Return the dimensions of the vectors of the base models together."""

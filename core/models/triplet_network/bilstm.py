@@ -158,14 +158,12 @@ class BiLstmModel(BaseModel):
         return load_word_vectors(self.config.word_vectors, self.config.vocabulary_limit or None).stored_as(storage)
 
     def _network(self, weights: dict[str, Any]) -> BiLstmAttention:
-        from core.models.device import seeded
+        from core.models.device import with_weights
         from core.models.triplet_network.network import BiLstmAttention
 
         assert self._vectors is not None
-        with seeded(0):  # the initial weights, which are replaced, are not drawn from a training in another thread
-            net = BiLstmAttention(self._vectors.dim, self.config.hidden, self.config.attention)
-        net.load_state_dict(weights)
-        return net.eval()
+        sizes = self._vectors.dim, self.config.hidden, self.config.attention
+        return with_weights(lambda: BiLstmAttention(*sizes), weights)
 
     def _fitted(self) -> tuple[WordVectors, BiLstmAttention]:
         if self._vectors is None or self._net is None:

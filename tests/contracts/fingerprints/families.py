@@ -30,6 +30,7 @@ from tests.contracts.fingerprints.inputs import (
     sentences,
     upper,
 )
+from tests.tiny_encoder import write_encoder
 
 Value = float | str
 Fingerprint = list[Value]
@@ -78,14 +79,11 @@ def _network(seed: int) -> Model:
 def _encoder() -> Path:
     """A folder with a BERT over the words of the tiny corpus, whose matrices are :func:`fixed`."""
     import torch
-    from transformers import BertConfig, BertModel, BertTokenizerFast
+    from transformers import BertModel
 
-    folder = Path(tempfile.mkdtemp())
     words = sorted({word.strip(".").lower() for s in sentences() for word in s.text.split()})
-    (folder / "vocab.txt").write_text("\n".join(["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", *words]), "utf-8")
-    BertTokenizerFast(vocab=str(folder / "vocab.txt")).save_pretrained(folder)
-    sizes = {"hidden_size": 16, "num_hidden_layers": 1, "num_attention_heads": 2, "intermediate_size": 16}
-    network = BertModel(BertConfig(vocab_size=len(words) + 5, **sizes))
+    folder = write_encoder(Path(tempfile.mkdtemp()), words)
+    network = BertModel.from_pretrained(folder)
     with torch.no_grad():
         for place, weights in enumerate(network.parameters()):
             if weights.dim() > 1:  # the others are scales and biases, which start as ones and zeros

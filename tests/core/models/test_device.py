@@ -10,7 +10,7 @@ import torch
 
 from core.errors import ConfigError
 from core.models import device
-from core.models.device import pick_precision, seeded
+from core.models.device import pick_precision, seeded, with_weights
 
 
 def test_a_block_has_the_numbers_of_its_seed_and_changes_no_others() -> None:
@@ -40,6 +40,37 @@ def test_threads_draw_one_after_the_other() -> None:
     for seed, numbers in zip((1, 2), found, strict=True):
         torch.manual_seed(seed)
         assert torch.equal(torch.rand(3), numbers)
+
+
+@pytest.mark.parametrize(
+    ("allowed", "found", "native"),
+    [
+        ("AVX512", {"avx512_bf16": True}, True),
+        ("AVX512", {"amx_bf16": True}, True),
+        ("AVX512", {"avx512_bf16": False, "amx_bf16": False}, False),
+        ("AVX2", {"avx512_bf16": True}, False),
+        ("DEFAULT", {"avx512_bf16": True}, False),
+        ("DEFAULT", {"bf16": True}, True),  # ARM
+    ],
+)
+def test_bfloat16_of_the_processor_counts_where_pytorch_may_use_it(
+    monkeypatch: pytest.MonkeyPatch, allowed: str, found: dict[str, bool], native: bool
+) -> None:
+    monkeypatch.setattr(torch.backends.cpu, "get_cpu_capability", lambda: allowed)
+    monkeypatch.setattr(torch.cpu, "get_capabilities", lambda: found)
+    assert device.native_bf16(torch.device("cpu")) == native
+
+
+def test_a_network_has_a_copy_of_the_weights_and_draws_none() -> None:
+    weights = {"weight": torch.ones(2, 3, dtype=torch.float16), "bias": torch.zeros(2)}
+    before = torch.random.get_rng_state()
+    network = with_weights(lambda: torch.nn.Linear(3, 2), weights)
+    assert torch.equal(torch.random.get_rng_state(), before)
+    assert network.weight.dtype == torch.float32 and network.weight.requires_grad and not network.training
+    weights["bias"] += 1
+    assert network(torch.ones(1, 3)).tolist() == [[3, 3]]
+    with pytest.raises(RuntimeError, match="size mismatch"):
+        with_weights(lambda: torch.nn.Linear(4, 2), weights)
 
 
 def test_bfloat16_is_chosen_only_where_the_hardware_computes_it(monkeypatch: pytest.MonkeyPatch) -> None:

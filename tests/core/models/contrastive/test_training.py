@@ -15,15 +15,9 @@ from core.protocols import SILENT, NullReport
 from core.types import Sentence
 
 CONFIG = ContrastiveConfig(
-    articles_per_batch=2,
-    epochs=8,
-    learning_rate=0.05,
-    patience_stop=50,
-    threads=1,
-    device="cpu",
-    checkpoint_seconds=0,
+    articles_per_batch=2, epochs=8, learning_rate=0.05, patience_stop=50, threads=1, device="cpu", checkpoint_seconds=0,
     precision="fp32",
-)
+)  # fmt: skip
 
 
 class Linear(nn.Module):

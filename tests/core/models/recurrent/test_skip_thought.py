@@ -197,7 +197,11 @@ def test_published_weights_can_be_used_as_a_model(tmp_path):
 
 @pytest.mark.parametrize(
     ("change", "said"),
-    [({"encoder_U": None}, "'encoder_U' is missing"), ({"encoder_W": np.zeros((3, 8), np.float32)}, "shape")],
+    [
+        ({"encoder_U": None}, "'encoder_U' is missing"),
+        ({"encoder_W": np.zeros((3, 8), np.float32)}, "shape"),
+        (released(hidden=3, prefixes=("encoder_r_",)), "directions have 4 and 3 units"),
+    ],
 )
 def test_weights_that_do_not_fit_are_explained(tmp_path, change, said):
     path = tmp_path / "weights.safetensors"

@@ -24,15 +24,9 @@ from tests.core.models.triplet_network.test_contrastive import THEMES, sections
 from tests.tiny_encoder import write_encoder
 
 CONFIG = ThematicEncoderConfig(
-    epochs=3,
-    threads=1,
-    device="cpu",
-    learning_rate=0.02,
-    articles_per_batch=2,
-    rank=4,
-    evaluations_per_epoch=1,
+    epochs=3, threads=1, device="cpu", learning_rate=0.02, articles_per_batch=2, rank=4, evaluations_per_epoch=1,
     precision="fp32",
-)
+)  # fmt: skip
 
 
 @pytest.fixture(scope="module")
