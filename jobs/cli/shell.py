@@ -7,9 +7,10 @@ import logging
 import sys
 import traceback
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import redirect_stdout
 from datetime import datetime
-from functools import cached_property
-from typing import Any, TypeVar
+from functools import cached_property, wraps
+from typing import Any, TypeVar, cast
 
 import click
 
@@ -45,6 +46,7 @@ class Shell:
         self.json = False
         self.debug = False
         self.background = False
+        self._output = sys.stdout
 
     @cached_property
     def store(self) -> Store:
@@ -62,15 +64,23 @@ class Shell:
 
     def show(self, value: Json, text: str) -> None:
         """Print ``value`` as JSON with ``--json``, else ``text``."""
-        click.echo(json.dumps(value, ensure_ascii=False, indent=2, default=_plain) if self.json else text)
+        shown = json.dumps(value, ensure_ascii=False, indent=2, default=_plain) if self.json else text
+        click.echo(shown, file=self._output)
 
 
 pass_shell = click.make_pass_decorator(Shell, ensure=True)
 
 
-def common(function: F) -> F:
-    """Give a command the options ``--json`` and ``--debug``."""
-    function = _flag("json", "Print the result as JSON on standard output.")(function)
+def common(command: F) -> F:
+    """Give a command the options ``--json`` and ``--debug``; standard output gets its result and nothing else."""
+
+    @wraps(command)
+    def with_messages_apart(*args: Any, **kwargs: Any) -> Any:
+        # Packages print to standard output too: Ray, in a thread of its own, that a node of the cluster was lost.
+        with redirect_stdout(sys.stderr):
+            return command(*args, **kwargs)
+
+    function = _flag("json", "Print the result as JSON on standard output.")(cast(F, with_messages_apart))
     return _flag("debug", "Show the traceback of an error.")(function)
 
 

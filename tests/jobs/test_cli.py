@@ -6,6 +6,7 @@ import json
 import os
 import signal
 import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -227,6 +228,20 @@ def test_error_as_json() -> None:
     result = call("triplets", "nothing", "--json")
     assert result.exit_code == 2
     assert json.loads(result.stdout)["error"].startswith("There is no corpus")
+
+
+def test_what_packages_print_is_kept_out_of_the_result(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from jobs.cli import shell
+
+    run = shell.run_here
+
+    def run_and_print(*args: Any, **kwargs: Any) -> dict[str, Any]:
+        sys.stdout.write("The node with node id 1 has been marked dead.\n")
+        return run(*args, **kwargs)
+
+    monkeypatch.setattr(shell, "run_here", run_and_print)
+    result = call("import", write_articles(tmp_path, 2), "--corpus", "C", "--json")
+    assert json.loads(result.stdout)["corpus"] == "C" and "marked dead" in result.stderr
 
 
 def test_unreachable_store(monkeypatch: pytest.MonkeyPatch) -> None:

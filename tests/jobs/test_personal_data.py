@@ -171,7 +171,7 @@ def test_who_cannot_be_forgotten(sqlite_store: Store) -> None:
 def test_the_commands(sqlite_store: Store, tmp_path: Path) -> None:
     people.add(sqlite_store, "ben", Role.LABELLER, None)
     shown = call("people", "forget", "ben")
-    assert shown.exit_code == 130 and "person.name" in shown.stdout
+    assert shown.exit_code == 130 and "person.name" in shown.stderr
     assert find_traces(sqlite_store, "ben").rows
     assert call("people", "export", "ben", tmp_path / "ben.json").stdout.startswith("3 rows of ben")
     assert call("people", "forget", "ben", "--yes").stdout.startswith("ben is now former-user-1.")
