@@ -37,7 +37,7 @@ MAKERS: dict[str, Callable[[], bytes]] = {
     "latin1.txt": lambda: "= Café =\n\nLe café est là.\n".encode("latin-1"),
     "scb.csv": lambda: b"Article Title,Sentence,Article Link\nAda,Ada is old.,http://x\n",
     "empty.jsonl": lambda: b"",
-    "one-line.txt": lambda: b"words on one line " * 20_000,
+    "one-line.txt": lambda: b"words on one line " * 5_000,
     "paper.pdf": lambda: b"%PDF-1.7\n%\xe2\xe3\xcf\xd3\n1 0 obj\n<<>>\nendobj\n",
     "text.docx": _zip,
     "line7.jsonl": lambda: _jsonl(10, broken=7),

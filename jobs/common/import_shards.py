@@ -10,16 +10,20 @@ import json
 import logging
 import os
 from collections import Counter
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import closing
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, TypeVar
 
 from core.protocols import Executor, PiecewiseReader, Reader, Report, SubReport
 from core.types import Article, Shard
 from jobs.common.parsing import Parsed, ParseShard, Piece
+from jobs.common.reading import read_files
 
+T = TypeVar("T")
+Files = Sequence[tuple[Path, Reader]]
 logger = logging.getLogger(__name__)
 
 SHARD_CHARACTERS = 1 << 18
@@ -65,45 +69,75 @@ def _record(line: bytes) -> Parsed | None:
 
 
 def parsed_shards(
-    files: Sequence[tuple[Path, Reader]], language: str, executor: Executor, report: Report, log: ShardLog, stored: int
+    files: Files, language: str, executor: Executor | None, report: Report, log: ShardLog, stored: int
 ) -> Generator[Parsed]:
     """Yield the shards of files in order, those with a record without their articles; ``stored`` articles are stored.
 
-    Of the first shard that is computed, the articles that are stored already are left out.
+    Without an executor, the process that reads the files also parses them. Of the first shard that is computed, the
+    articles that are stored already are left out. If readers skip entries, a last shard
+    without articles tells their number.
     """
     kept = log.resume(stored)
     logger.info("%d shards of the import are stored.", len(kept))
     yield from kept
     left = stored - sum(len(record.digests) for record in kept)
-    parse = ParseShard(files, language)
-    with closing(cast("Generator[Parsed]", executor.map(parse, _shards(files, report, len(kept)), report=report))) as r:
-        for parsed in r:
+    skipped: Counter[str] = Counter()
+    with closing(_computed(files, language, executor, report, len(kept), skipped)) as shards:
+        for parsed in shards:
             log.add(parsed)
             here, left = min(left, len(parsed.articles)), max(left - len(parsed.articles), 0)
             yield replace(parsed, articles=parsed.articles[here:])
+    if skipped:
+        yield Parsed([], [], skipped)
 
 
-def _shards(files: Sequence[tuple[Path, Reader]], report: Report, skip: int) -> Iterator[Shard]:
-    """Yield the shards after the first ``skip``."""
+def _computed(
+    files: Files, language: str, executor: Executor | None, report: Report, skip: int, skipped: Counter[str]
+) -> Generator[Parsed]:
+    """Yield the shards after the first ``skip``, and add to ``skipped`` what the readers skip."""
+    parse = ParseShard(files, language)
+    paths = [path for path, _ in files]
+    if executor is None:
+        read_and_parse = partial(_shards, files, SHARD_CHARACTERS, skip, parse.shard)
+        yield from _counted(read_files(paths, read_and_parse, report), skipped)
+    else:
+        shards = _counted(read_files(paths, partial(_shards, files, SHARD_CHARACTERS, skip, Shard), report), skipped)
+        yield from executor.map(parse, shards, report=report)
+
+
+def _counted(items: Generator[T, None, Counter[str]], skipped: Counter[str]) -> Generator[T]:
+    skipped += yield from items
+
+
+def _shards(
+    files: Files, characters: int, skip: int, shard: Callable[[str, list[Piece]], T], report: Report
+) -> Generator[Path | T, None, Counter[str]]:
+    """Yield the path of every file, and the shards after the first ``skip``; return what the readers skipped."""
     pieces: list[Piece] = []
     size = number = 0
-    for file, piece, length in _pieces(files, report):
+    for each in _pieces(files, report):
+        if isinstance(each, Path):
+            yield each
+            continue
+        file, piece, length = each
         pieces.append((file, piece))
         size += length
-        if size >= SHARD_CHARACTERS:
+        if size >= characters:
             number += 1
             if number > skip:
-                yield Shard(f"part {number:,} of the text", pieces)
+                yield shard(f"part {number:,} of the text", pieces)
             pieces, size = [], 0
     if pieces and number >= skip:
-        yield Shard(f"part {number + 1:,} of the text", pieces)
+        yield shard(f"part {number + 1:,} of the text", pieces)
+    return sum((Counter(reader.skipped) for _, reader in files), Counter())
 
 
-def _pieces(files: Sequence[tuple[Path, Reader]], report: Report) -> Iterator[tuple[int, Any, int]]:
-    """Yield the index of the file, a piece, and its size in characters, in order."""
+def _pieces(files: Files, report: Report) -> Iterator[Path | tuple[int, Any, int]]:
+    """Yield the path of every file, then the index of the file, a piece, and its size in characters, in order."""
     sizes = [max(path.stat().st_size, 1) for path, _ in files]
     before = 0
     for file, (path, reader) in enumerate(files):
+        yield path
         part = SubReport(report, before / sum(sizes), (before + sizes[file]) / sum(sizes))
         before += sizes[file]
         if isinstance(reader, PiecewiseReader):

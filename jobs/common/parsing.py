@@ -12,6 +12,7 @@ from typing import Any
 from core.protocols import PiecewiseReader, Reader
 from core.text.splitting import SentenceSplitter, split_article
 from core.types import Article, Paragraph
+from jobs.common.reading import time_limit
 
 Piece = tuple[int, Any]
 """Index of a file, and a piece of it; an article if its reader does not read piecewise."""
@@ -38,15 +39,25 @@ class ParseShard:
     def __call__(self, pieces: Sequence[Piece]) -> Parsed:
         """Return the articles of the pieces."""
         done = Parsed([], [])
-        for file, piece in pieces:
-            path, reader = self._files[file]
-            found = reader.parse(path, piece) if isinstance(reader, PiecewiseReader) else piece
-            if isinstance(found, Article):
-                done.digests.append(article_digest(found))
-                done.articles.append(_without_texts(split_article(found, self._splitter)))
-            else:
-                done.skipped[found] += 1
+        with time_limit() as begin:
+            for file, piece in pieces:
+                path, reader = self._files[file]
+                begin(path)
+                found = reader.parse(path, piece) if isinstance(reader, PiecewiseReader) else piece
+                if isinstance(found, Article):
+                    done.digests.append(article_digest(found))
+                    done.articles.append(_without_texts(split_article(found, self._splitter)))
+                else:
+                    done.skipped[found] += 1
         return done
+
+    def shard(self, name: str, pieces: Sequence[Piece]) -> Parsed:
+        """Return the articles of a shard; its name is added to an exception."""
+        try:
+            return self(pieces)
+        except Exception as error:
+            error.add_note(f"This happened in {name}.")
+            raise
 
 
 def _without_texts(article: Article) -> Article:

@@ -49,7 +49,7 @@ class _Processes:
         self._pools: dict[Future[Any], ProcessPoolExecutor] = {}
 
     def _new(self) -> ProcessPoolExecutor:
-        return ProcessPoolExecutor(self._workers, mp_context=get_context("spawn"), initializer=_end_with_parent)
+        return ProcessPoolExecutor(self._workers, mp_context=get_context("spawn"), initializer=end_with_parent)
 
     def submit(self, function: bytes, data: Any) -> Future[Any]:
         """Start a shard."""
@@ -84,7 +84,7 @@ class _Processes:
         self._pool.shutdown(wait=True, cancel_futures=True)
 
 
-def _end_with_parent() -> None:
+def end_with_parent() -> None:
     """End a process of the pool when its parent is killed; otherwise it would wait forever."""
     parent = parent_process()
     if parent is not None:

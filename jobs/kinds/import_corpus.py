@@ -51,7 +51,7 @@ class Sources:
         self.ids = [reader or detect(path) for path in self._paths]
         self._readers: list[Reader] = [READERS.build(id, settings) for id in self.ids]
         self.skipped: Counter[str] = Counter()
-        """Pieces of files that were skipped, by reason; the readers count what they skip themselves."""
+        """Number of skipped entries by reason."""
 
     @property
     def size(self) -> int:
@@ -70,14 +70,13 @@ class Sources:
 
     def report(self) -> dict[str, Any]:
         """Return the import report that is stored with the corpus."""
-        skipped = sum((Counter(reader.skipped) for reader in self._readers), self.skipped)
         return {
             "files": [path.name for path in self._paths],
             "file_digests": [file_digest(path) for path in self._paths],
             "readers": sorted(set(self.ids)),
             "revisions": revisions(self.ids),
             "settings": dict(self._settings),
-            "skipped": dict(skipped),
+            "skipped": dict(self.skipped),
         }
 
 
@@ -237,7 +236,9 @@ def _articles(
     workers = 1 if sources.size < SMALL_FILE else args.workers
     log = ShardLog(context.checkpoint_folder())
     with LocalExecutor(LocalConfig(workers)) if workers else context.executor as executor:
-        found = parsed_shards(sources.files, args.language, executor, progress, log, progress.articles)
+        alone = not executor.remote and executor.workers() == 1
+        others = None if alone else executor
+        found = parsed_shards(sources.files, args.language, others, progress, log, progress.articles)
         with closing(found) as shards:
             for parsed in shards:
                 digest.extend(parsed.digests)

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Generator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from core.config import option
 from core.errors import DataError, UnknownNameError
+from core.protocols import Report
 from core.readers.sentence_lists import Sheet, likely_column, read_sheet
 from core.types import Article, Paragraph, Section
 from jobs.common.job import JobConfig, JobContext
+from jobs.common.reading import read_files
 from jobs.common.results import TextDigest, file_digest
 
 READER = "list"
@@ -41,7 +44,7 @@ def run(args: ImportListConfig, context: JobContext) -> dict[str, Any]:
     """Read and store the list; a list that this job has already stored is returned."""
     path = Path(args.file)
     context.progress(0, 1, "Reading the file")
-    sheet = read_sheet(path)
+    (sheet,) = read_files([path], partial(_sheets, path), context)
     article, report = article_of(sheet, args)
     digest = TextDigest(args.language)
     digest.add(article)
@@ -61,6 +64,11 @@ def run(args: ImportListConfig, context: JobContext) -> dict[str, Any]:
         "skipped": report["skipped"],
         "cut": sheet.cut,
     }
+
+
+def _sheets(path: Path, report: Report) -> Generator[Path | Sheet]:
+    yield path
+    yield read_sheet(path)
 
 
 def article_of(sheet: Sheet, args: ImportListConfig) -> tuple[Article, dict[str, Any]]:

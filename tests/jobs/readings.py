@@ -1,0 +1,46 @@
+"""Readings of files for test_reading, which other processes import."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Generator
+from pathlib import Path
+
+from core.errors import ReadError
+from core.protocols import Report
+
+FILE = Path("folder/bad.txt")
+
+
+def numbers(report: Report) -> Generator[Path | int, None, str]:
+    """Yield three numbers, and the process that read them as the result."""
+    yield FILE
+    for number in range(3):
+        report.progress(number, 3, f"number {number}")
+        yield number
+    return str(os.getpid())
+
+
+def fails(report: Report) -> Generator[Path | int]:
+    """Fail after the first number."""
+    yield from (FILE, 1)
+    raise ReadError(FILE, "the line is damaged.", "line 2")
+
+
+def hangs(report: Report) -> Generator[Path | int]:
+    """Never yield the second number."""
+    yield from (FILE, 1)
+    time.sleep(1_000)
+
+
+def fills_memory(report: Report) -> Generator[Path | bytes]:
+    """Use more memory than there may be."""
+    yield FILE
+    yield b"".join(bytes(1 << 30) for _ in range(8))
+
+
+def dies(report: Report) -> Generator[Path]:
+    """End the process."""
+    yield FILE
+    os._exit(9)

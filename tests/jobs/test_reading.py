@@ -1,0 +1,112 @@
+"""Reading in a process of its own: the same items, and no file can stop the process of the job."""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+import threading
+import time
+from collections.abc import Callable, Generator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from core.errors import Cancelled, ReadError
+from core.protocols import SILENT, NullReport, Report
+from jobs.common import reading
+from jobs.common.reading import read_files, time_limit
+from tests.jobs import readings
+
+
+@pytest.fixture(autouse=True)
+def no_file_is_small(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(reading, "SMALL_BYTES", 0)
+
+
+def items(read: Callable[[Report], Generator[Any, None, Any]], report: Report = SILENT) -> list[Any]:
+    """Return the items and, last, the result."""
+    found: list[Any] = []
+
+    def collected() -> Generator[Any]:
+        found.append((yield from read_files([], read, report)))
+
+    return [*collected(), *found]
+
+
+class Watched(NullReport):
+    """Report that keeps the messages, and cancels after a number of reports."""
+
+    def __init__(self, most: int = 1_000) -> None:
+        super().__init__()
+        self.messages: list[str] = []
+        self._most = most
+
+    def progress(self, done: float, total: float, message: str = "") -> None:
+        self.messages.append(message)
+        if len(self.messages) > self._most:
+            raise Cancelled
+
+
+def test_items_progress_and_result_come_from_another_process() -> None:
+    report = Watched()
+    *numbers, process = items(readings.numbers, report)
+    assert numbers == [0, 1, 2] and process != str(os.getpid())
+    assert [m for m in report.messages if m] == ["number 0", "number 1", "number 2"]
+
+
+def test_small_files_are_read_in_this_process(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(reading, "SMALL_BYTES", 1)
+    assert items(readings.numbers) == [0, 1, 2, str(os.getpid())]
+
+
+def test_errors_are_passed_on() -> None:
+    with pytest.raises(ReadError, match=r"^bad\.txt, line 2: the line is damaged\."):
+        items(readings.fails)
+
+
+def test_a_file_without_progress_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(reading, "SILENCE_S", 1.0)
+    with pytest.raises(ReadError, match=r"^bad\.txt: reading was ended, since it made no progress for 1 s\."):
+        items(readings.hangs)
+
+
+def test_a_file_without_progress_can_be_cancelled() -> None:
+    begun = time.monotonic()
+    with pytest.raises(Cancelled):
+        items(readings.hangs, Watched(most=2))
+    assert time.monotonic() - begun < 30
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="memory is limited on Linux only")
+def test_memory_is_limited() -> None:
+    with pytest.raises(ReadError, match=r"^bad\.txt: reading it needs more than 4 GB of memory\."):
+        items(readings.fills_memory)
+
+
+def test_the_end_of_the_process_is_told() -> None:
+    with pytest.raises(ReadError, match=r"^bad\.txt: the process that read it ended unexpectedly \(exit code 9\)\."):
+        items(readings.dies)
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows has no interval timers")
+def test_a_piece_that_takes_too_long_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(reading, "SILENCE_S", 0.2)
+    with pytest.raises(ReadError, match=r"^slow\.md: reading was ended"), time_limit() as begin:
+        begin(Path("slow.md"))
+        re.match(r"(a|aa)+$", "a" * 60 + "b")
+
+
+def test_in_other_threads_there_is_no_limit() -> None:
+    done: list[bool] = []
+
+    def work() -> None:
+        with time_limit() as begin:
+            begin(Path("file.md"))
+            done.append(True)
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    thread.join()
+    assert done
