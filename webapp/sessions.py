@@ -19,6 +19,7 @@ from webapp.shared.people import has_signed_in
 from webapp.status import PROBES
 
 SIGN_IN, SIGN_OUT, ORGANISATION, CALLBACK = "/sign-in", "/sign-out", "/sign-in/organisation", "/oauth2callback"
+ACCOUNT = "/account"
 PUBLIC = frozenset({*PROBES, METRICS, "/_stcore/health", SIGN_IN, SIGN_OUT, ORGANISATION, CALLBACK})
 """Paths that are answered without a session. Metrics have a token of their own."""
 PUBLIC_FILES = "/static/"

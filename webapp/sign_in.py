@@ -2,45 +2,28 @@
 
 from __future__ import annotations
 
-import hashlib
-import re
-from base64 import b64encode
 from html import escape
-from pathlib import Path
-from string import Template
-from urllib.parse import parse_qsl, urlencode
+from urllib.parse import urlencode
 
 import streamlit as st
-from anyio import CapacityLimiter, to_thread
+from anyio import to_thread
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
-from starlette.responses import HTMLResponse, RedirectResponse, Response
+from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 
 from core.errors import AccessError, ConfigError, ThemescopeError
 from db.label_records import SignInMethod
 from jobs.services import people, sign_in
 from webapp import organisation
+from webapp.forms import EXPIRED, ONE_AT_A_TIME, fields, form_page, template
 from webapp.sessions import CALLBACK, ORGANISATION, SIGN_IN, SIGN_OUT
 from webapp.shared import cookies
 from webapp.shared import store as server_store
 from webapp.shared.people import has_signed_in
 
-_LONGEST_FORM = 20_000
-_ASSETS = Path(__file__).parent / "shared" / "assets"
-_PAGE = Template((_ASSETS / "sign_in.html").read_text(encoding="utf-8"))
-_ICON = (_ASSETS / "icon.svg").read_text(encoding="utf-8")
-_STYLE = re.search(r"<style>(.*?)</style>", _PAGE.template, re.DOTALL)
-_STYLE_HASH = b64encode(hashlib.sha256((_STYLE[1] if _STYLE else "").encode()).digest()).decode()
-_HEADERS = {
-    "Cache-Control": "no-store",
-    "Content-Security-Policy": f"default-src 'none'; style-src 'sha256-{_STYLE_HASH}'; img-src data:; "
-    "form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
-}
+_PAGE = template("sign_in.html")
 _LINK = '<a class="button" href="{}">Sign in with your organisation</a>'
-EXPIRED = "This form has expired, or the browser accepts no cookies. Try again."
-_ONE_AT_A_TIME = CapacityLimiter(1)
-"""Checking a password takes a core and 64 MiB for a tenth of a second."""
 
 
 async def show(request: Request) -> Response:
@@ -58,7 +41,7 @@ async def show(request: Request) -> Response:
 
 async def submit(request: Request) -> Response:
     """Check name and password; begin a session with a new token, or show the form again."""
-    form, token = await _form(request), cookies.browser_token(request.cookies)
+    form, token = await fields(request), cookies.browser_token(request.cookies)
     name, target = form.get("person", ""), form.get("next", "")
     if not server_store.shared():
         return RedirectResponse("/", 303)
@@ -67,7 +50,7 @@ async def submit(request: Request) -> Response:
     address, store = request.client.host if request.client else "", server_store.store()
     try:
         given = (store, name, form.get("password", ""), address)
-        token = await to_thread.run_sync(sign_in.sign_in, *given, limiter=_ONE_AT_A_TIME)
+        token = await to_thread.run_sync(sign_in.sign_in, *given, limiter=ONE_AT_A_TIME)
     except sign_in.TooManyAttempts as error:
         answer = _page(request, str(error), 429, name, target)
         answer.headers["Retry-After"] = f"{error.wait_s:.0f}"
@@ -81,7 +64,7 @@ async def submit(request: Request) -> Response:
 
 async def sign_out(request: Request) -> Response:
     """End the session here and in the store, and with the identity provider if it began there."""
-    form, token = await _form(request), cookies.browser_token(request.cookies)
+    form, token = await fields(request), cookies.browser_token(request.cookies)
     if not cookies.is_form_token(token, form.get("form_token", "")):
         return _page(request, EXPIRED, 403)
     session = await run_in_threadpool(sign_in.sign_out, server_store.store(), token)
@@ -132,35 +115,12 @@ async def _begun(request: Request, token: str, target: str) -> Response:
 
 
 def _page(request: Request, message: str = "", status: int = 200, name: str = "", target: str = "") -> Response:
-    """Return the sign-in page; a browser without a cookie gets one, to which its form is bound."""
-    token, target = cookies.browser_token(request.cookies), _path(target or request.query_params.get("next", ""))
-    own = token or cookies.new_token()
+    """Return the sign-in page."""
+    target = _path(target or request.query_params.get("next", ""))
     link = _LINK.format(escape(f"{ORGANISATION}?{urlencode({'next': target})}"))
-    values = {
-        "message": f'<p role="alert">{escape(message)}</p>' if message else "",
-        "organisation": link if organisation.is_configured() else "",
-        **{key: escape(value) for key, value in {"name": name[:200], "next": target}.items()},
-        "form_token": cookies.form_token(own),
-        "icon": _ICON.replace("<svg ", '<svg aria-hidden="true" ', 1),
-        "longest_name": people.LONGEST_NAME,
-    }
-    answer = HTMLResponse(_PAGE.substitute(values), status, _HEADERS)
-    if not token:
-        cookies.set_cookie(request, answer, own)
-    return answer
-
-
-async def _form(request: Request) -> dict[str, str]:
-    """Return the fields of a form; none if it is larger than any of ours."""
-    body = bytearray()
-    async for chunk in request.stream():
-        body += chunk
-        if len(body) > _LONGEST_FORM:
-            return {}
-    try:
-        return dict(parse_qsl(body.decode(), keep_blank_values=True, max_num_fields=10))
-    except ValueError:
-        return {}
+    values = {"name": name[:200], "next": target, "longest_name": people.LONGEST_NAME}
+    html = {"organisation": link if organisation.is_configured() else ""}
+    return form_page(request, _PAGE, values, html, message, status)
 
 
 def _path(wanted: str) -> str:

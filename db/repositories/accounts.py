@@ -64,34 +64,56 @@ class Sessions(Repository):
             self._insert_row(token, person, SignInMethod.NAME)
 
     def _insert_row(self, token: str, person: str, method: SignInMethod) -> None:
-        values = {"token_hash": _hash(token), "person": person, "method": method.value, "created": now(), "seen": now()}
+        values = {
+            "token_hash": token_hash(token),
+            "person": person,
+            "method": method.value,
+            "created": now(),
+            "seen": now(),
+        }
         self.connection.execute(t.session.insert().values(**values))
 
     def find(self, token: str, settings: Settings) -> SessionRecord | None:
         """Return a session, unless it has ended or its person can no longer sign in."""
         c, signs_in = t.session.c, sa.exists().where(t.login.c.person == t.session.c.person)
-        query = sa.select(c.person, c.method, c.created, c.seen).where(c.token_hash == _hash(token), _alive(settings))
+        query = sa.select(c.person, c.method, c.created, c.seen).where(
+            c.token_hash == token_hash(token), _alive(settings)
+        )
         row = self._row(query.where(sa.or_(c.method == SignInMethod.NAME.value, signs_in)))
         return None if row is None else SessionRecord(row.person, SignInMethod(row.method), row.created, row.seen)
 
     def touch(self, token: str) -> bool:
         """Record that a session is in use; return whether it exists."""
-        own = t.session.c.token_hash == _hash(token)
+        own = t.session.c.token_hash == token_hash(token)
         return self.connection.execute(t.session.update().where(own).values(seen=now())).rowcount > 0
 
     def close(self, token: str) -> None:
         """End a session."""
-        self.connection.execute(t.session.delete().where(t.session.c.token_hash == _hash(token)))
+        self.connection.execute(t.session.delete().where(t.session.c.token_hash == token_hash(token)))
 
-    def close_all(self, person: str, *, names: bool = False) -> None:
-        """End all sessions in which a person signed in; with ``names``, also forget the name where it was entered."""
+    def of_person(self, person: str, settings: Settings) -> dict[str, SessionRecord]:
+        """Return the sessions in which a person signed in by the hash of their token, the last used first."""
         c = t.session.c
-        own = c.person == person if names else sa.and_(c.person == person, c.method != SignInMethod.NAME.value)
-        self.connection.execute(t.session.delete().where(own))
+        query = sa.select(c.token_hash, c.person, c.method, c.created, c.seen).where(_signed_in(person))
+        rows = self.connection.execute(query.where(_alive(settings)).order_by(c.seen.desc(), c.created.desc()))
+        return {hashed: SessionRecord(person, SignInMethod(method), *times) for hashed, person, method, *times in rows}
+
+    def close_all(self, person: str, *, names: bool = False, but: str = "") -> None:
+        """End all sessions in which a person signed in, except that of the token ``but``.
+
+        With ``names``, also forget the name where it was entered.
+        """
+        c = t.session.c
+        own = c.person == person if names else _signed_in(person)
+        self.connection.execute(t.session.delete().where(own, c.token_hash != token_hash(but)))
 
     def remove_ended(self, settings: Settings) -> None:
         """Remove sessions that have ended."""
         self.connection.execute(t.session.delete().where(~_alive(settings)))
+
+
+def _signed_in(person: str) -> sa.ColumnElement[bool]:
+    return sa.and_(t.session.c.person == person, t.session.c.method != SignInMethod.NAME.value)
 
 
 def _alive(settings: Settings) -> sa.ColumnElement[bool]:
@@ -110,7 +132,7 @@ class FailedSignIns(Repository):
 
     def wait_s(self, free: Mapping[str, int]) -> float:
         """Return the seconds until the next attempt with all these keys, which have ``free`` attempts each."""
-        c, tries_of = t.failed_sign_in.c, {_hash(key): tries for key, tries in free.items()}
+        c, tries_of = t.failed_sign_in.c, {token_hash(key): tries for key, tries in free.items()}
         query = sa.select(c.key_hash, c.count, c.last).where(c.key_hash.in_(tries_of))
         waits = [0.0]
         for key_hash, count, last in self.connection.execute(query):
@@ -132,7 +154,7 @@ class FailedSignIns(Repository):
         wait = self.wait_s(free)
         if wait > 0:
             return wait
-        for key_hash in map(_hash, free):
+        for key_hash in map(token_hash, free):
             own = t.failed_sign_in.update().where(c.key_hash == key_hash)
             if not self.connection.execute(own.values(count=c.count + 1, last=now())).rowcount:
                 self.connection.execute(t.failed_sign_in.insert().values(key_hash=key_hash, count=1, last=now()))
@@ -140,12 +162,12 @@ class FailedSignIns(Repository):
 
     def forget(self, key: str) -> None:
         """Forget the failures of a key, after a success."""
-        self.connection.execute(t.failed_sign_in.delete().where(t.failed_sign_in.c.key_hash == _hash(key)))
+        self.connection.execute(t.failed_sign_in.delete().where(t.failed_sign_in.c.key_hash == token_hash(key)))
 
     def take_back(self, key: str) -> None:
         """Count one attempt less for a key."""
         c = t.failed_sign_in.c
-        own = t.failed_sign_in.update().where(c.key_hash == _hash(key), c.count > 0)
+        own = t.failed_sign_in.update().where(c.key_hash == token_hash(key), c.count > 0)
         self.connection.execute(own.values(count=c.count - 1))
 
 
@@ -165,5 +187,6 @@ class AuditLog(Repository):
         return [AuditRecord(*row) for row in self.connection.execute(query)]
 
 
-def _hash(token: str) -> str:
+def token_hash(token: str) -> str:
+    """Return the hash of a token, or of a key of failed sign-ins, under which the store keeps it."""
     return hashlib.sha256(token.encode("utf-8", errors="replace")).hexdigest()

@@ -15,6 +15,9 @@ from db.types import clean_text
 LONGEST_NAME = 60
 """Maximum length of a name in characters."""
 
+_OWN_CHARACTERS = 6
+"""Minimum length of a password without the words that everybody tries first, if it contains them."""
+
 
 def tidy(name: str) -> str:
     """Return a name in stored form: one line, single spaces, only printable characters, at most 60 of them.
@@ -49,7 +52,7 @@ def add(store: Store, name: str, role: Role, password: str | None, by: str | Non
     or taken, or the password too short.
     """
     name = _named(name, ())
-    hashed = "" if password is None else hash_password(password)
+    hashed = "" if password is None else hash_new_password(name, password)
     with store.writing() as w:
         w.people.set_role(name, role, _authority(w, by, name))
         if w.logins.of(name) is not None:
@@ -61,7 +64,7 @@ def add(store: Store, name: str, role: Role, password: str | None, by: str | Non
 
 def set_password(store: Store, name: str, password: str) -> None:
     """Set a new password and end all sessions of the person."""
-    hashed = hash_password(password)
+    hashed = hash_new_password(name, password)
     with store.writing() as w:
         known = w.logins.all()
         name = _named(name, known)
@@ -70,6 +73,19 @@ def set_password(store: Store, name: str, password: str) -> None:
         w.logins.put(name, hashed)
         w.sessions.close_all(name)
         w.audit_log.add("", "password changed", name)
+
+
+def hash_new_password(name: str, password: str) -> str:
+    """Return the hash of a password that a person will have from now on.
+
+    Raises :class:`DataError` if it is too short, or would be without the words that everybody tries first.
+    """
+    rest = password.casefold()
+    for word in filter(None, (tidy(name).casefold(), "themescope", "password")):
+        rest = rest.replace(word, "")
+    if len(rest) < len(password) and len(rest) < _OWN_CHARACTERS:
+        raise DataError("A password must not consist of the name, “Themescope” or “password”. Use several other words.")
+    return hash_password(password)
 
 
 def set_role(store: Store, name: str, role: Role, by: str | None = None) -> None:

@@ -7,15 +7,19 @@ same moment share one limit: three free ones for a name, fifty for an address, t
 from __future__ import annotations
 
 import logging
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
 from datetime import timedelta
 
 from core.errors import AccessError
 from db.access import NOBODY
-from db.label_records import SessionRecord, SignInMethod
+from db.label_records import Role, SessionRecord, SignInMethod
 from db.passwords import hash_password, is_outdated, verify
+from db.repositories.accounts import token_hash
 from db.sql import now
 from db.store import Store, Unit
-from jobs.services.people import failures_of, tidy
+from jobs.services.people import failures_of, hash_new_password, tidy
 
 logger = logging.getLogger(__name__)
 
@@ -37,7 +41,32 @@ def sign_in(store: Store, name: str, password: str, address: str) -> str:
 
     Raises :class:`AccessError` if name or password is wrong, without saying which, or :class:`TooManyAttempts`.
     """
-    name = tidy(name)
+    with _checked(store, tidy(name), password, address) as (w, hashed):
+        if is_outdated(hashed):
+            w.logins.put(tidy(name), hash_password(password))
+        return _begin(w, store, tidy(name), SignInMethod.PASSWORD)
+
+
+def change_password(store: Store, token: str, current: str, new: str, address: str) -> str:
+    """Change the password of the person of a session, end all their sessions, and return the token of a new one.
+
+    Raises :class:`AccessError` if the session has ended or the current password is wrong, :class:`TooManyAttempts`, and
+    :class:`~core.errors.DataError` if the new password is not accepted.
+    """
+    session = session_of(store, token)
+    if session is None or session.method is not SignInMethod.PASSWORD:
+        raise AccessError("Only people who have signed in with a password can change it.")
+    name, hashed = session.person, hash_new_password(session.person, new)
+    with _checked(store, name, current, address) as (w, _):
+        w.logins.put(name, hashed)
+        w.sessions.close_all(name)
+        w.audit_log.add(name, "password changed", name)
+        return _begin(w, store, name, SignInMethod.PASSWORD)
+
+
+@contextmanager
+def _checked(store: Store, name: str, password: str, address: str) -> Iterator[tuple[Unit, str]]:
+    """Count an attempt and check the password; yield a transaction and the hash, which cannot change until its end."""
     by_name, by_address = failures_of(name), f"address {address}"
     free = {by_name: _FREE_PER_NAME, by_address: _FREE_PER_ADDRESS}
     with store.reading() as r:
@@ -48,15 +77,13 @@ def sign_in(store: Store, name: str, password: str, address: str) -> str:
     if wait > 0:
         raise TooManyAttempts(wait)
     correct = verify(password, hashed)
-    fresh = hash_password(password) if correct and hashed and is_outdated(hashed) else hashed
     with store.writing() as w:
         # While it was checked, the password may have been changed or the person removed.
-        if correct and fresh and w.logins.of(name, lock=True) == hashed:
+        if correct and hashed and w.logins.of(name, lock=True) == hashed:
             w.failed_sign_ins.forget(by_name)
             w.failed_sign_ins.take_back(by_address)
-            if fresh != hashed:
-                w.logins.put(name, fresh)
-            return _begin(w, store, name, SignInMethod.PASSWORD)
+            yield w, hashed
+            return
         # A name without an account is not recorded: it may be a password in the wrong field.
         w.audit_log.add("", "sign-in failed", "" if hashed is None else name, address)
     logger.warning("A sign-in failed: wrong name or password.")
@@ -106,6 +133,37 @@ def sign_out(store: Store, token: str) -> SessionRecord | None:
         w.sessions.close(token)
         w.audit_log.add(session.person, "signed out", session.person)
     return session
+
+
+@dataclass(frozen=True, slots=True)
+class Account:
+    """The account of the person of a session."""
+
+    own: SessionRecord
+    role: Role
+    others: tuple[SessionRecord, ...]
+    """Sessions in other browsers, the last used first."""
+
+
+def account_of(store: Store, token: str) -> Account | None:
+    """Return the account of the session of a token; None if nobody has signed in with it."""
+    own = session_of(store, token)
+    if own is None or own.method is SignInMethod.NAME:
+        return None
+    with store.reading() as r:
+        found = r.sessions.of_person(own.person, store.settings)
+        role = r.people.role(own.person)
+    return Account(own, role, tuple(session for hashed, session in found.items() if hashed != token_hash(token)))
+
+
+def sign_out_elsewhere(store: Store, token: str) -> None:
+    """End all sessions of a person but that of the token."""
+    session = session_of(store, token)
+    if session is None or session.method is SignInMethod.NAME:
+        return
+    with store.writing() as w:
+        w.sessions.close_all(session.person, but=token)
+        w.audit_log.add(session.person, "signed out in other browsers", session.person)
 
 
 def remember_name(store: Store, token: str, name: str) -> None:

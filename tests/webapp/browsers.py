@@ -14,7 +14,7 @@ from starlette.routing import Route, WebSocketRoute
 from starlette.testclient import TestClient, WebSocketDenialResponse
 from starlette.websockets import WebSocket
 
-from webapp import sign_in, status
+from webapp import account, sign_in, status
 from webapp.middleware import HostCheck, SecurityHeaders
 from webapp.sessions import REFUSED, SessionCheck
 from webapp.shared import cookies
@@ -40,6 +40,7 @@ APP = Starlette(
     routes=[
         *status.ROUTES,
         *sign_in.ROUTES,
+        *account.ROUTES,
         Route("/{path:path}", inside, methods=["GET", "PUT", "DELETE", "POST"]),
         WebSocketRoute("/{path:path}", stream),
     ],

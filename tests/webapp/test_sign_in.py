@@ -32,7 +32,7 @@ from tests.webapp.browsers import (
     submit,
     token_of,
 )
-from webapp import sign_in
+from webapp.forms import EXPIRED
 from webapp.sessions import PUBLIC, REFUSED
 from webapp.shared import cookies
 
@@ -210,7 +210,7 @@ def test_forms_of_other_sites_are_refused(shared: Store) -> None:
     for token in tokens:
         form = {"form_token": token, "person": "ada", "password": SECRET}
         answer = client.post("/sign-in", data=form)
-        assert answer.status_code == 403 and sign_in.EXPIRED in answer.text
+        assert answer.status_code == 403 and EXPIRED in answer.text
     form["form_token"] = form_token(client.get("/sign-in"))
     for origin in ("https://evil.example", "null", "http://localhost:9999"):
         assert client.post("/sign-in", data=form, headers={"origin": origin}).status_code == 403

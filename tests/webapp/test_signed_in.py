@@ -65,7 +65,7 @@ def test_a_session_names_its_person(shared: Store, open_page: Open, sign_in: Sig
     at = open_page("corpora")
     assert not at.error and not at.exception
     assert "Corpora" in [x.value for x in at.title]
-    assert "**ada** :gray[admin]" in words(at)
+    assert "[ada](/account) :gray[admin]" in words(at)
     assert not any(x.label == "Your name" for x in at.text_input)
     with shared.reading() as r:
         assert next(person for person in r.people.list() if person.name == "ada").seen is not None
@@ -80,7 +80,7 @@ def test_nothing_of_one_person_is_left_for_the_next(open_page: Open, sign_in: Si
     assert at.run().session_state["bench-1"] == "what lea was doing"
     sign_in("val")
     at = at.run()
-    assert "bench-1" not in at.session_state and "**val** :gray[viewer]" in words(at)
+    assert "bench-1" not in at.session_state and "[val](/account) :gray[viewer]" in words(at)
 
 
 @pytest.mark.parametrize(

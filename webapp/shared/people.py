@@ -130,7 +130,7 @@ def show_identity(actor: Actor) -> None:
     """Draw the signed-in person, or the text box for a name, in the sidebar."""
     if server_store.shared():
         with st.sidebar, st.container(horizontal=True, vertical_alignment="center", gap="small"):
-            st.markdown(f":material/person: **{plain(actor.name)}** :gray[{actor.role.value}]", width="stretch")
+            st.markdown(f":material/person: [{plain(actor.name)}](/account) :gray[{actor.role.value}]", width="stretch")
             st.html(_SIGN_OUT.format(escape(form_token(browser_token(st.context.cookies)))), width="content")
         return
     with st.sidebar:
