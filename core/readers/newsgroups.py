@@ -9,16 +9,15 @@ from __future__ import annotations
 
 import re
 import tarfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
-from typing import IO, cast
 
 from core.config import Config, option
 from core.errors import ReadError
 from core.protocols import Report
 from core.readers.outline import BaseReader, Outline
-from core.readers.streams import FileHead, check_article, head, json_lines, open_stream, whole_text
+from core.readers.streams import BLOCK, ByteStream, FileHead, check_article, head, json_lines, open_stream, whole_text
 from core.types import Article
 
 PAPER_GROUPS = (
@@ -39,6 +38,10 @@ _MESSAGE = re.compile(r"\A\s*[A-Za-z][\w-]*:[ \t]")
 _JSON_MESSAGE = re.compile(r'\A\s*\{[^\n]{0,400}?"group"\s*:\s*"')
 _TAR = b"ustar"
 _TAR_AT = 257
+_BLOCK = 512
+_PAX_RECORD = re.compile(rb"(\d{1,6}) (path=)?")
+_LONGEST_EXTENDED = 1 << 16
+"""Maximum size of an extended header of an archive in bytes; most contain a name of more than 100 characters."""
 
 SAMPLE = b"""\
 {"id": "sci.space/7", "group": "sci.space", "split": "train",\
@@ -151,25 +154,94 @@ def _placed(parts: tuple[str, ...], text: str) -> _Message:
 def _archived(path: Path, report: Report) -> Iterator[_Message]:
     found = 0
     with open_stream(path, report) as stream:
-        try:
-            with tarfile.open(fileobj=cast("IO[bytes]", stream), mode="r|") as archive:
-                for member in archive:
-                    parts = PurePosixPath(member.name).parts
-                    if not member.isfile() or len(parts) < 2 or not _GROUP.match(parts[-2]):
-                        continue
-                    check_article(path, member.size, member.name)
-                    content = archive.extractfile(member)
-                    assert content is not None  # a regular file has content
-                    found += 1
-                    yield _placed(parts, content.read().decode("latin-1").replace("\r\n", "\n").replace("\0", " "))
-            while stream.read():  # raises if the compressed file is damaged after the last member
-                pass
-        except tarfile.TarError as error:
-            position, advice = f"byte {stream.offset:,}", "Download or copy it again."
-            raise ReadError(path, f"the tar archive is truncated or damaged ({error}).", position, advice) from None
+        for name, size in _members(path, stream):
+            parts = PurePosixPath(name).parts
+            if len(parts) < 2 or not _GROUP.match(parts[-2]):
+                _skip(path, stream, size)
+                continue
+            check_article(path, size, name)
+            found += 1
+            yield _placed(
+                parts, _exactly(path, stream, size).decode("latin-1").replace("\r\n", "\n").replace("\0", " ")
+            )
+        while stream.read():  # raises if the compressed file is damaged after the last member
+            pass
     if not found:
         advice = "Give the archive of 20 Newsgroups, with folders such as sci.space."
         raise ReadError(path, "the archive contains no messages in folders of groups.", advice=advice)
+
+
+def _members(path: Path, stream: ByteStream) -> Iterator[tuple[str, int]]:
+    """Yield name and size of each file of an archive; the caller then reads or skips so many bytes.
+
+    ``tarfile`` decodes single headers only: reading whole archives, it takes quadratic time for some extended headers
+    and recurses for each of them.
+    """
+    name = ""
+    while block := stream.read(_BLOCK):
+        if not block.strip(b"\0"):
+            return
+        try:
+            header = tarfile.TarInfo.frombuf(block, "utf-8", "replace")
+        except (tarfile.TarError, ValueError) as error:
+            raise _damaged(path, stream, str(error)) from None
+        if header.size < 0:
+            raise _damaged(path, stream, "a size below 0")
+        has_content = not (header.isdir() or header.islnk() or header.issym() or header.isdev())
+        size = header.size if has_content else 0
+        if header.type in _EXTENDED:
+            if size > _LONGEST_EXTENDED:
+                raise _damaged(path, stream, f"an extended header of {size:,} bytes")
+            name = _EXTENDED[header.type](_exactly(path, stream, size)) or name
+        else:
+            if header.isreg():
+                yield name or header.name, size
+            else:
+                _skip(path, stream, size)
+            name = ""
+        _skip(path, stream, -size % _BLOCK)
+
+
+def _long_name(data: bytes) -> str:
+    """Return the name in an extended header of GNU tar."""
+    return data.partition(b"\0")[0].decode("utf-8", "replace")
+
+
+def _pax_name(data: bytes) -> str:
+    """Return the last name in an extended header of POSIX, whose records are ``length key=value``; "" for none."""
+    name, start = "", 0
+    while record := _PAX_RECORD.match(data, start):
+        end = max(start + int(record[1]), record.end())
+        if record[2]:
+            name = data[record.end() : end].removesuffix(b"\n").decode("utf-8", "replace")
+        start = end
+    return name
+
+
+def _exactly(path: Path, stream: ByteStream, size: int) -> bytes:
+    data = stream.read(size)
+    if len(data) < size:
+        raise _damaged(path, stream, "it ends too early")
+    return data
+
+
+def _skip(path: Path, stream: ByteStream, size: int) -> None:
+    while size > 0:
+        size -= len(_exactly(path, stream, min(size, BLOCK)))
+
+
+def _damaged(path: Path, stream: ByteStream, why: str) -> ReadError:
+    problem = f"the tar archive is truncated or damaged ({why})."
+    return ReadError(path, problem, f"byte {stream.offset:,}", "Download or copy it again.")
+
+
+_EXTENDED: dict[bytes, Callable[[bytes], str]] = {
+    tarfile.XHDTYPE: _pax_name,
+    tarfile.SOLARIS_XHDTYPE: _pax_name,
+    tarfile.XGLTYPE: lambda data: "",
+    tarfile.GNUTYPE_LONGNAME: _long_name,
+    tarfile.GNUTYPE_LONGLINK: lambda data: "",
+}
 
 
 def _json_lines(path: Path, report: Report) -> Iterator[_Message]:

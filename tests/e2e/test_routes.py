@@ -139,6 +139,18 @@ def test_only_signed_in_visitors_open_a_websocket(server: str, visitors: dict[st
     assert opened == [*SIGNED_IN]
 
 
+def test_a_session_holds_on_every_web_server_of_an_installation(
+    home: Path, server: str, visitors: dict[str, Headers]
+) -> None:
+    with serving(home, THEMESCOPE_LOGIN="always") as other:
+        assert all(opens_websocket(each, visitors["admin"]) for each in (server, other))
+        name, _, value = visitors["admin"]["cookie"].partition("=")
+        store = Store(Settings.in_folder(home))
+        service.sign_out(store, cookies.browser_token({name: value}))
+        store.close()
+        assert not any(opens_websocket(each, visitors["admin"]) for each in (server, other))
+
+
 def opens_websocket(server: str, headers: Headers) -> bool:
     """Whether a handshake succeeds, from a page of the server unless the headers name another origin or host."""
     host, port = urlsplit(server).hostname, urlsplit(server).port or 0

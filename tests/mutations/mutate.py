@@ -44,8 +44,12 @@ def mutated(data: bytes, random: Random, others: Sequence[bytes] = (), *, packed
     """Return a mutation of a sample; ``others`` lend parts. ``packed`` allows a compressed result."""
     if data.startswith(b"PK\x03\x04"):
         return _archive(data, random, others)
+    is_tar = data[257:262] == b"ustar"
     for _ in range(random.choice((1, 1, 2, 4))):
         kind = random.random()
+        if is_tar and kind < 0.8:
+            data = _tar(data, random, others)
+            continue
         if kind < 0.35 and data.lstrip().startswith((b"{", b"[")):
             data = _json_lines(data, random)
         elif kind < 0.9:
@@ -85,6 +89,49 @@ def _tokens(data: bytes, random: Random, others: Sequence[bytes]) -> bytes:
     else:
         tokens = tokens[:at]
     return b"".join([*tokens[:at], *there, *tokens[at + length :]])
+
+
+_TAR_FIELDS = ((0, 100), (100, 108), (124, 136), (136, 148), (156, 157), (157, 257), (257, 265), (345, 500))
+"""Begin and end of name, mode, size, time, type, link, version and prefix in the header of a tar archive."""
+_PAX = (
+    b"path=sci.med/9",
+    b"size=-1",
+    b"size=" + b"9" * 30,
+    b"hdrcharset=\xff",
+    b"GNU.sparse.map=a,b",
+    b"GNU.sparse.major=1",
+)
+
+
+def _tar(data: bytes, random: Random, others: Sequence[bytes]) -> bytes:
+    """Change the header or the content of one member, or put extended headers in front; checksums are made right."""
+    blocks = [data[at : at + 512] for at in range(0, len(data), 512)]
+    heads = [at for at, block in enumerate(blocks) if block[257:262] == b"ustar"] or [0]
+    at = random.choice(heads)
+    header, choice = bytearray(blocks[at].ljust(512, b"\0")), random.randrange(4)
+    if choice == 0:
+        begin, end = random.choice(_TAR_FIELDS)
+        header[begin:end] = _tokens(bytes(header[begin:end]), random, others)[: end - begin].ljust(end - begin, b"\0")
+        blocks[at] = _checked(header)
+    elif choice == 1:
+        text = _tokens(b"".join(blocks[at + 1 : at + 3]), random, others)
+        blocks[at + 1 : at + 3] = [text[: random.choice((512, 1_024, len(text)))]]
+    else:
+        line = b" " + random.choice(_PAX) + b"\n"
+        length = random.choice((b"%d" % (len(line) + 2), b"0", b"9" * 5_000))
+        content = (length + line) * random.choice((1, 2, 300)) + random.choice((b"", b"1" * 20_000))
+        header[124:136] = b"%011o\0" % random.choice((len(content), len(content), 0, 1 << 30))
+        header[156:157] = random.choice((b"x", b"g", b"L", b"K", b"X", b"S", b"x"))
+        extended = _checked(header) + content.ljust(-(-len(content) // 512) * 512, b"\0")
+        blocks[at:at] = [extended] * random.choice((1, 1, 2, 40))
+    return b"".join(blocks)
+
+
+def _checked(header: bytearray) -> bytes:
+    """Return the header of a tar archive with the right checksum."""
+    header[148:156] = b" " * 8
+    header[148:156] = b"%06o\0 " % sum(header)
+    return bytes(header)
 
 
 def _word(random: Random) -> bytes:

@@ -19,7 +19,7 @@ from core.protocols import SILENT
 from core.readers import REGISTRY
 from core.readers.formats import detect, preview, sample
 from core.readers.sentence_lists import likely_column, read_sheet
-from tests.core.readers.samples import WIKITEXT, dump, page
+from tests.core.readers.samples import MESSAGE, WIKITEXT, archive, dump, page
 from tests.mutations.mutate import mutated
 
 FEW, MANY = 500, 10_000
@@ -43,6 +43,10 @@ def read_wikitext(path: Path, _: str) -> None:
     text = re.sub(r"[^\t\n -\ud7ff\ue000-\ufffd]", "", path.read_bytes().decode("utf-8", "replace"))
     path.write_bytes(dump(page("Ada", text)))
     read(path, "mediawiki-dump")
+
+
+def read_tar(path: Path, _: str) -> None:
+    read(path, "newsgroups")
 
 
 def read_list(path: Path, _: str) -> None:
@@ -75,6 +79,7 @@ LISTS = {
 Case = tuple[str, bytes, Callable[[Path, str], None]]
 CASES: dict[str, Case] = {id: (REGISTRY.get(id).suffixes[-1], sample(id), read) for id in REGISTRY.ids()}
 CASES["wikitext"] = ("xml", WIKITEXT.encode(), read_wikitext)
+CASES["tar"] = ("tar", archive({"20news-train/sci.med/5": MESSAGE, "readme": "x", "sci.med/6": MESSAGE}), read_tar)
 CASES |= {f"list-{suffix}": (suffix, data, read_list) for suffix, data in LISTS.items()}
 
 

@@ -2,8 +2,10 @@
 
 import bz2
 import gzip
+import io
 import json
 import lzma
+import tarfile
 
 from core.readers import REGISTRY, formats
 
@@ -103,3 +105,14 @@ def sample(folder, reader, packing=""):
 def texts(article):
     """Section title → paragraphs."""
     return {section.title: [p.text for p in section.paragraphs] for section in article.sections}
+
+
+def archive(files, form=tarfile.DEFAULT_FORMAT):
+    """Return a tar archive of texts by name."""
+    data = io.BytesIO()
+    with tarfile.open(fileobj=data, mode="w", format=form) as tar:
+        for name, text in files.items():
+            member = tarfile.TarInfo(name)
+            member.size = len(text.encode())
+            tar.addfile(member, io.BytesIO(text.encode()))
+    return data.getvalue()

@@ -5,6 +5,8 @@ from __future__ import annotations
 import gzip
 import io
 import json
+import tarfile
+import time
 from pathlib import Path
 
 import openpyxl
@@ -18,6 +20,7 @@ from core.readers import REGISTRY
 from core.readers.formats import detect, sample
 from core.readers.html_tokens import Tag, tokens, unescape
 from core.readers.sentence_lists import likely_column, read_sheet
+from tests.core.readers.samples import MESSAGE, archive
 
 NEAR = settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 PIECES = [
@@ -174,3 +177,38 @@ def test_deeply_nested_xml_and_packed_repetition_are_refused_early(tmp_path: Pat
     packed.write_bytes(gzip.compress(b"<mediawiki><page><text>" + b"word " * 1_200_000))
     with pytest.raises(ReadError, match="times its size"):
         list(REGISTRY.build("mediawiki-dump").read(packed, SILENT))
+
+
+def extended(content: bytes, kind: bytes = tarfile.XHDTYPE) -> bytes:
+    """Return an extended header of a tar archive."""
+    header = tarfile.TarInfo("x")
+    header.size, header.type = len(content), kind
+    return header.tobuf(tarfile.USTAR_FORMAT) + content.ljust(-(-len(content) // 512) * 512, b"\0")
+
+
+ONE = archive({"sci.med/1": MESSAGE})
+TARS = {
+    "digits": extended(b"1" * 200_000) + ONE,
+    "many digits": extended(b"1" * 60_000) * 100 + ONE,
+    "length of many digits": extended(b"1" * 5_000 + b" path=b\n") + ONE,
+    "unknown encoding": extended(b"20 hdrcharset=\xff\xff\xff\n") + ONE,
+    "extended headers in a row": extended(b"13 comment=x\n") * 2_000 + ONE,
+    "global headers in a row": extended(b"13 comment=x\n", tarfile.XGLTYPE) * 20_000 + ONE,
+    "long names in a row": extended(b"sci.med/2\0", tarfile.GNUTYPE_LONGNAME) * 2_000 + ONE,
+    "size below 0": extended(b"11 size=-1\n") + ONE,
+    "size of many digits": extended(b"5013 size=" + b"9" * 5_000 + b"\n") + ONE,
+    "sparse file": extended(b"22 GNU.sparse.map=a,b\n") + ONE,
+    "negative size": ONE[:124] + b"\xff" * 12 + ONE[136:],
+}
+
+
+@pytest.mark.parametrize("case", TARS)
+def test_a_tar_archive_is_read_or_refused_in_little_time(case: str, tmp_path: Path) -> None:
+    path = tmp_path / "messages.tar"
+    path.write_bytes(TARS[case])
+    begun = time.thread_time()
+    try:
+        assert len(list(REGISTRY.build("newsgroups").read(path, SILENT))) == 1
+    except ReadError as error:
+        assert "the tar archive is truncated or damaged" in str(error)
+    assert time.thread_time() - begun < 5

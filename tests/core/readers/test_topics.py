@@ -1,6 +1,5 @@
 """Reuters-21578 and 20 Newsgroups: topics, parts, cleaning; exact counts where the real collections are at hand."""
 
-import io
 import tarfile
 from collections import Counter
 
@@ -12,7 +11,7 @@ from core.readers import REGISTRY
 from core.readers.formats import detect
 from core.readers.newsgroups import PAPER_GROUPS, header_and_text, paragraphs, without_quotations, without_signature
 from core.readers.reuters_sgml import TOPICS
-from tests.core.readers.samples import MESSAGE, STORY, message, messages, reuters, story, texts, write
+from tests.core.readers.samples import MESSAGE, STORY, archive, message, messages, reuters, story, texts, write
 
 
 def read(id, path, **settings):
@@ -179,6 +178,15 @@ class TestNewsgroups:
         with pytest.raises(ReadError, match="no messages in folders of groups"):
             read("newsgroups", other)
 
+    @pytest.mark.parametrize("form", [tarfile.USTAR_FORMAT, tarfile.GNU_FORMAT, tarfile.PAX_FORMAT])
+    def test_names_of_any_length_in_archives(self, form, tmp_path):
+        names = {f"{'long-' * 20}/é/sci.med/{n}": MESSAGE for n in (5, 6)} | {"sci.space/7": MESSAGE}
+        path = write(tmp_path, "20news.tar", archive(names, form))
+        articles, _ = read("newsgroups", path)
+        assert [a.title for a in articles] == [
+            f"Re: Ada ({name})" for name in ("sci.med/5", "sci.med/6", "sci.space/7")
+        ]
+
     @pytest.mark.parametrize(
         ("line", "words"),
         [
@@ -209,13 +217,3 @@ class TestNewsgroups:
         assert len(titles) == sum(c.total() for c in counts.values()) == 7_781 - skipped["no text left"]
         assert counts["train"].total() + counts["test"].total() > 7_700
         assert set(counts["train"]) == set(counts["test"]) == set(PAPER_GROUPS)
-
-
-def archive(files):
-    data = io.BytesIO()
-    with tarfile.open(fileobj=data, mode="w") as tar:
-        for name, text in files.items():
-            member = tarfile.TarInfo(name)
-            member.size = len(text.encode())
-            tar.addfile(member, io.BytesIO(text.encode()))
-    return data.getvalue()
