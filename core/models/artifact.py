@@ -85,10 +85,15 @@ def read_info(folder: Path) -> dict[str, Any]:
             f"The saved model in {folder.name} has format {info.get('format')!r:.50}; this version reads format "
             f"{FORMAT}. Update Themescope, or train the model again."
         )
-    if not isinstance(info.get("files"), dict) or not isinstance(info.get("record"), dict):
+    if not all(isinstance(info.get(key), dict) for key in ("files", "record", "config")):
         raise ArtifactError(
-            f"The saved model in {folder.name} is damaged: {MODEL_FILE} lacks its list of files or its record."
+            f"The saved model in {folder.name} is damaged: {MODEL_FILE} lacks its list of files, its record or its "
+            "configuration."
         )
+    if type(info.get("seed")) is not int or not 0 <= info["seed"] < 1 << 63:
+        raise ArtifactError(f"The saved model in {folder.name} is damaged: the seed in {MODEL_FILE} is no number.")
+    if not isinstance(info["record"].get("metrics", {}), dict):
+        raise ArtifactError(f"The saved model in {folder.name} is damaged: the metrics in {MODEL_FILE} are no table.")
     _card(str(info.get("method")), folder)
     return info
 

@@ -63,6 +63,10 @@ def test_records_of_version_0_1_are_recognised(learned):
         ({"format": 2}, "reads format 1"),
         ({"method": "triplet-sen"}, "Did you mean 'triplets-sen'"),
         ({"files": None}, "damaged"),
+        ({"config": []}, "damaged"),
+        ({"seed": [1]}, "the seed in model.json is no number"),
+        ({"seed": 1 << 63}, "the seed in model.json is no number"),
+        ({"record": {"metrics": 1}}, "the metrics in model.json are no table"),
     ],
 )
 def test_an_unreadable_model_is_explained(folder, changes, said):
