@@ -144,14 +144,18 @@ class Jobs(RecordRepository[JobRecord]):
     ) -> bool:
         """End a job of ``owner``; return False if another worker owns it now.
 
-        The jobs that wait for it fail at once if it is not done.
+        The jobs that wait for it fail at once if it is not done. A repeated call changes nothing and returns True: the
+        connection may have been lost after the first one was committed.
         """
         if not status.ended:
             raise ValueError(f"A job cannot finish as {status.value!r}.")
         values: dict[str, Any] = {"result": result or {}, "traceback": traceback}
         if status is JobStatus.DONE:
             values["progress"] = 1.0
-        return self._end(_owned(id, owner), status, error, **values) > 0
+        if self._end(_owned(id, owner), status, error, **values):
+            return True
+        same = t.job.c.id == id, t.job.c.owner == owner, t.job.c.status == status.value
+        return self._row(sa.select(t.job.c.id).where(*same)) is not None
 
     def cancel_all(self, kind: str, error: str) -> int:
         """End the queued and running jobs of a kind, whoever owns them; return their number."""

@@ -107,7 +107,9 @@ def _execute(store: Store, job: JobRecord, context: JobContext, resumable: bool)
         logger.warning("Job %d will be resumed: %s", job.id, outcome.error)
         return None
     context.end()
-    _finish(store, job, context.owner, outcome)
+    if not _finish(store, job, context.owner, outcome):
+        logger.info("Job %d released: another worker has taken it over.", job.id)
+        return None
     _count(job, outcome, time.monotonic() - started)
     return outcome
 
@@ -154,20 +156,22 @@ def _file_error(error: OSError, text: str) -> str:
     return f"A file could not be read or written completely ({text}). Check the disk and its free space."
 
 
-def _finish(store: Store, job: JobRecord, owner: str, outcome: Outcome) -> None:
+def _finish(store: Store, job: JobRecord, owner: str, outcome: Outcome) -> bool:
+    """Write the end of a job, and remove its checkpoint; return False if another worker owns the job by then."""
     until = time.monotonic() + FINISH_S
-    while not _written(store, job, owner, outcome, last=time.monotonic() >= until):
+    while (owned := _written(store, job, owner, outcome, last=time.monotonic() >= until)) is None:
         time.sleep(HEARTBEAT_S)
-    # A failed or cancelled job may be retried, and then resumes from its checkpoint.
-    if outcome.status is JobStatus.DONE:
+    # A failed or cancelled job may be retried, and then resumes from its checkpoint, as does another owner.
+    if owned and outcome.status is JobStatus.DONE:
         store.artifacts.drop_checkpoint(job.id)
+    return owned
 
 
-def _written(store: Store, job: JobRecord, owner: str, outcome: Outcome, last: bool) -> bool:
-    """Write the end of a job; return False if the store is unavailable and this was not the last attempt."""
+def _written(store: Store, job: JobRecord, owner: str, outcome: Outcome, last: bool) -> bool | None:
+    """Write the end of a job; return whether it was owned, or None to repeat it: the store is unavailable."""
     try:
         with store.writing() as w:
-            w.jobs.finish(
+            return w.jobs.finish(
                 job.id,
                 owner,
                 outcome.status,
@@ -179,5 +183,4 @@ def _written(store: Store, job: JobRecord, owner: str, outcome: Outcome, last: b
         if last:
             raise
         logger.warning("The end of job %d is written again: %s", job.id, error)
-        return False
-    return True
+        return None

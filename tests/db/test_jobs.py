@@ -60,7 +60,11 @@ class TestLife:
         assert (get(store, id).progress, get(store, id).message) == (0.5, "half")
         with store.writing() as w:
             assert w.jobs.finish(id, "me", JobStatus.DONE, result={"corpus": 7})
+        ended = get(store, id).ended
+        assert finish(store, id, JobStatus.DONE) and not finish(store, id, JobStatus.FAILED)
+        assert not finish(store, id, JobStatus.DONE, "another")
         job = get(store, id)
+        assert job.ended == ended
         assert (job.status, job.progress, job.result) == (JobStatus.DONE, 1.0, {"corpus": 7})
         assert job.ended is not None and job.started is not None and job.ended >= job.started
 

@@ -146,6 +146,21 @@ class TestOwnership:
         row = get(runner.store, job.id)
         assert (row.status, row.owner) == (JobStatus.RUNNING, "another")
 
+    def test_who_lost_the_job_at_its_end_leaves_the_checkpoint(
+        self, add: Add, runner: Runner, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        def lose(context: JobContext) -> None:
+            with context.store.writing() as w:
+                w.jobs.requeue(context.job_id)
+                w.jobs.claim(context.job_id, "another")
+
+        monkeypatch.setattr(JobContext, "end", lose)
+        job = add()
+        runner.run(job.id)
+        row = get(runner.store, job.id)
+        assert (row.status, row.owner) == (JobStatus.RUNNING, "another")
+        assert (runner.store.settings.home / "checkpoints" / f"job-{job.id}").is_dir()
+
 
 class TestChain:
     def test_the_next_is_sent_when_the_first_is_done(self, add: Add, runner: Runner, queue: JobQueue) -> None:
