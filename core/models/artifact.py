@@ -63,6 +63,10 @@ def load_model(folder: Path) -> tuple[Model, dict[str, Any]]:
     Raises ``ArtifactError`` when the model is missing, damaged or saved in a newer format.
     """
     info = read_info(folder)
+    if not _unchanged(info):
+        raise ArtifactError(
+            f"The saved model in {folder.name} is damaged: {MODEL_FILE} has changed since it was saved."
+        )
     for name, digest in _file_digests(folder).items():
         if info["files"].get(name, digest) != digest:
             raise ArtifactError(f"The saved model in {folder.name} is damaged: {name} has changed since it was saved.")
@@ -96,6 +100,14 @@ def read_info(folder: Path) -> dict[str, Any]:
         raise ArtifactError(f"The saved model in {folder.name} is damaged: the metrics in {MODEL_FILE} are no table.")
     _card(str(info.get("method")), folder)
     return info
+
+
+def _unchanged(info: Mapping[str, Any]) -> bool:
+    """Return whether ``model.json`` has the digest of its content."""
+    try:
+        return digest_of({name: value for name, value in info.items() if name != "digest"}) == info.get("digest")
+    except (ValueError, RecursionError):  # such as text that is not Unicode
+        return False
 
 
 def save_submodels(models: Sequence[FittedModel], folder: Path) -> None:

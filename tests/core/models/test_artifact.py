@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from core.config import digest_of
 from core.errors import ArtifactError, UnknownNameError
 from core.models import REGISTRY
 from core.models.artifact import load_model, read_info, save_model, saw_title, title_digests
@@ -24,8 +25,9 @@ def folder(tmp_path):
 
 
 def edit(folder, **changes):
-    info = json.loads((folder / "model.json").read_text(encoding="utf-8"))
-    (folder / "model.json").write_text(json.dumps(info | changes), encoding="utf-8")
+    info = json.loads((folder / "model.json").read_text(encoding="utf-8")) | changes
+    info["digest"] = digest_of({name: value for name, value in info.items() if name != "digest"})
+    (folder / "model.json").write_text(json.dumps(info), encoding="utf-8")
 
 
 def test_the_record_lists_the_training_articles(folder):
@@ -94,6 +96,13 @@ def test_a_missing_file_and_a_missing_model(folder, tmp_path):
         load_model(folder)
     with pytest.raises(ArtifactError, match="not a saved model"):
         load_model(tmp_path)
+
+
+def test_a_changed_record_is_noticed(folder):
+    path = folder / "model.json"
+    path.write_text(path.read_text(encoding="utf-8").replace('"seed": 1', '"seed": 2'), encoding="utf-8")
+    with pytest.raises(ArtifactError, match=r"model\.json has changed since it was saved"):
+        load_model(folder)
 
 
 def test_an_unknown_method_is_not_saved(tmp_path):
