@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import logging
+import os
 import threading
 import time
 import traceback
@@ -150,6 +151,9 @@ def _file_error(error: OSError, text: str) -> str:
     if error.errno == errno.EFBIG:
         return "A file exceeds the maximum size of this system. Raise the limit (ulimit -f), or use less data."
     if isinstance(error, PermissionError) and error.filename:
+        if os.access(error.filename, os.R_OK | os.W_OK) or not os.path.exists(error.filename):  # not to be made, moved
+            folder = os.path.dirname(error.filename)
+            return f"Themescope may not write to the folder {folder!r}. Change its permissions and retry."
         return f"Themescope may not open {error.filename!r}. Change its permissions and retry."
     if error.filename:
         return f"{error.filename!r} cannot be opened or written: {error.strerror}."
