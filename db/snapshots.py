@@ -168,8 +168,8 @@ def _tidy(copy: sqlite3.Connection, emptied: Sequence[str], settings: Settings) 
             copy.execute(f'DELETE FROM "{name}"')
     (problem,) = copy.execute("PRAGMA quick_check(1)").fetchone()
     if problem != "ok":
-        where = settings.database_label
-        raise StoreError(f"The database {where} is damaged ({problem}). Restore the last backup before that.")
+        where, details = settings.database_label, " ".join(problem.removeprefix("*** in database main ***").split())
+        raise StoreError(f"The database {where} is damaged ({details}). Restore the last backup before that.")
 
 
 def _program(name: str, least: int = 0) -> str:

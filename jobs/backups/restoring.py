@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import shutil
-import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -17,7 +16,7 @@ from db.store import Store
 from jobs.backups.format import ARTIFACTS, BACKUP, BACKUP_JOB, DATABASES, VECTORS, About, about_of
 from jobs.backups.writing import check_backup
 from jobs.common.archive import ArchiveReader, Progress
-from jobs.common.files import whole
+from jobs.common.files import whole, working_folder
 
 _ALLOWED = frozenset({"secrets.toml", "lost+found"})
 """Entries that an empty data folder may have: configuration, and what file systems make."""
@@ -130,9 +129,9 @@ def _restore_artifact(artifacts: Artifacts, archive: ArchiveReader, digest: str)
 
 def _restore_vectors(store: Store, archive: ArchiveReader, name: str) -> None:
     digest, dot, suffix = name.partition(".")
-    with tempfile.TemporaryDirectory(dir=store.settings.home) as folder:
-        archive.copy(VECTORS + name, Path(folder) / name)
-        store.vector_files.folder.write_file(name, Path(folder) / name)
+    with working_folder(store.settings.home) as folder:
+        archive.copy(VECTORS + name, folder / name)
+        store.vector_files.folder.write_file(name, folder / name)
     store.vector_files.check(digest, dot + suffix)
 
 
@@ -146,8 +145,8 @@ def _restore_database(settings: Settings, archive: ArchiveReader, about: About) 
             archive.copy(name, partial)
         return
     settings.home.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(dir=settings.home) as folder:
-        archive.copy(name, dump := Path(folder) / name)
+    with working_folder(settings.home) as folder:
+        archive.copy(name, dump := folder / name)
         load_dump(settings, dump)
 
 

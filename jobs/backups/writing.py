@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shutil
-import tempfile
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -16,7 +15,7 @@ from db.snapshots import SQLITE, engine_of, open_snapshot
 from db.store import Store
 from jobs.backups.format import ARTIFACTS, BACKUP, DATABASES, VECTORS, About, about_of
 from jobs.common.archive import ArchiveReader, ArchiveWriter, Progress
-from jobs.common.files import check_new, whole
+from jobs.common.files import check_new, whole, working_folder
 from jobs.common.results import code_version
 
 _PIECE = 1 << 20
@@ -54,8 +53,8 @@ def write_backup(store: Store, out: Path, progress: Progress = lambda share: Non
     small, and ``StoreError`` if the database cannot be copied.
     """
     check_new(out)
-    with tempfile.TemporaryDirectory(prefix=f"{PARTIAL}backup-", dir=out.parent) as folder, whole(out) as partial:
-        about, copied = _copy_database(store, Path(folder))
+    with working_folder(out.parent, f"{PARTIAL}backup-") as folder, whole(out) as partial:
+        about, copied = _copy_database(store, folder)
         with ArchiveWriter(partial, BACKUP) as archive:
             about = _write(_Sink(archive, lambda share: progress(0.8 * share)), store, about, copied)
             archive.close(about.to_json())

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import importlib.util
-import tempfile
 from collections.abc import Iterable, Iterator
 from functools import partial
-from pathlib import Path
 
 import numpy as np
 
@@ -16,6 +14,7 @@ from core.types import Ids, Matrix
 from db.records import CorpusRecord, ModelRecord, VectorIndexRecord
 from db.sql import batches
 from db.store import Store
+from jobs.common.files import working_folder
 from jobs.common.job import JobContext
 from jobs.common.vectors import method_of
 
@@ -55,8 +54,8 @@ def ensure_index(
     index = NeighbourIndex.build(blocks, total, report=SubReport(report, 0.0, 0.9))
     report.progress(0.9, 1.0, "Measuring the recall of the index")
     recall = index.recall(blocks, total)
-    with tempfile.TemporaryDirectory(dir=context.store.settings.home) as folder:
-        path = Path(folder) / "index"
+    with working_folder(context.store.settings.home) as folder:
+        path = folder / "index"
         index.save(path)
         digest, size = context.store.vector_files.put_index(path)
     built = VectorIndexRecord(model.id, corpus.id, digest, size, len(index), recall)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sqlite3
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -12,10 +13,11 @@ import psycopg
 import pytest
 import sqlalchemy as sa
 
-from core.errors import SchemaError
+from core.errors import SchemaError, StoreError
 from db.records import JobRecord, JobStatus
 from db.settings import Settings
 from db.store import Store
+from jobs.backups.writing import write_backup
 from jobs.queue.control import STALE_S, enqueue
 from jobs.queue.foreground import run_here
 from jobs.queue.huey_queue import JobQueue
@@ -116,6 +118,15 @@ def test_a_damaged_page_is_reported_and_hides_nothing(sqlite_store: Store, tmp_p
     assert row.error.endswith("is damaged. Restore it from a backup.")
     with sqlite_store.reading() as r:
         assert r.triplets.list() == []
+
+
+def test_a_backup_of_a_damaged_page_fails_with_one_sentence(sqlite_store: Store, tmp_path: Path) -> None:
+    run_here(sqlite_store, "import-corpus", {"files": [str(write_articles(tmp_path, 12))], "corpus": "C"}, quiet=True)
+    sqlite_store.close()
+    damage(sqlite_store.settings.home / "themescope.db", b"was seen near the")
+    with pytest.raises(StoreError) as failed:
+        write_backup(sqlite_store, tmp_path / "backup.zip")
+    assert re.search(r"is damaged \(\w[^*\n]*\)\. Restore the last backup before that\.$", str(failed.value))
 
 
 def damage(file: Path, text: bytes) -> None:

@@ -11,10 +11,11 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from core.errors import ConfigError
+from core.errors import ConfigError, DataError
 from db.settings import Settings, sqlite_path
 from jobs.cli import __main__ as entry
 from jobs.cli import lists_of_sentences
+from jobs.common.files import working_folder
 from jobs.queue.execution import sentence_for
 from jobs.services.table_files import csv_text
 from tests.jobs.test_cli import call
@@ -104,13 +105,22 @@ def test_a_home_of_nobody() -> None:
         sqlite_path("sqlite:///~nobody-of-that-name/x.db")
 
 
+def test_a_folder_that_became_read_only_hides_no_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(path: str, **options: object) -> None:
+        raise PermissionError(errno.EACCES, "Permission denied", path)
+
+    with pytest.raises(DataError, match="The reason"), working_folder(tmp_path):
+        monkeypatch.setattr("os.rmdir", refuse)
+        raise DataError("The reason.")
+
+
 @pytest.mark.parametrize(
     ("error", "said"),
     [
         (OSError(errno.ENOSPC, "x"), "The disk is full"),
         (OSError(errno.EFBIG, "x"), "exceeds the maximum size of this system"),
         (OSError(errno.EROFS, "Read-only file system", "/x/y"), "'/x/y' cannot be opened or written: Read-only file"),
-        (PermissionError(errno.EACCES, "Permission denied", "/x/y"), "Themescope may not open '/x/y'"),
+        (PermissionError(errno.EACCES, "Permission denied", "/x/y"), "Themescope may not write to the folder '/x'"),
         (OSError("72000 requested and 992 written"), "could not be read or written completely (72000 requested"),
         (MemoryError(), "ran out of memory"),
         (KeyError("x"), "Internal error (KeyError: 'x')"),
@@ -118,6 +128,19 @@ def test_a_home_of_nobody() -> None:
 )
 def test_what_the_machine_refuses_is_a_sentence(error: Exception, said: str) -> None:
     assert said in sentence_for(error)
+
+
+@pytest.mark.parametrize(
+    ("access", "said"), [(True, "may not write to the folder {folder!r}"), (False, "may not open {file!r}")]
+)
+def test_a_file_that_cannot_be_moved_is_told_from_one_that_cannot_be_opened(
+    access: bool, said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = tmp_path / "file"
+    file.touch()
+    monkeypatch.setattr("os.access", lambda *_: access)
+    error = PermissionError(errno.EACCES, "Permission denied", str(file))
+    assert said.format(folder=str(tmp_path), file=str(file)) in sentence_for(error)
 
 
 @pytest.mark.skipif(
