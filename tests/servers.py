@@ -34,6 +34,7 @@ class PostgresServer:
     """A running server; ``new_database`` gives the URL of an empty database of its own."""
 
     port: int
+    _control: Callable[..., None] = lambda *options: None
     _numbers: Iterator[int] = field(default_factory=count)
 
     def url(self, database: str = "postgres") -> str:
@@ -46,6 +47,10 @@ class PostgresServer:
         with psycopg.connect(self.url(), autocommit=True) as connection:
             connection.execute(f'CREATE DATABASE "{name}"')
         return self.url(name)
+
+    def restart(self) -> None:
+        """Restart it: connections end, and new ones are refused for a moment."""
+        self._control("-w", "restart")
 
 
 def missing(what: str, how: str) -> None:
@@ -65,6 +70,13 @@ def free_port() -> int:
 @pytest.fixture(scope="session")
 def postgres_server() -> Iterator[PostgresServer]:
     """A PostgreSQL server, or a skip with the reason."""
+    with postgres() as server:
+        yield server
+
+
+@contextlib.contextmanager
+def postgres() -> Iterator[PostgresServer]:
+    """A PostgreSQL server of its own."""
     binaries = _postgres_folder()
     if binaries is None:
         missing("PostgreSQL", "On Debian: apt-get install postgresql")
@@ -80,13 +92,28 @@ def postgres_server() -> Iterator[PostgresServer]:
             _run([binaries / "initdb", *init], folder, user, log)
         options = [part for option in _POSTGRES_OPTIONS for part in ("-c", option)]
         command = [binaries / "postgres", "-D", data, "-h", "127.0.0.1", *options, "-p"]
+
+        def control(*options: str) -> None:
+            with (folder / "log").open("ab") as log:
+                _run([binaries / "pg_ctl", "-D", data, "-m", "fast", *options], folder, user, log)
+
         with _listening(command, folder, user, lambda port: _postgres_answers(port, data)) as port:
-            yield PostgresServer(port)
+            try:
+                yield PostgresServer(port, control)
+            finally:
+                control("-w", "stop")  # after a restart, it is no child of this process
 
 
 @pytest.fixture(scope="session")
 def redis_server() -> Iterator[str]:
     """The URL of a Redis server that keeps nothing on disk, or a skip with the reason."""
+    with redis() as url:
+        yield url
+
+
+@contextlib.contextmanager
+def redis() -> Iterator[str]:
+    """The URL of a Redis server of its own that keeps nothing on disk."""
     binary = shutil.which("redis-server")
     if binary is None:
         missing("Redis", "On Debian: apt-get install redis-server")
