@@ -11,6 +11,7 @@ import logging
 import os
 import pickle
 import secrets
+import shutil
 import signal
 import socket
 import sys
@@ -82,8 +83,12 @@ def check_devices(devices: int, device: torch.device) -> None:
 @contextmanager
 def _private_folder(report: Report) -> Iterator[Path]:
     """Make a folder beside the checkpoints, whose disk has room, or else one for temporary files."""
-    with tempfile.TemporaryDirectory(prefix="processes-", dir=report.checkpoint_folder()) as folder:
-        yield Path(folder)
+    # tempfile.TemporaryDirectory raises RecursionError if its parent has become read-only (Python 3.11).
+    folder = Path(tempfile.mkdtemp(prefix="processes-", dir=report.checkpoint_folder()))
+    try:
+        yield folder
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 class _Links:
