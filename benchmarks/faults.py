@@ -24,6 +24,7 @@ import resource
 import shutil
 import signal
 import sqlite3
+import subprocess
 import tempfile
 import time
 from collections.abc import Callable, Iterator
@@ -285,7 +286,7 @@ def run(fault: str, kind: str, base: Base, calm: Future[tuple[Results, int]]) ->
             return measured(FAULTS[fault](case), case, wanted)
         except MissedError:
             return Outcome("missed", 0.0, 0.0)
-        except TimeoutError as error:
+        except (TimeoutError, subprocess.TimeoutExpired) as error:
             return Outcome(str(error))
 
 
