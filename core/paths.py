@@ -1,7 +1,11 @@
-"""Paths: expansion of user-given paths, and the folders of pretrained models."""
+"""Paths: expansion of user-given paths, working folders, and the folders of pretrained models."""
 
 from __future__ import annotations
 
+import shutil
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -29,6 +33,19 @@ def expand_home(text: str | Path, advice: str = "Write the path in full.") -> Pa
         return path.expanduser()
     except RuntimeError:
         raise ConfigError(f"There is no home folder {path.parts[0]!r}, needed for {str(path)!r}. {advice}") from None
+
+
+@contextmanager
+def working_folder(parent: Path | None, prefix: str = "") -> Iterator[Path]:
+    """Yield a new folder in ``parent``, by default that of temporary files, which is removed at the end, if possible.
+
+    ``tempfile.TemporaryDirectory`` raises ``RecursionError`` there if ``parent`` has become read-only (Python 3.11).
+    """
+    folder = Path(tempfile.mkdtemp(prefix=prefix, dir=parent))
+    try:
+        yield folder
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 def pretrained_folders() -> dict[str, Path]:

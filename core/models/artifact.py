@@ -67,12 +67,13 @@ def load_model(folder: Path) -> tuple[Model, dict[str, Any]]:
         raise ArtifactError(
             f"The saved model in {folder.name} is damaged: {MODEL_FILE} has changed since it was saved."
         )
-    for name, digest in _file_digests(folder).items():
+    found = _file_digests(folder)
+    for name, digest in found.items():
         if info["files"].get(name, digest) != digest:
             raise ArtifactError(f"The saved model in {folder.name} is damaged: {name} has changed since it was saved.")
-    missing = [name for name in info["files"] if not (folder / name).is_file()]
+    missing = [name for name in info["files"] if name not in found]
     if missing:
-        raise ArtifactError(f"The saved model in {folder.name} is damaged: {missing[0]} is missing.")
+        raise ArtifactError(f"The saved model in {folder.name} is damaged: {missing[0]:.100} is missing.")
     model: Model = REGISTRY.get(info["method"]).resolve().load(folder)
     return model, info
 

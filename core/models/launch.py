@@ -11,15 +11,13 @@ import logging
 import os
 import pickle
 import secrets
-import shutil
 import signal
 import socket
 import sys
-import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from multiprocessing import AuthenticationError
 from multiprocessing.connection import Client, Connection, Listener, wait
 from pathlib import Path
@@ -29,6 +27,7 @@ from core.errors import Cancelled, ConfigError, TrainingError
 from core.machine import available_cores
 from core.models import rank
 from core.models.task_file import write_task
+from core.paths import working_folder
 from core.protocols import Report
 
 if TYPE_CHECKING:
@@ -54,7 +53,7 @@ def run_processes(task: Callable[[Report], T], devices: int, device: torch.devic
     """
     check_devices(devices, device)
     report.progress(0, 1, f"Starting {devices} processes")
-    with _private_folder(report) as folder, _Links(devices) as links:
+    with working_folder(report.checkpoint_folder(), "processes-") as folder, _Links(devices) as links:
         write_task(folder, task)
         checkpoints = report.checkpoint_folder()
         rank.Settings(
@@ -78,17 +77,6 @@ def check_devices(devices: int, device: torch.device) -> None:
             f"Training on {devices:,} devices is not possible, because this machine has {found}. "
             f"Set devices to at most {most:,}."
         )
-
-
-@contextmanager
-def _private_folder(report: Report) -> Iterator[Path]:
-    """Make a folder beside the checkpoints, whose disk has room, or else one for temporary files."""
-    # tempfile.TemporaryDirectory raises RecursionError if its parent has become read-only (Python 3.11).
-    folder = Path(tempfile.mkdtemp(prefix="processes-", dir=report.checkpoint_folder()))
-    try:
-        yield folder
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
 
 
 class _Links:

@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from core.errors import DataError, StoreError
+from core.paths import working_folder
 from db.artifacts import Artifacts
 from db.settings import Settings, sqlite_path
 from db.snapshots import POSTGRES, engine_of, is_empty, load_dump, open_snapshot
@@ -16,7 +17,7 @@ from db.store import Store
 from jobs.backups.format import ARTIFACTS, BACKUP, BACKUP_JOB, DATABASES, VECTORS, About, about_of
 from jobs.backups.writing import check_backup
 from jobs.common.archive import ArchiveReader, Progress
-from jobs.common.files import whole, working_folder
+from jobs.common.files import whole
 
 _ALLOWED = frozenset({"secrets.toml", "lost+found"})
 """Entries that an empty data folder may have: configuration, and what file systems make."""

@@ -8,8 +8,6 @@ from __future__ import annotations
 
 import os
 import secrets
-import shutil
-import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -118,16 +116,3 @@ def whole(out: Path) -> Iterator[Path]:
         os.replace(partial, target)
     finally:
         partial.unlink(missing_ok=True)
-
-
-@contextmanager
-def working_folder(parent: Path, prefix: str = "") -> Iterator[Path]:
-    """Yield a new folder in ``parent`` that is removed at the end, if possible.
-
-    ``tempfile.TemporaryDirectory`` raises ``RecursionError`` there if ``parent`` has become read-only (Python 3.11).
-    """
-    folder = Path(tempfile.mkdtemp(prefix=prefix, dir=parent))
-    try:
-        yield folder
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)

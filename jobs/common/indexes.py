@@ -9,12 +9,12 @@ from functools import partial
 import numpy as np
 
 from core.neighbour_index import INDEX_FROM, NeighbourIndex
+from core.paths import working_folder
 from core.protocols import Report, SubReport
 from core.types import Ids, Matrix
 from db.records import CorpusRecord, ModelRecord, VectorIndexRecord
 from db.sql import batches
 from db.store import Store
-from jobs.common.files import working_folder
 from jobs.common.job import JobContext
 from jobs.common.vectors import method_of
 

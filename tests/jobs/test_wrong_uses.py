@@ -12,10 +12,10 @@ import numpy as np
 import pytest
 
 from core.errors import ConfigError, DataError
+from core.paths import working_folder
 from db.settings import Settings, sqlite_path
 from jobs.cli import __main__ as entry
 from jobs.cli import lists_of_sentences
-from jobs.common.files import working_folder
 from jobs.queue.execution import sentence_for
 from jobs.services.table_files import csv_text
 from tests.jobs.test_cli import call

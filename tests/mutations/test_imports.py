@@ -8,6 +8,7 @@ import shutil
 import time
 import zlib
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -20,6 +21,7 @@ import pytest
 import sqlalchemy as sa
 from safetensors.numpy import save
 
+from core.config import digest_of
 from core.errors import ThemescopeError
 from core.models.artifact import MODEL_FILE, load_model
 from core.readers.formats import sample
@@ -167,6 +169,11 @@ def model(scene: Scene, random: Random, folder: Path) -> Callable[[], object]:
         info = json.loads(members[MODEL_FILE])
         info["files"][name] = hashlib.blake2b(members[name], digest_size=16).hexdigest()
         members[MODEL_FILE] = json.dumps(info).encode()
+    if random.random() < 0.9:
+        with suppress(ValueError, AttributeError, RecursionError):  # a file that is no JSON object any more
+            info = json.loads(members[MODEL_FILE])
+            info.pop("digest", None)
+            members[MODEL_FILE] = json.dumps({**info, "digest": digest_of(info)}).encode()
     for member, data in members.items():
         (target / member).write_bytes(data)
 
