@@ -74,8 +74,8 @@ def parsed_shards(
     """Yield the shards of files in order, those with a record without their articles; ``stored`` articles are stored.
 
     Without an executor, the process that reads the files also parses them. Of the first shard that is computed, the
-    articles that are stored already are left out. If readers skip entries, a last shard
-    without articles tells their number.
+    articles that are stored already are left out. If readers skip entries, a last shard without articles tells how
+    many.
     """
     kept = log.resume(stored)
     logger.info("%d shards of the import are stored.", len(kept))
@@ -101,8 +101,9 @@ def _computed(
         read_and_parse = partial(_shards, files, SHARD_CHARACTERS, skip, parse.shard)
         yield from _counted(read_files(paths, read_and_parse, report), skipped)
     else:
-        shards = _counted(read_files(paths, partial(_shards, files, SHARD_CHARACTERS, skip, Shard), report), skipped)
-        yield from executor.map(parse, shards, report=report)
+        read = partial(_shards, files, SHARD_CHARACTERS, skip, Shard)
+        with closing(_counted(read_files(paths, read, report), skipped)) as shards:
+            yield from executor.map(parse, shards, report=report)
 
 
 def _counted(items: Generator[T, None, Counter[str]], skipped: Counter[str]) -> Generator[T]:
