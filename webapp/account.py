@@ -12,7 +12,7 @@ from core.errors import AccessError, DataError, ThemescopeError
 from db.label_records import SessionRecord, SignInMethod
 from db.passwords import SHORTEST
 from jobs.services import sign_in
-from webapp.forms import EXPIRED, ONE_AT_A_TIME, fields, form_page, template
+from webapp.plain_pages import EXPIRED, ONE_AT_A_TIME, fields, form_page, template
 from webapp.sessions import ACCOUNT, SIGN_IN
 from webapp.shared import cookies
 from webapp.shared import store as server_store

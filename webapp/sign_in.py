@@ -16,7 +16,7 @@ from core.errors import AccessError, ConfigError, ThemescopeError
 from db.label_records import SignInMethod
 from jobs.services import people, sign_in
 from webapp import organisation
-from webapp.forms import EXPIRED, ONE_AT_A_TIME, fields, form_page, template
+from webapp.plain_pages import EXPIRED, ONE_AT_A_TIME, fields, form_page, template
 from webapp.sessions import CALLBACK, ORGANISATION, SIGN_IN, SIGN_OUT
 from webapp.shared import cookies
 from webapp.shared import store as server_store

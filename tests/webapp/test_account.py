@@ -13,7 +13,7 @@ from jobs.services import people
 from jobs.services import sign_in as service
 from tests.webapp.browsers import SECRET, admitted, browser, form_token, signed_in, submit, token_of
 from webapp import account
-from webapp.forms import EXPIRED
+from webapp.plain_pages import EXPIRED
 
 pytestmark = pytest.mark.usefixtures("cheap_passwords")
 NEW = "another long secret"

@@ -32,7 +32,7 @@ from tests.webapp.browsers import (
     submit,
     token_of,
 )
-from webapp.forms import EXPIRED
+from webapp.plain_pages import EXPIRED
 from webapp.sessions import PUBLIC, REFUSED
 from webapp.shared import cookies
 
