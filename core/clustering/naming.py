@@ -1,44 +1,68 @@
-"""Names of clusters: the words that are frequent in one cluster and rare in the others.
+"""Names of clusters: the words and phrases that are frequent in one cluster and rare in the others.
 
-Class-based tf-idf (Grootendorst 2022, BERTopic): weight = tf(word, cluster) · ln(1 + A / f(word)), where A is the mean
-number of words in a cluster and f the word's frequency in all. Singular and plural count as one word, and two words
-that are usually adjacent are shown as a pair.
+Words are ranked by class-based tf-idf (Grootendorst 2022, BERTopic): weight = n(word, cluster) · ln(1 + A / f(word)),
+where n counts sentences of the cluster, A is the mean number of words in a cluster and f the number of sentences in
+all. Singular and plural count as one word. A word is shown within a phrase, such as "freedom of speech", if the phrase
+accounts for enough of the weight of its words, and if it occurs in different contexts: repeated sentences would make
+anything in them a phrase. Words and phrases are shown as they are mostly written.
 """
 
 from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Sequence
-from itertools import pairwise
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
 
 import numpy as np
 
 from core.text.tokens import tokenize
 from core.types import Labels
 
+Phrase = tuple[str, ...]
+"""Keys of the words of a phrase, without the words that link them."""
+
 _WORD = re.compile(r"[^\W\d_][\w'-]+")
 _MARKS = {"ref", "rrb", "lrb", "nbsp"}  # remains of markup in many data sets
+_LINKS = frozenset(("of", "the", "in", "for", "to", "and", "a"))
+"""Words that a phrase may have between two others."""
+_MOST_LINKS, _LONGEST = 2, 3
+_NEAR = 12
+"""Number of ranked words for each one that is shown: those before may belong to phrases, or be related to others."""
+_COVERED = 0.3
+"""Weight of a phrase, as a share of the weight of its first-ranked word, from which it is shown instead of the word."""
+_CONTEXTS = 3
+"""Minimum number of different words before and after a phrase, counted together."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Token:
+    written: str
+    key: str
+    """Empty for a word that names leave out."""
+
+
+@dataclass(slots=True)
+class _Occurrences:
+    """Occurrences of a phrase in a cluster."""
+
+    sentences: int = 0
+    before: set[str] = field(default_factory=set)
+    after: set[str] = field(default_factory=set)
 
 
 def theme_words(texts: Sequence[str], labels: Labels, k: int, words: int = 3) -> list[tuple[str, ...]]:
-    """Return up to ``words`` words or word pairs for each of ``k`` clusters of ``texts``, best first."""
-    terms = [_terms(text) for text in texts]
-    forms: dict[str, Counter[str]] = {}
-    for written in (pair for line in terms for pair in line):
-        forms.setdefault(written[0], Counter())[written[1]] += 1
-    shown = {key: min(counted, key=lambda form: (-counted[form], form)) for key, counted in forms.items()}
-    keys = [[key for key, _ in line] for line in terms]
-    in_cluster: list[Counter[str]] = [Counter() for _ in range(k)]
-    adjacent: list[Counter[tuple[str, str]]] = [Counter() for _ in range(k)]
-    for line, label in zip(keys, labels.tolist(), strict=True):
-        in_cluster[label].update(line)
-        adjacent[label].update(pairwise(line))
-    everywhere = sum(in_cluster, Counter())
-    mean = everywhere.total() / k
+    """Return up to ``words`` words or phrases for each of ``k`` clusters of ``texts``, best first."""
+    counts: list[Counter[str]] = [Counter() for _ in range(k)]
+    for text, label in zip(texts, labels.tolist(), strict=True):
+        counts[label].update({token.key for token in _tokens(text) if token.key})
+    everywhere = sum(counts, Counter())
+    weights = [_weights(found, everywhere, everywhere.total() / k) for found in counts]
+    ranked = [sorted(of, key=lambda word: (-of[word], word))[: _NEAR * words] for of in weights]
+    phrases, forms = _phrases(texts, labels, [frozenset(near) for near in ranked])
     return [
-        _picked(_ranked(counts, everywhere, mean), counts, pairs, shown, words)
-        for counts, pairs in zip(in_cluster, adjacent, strict=True)
+        tuple(_form(forms[name]) for name in _picked(ranked[c], counts[c], weights[c], phrases[c], words))
+        for c in range(k)
     ]
 
 
@@ -51,15 +75,16 @@ def theme_names(words: Sequence[Sequence[str]]) -> list[str]:
     return names
 
 
-def _terms(text: str) -> list[tuple[str, str]]:
-    """Return the (key, written form) of words suitable for names."""
+def _tokens(text: str) -> list[_Token]:
+    """Return the tokens of a sentence; the first is written in small letters, unless it is an abbreviation."""
     from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS
 
-    found = []
+    found: list[_Token] = []
     for token in tokenize(text):
         word = token.lower()
-        if len(word) > 2 and _WORD.fullmatch(word) and word not in ENGLISH_STOP_WORDS and word not in _MARKS:
-            found.append((_singular(word), word))
+        named = len(word) > 2 and _WORD.fullmatch(word) and word not in ENGLISH_STOP_WORDS and word not in _MARKS
+        written = token if found or token.isupper() else word
+        found.append(_Token(written, _singular(word) if named else ""))
     return found
 
 
@@ -69,22 +94,90 @@ def _singular(word: str) -> str:
     return word[:-1] if word.endswith("s") and not word.endswith(("ss", "us", "is")) and len(word) > 3 else word
 
 
-def _ranked(counts: Counter[str], everywhere: Counter[str], mean: float) -> list[str]:
-    weights = {word: count * float(np.log1p(mean / everywhere[word])) for word, count in counts.items()}
-    return sorted(weights, key=lambda word: (-weights[word], word))
+def _weights(counts: Counter[str], everywhere: Counter[str], mean: float) -> dict[str, float]:
+    return {word: count * float(np.log1p(mean / everywhere[word])) for word, count in counts.items()}
+
+
+def _phrases(
+    texts: Sequence[str], labels: Labels, near: Sequence[frozenset[str]]
+) -> tuple[list[dict[Phrase, _Occurrences]], dict[Phrase, Counter[str]]]:
+    """Return the phrases of each cluster with one of its ``near`` words, and how phrases are written anywhere."""
+    found: list[dict[Phrase, _Occurrences]] = [{} for _ in near]
+    forms: dict[Phrase, Counter[str]] = {}
+    for text, label in zip(texts, labels.tolist(), strict=True):
+        tokens, seen = _tokens(text), set[Phrase]()
+        for phrase, start, end in _spans(tokens):
+            if near[label].isdisjoint(phrase):
+                continue
+            written = " ".join(token.written for token in tokens[start:end])
+            # A first word has lost its capital letter, so it counts less.
+            forms.setdefault(phrase, Counter())[written] += 2 if start else 1
+            occurrences = found[label].setdefault(phrase, _Occurrences())
+            occurrences.sentences += phrase not in seen
+            occurrences.before.add(tokens[start - 1].written.lower() if start else "")
+            occurrences.after.add(tokens[end].written.lower() if end < len(tokens) else "")
+            seen.add(phrase)
+    return found, forms
+
+
+def _spans(tokens: Sequence[_Token]) -> Iterator[tuple[Phrase, int, int]]:
+    """Yield every phrase of up to three words with its first token and the one after its last; words are phrases."""
+    for start, first in enumerate(tokens):
+        if not first.key:
+            continue
+        phrase: Phrase = (first.key,)
+        links = 0
+        yield phrase, start, start + 1
+        for at in range(start + 1, len(tokens)):
+            token = tokens[at]
+            if token.key:
+                phrase, links = (*phrase, token.key), 0
+                yield phrase, start, at + 1
+                if len(phrase) == _LONGEST:
+                    break
+            else:
+                links += 1
+                if links > _MOST_LINKS or token.written not in _LINKS:
+                    break
 
 
 def _picked(
-    ranked: Sequence[str], counts: Counter[str], pairs: Counter[tuple[str, str]], shown: dict[str, str], words: int
-) -> tuple[str, ...]:
-    near, names, used = ranked[: 4 * words], list[str](), set[str]()
-    for word in near:
-        if word in used or len(names) == words:
+    ranked: Sequence[str],
+    counts: Counter[str],
+    weights: dict[str, float],
+    phrases: dict[Phrase, _Occurrences],
+    words: int,
+) -> list[Phrase]:
+    """Return words or phrases without related words, in order of their first-ranked word."""
+    usual = {
+        phrase: sum(weights[word] * found.sentences / counts[word] for word in phrase)
+        for phrase, found in phrases.items()
+        if len(phrase) > 1 and found.sentences > 1 and len(found.before) + len(found.after) >= _CONTEXTS
+        if not any(related(a, b) for i, a in enumerate(phrase) for b in phrase[:i])
+    }
+    names: list[Phrase] = []
+    for word in ranked:
+        if len(names) == words:
+            break
+        used = [other for name in names for other in name]
+        if any(related(word, other) for other in used):
             continue
-        fitting = [(pairs[p], p) for o in near if o != word and o not in used for p in ((word, o), (o, word))]
-        count, pair = max(fitting, default=(0, (word, word)), key=lambda entry: entry[0])
-        joined = count > 1 and 2 * count >= min(counts[pair[0]], counts[pair[1]])
-        parts = pair if joined else (word,)
-        used.update(parts)
-        names.append(" ".join(shown[part] for part in parts))
-    return tuple(names)
+        fitting = [
+            (weight, len(phrase), phrase)
+            for phrase, weight in usual.items()
+            if word in phrase and not any(related(own, other) for own in phrase for other in used)
+        ]
+        weight, _, phrase = max(fitting, default=(0.0, 1, (word,)))
+        names.append(phrase if weight >= _COVERED * weights[word] else (word,))
+    return names
+
+
+def related(one: str, other: str) -> bool:
+    """Return whether two words differ in their last letters only, as monarch and monarchy do."""
+    shorter = min(len(one), len(other))
+    common = next((i for i in range(shorter) if one[i] != other[i]), shorter)
+    return one == other or (common >= 5 and common >= shorter - 3)
+
+
+def _form(written: Counter[str]) -> str:
+    return min(written, key=lambda form: (-written[form], form))

@@ -237,7 +237,7 @@ REGISTRY = Registry(
             source="Slonim et al. 2005 (Iclust); Grootendorst 2022 (class-based tf-idf)",
             factory="jobs.kinds.find_themes:run",
             config="jobs.kinds.find_themes:FindThemesConfig",
-            revision=2,
+            revision=3,
             pages=("themes",),
         ),
         JobCard(

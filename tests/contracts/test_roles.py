@@ -162,7 +162,7 @@ def test_pages_have_no_other_store_than_that_of_their_person() -> None:
         "__main__.py", "status.py", "shared/store.py",
     }  # fmt: skip
     unchecked = {path for path, called in calls if called == "webapp.shared.store.store"}
-    assert unchecked == {"shared/people.py", "shared/queries.py", "sign_in.py"}
+    assert unchecked == {"account.py", "shared/people.py", "shared/queries.py", "sign_in.py"}
     writing = {(path == "shared/queries.py", called) for path, called in calls if called.endswith(".writing")}
     assert writing == {(True, "store().writing"), (False, "webapp.shared.queries.store().writing")}
 

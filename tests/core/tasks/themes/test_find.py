@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -176,8 +178,37 @@ def test_the_suggestion_keeps_to_its_limits() -> None:
     assert equal.low == equal.k == 2
 
 
-def test_pairs_of_words_and_plurals() -> None:
-    texts = ["Video games are fun", "A video game is violent", "Video games again", "Trade and aid", "Trade, not aid"]
-    words = theme_words(texts, np.array([0, 0, 0, 1, 1], np.int32), 2)
+def named(*clusters: Sequence[str], words: int = 3) -> list[tuple[str, ...]]:
+    texts = [text for cluster in clusters for text in cluster]
+    labels = np.repeat(np.arange(len(clusters), dtype=np.int32), [len(cluster) for cluster in clusters])
+    return theme_words(texts, labels, len(clusters), words)
+
+
+OTHER = ["Trade and aid", "Trade, not aid", "Aid is trade"]
+
+
+def test_phrases_and_plurals() -> None:
+    words = named(["Video games are fun", "A video game is violent", "Old video games again"], OTHER)
     assert words[0][0] == "video games"
     assert theme_names([*words, (), words[0]])[2:] == ["theme 3", f"{theme_names(words)[0]} (4)"]
+
+
+def test_phrases_are_shown_as_they_are_written() -> None:
+    speech = ["The freedom of speech in Gaza", "Freedom of speech is a right", "Some limit freedom of speech for all"]
+    words = named([*speech, "Gaza is near", "They left Gaza"], OTHER)
+    assert words[0][:2] == ("freedom of speech", "Gaza")
+
+
+def test_a_repeated_sentence_makes_no_phrase() -> None:
+    words = named(["Nuclear states monopolise weapons"] * 9 + ["States fight", "The state acts"], OTHER, words=4)
+    assert all(" " not in word for word in words[0])
+
+
+def test_no_word_is_said_twice() -> None:
+    monarchy = ["The monarchy is old", "A monarch is old", "Monarchs, not monarchies", "Monarchy ends", "They are old"]
+    words = named(monarchy, OTHER)
+    assert sum("monarch" in word for word in words[0]) == 1
+
+
+def test_names_of_very_few_sentences() -> None:
+    assert named(["", "of the"], ["Trade"]) == [(), ("trade",)]
