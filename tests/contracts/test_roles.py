@@ -152,7 +152,8 @@ def test_a_refused_change_is_logged(sqlite_store: Store, caplog: pytest.LogCaptu
 
 
 def test_pages_have_no_other_store_than_that_of_their_person() -> None:
-    """Sign-in and probes come before a role is known, and the start of the server migrates; others: queries.store()."""
+    """Sign-in and probes come before a role is known, the account page changes the account of its own session, and the
+    start of the server migrates; others: queries.store()."""
     calls = [
         (path.relative_to(ROOT / "webapp").as_posix(), called)
         for path in (ROOT / "webapp").rglob("*.py")
