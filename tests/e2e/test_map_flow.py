@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from itertools import combinations
 from pathlib import Path
 
 import numpy as np
@@ -75,3 +76,47 @@ def same_elsewhere(page: Page, other: Page, said: str) -> None:
         alone.mouse.move(stage["x"] + x, stage["y"] + y)
         expect(alone.locator(".map-view .tip b")).to_be_visible()
     alone.close()
+
+
+LABELS = """(labels) => labels.map((label) => {
+  const box = label.getBoundingClientRect(), stage = label.closest(".stage").getBoundingClientRect();
+  const [left, top] = [box.left - stage.left, box.top - stage.top];
+  return [label.textContent, left, top, box.width, box.height, stage.width, stage.height];
+})"""
+
+
+def named_groups(app: App) -> None:
+    """A corpus with a map of 300 sentences of 15 sections, each of which has a place of its own."""
+    rng = np.random.default_rng(0)
+    with app.store.writing() as w:
+        corpus = w.corpora.create("Hills", "en")
+        w.corpora.add_articles(corpus.id, [article("Hill", sections=15, paragraphs=10)])
+        w.corpora.finish(corpus.id, {})
+        model = w.models.add(
+            name="hill model", method="mean-vectors", config={}, seed=0, digest="hill", artifact="none"
+        )
+        ids = np.array([s.id for a in w.corpora.articles(corpus.id) for s in w.corpora.sentences(a.id)])
+        places = np.repeat(rng.normal(size=(15, 2)) * 3, 20, axis=0) + rng.normal(size=(300, 2)) * 0.3
+        about = {"corpus_id": corpus.id, "model_id": model.id, "config": {}, "seed": 0, "faithfulness": 0.5}
+        points = MapPoints(ids, places.astype(np.float32))
+        w.maps.add(**about, name="hills", digest="hills", sampled_from=300, points=points)
+
+
+def test_names_lie_in_the_view_without_overlaps(page: Page, app: App) -> None:
+    named_groups(app)
+    open_page(page, app.url + "/map?corpus=Hills&map=hills", "Map")
+    expect(page.locator(".map-view[data-ready]")).to_have_count(1)
+    expect(page.locator(".map-view .label").first).to_be_attached()
+    for _ in range(3):
+        labels = page.locator(".map-view .label").evaluate_all(LABELS)
+        assert labels
+        for name, left, top, width, height, stage_width, stage_height in labels:
+            assert -1 <= left <= stage_width - width + 1 and -1 <= top <= stage_height - height + 1, name
+        for (_, x, y, width, height, *_), (_, u, v, wide, high, *_) in combinations(labels, 2):
+            assert x + width <= u or u + wide <= x or y + height <= v or v + high <= y
+        _, left, top, width, height, *_ = labels[0]
+        page.locator(".map-view .stage").hover(position={"x": left + width / 2, "y": top + height / 2})
+        page.mouse.wheel(0, -400)
+        expect(page.locator(".map-view .label")).not_to_have_count(len(labels))
+    page.locator(".map-view .stage").press("n")
+    expect(page.locator(".map-view .label")).to_have_count(0)

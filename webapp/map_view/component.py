@@ -21,6 +21,7 @@ import streamlit as st
 from core.config import digest_of
 from webapp.map_view import geometry
 from webapp.map_view.geometry import Rows, Units
+from webapp.map_view.labels import Anchor, anchors_of
 from webapp.map_view.levels import Levels, density, levels_of
 from webapp.map_view.picture import map_png
 from webapp.map_view.scene import Colouring, Scene
@@ -107,6 +108,16 @@ def _density(digest: str, _units: Units) -> str:
     return _packed(density(_units), "u1")
 
 
+@st.cache_data(show_spinner=False, max_entries=16)
+def _anchors(digest: str, _canvas: Canvas) -> list[Anchor]:
+    return anchors_of(_canvas.units, _canvas.colouring.categories, len(_canvas.colouring.names))
+
+
+def anchors(canvas: Canvas) -> list[Anchor]:
+    """Return the anchors of the names of categories; values on a ramp have none."""
+    return [] if canvas.colouring.shades else _anchors(canvas.digest, canvas)
+
+
 def canvas_of(scene: Scene, colouring: Colouring, **fields: Any) -> Canvas:
     """Return the canvas of a scene in the theme of the browser; ``fields`` replace defaults."""
     theme = st.context.theme.type or "light"
@@ -127,7 +138,7 @@ def source(*names: str) -> str:
 
 
 POINTS_SOURCE = ("scene.js", "points.js")
-VIEW_SOURCE = ("scene.js", "webgl.js", "levels.js", "frame.js", "input.js", "map_view.js")
+VIEW_SOURCE = ("scene.js", "webgl.js", "levels.js", "frame.js", "labels.js", "input.js", "map_view.js")
 STYLE = "map_view.css"
 
 
@@ -217,6 +228,7 @@ def view_data(canvas: Canvas, state: MapState) -> dict[str, Any]:
         "height": canvas.height,
         "size": canvas.size,
         "look": appearance(canvas),
+        "anchors": anchors(canvas),
         "hidden": [len(colouring.names) if kind < 0 else kind for kind in state.hidden],
         "held": held,
         "selected": _bits(state.rows(scene), canvas.levels.rows(held), len(scene.ids)),

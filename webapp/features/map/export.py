@@ -11,13 +11,25 @@ from typing import Any
 import numpy as np
 
 from webapp.map_view import scene as map_scene
-from webapp.map_view.component import POINTS_SOURCE, STYLE, VIEW_SOURCE, Canvas, appearance, points_data, source
+from webapp.map_view.component import (
+    POINTS_SOURCE,
+    STYLE,
+    VIEW_SOURCE,
+    Canvas,
+    anchors,
+    appearance,
+    points_data,
+    source,
+)
 from webapp.map_view.geometry import UNITS, Rows
+from webapp.map_view.labels import placed
 from webapp.map_view.scene import Colouring, Scene
 from webapp.shared.text import shorten
 
 HEADER = ("sentence_id", "article", "section", "position", "sentence", "group", "value", "x", "y")
 _SIDE, _LEGEND = 1_000, 300
+_LETTER, _LINE = 9.6, 20.0
+"""Width of a letter of a name, which is about the widest on average, and height of its line."""
 _HOVER_LETTERS = 240
 FILE_POINTS = 100_000
 """Maximum number of points in a file."""
@@ -76,8 +88,21 @@ def svg(canvas: Canvas) -> str:
         f'<svg xmlns="http://www.w3.org/2000/svg" {size} font-family="sans-serif" font-size="16">'
         f'<rect width="100%" height="100%" fill="{canvas.paper}"/>'
         f'<g fill="none" stroke-linecap="round" stroke-width="{2 * radius:.3g}">{"".join(groups)}</g>'
-        f"{''.join(_entries(classes, canvas.tones.ink))}</svg>\n"
+        f"{_names(canvas, classes)}{''.join(_entries(classes, canvas.tones.ink))}</svg>\n"
     )
+
+
+def _names(canvas: Canvas, classes: Sequence[dict[str, Any]]) -> str:
+    """Return the names on the map, on a border in the colour of the paper."""
+    names = [shorten(one["name"], 30) for one in classes]
+    labels = placed(anchors(canvas), [_LETTER * len(name) for name in names], _LINE, _SIDE)
+    texts = "".join(
+        f'<text x="{label.left + label.width / 2:.1f}" y="{label.top + 0.75 * _LINE:.1f}">'
+        f"{html.escape(names[label.category])}</text>"
+        for label in labels
+    )
+    style = f'font-weight="600" fill="{canvas.tones.ink}" stroke="{canvas.paper}" stroke-width="4" paint-order="stroke"'
+    return f'<g text-anchor="middle" stroke-linejoin="round" {style}>{texts}</g>'
 
 
 def _entries(classes: Sequence[dict[str, Any]], ink: str) -> Iterable[str]:
@@ -97,9 +122,10 @@ def page(canvas: Canvas, about: str) -> str:
         "points": points_data(canvas),
         "view": {
             "digest": canvas.digest, "label": about, "height": 720, "fit": canvas.frame,
-            "size": canvas.size, "look": appearance(canvas), "hidden": [], "held": [], "selected": "",
-            "found": {"places": "", "kinds": ""}, "focus": [], "shape": [], "camera": None, "link": "", "tip": None,
-            "loaded": None, "picture": None, "fixed": True,
+            "size": canvas.size, "look": appearance(canvas), "anchors": anchors(canvas),
+            "hidden": [], "held": [], "selected": "", "found": {"places": "", "kinds": ""},
+            "focus": [], "shape": [], "camera": None, "link": "", "tip": None, "loaded": None,
+            "picture": None, "fixed": True,
         },
         "titles": [title or map_scene.LEAD for title in scene.titles],
         "sections": scene.sections.tolist(),

@@ -8,6 +8,7 @@ const ACTIONS = [
   ["in", "+", "Zoom in (+)", "M12 5v14M5 12h14"],
   ["out", "-", "Zoom out (-)", "M5 12h14"],
   ["fit", "0", "Show the whole map (0)", "M4 9V4h5M15 4h5v5M20 15v5h-5M9 20H4v-5"],
+  ["names", "n", "Names on the map (N)", "M4 6h16M12 6v12M9 18h6"],
   ["png", "p", "Save as PNG (P)", "M12 4v11M7 11l5 5 5-5M5 20h14"],
 ];
 
@@ -38,6 +39,7 @@ const FRAME = {
     made("span", "gap", this.tools);
     for (const [action, , title, path] of ACTIONS) this.button(title, path, () => this.act(action)).dataset.act = action;
     this.use(this.mode);
+    this.showNames(this.named);
   },
 
   button(title, path, press) {
@@ -68,9 +70,16 @@ const FRAME = {
 
   act(action) {
     if (action === "png") return this.save();
+    if (action === "names") return this.showNames(!this.named);
     if (action === "fit") this.fit();
     else this.zoom(action === "in" ? 1 / 1.5 : 1.5, this.width / 2, this.height / 2);
     this.moved();
+  },
+
+  showNames(named) {
+    this.named = named;
+    this.tools.querySelector("[data-act=names]").setAttribute("aria-pressed", String(named));
+    this.redraw(false);
   },
 
   entries() {
@@ -158,6 +167,7 @@ const FRAME = {
     flat.drawImage(this.ground, 0, 0);
     flat.drawImage(this.canvas, 0, 0);
     flat.drawImage(this.overlay, 0, 0);
+    this.drawLabels(flat, ratio);
     flat.font = `${13 * ratio}px sans-serif`;
     shown.forEach((one, place) => {
       const y = (24 + 22 * place) * ratio, x = this.canvas.width + 12 * ratio;

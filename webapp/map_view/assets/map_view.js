@@ -8,6 +8,8 @@ class View {
     this.ground = made("canvas", "ground", this.stage);
     this.canvas = made("canvas", "points", this.stage);
     this.overlay = made("canvas", "over", this.stage);
+    this.labels = made("div", "labels", this.stage);
+    this.labels.setAttribute("aria-hidden", "true"); // the legend has the same names
     this.tip = made("div", "tip", this.stage);
     this.wait = made("p", "wait", this.stage);
     this.wait.textContent = "Loading the points …";
@@ -18,6 +20,7 @@ class View {
     this.drawing = Drawing.on(this.canvas);
     this.camera = { x: UNITS / 2, y: UNITS / 2, unit: 0 };
     this.mode = "lasso";
+    this.named = true;
     this.path = [];
     this.hidden = [];
     this.over = -1;
@@ -44,6 +47,7 @@ class View {
     const rest = data.action_queue ? "38rem" : "29rem";
     this.stage.style.height = data.link ? `${data.height}px` : `max(${data.height}px, 100vh - ${rest})`;
     this.root.style.setProperty("--ink", data.look.ink);
+    this.root.style.setProperty("--paper", data.look.paper);
     for (const button of this.tools.querySelectorAll("[data-mode]")) button.hidden = Boolean(data.fixed);
     if (data.fixed) this.use("move");
     const hidden = JSON.stringify([data.digest, data.hidden]);
@@ -191,6 +195,7 @@ class View {
     this.outline(flat, this.path.length ? this.path : this.data.shape.map((corner) => this.screen(corner)));
     if (this.data.focus.length) this.ring(flat, this.screen(this.data.focus), 9);
     if (this.over >= 0) this.ring(flat, this.pixel(this.over), 6);
+    this.paintLabels();
   }
 
   paintPoints() {
@@ -225,7 +230,7 @@ class View {
   }
 }
 
-Object.assign(View.prototype, FRAME, INPUT, LEVELS);
+Object.assign(View.prototype, FRAME, LABELS, INPUT, LEVELS);
 
 const VIEWS = (window.themescopeViews ??= new Set());
 
