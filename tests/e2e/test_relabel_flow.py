@@ -209,7 +209,7 @@ def conflict(page: Page, second: Page, app: App) -> None:
     expect(page.get_by_text("Ben chose unassigned")).to_be_visible()
     assert state(app).to_bytes() == before.to_bytes()
     page.get_by_role("button", name="Use my change").click()
-    said(page, "1 sentence → climate rain")
+    said(page, "1 sentence → climate · rain")
     assert state(app).to_bytes() != before.to_bytes()
     expect(second.get_by_text("Show 1 new change")).to_be_visible()
 
