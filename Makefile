@@ -10,6 +10,9 @@ LOCK   := $(TOOLS)/uv --no-config pip compile --quiet --universal --python-versi
           --annotation-style line --custom-compile-command "make lock" $(UPGRADE)
 # For cpu.txt and the image; sib-clustering has no wheels for ARM.
 EXTRAS := demo encoder oidc postgres ray redis s3 search
+# The documentation site, in the package that serves it.
+SITE   := webapp/site
+SPHINX := $(BIN)/python -m sphinx --quiet --nitpicky -b html -d docs/_build/doctrees
 COMPILE := echo "Compiling inner loops (once; one or two minutes) …" && $(BIN)/python -m core.precompile
 export THEMESCOPE_HOME ?= $(CURDIR)/themescope-home
 export OMP_WAIT_POLICY := PASSIVE
@@ -17,7 +20,7 @@ export OMP_WAIT_POLICY := PASSIVE
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help run test test-numerics slow fix bench check services lock lock-check dist install-check sbom audit clean
+.PHONY: help run docs screenshots test test-numerics slow fix bench check services lock lock-check dist install-check sbom audit clean
 
 help: ## Show what can be made
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/'
@@ -33,7 +36,7 @@ $(VENV)/made:
 
 $(VENV)/installed: $(VENV)/made pyproject.toml constraints-cpu.txt
 	@echo "Installing Themescope (once; a few minutes) …"
-	@$(PIP) -e '.[demo,encoder]'
+	@$(PIP) -e '.[demo,docs,encoder]'
 	@$(COMPILE)
 	@touch $@
 
@@ -43,8 +46,18 @@ $(VENV)/installed-test: $(VENV)/made pyproject.toml constraints-cpu.txt
 	@$(COMPILE)
 	@touch $(VENV)/installed $@
 
-run: $(VENV)/installed ## Install, migrate, make the demo, start web and worker, print the address
+$(SITE)/index.html: $(VENV)/installed $(wildcard docs/*.md docs/*/*.md docs/*.py)
+	@$(SPHINX) docs $(SITE) && touch $@
+
+run: $(VENV)/installed $(SITE)/index.html ## Install, migrate, make the demo, start web and worker, print the address
 	@$(BIN)/python -m webapp
+
+docs: $(VENV)/installed ## Build the documentation site, which the pages link to; every warning is an error
+	@$(SPHINX) --fail-on-warning --keep-going docs $(SITE)
+	@touch $(SITE)/index.html
+
+screenshots: $(VENV)/installed-test services ## Follow the tutorials in a browser and make their images anew (minutes)
+	@SCREENSHOTS=docs/tutorials/images $(BIN)/python -m pytest tests/e2e/test_tutorials.py
 
 services: ## Install what the tests start themselves: Chromium, PostgreSQL, Redis, nginx (Debian, Ubuntu)
 	@missing=""; \
@@ -67,7 +80,7 @@ check: $(VENV)/installed-test ## Lint, format check, types, import rules
 	@MYPY_NUM_WORKERS=2 $(BIN)/mypy
 	@$(BIN)/lint-imports
 
-test: $(VENV)/installed-test services check ## Everything that must hold before a change lands
+test: $(VENV)/installed-test services check docs ## Everything that must hold before a change lands
 	@$(BIN)/python -m pytest -n 2 --no-loadscope-reorder
 
 test-numerics: $(VENV)/installed-test ## The numeric tests under several instruction sets and numbers of threads; prints a table
@@ -105,10 +118,11 @@ lock-check: ## Compare the locked requirements with pyproject.toml and constrain
 	@diff -rq --exclude='*.in' --exclude='*.toml' requirements dist/locks || { echo "Run: make lock"; exit 1; }
 	@rm -r dist/locks
 
-dist: $(VENV)/installed-tools ## Build wheel and sdist of the last commit into dist/, byte for byte the same each time
+dist: $(VENV)/installed $(VENV)/installed-tools ## Build wheel and sdist of the last commit into dist/, byte for byte the same each time
 	@rm -rf dist/source && mkdir -p dist/source && git archive HEAD | tar -x -C dist/source
+	@$(BIN)/python -m sphinx --quiet -b html -d dist/doctrees dist/source/docs dist/source/$(SITE)
 	@cd dist/source && SOURCE_DATE_EPOCH=$$(git log -1 --format=%ct) $(abspath $(TOOLS))/hatchling build -d .. >/dev/null
-	@rm -r dist/source
+	@rm -r dist/source dist/doctrees
 	@cd dist && sha256sum themescope-*.whl themescope-*.tar.gz | tee SHA256SUMS
 
 install-check: dist ## Install the wheel and the locked requirements into a new environment, and start them
@@ -121,4 +135,4 @@ audit: $(VENV)/installed-tools ## Compare the locked requirements with the advis
 	@$(TOOLS)/pip-audit --strict --disable-pip --require-hashes --requirement requirements/all.txt
 
 clean: ## Remove the environment; your data folder stays
-	@rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
+	@rm -rf $(VENV) $(SITE) docs/_build docs/generated .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache

@@ -89,7 +89,7 @@ class SentenceClusterer(ClusterMixin, BaseEstimator):
     n_clusters_
         Number of clusters found.
     cluster_centers_
-        (n_clusters_, dim) mean unit vector of each cluster.
+        (number of clusters, dim) mean unit vector of each cluster.
     reason_
         Why this number of clusters was chosen; empty for a given number.
 

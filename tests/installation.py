@@ -3,9 +3,9 @@
     python -m tests.installation dist/themescope-0.1.0-py3-none-any.whl
 
 The commands are those of the Dockerfile, in a folder outside of the sources. The web server must answer on
-``/healthz``, and the library must cluster sentences with the default model. With ``--sbom PROGRAM``, the environment is
-not started; ``cyclonedx-py`` writes its bill of materials beside the wheel. The index for the wheel of torch is taken
-from the environment variable ``TORCH_INDEX``; without it, pip uses its own settings.
+``/healthz`` and have the documentation, and the library must cluster sentences with the default model. With ``--sbom
+PROGRAM``, the environment is not started; ``cyclonedx-py`` writes its bill of materials beside the wheel. The index for
+the wheel of torch is taken from the environment variable ``TORCH_INDEX``; without it, pip uses its own settings.
 """
 
 from __future__ import annotations
@@ -57,7 +57,10 @@ def install(wheel: Path, folder: Path, python: str = sys.executable) -> Path:
 
 
 def start(interpreter: Path, folder: Path) -> float:
-    """Start web server and worker on an empty store, wait for an answer, stop them; return the seconds."""
+    """Start web server and worker on an empty store, wait for an answer, stop them; return the seconds.
+
+    The documentation site must be in the wheel.
+    """
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
@@ -70,7 +73,10 @@ def start(interpreter: Path, folder: Path) -> float:
             if process.poll() is not None or time.monotonic() - began > _START_S:
                 raise SystemExit(f"The web server did not answer on port {port} within {_START_S:.0f} s.")
             time.sleep(0.2)
-        return time.monotonic() - began
+        seconds = time.monotonic() - began
+        if not _answers(f"http://127.0.0.1:{port}/docs/"):
+            raise SystemExit("The wheel has no documentation site.")
+        return seconds
     finally:
         process.send_signal(signal.SIGTERM)
         process.wait(60)

@@ -6,6 +6,7 @@ without being run. Links, paths, modules, settings and extras are looked up.
 
 from __future__ import annotations
 
+import ast
 import doctest
 import importlib
 import importlib.util
@@ -19,6 +20,7 @@ import tomllib
 import types
 from collections.abc import Callable
 from contextlib import suppress
+from functools import cache
 from itertools import pairwise
 from pathlib import Path
 
@@ -30,9 +32,12 @@ import core
 import db.settings
 from core.models import REGISTRY as METHODS
 from jobs.cli.main import main
+from tests.reference import FAMILIES
 from tests.strings import PACKAGES, ROOT
 
-DOCUMENTS = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/*.md")])
+DOCUMENTS = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/*.md"), *ROOT.glob("docs/tutorials/*.md")])
+GENERATED = ROOT / "docs" / "generated"
+"""Pages that the build of the documentation site writes; tests/test_documentation_site.py follows links to them."""
 IMPORTABLE = (*PACKAGES, "tests", "benchmarks")
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
 MODULES = [
@@ -172,14 +177,57 @@ def test_make_targets_and_python_modules_exist(document: Path) -> None:
         assert importlib.util.find_spec(module), module
 
 
+# Labels
+
+
+GUIDES = [ROOT / "docs" / "pages.md", *sorted((ROOT / "docs" / "tutorials").glob("*.md"))]
+
+
+@cache
+def labels() -> set[str]:
+    """Every text in the code of the pages and jobs, and the titles of what is registered."""
+    found = {title for family in FAMILIES for title in (card.title for card in family[1])}
+    for path in [*(ROOT / "webapp").rglob("*.py"), *(ROOT / "jobs").rglob("*.py")]:
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Constant) and isinstance(node.value, str):
+                found.add(node.value)
+    return found
+
+
+@pytest.mark.parametrize("document", GUIDES, ids=[path.stem for path in GUIDES])
+def test_labels_in_guides_are_those_of_the_pages(document: Path) -> None:
+    """What stands in bold is a label that a page shows, unless it ends in a full stop: then it names a task."""
+    named = [" ".join(label.split()) for label in re.findall(r"\*\*(.+?)\*\*", prose(document), re.DOTALL)]
+    assert named
+    assert [label for label in named if label[-1] not in ".?" and not is_shown(label)] == []
+
+
+def test_labels_in_images_are_those_of_the_pages() -> None:
+    """`make screenshots` notes the labels that an image shows. One with a digit names data."""
+    images = ROOT / "docs" / "tutorials" / "images"
+    noted = json.loads((images / "labels.json").read_text(encoding="utf-8"))
+    assert {path.name for path in images.glob("*.png")} == set(noted)
+    for image, found in noted.items():
+        fixed = [label for label in found if not re.search(r"\d", label)]
+        assert fixed, image
+        assert [label for label in fixed if not is_shown(label)] == [], f"{image}: run make screenshots"
+
+
+def is_shown(label: str) -> bool:
+    """Whether a label is in the code; “…” stands for a part that differs, and a noun may be in the plural."""
+    parts = [part.strip() for part in label.split("…")]
+    return all(part in labels() or part.removesuffix("s") in labels() or f"{part} " in labels() for part in parts)
+
+
 # Names
 
 
 @each_document
 def test_links_lead_somewhere(document: Path) -> None:
     for link in re.findall(r"\]\(([^)\s]+)\)", prose(document)):
-        if not re.match(r"https?:", link):
-            assert (document.parent / link.partition("#")[0]).exists(), link
+        target = (document.parent / link.partition("#")[0]).resolve()
+        if not re.match(r"https?:", link) and target.parent != GENERATED:
+            assert target.exists(), link
 
 
 @each_document

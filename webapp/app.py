@@ -61,7 +61,8 @@ def _run() -> None:
     offered = _offered(actor)
     # Expanded: Streamlit folds more than a dozen pages, which would hide the last ones.
     page = st.navigation(_by_group(offered), position="hidden" if actor is None else "sidebar", expanded=True)
-    navigation.offer(offered, next(id for id, (_, one) in offered.items() if one.url_path == page.url_path))
+    current = next(id for id, (_, one) in offered.items() if one.url_path == page.url_path)
+    navigation.offer(offered, current)
     if isinstance(actor, ThemescopeError):
         raise actor
     about_person(actor.name if actor else "")
@@ -70,6 +71,7 @@ def _run() -> None:
         return
     sidebar()
     people.show_identity(actor)
+    navigation.help_link(REGISTRY.get(current))
     page.run()
 
 

@@ -5,14 +5,14 @@ from pathlib import Path
 from starlette.middleware import Middleware
 from streamlit.starlette import App
 
-from webapp import account, sign_in, status
+from webapp import account, documentation, sign_in, status
 from webapp.middleware import HostCheck, PermalinkRedirect, SecurityHeaders, server_error
 from webapp.sessions import SessionCheck
 from webapp.status import RequestMetrics
 
 app = App(
     Path(__file__).with_name("app.py"),
-    routes=[*status.ROUTES, *sign_in.ROUTES, *account.ROUTES],
+    routes=[*status.ROUTES, *sign_in.ROUTES, *account.ROUTES, *documentation.ROUTES],
     middleware=[
         Middleware(RequestMetrics),
         Middleware(SecurityHeaders),

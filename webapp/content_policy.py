@@ -1,4 +1,4 @@
-"""The Content Security Policy of pages: the browser runs and loads only what this server sends."""
+"""Content Security Policies: the browser runs and loads only what this server sends."""
 
 from __future__ import annotations
 
@@ -21,8 +21,7 @@ def page_policy() -> str:
     Streamlit's components and Plotly write them there.
     """
     index = Path(streamlit.__file__).parent / "static" / "index.html"
-    scripts = _INLINE_SCRIPT.findall(index.read_text(encoding="utf-8"))
-    digests = " ".join(f"'sha256-{b64encode(sha256(script.encode()).digest()).decode()}'" for script in scripts)
+    digests = _digests(index.read_text(encoding="utf-8"))
     return "; ".join(
         (
             "default-src 'self'",
@@ -37,3 +36,30 @@ def page_policy() -> str:
             "frame-ancestors 'self'",
         )
     )
+
+
+def documentation_policy(page: str) -> str:
+    """Return the policy of the documentation site, whose pages have the inline scripts of ``page`` (HTML).
+
+    The theme of the site chooses between light and dark in an inline script, and defines its colours in the page. The
+    search reads the pages that it lists.
+    """
+    return "; ".join(
+        (
+            "default-src 'none'",
+            f"script-src 'self' {_digests(page)}",
+            "style-src 'self' 'unsafe-inline'",
+            "img-src 'self' data:",
+            "font-src 'self'",
+            "connect-src 'self'",
+            "form-action 'self'",
+            "base-uri 'none'",
+            "frame-ancestors 'self'",
+        )
+    )
+
+
+def _digests(page: str) -> str:
+    """Return the digests of the inline scripts of a page."""
+    scripts = _INLINE_SCRIPT.findall(page)
+    return " ".join(f"'sha256-{b64encode(sha256(script.encode()).digest()).decode()}'" for script in scripts)

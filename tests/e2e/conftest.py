@@ -166,9 +166,14 @@ def app(tmp_path_factory: pytest.TempPathFactory) -> Iterator[App]:
     home = tmp_path_factory.mktemp("browser") / "home"
     store = Store(Settings.in_folder(home))
     store.migrate()
-    with serving(home) as url:
+    with serving(home, DOCUMENTATION_SITE=str(site_of(home))) as url:
         yield App(home, url, store)
     store.close()
+
+
+def site_of(home: Path) -> Path:
+    """Where the server of a data folder looks for the documentation site; a test that reads it builds it."""
+    return home.parent / "site"
 
 
 @pytest.fixture(scope="session")

@@ -17,7 +17,10 @@ def _page(id: str, title: str, summary: str, icon: str, group: str, right: Right
     """Return the card of a page with view state."""
     package = f"webapp.features.{id}"
     script, keys = f"{package}.page", f"{package}.state:KEYS"
-    return PageCard(id=id, title=title, summary=summary, factory=script, keys=keys, icon=icon, group=group, right=right)
+    return PageCard(
+        id=id, title=title, summary=summary, factory=script, keys=keys, icon=icon, group=group, right=right,
+        documentation=f"pages.html#{title.lower().replace(' ', '-')}",
+    )  # fmt: skip
 
 
 REGISTRY = Registry(
@@ -29,6 +32,7 @@ REGISTRY = Registry(
             summary="Corpora, models, results and running jobs at a glance.",
             factory="webapp.features.home.page",
             icon=":material/home:",
+            documentation="pages.html#home",
         ),
         _page("corpora", "Corpora", "Import texts and read them.", ":material/library_books:", _DATA),
         _page(

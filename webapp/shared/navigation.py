@@ -16,7 +16,7 @@ from core.errors import UnknownNameError
 from db.access import only_its_maker
 from db.records import SavedViewRecord
 from webapp.shared import queries
-from webapp.shared.pages import PageCard, PageKeys, translated
+from webapp.shared.pages import DOCUMENTATION, PageCard, PageKeys, translated
 from webapp.shared.people import current_actor, current_person, shown
 from webapp.shared.text import ago, plain
 
@@ -45,6 +45,18 @@ def page_link(page: str, label: str, *, icon: str = ARROW, view: View | None = N
         st.button(label, icon=icon or None, type="tertiary", key=key, on_click=_show, args=(keys, query))
     else:
         st.page_link(target, label=label, icon=icon or None, query_params=query)
+
+
+def help_link(card: PageCard) -> None:
+    """Draw the link to the section of the documentation about a page, in the sidebar; it opens in a new tab."""
+    with st.sidebar:
+        st.link_button(
+            "Help with this page",
+            DOCUMENTATION + card.documentation,
+            icon=":material/help:",
+            type="tertiary",
+            help=f"Opens the documentation of “{plain(card.title)}” in a new tab.",
+        )
 
 
 def switch_page(page: str, view: View | None = None) -> None:

@@ -25,6 +25,8 @@ from db.access import Right
 
 CORPUS = "corpus"
 """URL key of the corpus that a page shows."""
+DOCUMENTATION = "/docs/"
+"""Path of the documentation site."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,6 +133,9 @@ class PageCard(Card):
     """Right that a person needs to open the page."""
     keys: str = ""
     """``"module:NAME"`` of the page's :class:`~webapp.shared.pages.PageKeys`; empty for a page without view state."""
+
+    documentation: str = ""
+    """Page and section of the documentation site, such as ``maps.html#computation``; empty for its start page."""
 
     @property
     def script(self) -> Path:

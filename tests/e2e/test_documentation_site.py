@@ -1,0 +1,54 @@
+"""The documentation in a real browser: under its policy, searched, and opened from every page."""
+
+from __future__ import annotations
+
+from urllib.parse import urldefrag
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.e2e.conftest import App, site_of
+from tests.e2e.hands import open_page, turn_to, watching
+from tests.site import build
+from webapp.features import REGISTRY
+
+HELP = "Help with this page"
+
+
+@pytest.fixture(scope="module")
+def documented(app: App) -> App:
+    """The app with the documentation site."""
+    build(site_of(app.home))
+    return app
+
+
+def test_pages_and_search_run_under_the_policy(page: Page, documented: App) -> None:
+    """The console reports violations of the policy, and no other host is asked: ``page`` checks both."""
+    page.goto(f"{documented.url}/docs")
+    expect(page.get_by_role("heading", name="Themescope", level=1)).to_be_visible()
+    expect(page.locator("body")).to_have_attribute("data-theme", "auto")  # set by the inline script
+    page.get_by_role("button", name="Toggle Light / Dark / Auto color theme").locator("visible=true").first.click()
+    expect(page.locator("body")).not_to_have_attribute("data-theme", "auto")
+    page.get_by_role("link", name="Iclust", exact=True).first.click()
+    box = page.locator("article math[display=block]").first.bounding_box()
+    assert box is not None and box["height"] > 20
+    page.get_by_role("textbox", name="Search").fill("hypergeometric")
+    page.keyboard.press("Enter")
+    expect(page.locator("#search-results").get_by_role("link", name="Clustering metrics").first).to_be_visible()
+    expect(page.locator("#search-results .context").first).to_contain_text("hypergeometric")
+
+
+def test_every_page_opens_its_section(page: Page, documented: App) -> None:
+    open_page(page, documented.url, "Themescope")
+    for card in REGISTRY:
+        turn_to(page, card.title)
+        target = f"{documented.url}/docs/{card.documentation}"
+        link = page.get_by_role("link", name=HELP)
+        expect(link).to_have_attribute("href", target.removeprefix(documented.url))
+        expect(link).to_have_attribute("target", "_blank")
+    with page.context.expect_page() as opened:
+        link.click()
+    with watching(opened.value, documented.url):
+        expect(opened.value.locator(f"[id='{urldefrag(target).fragment}']")).to_be_in_viewport()
+        assert opened.value.url == target
+    opened.value.close()

@@ -1,0 +1,101 @@
+"""The documentation site as it is built: its pages, anchors and links.
+
+``python -m tests.site`` builds it and prints the links to other sites, which no test follows.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import tempfile
+from dataclasses import dataclass, field
+from functools import cache
+from html.parser import HTMLParser
+from pathlib import Path
+from urllib.parse import unquote, urldefrag, urlsplit
+
+from tests.strings import ROOT
+
+_LOADED = {"script": "src", "img": "src", "source": "src", "iframe": "src", "link": "href"}
+
+
+def build(folder: Path) -> str:
+    """Build the site into ``folder``, every warning an error, and return what was printed."""
+    options = ("--quiet", "--nitpicky", "--fail-on-warning", "--keep-going", "-b", "html")
+    trees = folder.with_name(f"{folder.name}-doctrees")
+    command = [sys.executable, "-m", "sphinx", *options, "-d", str(trees), str(ROOT / "docs"), str(folder)]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout + done.stderr
+
+
+@dataclass
+class SitePage:
+    """Anchors, links, loaded files and inline scripts of a page."""
+
+    anchors: set[str] = field(default_factory=set)
+    links: list[str] = field(default_factory=list)
+    loaded: list[str] = field(default_factory=list)
+    scripts: list[str] = field(default_factory=list)
+
+
+class _Parser(HTMLParser):
+    def __init__(self) -> None:
+        super().__init__()
+        self.page = SitePage()
+        self._inline = False
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        found = {name: value or "" for name, value in attrs}
+        self.page.anchors |= {found[name] for name in ("id", "name") if found.get(name)}
+        if tag == "a" and "href" in found:
+            self.page.links.append(found["href"])
+        if found.get(_LOADED.get(tag, ""), "") and found.get("rel") not in ("index", "search", "next", "prev"):
+            self.page.loaded.append(found[_LOADED[tag]])
+        self._inline = tag == "script" and "src" not in found
+
+    def handle_data(self, data: str) -> None:
+        if self._inline:
+            self.page.scripts.append(data)
+
+    def handle_endtag(self, tag: str) -> None:
+        self._inline = False
+
+
+@cache
+def read_page(path: Path) -> SitePage:
+    """Read a page of the site."""
+    parser = _Parser()
+    parser.feed(path.read_text(encoding="utf-8"))
+    return parser.page
+
+
+def pages(folder: Path) -> list[Path]:
+    """Return the pages of a built site."""
+    return sorted(path for path in folder.rglob("*.html") if "_static" not in path.parts)
+
+
+def is_external(link: str) -> bool:
+    """Return whether a link names a host or a scheme."""
+    parts = urlsplit(link)
+    return bool(parts.scheme or parts.netloc)
+
+
+def leads_somewhere(folder: Path, page: Path, link: str) -> bool:
+    """Return whether a link within the site names a file that is there, and an anchor in it."""
+    address, anchor = urldefrag(link)
+    target = (page.parent / unquote(address)).resolve() if address else page.resolve()
+    if not target.is_relative_to(folder.resolve()) or not target.is_file():
+        return False
+    return not anchor or target.suffix != ".html" or unquote(anchor) in read_page(target).anchors
+
+
+def external_links(folder: Path) -> list[str]:
+    """Return the links to other sites."""
+    return sorted({link for page in pages(folder) for link in read_page(page).links if is_external(link)})
+
+
+if __name__ == "__main__":
+    with tempfile.TemporaryDirectory() as name:
+        build(Path(name) / "site")
+        sys.stdout.writelines(f"{link}\n" for link in external_links(Path(name) / "site"))

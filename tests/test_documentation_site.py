@@ -1,0 +1,118 @@
+"""The documentation site is built without warnings, is complete, and needs no other host."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import click
+import pytest
+
+import core
+import db.settings
+from jobs.cli.main import main
+from tests.site import build, external_links, is_external, leads_somewhere, pages, read_page
+from tests.strings import ROOT
+from webapp import documentation
+from webapp.content_policy import documentation_policy
+from webapp.features import REGISTRY
+
+GROUPS = ("Tutorials", "How-to guides", "Explanation", "Reference")
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("documentation") / "site"
+    assert build(folder).strip() == ""
+    return folder
+
+
+def test_every_document_is_a_page_in_the_table_of_contents(site: Path) -> None:
+    made = {path.relative_to(site).with_suffix("").as_posix() for path in pages(site)}
+    written = {
+        path.relative_to(ROOT / "docs").with_suffix("").as_posix()
+        for path in (ROOT / "docs").rglob("*.md")
+        if "_build" not in path.parts
+    }
+    assert written <= made
+    text = (site / "index.html").read_text("utf-8")
+    assert all(f">{group}<" in text for group in GROUPS)
+
+
+def test_links_within_the_site_lead_to_a_page_and_an_anchor(site: Path) -> None:
+    wrong, followed = [], 0
+    for page in pages(site):
+        for link in read_page(page).links:
+            if not is_external(link):
+                followed += 1
+                if not leads_somewhere(site, page, link):
+                    wrong.append((page.name, link))
+    assert wrong == []
+    assert followed > 1_000
+
+
+def test_links_to_other_sites_are_encrypted(site: Path) -> None:
+    assert [link for link in external_links(site) if not link.startswith("https://")] == []
+
+
+def test_nothing_is_loaded_from_other_hosts(site: Path) -> None:
+    loaded = {link for page in pages(site) for link in read_page(page).loaded}
+    assert loaded and not any(map(is_external, loaded))
+    for style in site.rglob("*.css"):
+        assert not re.search(r"(?:url\(|@import)\s*['\"]?(?:https?:)?//", style.read_text("utf-8")), style
+
+
+def test_formulas_are_mathml(site: Path) -> None:
+    for path in pages(site):
+        text = path.read_text("utf-8")
+        assert "MathJax" not in text and "$$" not in text, path
+    assert (site / "iclust.html").read_text("utf-8").count("<math") > 10
+
+
+def test_the_inline_scripts_of_all_pages_are_those_of_the_policy(site: Path) -> None:
+    policy = documentation_policy((site / "index.html").read_text("utf-8"))
+    scripts = next(part for part in policy.split("; ") if part.startswith("script-src"))
+    assert "'unsafe-inline'" not in scripts and "'sha256-" in scripts
+    assert {tuple(read_page(page).scripts) for page in pages(site)} == {tuple(read_page(site / "index.html").scripts)}
+
+
+@pytest.mark.parametrize("page", REGISTRY.ids())
+def test_the_help_of_every_page_is_there(site: Path, page: str) -> None:
+    target = REGISTRY.get(page).documentation
+    assert "#" in target and leads_somewhere(site, site / "index.html", target)
+
+
+def test_the_reference_has_every_command_name_and_setting(site: Path) -> None:
+    commands = read_page(site / "generated" / "commands.html").anchors
+    assert {path.replace(" ", "-") for path in command_paths(main, "themescope")} <= commands
+    assert {f"core.{name}" for name in core.__all__} <= read_page(site / "generated" / "library.html").anchors
+    settings = (site / "generated" / "settings.html").read_text("utf-8")
+    for name in re.findall(r"^``([A-Z_]+)``", db.settings.__doc__ or "", re.MULTILINE):
+        assert f">{name}<" in settings
+
+
+def command_paths(group: click.Group, path: str) -> Iterator[str]:
+    for name, command in group.commands.items():
+        yield f"{path} {name}"
+        if isinstance(command, click.Group):
+            yield from command_paths(command, f"{path} {name}")
+
+
+def test_a_site_that_is_not_built_is_explained(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from starlette.applications import Starlette
+    from starlette.testclient import TestClient
+
+    monkeypatch.setattr(documentation, "SITE", tmp_path / "site")
+    client = TestClient(Starlette(routes=documentation.ROUTES))
+    answer = client.get("/docs/pages.html")
+    assert (answer.status_code, answer.text) == (404, documentation.NOT_BUILT)
+    (tmp_path / "site").mkdir()
+    (tmp_path / "site" / "index.html").write_text("<script>a</script>", encoding="utf-8")
+    (tmp_path / "secret.txt").write_text("secret", encoding="utf-8")
+    answer = client.get("/docs", follow_redirects=True)
+    assert answer.text == "<script>a</script>" and answer.url.path == "/docs/"
+    assert answer.headers["content-security-policy"] == documentation_policy("<script>a</script>")
+    assert client.get("/docs/none.html").text == documentation.NO_SUCH_PAGE
+    for path in ("/docs/../secret.txt", "/docs/%2e%2e/secret.txt", "/docs/..%2fsecret.txt"):
+        assert client.get(path).status_code == 404
