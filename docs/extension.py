@@ -102,6 +102,7 @@ def _generate(app: Sphinx) -> None:
         "library.md": library_page(),
         "commands.md": commands_page(),
         "settings.md": settings_page(),
+        "formats.md": formats_page(),
         "contributing.md": _included("CONTRIBUTING.md"),
         "changelog.md": _included("CHANGELOG.md"),
     }
@@ -158,6 +159,24 @@ def library_page() -> str:
 
 def _indented(text: str) -> str:
     return text.replace("\n", "\n   ")
+
+
+def formats_page() -> str:
+    """Return the formats of files that readers recognise, each with a tiny file."""
+    from core.readers import REGISTRY
+
+    head = (
+        "Formats that imports recognise from the content of a file, each with a tiny file. [Files](../sharing.md#files) "
+        "lists the files that are exported and exchanged, and [readers](../reference.md#readers) the settings."
+    )
+    lines = ["# File formats", "", head, ""]
+    for card in REGISTRY:
+        module, _, name = card.sample.partition(":")
+        sample = getattr(importlib.import_module(module), name)
+        suffixes = ", ".join(f"`.{suffix}`" for suffix in card.suffixes)
+        lines += [f"## {_literal(card.title)}", "", _literal(card.summary), "", f"Suffixes: {suffixes}.", ""]
+        lines += ["````text", sample.decode("latin-1" if "latin-1" in card.tags else "utf-8").strip(), "````", ""]
+    return "\n".join(lines)
 
 
 def commands_page() -> str:
