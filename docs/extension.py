@@ -166,7 +166,8 @@ def formats_page() -> str:
     from core.readers import REGISTRY
 
     head = (
-        "Formats that imports recognise from the content of a file, each with a tiny file. [Files](../sharing.md#files) "
+        "Formats that imports recognise from the content of a file, each with a tiny file. "
+        "[Files](../sharing.md#files) "
         "lists the files that are exported and exchanged, and [readers](../reference.md#readers) the settings."
     )
     lines = ["# File formats", "", head, ""]

@@ -1,0 +1,190 @@
+"""Steps of the tutorials: the numbered items of a document, each with sentences that a browser can follow.
+
+A step is written for people; its form is fixed, so that a script can do literally what it says. An item with a
+sentence of another form is an error.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from PIL import Image
+from playwright.sync_api import Locator, Page, expect
+
+from tests.e2e.hands import TRIES, at_rest, choose, shown, turn_to
+
+JOBS_MS = 120_000
+"""Time for the jobs that a tutorial waits for."""
+REPLACED_MS = 500
+"""Time after which a page has begun to follow a choice."""
+SIDEBAR_MS = 5_000
+"""Time after which the sidebar has noticed jobs that were just queued."""
+
+
+def steps(document: Path) -> list[str]:
+    """Return the sentences of the numbered items of a document, in order; the numbers must be 1, 2, 3 …
+
+    An image is a step, too: its file shows the window as it is at that place of the document.
+    """
+    text = re.sub(r"^```.*?^```$", "", document.read_text(encoding="utf-8"), flags=re.MULTILINE | re.DOTALL)
+    items = re.findall(r"^(\d+\. |(?=!\[))(.+(?:\n {2,}.+)*)", text, re.MULTILINE)
+    numbers = [int(number[:-2]) for number, _ in items if number]
+    assert numbers == list(range(1, len(numbers) + 1))
+    said = [" ".join(item.split()) for _, item in items]
+    return [sentence for item in said for sentence in re.split(r"(?<=[.”])\s+(?=[A-Z])", item)]
+
+
+@dataclass
+class Reader:
+    """A person who follows a tutorial in a window, and in that of a colleague."""
+
+    windows: tuple[Page, Page]
+    url: str
+    pictures: Path | None = None
+    """Folder into which the images of the document are written; None if they stay as they are."""
+    own: bool = True
+    done: list[str] = field(default_factory=list)
+
+    @property
+    def page(self) -> Page:
+        """The window that the person looks at."""
+        return self.windows[0 if self.own else 1]
+
+    def follow(self, document: Path) -> None:
+        """Do every step."""
+        for sentence in steps(document):
+            action, found = form_of(sentence)
+            at_rest(self.page)
+            action(self, *found.groups())
+            self.done.append(sentence)
+
+    def open_page(self, name: str) -> None:
+        """Open a page by its link in the sidebar."""
+        turn_to(self.page, name)
+
+    def open_tab(self, name: str) -> None:
+        """Open a tab of the page."""
+        self.page.get_by_role("tab", name=name, exact=True).click()
+
+    def click(self, label: str) -> None:
+        """Click a button, or what unfolds; “…” in a label stands for what differs between stores."""
+        name = ".*".join(re.escape(part) for part in label.split("…")) + "$"
+        main = self.page.get_by_test_id("stMain")
+        unfolds = main.locator("summary", has_text=re.compile(name))  # with the name of its icon in front
+        main.get_by_role("button", name=re.compile(f"^{name}")).or_(unfolds).first.click()
+
+    def click_sentence(self, place: str) -> None:
+        """Click a sentence in the columns."""
+        self.page.locator(".columns li").nth(int(place) - 1).click()
+
+    def enter(self, text: str, label: str) -> None:
+        """Fill a box in, and again if the page replaced it meanwhile, as after the choice of an article."""
+        for _ in range(TRIES):
+            self._box(label).fill(text)
+            self._box(label).press("Enter")
+            self.page.wait_for_timeout(REPLACED_MS)
+            at_rest(self.page)
+            if self._box(label).input_value() == text:
+                return
+        raise AssertionError(f"“{label}” does not keep “{text}”.")
+
+    def choose(self, option: str, label: str) -> None:
+        """Choose from a list."""
+        choose(self.page, label, option)
+
+    def choose_segment(self, option: str, label: str) -> None:
+        """Choose one of several segments."""
+        group = self.page.get_by_role("radiogroup", name=label)
+        group.get_by_role("radio", name=option, exact=True).click()
+
+    def press(self, key: str) -> None:
+        """Press a key, as one does in the page."""
+        self.page.keyboard.press(key.lower())
+
+    def sees(self, text: str) -> None:
+        """Expect a text."""
+        expect(self.page.get_by_text(text).locator("visible=true").first).to_be_visible()
+
+    def waits_for(self, text: str) -> None:
+        """Wait for a text that jobs bring."""
+        expect(self.page.get_by_text(text).locator("visible=true").first).to_be_visible(timeout=JOBS_MS)
+
+    def waits_for_sidebar(self, text: str) -> None:
+        """Wait for a text in the sidebar, which tells the state of jobs every two seconds."""
+        self.page.wait_for_timeout(SIDEBAR_MS)
+        expect(self.page.get_by_test_id("stSidebar").get_by_text(text)).to_be_visible(timeout=JOBS_MS)
+
+    def to_colleague(self) -> None:
+        """Turn to the window of the colleague."""
+        self.own = False
+        self.page.goto(self.url)
+
+    def back(self) -> None:
+        """Turn to the own window."""
+        self.own = True
+
+    def picture(self, about: str, name: str) -> None:
+        """Save the window as an image, and the labels that it shows beside it."""
+        if self.pictures is not None:
+            save_picture(self.page, self.pictures / Path(name).name)
+
+    def words(self) -> str:
+        """What the window shows, for the message of a failure."""
+        return shown(self.page)
+
+    def _box(self, label: str) -> Locator:
+        named = self.page.get_by_label(label, exact=True)
+        return named.and_(self.page.locator("input:not([role=combobox]), textarea")).first
+
+
+LABELS = "labels.json"
+"""File beside the images with the labels that each shows."""
+_SHOWN_LABELS = "[data-testid=stMain] :is(button[role=tab], [data-testid^=stBaseButton], label, h1)"
+_COLOURS = 128
+
+
+def save_picture(page: Page, path: Path) -> None:
+    """Save what a window shows as a small PNG, and its labels in :data:`LABELS`."""
+    at_rest(page)
+    page.mouse.move(0, 0)
+    page.wait_for_timeout(1_000)  # maps and charts are drawn in several frames
+    shown_now = page.locator(f"{_SHOWN_LABELS} >> visible=true").all_inner_texts()
+    with Image.open(io.BytesIO(page.screenshot())) as image:
+        image.convert("RGB").quantize(_COLOURS, dither=Image.Dither.NONE).save(path, optimize=True)
+    known = path.with_name(LABELS)
+    labels = json.loads(known.read_text("utf-8")) if known.exists() else {}
+    # Icons are ligatures: their names stand in lines of their own, in lower case.
+    lines = {line.strip() for text in shown_now for line in text.splitlines()}
+    labels[path.name] = sorted(line for line in lines if line[:1].isupper())
+    known.write_text(json.dumps(labels, ensure_ascii=False, indent=1, sort_keys=True) + "\n", encoding="utf-8")
+
+
+FORMS: tuple[tuple[str, Callable[..., None]], ...] = (
+    (r"Open the page \*\*(.+?)\*\*\.", Reader.open_page),
+    (r"Open the tab \*\*(.+?)\*\*\.", Reader.open_tab),
+    (r"Click \*\*(.+?)\*\*\.", Reader.click),
+    (r"Click the sentence at place (\d+)\.", Reader.click_sentence),
+    (r"Enter `(.+?)` in \*\*(.+?)\*\*\.", Reader.enter),
+    (r"Choose `(.+?)` under \*\*(.+?)\*\*\.", Reader.choose),
+    (r"Choose \*\*(.+?)\*\* under \*\*(.+?)\*\*\.", Reader.choose_segment),
+    (r"Press `(\w)`\.", Reader.press),
+    (r"!\[(.+)\]\((images/[\w-]+\.png)\)", Reader.picture),
+    (r"The page shows “(.+?)”\.", Reader.sees),
+    (r"Wait until the page shows “(.+?)”\.", Reader.waits_for),
+    (r"Wait until the sidebar shows “(.+?)”\.", Reader.waits_for_sidebar),
+    (r"Go to the window of your colleague\.", Reader.to_colleague),
+    (r"Go back to your own window\.", Reader.back),
+)
+
+
+def form_of(sentence: str) -> tuple[Callable[..., None], re.Match[str]]:
+    """Return what a sentence asks for, with its words."""
+    for pattern, action in FORMS:
+        if found := re.fullmatch(pattern, sentence):
+            return action, found
+    raise AssertionError(f"No script can follow this step: {sentence}")
