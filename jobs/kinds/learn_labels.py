@@ -12,7 +12,7 @@ from typing import Any
 from core.config import option
 from core.errors import ConfigError, DataError
 from core.labelling.learning import Contradiction, Placed, contradictions, labelled_triplets, placed_by_people
-from core.types import Split, TripletRows
+from core.types import Split, TripletRows, split_of_title
 from db.label_records import LabellingRecord
 from db.store import Store
 from jobs.common.job import JobConfig, JobContext
@@ -64,6 +64,14 @@ def training_labels(store: Store, names: tuple[str, ...]) -> TrainingLabels:
     if len({record.corpus_id for record in records}) > 1:
         raise DataError("These labellings are of different corpora. Sample one triplet set per corpus.")
     return TrainingLabels(tuple(records), tuple(placed), tuple(contradictions(placed)))
+
+
+def placed_for_training(store: Store, found: TrainingLabels) -> int:
+    """Return how many of the placed sentences are in articles of the training split."""
+    with store.reading() as r:
+        sentences = [r.corpora.sentences_by_id(placed.ids) for placed in found.placed]
+        articles = r.corpora.articles_by_id({s.article_id for part in sentences for s in part.values()})
+    return sum(split_of_title(articles[s.article_id].title) is Split.TRAIN for part in sentences for s in part.values())
 
 
 def run(args: LearnConfig, context: JobContext) -> dict[str, Any]:

@@ -42,9 +42,16 @@ def show(record: LabellingRecord) -> None:
         )
         if found.contradictions:
             _contradictions(found)
+        training = learn_labels.placed_for_training(queries.store(), found)
+        if placed and not training:
+            st.warning(
+                "None of these sentences is in an article of the training split, so there is nothing to train on. "
+                "Assign sentences of an article in the training split.",
+                icon=":material/warning:",
+            )
         sets = queries.triplet_sets()
         held_out = evaluation_sets(record.corpus_id, sets)
-        _form(record, names, placed, held_out)
+        _form(record, names, training, held_out)
         for made in sets_from_labels(record, sets):
             _results(record, made, held_out)
 
@@ -85,7 +92,7 @@ def _contradictions(found: learn_labels.TrainingLabels) -> None:
 
 
 def _form(
-    record: LabellingRecord, labellings: Sequence[str], placed: int, held_out: Sequence[TripletSetRecord]
+    record: LabellingRecord, labellings: Sequence[str], training: int, held_out: Sequence[TripletSetRecord]
 ) -> None:
     """Draw the form that makes triplets, and optionally fine-tunes a model on them."""
     key = f"{TRAIN}_{record.id}"
@@ -111,7 +118,7 @@ def _form(
     start = st.button(
         "Fine-tune" if base else "Make triplets",
         icon=":material/school:" if base else ":material/change_history:",
-        disabled=not placed,
+        disabled=not training,
     )
     if not start:
         return
