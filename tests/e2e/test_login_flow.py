@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from urllib.parse import urlencode
 
 import pytest
+import sqlalchemy as sa
 from playwright.sync_api import Page, expect
 
 from db.label_records import Role
+from db.label_tables import session
 from db.settings import Settings
 from db.store import Store
 from jobs.services import people
@@ -78,11 +81,22 @@ def in_and_out(page: Page, other: Page, url: str) -> None:
     expect(other.get_by_role("link", name="People")).to_have_count(0)
 
 
+def _until_kept(store: Store, name: str) -> None:
+    """Wait until the store has a name. Just after Enter, the script may not have begun to run."""
+    query = sa.select(session.c.person)
+    for _ in range(100):
+        with store.reading() as r:
+            if name in r.sessions.connection.scalars(query):
+                return
+        time.sleep(0.1)
+    raise AssertionError(f"The store does not have the name “{name}”.")
+
+
 def test_a_browser_keeps_the_name_where_nobody_signs_in(app: App, page: Page) -> None:
     open_page(page, f"{app.url}/corpora", "Corpora")
     name = page.get_by_role("textbox", name="Your name")
     name.fill("Ada")
     name.press("Enter")
-    expect(page.locator(".stApp[data-test-script-state=notRunning]")).to_have_count(1)
+    _until_kept(app.store, "Ada")
     open_page(page, f"{app.url}/relabel", "Relabel")
     expect(page.get_by_role("textbox", name="Your name")).to_have_value("Ada")
