@@ -157,6 +157,7 @@ READING = {
     "jobs.common.model_notes.language_note",
     "jobs.common.models.built_on",
     "jobs.common.models.selectable_models",
+    "jobs.kinds.learn_labels.placed_for_training",
     "jobs.kinds.learn_labels.training_labels",
     "jobs.services.backups.backup_state",
     "jobs.services.inference.attention_of",
