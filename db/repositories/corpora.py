@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import count
 from typing import Any
 
+import numpy as np
 import sqlalchemy as sa
 
 from core.errors import DataError
@@ -14,7 +15,7 @@ from core.types import Article, Ids, Paragraph, SectionRecord, Sentence, Split, 
 from db import tables as t
 from db.records import ArticleRecord, CorpusRecord, Json
 from db.repositories.base import NamedRepository
-from db.sql import BATCH, bucket_range, bulk_insert, contains, id_chunks, id_columns, now, plain_rows, within
+from db.sql import BATCH, batches, bucket_range, bulk_insert, contains, id_chunks, id_columns, now, plain_rows, within
 from db.types import clean_text, dump_json
 
 _ARTICLE = [t.article.c[f] for f in ArticleRecord.__dataclass_fields__]
@@ -23,6 +24,8 @@ _SENTENCE = [t.sentence.c[f] for f in Sentence.__dataclass_fields__]
 # The order of their index, so that nothing is sorted.
 _SECTION_ORDER = (t.section.c.article_id, t.section.c.position)
 _SENTENCE_ORDER = (t.sentence.c.article_id, t.sentence.c.position)
+_CONDITIONS = 200
+"""Number of conditions of a query; SQLite rejects expressions with a thousand levels."""
 _NEW_ARTICLE = ("corpus_id", "position", "title", "url", "source", "bucket", "sections", "sentences", "topic", "part")
 _NEW_SECTION = ("article_id", "position", "level", "title", "path")
 _NEW_SENTENCE = ("article_id", "position", "section", "paragraph", "opens_paragraph", "text")
@@ -202,6 +205,32 @@ class Corpora(NamedRepository[CorpusRecord]):
             query = sa.select(*_SENTENCE).where(within(self.connection, key, chunk)).order_by(*order)
             for text, id, article, section, paragraph, position, opens in plain_rows(self.connection.execute(query)):
                 yield Sentence(text, id, article, section, paragraph, position, bool(opens))
+
+    def sentence_page(self, corpus_id: int, offset: int, limit: int) -> builtins.list[Sentence]:
+        """Return a page of the sentences of a corpus, in reading order."""
+        c, s = t.article.c, t.sentence.c
+        query = sa.select(c.id, c.sentences).where(c.corpus_id == corpus_id, c.sentences > 0).order_by(c.position)
+        ids, sizes = id_columns(self.connection.execute(query), 2)
+        ends = np.cumsum(sizes)
+        first, last = np.searchsorted(ends, (offset, offset + limit - 1), side="right")
+        if first == len(ids):
+            return []
+        owners, start = ids[first : last + 1].tolist(), offset - int(ends[first] - sizes[first])
+        before = sa.and_(s.article_id == owners[0], s.position < start)
+        query = sa.select(*_SENTENCE).where(within(self.connection, s.article_id, owners), ~before)
+        return [Sentence(*row) for row in self.connection.execute(query.order_by(*_SENTENCE_ORDER).limit(limit))]
+
+    def sentences_at(self, places: Iterable[tuple[int, int]]) -> builtins.list[Sentence]:
+        """Return the sentences at (article id, position), in the order of ``places``; missing ones are skipped."""
+        wanted: dict[int, builtins.list[int]] = {}
+        for article, position in (order := list(places)):
+            wanted.setdefault(article, []).append(position)
+        c, found = t.sentence.c, {}
+        for some in batches(wanted.items(), _CONDITIONS):
+            own = (sa.and_(c.article_id == id, within(self.connection, c.position, at)) for id, at in some)
+            for row in self.connection.execute(sa.select(*_SENTENCE).where(sa.or_(*own))):
+                found[row.article_id, row.position] = Sentence(*row)
+        return [found[place] for place in order if place in found]
 
     def search_sentences(
         self, corpus_id: int, search: str, offset: int = 0, limit: int = 50

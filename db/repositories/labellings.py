@@ -7,7 +7,7 @@ import builtins
 import numpy as np
 import sqlalchemy as sa
 
-from core.errors import StoreError
+from core.errors import AccessError, StoreError
 from core.labelling.partition import Cluster, Partition
 from core.types import Ids
 from db import label_tables as t
@@ -143,7 +143,7 @@ class Labellings(NamedRepository[LabellingRecord]):
         if record.deleted is not None:
             raise StoreError(f"The labelling {record.name!r} has been deleted. Restore it first.")
         if record.kind is Sharing.OWN and record.owner != person and role is not Role.ADMIN:
-            raise StoreError(
+            raise AccessError(
                 f"This labelling belongs to {record.owner or 'the person without a name'}. "
                 "Make a copy, or ask its owner to share it."
             )
@@ -156,7 +156,7 @@ class Labellings(NamedRepository[LabellingRecord]):
         role = People(self.connection).check_may_write(person)
         record = self.get(labelling_id)
         if record.owner != person and role is not Role.ADMIN:
-            raise StoreError(only_its_maker(record.owner))
+            raise AccessError(only_its_maker(record.owner))
 
     def _set(self, labelling_id: int, **values: object) -> None:
         self.connection.execute(t.labelling.update().where(t.labelling.c.id == labelling_id).values(**values))

@@ -1,7 +1,8 @@
-"""Search by meaning through the index of a large corpus, with exact cosines for its candidates."""
+"""Search for whole words, and by meaning: exact, or through the index of a large corpus with exact cosines."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -9,16 +10,19 @@ import numpy as np
 import numpy.typing as npt
 
 from core.neighbour_index import CANDIDATES, NeighbourIndex
-from core.neighbours import cosines
+from core.neighbours import cosines, nearest_neighbours
+from core.text.tokens import tokenize
 from core.types import Ids, Matrix
 from db.records import ModelRecord, VectorIndexRecord
+from db.sql import batches
 from db.store import Store
 from db.vector_files import VectorFiles
-from jobs.common.indexes import index_installed, place_of
+from jobs.common.indexes import index_installed, keys_of, place_of
 from jobs.services.inference import stored_blocks
 
 MOST_CANDIDATES = 2_000
 """Maximum number of candidates; reading the vectors of more takes longer than comparing all."""
+_ARTICLES = 500
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +35,42 @@ class Neighbours:
     """(n,) their positions in the articles."""
     cosines: npt.NDArray[np.float32]
     """(n,) exact cosines to the query."""
+
+
+def sentences_with_words(store: Store, corpus_id: int, text: str) -> Ids:
+    """Return the ascending ids of the sentences of a corpus with all words of ``text``, ignoring case.
+
+    The longest word selects the candidates whose texts are read.
+    """
+    words = set(_words(text))
+    if not words:
+        return np.empty(0, dtype=np.int64)
+    with store.reading() as r:
+        ids = r.corpora.sentences_with(corpus_id, max(words, key=lambda word: (len(word), word)))
+        known = r.corpora.sentences_by_id(ids)
+    return np.array([i for i in ids.tolist() if words.issubset(_words(known[i].text))], dtype=np.int64)
+
+
+def _words(text: str) -> Sequence[str]:
+    return [token.lower() for token in tokenize(text) if any(letter.isalnum() for letter in token)]
+
+
+def nearest(store: Store, model: ModelRecord, corpus_id: int, query: Matrix, count: int) -> Neighbours:
+    """Return the ``count`` sentences of a corpus nearest to the (1, dim) ``query`` by comparing all stored vectors."""
+    with store.reading() as r:
+        articles = sorted(r.embeddings.have(model.id, corpus_id))
+    best = nearest_neighbours(query, _keyed_blocks(store, model.id, articles), count)
+    owners, positions = place_of(np.array([key for key, _ in best], dtype=np.int64))
+    return Neighbours(owners, positions, np.array([cosine for _, cosine in best], dtype=np.float32))
+
+
+def _keyed_blocks(store: Store, model_id: int, articles: Sequence[int]) -> Iterator[tuple[Ids, Matrix]]:
+    for ids in batches(articles, _ARTICLES):
+        with store.reading() as r:
+            blocks = r.embeddings.get(model_id, ids)
+        for id, vectors in blocks.items():
+            rows = np.arange(vectors.shape[0])
+            yield keys_of(np.full(len(rows), id, np.int64), rows), vectors
 
 
 def index_of(store: Store, model_id: int, corpus_id: int) -> VectorIndexRecord | None:

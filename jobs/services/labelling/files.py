@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-from core.errors import DataError
-from core.labelling.history import Step
+from core.client.records import Sentence
+from core.errors import DataError, StoreError
 from core.labelling.partition import UNASSIGNED
+from core.types import Ids
 from db.label_records import LabellingRecord
+from db.sql import BATCH
 from db.store import Store, Unit
 from jobs.bundles.labellings import Document, Place, export_document, from_lines, moved, store_document, to_lines
-from jobs.services.labelling.starts import LEAD, section_titles
+from jobs.services.labelling.starts import LEAD
+from jobs.services.remote.corpora import sentences_of_ids
 
 HEADER = (
     "sentence_id",
@@ -27,6 +30,7 @@ HEADER = (
     "changed_by",
     "changed",
 )
+Row = tuple[Any, ...]
 
 
 def export_lines(store: Store, labelling_id: int) -> str:
@@ -66,31 +70,41 @@ def _sentences_of(r: Unit, corpus_id: int, document: Document) -> tuple[dict[int
     return names, next(iter(articles)) if len(articles) == 1 else None
 
 
-def rows(store: Store, labelling_id: int) -> list[tuple[Any, ...]]:
+def rows(store: Store, labelling_id: int) -> list[Row]:
     """Return the current state as rows, see :data:`HEADER`, in reading order."""
+    return [row for part in row_parts(store, labelling_id) for row in part]
+
+
+def row_parts(store: Store, labelling_id: int) -> Iterator[list[Row]]:
+    """Yield :func:`rows` in parts of about 2,000, each read in a transaction of its own; at least one part."""
     with store.reading() as r:
         snapshot = r.labellings.snapshot(labelling_id)
-        steps: dict[int, Step] = {step.id: step for step in r.label_steps.list(labelling_id)}
-        p = snapshot.partition
-        sentences = r.corpora.sentences_by_id(p.ids)
-        articles = r.corpora.articles_by_id({s.article_id for s in sentences.values()})
-        titles = section_titles(r, [*sentences.values()])
-    table = []
-    for row, id in enumerate(p.ids.tolist()):
-        s, number, last = sentences[id], int(p.numbers[row]), steps.get(int(snapshot.versions[row]))
-        table.append(
-            (
-                id,
-                articles[s.article_id].title,
-                titles.get((s.article_id, s.section), LEAD),
-                s.position,
-                s.text,
-                "" if number == UNASSIGNED else p.clusters[number].name,
-                number,
-                bool(p.uncertain[row]),
-                p.notes.get(id, ""),
-                last.person if last else "",
-                last.when.isoformat() if last else "",
-            )
-        )
-    return sorted(table, key=lambda line: (articles[sentences[line[0]].article_id].position, line[3]))
+        changed = {step.id: (step.person, step.when.isoformat()) for step in r.label_steps.list(labelling_id)}
+    p, versions = snapshot.partition, snapshot.versions
+
+    def row(sentence: Sentence, at: int) -> Row:
+        number = int(p.numbers[at])
+        name = "" if number == UNASSIGNED else p.clusters[number].name
+        mark, note = bool(p.uncertain[at]), p.notes.get(sentence.id, "")
+        return (*place_cells(sentence), name, number, mark, note, *changed.get(int(versions[at]), ("", "")))
+
+    return sentence_parts(store, p.ids, row)
+
+
+def place_cells(sentence: Sentence) -> Row:
+    """Return the first five cells of :data:`HEADER`."""
+    return sentence.id, sentence.article, sentence.section.strip() or LEAD, sentence.position, sentence.text
+
+
+def sentence_parts(store: Store, ids: Ids, row: Callable[[Sentence, int], Row]) -> Iterator[list[Row]]:
+    """Yield ``row(sentence, place)`` for the sentences with ascending ids, which are in reading order, in parts.
+
+    Raises ``StoreError`` if they are deleted meanwhile.
+    """
+    for start in range(0, max(len(ids), 1), BATCH):
+        part = ids[start : start + BATCH].tolist()
+        with store.reading() as r:
+            known = sentences_of_ids(r, part)
+        if len(known) < len(part):
+            raise StoreError("The corpus was deleted during the export.")
+        yield [row(known[id], at) for at, id in enumerate(part, start)]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -15,7 +14,6 @@ from scipy import sparse
 from core.errors import ThemescopeError
 from core.neighbour_index import INDEX_FROM
 from core.neighbours import cosines, nearest_neighbours
-from core.text.tokens import tokenize
 from core.types import Ids, Matrix
 from db.records import CorpusRecord, MapRecord, ModelRecord
 from jobs.common.indexes import keys_of
@@ -68,17 +66,7 @@ def _with_substring(corpus_id: int, text: str, created: Any) -> Ids:
 
 @st.cache_data(show_spinner="Searching …", max_entries=32)
 def _with_words(corpus_id: int, text: str, created: Any) -> Ids:
-    """Return the sentences with all words; the longest word selects the candidates whose texts are read."""
-    words = set(_words(text))
-    if not words:
-        return np.empty(0, dtype=np.int64)
-    ids = _with_substring(corpus_id, max(words, key=lambda word: (len(word), word)), created)
-    known = queries.sentences(ids)
-    return np.array([i for i in ids.tolist() if words.issubset(_words(known[i].text))], dtype=np.int64)
-
-
-def _words(text: str) -> Sequence[str]:
-    return [token.lower() for token in tokenize(text) if any(letter.isalnum() for letter in token)]
+    return search.sentences_with_words(queries.store(), corpus_id, text)
 
 
 # ---------------------------------------------------------------- by meaning

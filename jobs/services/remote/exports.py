@@ -1,0 +1,121 @@
+"""Exports of labellings and themes as streams of CSV, JSON lines or Parquet, whose memory does not grow with them."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any
+
+import numpy as np
+
+from core.client.records import Sentence
+from db.store import Store
+from jobs.services.labelling.files import HEADER, Row, place_cells, row_parts, sentence_parts
+from jobs.services.remote.labellings import known_labelling
+from jobs.services.remote.runs import theme_arrays, theme_record
+from jobs.services.table_files import csv_pieces, json_pieces
+
+THEME_HEADER = ("sentence_id", "article", "section", "position", "sentence", "theme", "theme_number", "margin")
+
+
+class Format(StrEnum):
+    """Format of an export."""
+
+    CSV = "csv"
+    """Cells that spreadsheets would run as formulas begin with an apostrophe."""
+    JSONL = "jsonl"
+    PARQUET = "parquet"
+
+
+MEDIA_TYPES = {
+    Format.CSV: "text/csv; charset=utf-8",
+    Format.JSONL: "application/jsonl",
+    Format.PARQUET: "application/vnd.apache.parquet",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Export:
+    """An export whose rows are still to be read."""
+
+    name: str
+    """Name of the labelling or of the corpus."""
+    header: tuple[str, ...]
+    parts: Callable[[], Iterator[list[Row]]]
+
+    def stream(self, format: Format) -> Iterator[bytes]:
+        """Yield the file in pieces of about 2,000 rows."""
+        if format is Format.PARQUET:
+            yield from _parquet(self.header, self.parts())
+            return
+        write, header = (csv_pieces if format is Format.CSV else json_pieces), self.header
+        for number, rows in enumerate(self.parts()):
+            pieces = [*write(header, rows)]
+            if number and format is Format.CSV:
+                del pieces[0]  # the header
+            yield "".join(pieces).encode("utf-8")
+
+
+def labels(store: Store, labelling_id: int) -> Export:
+    """Return the export of the current state of a labelling, in reading order; see :data:`HEADER`."""
+    with store.reading() as r:
+        record = known_labelling(r, labelling_id)
+    return Export(record.name, HEADER, lambda: row_parts(store, labelling_id))
+
+
+def themes(store: Store, run_id: int) -> Export:
+    """Return the export of the themes of a run, in reading order; see :data:`THEME_HEADER`."""
+    with store.reading() as r:
+        record = theme_record(r, run_id)
+        ids, numbers, margins = theme_arrays(r, run_id)
+        corpus = r.corpora.get(int(record.config["corpus_id"])).name
+    names = [str(theme["name"]) for theme in record.config["themes"]]
+    order = np.argsort(ids, kind="stable")
+
+    def row(sentence: Sentence, at: int) -> Row:
+        number = int(numbers[order[at]])
+        return (*place_cells(sentence), names[number] if number >= 0 else "", number, float(margins[order[at]]))
+
+    return Export(corpus, THEME_HEADER, lambda: sentence_parts(store, ids[order], row))
+
+
+class _Sink(io.RawIOBase):
+    """File that keeps what was written until it is taken."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._pieces: list[bytes] = []
+
+    def writable(self) -> bool:
+        """Return that this file is for writing."""
+        return True
+
+    def write(self, data: Any) -> int:
+        """Keep a piece."""
+        self._pieces.append(bytes(data))
+        return len(self._pieces[-1])
+
+    def taken(self) -> bytes:
+        """Return and forget the pieces."""
+        found, self._pieces = b"".join(self._pieces), []
+        return found
+
+
+def _parquet(header: Sequence[str], parts: Iterator[list[Row]]) -> Iterator[bytes]:
+    """Yield a Parquet file with one row group for each part."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    types = {"sentence_id": pa.int64(), "position": pa.int64(), "uncertain": pa.bool_(), "margin": pa.float64()}
+    types |= {"cluster_number": pa.int64(), "theme_number": pa.int64()}
+    schema = pa.schema([(name, types.get(name, pa.string())) for name in header])
+    sink = _Sink()
+    with pq.ParquetWriter(sink, schema) as writer:
+        for rows in parts:
+            columns = [*zip(*rows, strict=True)] or [()] * len(header)
+            arrays = [pa.array(column, field.type) for column, field in zip(columns, schema, strict=True)]
+            writer.write_table(pa.Table.from_arrays(arrays, schema=schema))
+            yield sink.taken()
+    yield sink.taken()

@@ -1,0 +1,189 @@
+"""The functions behind the HTTP API: pages are parts of the whole, changes are steps, exports are complete."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Callable, Iterator
+
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from core.client.records import Page
+from core.errors import AccessError, DataError, UnknownNameError
+from core.labelling.changes import StaleChangeError
+from db.access import Actor
+from db.label_records import Role
+from db.settings import Settings
+from db.store import Store
+from jobs.services import people
+from jobs.services.labelling.files import HEADER
+from jobs.services.remote import corpora, exports, jobs, labellings, models, runs, search
+from jobs.services.remote.labellings import LabellingChanges, Start
+from tests.webapp.filled import fill
+
+LEA = Actor("lea", Role.LABELLER)
+
+
+@pytest.fixture(scope="module")
+def filled(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
+    store = Store(Settings.in_folder(tmp_path_factory.mktemp("filled")))
+    store.migrate()
+    fill(store)
+    people.set_role(store, "ada", Role.ADMIN)
+    yield store
+    store.close()
+
+
+def new(store: Store, name: str, start: Start = Start.SECTIONS, actor: Actor = LEA) -> int:
+    wanted = labellings.new_labelling(actor, 1, name, None, shared=False)
+    return labellings.create(store, actor, wanted, start).id
+
+
+LISTS: dict[str, Callable[[Store, int, int], Page]] = {
+    "articles": lambda s, offset, limit: corpora.articles(s, 1, offset=offset, limit=limit),
+    "sentences": lambda s, offset, limit: corpora.sentences(s, 1, offset, limit),
+    "sentences of an article": lambda s, offset, limit: corpora.article_sentences(s, 2, offset, limit),
+    "runs": lambda s, offset, limit: runs.runs(s, offset=offset, limit=limit),
+    "jobs": lambda s, offset, limit: jobs.jobs(s, offset=offset, limit=limit),
+}
+
+
+@pytest.mark.parametrize("name", LISTS)
+def test_pages_together_are_the_whole_list(filled: Store, name: str) -> None:
+    whole = LISTS[name](filled, 0, 1_000)
+    assert whole.total == len(whole.items) > 1
+
+    @given(st.integers(0, 80), st.integers(1, 40))
+    def check(offset: int, limit: int) -> None:
+        page = LISTS[name](filled, offset, limit)
+        assert page.items == whole.items[offset : offset + limit]
+        assert (page.total, page.offset) == (whole.total, offset)
+
+    check()
+
+
+def test_sentences_of_a_corpus_are_in_reading_order(filled: Store) -> None:
+    found = corpora.sentences(filled, 1, 0, 1_000).items
+    with filled.reading() as r:
+        whole = [s.id for _, _, sentences in r.corpora.iterate(1) for s in sentences]
+    assert [s.id for s in found] == whole
+    assert {(s.article, s.section) for s in found[:8]} == {("Danube", ""), ("Danube", "Course")}
+
+
+def test_an_unknown_id_is_told(filled: Store) -> None:
+    calls: list[Callable[[], object]] = [
+        lambda: corpora.corpus(filled, 9), lambda: corpora.articles(filled, 9), lambda: corpora.article(filled, 9),
+        lambda: corpora.sections(filled, 9), lambda: corpora.sentence(filled, 999), lambda: runs.run(filled, 99),
+        lambda: runs.theme_run(filled, 1), lambda: runs.clustering(filled, 2, 3), lambda: models.model_card(filled, 9),
+        lambda: models.map_(filled, 9), lambda: labellings.labelling(filled, LEA, 99), lambda: jobs.job_kind("x"),
+        lambda: jobs.job(filled, 99), lambda: search.find(filled, 9, "x"),
+    ]  # fmt: skip
+    for call in calls:
+        with pytest.raises(UnknownNameError):
+            call()
+
+
+def test_search_by_text_and_words(filled: Store) -> None:
+    text = search.find(filled, 1, "  paragraph   0 ", limit=5)
+    assert text.total == 36 and len(text.items) == 5
+    assert all("paragraph 0" in match.sentence.text for match in text)
+    words = search.find(filled, 1, "words NILE fauna", search.SearchMethod.WORDS)
+    assert {match.sentence.article for match in words} == {"Nile"} and words.total == 4
+    with pytest.raises(DataError):
+        search.find(filled, 1, "  ")
+
+
+def test_changes_are_steps_with_undo(filled: Store) -> None:
+    id = new(filled, "steps")
+    changes = LabellingChanges(filled, LEA, id, "a reason")
+    step = changes.assign([1, 2, 5], 3)
+    assert step is not None and (step.person, step.reason, step.size) == ("lea", "a reason", 3)
+    assert changes.assign([1, 2], 3) is None
+    assert {1, 2, 5} <= {label.sentence.id for label in labellings.labels(filled, id, 3).items}
+    (
+        changes.rename_cluster(3, "Past"),
+        changes.merge_clusters([3, 4], 3),
+        changes.note([1], "sure"),
+        changes.mark([1], True),
+    )
+    changes.create_cluster("New", [7]), changes.unassign([7]), changes.delete_cluster(5)
+    state = labellings.labelling(filled, LEA, id)
+    assert state.can_undo and not state.can_redo and state.clusters[2].name == "Past"
+    assert labellings.steps(filled, id).total == 8
+    for _ in range(8):
+        assert changes.undo() is not None
+    assert changes.undo() is None and changes.redo() is not None
+    assert labellings.labels(filled, id, 3).items[0].sentence.id == 1
+
+
+def test_a_change_of_what_others_changed_is_a_conflict(filled: Store) -> None:
+    id = new(filled, "conflict")
+    step = LabellingChanges(filled, LEA, id).assign([1], 2)
+    assert step is not None
+    with pytest.raises(StaleChangeError):
+        LabellingChanges(filled, LEA, id, seen=step.id - 1).assign([1, 2], 3)
+    assert LabellingChanges(filled, LEA, id, seen=step.id).assign([1, 2], 3) is not None
+
+
+def test_roles_are_looked_up_in_the_transaction(filled: Store) -> None:
+    people.set_role(filled, "val", Role.VIEWER)
+    val = Actor("val", Role.ADMIN)  # as it was when the request began
+    id = new(filled, "roles")
+    with pytest.raises(AccessError):
+        new(filled, "not allowed", actor=val)
+    with pytest.raises(AccessError):
+        LabellingChanges(filled, val, id).assign([1], 2)
+    for refused in (LEA, val):
+        with pytest.raises(AccessError):
+            jobs.queue(filled, refused, "embed", {"corpus": "Rivers", "model": "x"})
+
+
+def test_only_the_owner_changes_a_labelling_of_their_own(filled: Store) -> None:
+    id = new(filled, "of ada", actor=Actor("ada", Role.ADMIN))
+    with pytest.raises(AccessError, match="belongs to ada"):
+        LabellingChanges(filled, LEA, id).assign([1], 2)
+    with pytest.raises(AccessError):
+        labellings.delete(filled, LEA, id)
+
+
+def test_sources_of_a_new_labelling_are_checked(filled: Store) -> None:
+    wanted = labellings.new_labelling(LEA, 1, "copy", None, shared=True)
+    with pytest.raises(DataError, match="source"):
+        labellings.create(filled, LEA, wanted, Start.THEMES)
+    with pytest.raises(UnknownNameError):
+        labellings.create(filled, LEA, wanted, Start.THEMES, 1)
+    made = labellings.create(filled, LEA, wanted, Start.LABELLING, new(filled, "original"))
+    assert made.sharing == "shared" and len(labellings.labelling(filled, LEA, made.id).clusters) == 6
+    labellings.delete(filled, LEA, made.id)
+    with pytest.raises(UnknownNameError):
+        labellings.labelling(filled, LEA, made.id)
+
+
+@pytest.mark.parametrize("format", exports.Format)
+def test_exports_have_every_row(filled: Store, format: exports.Format, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("jobs.services.labelling.files.BATCH", 7)
+    id = new(filled, f"export {format}")
+    LabellingChanges(filled, LEA, id).unassign([72])
+    data = b"".join(exports.labels(filled, id).stream(format))
+    rows = _read(format, data)
+    assert [*rows[0]] == list(HEADER) and [int(row["sentence_id"]) for row in rows] == [*range(1, 73)]
+    assert rows[0]["cluster"] == "Introduction" and int(rows[71]["cluster_number"]) == -1
+    assert rows[71]["changed_by"] == "lea"
+
+
+def _read(format: exports.Format, data: bytes) -> list[dict]:
+    if format is exports.Format.PARQUET:
+        return pq.read_table(io.BytesIO(data)).to_pylist()
+    if format is exports.Format.CSV:
+        return [*csv.DictReader(io.StringIO(data.decode(), newline=""))]
+    return [json.loads(line) for line in data.splitlines()]
+
+
+def test_kinds_of_jobs_describe_their_settings() -> None:
+    kind = jobs.job_kind("embed")
+    assert [setting.name for setting in kind.settings][:2] == ["corpus", "model"]
+    assert all(setting.type for kind in jobs.job_kinds() for setting in kind.settings)
