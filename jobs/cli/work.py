@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import click
 
-from core.errors import ArtifactError
+from core.errors import ArtifactError, ConfigError
+from core.types import FittedModel
 from jobs.bundles.format import BUNDLE
 from jobs.bundles.parts import contents
 from jobs.cli.resolve import MODEL_HELP, model_for
@@ -99,7 +101,7 @@ def train(shell: Shell, method: str, pairs: tuple[str, ...], **options: Any) -> 
 @common
 @pass_shell
 def add_model(shell: Shell, folder: Path, name: str) -> None:
-    """Add the saved model in FOLDER to the store."""
+    """Add the saved model, or the sentence-transformers encoder, in FOLDER to the store."""
     args = {"folder": str(folder.absolute()), "name": name or folder.absolute().name}
     _announce(shell, args["name"])
     _done(shell, shell.run("add-model", args))
@@ -109,24 +111,48 @@ def add_model(shell: Shell, folder: Path, name: str) -> None:
 @click.argument("model")
 @click.argument("folder", type=click.Path(path_type=Path))
 @click.option(
+    "--format",
+    "format_",
+    type=click.Choice(("themescope", "sentence-transformers")),
+    default="themescope",
+    show_default=True,
+    help="sentence-transformers: a folder that SentenceTransformer(FOLDER) loads.",
+)
+@click.option(
     "--small", is_flag=True, help="Round weights to 8 bits and word vectors to 6 bits, and compress the files."
 )
 @common
 @pass_shell
-def export_model(shell: Shell, model: str, folder: Path, small: bool) -> None:
+def export_model(shell: Shell, model: str, folder: Path, format_: str, small: bool) -> None:
     """Write MODEL to FOLDER. `add-model` adds it to another store."""
-    from core.models.artifact import load_model, save_model
-    from core.tasks.pair_calibration import copy_calibration
+    from core.models.artifact import load_model
 
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise ArtifactError(f"{str(folder)!r} exists and is not an empty folder. Choose a new one.")
+    if small and format_ != "themescope":
+        raise ConfigError("--small is for the format themescope only.")
     record = find_model(shell.store, model)
     source = shell.store.artifacts.path(record.artifact)
     fitted, info = load_model(source)
+    facts = _written(fitted, info, source, folder, format_, small)
+    size = sum(file.stat().st_size for file in folder.rglob("*"))
+    _done(shell, {"model": record.name, "folder": str(folder), **facts, "megabytes": round(size / 1e6, 1)})
+
+
+def _written(
+    fitted: FittedModel, info: Mapping[str, Any], source: Path, folder: Path, format_: str, small: bool
+) -> dict[str, Any]:
+    """Write a model in one of the formats, and return what the command shows about it."""
+    from core.models.artifact import save_model
+    from core.models.sentence_transformers_folder import save_for_sentence_transformers
+    from core.tasks.pair_calibration import copy_calibration
+
+    if format_ == "sentence-transformers":
+        save_for_sentence_transformers(fitted, folder)
+        return {"format": format_}
     digest = save_model(fitted, info["method"], folder, info["record"], small=small)
     copy_calibration(source, folder)
-    size = sum(file.stat().st_size for file in folder.iterdir())
-    _done(shell, {"model": record.name, "folder": str(folder), "digest": digest, "megabytes": round(size / 1e6, 1)})
+    return {"digest": digest}
 
 
 @click.command("map")

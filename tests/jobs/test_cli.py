@@ -28,6 +28,7 @@ from tests.jobs.helpers import (
     write_articles,
 )
 from tests.jobs.test_topics import write_messages
+from tests.tiny_encoder import write_encoder
 
 pytestmark = pytest.mark.usefixtures("sqlite_store")
 
@@ -117,10 +118,27 @@ def test_a_model_goes_from_one_store_to_another(corpus: str, tmp_path: Path, mon
     assert "somewhere" not in "".join(file.read_text("utf-8") for file in folder.glob("*.json"))
     refused = call("export-model", "M", folder)
     assert (refused.exit_code, "not an empty folder" in refused.stderr) == (2, True)
+    refused = call("export-model", "M", tmp_path / "theirs", "--format", "sentence-transformers")
+    assert (refused.exit_code, "Methods that can" in refused.stderr) == (2, True)
+    refused = call("export-model", "M", tmp_path / "theirs", "--format", "sentence-transformers", "--small")
+    assert (refused.exit_code, "format themescope only" in refused.stderr) == (2, True)
     monkeypatch.setenv("THEMESCOPE_HOME", str(tmp_path / "other"))
     assert call_json("add-model", folder)["model"] == "handed on"
     stored = [m for m in call_json("list", "models")["models"] if m["created"]]
     assert [m["name"] for m in stored] == ["handed on"]
+
+
+def test_an_encoder_goes_to_and_comes_from_sentence_transformers(corpus: str, tmp_path: Path) -> None:
+    pytest.importorskip("transformers")
+    folder = tmp_path / "theirs"
+    folder.mkdir()
+    write_encoder(folder, WORDS)
+    added = call_json("add-model", folder, "--name", "E")
+    assert call_json("add-model", folder, "--name", "again")["cached"]
+    written = call_json("export-model", "E", tmp_path / "ours", "--format", "sentence-transformers")
+    assert (added["model"], written["format"]) == ("E", "sentence-transformers")
+    assert (tmp_path / "ours" / "modules.json").is_file()
+    assert call_json("embed", corpus, "--method", tmp_path / "ours")["model"] == "ours"
 
 
 def test_a_name_that_is_taken_is_told_before_the_work_and_after(corpus: str) -> None:

@@ -28,9 +28,11 @@ from core.models.storage import (
     read_word_vectors,
     write_json,
     write_settings,
+    write_tensors,
     write_word_vectors,
 )
 from core.protocols import SILENT, Report, SubReport
+from core.text.encoder_folders import WEIGHTS, write_steps
 from core.text.word_tables import load_word_vectors
 from core.text.word_vectors import Storage, WordVectors
 from core.types import Corpus, Sentence, Vectors
@@ -116,6 +118,21 @@ class StaticEncoder(BaseModel):
         write_settings(folder, self.config, self.seed)
         write_word_vectors(folder, words)
         write_json(folder / _TRAINING, {"metrics": self.metrics, "history": self.history})
+
+    def save_for_sentence_transformers(self, folder: Path) -> None:
+        """Write words and vectors as a folder that sentence-transformers loads.
+
+        Raises ``MissingExtraError`` without the packages of the extra encoder.
+        """
+        from core.models.static_encoder.tokenizer import spellings, tokenizer_of
+
+        table = self._fitted()
+        known = spellings(table.words)
+        vectors = table.vectors(np.array([table.row(word) for word in known], np.int64))
+        tokenizer_of([*known]).save(str(folder / "tokenizer.json"))
+        unknown = np.zeros((1, table.dim), np.float32)
+        write_tensors(folder / WEIGHTS, {"embedding.weight": np.concatenate([vectors, unknown])})
+        write_steps(folder, {"": "StaticEmbedding", "1_Normalize": "Normalize"})
 
     @classmethod
     def load(cls, folder: Path) -> Self:

