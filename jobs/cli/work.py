@@ -17,7 +17,9 @@ from jobs.cli.resolve import MODEL_HELP, model_for
 from jobs.cli.shell import Shell, background, common, pairs, pass_shell, seed_option, settings_of, settings_option
 from jobs.common.archive import ArchiveReader
 from jobs.common.models import announcement, find_model
+from jobs.services.pipeline import follow_ups, queue_pipeline
 
+_MADE = {"model": "model", "sentences": "sentences", "number of themes": "k", "map": "map"}
 KINDS = click.Choice(("sentences", "titles"))
 SEED = seed_option("Random seed.")
 
@@ -33,17 +35,27 @@ SEED = seed_option("Random seed.")
     default=0,
     help="Local processes that parse files; 0: those of EXECUTOR_URL.",
 )
+@click.option(
+    "--then",
+    type=click.Choice(("nothing", "all")),
+    default="nothing",
+    show_default=True,
+    help="all: compute vectors, themes and a map afterwards, as the pages do.",
+)
 @settings_option("reader")
 @background
 @common
 @pass_shell
-def import_(shell: Shell, files: tuple[Path, ...], pairs: tuple[str, ...], **options: Any) -> None:
+def import_(shell: Shell, files: tuple[Path, ...], pairs: tuple[str, ...], then: str, **options: Any) -> None:
     """Import FILES as a new corpus."""
     settings: dict[str, Any] = {}
     if pairs:
         settings = _reader_settings(files[0], options["reader"], pairs)
     args = {"files": [str(f.absolute()) for f in files], "settings": settings, **options}
-    _done(shell, shell.run("import-corpus", args))
+    result = shell.run("import-corpus", args)
+    if then == "all":
+        result["then"] = _follow_ups(shell, options["corpus"], options["language"], result["job"])
+    _done(shell, result)
 
 
 @click.command()
@@ -177,6 +189,17 @@ def map_(shell: Shell, corpus: str, method: str, articles: tuple[str, ...], **op
     options["titles"] = [article for article in articles if not article.isdecimal()]
     args = {"corpus": corpus, "model": model_for(shell, method, corpus), **options}
     _done(shell, shell.run("project", args))
+
+
+def _follow_ups(shell: Shell, corpus: str, language: str, job: int) -> dict[str, Any]:
+    """Run the jobs after an import and return what they made; with ``--background`` queue them after ``job``."""
+    if shell.background:
+        return {queued.kind: f"job {queued.id}" for queued in queue_pipeline(shell.store, corpus, language, after=job)}
+    made: dict[str, Any] = {}
+    for kind, args in follow_ups(shell.store, corpus, language):
+        result = shell.run(kind, args)
+        made |= {name: result[key] for name, key in _MADE.items() if key in result}
+    return made
 
 
 def _reader_settings(path: Path, reader: str, pairs: tuple[str, ...]) -> dict[str, Any]:

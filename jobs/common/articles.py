@@ -7,11 +7,15 @@ from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
 from typing import overload
 
+import numpy as np
+
 from core.errors import ConfigError, DataError
 from core.triplets.rules import ArticleSentences, SectionRules, section_sentences
 from core.types import Sentence, Split, fold_title
-from db.records import CorpusRecord
+from db.records import ArticleRecord, CorpusRecord
 from db.store import Store
+
+_SAMPLE_SEED = 0
 
 
 def ready_corpus(store: Store, name: str) -> CorpusRecord:
@@ -41,6 +45,19 @@ def titles_of(store: Store, corpora: Sequence[str]) -> frozenset[str]:
             titles = (article.title for article in r.corpora.articles(corpus.id, limit=corpus.articles))
             folded.update(map(fold_title, titles))
     return frozenset(folded)
+
+
+def sampled_articles(articles: Sequence[ArticleRecord], most: int) -> list[ArticleRecord]:
+    """Return whole articles, drawn at random, with at most ``most`` sentences, in the given order; 0 for all articles.
+
+    The same articles are drawn every time, so that vectors, themes and map of a large corpus are of the same
+    sentences. At least one article is returned, also if it is longer.
+    """
+    if not most or sum(a.sentences for a in articles) <= most:
+        return list(articles)
+    order = np.random.default_rng(_SAMPLE_SEED).permutation(len(articles))
+    sizes = np.cumsum([articles[i].sentences for i in order])
+    return [articles[i] for i in sorted(order[: max(int(np.searchsorted(sizes, most, "right")), 1)])]
 
 
 class StoredArticles:

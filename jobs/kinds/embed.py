@@ -7,7 +7,7 @@ from typing import Any
 
 from core.config import option
 from core.neighbour_index import INDEX_FROM
-from jobs.common.articles import ready_corpus
+from jobs.common.articles import ready_corpus, sampled_articles
 from jobs.common.indexes import ensure_index
 from jobs.common.job import JobConfig, JobContext
 from jobs.common.models import find_model
@@ -20,6 +20,7 @@ class EmbedConfig(JobConfig):
 
     corpus: str = option("", "Name of the corpus.")
     model: str = option("", "Name of the model.")
+    limit: int = option(0, "Maximum number of sentences; of more, articles drawn at random; 0: all.", low=0)
     index: bool = option(True, "Build the index for search by meaning, if the corpus is large.")
 
     def validate(self) -> None:
@@ -35,8 +36,9 @@ def run(args: EmbedConfig, context: JobContext) -> dict[str, Any]:
     """Embed articles that have no vectors; build the index of a large corpus."""
     corpus, model = ready_corpus(context.store, args.corpus), find_model(context.store, args.model)
     with context.store.reading() as r:
-        articles = r.corpora.articles(corpus.id, limit=corpus.articles)
-    indexed = args.index and corpus.sentences >= INDEX_FROM
+        articles = sampled_articles(r.corpora.articles(corpus.id, limit=corpus.articles), args.limit)
+    sentences = sum(article.sentences for article in articles)
+    indexed = args.index and sentences >= INDEX_FROM
     new = embed_articles(context, model, articles, context.part(0.0, 0.5 if indexed else 1.0))
     index = ensure_index(context, model, corpus, context.part(0.5, 1.0)) if indexed else None
     return {
@@ -44,7 +46,7 @@ def run(args: EmbedConfig, context: JobContext) -> dict[str, Any]:
         "model": model.name,
         "articles": len(articles),
         "embedded": new,
-        "sentences": corpus.sentences,
+        "sentences": sentences,
         "cached": new == 0,
         **({} if index is None else {"indexed": index.vectors, "recall": round(index.recall, 4)}),
     }

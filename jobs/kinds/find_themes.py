@@ -1,7 +1,8 @@
 """Job kind: find themes by clustering all sentences of a corpus and naming the clusters.
 
 The result is a run of kind "themes" with the labels by article, the margin of every sentence, and in ``config`` the
-names, curves and reason. The labels are deleted with the corpus.
+names, curves and reason. The labels are deleted with the corpus. With the argument ``article`` they are the clusters of
+one article.
 """
 
 from __future__ import annotations
@@ -14,10 +15,11 @@ from typing import Any
 import numpy as np
 
 from core.config import config_from_dict, option
-from core.errors import DataError
+from core.errors import DataError, UnknownNameError
 from core.types import Sentence, Split
 from db.records import ArticleRecord, CorpusRecord, ModelRecord, RunRecord
-from jobs.common.articles import ready_corpus
+from db.store import Store
+from jobs.common.articles import ready_corpus, sampled_articles
 from jobs.common.job import JobConfig, JobContext
 from jobs.common.models import find_model
 from jobs.common.results import work_digest
@@ -33,6 +35,8 @@ class FindThemesConfig(JobConfig):
 
     corpus: str = option("", "Name of the corpus.")
     model: str = option("", "Name of the model with the vectors to cluster.")
+    article: str = option("", "Title of the article to cluster; empty: the whole corpus.")
+    limit: int = option(0, "Maximum number of sentences; of more, articles drawn at random; 0: all.", low=0)
     settings: Mapping[str, Any] = option({}, "Settings of finding themes.")
     seed: int = option(0, "Seed of samples and initialisation.", low=0)
 
@@ -44,7 +48,9 @@ class FindThemesConfig(JobConfig):
         config_from_dict(ThemesConfig, self.settings)
 
     def title(self) -> str:
-        """Return a title with corpus and model."""
+        """Return a title with the article or the corpus, and the model."""
+        if self.article:
+            return f"Cluster “{self.article}” by “{self.model}”"
         return f"Find themes in “{self.corpus}” by “{self.model}”"
 
 
@@ -57,22 +63,24 @@ def run(args: FindThemesConfig, context: JobContext) -> dict[str, Any]:
     store = context.store
     corpus, model = ready_corpus(store, args.corpus), find_model(store, args.model)
     config = config_from_dict(ThemesConfig, args.settings)
-    inputs = {"corpus": corpus.id, "created": corpus.created.isoformat(), "model": model.digest}
+    inputs: dict[str, Any] = {"corpus": corpus.id, "created": corpus.created.isoformat(), "model": model.digest}
     cards = KINDS.get("find-themes"), method_of(model), CLUSTERERS.get(config.clusterer)
+    articles = _articles(store, corpus, args)
+    if len(articles) < corpus.articles:
+        inputs["articles"] = [article.id for article in articles]
     digest = work_digest(*cards, config=config.to_dict(), seed=args.seed, **inputs)
     with store.reading() as r:
         existing = r.runs.by_digest(digest)
-        articles = r.corpora.articles(corpus.id, limit=max(corpus.articles, 1))
     if existing is not None:
         return _result(existing, corpus, model, cached=True)
-    if corpus.sentences > MOST:
+    if (asked := sum(article.sentences for article in articles)) > MOST:
         raise DataError(
-            f"“{corpus.name}” has {corpus.sentences:,} sentences; the maximum for finding themes is {MOST:,}. Import "
-            "a list of the relevant sentences."
+            f"“{args.article or corpus.name}” has {asked:,} sentences; the maximum for finding themes is {MOST:,}. "
+            "Import a list of the relevant sentences, or set a limit."
         )
     begun = time.monotonic()
     embed_articles(context, model, articles, context.part(0.0, 0.5))
-    work = _Work(context, corpus, model, articles, digest, args.seed)
+    work = _Work(context, corpus, model, articles, digest, args.seed, args.article)
     sentences = work.sentences()
     context.progress(0.5, 1, "Reading vectors")
     vectors = rows_of(store, model, {a.id: np.arange(a.sentences) for a in articles if a.sentences})
@@ -83,6 +91,18 @@ def run(args: FindThemesConfig, context: JobContext) -> dict[str, Any]:
     return _result(record, corpus, model, cached=False)
 
 
+def _articles(store: Store, corpus: CorpusRecord, args: FindThemesConfig) -> list[ArticleRecord]:
+    """Return the article that is named; else all articles, or a sample of them with at most ``limit`` sentences."""
+    with store.reading() as r:
+        if not args.article:
+            return sampled_articles(r.corpora.articles(corpus.id, limit=max(corpus.articles, 1)), args.limit)
+        found = r.corpora.articles_by_title(corpus.id, args.article)
+        near = [] if found else [a.title for a in r.corpora.articles(corpus.id, search=args.article, limit=3)]
+    if not found:
+        raise UnknownNameError("article", args.article, near)
+    return found[:1]
+
+
 @dataclass(frozen=True)
 class _Work:
     context: JobContext
@@ -91,6 +111,7 @@ class _Work:
     articles: Sequence[ArticleRecord]
     digest: str
     seed: int
+    article: str
 
     def sentences(self) -> list[Sentence]:
         """Return every sentence in store order, which is the order of the vectors."""
@@ -112,7 +133,8 @@ class _Work:
             "interval": list(themes.interval),
             "sentences": len(sentences),
             "compared": themes.compared,
-        }
+            "sampled_from": self.corpus.sentences,
+        } | ({"article": self.article} if self.article else {})
         with self.context.writing() as w:
             return w.runs.add(
                 kind=KIND,

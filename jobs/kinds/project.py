@@ -15,7 +15,7 @@ from core.types import Ids, Matrix, Points, Shard
 from db.records import ArticleRecord, CorpusRecord, MapPoints, MapRecord, ModelRecord
 from db.sql import batches
 from db.store import Store
-from jobs.common.articles import ready_corpus
+from jobs.common.articles import ready_corpus, sampled_articles
 from jobs.common.indexes import ensure_index
 from jobs.common.job import JobConfig, JobContext
 from jobs.common.models import find_model
@@ -49,6 +49,9 @@ class ProjectConfig(JobConfig):
     titles: tuple[str, ...] = option((), "Titles of articles to include, for jobs that are queued before the import.")
     limit: int = option(
         20_000, "Maximum number of sentences on the map; larger sets are sampled.", low=FEWEST, high=MOST
+    )
+    within: int = option(
+        0, "Sample from articles drawn at random with at most so many sentences, as embed does; 0: from all.", low=0
     )
     settings: Mapping[str, Any] = option({}, "Settings of the projection.")
     seed: int = option(0, "Seed of the sample and the layout.", low=0)
@@ -84,7 +87,7 @@ def run(args: ProjectConfig, context: JobContext) -> dict[str, Any]:
         existing = r.maps.by_digest(digest)
     if existing is not None:
         return _result(store, existing, cached=True)
-    chosen, available = _sample(articles, args.limit, args.seed)
+    chosen = _sample(sampled_articles(articles, args.within), args.limit, args.seed)
     embed_articles(context, model, [a for a in articles if a.id in chosen], context.part(0.0, 0.5))
     if sum(map(len, chosen.values())) >= INDEX_FROM:  # search on the map uses the index
         ensure_index(context, model, corpus, context.part(0.3, 0.5))
@@ -103,7 +106,7 @@ def run(args: ProjectConfig, context: JobContext) -> dict[str, Any]:
             seed=args.seed,
             digest=digest,
             faithfulness=kept,
-            sampled_from=available,
+            sampled_from=sum(article.sentences for article in articles),
             points=MapPoints(ids, points),
         )
     return _result(store, record, cached=False)
@@ -186,9 +189,11 @@ def _of_rows(chosen: Mapping[int, Ids], rows: Ids) -> dict[int, Ids]:
 def _digest(
     args: ProjectConfig, corpus: CorpusRecord, model: ModelRecord, config: Config, articles: Sequence[int]
 ) -> str:
+    sampled = {"within": args.within} if 0 < args.within < corpus.sentences else {}
     return work_digest(
         KINDS.get("project"),
         method_of(model),
+        **sampled,
         corpus=[corpus.id, corpus.report.get("digest", "")],
         model=model.digest,
         articles=list(articles),
@@ -217,8 +222,8 @@ def _articles(store: Store, corpus: CorpusRecord, args: ProjectConfig) -> list[A
     return sorted(found.values(), key=lambda a: a.position)
 
 
-def _sample(articles: Sequence[ArticleRecord], limit: int, seed: int) -> tuple[dict[int, Ids], int]:
-    """Return (article id → sampled positions, number of candidates); sampling is uniform over sentences."""
+def _sample(articles: Sequence[ArticleRecord], limit: int, seed: int) -> dict[int, Ids]:
+    """Return article id → sampled positions; sampling is uniform over sentences."""
     counts = np.array([a.sentences for a in articles], dtype=np.int64)
     available = int(counts.sum())
     if available < FEWEST:
@@ -229,7 +234,7 @@ def _sample(articles: Sequence[ArticleRecord], limit: int, seed: int) -> tuple[d
     ends = np.cumsum(counts)
     parts = np.split(chosen, np.searchsorted(chosen, ends)[:-1])
     starts = ends - counts
-    return {a.id: p - s for a, p, s in zip(articles, parts, starts, strict=True) if len(p)}, available
+    return {a.id: p - s for a, p, s in zip(articles, parts, starts, strict=True) if len(p)}
 
 
 def _sentence_ids(store: Store, chosen: dict[int, Ids]) -> Ids:

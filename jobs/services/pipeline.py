@@ -1,0 +1,205 @@
+"""Pipeline: the jobs that compute vectors, themes and a map of a corpus after its import, one after the other.
+
+Every job finds a stored result of the same work, so the pipeline of a corpus can be queued again at any time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from core.paths import default_models
+from db.records import CorpusRecord, JobRecord, JobStatus
+from db.store import Store
+from jobs.common.model_notes import language_note, within_article
+from jobs.common.models import selectable_models
+from jobs.queue.control import cancel, enqueue, retry
+
+ANALYSED = 100_000
+"""Maximum number of sentences that get vectors and themes: ten minutes on two cores with the default model."""
+MAPPED = 20_000
+"""Maximum number of sentences on the map."""
+_WORDS = "tfidf"
+"""Method that is fitted to the corpus where no model reads its language."""
+_LISTED = 1_000
+_UNFINISHED = (JobStatus.FAILED, JobStatus.CANCELLED)
+_IMPORTS = frozenset({"import-corpus", "import-list", "import-bundle"})
+
+
+@dataclass(frozen=True, slots=True)
+class Wish:
+    """What a person asked for besides the import; empty values are chosen by the pipeline."""
+
+    model: str = ""
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    """Settings of finding themes."""
+
+
+def default_for(store: Store, language: str) -> str:
+    """Return the name of the model to use for text in ``language``, "" if none reads it.
+
+    The default model for English; else the newest stored model that is not for English only.
+    """
+    models = {model.name: model for model in selectable_models(store)}
+    preferred = [name for name in default_models() if name in models]
+    others = [name for name, model in reversed(models.items()) if not within_article(model) and name not in preferred]
+    for name in [*preferred, *(others if language != "en" else ())]:
+        if not language_note(store, models[name], language) and models[name].method != _WORDS:
+            return name
+    return ""
+
+
+def follow_ups(store: Store, corpus: str, language: str, wish: Wish | None = None) -> list[tuple[str, dict[str, Any]]]:
+    """Return kind and arguments of the jobs after the import of ``corpus``, in order."""
+    wish = wish or Wish()
+    model = wish.model or default_for(store, language)
+    found: list[tuple[str, dict[str, Any]]] = []
+    if not model:
+        model = f"{_WORDS}, {corpus}"
+        found.append(("train", {"method": _WORDS, "name": model, "corpus": corpus}))
+    what = {"corpus": corpus, "model": model}
+    found.append(("embed", what | {"limit": ANALYSED}))
+    found.append(("find-themes", what | {"limit": ANALYSED, "settings": dict(wish.settings)}))
+    found.append(("project", what | {"within": ANALYSED, "limit": MAPPED, "name": f"{corpus} by {model}"}))
+    return found
+
+
+def queue_pipeline(
+    store: Store, corpus: str, language: str, wish: Wish | None = None, after: int | None = None
+) -> list[JobRecord]:
+    """Queue the jobs after an import, each waiting for the one before; the first waits for the job ``after``."""
+    jobs: list[JobRecord] = []
+    for kind, args in follow_ups(store, corpus, language, wish):
+        jobs.append(enqueue(store, kind, args, after=jobs[-1].id if jobs else after))
+    return jobs
+
+
+def cluster_article(store: Store, corpus: CorpusRecord, article: str) -> JobRecord:
+    """Queue the clustering of one article with the model that fits its language; tf-idf of the corpus as the last."""
+    return enqueue(store, "find-themes", article_args(store, corpus, article))
+
+
+def article_args(store: Store, corpus: CorpusRecord, article: str) -> dict[str, Any]:
+    """Return the arguments of the job that clusters one article."""
+    model = default_for(store, corpus.language) or _newest_fitted(store, corpus)
+    return {"corpus": corpus.name, "model": model, "article": article}
+
+
+def _newest_fitted(store: Store, corpus: CorpusRecord) -> str:
+    """Return the newest model fitted to the corpus; without any, the default one."""
+    with store.reading() as r:
+        fitted = [model.name for model in r.models.list() if model.corpus_id == corpus.id]
+    return fitted[-1] if fitted else default_models()[0]
+
+
+# ---------------------------------------------------------------- state
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One step of a pipeline: its newest job, and whether its result is stored."""
+
+    name: str
+    """"Import", "Embed", "Themes" or "Map"."""
+    job: JobRecord | None
+    ready: bool
+
+    @property
+    def active(self) -> bool:
+        """Whether the job of the step is queued or running."""
+        return self.job is not None and not self.job.status.ended
+
+    @property
+    def failed(self) -> bool:
+        """Whether the step has no result because its newest job failed or was cancelled."""
+        return self.job is not None and self.job.status in _UNFINISHED and not self.ready
+
+
+_STEPS: tuple[tuple[str, frozenset[str]], ...] = (
+    ("Import", _IMPORTS),
+    ("Embed", frozenset({"embed", "train"})),
+    ("Themes", frozenset({"find-themes"})),
+    ("Map", frozenset({"project"})),
+)
+
+
+def steps_of(store: Store, corpus: str) -> list[Step]:
+    """Return the four steps of the corpus called ``corpus``, which may still be importing."""
+    with store.reading() as r:
+        record = next((found for found in r.corpora.list() if found.name == corpus), None)
+        jobs = _own_jobs(r, corpus, record)
+        ready = _results(r, record, jobs)
+    return [Step(name, _newest([job for job in jobs if job.kind in kinds]), name in ready) for name, kinds in _STEPS]
+
+
+def working(store: Store) -> list[str]:
+    """Return the names of the corpora with a queued or running step, newest first."""
+    with store.reading() as r:
+        jobs = r.jobs.list(limit=_LISTED, status=(JobStatus.QUEUED, JobStatus.RUNNING))
+    kinds = frozenset().union(*(kinds for _, kinds in _STEPS))
+    named = [str(job.args.get("corpus", "")) for job in jobs if job.kind in kinds]
+    return [name for name in dict.fromkeys(named) if name and any(_belongs(job, name) for job in jobs)]
+
+
+def cancel_pipeline(store: Store, corpus: str) -> None:
+    """Cancel the queued and running steps of a corpus; the last one first, so that none fails because of another."""
+    for step in reversed(steps_of(store, corpus)):
+        if step.active and step.job is not None:
+            cancel(store, step.job.id)
+
+
+def retry_pipeline(store: Store, corpus: str) -> None:
+    """Queue the failed and cancelled steps of a corpus again, with the jobs that they depend on."""
+    for step in steps_of(store, corpus):
+        if not step.failed or step.job is None:
+            continue
+        with store.reading() as r:
+            first = _first_unfinished(r, r.jobs.get(step.job.id))
+        if first is not None:
+            retry(store, first.id)
+
+
+def _first_unfinished(r: Any, job: JobRecord) -> JobRecord | None:
+    """Return the first failed or cancelled job of the chain that ends in ``job``; None if it is queued again."""
+    found = None
+    while job.status in _UNFINISHED:
+        found = job
+        if job.after is None:
+            break
+        job = r.jobs.get(job.after)
+    return found
+
+
+def _own_jobs(r: Any, corpus: str, record: CorpusRecord | None) -> list[JobRecord]:
+    """Return the jobs of the steps of a corpus, without those of a deleted corpus of the same name."""
+    jobs = [job for job in r.jobs.list(limit=_LISTED) if _belongs(job, corpus)]
+    return [job for job in jobs if record is None or job.ended is None or job.ended >= record.created]
+
+
+def _belongs(job: JobRecord, corpus: str) -> bool:
+    """Return whether a job is a step of the pipeline of a corpus: of the whole corpus, not of single articles."""
+    if job.args.get("corpus") != corpus or any(job.args.get(key) for key in ("article", "articles", "titles")):
+        return False
+    return job.kind != "train" or job.args.get("method") == _WORDS
+
+
+def _newest(jobs: Sequence[JobRecord]) -> JobRecord | None:
+    """Return the first job that has not ended, else the newest one."""
+    active = [job for job in jobs if not job.status.ended]
+    return min(active, key=lambda job: job.id) if active else max(jobs, key=lambda job: job.id, default=None)
+
+
+def _results(r: Any, corpus: CorpusRecord | None, jobs: Sequence[JobRecord]) -> set[str]:
+    """Return the names of the steps whose results are stored."""
+    if corpus is None:
+        return set()
+    themes = any(_whole(run.config, corpus.id) for run in r.runs.list(kind="themes"))
+    drawn = any(not found.config.get("articles") for found in r.maps.list(corpus.id))
+    embedded = themes or drawn or any(job.kind == "embed" and job.status is JobStatus.DONE for job in jobs)
+    found = {"Import": True, "Embed": embedded, "Themes": themes, "Map": drawn}
+    return {name for name, there in found.items() if there}
+
+
+def _whole(config: Mapping[str, Any], corpus_id: int) -> bool:
+    return config.get("corpus_id") == corpus_id and not config.get("article")

@@ -1,0 +1,146 @@
+"""The pipeline after an import: its jobs, their states, and what happens if one fails or is cancelled."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+from hypothesis import given
+from hypothesis import strategies as st
+
+from db.records import ArticleRecord, JobRecord, JobStatus
+from db.store import Store
+from jobs.cli.main import main
+from jobs.common.articles import sampled_articles
+from jobs.queue.foreground import run_here
+from jobs.services import pipeline
+from jobs.services.pipeline import Wish, queue_pipeline, steps_of
+from tests.jobs.helpers import write_articles
+
+KINDS = ["embed", "find-themes", "project"]
+TFIDF = {"method": "tfidf", "name": "words", "corpus": "C"}
+
+
+@pytest.fixture
+def imported(sqlite_store: Store, tmp_path: Path) -> Store:
+    """A store with the corpus "C"."""
+    files = [str(write_articles(tmp_path, 12))]
+    run_here(sqlite_store, "import-corpus", {"files": files, "corpus": "C"}, quiet=True)
+    return sqlite_store
+
+
+def states(store: Store) -> dict[str, str]:
+    return {
+        step.name: "ready" if step.ready else "active" if step.active else "failed" if step.failed else "none"
+        for step in steps_of(store, "C")
+    }
+
+
+def finish(store: Store, job: JobRecord, status: JobStatus = JobStatus.DONE) -> None:
+    with store.writing() as w:
+        assert w.jobs.claim(job.id, "test") is not None
+        w.jobs.finish(job.id, "test", status)
+
+
+def test_each_job_waits_for_the_one_before(imported: Store) -> None:
+    jobs = queue_pipeline(imported, "C", "en", Wish("static-wikipedia", {"k": 7}))
+    assert [job.kind for job in jobs] == KINDS
+    assert [job.after for job in jobs] == [None, jobs[0].id, jobs[1].id]
+    assert jobs[1].args["settings"] == {"k": 7} and {job.args["model"] for job in jobs} == {"static-wikipedia"}
+
+
+def test_text_that_no_model_reads_gets_tfidf(imported: Store) -> None:
+    jobs = queue_pipeline(imported, "C", "zh")
+    assert [job.kind for job in jobs] == ["train", *KINDS]
+    assert jobs[0].args["method"] == "tfidf" and jobs[1].args["model"] == jobs[0].args["name"]
+
+
+def test_a_model_that_is_not_for_english_only_is_used_for_other_languages(imported: Store) -> None:
+    with imported.writing() as w:
+        w.models.add(name="many", method="sentence-encoder", config={"folder": "/x"}, seed=0, digest="m", artifact="a")
+    assert pipeline.default_for(imported, "de") == "many"
+    assert pipeline.default_for(imported, "en") != "many"
+
+
+def test_states_follow_the_jobs(imported: Store) -> None:
+    assert states(imported) == {"Import": "ready", "Embed": "none", "Themes": "none", "Map": "none"}
+    jobs = queue_pipeline(imported, "C", "en")
+    assert states(imported) == {"Import": "ready", "Embed": "active", "Themes": "active", "Map": "active"}
+    assert pipeline.working(imported) == ["C"]
+    finish(imported, jobs[0], JobStatus.FAILED)
+    assert states(imported) == {"Import": "ready", "Embed": "failed", "Themes": "failed", "Map": "failed"}
+    pipeline.retry_pipeline(imported, "C")
+    assert set(states(imported).values()) == {"ready", "active"}
+
+
+def test_cancelled_steps_can_be_queued_again(imported: Store) -> None:
+    queue_pipeline(imported, "C", "en")
+    pipeline.cancel_pipeline(imported, "C")
+    with imported.reading() as r:
+        assert {job.status for job in r.jobs.list() if job.kind in KINDS} == {JobStatus.CANCELLED}
+    pipeline.retry_pipeline(imported, "C")
+    with imported.reading() as r:
+        assert {job.status for job in r.jobs.list() if job.kind in KINDS} == {JobStatus.QUEUED}
+
+
+def test_jobs_of_single_articles_are_no_steps(imported: Store) -> None:
+    with imported.reading() as r:
+        corpus = r.corpora.by_name("C")
+    pipeline.cluster_article(imported, corpus, "Article 1")
+    assert states(imported)["Themes"] == "none" and pipeline.working(imported) == []
+
+
+def test_everything_runs_after_an_import_and_is_found_again(sqlite_store: Store, tmp_path: Path) -> None:
+    file = write_articles(tmp_path, 6)
+    said = CliRunner().invoke(main, ["import", str(file), "--corpus", "C", "--then", "all", "--json"])
+    assert said.exit_code == 0, said.output
+    made = json.loads(said.stdout)["then"]
+    assert made["map"] == f"C by {made['model']}" and made["number of themes"] > 1
+    assert set(states(sqlite_store).values()) == {"ready"}
+    for kind, args in pipeline.follow_ups(sqlite_store, "C", "en"):
+        assert run_here(sqlite_store, kind, args, quiet=True)["cached"]
+
+
+def test_one_article_is_clustered(imported: Store) -> None:
+    run_here(imported, "train", TFIDF, quiet=True)
+    args = {"corpus": "C", "model": "words", "article": "Article 3"}
+    made = run_here(imported, "find-themes", args, quiet=True)
+    with imported.reading() as r:
+        run = r.runs.get(made["run_id"])
+        (article,) = r.corpora.articles_by_title(r.corpora.by_name("C").id, "Article 3")
+        assert list(r.runs.labels(run.id)) == [article.id]
+    assert made["sentences"] == article.sentences and run.config["article"] == "Article 3"
+    assert states(imported)["Themes"] == "none"
+    assert run_here(imported, "find-themes", args, quiet=True)["cached"]
+
+
+def test_themes_and_map_of_a_sample_are_of_the_same_articles(imported: Store) -> None:
+    run_here(imported, "train", TFIDF, quiet=True)
+    what = {"corpus": "C", "model": "words"}
+    assert run_here(imported, "embed", what | {"limit": 200}, quiet=True)["sentences"] <= 200
+    themes = run_here(imported, "find-themes", what | {"limit": 200}, quiet=True)
+    drawn = run_here(imported, "project", what | {"within": 200, "limit": 60}, quiet=True)
+    with imported.reading() as r:
+        clustered = set(r.runs.labels(themes["run_id"]))
+        points = r.maps.points(drawn["map_id"]).sentence_ids
+        owners = {sentence.article_id for sentence in r.corpora.sentences_by_id(points).values()}
+        model = r.models.by_name("words")
+        assert r.embeddings.have(model.id, r.corpora.by_name("C").id) == clustered
+    assert owners <= clustered and len(points) == 60 and drawn["sampled_from"] == 12 * 49
+
+
+SIZES = st.lists(st.integers(0, 50), min_size=1, max_size=30)
+
+
+@given(SIZES, st.integers(0, 400))
+def test_samples_are_whole_articles_in_order(sizes: list[int], most: int) -> None:
+    articles = [ArticleRecord(i, 1, i, str(i), "", "", 0, 1, size, "", "") for i, size in enumerate(sizes)]
+    found = sampled_articles(articles, most)
+    assert [a.id for a in found] == sorted(a.id for a in found) and found
+    total = sum(a.sentences for a in found)
+    assert total <= most or len(found) == 1 or not most
+    assert found == sampled_articles(articles, most)
+    if not most or sum(sizes) <= most:
+        assert found == articles
