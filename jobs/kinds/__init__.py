@@ -63,7 +63,6 @@ REGISTRY = Registry(
             factory="jobs.kinds.import_corpus:run",
             config="jobs.kinds.import_corpus:ImportConfig",
             tags=frozenset({"fills-a-corpus"}),
-            pages=("corpora",),
             link=ResultLink("corpora", {"view": "Read"}, {"corpus": "corpus"}),
         ),
         JobCard(
@@ -200,7 +199,7 @@ REGISTRY = Registry(
             factory="jobs.kinds.project:run",
             config="jobs.kinds.project:ProjectConfig",
             revision=2,
-            pages=("themes", "map"),
+            pages=("map",),
             link=ResultLink("map", {}, {"corpus": "corpus", "map": "map"}),
         ),
         JobCard(
@@ -209,7 +208,7 @@ REGISTRY = Registry(
             summary="Reads one column of a text, CSV, JSON lines or Excel file as a corpus of its own.",
             factory="jobs.kinds.import_list:run",
             config="jobs.kinds.import_list:ImportListConfig",
-            pages=("themes",),
+            link=ResultLink("corpora", {"view": "Read"}, {"corpus": "corpus"}),
         ),
         JobCard(
             id="export-bundle",
@@ -238,7 +237,6 @@ REGISTRY = Registry(
             factory="jobs.kinds.find_themes:run",
             config="jobs.kinds.find_themes:FindThemesConfig",
             revision=3,
-            pages=("themes",),
         ),
         JobCard(
             id="back-up",

@@ -112,8 +112,9 @@ class Step:
 
     @property
     def failed(self) -> bool:
-        """Whether the step has no result because its newest job failed or was cancelled."""
-        return self.job is not None and self.job.status in _UNFINISHED and not self.ready
+        """Whether the newest job of the step failed or was cancelled; an import only if there is no such corpus."""
+        unfinished = self.job is not None and self.job.status in _UNFINISHED
+        return unfinished and not (self.ready and self.job is not None and self.job.kind in _IMPORTS)
 
 
 _STEPS: tuple[tuple[str, frozenset[str]], ...] = (
@@ -137,9 +138,16 @@ def working(store: Store) -> list[str]:
     """Return the names of the corpora with a queued or running step, newest first."""
     with store.reading() as r:
         jobs = r.jobs.list(limit=_LISTED, status=(JobStatus.QUEUED, JobStatus.RUNNING))
-    kinds = frozenset().union(*(kinds for _, kinds in _STEPS))
-    named = [str(job.args.get("corpus", "")) for job in jobs if job.kind in kinds]
-    return [name for name in dict.fromkeys(named) if name and any(_belongs(job, name) for job in jobs)]
+    return list(dict.fromkeys(str(job.args["corpus"]) for job in jobs if is_step(job)))
+
+
+def is_step(job: JobRecord) -> bool:
+    """Return whether a job is a step of a pipeline: it is about a whole corpus, not about single articles."""
+    if not job.args.get("corpus") or any(job.args.get(key) for key in ("article", "articles", "titles")):
+        return False
+    if job.kind == "train":
+        return job.args.get("method") == _WORDS
+    return any(job.kind in kinds for _, kinds in _STEPS)
 
 
 def cancel_pipeline(store: Store, corpus: str) -> None:
@@ -155,16 +163,20 @@ def retry_pipeline(store: Store, corpus: str) -> None:
         if not step.failed or step.job is None:
             continue
         with store.reading() as r:
-            first = _first_unfinished(r, r.jobs.get(step.job.id))
-        if first is not None:
-            retry(store, first.id)
+            unfinished = _unfinished(r, step.job.id)
+        for job in unfinished:
+            with store.reading() as r:
+                waits = r.jobs.get(job).status in _UNFINISHED
+            if waits:
+                retry(store, job)
 
 
-def _first_unfinished(r: Any, job: JobRecord) -> JobRecord | None:
-    """Return the first failed or cancelled job of the chain that ends in ``job``; None if it is queued again."""
-    found = None
+def _unfinished(r: Any, job_id: int) -> list[int]:
+    """Return the failed and cancelled jobs of the chain that ends in a job, the first one first."""
+    found: list[int] = []
+    job = r.jobs.get(job_id)
     while job.status in _UNFINISHED:
-        found = job
+        found.insert(0, job.id)
         if job.after is None:
             break
         job = r.jobs.get(job.after)
@@ -173,15 +185,8 @@ def _first_unfinished(r: Any, job: JobRecord) -> JobRecord | None:
 
 def _own_jobs(r: Any, corpus: str, record: CorpusRecord | None) -> list[JobRecord]:
     """Return the jobs of the steps of a corpus, without those of a deleted corpus of the same name."""
-    jobs = [job for job in r.jobs.list(limit=_LISTED) if _belongs(job, corpus)]
+    jobs = [job for job in r.jobs.list(limit=_LISTED) if is_step(job) and job.args["corpus"] == corpus]
     return [job for job in jobs if record is None or job.ended is None or job.ended >= record.created]
-
-
-def _belongs(job: JobRecord, corpus: str) -> bool:
-    """Return whether a job is a step of the pipeline of a corpus: of the whole corpus, not of single articles."""
-    if job.args.get("corpus") != corpus or any(job.args.get(key) for key in ("article", "articles", "titles")):
-        return False
-    return job.kind != "train" or job.args.get("method") == _WORDS
 
 
 def _newest(jobs: Sequence[JobRecord]) -> JobRecord | None:

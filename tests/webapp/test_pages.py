@@ -373,10 +373,14 @@ def test_the_comparison_is_short_in_the_table_and_exact_in_the_chart(filled_stor
 
 
 def test_a_good_end_is_told_until_it_is_dismissed(filled_store: Store, open_page: Open) -> None:
-    at = open_page("corpora")
-    at.session_state["followed_jobs"] = [1]
+    with filled_store.writing() as w:
+        job = w.jobs.add("cluster", "Cluster rivers", {})
+        w.jobs.claim(job.id, "vm:1:a")
+        w.jobs.finish(job.id, "vm:1:a", JobStatus.DONE)
+    at = open_page("compare")
+    at.session_state["followed_jobs"] = [job.id]
     at.run()
-    assert "**Import rivers** finished in" in words_of(at)
+    assert "**Cluster rivers** finished in" in words_of(at)
     next(b for b in at.button if b.label == "Dismiss").click().run()
     assert "finished in" not in words_of(at)
     assert at.session_state["followed_jobs"] == []

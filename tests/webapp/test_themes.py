@@ -82,10 +82,11 @@ def test_the_example_is_loaded_and_asked_about(filled_store: Store, open_page: O
     next(box for box in at.selectbox if box.label == "Model").set_value(MODEL).run()
     press(at, "Find themes")
     assert not at.exception
-    assert queued(filled_store) == ["import-list", "find-themes", "project"]
+    assert queued(filled_store) == ["import-list", "embed", "find-themes", "project"]
     with filled_store.reading() as r:
         jobs = {job.kind: job for job in r.jobs.list(status=JobStatus.QUEUED)}
-    assert jobs["find-themes"].after == jobs["import-list"].id and jobs["project"].after == jobs["find-themes"].id
+    assert jobs["embed"].after == jobs["import-list"].id and jobs["find-themes"].after == jobs["embed"].id
+    assert jobs["project"].after == jobs["find-themes"].id
     assert jobs["find-themes"].args["corpus"] == jobs["import-list"].args["corpus"] == "My sentences"
 
 

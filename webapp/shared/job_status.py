@@ -43,10 +43,15 @@ def submit(kind: str, args: Mapping[str, Any], title: str = "", after: int | Non
 
 def queue_job(queue: Callable[[], JobRecord]) -> JobRecord | None:
     """Call ``queue`` and follow its job in this session; None, with the reason on the page, if it queues nothing."""
-    job = attempt(queue)
-    if job is not None:
-        st.session_state.setdefault(FOLLOWED, []).append(job.id)
-    return job
+    jobs = follow(lambda: [queue()])
+    return jobs[0] if jobs else None
+
+
+def follow(queue: Callable[[], Sequence[JobRecord]]) -> Sequence[JobRecord]:
+    """Call ``queue`` and follow its jobs in this session; none, with the reason on the page, if it queues nothing."""
+    jobs = attempt(queue) or ()
+    st.session_state.setdefault(FOLLOWED, []).extend(job.id for job in jobs)
+    return jobs
 
 
 def badge(job: JobRecord) -> None:

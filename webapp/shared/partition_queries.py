@@ -122,7 +122,8 @@ def run_name(run: RunRecord, model: ModelRecord | None) -> str:
 
 def partition_name(run: RunRecord, model: ModelRecord | None, benchmark: BenchmarkRecord | None) -> str:
     """Return :func:`run_name` with the benchmark, because an article may be in several."""
-    return run_name(run, model) + (f" on {benchmark.name}" if benchmark else "")
+    where = f" on {benchmark.name}" if benchmark else ", this article" if run.config.get("article") else ""
+    return run_name(run, model) + where
 
 
 def clusterer_title(id: str) -> str:
@@ -165,9 +166,21 @@ class Analysis:
         return list(self.run.config["themes"])
 
     @property
+    def article(self) -> str:
+        """Return the title of the article of which the clusters are; "" for themes of the whole corpus."""
+        return str(self.run.config.get("article", ""))
+
+    @property
     def name(self) -> str:
         """Return the label in lists."""
         return f"{self.corpus.name} by {self.model.name}, {len(self.themes)} themes"
+
+    @property
+    def colour_name(self) -> str:
+        """Return the label in the list of what a map is coloured by."""
+        if self.article:
+            return f"{len(self.themes)} clusters of this article by {self.model.name}"
+        return f"{len(self.themes)} themes by {self.model.name}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,6 +196,16 @@ class Listing:
 
 
 def analyses() -> list[Analysis]:
+    """Return the themes of whole corpora, newest first."""
+    return [analysis for analysis in _all_analyses() if not analysis.article]
+
+
+def article_clusters(corpus_id: int, title: str) -> list[Analysis]:
+    """Return the clusterings of one article by a click in its text, newest first."""
+    return [found for found in _all_analyses() if found.article == title and found.corpus.id == corpus_id]
+
+
+def _all_analyses() -> list[Analysis]:
     """Return the analyses whose corpus and model exist, newest first."""
     with queries.store().reading() as r:
         runs = r.runs.list(kind="themes")

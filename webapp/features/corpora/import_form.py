@@ -12,14 +12,19 @@ from core.readers import REGISTRY
 from core.readers.formats import Preview, detect, preview, suffixes
 from core.text.splitting import LANGUAGES
 from core.types import Article
+from jobs.services.pipeline import ANALYSED, queue_pipeline
 from webapp.features.corpora import state
 from webapp.shared import input_files, queries
 from webapp.shared.components import attempt
 from webapp.shared.forms import checked, config_fields
-from webapp.shared.job_status import submit
+from webapp.shared.job_status import follow, submit
 from webapp.shared.text import count, plain, shorten, words
 
 _UPLOAD_MB = 500
+_ONLY_IMPORT = (
+    "Off: vectors, themes and a map follow by themselves. Of more than "
+    f"{ANALYSED:,} sentences, they are those of articles drawn at random."
+)
 
 
 def form() -> None:
@@ -40,15 +45,17 @@ def form() -> None:
         "reader": reader_id,
         "settings": config.to_dict(),
     }
-    # Queued before the page is redrawn, because another click would interrupt the run.
-    st.button(
-        "Import",
-        type="primary",
-        icon=":material/download:",
-        disabled=not name.strip(),
-        on_click=_queue,
-        args=(args, _key(paths), _round()),
-    )
+    with st.container(horizontal=True, vertical_alignment="center"):
+        # Queued before the page is redrawn, because another click would interrupt the run.
+        st.button(
+            "Import",
+            type="primary",
+            icon=":material/download:",
+            disabled=not name.strip(),
+            on_click=_queue,
+            args=(args, _key(paths), _round()),
+        )
+        st.toggle("Only import", key=state.ONLY_IMPORT, help=_ONLY_IMPORT)
 
 
 def _queue(args: dict[str, Any], key: int, turn: int) -> None:
@@ -63,7 +70,10 @@ def _queue(args: dict[str, Any], key: int, turn: int) -> None:
         "corpus": st.session_state[f"{state.IMPORT}_name_{key}"].strip(),
         "language": st.session_state[f"{state.IMPORT}_language_{key}"],
     }
-    if submit("import-corpus", args, f"Import {args['corpus']}"):
+    job = submit("import-corpus", args, f"Import {args['corpus']}")
+    if job is not None:
+        if not st.session_state.get(state.ONLY_IMPORT):
+            follow(lambda: queue_pipeline(queries.store(), args["corpus"], args["language"], after=job.id))
         st.session_state[state.IMPORT_ROUND] = turn + 1
         st.session_state.pop(state.UPLOADED, None)
 

@@ -3,13 +3,14 @@
 import streamlit as st
 
 from webapp.features.corpora import articles, bundles, import_form, state
-from webapp.shared import guard, queries
+from webapp.shared import guard, pipeline_status, queries
 from webapp.shared.choose import nothing, open_tab, title
 from webapp.shared.guard import closed
 from webapp.shared.job_status import watch
 from webapp.shared.text import plain
 
 title("Corpora", "Your source texts. Articles keep their sections and paragraphs.")
+pipeline_status.watch()
 watch("corpora")
 corpora = queries.corpora()
 READ, LISTING, IMPORT = "Read", "All corpora", "Import"

@@ -15,6 +15,7 @@ IMPORT = KEYS.session("import")
 """Prefix of the fields of the import form."""
 IMPORT_ROUND = KEYS.session("import_round")
 """Number of imports that were queued in this session; each empties the form."""
+ONLY_IMPORT = KEYS.session("only_import")
 UPLOADED = KEYS.session("uploaded")
 BUNDLE = KEYS.session("bundle")
 """Prefix of the fields of the bundle forms."""

@@ -12,7 +12,7 @@ import streamlit as st
 from core.errors import MissingExtraError
 from db.records import BenchmarkRecord, CorpusRecord, JobRecord, ModelRecord
 from jobs.services import demo
-from webapp.shared import compare_queries, queries
+from webapp.shared import compare_queries, pipeline_status, queries
 from webapp.shared.choose import COUNTED, method_title, title
 from webapp.shared.job_status import badge, no_worker
 from webapp.shared.navigation import page_link, switch_page
@@ -230,6 +230,7 @@ def active_jobs() -> None:
 
 
 active_jobs()
+pipeline_status.watch()
 corpora, models, benchmarks = queries.corpora(), queries.models(), queries.benchmarks()
 jobs = queries.jobs()
 starting_points(corpora, [job for job in jobs if not job.status.ended])

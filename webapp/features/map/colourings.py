@@ -206,11 +206,15 @@ def _clusters(view: View, run: RunRecord) -> Colouring:
 
 
 def of_themes(view: View) -> list[Option]:
-    """Offer the themes of the corpus, and the confidence of each sentence."""
+    """Offer the themes of the corpus, or the clusters of the article in view, and the confidence of each sentence."""
     offered = []
-    for analysis in partition_queries.analyses():
+    found = partition_queries.analyses()
+    if view.single:
+        title = view.whole.known[int(view.articles[0])].title
+        found = [*partition_queries.article_clusters(view.corpus.id, title), *found]
+    for analysis in found:
         if analysis.corpus.id == view.corpus.id:
-            name = f"{len(analysis.themes)} themes by {analysis.model.name}"
+            name = analysis.colour_name
             offered.append(Option(name, partial(_themes, view, analysis)))
             offered.append(Option(f"Confidence in the {name}", partial(_confidence, view, analysis)))
     return offered

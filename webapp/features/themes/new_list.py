@@ -14,16 +14,20 @@ from core.readers.formats import COMPRESSIONS
 from core.readers.sentence_lists import KINDS, MOST_BYTES, MOST_ROWS, Sheet, likely_column, read_sheet
 from core.tasks.themes import FEWEST, MOST
 from core.text.splitting import LANGUAGES
+from jobs.services import pipeline
 from webapp.features.themes import state
 from webapp.shared import input_files, queries
 from webapp.shared.choose import grouped_by_method, model_label, model_notes, nothing
 from webapp.shared.components import attempt
-from webapp.shared.job_status import submit
+from webapp.shared.job_status import follow, submit
 from webapp.shared.text import count
 
 PASTED = "pasted.txt"
 SUGGESTED, GIVEN = "Suggested", "Fixed"
 EXAMPLE = Path(__file__).parent / "assets" / "example-sentences.txt"
+_PASTED_NAME = "My sentences"
+_MOST_PASTED = 10_000_000
+"""Maximum size of pasted text in bytes; the browser sends it with every change of the form."""
 _SHOWN = 200
 _NO_GROUP = "None"
 
@@ -50,6 +54,8 @@ class _Source:
     path: Path | None = None
     column: str = ""
     group: str = ""
+    empty: bool = False
+    """No sentences have been pasted yet."""
 
 
 def form() -> None:
@@ -81,26 +87,28 @@ def form() -> None:
         value=True,
         help="Sentences that share rare words count as similar too. Off: similarity by the model alone.",
     )
-    if st.button("Find themes", type="primary", icon=":material/category:", disabled=not source.corpus):
+    # Enabled before any text has arrived: a text area sends its text only when it is left, as by a click on the button.
+    if st.button("Find themes", key=state.FIND, type="primary", icon=":material/category:", disabled=not source.corpus):
+        if source.empty:
+            st.warning(f"Paste at least {FEWEST} sentences first.", icon=":material/warning:")
+            return
         settings = {"k": k} | ({} if shared else {"shared": 0})
         request(source.corpus, model, settings, source)
 
 
 def request(corpus: str, model: str, settings: Mapping[str, float], source: _Source | None = None) -> None:
-    """Queue jobs that import the list, find its themes and create its map, one after the other."""
+    """Queue jobs that import the list, embed it, find its themes and draw its map, one after the other."""
     after: int | None = None
+    language = source.language if source is not None else "en"
     if source is not None and source.path is not None:
         args = {"file": str(source.path), "corpus": corpus, "column": source.column, "group": source.group}
-        args |= {"language": source.language}
+        args |= {"language": language}
         job = submit("import-list", args, f"Import {corpus}")
         if job is None:
             return
         after = job.id
-    what = {"corpus": corpus, "model": model}
-    job = submit("find-themes", what | {"settings": dict(settings)}, f"Find themes in {corpus}", after=after)
-    if job is None:
-        return
-    submit("project", what | {"limit": 20_000, "name": f"{corpus} by {model}"}, f"Map of {corpus}", after=job.id)
+    wish = pipeline.Wish(model, dict(settings))
+    follow(lambda: pipeline.queue_pipeline(queries.store(), corpus, language, wish, after))
     st.rerun()
 
 
@@ -111,7 +119,9 @@ def _source() -> _Source | None:
     )
     if way == state.EXISTING:
         return _existing()
-    path = _pasted() if way == state.PASTE else _uploaded()
+    if way == state.PASTE:
+        return _pasted()
+    path = _uploaded()
     return _of_file(path) if path is not None else None
 
 
@@ -129,19 +139,29 @@ def _existing() -> _Source | None:
     return _Source(chosen.name, chosen.language, chosen.articles)
 
 
-def _pasted() -> Path | None:
+def _pasted() -> _Source | None:
+    """Draw the text area; the same fields are below it with and without text, so that nothing moves under a click."""
     if st.button("Load example", icon=":material/lightbulb:", type="tertiary"):
         st.session_state[state.PASTED] = EXAMPLE.read_text(encoding="utf-8")
     text = st.text_area(
         "One sentence per line",
         key=state.PASTED,
         height=220,
-        max_chars=2_000_000,
         placeholder="Paste sentences: claims, survey answers, comments, titles …",
     )
-    if not text or not text.strip():
+    size = len((text or "").encode("utf-8"))
+    if size > _MOST_PASTED:
+        st.error(
+            f"The pasted text has {size / 1e6:,.1f} MB; at most {_MOST_PASTED // 1_000_000} MB can be pasted. Save "
+            "it as a file and upload that.",
+            icon=":material/error:",
+        )
         return None
-    return _kept(f"pasted {hash(text)}", _Pasted(text))
+    if not text or not text.strip():
+        st.caption(f"{count(0, 'sentence')}")
+        name, language = _about(_PASTED_NAME, PASTED)
+        return _Source(name, language, empty=True)
+    return _of_file(_kept(f"pasted {hash(text)}", _Pasted(text)))
 
 
 def _uploaded() -> Path | None:
@@ -182,14 +202,22 @@ def _of_file(path: Path) -> _Source | None:
     if len(texts) < FEWEST:
         st.warning(f"Themes need at least {FEWEST} sentences.", icon=":material/warning:")
         return None
-    stem = "My sentences" if path.name == PASTED else path.stem.replace("_", " ").strip()
+    pasted = path.name == PASTED
+    name, language = _about(
+        _PASTED_NAME if pasted else path.stem.replace("_", " ").strip(), PASTED if pasted else path.parent.name
+    )
+    return _Source(name, language, path=path, column=column, group=group)
+
+
+def _about(stem: str, mark: str) -> tuple[str, str]:
+    """Draw the fields for name and language; ``mark`` distinguishes the fields of different files."""
     left, right = st.columns([3, 1])
-    key = f"{state.LIST_NAME}_{path.parent.name}"
-    name = left.text_input("Dataset name", value=queries.usable_corpus_name(stem), key=key)
+    free = queries.usable_corpus_name(stem)
+    name = left.text_input("Dataset name", value=free, key=f"{state.LIST_NAME}_{mark}_{free}")
     language = right.selectbox(
         "Language", LANGUAGES, index=LANGUAGES.index("en"), help="Language of the sentences; models are for some only."
     )
-    return _Source((name or "").strip(), language, path=path, column=column, group=group)
+    return (name or "").strip(), language
 
 
 def _columns(sheet: Sheet) -> tuple[str, str]:

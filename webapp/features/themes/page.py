@@ -3,12 +3,13 @@
 import streamlit as st
 
 from webapp.features.themes import new_list, results, state
-from webapp.shared import partition_queries
+from webapp.shared import partition_queries, pipeline_status
 from webapp.shared.choose import by_name, nothing, open_tab, title
 from webapp.shared.guard import closed
 from webapp.shared.job_status import watch
 
 title("Themes", "How many themes a list of sentences has, what they are, and which sentence belongs to which.")
+pipeline_status.watch()
 watch("themes")
 found = partition_queries.analyses()
 known = st.session_state.setdefault(state.KNOWN, len(found))

@@ -14,6 +14,7 @@ THEME = KEYS.url("theme", values={"all themes": "All themes"})
 SOURCE = KEYS.url("source", values={"A corpus that is here": EXISTING})
 
 KNOWN = KEYS.session("known")
+FIND = KEYS.session("find")
 PASTED = KEYS.session("pasted")
 FILE = KEYS.session("file")
 KEPT_FILE = KEYS.session("kept_file")

@@ -1,0 +1,114 @@
+"""What a page shows about the work after an import, and the form that starts it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from db.records import JobStatus
+from db.store import Store
+from jobs.services.pipeline import queue_pipeline
+from tests.webapp.filled import CORPUS
+from tests.webapp.test_pages import words_of
+from webapp.features.themes import new_list, state
+
+Open = Callable[..., AppTest]
+LINES = "\n".join(f"Sentence {i} about rivers and their towns." for i in range(8))
+
+
+def kinds(store: Store, status: JobStatus = JobStatus.QUEUED) -> list[str]:
+    with store.reading() as r:
+        return [job.kind for job in reversed(r.jobs.list(status=status))]
+
+
+def press(at: AppTest, label: str) -> AppTest:
+    return next(b for b in at.button if b.label == label).click().run()
+
+
+@pytest.fixture
+def folders(sqlite_store: Store, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
+    monkeypatch.setenv("THEMESCOPE_IMPORT_FOLDERS", str(tmp_path))
+    path = tmp_path / "towns.md"
+    path.write_text("# Towns\n\n## History\n\nIt was founded in 1204.\n", encoding="utf-8")
+    return path
+
+
+@pytest.mark.parametrize("only", [False, True])
+def test_an_import_is_followed_by_the_rest_unless_switched_off(
+    sqlite_store: Store, folders: Path, open_page: Open, only: bool
+) -> None:
+    at = open_page("corpora", view="Import")
+    at.session_state["corpora_import_source_0"] = "Server path"
+    at.session_state["corpora_import_path_0"] = str(folders)
+    at.run()
+    if only:
+        next(t for t in at.toggle if t.label == "Only import").set_value(True).run()
+    press(at, "Import")
+    assert not at.exception
+    assert kinds(sqlite_store) == ["import-corpus", *([] if only else ["embed", "find-themes", "project"])]
+    assert "towns" in words_of(at) and "waiting" in words_of(at)
+
+
+def test_steps_of_a_project_with_cancel_retry_and_dismiss(filled_store: Store, open_page: Open) -> None:
+    jobs = queue_pipeline(filled_store, CORPUS, "en")
+    at = open_page("home")
+    assert all(f"**{name}**" in words_of(at) for name in ("Import", "Embed", "Themes", "Map"))
+    at.session_state["followed_jobs"] = [job.id for job in jobs]
+    press(at.run(), "Cancel all")
+    assert kinds(filled_store) == [] and "cancelled" in words_of(at)
+    press(at, "Retry")
+    assert kinds(filled_store) == ["embed", "find-themes", "project"]
+    press(at, "Dismiss")
+    assert at.session_state["followed_jobs"] == []
+
+
+def test_a_failed_import_says_why(filled_store: Store, open_page: Open) -> None:
+    with filled_store.writing() as w:
+        job = w.jobs.add("import-corpus", "Import towns", {"corpus": "towns"})
+        w.jobs.claim(job.id, "vm:1:a")
+        w.jobs.finish(job.id, "vm:1:a", JobStatus.FAILED, error="towns.md: *no* text.")
+    at = open_page("corpora")
+    at.session_state["followed_jobs"] = [job.id]
+    assert any("no\\* text" in error.value for error in at.run().error)
+
+
+def test_results_of_the_steps_are_linked(filled_store: Store, open_page: Open) -> None:
+    queue_pipeline(filled_store, CORPUS, "en")
+    at = open_page("corpora", view="Import")
+    said = words_of(at)
+    assert "36 sentences of 3 articles" in said or "sentences of 3 articles" in said
+    press(at, "Read the articles")
+    assert at.session_state["corpora_view"] == "Read" and not at.exception
+
+
+def test_pasted_text_is_taken_by_the_click_that_sends_it(sqlite_store: Store, open_page: Open) -> None:
+    at = open_page("themes")
+    at.text_area(key=state.PASTED).set_value(LINES)  # not sent yet, as before Ctrl+Enter
+    press(at, "Find themes")
+    assert not at.exception
+    assert kinds(sqlite_store) == ["import-list", "embed", "find-themes", "project"]
+
+
+def test_the_button_without_text_says_what_is_missing(sqlite_store: Store, open_page: Open) -> None:
+    at = press(open_page("themes"), "Find themes")
+    assert any("Paste at least 4 sentences" in warning.value for warning in at.warning)
+    assert kinds(sqlite_store) == []
+
+
+def test_too_long_text_is_refused_with_its_size(
+    sqlite_store: Store, open_page: Open, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(new_list, "_MOST_PASTED", 1_000_000)
+    at = open_page("themes")
+    at.text_area(key=state.PASTED).set_value("ä" * 600_000).run()
+    assert "The pasted text has 1.2 MB; at most 1 MB can be pasted." in at.error[0].value
+
+
+def test_3_megabytes_are_read(sqlite_store: Store, open_page: Open) -> None:
+    at = open_page("themes")
+    line = "Sentence {:06d} about rivers, towns, harbours, markets and what they have in common.\n"
+    at.text_area(key=state.PASTED).set_value("".join(map(line.format, range(40_000)))).run()
+    assert "40,000 sentences" in words_of(at) and not at.error

@@ -1,0 +1,215 @@
+"""The steps of a project from its import to its map, with their states, results and next actions."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Mapping
+
+import streamlit as st
+
+from core.errors import ThemescopeError
+from db.access import Right
+from db.records import CorpusRecord, JobRecord, JobStatus
+from db.store import Store
+from jobs.services import pipeline
+from jobs.services.pipeline import Step
+from webapp.shared import partition_queries, queries
+from webapp.shared.job_status import FOLLOWED, elapsed, no_worker
+from webapp.shared.navigation import page_link
+from webapp.shared.people import may
+from webapp.shared.text import count, duration, plain, shorten
+
+_POLL_S = 1.5
+_MOST = 3
+"""Maximum number of projects whose steps a page shows."""
+_ICONS = {
+    "ready": (":material/check_circle:", "green", "done"),
+    "running": (":material/autorenew:", "blue", "running"),
+    "waiting": (":material/schedule:", "gray", "waiting"),
+    "failed": (":material/error:", "red", "failed"),
+    "cancelled": (":material/cancel:", "orange", "cancelled"),
+    "none": (":material/radio_button_unchecked:", "gray", "not started"),
+}
+
+
+def watch() -> None:
+    """Draw the projects with running steps, and those whose steps were queued in this session, until dismissed."""
+    for corpus in list(dict.fromkeys([*pipeline.working(queries.store()), *_followed()]))[:_MOST]:
+        show(corpus)
+
+
+def _followed() -> list[str]:
+    """Return the names of the projects of the jobs that this session queued and that are steps, newest first."""
+    jobs = [queries.job(job_id) for job_id in reversed(st.session_state.get(FOLLOWED, []))]
+    return list(dict.fromkeys(str(job.args["corpus"]) for job in jobs if job is not None and pipeline.is_step(job)))
+
+
+def show(corpus: str) -> None:
+    """Draw the steps of a project; they are refreshed while jobs run, and the page reruns when a step is done."""
+    steps = pipeline.steps_of(queries.store(), corpus)
+    working = any(step.active for step in steps)
+    live = st.fragment(_draw, run_every=_POLL_S if working else None)
+    live(corpus, tuple(_state(step) for step in steps))
+
+
+def start(corpus: CorpusRecord) -> None:
+    """Queue the steps of a project that have no result; for callbacks."""
+    _or_toast(lambda: pipeline.queue_pipeline(queries.store(), corpus.name, corpus.language))
+
+
+def _draw(corpus: str, known: tuple[str, ...]) -> None:
+    steps = pipeline.steps_of(queries.store(), corpus)
+    found = tuple(_state(step) for step in steps)
+    if found != known:
+        st.rerun()
+    record = next((one for one in queries.corpora() if one.name == corpus), None)
+    with st.container(border=True, key=f"pipeline-{_key(corpus)}"):
+        _heading(corpus, record, steps)
+        for column, step in zip(st.columns(len(steps)), steps, strict=True):
+            with column:
+                _step(step, record)
+        failed = next((step.job for step in steps if step.failed), None)
+        if failed is not None and failed.status is JobStatus.FAILED:
+            st.error(f"**{plain(failed.title)}** failed. {plain(failed.error)}", icon=":material/error:")
+        if any(step.active for step in steps) and not queries.worker_alive():
+            no_worker(sum(step.active for step in steps))
+
+
+def _heading(corpus: str, record: CorpusRecord | None, steps: list[Step]) -> None:
+    """Draw the name, and the buttons that start, cancel or repeat all steps."""
+    with st.container(horizontal=True, vertical_alignment="center"):
+        st.markdown(f"**{plain(shorten(corpus, 80))}**", width="stretch")
+        if not may(Right.MANAGE):
+            return
+        if any(step.active for step in steps):
+            _button("Cancel all", ":material/stop_circle:", corpus, pipeline.cancel_pipeline)
+        elif any(step.failed for step in steps):
+            _button("Retry", ":material/replay:", corpus, pipeline.retry_pipeline)
+        elif record is not None and not all(step.ready for step in steps):
+            st.button(
+                "Find themes and draw the map", key=f"pipeline-start-{record.id}", icon=":material/play_arrow:",
+                on_click=start, args=(record,),
+            )  # fmt: skip
+        if corpus in _followed():
+            st.button(
+                "Dismiss", key=f"pipeline-dismiss-{_key(corpus)}", icon=":material/close:", type="tertiary",
+                on_click=_dismiss, args=(corpus,),
+            )  # fmt: skip
+
+
+def _dismiss(corpus: str) -> None:
+    """Stop following the jobs of a project in this session."""
+    jobs = {job_id: queries.job(job_id) for job_id in st.session_state.get(FOLLOWED, [])}
+    st.session_state[FOLLOWED] = [
+        job_id for job_id, job in jobs.items() if job is not None and job.args.get("corpus") != corpus
+    ]
+
+
+def _key(corpus: str) -> str:
+    return hashlib.sha256(corpus.encode()).hexdigest()[:12]
+
+
+def _button(label: str, icon: str, corpus: str, act: Callable[[Store, str], None]) -> None:
+    key = f"pipeline-{label}-{_key(corpus)}"
+    st.button(label, key=key, icon=icon, type="tertiary", on_click=_act, args=(act, corpus))
+
+
+def _act(act: Callable[[Store, str], None], corpus: str) -> None:
+    _or_toast(lambda: act(queries.store(), corpus))
+
+
+def _or_toast(change: Callable[[], object]) -> None:
+    try:
+        change()
+    except ThemescopeError as error:
+        st.toast(plain(error), icon=":material/error:", duration="long")
+
+
+def _state(step: Step) -> str:
+    if step.active and step.job is not None:
+        return "running" if step.job.status is JobStatus.RUNNING else "waiting"
+    if step.failed and step.job is not None:
+        return "cancelled" if step.job.status is JobStatus.CANCELLED else "failed"
+    return "ready" if step.ready else "none"
+
+
+def _step(step: Step, record: CorpusRecord | None) -> None:
+    icon, colour, word = _ICONS[_state(step)]
+    st.markdown(f":{colour}[{icon}] **{step.name}** :gray[{word}]")
+    job = step.job
+    if _state(step) == "running" and job is not None:
+        st.progress(min(max(job.progress, 0.0), 1.0), text=plain(_running(job)))
+    elif step.ready and record is not None:
+        _RESULTS[step.name](record, job)
+
+
+def _running(job: JobRecord) -> str:
+    """Return the message of a job, how long it has run, and how long it will still take, if that can be told."""
+    left = remaining(job)
+    time = f"about {duration(left)} left" if left is not None else f"for {duration(elapsed(job))}"
+    return " · ".join(filter(None, [job.message, time]))
+
+
+_TELLS_FROM = 0.05
+
+
+def remaining(job: JobRecord) -> float | None:
+    """Return the seconds that a running job needs at its present rate; None at its beginning."""
+    if job.progress < _TELLS_FROM:
+        return None
+    return elapsed(job) * (1 - job.progress) / job.progress
+
+
+def _took(job: JobRecord | None) -> str:
+    return f" in {duration(elapsed(job))}" if job is not None and job.status is JobStatus.DONE else ""
+
+
+def _imported(record: CorpusRecord, job: JobRecord | None) -> None:
+    st.caption(f"{count(record.sentences, 'sentence')} of {count(record.articles, 'article')}{_took(job)}")
+    page_link("corpora", "Read the articles", view={"view": "Read", "corpus": record.name})
+
+
+def _embedded(record: CorpusRecord, job: JobRecord | None) -> None:
+    done = job.result if job is not None and job.kind == "embed" else {}
+    if not done:
+        st.caption("Vectors are stored.")
+        return
+    sample = f", a sample of {record.sentences:,}" if done.get("sentences", 0) < record.sentences else ""
+    st.caption(f"{count(int(done['sentences']), 'sentence')}{sample} by {plain(done.get('model', ''))}{_took(job)}")
+    page_link("search", "Search by meaning", view={"corpus": record.name, "in": "meaning"})
+
+
+def _themed(record: CorpusRecord, job: JobRecord | None) -> None:
+    found = next((a for a in partition_queries.analyses() if a.corpus.id == record.id), None)
+    if found is None:
+        return
+    clustered = int(found.run.config["sentences"])
+    sample = f" in a sample of {clustered:,} sentences" if clustered < record.sentences else ""
+    st.caption(f"{count(len(found.themes), 'theme')}{sample}{_took(job)}")
+    page_link("themes", "See the themes", view={"view": "Results", "result": found.name, "corpus": record.name})
+    page_link("relabel", "Correct these themes", view={"view": "New labelling", "corpus": record.name})
+
+
+def _drawn(record: CorpusRecord, job: JobRecord | None) -> None:
+    maps = [found for found in queries.maps(record.id) if not found.config.get("articles")]
+    if not maps:
+        return
+    limit = int(maps[0].config.get("limit", 0) or maps[0].sampled_from)
+    sample = (
+        f"A sample of {limit:,} sentences" if limit < maps[0].sampled_from else f"{maps[0].sampled_from:,} sentences"
+    )
+    st.caption(f"{sample}{_took(job)}")
+    page_link("map", "Open the map", view=map_view(record, maps[0].name))
+    if record.sections > 2 * record.articles:
+        page_link("compare", "Compare methods", view={"corpus": record.name})
+
+
+def map_view(corpus: CorpusRecord, name: str) -> Mapping[str, str]:
+    """Return the view of a map that is coloured by the newest themes of the whole corpus, if there are any."""
+    themes = (a for a in partition_queries.analyses() if a.corpus.id == corpus.id)
+    newest = next(themes, None)
+    view = {"corpus": corpus.name, "map": name}
+    return view if newest is None else view | {"colour": newest.colour_name}
+
+
+_RESULTS = {"Import": _imported, "Embed": _embedded, "Themes": _themed, "Map": _drawn}
