@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from core.config import config_from_dict, option
-from core.errors import DataError, UnknownNameError
+from core.errors import DataError
 from core.types import Sentence, Split
 from db.records import ArticleRecord, CorpusRecord, ModelRecord, RunRecord
 from db.store import Store
@@ -35,7 +35,7 @@ class FindThemesConfig(JobConfig):
 
     corpus: str = option("", "Name of the corpus.")
     model: str = option("", "Name of the model with the vectors to cluster.")
-    article: str = option("", "Title of the article to cluster; empty: the whole corpus.")
+    article: int = option(0, "Id of the article to cluster; 0: the whole corpus.", low=0)
     limit: int = option(0, "Maximum number of sentences; of more, articles drawn at random; 0: all.", low=0)
     settings: Mapping[str, Any] = option({}, "Settings of finding themes.")
     seed: int = option(0, "Seed of samples and initialisation.", low=0)
@@ -50,7 +50,7 @@ class FindThemesConfig(JobConfig):
     def title(self) -> str:
         """Return a title with the article or the corpus, and the model."""
         if self.article:
-            return f"Cluster “{self.article}” by “{self.model}”"
+            return f"Cluster an article of “{self.corpus}” by “{self.model}”"
         return f"Find themes in “{self.corpus}” by “{self.model}”"
 
 
@@ -74,9 +74,10 @@ def run(args: FindThemesConfig, context: JobContext) -> dict[str, Any]:
     if existing is not None:
         return _result(existing, corpus, model, cached=True)
     if (asked := sum(article.sentences for article in articles)) > MOST:
+        what = articles[0].title if args.article else corpus.name
         raise DataError(
-            f"“{args.article or corpus.name}” has {asked:,} sentences; the maximum for finding themes is {MOST:,}. "
-            "Import a list of the relevant sentences, or set a limit."
+            f"“{what}” has {asked:,} sentences; the maximum for finding themes is {MOST:,}. Import a list of the "
+            "relevant sentences, or set a limit."
         )
     begun = time.monotonic()
     embed_articles(context, model, articles, context.part(0.0, 0.5))
@@ -96,11 +97,10 @@ def _articles(store: Store, corpus: CorpusRecord, args: FindThemesConfig) -> lis
     with store.reading() as r:
         if not args.article:
             return sampled_articles(r.corpora.articles(corpus.id, limit=max(corpus.articles, 1)), args.limit)
-        found = r.corpora.articles_by_title(corpus.id, args.article)
-        near = [] if found else [a.title for a in r.corpora.articles(corpus.id, search=args.article, limit=3)]
-    if not found:
-        raise UnknownNameError("article", args.article, near)
-    return found[:1]
+        found = r.corpora.articles_by_id([args.article])
+    if args.article not in found or found[args.article].corpus_id != corpus.id:
+        raise DataError(f"“{corpus.name}” has no article with id {args.article}.")
+    return [found[args.article]]
 
 
 @dataclass(frozen=True)
@@ -111,7 +111,7 @@ class _Work:
     articles: Sequence[ArticleRecord]
     digest: str
     seed: int
-    article: str
+    article: int
 
     def sentences(self) -> list[Sentence]:
         """Return every sentence in store order, which is the order of the vectors."""
@@ -134,7 +134,7 @@ class _Work:
             "sentences": len(sentences),
             "compared": themes.compared,
             "sampled_from": self.corpus.sentences,
-        } | ({"article": self.article} if self.article else {})
+        } | ({"article": self.article, "title": self.articles[0].title} if self.article else {})
         with self.context.writing() as w:
             return w.runs.add(
                 kind=KIND,

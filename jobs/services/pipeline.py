@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from core.paths import default_models
-from db.records import CorpusRecord, JobRecord, JobStatus
+from db.records import ArticleRecord, CorpusRecord, JobRecord, JobStatus
 from db.store import Store
 from jobs.common.model_notes import language_note, within_article
 from jobs.common.models import selectable_models
@@ -75,15 +75,11 @@ def queue_pipeline(
     return jobs
 
 
-def cluster_article(store: Store, corpus: CorpusRecord, article: str) -> JobRecord:
-    """Queue the clustering of one article with the model that fits its language; tf-idf of the corpus as the last."""
-    return enqueue(store, "find-themes", article_args(store, corpus, article))
-
-
-def article_args(store: Store, corpus: CorpusRecord, article: str) -> dict[str, Any]:
-    """Return the arguments of the job that clusters one article."""
+def cluster_article(store: Store, corpus: CorpusRecord, article: ArticleRecord) -> JobRecord:
+    """Queue the clustering of one article by the model for its language, else by the newest model fitted to it."""
     model = default_for(store, corpus.language) or _newest_fitted(store, corpus)
-    return {"corpus": corpus.name, "model": model, "article": article}
+    args = {"corpus": corpus.name, "model": model, "article": article.id}
+    return enqueue(store, "find-themes", args, title=f"Cluster “{article.title}” by “{model}”")
 
 
 def _newest_fitted(store: Store, corpus: CorpusRecord) -> str:

@@ -10,6 +10,7 @@ from click.testing import CliRunner
 from hypothesis import given
 from hypothesis import strategies as st
 
+from core.errors import DataError
 from db.records import ArticleRecord, JobRecord, JobStatus
 from db.store import Store
 from jobs.cli.main import main
@@ -88,7 +89,8 @@ def test_cancelled_steps_can_be_queued_again(imported: Store) -> None:
 def test_jobs_of_single_articles_are_no_steps(imported: Store) -> None:
     with imported.reading() as r:
         corpus = r.corpora.by_name("C")
-    pipeline.cluster_article(imported, corpus, "Article 1")
+        article = r.corpora.articles(corpus.id)[1]
+    pipeline.cluster_article(imported, corpus, article)
     assert states(imported)["Themes"] == "none" and pipeline.working(imported) == []
 
 
@@ -105,15 +107,22 @@ def test_everything_runs_after_an_import_and_is_found_again(sqlite_store: Store,
 
 def test_one_article_is_clustered(imported: Store) -> None:
     run_here(imported, "train", TFIDF, quiet=True)
-    args = {"corpus": "C", "model": "words", "article": "Article 3"}
+    with imported.reading() as r:
+        (article,) = r.corpora.articles_by_title(r.corpora.by_name("C").id, "Article 3")
+    args = {"corpus": "C", "model": "words", "article": article.id}
     made = run_here(imported, "find-themes", args, quiet=True)
     with imported.reading() as r:
         run = r.runs.get(made["run_id"])
-        (article,) = r.corpora.articles_by_title(r.corpora.by_name("C").id, "Article 3")
         assert list(r.runs.labels(run.id)) == [article.id]
-    assert made["sentences"] == article.sentences and run.config["article"] == "Article 3"
+    assert made["sentences"] == article.sentences and run.config["title"] == "Article 3"
     assert states(imported)["Themes"] == "none"
     assert run_here(imported, "find-themes", args, quiet=True)["cached"]
+
+
+def test_an_article_of_another_corpus_is_refused(imported: Store) -> None:
+    args = {"corpus": "C", "model": "static-wikipedia", "article": 999}
+    with pytest.raises(DataError, match="has no article with id 999"):
+        run_here(imported, "find-themes", args, quiet=True)
 
 
 def test_themes_and_map_of_a_sample_are_of_the_same_articles(imported: Store) -> None:

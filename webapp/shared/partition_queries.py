@@ -168,7 +168,7 @@ class Analysis:
     @property
     def article(self) -> str:
         """Return the title of the article of which the clusters are; "" for themes of the whole corpus."""
-        return str(self.run.config.get("article", ""))
+        return str(self.run.config.get("title", ""))
 
     @property
     def name(self) -> str:
@@ -200,9 +200,9 @@ def analyses() -> list[Analysis]:
     return [analysis for analysis in _all_analyses() if not analysis.article]
 
 
-def article_clusters(corpus_id: int, title: str) -> list[Analysis]:
-    """Return the clusterings of one article by a click in its text, newest first."""
-    return [found for found in _all_analyses() if found.article == title and found.corpus.id == corpus_id]
+def article_clusters(article_id: int) -> list[Analysis]:
+    """Return the clusterings of one article that were made from its text, newest first."""
+    return [found for found in _all_analyses() if found.run.config.get("article") == article_id]
 
 
 def _all_analyses() -> list[Analysis]:

@@ -14,6 +14,7 @@ from db.store import Store
 from jobs.services import pipeline
 from jobs.services.pipeline import Step
 from webapp.shared import partition_queries, queries
+from webapp.shared.corrections import correct_button
 from webapp.shared.job_status import FOLLOWED, elapsed, no_worker
 from webapp.shared.navigation import page_link
 from webapp.shared.people import may
@@ -187,7 +188,7 @@ def _themed(record: CorpusRecord, job: JobRecord | None) -> None:
     sample = f" in a sample of {clustered:,} sentences" if clustered < record.sentences else ""
     st.caption(f"{count(len(found.themes), 'theme')}{sample}{_took(job)}")
     page_link("themes", "See the themes", view={"view": "Results", "result": found.name, "corpus": record.name})
-    page_link("relabel", "Correct these themes", view={"view": "New labelling", "corpus": record.name})
+    correct_button("Correct these themes", found)
 
 
 def _drawn(record: CorpusRecord, job: JobRecord | None) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,7 @@ from core.triplets.rules import ArticleSentences, TripletRules, eligible, kept_s
 from core.types import PARTS, SectionRecord, Sentence
 from db.records import ArticleRecord, CorpusRecord
 from webapp.features.corpora import state
+from webapp.features.corpora.clusters import NO_CLUSTERS, Clusters, actions
 from webapp.shared import forms, queries
 from webapp.shared.choose import COUNTED, by_name, clickable, nothing
 from webapp.shared.components import draw_component
@@ -24,33 +26,45 @@ from webapp.shared.text import ago, count, plain
 _ASSETS = Path(__file__).parent / "assets"
 
 
-def reader_data(
-    sections: Sequence[SectionRecord], sentences: Sequence[Sentence], eligible: Collection[int], query: str
-) -> dict[str, Any]:
-    """Return the data of the component: sections in page order with paragraphs; ``eligible`` holds sentence ids."""
+@dataclass(frozen=True, slots=True)
+class Marks:
+    """What the reader marks in the text."""
+
+    eligible: Collection[int] = ()
+    """Ids of the sentences that are eligible for triplets."""
+    query: str = ""
+    """Text whose matches are highlighted; the first one is scrolled into view."""
+    sentence: int = 0
+    """Id of the sentence to scroll to; 0 for none."""
+    clusters: Clusters = NO_CLUSTERS
+    """Clusters to colour the sentences by, in place of the marks of eligible sentences."""
+
+
+def reader_data(sections: Sequence[SectionRecord], sentences: Sequence[Sentence], marks: Marks) -> dict[str, Any]:
+    """Return the data of the component: sections in page order with paragraphs of sentences."""
     by_section: dict[int, list[list[dict[str, Any]]]] = {}
     for (section, _), group in groupby(sentences, key=lambda s: (s.section, s.paragraph)):
-        by_section.setdefault(section, []).append([_sentence(s, s.id in eligible) for s in group])
+        by_section.setdefault(section, []).append([_sentence(s, marks) for s in group])
     parts = [{"title": s.title, "level": s.level, "paragraphs": by_section.get(s.position, [])} for s in sections]
-    return {"sections": parts, "query": query.strip()}
+    return {"sections": parts, "query": marks.query.strip(), "legend": marks.clusters.legend}
 
 
-def _sentence(sentence: Sentence, eligible: bool) -> dict[str, Any]:
-    why = ""
-    if sentence.opens_paragraph:
-        why = (
-            "Opens its paragraph; eligible for triplets"
-            if eligible
-            else "Opens its paragraph; not eligible for triplets"
-        )
-    return {"text": sentence.text, "opens": sentence.opens_paragraph, "eligible": eligible, "why": why}
+def _sentence(sentence: Sentence, marks: Marks) -> dict[str, Any]:
+    found: dict[str, Any] = {"text": sentence.text}
+    if sentence.id == marks.sentence:
+        found["focus"] = True
+    if marks.clusters.legend:
+        return found | {"cluster": marks.clusters.of.get(sentence.id, -1)}
+    if not sentence.opens_paragraph:
+        return found
+    eligible = sentence.id in marks.eligible
+    why = f"Opens its paragraph; {'' if eligible else 'not '}eligible for triplets"
+    return found | {"opens": True, "eligible": eligible, "why": why}
 
 
-def draw_article(
-    sections: Sequence[SectionRecord], sentences: Sequence[Sentence], eligible: Collection[int], query: str = ""
-) -> None:
-    """Draw an article; matches of ``query`` are highlighted, and the first one is scrolled into view."""
-    draw_component("reader", _ASSETS, data=reader_data(sections, sentences, eligible, query), key=state.READER)
+def draw_article(sections: Sequence[SectionRecord], sentences: Sequence[Sentence], marks: Marks) -> None:
+    """Draw an article with its marks."""
+    draw_component("reader", _ASSETS, data=reader_data(sections, sentences, marks), key=state.READER)
 
 
 _LISTED = 500
@@ -149,6 +163,8 @@ def _list(corpus: CorpusRecord, found: Sequence[ArticleRecord]) -> ArticleRecord
     )
     cells = event["selection"]["cells"]
     if cells:
+        if st.query_params.get(state.ARTICLE) != found[cells[0][0]].title:
+            st.query_params.pop(state.SENTENCE, None)
         st.query_params[state.ARTICLE] = found[cells[0][0]].title
         return found[cells[0][0]]
     named = next((a for a in found if a.title == wanted), None)
@@ -174,14 +190,26 @@ def _show(corpus: CorpusRecord, article: ArticleRecord) -> None:
         inside = st.text_input(
             "Find in text", key=state.FIND_IN_TEXT, placeholder="find in text", label_visibility="collapsed"
         )
+    clusters = actions(corpus, article, sentences)
     if len(kept) < rules.min_sections:
         usable = set()
-        st.caption(
-            f"Only {count(len(kept), 'section')} remain after the triplet rules, which require "
-            f"{rules.min_sections}: no triplets are drawn from this article."
+    if not clusters.legend:
+        st.caption(_eligibility(len(kept), len(usable), rules))
+    marks = Marks(usable, inside or "", _wanted_sentence(), clusters)
+    draw_article(sections, sentences, marks)
+
+
+def _eligibility(kept: int, usable: int, rules: TripletRules) -> str:
+    """Return the line that explains the marks of sentences that are eligible for triplets."""
+    if kept < rules.min_sections:
+        return (
+            f"Only {count(kept, 'section')} remain after the triplet rules, which require {rules.min_sections}: no "
+            "triplets are drawn from this article."
         )
-    else:
-        st.caption(
-            f":primary[▍] {count(len(usable), 'sentence')} eligible for triplets · :gray[▍] other paragraph openings"
-        )
-    draw_article(sections, sentences, usable, inside or "")
+    return f":primary[▍] {count(usable, 'sentence')} eligible for triplets · :gray[▍] other paragraph openings"
+
+
+def _wanted_sentence() -> int:
+    """Return the id of the sentence in the address; 0 for none."""
+    text = st.query_params.get(state.SENTENCE, "")
+    return int(text) if text.isascii() and text.isdecimal() and len(text) < 19 else 0

@@ -6,8 +6,12 @@ KEYS = PageKeys("corpora")
 VIEW = KEYS.url("view")
 SEARCH = KEYS.url("search", old="find")
 ARTICLE = KEYS.url("article")
+SENTENCE = KEYS.url("sentence")
+"""Id of the sentence that the reader scrolls to."""
 DETAILS = KEYS.url("details", old="corpus-details")
 
+CLUSTER = KEYS.session("cluster")
+SHOW_CLUSTERS = KEYS.session("show_clusters")
 FIND_IN_TEXT = KEYS.session("find_in_text")
 ARTICLES = KEYS.session("articles")
 READER = KEYS.session("reader")

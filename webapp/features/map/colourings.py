@@ -210,8 +210,7 @@ def of_themes(view: View) -> list[Option]:
     offered = []
     found = partition_queries.analyses()
     if view.single:
-        title = view.whole.known[int(view.articles[0])].title
-        found = [*partition_queries.article_clusters(view.corpus.id, title), *found]
+        found = [*partition_queries.article_clusters(int(view.articles[0])), *found]
     for analysis in found:
         if analysis.corpus.id == view.corpus.id:
             name = analysis.colour_name

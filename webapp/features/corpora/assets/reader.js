@@ -16,7 +16,47 @@ function words(parent, text, query) {
   parent.append(text.slice(from));
 }
 
-function section(article, nav, part, query) {
+// The number of a cluster stands before the first of its sentences in a row, so that colour is not the only mark.
+function mark(span, number, before, legend) {
+  const cluster = legend[number];
+  if (!cluster) return;
+  span.classList.add("clustered");
+  span.dataset.cluster = number;
+  span.style.setProperty("--cluster", cluster.colour);
+  span.title = `${number + 1}. ${cluster.name}`;
+  if (number === before) return;
+  const label = document.createElement("b");
+  label.textContent = number + 1;
+  label.setAttribute("aria-label", `Cluster ${number + 1}, ${cluster.name}:`);
+  span.append(label);
+}
+
+function legendOf(article, entries) {
+  const list = document.createElement("div");
+  list.className = "legend";
+  list.setAttribute("role", "group");
+  list.setAttribute("aria-label", "Clusters");
+  entries.forEach((entry, number) => {
+    const button = document.createElement("button");
+    button.style.setProperty("--cluster", entry.colour);
+    button.title = `Highlight the sentences of “${entry.name}”`;
+    button.setAttribute("aria-pressed", "false");
+    const label = document.createElement("b");
+    label.textContent = number + 1;
+    button.append(label, ` ${entry.name} (${entry.size})`);
+    button.onclick = () => {
+      const chosen = button.getAttribute("aria-pressed") !== "true";
+      for (const other of list.children) other.setAttribute("aria-pressed", String(chosen && other === button));
+      for (const span of article.querySelectorAll(".clustered"))
+        span.classList.toggle("faded", chosen && span.dataset.cluster !== String(number));
+      if (chosen) article.querySelector(`[data-cluster="${number}"]`)?.scrollIntoView({ block: "center" });
+    };
+    list.append(button);
+  });
+  return list;
+}
+
+function section(article, nav, part, query, legend) {
   const heading = document.createElement("h4");
   heading.textContent = part.title || "Introduction";
   heading.classList.toggle("deep", part.level > 2);
@@ -28,11 +68,16 @@ function section(article, nav, part, query) {
   nav.append(link);
   for (const paragraph of part.paragraphs) {
     const block = document.createElement("p");
+    block.dir = "auto";
+    let before = -1;
     for (const sentence of paragraph) {
       const span = document.createElement("span");
-      span.classList.toggle("opens", sentence.opens);
-      span.classList.toggle("eligible", sentence.eligible);
+      span.classList.toggle("opens", Boolean(sentence.opens));
+      span.classList.toggle("eligible", Boolean(sentence.eligible));
+      span.classList.toggle("focus", Boolean(sentence.focus));
       if (sentence.why) span.title = sentence.why;
+      if (legend.length) mark(span, sentence.cluster, before, legend);
+      before = sentence.cluster;
       words(span, sentence.text, query);
       block.append(span, " ");
     }
@@ -46,7 +91,7 @@ export default function ({ data, parentElement }) {
   const article = document.createElement("article");
   article.tabIndex = 0;
   const query = data.query.toLowerCase();
-  for (const part of data.sections) section(article, nav, part, query);
-  root.replaceChildren(nav, article);
-  article.querySelector("mark")?.scrollIntoView({ block: "center" });
+  for (const part of data.sections) section(article, nav, part, query, data.legend);
+  root.replaceChildren(...(data.legend.length ? [legendOf(article, data.legend)] : []), nav, article);
+  (article.querySelector(".focus") ?? article.querySelector("mark"))?.scrollIntoView({ block: "center" });
 }
