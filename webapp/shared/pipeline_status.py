@@ -21,6 +21,7 @@ from webapp.shared.people import may
 from webapp.shared.text import count, duration, plain, shorten
 
 _POLL_S = 1.5
+_INSTANT_S = 0.1
 _MOST = 3
 """Maximum number of projects whose steps a page shows."""
 _ICONS = {
@@ -67,7 +68,7 @@ def _draw(corpus: str, known: tuple[str, ...]) -> None:
     with st.container(border=True, key=f"pipeline-{_key(corpus)}"):
         _heading(corpus, record, steps)
         for column, step in zip(st.columns(len(steps)), steps, strict=True):
-            with column:
+            with column, st.container(gap="xxsmall"):
                 _step(step, record)
         failed = next((step.job for step in steps if step.failed), None)
         if failed is not None and failed.status is JobStatus.FAILED:
@@ -162,7 +163,9 @@ def remaining(job: JobRecord) -> float | None:
 
 
 def _took(job: JobRecord | None) -> str:
-    return f" in {duration(elapsed(job))}" if job is not None and job.status is JobStatus.DONE else ""
+    """Return how long a finished job ran; "" for an instant, and if it is not known."""
+    known = job is not None and job.status is JobStatus.DONE and elapsed(job) >= _INSTANT_S
+    return f" in {duration(elapsed(job))}" if job is not None and known else ""
 
 
 def _imported(record: CorpusRecord, job: JobRecord | None) -> None:
@@ -175,7 +178,7 @@ def _embedded(record: CorpusRecord, job: JobRecord | None) -> None:
     if not done:
         st.caption("Vectors are stored.")
         return
-    sample = f", a sample of {record.sentences:,}" if done.get("sentences", 0) < record.sentences else ""
+    sample = f" of {record.sentences:,}" if done.get("sentences", 0) < record.sentences else ""
     st.caption(f"{count(int(done['sentences']), 'sentence')}{sample} by {plain(done.get('model', ''))}{_took(job)}")
     page_link("search", "Search by meaning", view={"corpus": record.name, "in": "meaning"})
 
