@@ -28,8 +28,8 @@ _IMPORTS = frozenset({"import-corpus", "import-list", "import-bundle"})
 
 
 @dataclass(frozen=True, slots=True)
-class Wish:
-    """What a person asked for besides the import; empty values are chosen by the pipeline."""
+class Choices:
+    """Choices of a person for the work after an import; empty ones are made by the pipeline."""
 
     model: str = ""
     settings: Mapping[str, Any] = field(default_factory=dict)
@@ -50,27 +50,29 @@ def default_for(store: Store, language: str) -> str:
     return ""
 
 
-def follow_ups(store: Store, corpus: str, language: str, wish: Wish | None = None) -> list[tuple[str, dict[str, Any]]]:
+def follow_ups(
+    store: Store, corpus: str, language: str, choices: Choices | None = None
+) -> list[tuple[str, dict[str, Any]]]:
     """Return kind and arguments of the jobs after the import of ``corpus``, in order."""
-    wish = wish or Wish()
-    model = wish.model or default_for(store, language)
+    choices = choices or Choices()
+    model = choices.model or default_for(store, language)
     found: list[tuple[str, dict[str, Any]]] = []
     if not model:
         model = f"{_WORDS}, {corpus}"
         found.append(("train", {"method": _WORDS, "name": model, "corpus": corpus}))
     what = {"corpus": corpus, "model": model}
     found.append(("embed", what | {"limit": ANALYSED}))
-    found.append(("find-themes", what | {"limit": ANALYSED, "settings": dict(wish.settings)}))
+    found.append(("find-themes", what | {"limit": ANALYSED, "settings": dict(choices.settings)}))
     found.append(("project", what | {"within": ANALYSED, "limit": MAPPED, "name": f"{corpus} by {model}"}))
     return found
 
 
 def queue_pipeline(
-    store: Store, corpus: str, language: str, wish: Wish | None = None, after: int | None = None
+    store: Store, corpus: str, language: str, choices: Choices | None = None, after: int | None = None
 ) -> list[JobRecord]:
     """Queue the jobs after an import, each waiting for the one before; the first waits for the job ``after``."""
     jobs: list[JobRecord] = []
-    for kind, args in follow_ups(store, corpus, language, wish):
+    for kind, args in follow_ups(store, corpus, language, choices):
         jobs.append(enqueue(store, kind, args, after=jobs[-1].id if jobs else after))
     return jobs
 

@@ -17,7 +17,7 @@ from jobs.cli.main import main
 from jobs.common.articles import sampled_articles
 from jobs.queue.foreground import run_here
 from jobs.services import pipeline
-from jobs.services.pipeline import Wish, queue_pipeline, steps_of
+from jobs.services.pipeline import Choices, queue_pipeline, steps_of
 from tests.jobs.helpers import write_articles
 
 KINDS = ["embed", "find-themes", "project"]
@@ -46,7 +46,7 @@ def finish(store: Store, job: JobRecord, status: JobStatus = JobStatus.DONE) -> 
 
 
 def test_each_job_waits_for_the_one_before(imported: Store) -> None:
-    jobs = queue_pipeline(imported, "C", "en", Wish("static-wikipedia", {"k": 7}))
+    jobs = queue_pipeline(imported, "C", "en", Choices("static-wikipedia", {"k": 7}))
     assert [job.kind for job in jobs] == KINDS
     assert [job.after for job in jobs] == [None, jobs[0].id, jobs[1].id]
     assert jobs[1].args["settings"] == {"k": 7} and {job.args["model"] for job in jobs} == {"static-wikipedia"}

@@ -107,8 +107,8 @@ def request(corpus: str, model: str, settings: Mapping[str, float], source: _Sou
         if job is None:
             return
         after = job.id
-    wish = pipeline.Wish(model, dict(settings))
-    follow(lambda: pipeline.queue_pipeline(queries.store(), corpus, language, wish, after))
+    choices = pipeline.Choices(model, dict(settings))
+    follow(lambda: pipeline.queue_pipeline(queries.store(), corpus, language, choices, after))
     st.rerun()
 
 
