@@ -71,6 +71,27 @@ class SessionRecord:
 
 
 @dataclass(frozen=True, slots=True)
+class ApiTokenRecord:
+    """Token with which programs act as a person, without its secret."""
+
+    id: int
+    person: str
+    name: str
+    """What it is for."""
+    created: datetime
+    used: datetime | None
+    """Time of last use, to the minute."""
+    expires: datetime
+    revoked: datetime | None
+
+    def state(self, now: datetime) -> str:
+        """Return "valid", "expired" or "revoked"."""
+        if self.revoked is not None:
+            return "revoked"
+        return "valid" if self.expires > now else "expired"
+
+
+@dataclass(frozen=True, slots=True)
 class AuditRecord:
     """Change of an account, or a sign-in."""
 

@@ -50,6 +50,21 @@ session = sa.Table(
     info={NOT_IN_BACKUPS: True},
 )
 
+# Only the hash of a token is stored. It has 256 random bits, so that a fast hash suffices.
+api_token = sa.Table(
+    "api_token",
+    metadata,
+    sa.Column("id", Big, primary_key=True, autoincrement=True),
+    sa.Column("person", Text, nullable=False, index=True),
+    sa.Column("name", Text, nullable=False),
+    sa.Column("token_hash", Text, nullable=False, unique=True),
+    sa.Column("created", UtcDateTime, nullable=False),
+    sa.Column("used", UtcDateTime),
+    sa.Column("expires", UtcDateTime, nullable=False),
+    sa.Column("revoked", UtcDateTime),
+    sqlite_autoincrement=True,
+)
+
 # Hashes of names and addresses, because people enter a password as their name by mistake.
 failed_sign_in = sa.Table(
     "failed_sign_in",

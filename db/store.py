@@ -20,6 +20,7 @@ from db.engine import as_store_error, open_engine, readers_of
 from db.folders import open_folder
 from db.migrate import check_current, up_to_date, upgrade
 from db.repositories.accounts import AuditLog, FailedSignIns, Logins, Sessions
+from db.repositories.api_tokens import ApiTokens
 from db.repositories.benchmarks import Benchmarks
 from db.repositories.corpora import Corpora
 from db.repositories.embeddings import Embeddings
@@ -52,6 +53,7 @@ class Unit:
         self.people = People(connection)
         self.logins = Logins(connection)
         self.sessions = Sessions(connection)
+        self.api_tokens = ApiTokens(connection)
         self.failed_sign_ins = FailedSignIns(connection)
         self.audit_log = AuditLog(connection)
         self.labellings = Labellings(connection)

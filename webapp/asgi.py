@@ -6,13 +6,14 @@ from starlette.middleware import Middleware
 from streamlit.starlette import App
 
 from webapp import account, documentation, sign_in, status
+from webapp.api import application
 from webapp.middleware import HostCheck, PermalinkRedirect, SecurityHeaders, server_error
 from webapp.sessions import SessionCheck
 from webapp.status import RequestMetrics
 
 app = App(
     Path(__file__).with_name("app.py"),
-    routes=[*status.ROUTES, *sign_in.ROUTES, *account.ROUTES, *documentation.ROUTES],
+    routes=[*status.ROUTES, *sign_in.ROUTES, *account.ROUTES, *documentation.ROUTES, *application.ROUTES],
     middleware=[
         Middleware(RequestMetrics),
         Middleware(SecurityHeaders),

@@ -20,6 +20,7 @@ from core.errors import ConfigError
 from db.settings import Settings, canonical_host, split_host
 from webapp.content_policy import page_policy
 from webapp.features import REGISTRY
+from webapp.sessions import API
 from webapp.shared.cookies import is_secure
 from webapp.shared.pages import translated
 from webapp.status import PROBES
@@ -186,7 +187,7 @@ class PermalinkRedirect(_Middleware):
 def _new_query(scope: Scope) -> str | None:
     """Return the query string to redirect to, or None if the request needs none."""
     page = str(scope["path"]).rstrip("/").rpartition("/")[2]
-    if page not in REGISTRY:
+    if page not in REGISTRY or scope["path"].startswith(f"{API}/"):
         return None
     given = parse_qsl(scope["query_string"].decode("latin-1"), keep_blank_values=True)
     found = translated(REGISTRY.get(page).page_keys(), given)

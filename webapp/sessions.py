@@ -20,6 +20,8 @@ from webapp.status import PROBES
 
 SIGN_IN, SIGN_OUT, ORGANISATION, CALLBACK = "/sign-in", "/sign-out", "/sign-in/organisation", "/oauth2callback"
 ACCOUNT = "/account"
+API = "/api/v1"
+"""Path of the HTTP API, which checks tokens itself."""
 PUBLIC = frozenset({*PROBES, METRICS, "/_stcore/health", SIGN_IN, SIGN_OUT, ORGANISATION, CALLBACK})
 """Paths that are answered without a session. Metrics have a token of their own."""
 PUBLIC_FILES = "/static/"
@@ -56,7 +58,7 @@ class SessionCheck:
 
 
 def _is_public(path: str) -> bool:
-    return path in PUBLIC or path.startswith(PUBLIC_FILES)
+    return path in PUBLIC or path.startswith((PUBLIC_FILES, f"{API}/"))
 
 
 def _refusal(request: HTTPConnection, is_page: bool) -> Response:

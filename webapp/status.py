@@ -27,7 +27,7 @@ REQUEST_SECONDS = Histogram(
     registry=PROCESS,
 )
 SESSIONS = Gauge("themescope_sessions", "Open pages: websockets of browsers.", registry=PROCESS)
-_KINDS = {"_stcore/upload_file": "upload", "_stcore": "protocol", "static": "static", "media": "media"}
+_KINDS = {"_stcore/upload_file": "upload", "_stcore": "protocol", "static": "static", "media": "media", "api": "api"}
 _KINDS |= {path.strip("/"): "status" for path in (ALIVE, READY, METRICS)}
 
 

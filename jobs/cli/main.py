@@ -20,6 +20,7 @@ from jobs.cli.personal_data import export_person, forget
 from jobs.cli.plan import plan
 from jobs.cli.reproduce import reproduce
 from jobs.cli.shell import Commands
+from jobs.cli.tokens import token
 from jobs.cli.work import add_model, bundle, export_model, import_, map_, train, triplets
 from jobs.common.results import code_version
 
@@ -41,6 +42,7 @@ for command in COMMANDS:
     main.add_command(command)
 people_.add_command(export_person)
 people_.add_command(forget)
+people_.add_command(token)
 
 if __name__ == "__main__":
     main()

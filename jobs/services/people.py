@@ -100,12 +100,13 @@ def set_role(store: Store, name: str, role: Role, by: str | None = None) -> None
 
 
 def remove(store: Store, name: str, by: str | None = None) -> None:
-    """Remove an account, its role and its sessions; labellings and reviews of the person are kept."""
+    """Remove an account, its role, its sessions and its tokens; labellings and reviews of the person are kept."""
     with store.writing() as w:
         name = _named(name, {person.name for person in w.people.list()})
         w.people.remove(name, _authority(w, by, name))
         w.logins.remove(name)
         w.sessions.close_all(name)
+        w.api_tokens.remove_all(name)
         w.failed_sign_ins.forget(failures_of(name))
         w.audit_log.add(by or "", "account removed", name)
 

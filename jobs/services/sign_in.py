@@ -24,7 +24,7 @@ from jobs.services.people import failures_of, hash_new_password, tidy
 logger = logging.getLogger(__name__)
 
 WRONG = "Wrong name or password."
-_FREE_PER_NAME, _FREE_PER_ADDRESS = 3, 50
+_FREE_PER_NAME, FREE_PER_ADDRESS = 3, 50
 _TOUCH_EVERY = timedelta(minutes=1)
 
 
@@ -34,6 +34,11 @@ class TooManyAttempts(AccessError):
     def __init__(self, wait_s: float) -> None:
         super().__init__(f"Too many failed attempts. Wait {max(wait_s, 1):.0f} s, then try again.")
         self.wait_s = wait_s
+
+
+def failures_at(address: str) -> str:
+    """Return the key of the failed attempts from an address."""
+    return f"address {address}"
 
 
 def sign_in(store: Store, name: str, password: str, address: str) -> str:
@@ -67,8 +72,8 @@ def change_password(store: Store, token: str, current: str, new: str, address: s
 @contextmanager
 def _checked(store: Store, name: str, password: str, address: str) -> Iterator[tuple[Unit, str]]:
     """Count an attempt and check the password; yield a transaction and the hash, which cannot change until its end."""
-    by_name, by_address = failures_of(name), f"address {address}"
-    free = {by_name: _FREE_PER_NAME, by_address: _FREE_PER_ADDRESS}
+    by_name, by_address = failures_of(name), failures_at(address)
+    free = {by_name: _FREE_PER_NAME, by_address: FREE_PER_ADDRESS}
     with store.reading() as r:
         wait, hashed = r.failed_sign_ins.wait_s(free), r.logins.of(name)
     if wait <= 0:

@@ -15,6 +15,7 @@ from starlette.testclient import TestClient, WebSocketDenialResponse
 from starlette.websockets import WebSocket
 
 from webapp import account, sign_in, status
+from webapp.api import application
 from webapp.middleware import HostCheck, SecurityHeaders
 from webapp.sessions import REFUSED, SessionCheck
 from webapp.shared import cookies
@@ -41,6 +42,7 @@ APP = Starlette(
         *status.ROUTES,
         *sign_in.ROUTES,
         *account.ROUTES,
+        *application.ROUTES,
         Route("/{path:path}", inside, methods=["GET", "PUT", "DELETE", "POST"]),
         WebSocketRoute("/{path:path}", stream),
     ],

@@ -1,0 +1,243 @@
+"""The HTTP API: who is let in, errors, other sites, and the description."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import timedelta
+from typing import Any
+
+import pytest
+import sqlalchemy as sa
+from openapi_spec_validator import validate
+from starlette.testclient import TestClient
+
+from db import label_tables as t
+from db.label_records import Role
+from db.sql import now
+from db.store import Store
+from jobs.services import api_tokens, people
+from jobs.services import sign_in as service
+from tests.webapp.browsers import SECRET, browser
+from tests.webapp.filled import fill
+from webapp.api import application
+from webapp.api.access import MISSING, MOST_BYTES
+from webapp.shared import cookies
+
+pytestmark = pytest.mark.usefixtures("cheap_passwords")
+JSON = {"content-type": "application/json"}
+PROBLEM = "application/problem+json"
+
+
+def program(store: Store, person: str) -> TestClient:
+    """A program with a new token of a person."""
+    made = api_tokens.create(store, person, f"test {now().timestamp()}")
+    return browser(headers={"authorization": f"Bearer {made.secret}"})
+
+
+@pytest.fixture
+def filled(shared: Store) -> Store:
+    fill(shared)
+    return shared
+
+
+# --- who is let in ----------------------------------------------------------------------------------------------------
+
+
+def test_a_token_acts_as_its_person_with_the_role_in_force(shared: Store) -> None:
+    client = program(shared, "lea")
+    assert client.get("/api/v1/me").json()["role"] == "labeller"
+    people.set_role(shared, "lea", Role.VIEWER)
+    assert client.get("/api/v1/me").json() | {"version": ""} == {
+        "name": "lea", "role": "viewer", "rights": ["look"], "version": "",
+    }  # fmt: skip
+    with shared.reading() as r:
+        assert r.api_tokens.list("lea")[0].used is not None
+
+
+def _token_row(store: Store, **values: Any) -> None:
+    with store.writing() as w:
+        w.people.connection.execute(sa.update(t.api_token).values(**values))
+
+
+ENDS: dict[str, Callable[[Store], object]] = {
+    "revoked": lambda s: api_tokens.revoke(s, 1, "lea", "lea"),
+    "expired": lambda s: _token_row(s, expires=now() - timedelta(seconds=1)),
+    "account removed": lambda s: people.remove(s, "lea"),
+}
+
+
+@pytest.mark.parametrize("end", ENDS)
+def test_an_ended_token_is_refused_at_once(shared: Store, end: str) -> None:
+    client = program(shared, "lea")
+    assert client.get("/api/v1/corpora").status_code == 200
+    ENDS[end](shared)
+    answer = client.get("/api/v1/corpora")
+    assert answer.status_code == 401 and answer.headers["www-authenticate"] == "Bearer"
+    assert answer.json()["detail"] == api_tokens.WRONG
+
+
+@pytest.mark.parametrize("header", ["", "Bearer", "Bearer ", "Bearer x", "Basic eDp5", "bearer \u00e4", "x" * 5_000])
+def test_where_people_sign_in_a_token_is_required(shared: Store, header: str) -> None:
+    headers = {"authorization": header.encode("latin-1")} if header else {}
+    for path in ("/api/v1/corpora", "/api/v1/nothing", "/api/v1/job-kinds/openapi.json"):
+        answer = browser().get(path, headers=headers)
+        assert answer.status_code == 401 and answer.headers["content-type"] == PROBLEM
+        assert answer.json()["detail"] in (MISSING, api_tokens.WRONG)
+        assert answer.headers["cache-control"] == "no-store"
+
+
+def test_a_session_of_a_browser_is_no_token(shared: Store) -> None:
+    client = browser()
+    client.cookies.set(*cookies.cookie(service.sign_in(shared, "ada", SECRET, ""), secure=False))
+    assert client.get("/account").status_code == 200
+    assert client.get("/api/v1/corpora").status_code == 401
+    assert client.post("/api/v1/jobs", json={"kind": "embed"}).status_code == 401
+
+
+def test_wrong_tokens_are_limited_by_address_but_valid_ones_are_not(
+    shared: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(api_tokens, "FREE_PER_ADDRESS", 3)
+    valid = program(shared, "lea")
+    wrong = browser(headers={"authorization": "Bearer themescope_guess"})
+    answers = [wrong.get("/api/v1/me") for _ in range(5)]
+    assert [answer.status_code for answer in answers] == [401, 401, 401, 429, 429]
+    assert int(answers[-1].headers["retry-after"]) >= 1
+    assert valid.get("/api/v1/me").status_code == 200
+    with shared.reading() as r:
+        assert [e.action for e in r.audit_log.latest(9)].count("wrong token") == 3
+
+
+# --- where nobody signs in --------------------------------------------------------------------------------------------
+
+
+def test_elsewhere_requests_act_as_the_person_of_the_browser(sqlite_store: Store) -> None:
+    assert browser().get("/api/v1/me").json()["role"] == "admin"  # as long as there is no admin
+    people.set_role(sqlite_store, "ada", Role.ADMIN)
+    assert browser().get("/api/v1/me").json()["role"] == "labeller"
+    named, token = browser(), cookies.new_token()
+    service.remember_name(sqlite_store, token, "ada")
+    named.cookies.set(*cookies.cookie(token, secure=False))
+    assert named.get("/api/v1/me").json() | {"rights": []} | {"version": ""} == {
+        "name": "ada", "role": "admin", "rights": [], "version": "",
+    }  # fmt: skip
+
+
+FORMS: dict[str, dict[str, Any]] = {
+    "a form": {"data": {"kind": "embed"}},
+    "text": {"content": '{"kind": "embed"}', "headers": {"content-type": "text/plain"}},
+    "nothing": {},
+    "a file": {"files": {"kind": b"embed"}},
+}
+
+
+@pytest.mark.parametrize("sent", FORMS)
+def test_a_page_of_another_site_cannot_write(sqlite_store: Store, sent: str) -> None:
+    """Its forms have no JSON, and JSON of another origin is refused even before that."""
+    fill(sqlite_store)
+    for path in ("/api/v1/jobs", "/api/v1/jobs/2/retry", "/api/v1/labellings/1/undo"):
+        assert browser().post(path, **FORMS[sent]).status_code == 415
+    foreign = {"origin": "https://evil.example", **JSON}
+    assert browser().post("/api/v1/jobs/2/retry", headers=foreign).status_code == 403
+    rebound = {"host": "evil.example", **JSON}
+    assert browser().post("/api/v1/jobs/2/retry", headers=rebound).status_code == 403
+    assert browser().post("/api/v1/jobs/2/retry", headers=JSON).status_code == 200
+
+
+# --- errors and limits ------------------------------------------------------------------------------------------------
+
+
+PROBLEMS: list[tuple[str, str, Any, int, str]] = [
+    ("GET", "/corpora/9", None, 404, "There is no corpus called '9'"),
+    ("GET", "/corpora/0", None, 422, "path.corpus_id"),
+    ("GET", "/corpora/x", None, 422, "path.corpus_id"),
+    ("GET", f"/corpora/{2**63}", None, 422, "path.corpus_id"),
+    ("GET", "/corpora/1/sentences?limit=1001", None, 422, "query.limit"),
+    ("GET", "/corpora/1/search?text=%20", None, 422, "Enter a text"),
+    ("GET", "/corpora/1/search?text=x&method=meaning", None, 422, "No model has vectors"),
+    ("GET", "/nothing", None, 404, ""),
+    ("PUT", "/corpora", None, 405, ""),
+    ("POST", "/jobs", {"kind": "nothing"}, 422, "There is no job kind"),
+    ("POST", "/jobs", {"kind": "embed", "arguments": {"corpse": "x"}}, 422, "corpse"),
+    ("POST", "/jobs", {"kind": "embed", "more": 1}, 422, "body.more"),
+    ("POST", "/jobs/1/retry", {}, 409, "only a failed or cancelled job"),
+    ("POST", "/labellings/1/assign", {"sentences": [1], "cluster": 1}, 404, "labelling"),
+    ("POST", "/labellings", {"corpus_id": 1, "name": "x", "start": "themes"}, 422, "source"),
+]
+
+
+@pytest.mark.parametrize("case", PROBLEMS, ids=[f"{case[0]} {case[1]} {case[3]}" for case in PROBLEMS])
+def test_errors_are_problem_details(filled: Store, case: tuple[str, str, Any, int, str]) -> None:
+    method, path, body, status, message = case
+    answer = program(filled, "ada").request(method, f"/api/v1{path}", json=body)
+    assert answer.status_code == status and answer.headers["content-type"] == PROBLEM
+    found = answer.json()
+    assert found["status"] == status and message in found["detail"] and found["title"]
+
+
+def test_a_large_body_is_refused(shared: Store) -> None:
+    client = program(shared, "ada")
+    assert client.post("/api/v1/jobs", content=b"x" * (MOST_BYTES + 1), headers=JSON).status_code == 413
+    assert client.post("/api/v1/jobs", content=iter([b"{}"]), headers=JSON).status_code == 413
+
+
+def test_numbers_that_json_lacks_are_null(filled: Store) -> None:
+    with filled.writing() as w:
+        w.jobs.note(1, loss=float("nan"), best=float("inf"))
+    assert program(filled, "val").get("/api/v1/jobs/1").json()["result"] == {
+        "articles": 3, "loss": None, "best": None,
+    }  # fmt: skip
+
+
+def test_links_of_pages_are_not_translated_in_the_api(shared: Store) -> None:
+    client = program(shared, "val")
+    assert client.get("/api/v1/corpora?c=Rivers").status_code == 200
+
+
+# --- work -------------------------------------------------------------------------------------------------------------
+
+
+def test_a_labeller_labels_and_an_admin_queues(filled: Store) -> None:
+    lea, val, ada = (program(filled, name) for name in ("lea", "val", "ada"))
+    body = {"corpus_id": 1, "name": "mine", "start": "sections"}
+    assert val.post("/api/v1/labellings", json=body).status_code == 403
+    made = lea.post("/api/v1/labellings", json=body)
+    assert made.status_code == 201 and made.json()["owner"] == "lea"
+    change = {"sentences": [1, 2], "cluster": 3, "reason": "because"}
+    for client, status in ((val, 403), (lea, 200)):
+        assert client.post("/api/v1/labellings/1/assign", json=change).status_code == status
+    state = ada.get("/api/v1/labellings/1").json()
+    assert (state["clusters"][2]["size"], state["can_undo"]) == (14, False)
+    assert lea.post("/api/v1/labellings/1/assign", json={**change, "cluster": 2, "seen": 0}).status_code == 409
+    assert lea.post("/api/v1/labellings/1/undo").json()["kind"] == "undo"
+    assert lea.post("/api/v1/jobs", json={"kind": "embed"}).status_code in (403, 422)
+    arguments = {"corpus": "Rivers", "model": "mean *vectors*"}
+    job = ada.post("/api/v1/jobs", json={"kind": "embed", "arguments": arguments})
+    assert job.status_code == 201
+    assert ada.post(f"/api/v1/jobs/{job.json()['id']}/cancel").json()["status"] == "cancelled"
+    assert lea.delete("/api/v1/labellings/1").status_code == 204
+
+
+@pytest.mark.parametrize("format", ["csv", "jsonl", "parquet"])
+def test_exports_are_files(filled: Store, format: str) -> None:
+    lea = program(filled, "lea")
+    lea.post("/api/v1/labellings", json={"corpus_id": 1, "name": "mine ü", "start": "sections"})
+    answer = lea.get("/api/v1/labellings/1/export", params={"format": format})
+    assert answer.status_code == 200 and len(answer.content) > 1_000
+    assert answer.headers["content-disposition"] == f"attachment; filename*=utf-8''mine%20%C3%BC.{format}"
+    assert lea.get("/api/v1/labellings/2/export").status_code == 404
+
+
+# --- the description --------------------------------------------------------------------------------------------------
+
+
+def test_the_description_is_valid_and_public(shared: Store) -> None:
+    found = browser().get("/api/v1/openapi.json")
+    assert found.status_code == 200
+    document = found.json()
+    validate(document)
+    operations = [one for path in document["paths"].values() for one in path.values()]
+    assert len(operations) == len({one["operationId"] for one in operations}) > 40
+    assert all(one["description"] and one["security"] and one["tags"] for one in operations)
+    assert {tag for one in operations for tag in one["tags"]} == {*application.TAGS}
+    assert document["servers"] == [{"url": "/api/v1"}]

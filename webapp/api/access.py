@@ -1,0 +1,134 @@
+"""Who sends a request to the HTTP API, checked before anything of its body is read.
+
+A token names a person where people sign in. Elsewhere, a request without a token acts as the person of the pages, and
+the browser of that person must not be made to write by a page of another site: such a page can send forms without
+asking, but no JSON.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated
+
+from fastapi import Depends, Request, Security
+from fastapi.security import HTTPBearer
+from starlette.concurrency import run_in_threadpool
+from starlette.datastructures import MutableHeaders
+from starlette.requests import HTTPConnection
+from starlette.responses import Response
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from core.errors import AccessError, ThemescopeError
+from db.access import Actor
+from db.label_records import SignInMethod
+from db.store import Store
+from jobs.services import api_tokens, sign_in
+from webapp.api.problems import MEANINGS, problem, problem_of
+from webapp.shared import cookies
+from webapp.shared import store as server_store
+
+OPENAPI = "/openapi.json"
+"""Path of the description, which is the same in every installation of a version and needs no token."""
+MISSING = (
+    "This request needs a token: send the header “Authorization: Bearer …”. Tokens are created on the page Account."
+)
+MOST_BYTES = 16_000_000
+"""Maximum size of the body of a request."""
+_READING = ("GET", "HEAD")
+_BEARER = HTTPBearer(
+    auto_error=False,
+    description="Token of a person, created on the page Account or with `themescope people token create`. Not needed "
+    "where nobody signs in.",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Caller:
+    """The person who sent a request, and the store."""
+
+    store: Store
+    actor: Actor
+
+
+def _caller(request: Request, documented: Annotated[object, Security(_BEARER)]) -> Caller:
+    found: Caller = request.state.caller
+    return found
+
+
+CallerNow = Annotated[Caller, Depends(_caller)]
+
+
+class TokenCheck:
+    """Middleware that refuses requests without a valid token, or above :data:`MOST_BYTES`, with problem details."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass on what is admitted, with the :class:`Caller` in its state."""
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        request, send = HTTPConnection(scope), _not_stored(send)
+        public = scope["path"] == scope.get("root_path", "") + OPENAPI
+        refused = None if public else await run_in_threadpool(_admit, request)
+        if refused is None and _length(request) > MOST_BYTES:
+            refused = problem(413, MEANINGS[413])
+        await (refused or self._app)(scope, receive, send)
+
+
+def _length(request: HTTPConnection) -> int:
+    """Return the announced length of the body; one without length counts as too large."""
+    length = request.headers.get("content-length", "0")
+    return MOST_BYTES + 1 if "transfer-encoding" in request.headers or not length.isdecimal() else int(length)
+
+
+def _admit(request: HTTPConnection) -> Response | None:
+    """Set the caller of a request; return the answer if it is refused."""
+    try:
+        scheme, _, token = request.headers.get("authorization", "").partition(" ")
+        if token and scheme.lower() == "bearer":
+            return _by_token(request, token.strip())
+        if scheme or server_store.shared():
+            return problem(401, MISSING, {"WWW-Authenticate": "Bearer"})
+        return _local(request)
+    except ThemescopeError as error:
+        return problem_of(error)
+
+
+def _by_token(request: HTTPConnection, token: str) -> Response | None:
+    store, address = server_store.store(), request.client.host if request.client else ""
+    try:
+        request.state.caller = Caller(store, api_tokens.actor_of(store, token, address))
+    except sign_in.TooManyAttempts:
+        raise
+    except AccessError as error:
+        return problem(401, str(error), {"WWW-Authenticate": "Bearer"})
+    return None
+
+
+def _local(request: HTTPConnection) -> Response | None:
+    """Act as the person whose name was entered in this browser, or as the one without a name."""
+    if request.scope["method"] not in _READING and not _is_json(request):
+        return problem(415, MEANINGS[415])
+    store = server_store.store()
+    session = sign_in.session_of(store, cookies.browser_token(request.cookies))
+    name = session.person if session is not None and session.method is SignInMethod.NAME else ""
+    with store.reading() as r:
+        request.state.caller = Caller(store, r.people.actor(name))
+    return None
+
+
+def _is_json(request: HTTPConnection) -> bool:
+    return request.headers.get("content-type", "").partition(";")[0].strip().lower() == "application/json"
+
+
+def _not_stored(send: Send) -> Send:
+    """Return ``send`` with the header that keeps browsers and proxies from storing the answer."""
+
+    async def send_with_header(message: Message) -> None:
+        if message["type"] == "http.response.start":
+            MutableHeaders(scope=message).setdefault("Cache-Control", "no-store")
+        await send(message)
+
+    return send_with_header

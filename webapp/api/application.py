@@ -1,0 +1,86 @@
+"""The application of the HTTP API, and its description (OpenAPI)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from fastapi import FastAPI
+from fastapi.openapi.utils import get_openapi
+from fastapi.routing import APIRoute
+from starlette.middleware import Middleware
+from starlette.routing import Mount
+
+from webapp.api.access import OPENAPI, TokenCheck
+from webapp.api.problems import Problem, handle_problems
+from webapp.api.routes import corpora, jobs, labellings, models, runs
+from webapp.sessions import API
+
+VERSION = "1.0"
+"""Version of the API: the second number grows with additions, the first one and the path with other changes."""
+DESCRIPTION = (
+    "Read corpora, models, maps, runs and themes, change labellings, and queue jobs, with the same roles as on the "
+    "pages. Lists are returned in pages of at most 1,000 items. Errors are problem details (RFC 9457)."
+)
+TAGS = {
+    "account": "The person of the token.",
+    "corpora": "Corpora with their articles and sentences.",
+    "search": "Search by text, by whole words and by meaning.",
+    "models": "Models and their cards.",
+    "maps": "Projections of sentences to two dimensions.",
+    "runs": "Measurements of models, and clusterings.",
+    "themes": "Themes found in a corpus.",
+    "labellings": "Clusters made by people. Each change is a step that its person can undo.",
+    "exports": "Files with all sentences and their clusters or themes.",
+    "jobs": "Background jobs. Queueing, cancelling and retrying require the admin role.",
+}
+
+
+def _name(route: APIRoute) -> str:
+    """Return the id of an operation: the name of its function."""
+    return route.name
+
+
+def _application() -> FastAPI:
+    app = FastAPI(
+        title="Themescope",
+        version=VERSION,
+        openapi_url=OPENAPI,
+        docs_url=None,  # their pages would load scripts from another host
+        redoc_url=None,
+        redirect_slashes=False,
+        generate_unique_id_function=_name,
+        middleware=[Middleware(TokenCheck)],
+    )
+    for routes in (corpora, models, runs, labellings, jobs):
+        app.include_router(routes.router)
+    handle_problems(app)
+    return app
+
+
+app = _application()
+
+
+def description() -> dict[str, Any]:
+    """Return the OpenAPI document."""
+    if app.openapi_schema is None:
+        found = get_openapi(
+            title="Themescope",
+            version=VERSION,
+            description=DESCRIPTION,
+            routes=app.routes,
+            tags=[{"name": name, "description": about} for name, about in TAGS.items()],
+            servers=[{"url": API}],
+        )
+        schemas = found["components"]["schemas"]
+        template = "#/components/schemas/{model}"
+        problem = Problem.model_json_schema(ref_template=template)
+        schemas |= problem.pop("$defs")
+        schemas["Problem"] = problem
+        for operation in (one for path in found["paths"].values() for one in path.values()):
+            operation["summary"] = operation["operationId"].replace("_", " ").capitalize()
+        app.openapi_schema = found
+    return app.openapi_schema
+
+
+app.openapi = description  # type: ignore[method-assign]
+ROUTES = [Mount(API, app)]

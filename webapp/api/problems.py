@@ -1,0 +1,131 @@
+"""Errors of the HTTP API as problem details (RFC 9457)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from http import HTTPStatus
+from typing import Any
+
+from fastapi import FastAPI, Request
+from fastapi.exceptions import RequestValidationError
+from pydantic import BaseModel, Field
+from starlette.exceptions import HTTPException
+from starlette.responses import JSONResponse
+
+from core.errors import (
+    AccessError,
+    ArtifactError,
+    ConfigError,
+    DataError,
+    DuplicateNameError,
+    ExecutorError,
+    MissingExtraError,
+    ReadError,
+    SchemaError,
+    StoreError,
+    StoreUnavailableError,
+    ThemescopeError,
+    UnknownNameError,
+)
+from jobs.services.sign_in import TooManyAttempts
+
+MEDIA_TYPE = "application/problem+json"
+_STATUS: tuple[tuple[type[ThemescopeError], int], ...] = (
+    (TooManyAttempts, 429),
+    (AccessError, 403),
+    (StoreUnavailableError, 503),
+    (SchemaError, 503),
+    (UnknownNameError, 404),
+    (DuplicateNameError, 409),
+    (StoreError, 409),
+    (ArtifactError, 409),
+    (MissingExtraError, 409),
+    (ConfigError, 422),
+    (DataError, 422),
+    (ReadError, 422),
+    (ExecutorError, 503),
+)
+"""Class of an error → status of the answer; the first class that fits."""
+MEANINGS = {
+    401: "The token is missing or wrong, has expired or was revoked.",
+    403: "Your role does not allow it, or the request comes from another web site.",
+    404: "There is no object with this id.",
+    405: "The path does not have this method.",
+    409: "The change conflicts with the state of the store, for example with a change by another person.",
+    413: "The request is too large.",
+    415: "A request without a token that writes needs the content type application/json.",
+    422: "A parameter or the body is invalid.",
+    429: "There were too many wrong tokens from this address. The header Retry-After has the seconds to wait.",
+    503: "The store cannot be used at the moment.",
+}
+_INVALID = "The request is invalid: {}."
+
+
+class InvalidField(BaseModel):
+    """A parameter or a field of the body that is invalid."""
+
+    field: str = Field(description="Its place, such as “query.limit” or “body.sentences.0”.", examples=["query.limit"])
+    message: str = Field(description="What is wrong.", examples=["Input should be less than or equal to 1000"])
+
+
+class Problem(BaseModel):
+    """Problem details (RFC 9457)."""
+
+    type: str = Field("about:blank", description="Always “about:blank”: the status says what kind of problem it is.")
+    title: str = Field(description="Name of the status.", examples=["Not Found"])
+    status: int = Field(examples=[404])
+    detail: str = Field(description="What happened and what to do.", examples=["There is no corpus called '7'."])
+    errors: list[InvalidField] | None = Field(None, description="The invalid fields of a request with status 422.")
+
+
+def problem(
+    status: int, detail: str, headers: Mapping[str, str] | None = None, errors: Iterable[InvalidField] = ()
+) -> JSONResponse:
+    """Return the answer for an error."""
+    about = Problem(title=HTTPStatus(status).phrase, status=status, detail=detail, errors=[*errors] or None)
+    content = about.model_dump(exclude_none=True)
+    return JSONResponse(content, status, dict(headers or {}), media_type=MEDIA_TYPE)
+
+
+def problem_of(error: ThemescopeError) -> JSONResponse:
+    """Return the answer for an error of Themescope."""
+    status = next((status for kind, status in _STATUS if isinstance(error, kind)), 409)
+    wait = {"Retry-After": str(max(round(error.wait_s), 1))} if isinstance(error, TooManyAttempts) else None
+    return problem(status, str(error), wait)
+
+
+def responses(*statuses: int) -> dict[int | str, dict[str, Any]]:
+    """Return the description of the answers with these statuses, and with those that every operation has."""
+    content = {MEDIA_TYPE: {"schema": {"$ref": "#/components/schemas/Problem"}}}
+    known = sorted({401, 403, 422, 429, 503, *statuses})
+    return {status: {"description": MEANINGS[status], "content": content} for status in known}
+
+
+def handle_problems(app: FastAPI) -> None:
+    """Answer all errors of an application with problem details."""
+    app.add_exception_handler(ThemescopeError, _of_themescope)
+    app.add_exception_handler(RequestValidationError, _of_validation)
+    app.add_exception_handler(HTTPException, _of_http)
+    app.add_exception_handler(Exception, _of_defect)
+
+
+async def _of_themescope(request: Request, error: Exception) -> JSONResponse:
+    assert isinstance(error, ThemescopeError)
+    return problem_of(error)
+
+
+async def _of_validation(request: Request, error: Exception) -> JSONResponse:
+    assert isinstance(error, RequestValidationError)
+    found = [InvalidField(field=".".join(map(str, one["loc"])), message=str(one["msg"])) for one in error.errors()]
+    shown = "; ".join(f"{one.field}: {one.message}" for one in found[:3])
+    return problem(422, _INVALID.format(shown), errors=found[:100])
+
+
+async def _of_http(request: Request, error: Exception) -> JSONResponse:
+    assert isinstance(error, HTTPException)
+    return problem(error.status_code, MEANINGS.get(error.status_code, str(error.detail)), error.headers)
+
+
+async def _of_defect(request: Request, error: Exception) -> JSONResponse:
+    """Answer a request that failed by a defect, which the server logs with its traceback."""
+    return problem(500, "Internal server error. The log of the server says more.")

@@ -1,0 +1,1 @@
+"""Operations of the HTTP API by subject."""
