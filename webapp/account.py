@@ -128,7 +128,7 @@ async def _page(request: Request, token: str, message: str = "", status: int = 2
     known = await run_in_threadpool(api_tokens.tokens_of, server_store.store(), found.own.person)
     html = {
         "sessions": "".join(sessions),
-        "tokens": "".join(_token(one, values["form_token"]) for one in known if one.revoked is None),
+        "tokens": "".join(_token(one, cookies.form_token(token)) for one in known if one.revoked is None),
         "new_token": f'<output aria-label="New token">{escape(new_token)}</output>' if new_token else "",
     }
     return form_page(request, _PAGE, values, html, message, status)

@@ -71,18 +71,22 @@ class InvalidField(BaseModel):
 class Problem(BaseModel):
     """Problem details (RFC 9457)."""
 
-    type: str = Field("about:blank", description="Always “about:blank”: the status says what kind of problem it is.")
+    type: str = Field(description="Always “about:blank”: the status says what kind of problem it is.")
     title: str = Field(description="Name of the status.", examples=["Not Found"])
     status: int = Field(examples=[404])
     detail: str = Field(description="What happened and what to do.", examples=["There is no corpus called '7'."])
-    errors: list[InvalidField] | None = Field(None, description="The invalid fields of a request with status 422.")
+    errors: list[InvalidField] | None = Field(
+        default=None, description="The invalid fields of a request with status 422."
+    )
 
 
 def problem(
     status: int, detail: str, headers: Mapping[str, str] | None = None, errors: Iterable[InvalidField] = ()
 ) -> JSONResponse:
     """Return the answer for an error."""
-    about = Problem(title=HTTPStatus(status).phrase, status=status, detail=detail, errors=[*errors] or None)
+    about = Problem(
+        type="about:blank", title=HTTPStatus(status).phrase, status=status, detail=detail, errors=[*errors] or None
+    )
     content = about.model_dump(exclude_none=True)
     return JSONResponse(content, status, dict(headers or {}), media_type=MEDIA_TYPE)
 
