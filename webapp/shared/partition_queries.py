@@ -213,8 +213,7 @@ def _all_analyses() -> list[Analysis]:
     return [
         Analysis(run, corpora[run.config["corpus_id"]], models[run.model_id])
         for run in reversed(runs)
-        if run.config.get("corpus_id") in corpora
-        and run.model_id in models
+        if run.config.get("corpus_id") in corpora and run.model_id in models
     ]
 
 
