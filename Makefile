@@ -9,7 +9,7 @@ LOCKS  ?= requirements
 LOCK   := $(TOOLS)/uv --no-config pip compile --quiet --universal --python-version 3.11 --generate-hashes \
           --annotation-style line --custom-compile-command "make lock" $(UPGRADE)
 # For cpu.txt and the image; sib-clustering has no wheels for ARM.
-EXTRAS := demo encoder oidc postgres ray redis s3 search
+EXTRAS := demo encoder mcp oidc postgres ray redis s3 search
 # The documentation site, in the package that serves it.
 SITE   := webapp/site
 SPHINX := $(BIN)/python -m sphinx --quiet --nitpicky -b html -d docs/_build/doctrees

@@ -22,6 +22,8 @@
                                ``127.0.0.1:9101`` (default: none)
 ``THEMESCOPE_METRICS_TOKEN``   token that requests for metrics must send, where other machines can send them (default:
                                none, such requests are refused)
+``THEMESCOPE_TOKEN``           token of the person for whom ``themescope mcp`` acts (default: none, the owner of the
+                               data folder)
 ``THEMESCOPE_LOG_FORMAT``      ``json``: log records of the web server and of workers are JSON objects, one per line
                                (default: ``text``)
 ``THEMESCOPE_BACKUP_FOLDER``   folder in which a worker writes backups regularly (default: none)
@@ -82,6 +84,8 @@ class Settings:
     """Host and port at which a worker serves its health and its metrics; empty for none."""
     metrics_token: str = field(default="", repr=False)
     """Token that requests for metrics must send; empty: only those of this machine are answered."""
+    token: str = field(default="", repr=False)
+    """Token of the person for whom the MCP server acts; empty: the owner of the data folder."""
     log_format: str = "text"
     """Format of log records: "text" or "json"."""
     vectors_url: str = ""
@@ -134,6 +138,7 @@ class Settings:
             executor_url=given.get("EXECUTOR_URL", "").strip(),
             status_address=given.get("THEMESCOPE_STATUS_ADDRESS", "").strip(),
             metrics_token=given.get("THEMESCOPE_METRICS_TOKEN", "").strip(),
+            token=given.get("THEMESCOPE_TOKEN", "").strip(),
             log_format=given.get("THEMESCOPE_LOG_FORMAT", "").strip() or "text",
             vectors_url=given.get("VECTORS_URL", "").strip(),
             vector_files_from=_count("VECTOR_FILES_FROM", given, VECTOR_FILES_FROM, "sentences"),

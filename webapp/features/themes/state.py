@@ -9,12 +9,11 @@ PASTE, UPLOAD, EXISTING = "Paste", "Upload a file", "Existing corpus"
 
 KEYS = PageKeys("themes")
 VIEW = KEYS.url("view", values={"Themes found": RESULTS})
-RESULT = KEYS.url("result", old="themes", record="themes")
+RESULT = KEYS.url("result", old="themes")
 THEME = KEYS.url("theme", values={"all themes": "All themes"})
 SOURCE = KEYS.url("source", values={"A corpus that is here": EXISTING})
 
-REQUESTED = KEYS.session("requested")
-"""Corpus of the themes requested last, and the number of its results at that time."""
+KNOWN = KEYS.session("known")
 FIND = KEYS.session("find")
 PASTED = KEYS.session("pasted")
 FILE = KEYS.session("file")

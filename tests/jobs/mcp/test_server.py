@@ -1,0 +1,226 @@
+"""The MCP server: tools by role, in process and with the official client against the real command."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Awaitable, Callable, Iterator
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import anyio
+import pytest
+from click.testing import CliRunner
+
+pytest.importorskip("mcp")
+
+from mcp import Client, MCPError, StdioServerParameters
+
+from db.access import Actor
+from db.label_records import Role
+from db.settings import Settings
+from db.store import Store
+from jobs.cli.main import main
+from jobs.mcp.label_tools import LabelTools
+from jobs.mcp.read_tools import ReadTools
+from jobs.mcp.server import server_for
+from jobs.queue.foreground import run_here
+from jobs.services import api_tokens, people
+from jobs.services.remote import labellings
+from tests.jobs.helpers import WORDS, program, program_environment, write_articles
+from tests.jobs.mcp import session
+
+PASSWORD = "correct horse battery"
+
+
+@pytest.fixture(scope="module")
+def filled(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
+    home = tmp_path_factory.mktemp("filled")
+    store = Store(Settings.in_folder(home))
+    store.migrate()
+    do = partial(run_here, store, quiet=True)
+    do("import-corpus", {"files": [str(write_articles(home, 3, sections=2, paragraphs=2))], "corpus": "C"})
+    vectors = home / "vectors.txt"
+    vectors.write_text("".join(f"{word} {i % 3} {i % 4} 1\n" for i, word in enumerate(WORDS)), encoding="utf-8")
+    do("train", {"method": "mean-vectors", "name": "M", "settings": {"word_vectors": str(vectors)}})
+    do("find-themes", {"corpus": "C", "model": "M", "settings": {"k": 2}})
+    for name, role in (("ada", Role.ADMIN), ("lea", Role.LABELLER), ("vic", Role.VIEWER)):
+        people.add(store, name, role, PASSWORD)
+    yield store
+    store.close()
+
+
+def actor_of(store: Store, name: str) -> Callable[[], Actor]:
+    def found() -> Actor:
+        with store.reading() as r:
+            return r.people.actor(name)
+
+    return found
+
+
+def talk(server: Any, conversation: Callable[[Client], Awaitable[Any]]) -> Any:
+    """Run a session of the official client with a server."""
+
+    async def run() -> Any:
+        async with Client(server) as client:
+            return await conversation(client)
+
+    return anyio.run(run)
+
+
+async def call(client: Client, tool: str, **arguments: Any) -> Any:
+    found = await client.call_tool(tool, arguments)
+    assert not found.is_error, found.content
+    return found.structured_content.get("result", found.structured_content)
+
+
+async def names_of(client: Client) -> set[str]:
+    return {tool.name for tool in (await client.list_tools()).tools}
+
+
+def names(tools: list[Callable[..., Any]]) -> set[str]:
+    return {tool.__name__ for tool in tools}
+
+
+def test_tools_depend_on_the_role(filled: Store) -> None:
+    actor = actor_of(filled, "lea")
+    read, label = names(ReadTools(filled, actor).tools), names(LabelTools(filled, actor).tools)
+    assert talk(server_for(filled, actor), names_of) == read | label
+    assert talk(server_for(filled, actor, read_only=True), names_of) == read
+    assert talk(server_for(filled, actor_of(filled, "vic")), names_of) == read
+
+
+def test_tools_are_described_and_marked(filled: Store) -> None:
+    async def conversation(client: Client) -> Any:
+        return (await client.list_tools()).tools
+
+    read = names(ReadTools(filled, actor_of(filled, "lea")).tools)
+    for tool in talk(server_for(filled, actor_of(filled, "lea")), conversation):
+        assert tool.description and tool.description[0].isupper(), tool.name
+        assert tool.annotations.read_only_hint is (tool.name in read)
+        assert all("description" in schema for schema in tool.input_schema["properties"].values()), tool.name
+
+
+def test_every_read_tool_answers(filled: Store) -> None:
+    async def conversation(client: Client) -> None:
+        (corpus,) = [c for c in await call(client, "list_corpora") if c["id"] == 1]
+        articles = await call(client, "list_articles", corpus_id=1, limit=2)
+        text = await call(client, "read_article", article_id=articles["items"][0]["id"])
+        sentence = text["sentences"]["items"][1]
+        word = "river"
+        for method in ("text", "words"):
+            found = await call(client, "search_sentences", corpus_id=1, text=word, method=method)
+            assert sentence["id"] in [match["sentence"]["id"] for match in found["items"]]
+        near = await call(client, "search_sentences", corpus_id=1, text=word, method="meaning", limit=3)
+        assert len(near["items"]) == 3
+        assert await call(client, "similar_sentences", corpus_id=1, sentence_id=sentence["id"], limit=1)
+        assert await call(client, "list_models") and (await call(client, "list_jobs"))["total"] >= 0
+        for run in await call(client, "list_themes", corpus_id=1):
+            assert (await call(client, "theme_sentences", run_id=run["id"], theme=0))["total"] == run["themes"][0][
+                "size"
+            ]
+        assert (await call(client, "who_am_i"))["rights"] == ["look"] and corpus["sentences"] > 0
+        resource = await client.read_resource(f"themescope://articles/{sentence['article_id']}")
+        assert (
+            resource.contents[0].text.startswith(f"# {sentence['article']}")
+            and sentence["text"] in resource.contents[0].text
+        )
+
+    talk(server_for(filled, actor_of(filled, "vic")), conversation)
+
+
+def test_errors_are_messages(filled: Store) -> None:
+    async def conversation(client: Client) -> None:
+        unknown = await client.call_tool("read_article", {"article_id": 999_999})
+        assert unknown.is_error and "no article" in unknown.content[0].text
+        invalid = await client.call_tool("list_articles", {"corpus_id": 1, "limit": 0})
+        assert invalid.is_error and "limit" in invalid.content[0].text
+        with pytest.raises(MCPError, match="no article"):
+            await client.read_resource("themescope://articles/999999")
+
+    talk(server_for(filled, actor_of(filled, "vic")), conversation)
+
+
+def test_a_role_that_was_lowered_is_refused_by_the_store(filled: Store) -> None:
+    people.add(filled, "max", Role.LABELLER, PASSWORD)
+    server = server_for(filled, actor_of(filled, "max"))
+    people.set_role(filled, "max", Role.VIEWER, by="ada")
+
+    async def conversation(client: Client) -> None:
+        refused = await client.call_tool("create_labelling", {"corpus_id": 1, "name": "x", "start": "nothing"})
+        assert refused.is_error and "may view" in refused.content[0].text
+
+    talk(server, conversation)
+    assert "x" not in {labelling.name for labelling in labellings.labellings(filled)}
+
+
+def command(store: Store, person: str, *options: str) -> StdioServerParameters:
+    """The real command, for a person with a token."""
+    token = api_tokens.create(store, person, f"mcp of {person}").secret
+    words = program("mcp", *options)
+    variables = {**program_environment(), "THEMESCOPE_HOME": str(store.settings.home), "THEMESCOPE_TOKEN": token}
+    return StdioServerParameters(command=str(words[0]), args=[str(word) for word in words[1:]], env=variables)
+
+
+async def label(client: Client) -> None:
+    """Search, label what was found, and undo it."""
+    found = await call(client, "search_sentences", corpus_id=1, text="the", limit=4)
+    ids = [match["sentence"]["id"] for match in found["items"]]
+    made = await call(client, "create_labelling", corpus_id=1, name="by a program", start="nothing")
+    step = await call(client, "create_cluster", labelling_id=made["id"], name="Found", sentences=ids[:2])
+    assert (step["person"], step["operation"]) == ("lea", "create")
+    state = await call(client, "read_labelling", labelling_id=made["id"])
+    (cluster,) = state["clusters"]
+    arguments = {"labelling_id": made["id"], "cluster": cluster["number"], "reason": "similar"}
+    await call(client, "assign_sentences", sentences=ids, **arguments)
+    await call(client, "rename_cluster", labelling_id=made["id"], cluster=cluster["number"], name="Named")
+    state = await call(client, "read_labelling", labelling_id=made["id"])
+    assert [(c["name"], c["size"]) for c in state["clusters"]] == [("Named", 4)] and state["can_undo"]
+    await call(client, "undo", labelling_id=made["id"])
+    await call(client, "undo", labelling_id=made["id"])
+    state = await call(client, "read_labelling", labelling_id=made["id"])
+    assert [(c["name"], c["size"]) for c in state["clusters"]] == [("Found", 2)]
+    history = await call(client, "labelling_history", labelling_id=made["id"])
+    assert [step["kind"] for step in history["items"]] == ["undo", "undo", "do", "do", "do"]
+    assert history["items"][3]["reason"] == "similar"
+
+
+def test_the_official_client_searches_and_labels_through_the_command(filled: Store) -> None:
+    talk(command(filled, "lea"), label)
+
+
+def test_a_viewer_reads_through_the_command_and_changes_nothing(filled: Store) -> None:
+    async def conversation(client: Client) -> None:
+        assert not await names_of(client) & names(LabelTools(filled, actor_of(filled, "vic")).tools)
+        assert (await call(client, "who_am_i"))["name"] == "vic"
+        refused = await client.call_tool("create_labelling", {"corpus_id": 1, "name": "no", "start": "nothing"})
+        assert refused.is_error
+        for token in api_tokens.tokens_of(filled, "vic"):
+            api_tokens.revoke(filled, token.id)
+        refused = await client.call_tool("list_corpora", {})
+        assert refused.is_error and "revoked" in refused.content[0].text
+
+    talk(command(filled, "vic"), conversation)
+    assert "no" not in {labelling.name for labelling in labellings.labellings(filled)}
+
+
+def test_standard_output_carries_the_protocol_only(filled: Store) -> None:
+    """Nothing is written without a request, and a wrong token ends the server with a message."""
+    variables = {**program_environment(), "THEMESCOPE_HOME": str(filled.settings.home)}
+    run = partial(subprocess.run, program("mcp", "--read-only"), input=b"", capture_output=True, check=False)
+    done = run(env=variables)
+    assert (done.returncode, done.stdout) == (0, b""), done.stderr
+    done = run(env={**variables, "THEMESCOPE_TOKEN": "wrong"})
+    assert (done.returncode, done.stdout, done.stderr) == (1, b"", f"{api_tokens.WRONG}\n".encode())
+
+
+def test_a_missing_package_is_named(monkeypatch: pytest.MonkeyPatch, themescope_home: Path) -> None:
+    monkeypatch.setitem(sys.modules, "mcp.server", None)
+    monkeypatch.delitem(sys.modules, "jobs.mcp.server")
+    result = CliRunner().invoke(main, ["mcp"])
+    assert (result.exit_code, "themescope[mcp]" in result.stderr) == (2, True)
+
+
+def test_the_documented_session_is_what_happens() -> None:
+    assert session.documented() == session.transcript()
