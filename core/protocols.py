@@ -5,7 +5,7 @@ An implementation is registered by a card (see :mod:`core.registry`).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, Protocol, Self, runtime_checkable
 
@@ -135,6 +135,16 @@ class PiecewiseReader(Reader, Protocol):
 
     def parse(self, path: Path, piece: Any) -> Article | str:
         """Return the article of a piece, or the reason to skip it; raises :class:`core.errors.ReadError`."""
+        ...
+
+
+@runtime_checkable
+class TypedReader(Reader, Protocol):
+    """A reader of files that declare the types of their columns."""
+
+    @property
+    def types(self) -> Mapping[str, str]:
+        """Column → type that the files read so far declare, see :data:`core.columns.DECLARED`."""
         ...
 
 

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import hashlib
 import unicodedata
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
@@ -25,6 +26,7 @@ Matrix: TypeAlias = "npt.NDArray[np.floating] | sparse.csr_array"  # (n, dim) fe
 Labels: TypeAlias = npt.NDArray[np.int32]  # (n,) cluster of each item; -1 = unassigned
 Points: TypeAlias = npt.NDArray[np.float32]  # (n, 2) coordinates of a map
 Ids: TypeAlias = npt.NDArray[np.int64]  # (n,) stable ids of the store
+Value: TypeAlias = "str | float | int | bool | datetime | None"  # value of a column as a source gives it
 
 
 class Split(StrEnum):
@@ -96,6 +98,10 @@ class Article:
     """Label of the document in its source, or ""."""
     part: str = ""
     """"train" or "test" according to the source, or ""; independent of :func:`split_of_title`."""
+    values: Mapping[str, Value] = field(default_factory=dict, hash=False)
+    """Further fields of the document, by the name of their column."""
+    sentence_values: Mapping[str, Sequence[Value]] = field(default_factory=dict, hash=False)
+    """Further fields of its sentences: column → one value per sentence, in page order. Only for given sentences."""
 
     def sentence_count(self) -> int:
         """Return the number of sentences in all sections (0 before splitting)."""

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from core.columns import ColumnLevel
 from core.types import Ids, Matrix, Points, Split
 
 Json = Mapping[str, Any]
@@ -75,6 +76,32 @@ class ArticleRecord:
         from core.types import split_of_bucket
 
         return split_of_bucket(self.bucket)
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnRecord:
+    """A column of a corpus: a further field of its articles or sentences."""
+
+    id: int
+    corpus_id: int
+    position: int
+    name: str
+    level: ColumnLevel
+    type: str
+    """One of :class:`core.columns.ColumnType`; "" while the corpus is being imported."""
+    about: Json
+    """``missing``; of a category ``categories``, most frequent first, with ``counts``; of a number ``low``, ``high``
+    and whether all are ``whole``; of a date ``low``, ``high`` and whether all are ``days``."""
+
+    @property
+    def categories(self) -> Sequence[str]:
+        """Names of the categories by code."""
+        return self.about.get("categories", ())
+
+    @property
+    def label(self) -> str:
+        """Name for a person, with the level of a column of articles."""
+        return self.name if self.level is ColumnLevel.SENTENCE else f"{self.name} (article)"
 
 
 @dataclass(frozen=True, slots=True)

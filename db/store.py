@@ -22,6 +22,7 @@ from db.migrate import check_current, up_to_date, upgrade
 from db.repositories.accounts import AuditLog, FailedSignIns, Logins, Sessions
 from db.repositories.api_tokens import ApiTokens
 from db.repositories.benchmarks import Benchmarks
+from db.repositories.columns import Columns
 from db.repositories.corpora import Corpora
 from db.repositories.embeddings import Embeddings
 from db.repositories.jobs import Jobs, Workers
@@ -41,6 +42,7 @@ class Unit:
 
     def __init__(self, connection: Connection, vector_files: VectorFiles) -> None:
         self.corpora = Corpora(connection)
+        self.columns = Columns(connection)
         self.triplets = Triplets(connection)
         self.reviews = TripletReviews(connection)
         self.models = Models(connection)

@@ -97,6 +97,29 @@ sentence = _table(
     sa.UniqueConstraint("article_id", "position"),
 )
 
+# A further field of the articles or sentences of a corpus. "about" has the categories, or the least and greatest value.
+corpus_column = _table(
+    "corpus_column",
+    sa.Column("corpus_id", Big, sa.ForeignKey("corpus.id", ondelete="CASCADE"), nullable=False),
+    _required("position", sa.Integer),
+    _required("name", Text),
+    _required("level", Text),
+    _required("type", Text),
+    _required("about", Json),
+    sa.UniqueConstraint("corpus_id", "level", "name", name="uq_corpus_column_corpus_id"),
+)
+
+# Values of articles or sentences with consecutive ids from "first" on, or with the ascending ones in "ids".
+column_block = sa.Table(
+    "column_block",
+    metadata,
+    sa.Column("column_id", Big, sa.ForeignKey("corpus_column.id", ondelete="CASCADE"), primary_key=True),
+    sa.Column("first", Big, primary_key=True, autoincrement=False),
+    _required("rows", sa.Integer),
+    _required("ids", sa.LargeBinary),
+    _required("data", sa.LargeBinary),
+)
+
 # --- background work ------------------------------------------------------------------------------------------------
 
 job = _table(

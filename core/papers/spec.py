@@ -27,10 +27,7 @@ BETTER, SIMILAR = "better", "similar"
 
 @dataclass(frozen=True, slots=True)
 class CorpusData:
-    """A corpus that is imported from the data folder, unless the store has it.
-
-    The reader "list" imports a list of sentences with a section for each group; its settings name both columns.
-    """
+    """A corpus that is imported from the data folder, unless the store has it."""
 
     id: str
     title: str

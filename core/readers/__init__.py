@@ -1,7 +1,8 @@
 """Readers of files: articles with sections and paragraphs. Cards only; nothing heavy is imported.
 
 Tags: ``split`` the file contains sentences that are already split; ``topics`` documents have a topic; ``latin-1`` the
-file is read as ISO 8859-1; ``text`` the reader accepts any running text, so its detector runs last.
+file is read as ISO 8859-1, or as its superset Windows-1252 if it is not UTF-8; ``text`` the reader accepts any running
+text, so its detector runs last; ``table`` the file has columns, from which a person chooses that of the texts.
 """
 
 from __future__ import annotations
@@ -95,6 +96,18 @@ REGISTRY = Registry(
             detector="core.readers.newsgroups:recognises",
             sample="core.readers.newsgroups:SAMPLE",
             suffixes=("tar", "jsonl", "txt"),
+        ),
+        ReaderCard(
+            id="table",
+            title="Table (CSV, TSV, Excel, Parquet, JSON lines)",
+            summary="A table with a column of texts: sentences, or documents to be split. Other columns are kept.",
+            source="RFC 4180; ECMA-376; Apache Parquet",
+            factory="core.readers.table:TableReader",
+            config="core.readers.table:TableConfig",
+            tags=frozenset({"latin-1", "table"}),
+            detector="core.readers.table:recognises",
+            sample="core.readers.table:SAMPLE",
+            suffixes=("tsv", "xlsx", "parquet", "jsonl", "csv"),
         ),
         ReaderCard(
             id="jsonl",

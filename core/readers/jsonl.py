@@ -2,23 +2,26 @@
 
 ``{"title": "Adelaide", "source": "…", "url": "…", "sections": [{"title": "", "level": 1, "paragraphs": ["…"]}]}``;
 ``sections`` is flat and in page order; level 1 is the lead, level 2 a top-level heading. ``topic`` (the label of the
-document) and ``part`` ("train" or "test") are optional. Other keys are ignored.
+document) and ``part`` ("train" or "test") are optional. Other keys of the article become columns.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from core.columns import plain_value
 from core.config import Config
 from core.errors import ReadError
 from core.protocols import Report
 from core.readers.outline import BasePiecewiseReader, Outline
 from core.readers.streams import FileHead, json_value, text_lines
-from core.types import PARTS, Article
+from core.types import PARTS, Article, Value
 
+_KEYS = frozenset({"title", "url", "source", "topic", "part", "sections"})
 _JSON = re.compile(r'\{\s*(?:"|\}|\n|$)')
 
 SAMPLE = b"".join(
@@ -70,7 +73,14 @@ def _article(record: Any) -> Article | None:
             _add_section(outline, section)
         except _Shape as error:
             raise _Shape(f"section {index + 1}: {error}") from None
-    return outline.article()
+    article = outline.article()
+    return None if article is None else replace(article, values=_values(record))
+
+
+def _values(record: dict[str, Any]) -> dict[str, Value]:
+    """Return the further fields of an article that are not empty."""
+    further = {key: plain_value(value) for key, value in record.items() if key not in _KEYS}
+    return {key: value for key, value in further.items() if value is not None and value != ""}
 
 
 def _add_section(outline: Outline, section: Any) -> None:

@@ -165,13 +165,32 @@ class _Decoder:
         return text
 
 
-def lines(path: Path, report: Report) -> Iterator[tuple[int, str]]:
+def readable_as(path: Path) -> str:
+    """Return "utf-8" if all of a text file can be read so (or has a byte order mark), else "cp1252".
+
+    That is the encoding of older spreadsheets. Raises :class:`ReadError` for other problems of the file.
+    """
+    with open_stream(path) as stream:
+        decoder = codecs.getincrementaldecoder("utf-8")("strict")
+        first = True
+        while block := stream.read():
+            if first and any(block.startswith(bom) for bom in _BOMS):
+                return "utf-8"
+            first = False
+            try:
+                decoder.decode(block)
+            except UnicodeDecodeError:
+                return "cp1252"
+    return "utf-8"
+
+
+def lines(path: Path, report: Report, encoding: str = "") -> Iterator[tuple[int, str]]:
     """Yield lines without their ends, numbered from 1. Raises :class:`ReadError` beyond ``LINE_LIMIT``."""
     with open_stream(path, report) as stream:
         number, rest = 1, ""
         pieces: list[str] = []
         size = 0
-        for block in _Decoder(stream).blocks():
+        for block in _Decoder(stream, encoding).blocks():
             if "\n" not in block:
                 pieces.append(block)
                 size += len(block)

@@ -15,6 +15,7 @@ from core.types import Article, Ids, Paragraph, SectionRecord, Sentence, Split, 
 from db import tables as t
 from db.records import ArticleRecord, CorpusRecord, Json
 from db.repositories.base import NamedRepository
+from db.repositories.columns import Columns
 from db.sql import BATCH, batches, bucket_range, bulk_insert, contains, id_chunks, id_columns, now, plain_rows, within
 from db.types import clean_text, dump_json
 
@@ -103,6 +104,7 @@ class Corpora(NamedRepository[CorpusRecord]):
         ids = self.connection.execute(inserted.order_by(t.article.c.position)).scalars().all()
         bulk_insert(self.connection, t.section, _NEW_SECTION, _section_rows(ids, articles))
         bulk_insert(self.connection, t.sentence, _NEW_SENTENCE, _sentence_rows(ids, articles))
+        Columns(self.connection).add_raw(corpus_id, articles, ids)
         grown = {name: t.corpus.c[name] + more for name, more in _text_counts(articles).items()}
         self.connection.execute(t.corpus.update().where(t.corpus.c.id == corpus_id).values(grown))
 

@@ -11,8 +11,9 @@ from typing import Any
 
 import numpy as np
 
+from core.columns import ColumnType, as_text
 from core.errors import ReadError
-from core.types import PARTS, Article, Matrix, Paragraph, Section, SectionRecord, Sentence
+from core.types import PARTS, Article, Matrix, Paragraph, Section, SectionRecord, Sentence, Value
 from db.records import ArticleRecord
 from jobs.common.archive import ArchiveReader
 
@@ -29,6 +30,8 @@ class BundledCorpus:
     """Digest of the text, see ``jobs.common.results.TextDigest``."""
     report: Mapping[str, Any]
     """Report of the original import."""
+    types: Mapping[tuple[str, str], str]
+    """Level and name of a column → its type."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +70,8 @@ def contents(about: Mapping[str, Any], path: Path) -> Contents:
                 whole_number(corpus["sentences"]),
                 _printable(corpus["digest"]),
                 _report(corpus["report"]),
+                # Version 0.1 wrote no columns.
+                {(str(level), str(name)): ColumnType(type) for level, name, type in corpus.get("columns", ())},
             ),
             tuple((_printable(one["name"]), _printable(one["owner"])) for one in about["labellings"]),
             tuple(
@@ -116,13 +121,19 @@ def whole_number(value: Any) -> int:
     return value
 
 
-def article_of(about: ArticleRecord, sections: Sequence[SectionRecord], sentences: Sequence[Sentence]) -> Article:
-    """Return a stored article with its sentences by section and paragraph, in page order."""
+def article_of(
+    about: ArticleRecord,
+    sections: Sequence[SectionRecord],
+    sentences: Sequence[Sentence],
+    values: Mapping[str, Value],
+    sentence_values: Mapping[str, Sequence[Value]],
+) -> Article:
+    """Return a stored article with its sentences by section and paragraph, in page order, and the columns of both."""
     paragraphs: dict[int, list[Paragraph]] = {}
     for (section, _), found in groupby(sentences, key=lambda s: (s.section, s.paragraph)):
         paragraphs.setdefault(section, []).append(Paragraph("", tuple(s.text for s in found)))
     whole = tuple(Section(s.title, s.level, tuple(paragraphs.get(s.position, ())), s.path) for s in sections)
-    return Article(about.title, whole, about.url, about.source, about.topic, about.part)
+    return Article(about.title, whole, about.url, about.source, about.topic, about.part, values, sentence_values)
 
 
 def article_to_line(article: Article) -> bytes:
@@ -132,7 +143,9 @@ def article_to_line(article: Article) -> bytes:
         for s in article.sections
     ]
     facts = {name: getattr(article, name) for name in ("title", "url", "source", "topic", "part")}
-    return (json.dumps({**facts, "sections": sections}) + "\n").encode("ascii")
+    columns = {"values": article.values, "sentence_values": article.sentence_values}
+    filled = {name: values for name, values in columns.items() if values}
+    return (json.dumps({**facts, "sections": sections, **filled}, default=as_text) + "\n").encode("ascii")
 
 
 def articles_from_lines(lines: Iterable[str], path: Path) -> Iterator[Article]:
@@ -149,7 +162,23 @@ def _article(entry: Any) -> Article:
     facts = {name: string(entry[name]) for name in ("title", "url", "source", "topic", "part")}
     if facts["part"] not in PARTS:
         raise ValueError(facts["part"])
-    return Article(sections=tuple(_section(section) for section in entry["sections"]), **facts)
+    sections = tuple(_section(section) for section in entry["sections"])
+    values = {string(name): _value(value) for name, value in dict(entry.get("values", {})).items()}
+    columns = dict(entry.get("sentence_values", {}))
+    listed = {string(name): [_value(value) for value in _list(values)] for name, values in columns.items()}
+    article = Article(
+        facts["title"], sections, facts["url"], facts["source"], facts["topic"], facts["part"], values, listed
+    )
+    if any(len(values) != article.sentence_count() for values in listed.values()):
+        raise ValueError("sentence_values")
+    return article
+
+
+def _value(value: Any) -> Value:
+    """Return a value of a column; raise ``TypeError`` for a list or a mapping."""
+    if value is not None and not isinstance(value, str | bool | int | float):
+        raise TypeError(value)
+    return value
 
 
 def _section(entry: Any) -> Section:

@@ -42,16 +42,26 @@ SEED = seed_option("Random seed.")
     show_default=True,
     help="all: compute vectors, themes and a map afterwards, as the pages do.",
 )
+@click.option(
+    "--type",
+    "types",
+    multiple=True,
+    metavar="COLUMN=TYPE",
+    help="Type of a column: text, category, number or date, or omit to leave it out (repeatable).",
+)
 @settings_option("reader")
 @background
 @common
 @pass_shell
-def import_(shell: Shell, files: tuple[Path, ...], pairs: tuple[str, ...], then: str, **options: Any) -> None:
+def import_(
+    shell: Shell, files: tuple[Path, ...], pairs: tuple[str, ...], types: tuple[str, ...], then: str, **options: Any
+) -> None:
     """Import FILES as a new corpus."""
     settings: dict[str, Any] = {}
     if pairs:
         settings = _reader_settings(files[0], options["reader"], pairs)
-    args = {"files": [str(f.absolute()) for f in files], "settings": settings, **options}
+    declared = {column: type for column, _, type in (pair.rpartition("=") for pair in types)}
+    args = {"files": [str(f.absolute()) for f in files], "settings": settings, "types": declared, **options}
     result = shell.run("import-corpus", args)
     if then == "all":
         result["then"] = _follow_ups(shell, options["corpus"], options["language"], result["job"])

@@ -17,7 +17,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
-from core.protocols import Executor, PiecewiseReader, Reader, Report, SubReport
+from core.protocols import Executor, PiecewiseReader, Reader, Report, SubReport, TypedReader
 from core.types import Article, Shard
 from jobs.common.parsing import Parsed, ParseShard, Piece
 from jobs.common.reading import read_files
@@ -74,46 +74,48 @@ def parsed_shards(
     """Yield the shards of files in order, those with a record without their articles; ``stored`` articles are stored.
 
     Without an executor, the process that reads the files also parses them. Of the first shard that is computed, the
-    articles that are stored already are left out. If readers skip entries, a last shard without articles tells how
-    many.
+    articles that are stored already are left out. A last shard without articles tells how many entries readers skip,
+    and the types of columns that they know.
     """
     kept = log.resume(stored)
     logger.info("%d shards of the import are stored.", len(kept))
     yield from kept
     left = stored - sum(len(record.digests) for record in kept)
-    skipped: Counter[str] = Counter()
-    with closing(_computed(files, language, executor, report, len(kept), skipped)) as shards:
+    notes = Parsed([], [])
+    with closing(_computed(files, language, executor, report, len(kept), notes)) as shards:
         for parsed in shards:
             log.add(parsed)
             here, left = min(left, len(parsed.articles)), max(left - len(parsed.articles), 0)
             yield replace(parsed, articles=parsed.articles[here:])
-    if skipped:
-        yield Parsed([], [], skipped)
+    if notes.skipped or notes.types:
+        yield notes
 
 
 def _computed(
-    files: Files, language: str, executor: Executor | None, report: Report, skip: int, skipped: Counter[str]
+    files: Files, language: str, executor: Executor | None, report: Report, skip: int, notes: Parsed
 ) -> Generator[Parsed]:
-    """Yield the shards after the first ``skip``, and add to ``skipped`` what the readers skip."""
+    """Yield the shards after the first ``skip``, and add to ``notes`` what the readers say at the end."""
     parse = ParseShard(files, language)
     paths = [path for path, _ in files]
     if executor is None:
         read_and_parse = partial(_shards, files, SHARD_CHARACTERS, skip, parse.shard)
-        yield from _counted(read_files(paths, read_and_parse, report), skipped)
+        yield from _counted(read_files(paths, read_and_parse, report), notes)
     else:
         read = partial(_shards, files, SHARD_CHARACTERS, skip, Shard)
-        with closing(_counted(read_files(paths, read, report), skipped)) as shards:
+        with closing(_counted(read_files(paths, read, report), notes)) as shards:
             yield from executor.map(parse, shards, report=report)
 
 
-def _counted(items: Generator[T, None, Counter[str]], skipped: Counter[str]) -> Generator[T]:
-    skipped += yield from items
+def _counted(items: Generator[T, None, Parsed], notes: Parsed) -> Generator[T]:
+    found = yield from items
+    notes.skipped.update(found.skipped)
+    notes.types.update(found.types)
 
 
 def _shards(
     files: Files, characters: int, skip: int, shard: Callable[[str, list[Piece]], T], report: Report
-) -> Generator[Path | T, None, Counter[str]]:
-    """Yield the path of every file, and the shards after the first ``skip``; return what the readers skipped."""
+) -> Generator[Path | T, None, Parsed]:
+    """Yield the path of every file, and the shards after the first ``skip``; return what the readers say at the end."""
     pieces: list[Piece] = []
     size = number = 0
     for each in _pieces(files, report):
@@ -130,7 +132,11 @@ def _shards(
             pieces, size = [], 0
     if pieces and number >= skip:
         yield shard(f"part {number + 1:,} of the text", pieces)
-    return sum((Counter(reader.skipped) for _, reader in files), Counter())
+    notes = Parsed([], [])
+    for _, reader in files:
+        notes.skipped.update(reader.skipped)
+        notes.types.update(reader.types if isinstance(reader, TypedReader) else {})
+    return notes
 
 
 def _pieces(files: Files, report: Report) -> Iterator[Path | tuple[int, Any, int]]:
@@ -148,7 +154,8 @@ def _pieces(files: Files, report: Report) -> Iterator[Path | tuple[int, Any, int
 
 
 def _characters(article: Article) -> int:
-    return sum(
+    values = [article.values.values(), *article.sentence_values.values()]
+    return sum(len(value) for column in values for value in column if isinstance(value, str)) + sum(
         len(part)
         for section in article.sections
         for paragraph in section.paragraphs

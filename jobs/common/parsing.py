@@ -28,6 +28,8 @@ class Parsed:
     """Digest of the text of each article."""
     skipped: Counter[str] = field(default_factory=Counter)
     """Number of skipped pieces by reason."""
+    types: dict[str, str] = field(default_factory=dict)
+    """Types of columns that the files declare."""
 
 
 class ParseShard:

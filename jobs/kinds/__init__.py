@@ -205,9 +205,11 @@ REGISTRY = Registry(
         JobCard(
             id="import-list",
             title="Import a list of sentences",
-            summary="Reads one column of a text, CSV, JSON lines or Excel file as a corpus of its own.",
+            summary="Reads a column of sentences of a text, CSV, Excel, Parquet or JSON lines file.",
             factory="jobs.kinds.import_list:run",
             config="jobs.kinds.import_list:ImportListConfig",
+            revision=2,
+            tags=frozenset({"fills-a-corpus"}),
             link=ResultLink("corpora", {"view": "Read"}, {"corpus": "corpus"}),
         ),
         JobCard(

@@ -26,6 +26,7 @@ from jobs.bundles.labellings import export_document, moved, numbered, to_lines
 from jobs.bundles.parts import article_of, article_to_line, vectors_to_bytes
 from jobs.common.archive import ArchiveReader, ArchiveWriter
 from jobs.common.articles import ready_corpus
+from jobs.common.columns import with_values
 from jobs.common.files import check_new, whole
 from jobs.common.job import JobConfig, JobContext
 from jobs.common.models import find_model
@@ -118,6 +119,8 @@ def _write(
     context: JobContext,
 ) -> dict[str, Any]:
     """Write every part; return their description for the manifest."""
+    with store.reading() as r:
+        columns = [[column.level, column.name, column.type] for column in r.columns.list(corpus.id)]
     digest = _write_articles(bundle, store, corpus, context.part(0.0, 0.5, "Articles"))
     named = _write_labellings(bundle, store, corpus, context.part(0.5, 0.7, "Labellings")) if labellings else []
     for place, model in enumerate(models):
@@ -136,6 +139,7 @@ def _write(
             "paragraphs": corpus.paragraphs,
             "sentences": corpus.sentences,
             "digest": str(digest),
+            "columns": columns,
         },
         "labellings": named,
         "models": [
@@ -151,8 +155,8 @@ def _write(
 def _write_articles(bundle: ArchiveWriter, store: Store, corpus: CorpusRecord, report: Report) -> TextDigest:
     digest, done = TextDigest(corpus.language), 0
     with bundle.part(ARTICLES) as write, store.reading() as r:
-        for about, sections, sentences in r.corpora.iterate(corpus.id):
-            article = article_of(about, sections, sentences)
+        for stored, values, sentence_values in with_values(r, corpus.id):
+            article = article_of(*stored, values, sentence_values)
             digest.add(article)
             write(article_to_line(article))
             done += 1

@@ -29,6 +29,7 @@ from jobs.bundles.parts import (
     vectors_from_bytes,
 )
 from jobs.common.archive import ArchiveReader
+from jobs.common.columns import KeptColumns, find_types
 from jobs.common.job import JobConfig, JobContext
 from jobs.common.results import TextDigest
 from jobs.common.vectors import save_blocks
@@ -137,13 +138,15 @@ def _store_articles(
             yield article
 
     with closing(bundle.lines(ARTICLES)) as lines:
-        for batch in batches(counted(articles_from_lines(lines, Path(args.file)))):
+        kept = KeptColumns({})
+        for batch in batches(kept(counted(articles_from_lines(lines, Path(args.file))))):
             with context.writing() as w:
                 w.corpora.add_articles(record.id, batch)
             done += len(batch)
             report.progress(done, about.articles)
     if str(digest) != about.digest:
         raise ReadError(args.file, "its text does not match its digest.", advice="Export it again.")
+    find_types(context, record.id, lambda column: about.types.get((column.level, column.name), ""), report)
 
 
 # --- labellings -------------------------------------------------------------------------------------------------------

@@ -21,6 +21,7 @@ from core.protocols import Reader, Report, SubReport
 from core.types import Article
 from db.records import CorpusRecord, JobStatus
 from db.store import Store
+from jobs.common.columns import LEFT_OUT, KeptColumns, check_types, find_types
 from jobs.common.import_shards import ShardLog, parsed_shards
 from jobs.common.job import JobConfig, JobContext
 from jobs.common.results import TextDigest, file_digest
@@ -52,6 +53,8 @@ class Sources:
         self._readers: list[Reader] = [READERS.build(id, settings) for id in self.ids]
         self.skipped: Counter[str] = Counter()
         """Number of skipped entries by reason."""
+        self.types: dict[str, str] = {}
+        """Types of columns that the files declare."""
 
     @property
     def size(self) -> int:
@@ -126,6 +129,8 @@ class ImportConfig(JobConfig):
     language: str = option("en", "Language of the text as a two-letter code, for sentence splitting.")
     reader: str = option("", "Reader to use; empty: detected from the content.")
     settings: Mapping[str, Any] = option({}, "Settings of the reader.")
+    types: Mapping[str, Any] = option({}, "Column → “text”, “category”, “number” or “date”, or “omit” to leave it out; "
+                                      "other columns get the type that their values have.")  # fmt: skip
     workers: int = option(0, "Local processes that parse the text; 0: those of EXECUTOR_URL.", low=0, high=256)
 
     def validate(self) -> None:
@@ -135,6 +140,7 @@ class ImportConfig(JobConfig):
         self.require("files", "corpus")
         if any(not isinstance(f, str) for f in self.files):
             raise ConfigError(f"{self.named('files')} must be a list of paths.")
+        check_types(self.types, self.named("types"))
         if self.reader:
             READERS.configure(self.reader, self.settings)
 
@@ -160,6 +166,8 @@ def run(args: ImportConfig, context: JobContext) -> dict[str, Any]:
     try:
         digest = TextDigest(args.language)
         _import(args, context, record, sources, digest)
+        types = sources.types | dict(args.types)
+        find_types(context, record.id, lambda column: types.get(column.name, ""), context)
         with context.writing() as w:
             return _result(w.corpora.finish(record.id, sources.report() | {"digest": str(digest)}))
     except Exception as error:
@@ -215,12 +223,14 @@ def _import(
 ) -> None:
     with context.store.reading() as r:
         stored = r.corpora.imported_articles(record.id)
+        kept = KeptColumns(args.types, r.columns.list(record.id))
     progress = ImportProgress(context, stored)
-    for batch in batches(_articles(args, context, sources, digest, progress)):
+    for batch in batches(kept(_articles(args, context, sources, digest, progress))):
         with context.writing() as w:
             w.corpora.add_articles(record.id, batch)
         progress.articles += len(batch)
     progress.progress(1, 1)
+    sources.skipped.update({LEFT_OUT: len(kept.left_out)} if kept.left_out else {})
     if progress.articles == 0:
         skipped = ", ".join(f"{n} × {why}" for why, n in sources.report()["skipped"].items())
         raise DataError(
@@ -243,6 +253,7 @@ def _articles(
             for parsed in shards:
                 digest.extend(parsed.digests)
                 sources.skipped += parsed.skipped
+                sources.types |= parsed.types
                 yield from parsed.articles
 
 

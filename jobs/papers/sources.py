@@ -18,7 +18,6 @@ from db.store import Store
 from jobs.common.articles import ready_corpus
 from jobs.common.results import file_digest
 from jobs.kinds.import_corpus import up_to_date
-from jobs.kinds.import_list import READER as LIST
 
 Run = Callable[[str, Mapping[str, Any]], dict[str, Any]]
 
@@ -167,9 +166,6 @@ def corpus_of(
     # A name that only an unfinished import uses is reused to finish that import.
     taken = {corpus.name for corpus in ready}
     free = next(n for n in chain([name], (f"{name} {i}" for i in count(2))) if n not in taken)
-    if reader == LIST:
-        table = {"file": str(files[0].absolute()), "corpus": free, **(settings or {})}
-        return str(run("import-list", table)["corpus"])
     args: dict[str, Any] = {"files": [str(path.absolute()) for path in files], "corpus": free, "reader": reader}
     if settings:
         args["settings"] = dict(settings)

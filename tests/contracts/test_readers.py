@@ -93,7 +93,9 @@ def test_a_truncated_file_is_named(id, packing, tmp_path):
 @pytest.mark.parametrize("packing", ["", ".gz"])
 def test_missing_empty_folder_wrong_encoding(id, packing, tmp_path):
     empty = write(tmp_path, "empty", b"", packing)
-    latin = write(tmp_path, "latin", sample_of(id).replace(b"founded", b"f\xfcnded"), packing)
+    latin = write(
+        tmp_path, f"latin.{REGISTRY.get(id).suffixes[-1]}", sample_of(id).replace(b"founded", b"f\xfcnded"), packing
+    )
     bad = {empty: "nothing|empty", tmp_path: "folder", tmp_path / "no": "no such"}
     if "latin-1" in REGISTRY.get(id).tags:
         first = next(REGISTRY.build(id).read(latin, SILENT))

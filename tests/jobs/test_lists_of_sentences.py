@@ -75,8 +75,8 @@ def test_a_list_becomes_a_corpus(listed: Store) -> None:
         (article,) = r.corpora.articles(record.id)
         sections, sentences = r.corpora.sections(article.id), r.corpora.sentences(article.id)
     assert [s.title for s in sections] == list(THEMES)
-    assert len(sentences) == 36 and record.report["skipped"] == {"empty rows": 1}
-    assert record.report["settings"] == {"column": "claim", "group": "motion"}
+    assert len(sentences) == 36 and record.report["skipped"] == {"no text": 1}
+    assert record.report["settings"]["section"] == "motion" and article.title == "L"
 
 
 def test_themes_are_found_once(listed: Store) -> None:
@@ -107,7 +107,7 @@ def test_mistakes_are_told(listed: Store, claims: Path, tmp_path: Path) -> None:
         do(listed, "import-list", file=str(claims), corpus="X", column="text")
     empty = tmp_path / "empty.csv"
     empty.write_text("a,b\n,x\n", encoding="utf-8")
-    with pytest.raises(DataError, match="has no sentences"):
+    with pytest.raises(DataError, match="No article was found"):
         do(listed, "import-list", file=str(empty), corpus="X", column="a")
     with pytest.raises(ConfigError, match="at least 2 themes"):
         do(listed, "find-themes", corpus="L", model="M", settings={"k": 1})

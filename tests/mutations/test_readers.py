@@ -6,19 +6,24 @@ import io
 import re
 import time
 import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from datetime import datetime
 from pathlib import Path
 from random import Random
 
 import openpyxl
 import psutil
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
+from core.columns import Profile
 from core.errors import ThemescopeError
 from core.protocols import SILENT
 from core.readers import REGISTRY
 from core.readers.formats import detect, preview, sample
 from core.readers.sentence_lists import likely_column, read_sheet
+from core.types import Article
 from tests.core.readers.samples import MESSAGE, WIKITEXT, archive, dump, page
 from tests.mutations.mutate import mutated
 
@@ -55,6 +60,19 @@ def read_list(path: Path, _: str) -> None:
     assert all(len(row) == len(sheet.columns) for row in sheet.rows)
 
 
+def read_table(path: Path, _: str) -> None:
+    for article in REGISTRY.build("table").read(path, SILENT):
+        assert all(len(values) == len(list(_sentences(article))) for values in article.sentence_values.values())
+        for values in [article.values.values(), *article.sentence_values.values()]:
+            profile = Profile()
+            profile.add(values)
+            assert profile.values == len(values)
+
+
+def _sentences(article: Article) -> Iterator[str]:
+    return (s for section in article.sections for p in section.paragraphs for s in p.sentences)
+
+
 def check_message(error: ThemescopeError, path: Path) -> None:
     """A message names the file, ends as a sentence, and is short."""
     text = str(error)
@@ -69,18 +87,35 @@ def _workbook() -> bytes:
     return content.getvalue()
 
 
+def _parquet() -> bytes:
+    """A table with a column of every type that readers tell apart."""
+    content = io.BytesIO()
+    columns = {
+        "sentence": ["It was founded.", "Then it grew."],
+        "year": [1200, None],
+        "share": [0.5, float("nan")],
+        "made": [datetime(2020, 1, 5), None],
+        "place": pa.array(["Ada", "Bea"]).dictionary_encode(),
+        "tags": [["a"], []],
+    }
+    pq.write_table(pa.table(columns), content)
+    return content.getvalue()
+
+
 LISTS = {
     "csv": b'sentence,source\n"It was, founded.",a\nThen it grew.,b\n',
     "tsv": b"sentence\tsource\nIt was founded.\ta\nThen it grew.\tb\n",
     "jsonl": b'{"sentence": "It was founded.", "source": "a"}\n{"sentence": "Then it grew.", "source": null}\n',
     "txt": b"It was founded.\nThen it grew.\n",
     "xlsx": _workbook(),
+    "parquet": _parquet(),
 }
 Case = tuple[str, bytes, Callable[[Path, str], None]]
 CASES: dict[str, Case] = {id: (REGISTRY.get(id).suffixes[-1], sample(id), read) for id in REGISTRY.ids()}
 CASES["wikitext"] = ("xml", WIKITEXT.encode(), read_wikitext)
 CASES["tar"] = ("tar", archive({"20news-train/sci.med/5": MESSAGE, "readme": "x", "sci.med/6": MESSAGE}), read_tar)
 CASES |= {f"list-{suffix}": (suffix, data, read_list) for suffix, data in LISTS.items()}
+CASES |= {f"table-{kind}": (kind, LISTS[kind], read_table) for kind in ("jsonl", "xlsx", "parquet")}
 
 
 def attack(name: str, path: Path, seeds: range) -> None:

@@ -23,8 +23,8 @@ CORPORA = (
         CLAIMS,
         "Debater claims",
         ("debater-claims-evidence/claims.tsv.gz",),
-        "list",
-        {"column": "Claim original text", "group": "Topic"},
+        "table",
+        {"text": "Claim original text", "section": "Topic", "rows": "sentences", "name": "Debater claims"},
     ),
 )
 BENCHMARKS = (

@@ -1,0 +1,300 @@
+"""Columns: the further fields of articles and sentences, with their types.
+
+Sources give values as text, numbers, dates or nothing (:data:`core.types.Value`). The type of a column follows from all
+of its values: :class:`Profile` collects what is needed in one pass, and :func:`typed` converts the values in a second.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, date, datetime
+from enum import StrEnum
+from typing import Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from core.column_formats import DATES, NUMBERS, YEAR, Format
+from core.types import Value
+
+MOST_COLUMNS = 100
+"""Maximum number of columns of a table, and of a corpus."""
+MOST_CATEGORIES, MOST_CHOSEN = 1_000, 10_000
+"""Maximum number of different values of a column that is recognised as a category, and that is chosen to be one."""
+NAME_LIMIT = 100
+"""Maximum number of characters of the name of a column."""
+_LONGEST_CATEGORY = 200
+_NOTHING = frozenset({"na", "n/a", "nan", "null", "none", "-", "–", "?"})
+"""Texts that stand for a missing number or date, in lower case."""
+
+
+class ColumnType(StrEnum):
+    """Type of the values of a column."""
+
+    TEXT = "text"
+    CATEGORY = "category"
+    NUMBER = "number"
+    DATE = "date"
+
+
+STRING = "string"
+"""Declared type of a source whose values are text or category, and never read as numbers or dates."""
+OMIT = "omit"
+"""Chosen in place of a type: the column is not imported."""
+DECLARED = (*ColumnType, STRING, OMIT)
+"""What can be declared of a column before its values are known."""
+
+
+class ColumnLevel(StrEnum):
+    """What the values of a column belong to."""
+
+    ARTICLE = "article"
+    SENTENCE = "sentence"
+
+
+Values: TypeAlias = npt.NDArray[Any]
+"""(n,) values of a column: float64 with NaN, datetime64[us] with NaT, int32 codes with -1, or texts with None."""
+
+
+@dataclass(frozen=True, slots=True)
+class TypedColumn:
+    """Values of a column with their type; the array is described at :data:`Values`."""
+
+    type: ColumnType
+    values: Values
+    about: Mapping[str, Any]
+    """Number of missing values and more, by type: see :func:`typed`."""
+
+
+def column_name(name: str) -> str:
+    """Return the name of a column on one line and of limited length; "" stays ""."""
+    return " ".join(name.replace("\x00", "").split())[:NAME_LIMIT].strip()
+
+
+def as_text(value: Value) -> str:
+    """Return a value as a text: dates in ISO form, "" for a missing one."""
+    if value is None or (isinstance(value, float) and math.isnan(value)):
+        return ""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, float) and value.is_integer() and abs(value) < 1e15:
+        return str(int(value))
+    return value.isoformat() if isinstance(value, datetime) else str(value)
+
+
+def plain_value(value: Any) -> Value:
+    """Return any value of a source as one that columns have; lists and mappings become JSON, bytes nothing."""
+    if value is None or isinstance(value, str | bool | int | float | datetime):
+        return value
+    if isinstance(value, date):
+        return datetime(value.year, value.month, value.day)
+    if isinstance(value, bytes | bytearray | memoryview):
+        return None
+    if isinstance(value, list | tuple | Mapping):
+        return json.dumps(value, ensure_ascii=False, default=str)
+    return str(value)
+
+
+@dataclass(slots=True)
+class Profile:
+    """What the type of a column follows from, collected value by value.
+
+    ``declared`` is one of :data:`DECLARED`, or "" if nothing is declared.
+    """
+
+    declared: str = ""
+    values: int = 0
+    missing: int = 0
+    numbers: int = 0
+    dates: int = 0
+    texts: int = 0
+    _known: dict[str, int] = field(default_factory=dict)
+    """Number of each different text, as long as there are few enough of them to be categories."""
+    _read: Counter[str] = field(default_factory=Counter)
+    """Format → number of texts that it reads."""
+    _open: list[Format] | None = None
+    """Formats that read all texts so far; of a declared column, all formats of its type."""
+    _longest: int = 0
+    _nothing: int = 0
+
+    def add(self, values: Iterable[Value]) -> None:
+        """Take in the next values."""
+        for value in values:
+            self.values += 1
+            if value is None or value == "" or value != value:
+                self.missing += 1
+            elif isinstance(value, datetime):
+                self.dates += 1
+            elif isinstance(value, int | float) and not isinstance(value, bool):
+                self._add_number(value)
+            else:
+                self._add_text(as_text(value))
+
+    def _add_number(self, value: float) -> None:
+        self.numbers += 1
+        self._count(as_text(value))
+
+    def _add_text(self, text: str) -> None:
+        if not text.strip():
+            self.missing += 1
+            return
+        self.texts += 1
+        new = text not in self._known
+        self._count(text)
+        if text.strip().lower() in _NOTHING:
+            self._nothing += 1
+        elif new or self.declared:
+            self._try(text.strip())
+
+    def _count(self, text: str) -> None:
+        if text in self._known or len(self._known) <= MOST_CHOSEN:
+            self._known[text] = self._known.get(text, 0) + 1
+            self._longest = max(self._longest, len(text))
+
+    def _try(self, text: str) -> None:
+        if self._open is None:
+            self._open = self._candidates()
+        if self.declared:
+            self._read.update(format.id for format in self._open if format.reads(text))
+        elif self._open:
+            self._open = [format for format in self._open if format.reads(text)]
+
+    def _candidates(self) -> list[Format]:
+        if self.declared == ColumnType.NUMBER:
+            return list(NUMBERS)
+        if self.declared == ColumnType.DATE:
+            return [*DATES, YEAR]
+        return [] if self.declared else [*NUMBERS, *DATES]
+
+    @property
+    def type(self) -> ColumnType:
+        """Type of the column: the declared one, or the one that all values fit."""
+        if self.declared in (ColumnType.NUMBER, ColumnType.DATE, ColumnType.TEXT):
+            return ColumnType(self.declared)
+        if self.declared == ColumnType.CATEGORY:
+            return ColumnType.CATEGORY if len(self._known) <= MOST_CHOSEN else ColumnType.TEXT
+        if not self.declared and (found := self._measured()) is not None:
+            return found
+        return self._words()
+
+    def _measured(self) -> ColumnType | None:
+        """Return number or date if all values fit it, else None."""
+        written = self.texts - self._nothing
+        if written and self.format is None:
+            return None
+        read = None if self.format is None else self.format.type
+        if self.numbers and not self.dates and read in (None, "number"):
+            return ColumnType.NUMBER
+        if self.dates and not self.numbers and read in (None, "date"):
+            return ColumnType.DATE
+        return ColumnType(read) if read and not self.numbers and not self.dates else None
+
+    def _words(self) -> ColumnType:
+        there, different = self.values - self.missing, len(self._known)
+        if self.dates or not there or different > MOST_CATEGORIES or self._longest > _LONGEST_CATEGORY:
+            return ColumnType.TEXT
+        return ColumnType.CATEGORY if 2 * different <= there else ColumnType.TEXT
+
+    @property
+    def format(self) -> Format | None:
+        """Format of the texts of a number or date; None without one, and if several read them differently."""
+        if self._open is None:
+            return None
+        if self.declared:
+            best = max(self._open, key=lambda format: self._read[format.id], default=None)
+            return best if best is not None and self._read[best.id] else None
+        numbers = [format for format in self._open if format.type == "number"]
+        dates = [format for format in self._open if format.type == "date"]
+        if numbers:
+            return numbers[0]
+        # 3/4/2020 is in April or in March; only a person can say which.
+        return dates[0] if len(dates) == 1 else None
+
+
+def typed(values: Sequence[Value], type: ColumnType, format: Format | None = None) -> Values:
+    """Return values as the array of a type other than category; what does not fit is missing.
+
+    ``format`` is that of the texts among them, see :attr:`Profile.format`.
+    """
+    if type is ColumnType.NUMBER:
+        return np.array([_number(value, format) for value in values], np.float64)
+    if type is ColumnType.DATE:
+        return np.array([_moment(value, format) for value in values], np.int64).view("datetime64[us]")
+    texts = map(as_text, values)
+    return np.array([text if text.strip() else None for text in texts], object)
+
+
+_NAT = np.iinfo(np.int64).min
+
+
+def _number(value: Value, format: Format | None) -> float:
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        number = float(value) if abs(value) < 1e300 else math.nan
+    elif isinstance(value, str) and format is not None:
+        found = format.read(value.strip())
+        number = math.nan if found is None else found
+    else:
+        return math.nan
+    return number if math.isfinite(number) else math.nan
+
+
+def _moment(value: Value, format: Format | None) -> int:
+    """Return microseconds since 1970 in UTC; a time without a zone is in UTC."""
+    if isinstance(value, datetime):
+        return microseconds(value)
+    if isinstance(value, int | float) and format is None and not isinstance(value, bool) and value == value:
+        format, value = YEAR, as_text(value)
+    if not isinstance(value, str) or format is None:
+        return _NAT
+    found = format.read(value.strip())
+    return _NAT if found is None else int(found)
+
+
+def microseconds(moment: datetime) -> int:
+    """Return the microseconds since 1970 of a time; one without a zone is in UTC."""
+    aware = moment if moment.tzinfo is not None else moment.replace(tzinfo=UTC)
+    past = aware - datetime(1970, 1, 1, tzinfo=UTC)
+    return (past.days * 86_400 + past.seconds) * 1_000_000 + past.microseconds
+
+
+def coded(values: Sequence[Value], categories: Mapping[str, int]) -> Values:
+    """Return the (n,) int32 codes of values among ``categories``; -1 for missing ones."""
+    return np.array([categories.get(as_text(value).strip(), -1) for value in values], np.int32)
+
+
+def count_categories(counts: Counter[str], values: Iterable[Value]) -> None:
+    """Add values to the numbers of categories; missing ones are not counted."""
+    counts.update(text for value in values if (text := as_text(value).strip()))
+
+
+def summary(type: ColumnType, values: Values) -> dict[str, Any]:
+    """Return what is known of the values of a column as JSON: missing, and by type low, high, whole or days."""
+    if type is ColumnType.NUMBER:
+        there = values[np.isfinite(values)]
+        about: dict[str, Any] = {"whole": bool((there == np.round(there)).all())}
+        ends: list[Any] = [float(there.min()), float(there.max())] if len(there) else []
+    elif type is ColumnType.DATE:
+        there = values[~np.isnat(values)]
+        about = {"days": bool((there == there.astype("datetime64[D]")).all())}
+        ends = [str(there.min()), str(there.max())] if len(there) else []
+    else:
+        missing = values < 0 if type is ColumnType.CATEGORY else np.array([value is None for value in values], bool)
+        return {"missing": int(missing.sum())}
+    return {"missing": len(values) - len(there), **about, **dict(zip(("low", "high"), ends, strict=False))}
+
+
+def plain_values(type: ColumnType, values: Values, categories: Sequence[str] = ()) -> list[Value]:
+    """Return values as plain Python: numbers, times in UTC, or texts, and None for missing ones."""
+    if type is ColumnType.CATEGORY:
+        return [categories[code] if code >= 0 else None for code in values.tolist()]
+    if type is ColumnType.NUMBER:
+        return [None if number != number else number for number in values.tolist()]
+    if type is ColumnType.DATE:
+        times = values.astype("datetime64[us]").tolist()
+        return [None if time is None else time.replace(tzinfo=UTC) for time in times]
+    found: list[Value] = values.tolist()
+    return found

@@ -1,0 +1,245 @@
+"""Tables as corpora: one column has the text, and the others become columns of articles or sentences."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from itertools import chain, islice
+from pathlib import Path
+from typing import Any
+
+from core.columns import as_text
+from core.config import Config, option
+from core.errors import ConfigError, ReadError, UnknownNameError
+from core.protocols import SILENT, Report
+from core.readers.outline import BaseReader, Outline, title_of
+from core.readers.streams import FileHead
+from core.readers.tables import SAMPLE_ROWS, TEXT_NAMES, Row, Table, is_excel, likely_column, open_table
+from core.types import Article, Value
+
+AUTO, SENTENCES, DOCUMENTS = "auto", "sentences", "documents"
+MOST_IN_ARTICLE = 50_000
+"""Maximum number of rows of an article that has no title; further rows begin another one."""
+OPEN_LIMIT = 256_000_000
+"""Maximum number of characters of incomplete articles in memory."""
+_DOCUMENT_CHARACTERS = 300
+"""Average length of texts from which each row counts as a document."""
+_STRUCTURE = ("sections", "paragraphs")
+
+SAMPLE = b"""\
+sentence,year,place
+It was founded in 1200.,1200,Ada
+"Then, it grew.",1250,Ada
+She was born.,1815,London
+"""
+"""A tiny file in this format."""
+
+
+@dataclass(frozen=True)
+class TableConfig(Config):
+    """Settings of the reader of tables."""
+
+    text: str = option("", "Column of the texts; empty: one called so, or the one with the longest texts.")
+    rows: str = option(AUTO, "What a row contains; documents are split into sentences. “auto” decides by the length "
+                       "of the texts.", choices=(AUTO, SENTENCES, DOCUMENTS))  # fmt: skip
+    title: str = option("", "Column with the title of the article; sentences of the same title form one article. "
+                        "Empty: none has one.")  # fmt: skip
+    section: str = option("", "Column with the section of a sentence, such as its source; empty: none.")
+    name: str = option("", "Title of an article without one; empty: the name of the file.")
+
+    def validate(self) -> None:
+        """Reject sections of documents, which have no place in them."""
+        if self.section and self.rows == DOCUMENTS:
+            raise ConfigError(f"{self.named('section')} is for rows with sentences, not with documents.")
+
+
+@dataclass(frozen=True, slots=True)
+class TableChoice:
+    """Columns of a table with a part to play; the places of the others are ``values``."""
+
+    columns: tuple[str, ...]
+    text: int
+    title: int
+    section: int
+    documents: bool
+
+    @property
+    def values(self) -> dict[str, int]:
+        """Return the name and the place of every column that is kept."""
+        used = {self.text, self.title, self.section}
+        return {name: place for place, name in enumerate(self.columns) if place not in used}
+
+
+class TableReader(BaseReader):
+    """Reader of tables. A table whose rows have titles is read twice, first to find the last row of each article.
+
+    Rows of an article need therefore not be adjacent, and only incomplete articles are kept in memory.
+    """
+
+    config: TableConfig
+
+    def __init__(self, config: TableConfig) -> None:
+        super().__init__(config)
+        self._types: dict[str, str] = {}
+
+    @property
+    def types(self) -> Mapping[str, str]:
+        """Column → type that the files read so far declare, see :data:`core.columns.DECLARED`."""
+        return self._types
+
+    def read(self, path: Path, report: Report) -> Iterator[Article]:
+        """Yield articles: one per document, or of sentences, one per title, or one per file."""
+        self._skipped.clear()
+        table = open_table(path, report, every_column=True)
+        choice, rows = choose(path, table, self.config)
+        self._types |= table.types
+        if choice.documents:
+            yield from self._documents(path, choice, rows)
+        elif choice.title >= 0:
+            yield from self._titled(path, choice, rows)
+        else:
+            yield from self._untitled(path, choice, rows)
+
+    def _name(self, path: Path) -> str:
+        return self.config.name.strip() or title_of(path.name)
+
+    def _texts(self, choice: TableChoice, rows: Iterable[Row]) -> Iterator[tuple[int, str, tuple[Value, ...]]]:
+        """Yield the number, the text and the values of rows with text."""
+        for number, values in rows:
+            text = _clean(values[choice.text])
+            if text.strip():
+                yield number, text, values
+            else:
+                self._skipped["no text"] += 1
+
+    def _documents(self, path: Path, choice: TableChoice, rows: Iterable[Row]) -> Iterator[Article]:
+        stem = self._name(path)
+        for number, text, values in self._texts(choice, rows):
+            title = _line(values[choice.title]) if choice.title >= 0 else ""
+            outline = Outline(title or f"{stem}, row {number}", source=path.name)
+            for paragraph in text.split("\n\n"):
+                outline.paragraph(_line(paragraph))
+            article = outline.article()
+            assert article is not None  # the text is not empty
+            kept = {name: values[place] for name, place in choice.values.items() if values[place] not in (None, "")}
+            yield Article(article.title, article.sections, source=path.name, values=kept)
+
+    def _titled(self, path: Path, choice: TableChoice, rows: Iterable[Row]) -> Iterator[Article]:
+        expected = Counter(self._titles(path, choice))
+        waiting: dict[str, _Rows] = {}
+        held = 0
+        for number, text, values in self._texts(choice, rows):
+            title = _line(values[choice.title]) or self._name(path)
+            part = waiting.setdefault(title, _Rows(choice))
+            held += part.add(text, values)
+            if held > OPEN_LIMIT:
+                problem = f"more than {OPEN_LIMIT:,} characters of articles whose rows are not adjacent."
+                raise ReadError(path, problem, f"row {number:,}", "Sort the table by article.")
+            if part.count == expected[title]:
+                held -= part.size
+                yield waiting.pop(title).article(title, path.name)
+
+    def _titles(self, path: Path, choice: TableChoice) -> Iterator[str]:
+        """Yield the title of every row with text."""
+        for _, values in open_table(path, SILENT, every_column=True).rows:
+            if _clean(values[choice.text]).strip():
+                yield _line(values[choice.title]) or self._name(path)
+
+    def _untitled(self, path: Path, choice: TableChoice, rows: Iterable[Row]) -> Iterator[Article]:
+        """Yield one article, or several for very long tables."""
+        found = self._texts(choice, rows)
+        stem, number = self._name(path), 1
+        while batch := list(islice(found, MOST_IN_ARTICLE)):
+            part = _Rows(choice)
+            for _, text, values in batch:
+                part.add(text, values)
+            yield part.article(stem if number == 1 else f"{stem} ({number})", path.name)
+            number += 1
+
+
+@dataclass(slots=True)
+class _Rows:
+    """Rows of an article that is not yet complete."""
+
+    choice: TableChoice
+    sections: dict[str, list[tuple[str, tuple[Value, ...]]]] = field(default_factory=dict)
+    count: int = 0
+    size: int = 0
+
+    def add(self, text: str, values: tuple[Value, ...]) -> int:
+        """Add a row; return its number of characters."""
+        section = _line(values[self.choice.section]) if self.choice.section >= 0 else ""
+        self.sections.setdefault(section, []).append((_line(text), values))
+        size = sum(len(value) if isinstance(value, str) else 8 for value in values)
+        self.count += 1
+        self.size += size
+        return size
+
+    def article(self, title: str, source: str) -> Article:
+        """Return the article with sections in the order of their first rows; rows without one form the lead."""
+        outline, order = Outline(title, source=source), []
+        for section in sorted(self.sections, key=bool):
+            if section:
+                outline.heading(section, 2)
+            for text, values in self.sections[section]:
+                outline.paragraph(text, (text,))
+                order.append(values)
+        columns = {name: [values[place] for values in order] for name, place in self.choice.values.items()}
+        return Article(title, outline.sections(), source=source, sentence_values=columns)
+
+
+def choose(path: Path, table: Table, config: TableConfig) -> tuple[TableChoice, Iterator[Row]]:
+    """Return which column of a table has which part, and its rows. Raises ``UnknownNameError`` for missing columns."""
+    first = list(islice(table.rows, SAMPLE_ROWS))
+    for name in filter(None, (config.text, config.title, config.section)):
+        if name not in table.columns:
+            raise UnknownNameError("column", name, table.columns)
+    if not first:
+        raise ReadError(path, "this table has no rows.")
+    values = [row for _, row in first]
+    text = table.columns.index(config.text or likely_column(table.columns, values))
+    title, section = (table.columns.index(n) if n else -1 for n in (config.title, config.section))
+    lengths = [len(as_text(row[text])) for row in values]
+    long = sum(lengths) > _DOCUMENT_CHARACTERS * len(lengths)
+    documents = config.rows == DOCUMENTS or (config.rows == AUTO and long and section < 0)
+    return TableChoice(table.columns, text, title, section, documents), chain(first, table.rows)
+
+
+def _clean(value: Value) -> str:
+    return as_text(value).replace("\x00", "").replace("\r\n", "\n")
+
+
+def _line(value: Value) -> str:
+    return " ".join(_clean(value).split())
+
+
+def recognises(head: FileHead) -> bool:
+    """Return whether a file is a table: CSV and TSV by suffix, others by content.
+
+    JSON lines are a table if their objects have a text, but not the sections of articles.
+    """
+    if head.data.startswith(b"PAR1"):
+        return True
+    if head.data.startswith(b"PK\x03\x04"):
+        try:
+            return is_excel(head.path)
+        except ReadError:
+            return False
+    if head.suffix in (".csv", ".tsv"):
+        return head.binary_at is None
+    return _is_record(head.text)
+
+
+def _is_record(text: str) -> bool:
+    line = text.partition("\n")[0]
+    if not line.startswith("{"):
+        return False
+    try:
+        record: Any = json.loads(line)
+    except (ValueError, RecursionError):
+        return False
+    if not isinstance(record, dict) or any(key in record for key in _STRUCTURE):
+        return False
+    return any(isinstance(value, str) and (key in TEXT_NAMES or " " in value) for key, value in record.items())

@@ -1,0 +1,340 @@
+"""Tables in files, row by row: CSV or TSV, JSON lines, an Excel sheet, Parquet, or text with one cell per line.
+
+All but Excel and Parquet may be compressed (gzip, bzip2, xz). Files are not trusted: the kind is detected from the
+content where possible, columns are limited, and a file is rejected if its decompressed size is out of proportion.
+"""
+
+from __future__ import annotations
+
+import csv
+import json
+import zipfile
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from itertools import chain, islice
+from pathlib import Path
+from typing import Any
+
+from core.columns import MOST_COLUMNS, STRING, ColumnType, column_name, plain_value
+from core.errors import ReadError, ThemescopeError
+from core.protocols import SILENT, Report
+from core.readers.streams import BOMB_RATIO, BOMB_SIZE, FileHead, check_file, json_lines, lines, readable_as
+from core.types import Value
+
+KINDS = ("txt", "csv", "tsv", "jsonl", "xlsx", "parquet")
+"""Kinds of tables, which are the suffixes of their files."""
+SAMPLE_ROWS = 200
+"""Rows from which the columns of JSON lines are known, and by which a column of texts is chosen."""
+ONLY = "sentence"
+"""Name of the column of a file with one cell per line."""
+_MOST_UNPACKED = 500_000_000
+_MOST_RATIO = 200
+_EXCEL_ROWS = 1_048_576  # the limit of Excel itself
+_PARQUET_ROWS = 4_096
+_GROUP_BYTES = 1 << 30
+
+Row = tuple[int, tuple[Value, ...]]
+"""Number of a row, counted from 1 as in the file, and a value for each column."""
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """Columns of a file, and its rows, which can be iterated once."""
+
+    columns: tuple[str, ...]
+    rows: Iterator[Row]
+    types: Mapping[str, str] = field(default_factory=dict)
+    """Types that the file declares for columns, see :data:`core.columns.DECLARED`."""
+
+
+def kind_of(path: Path) -> str:
+    """Return the kind of a file, one of :data:`KINDS`; by content, except for text, where the suffix decides."""
+    found = FileHead.of(path)
+    begin = found.data[:4_096]
+    if begin.startswith(b"PK\x03\x04"):
+        return "xlsx"
+    if begin.startswith(b"PAR1"):
+        return "parquet"
+    if b"\x00" in begin and not begin.startswith((b"\xff\xfe", b"\xfe\xff")):
+        raise ReadError(path, "this is neither text, nor an Excel file (.xlsx), nor a Parquet file.")
+    ending = found.suffix.lstrip(".")
+    if ending in ("csv", "tsv"):
+        return ending
+    return "jsonl" if ending in ("jsonl", "ndjson") or begin.lstrip().startswith(b'{"') else "txt"
+
+
+def open_table(path: Path, report: Report = SILENT, every_column: bool = False) -> Table:
+    """Open the table of a file; rows without any value are left out.
+
+    The columns of JSON lines are the keys of the first rows, or with ``every_column`` of all of them, for which the
+    file is read once more. Raises :class:`ReadError`, also while rows are read.
+    """
+    check_file(path)
+    return _OPENERS[kind_of(path)](path, report, every_column)
+
+
+def _lines(path: Path, report: Report, every_column: bool) -> Table:
+    found = ((number, line.strip()) for number, line in lines(path, report, readable_as(path)))
+    return Table((ONLY,), ((number, (line,)) for number, line in found if line))
+
+
+# --- CSV --------------------------------------------------------------------------------------------------------------
+
+
+def _csv(path: Path, report: Report, every_column: bool) -> Table:
+    text = (line for _, line in lines(path, report, readable_as(path)))
+    first = next(text, "")
+    delimiter = max(",;\t|", key=first.count)
+    return _headed(path, _csv_rows(path, chain([first], text), delimiter))
+
+
+def _tsv(path: Path, report: Report, every_column: bool) -> Table:
+    text = (line for _, line in lines(path, report, readable_as(path)))
+    return _headed(path, _csv_rows(path, text, "\t"))
+
+
+def _csv_rows(path: Path, text: Iterable[str], delimiter: str) -> Iterator[list[str]]:
+    """Yield the rows; the lines of a cell with line breaks are joined by them."""
+    reader = csv.reader((line + "\n" for line in text), delimiter=delimiter)
+    try:
+        yield from reader
+    except csv.Error as error:
+        raise ReadError(path, f"this is not a CSV file: {error}.", f"line {reader.line_num:,}") from None
+
+
+def _headed(path: Path, rows: Iterator[Sequence[Any]]) -> Table:
+    """Return the table whose column names are the first of ``rows``."""
+    header = next(rows, None)
+    if header is None:
+        raise ReadError(path, "this file has no rows.")
+    if not header:
+        raise ReadError(path, "the first row is empty.", "line 1", "Name the columns in it.")
+    names = _names(header[:MOST_COLUMNS])
+    return Table(names, _filled(enumerate(rows, 2), len(names)))
+
+
+def _filled(rows: Iterable[tuple[int, Sequence[Any]]], width: int) -> Iterator[Row]:
+    """Yield rows of ``width`` values without those that are empty."""
+    for number, row in rows:
+        values = tuple(map(plain_value, row[:width]))
+        if any(value is not None and value != "" for value in values):
+            yield number, values + (None,) * (width - len(values))
+
+
+def _names(header: Sequence[Any]) -> tuple[str, ...]:
+    """Return the names of columns, numbered where one is missing or occurs twice."""
+    names: list[str] = []
+    for number, value in enumerate(header, 1):
+        name = column_name(_printable("" if value is None else str(value))) or f"column {number}"
+        names.append(name if name not in names else f"{name} ({number})")
+    return tuple(names)
+
+
+def _printable(text: str) -> str:
+    return text.encode("utf-8", "replace").decode("utf-8")
+
+
+# --- JSON lines -------------------------------------------------------------------------------------------------------
+
+
+def _json(path: Path, report: Report, every_column: bool) -> Table:
+    """Return the table of objects or strings, one per line; the columns are their keys."""
+    rows = _objects(path, report)
+    first = list(islice(rows, SAMPLE_ROWS))
+    if not first:
+        raise ReadError(path, "this file has no rows.")
+    seen = chain(first, _objects(path, report)) if every_column else iter(first)
+    keys = list(islice(dict.fromkeys(key for _, row in seen for key in row), MOST_COLUMNS))
+    if not keys:
+        raise ReadError(path, "the objects in this file are empty.", advice='Write a "sentence" into each of them.')
+    cells = ((number, [row.get(key) for key in keys]) for number, row in chain(first, rows))
+    return Table(_names(keys), _filled(_shallow(path, cells), len(keys)))
+
+
+def _objects(path: Path, report: Report) -> Iterator[tuple[int, Mapping[str, Any]]]:
+    for number, value in json_lines(path, report, check_escapes=True):
+        yield number, value if isinstance(value, dict) else {ONLY: value}
+
+
+def _shallow(path: Path, rows: Iterable[tuple[int, list[Any]]]) -> Iterator[tuple[int, list[Any]]]:
+    """Yield rows with nested values as JSON; raise an error for values that are nested too deeply for it."""
+    for number, row in rows:
+        try:
+            yield number, [plain_value(value) for value in row]
+        except RecursionError:
+            position = f"line {number:,}"
+            raise ReadError(path, "a value is nested too deeply.", position, "Write texts as values.") from None
+
+
+# --- Excel ------------------------------------------------------------------------------------------------------------
+
+
+def _excel(path: Path, report: Report, every_column: bool) -> Table:
+    _check_archive(path)
+    return _headed(path, _excel_rows(path, report))
+
+
+def _excel_rows(path: Path, report: Report) -> Iterator[Sequence[Any]]:
+    """Yield the rows of the first sheet as values; formulas are not computed."""
+    import warnings
+
+    import openpyxl
+
+    with path.open("rb") as stream, warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # about styles and extensions that are not used here
+        try:
+            book = openpyxl.load_workbook(stream, read_only=True, data_only=True)
+            try:
+                sheet = book.worksheets[0]
+                # A damaged file may have any row number, up to which the library generates rows.
+                last = min(sheet.max_row or _EXCEL_ROWS, _EXCEL_ROWS)
+                for number, row in enumerate(sheet.iter_rows(max_row=last, values_only=True)):
+                    if number % 1_000 == 0:
+                        report.progress(number, last, f"rows of {path.name}")
+                    yield row[:MOST_COLUMNS]
+            finally:
+                book.close()
+        except ThemescopeError:
+            raise
+        except Exception as error:  # the library does not document its exceptions
+            raise ReadError(path, f"this is not a readable Excel file ({type(error).__name__}).") from None
+
+
+def is_excel(path: Path) -> bool:
+    """Return whether a ZIP archive is an Excel file."""
+    return any(part.filename == "xl/workbook.xml" for part in _parts(path))
+
+
+def _parts(path: Path) -> list[zipfile.ZipInfo]:
+    try:
+        with zipfile.ZipFile(path) as archive:
+            return archive.infolist()
+    except (zipfile.BadZipFile, NotImplementedError, ValueError, OSError):
+        raise ReadError(path, "this Excel file is damaged.") from None
+
+
+def _check_archive(path: Path) -> None:
+    parts = _parts(path)
+    unpacked, packed = sum(p.file_size for p in parts), max(sum(p.compress_size for p in parts), 1)
+    if unpacked > _MOST_UNPACKED or (unpacked > 10_000_000 and unpacked / packed > _MOST_RATIO):
+        size = f"{unpacked // 1_000_000} MB"
+        raise ReadError(path, f"this Excel file has {size} when decompressed, which is too much.")
+    if not any(part.filename == "xl/workbook.xml" for part in parts):
+        raise ReadError(path, "this archive is not an Excel file (.xlsx).")
+
+
+# --- Parquet ----------------------------------------------------------------------------------------------------------
+
+
+def _parquet(path: Path, report: Report, every_column: bool) -> Table:
+    import pyarrow.parquet as pq
+
+    with _arrow_errors(path):
+        file = pq.ParquetFile(path)
+        _check_groups(path, file)
+        names = file.schema_arrow.names[:MOST_COLUMNS]
+        types = _declared(file.schema_arrow, names)
+    columns = _names(names)
+    if not columns:
+        raise ReadError(path, "this file has no columns.")
+    known = {column: types[name] for column, name in zip(columns, names, strict=True) if name in types}
+    rows = _filled(enumerate(_parquet_rows(path, file, report), 1), len(columns))
+    return Table(columns, rows, known)
+
+
+@contextmanager
+def _arrow_errors(path: Path) -> Iterator[None]:
+    import pyarrow as pa
+
+    try:
+        yield
+    except (pa.ArrowException, OSError, ValueError, KeyError, OverflowError, NotImplementedError) as error:
+        raise ReadError(path, f"this is not a readable Parquet file ({type(error).__name__}).") from None
+
+
+def _check_groups(path: Path, file: Any) -> None:
+    about = file.metadata
+    largest = max((about.row_group(i).total_byte_size for i in range(about.num_row_groups)), default=0)
+    if largest > _GROUP_BYTES:
+        advice = "Write it with smaller row groups."
+        raise ReadError(path, f"a row group has more than {_GROUP_BYTES >> 30} GB.", advice=advice)
+
+
+def _parquet_rows(path: Path, file: Any, report: Report) -> Iterator[tuple[Any, ...]]:
+    total, size, done, characters = file.metadata.num_rows, path.stat().st_size, 0, 0
+    with _arrow_errors(path):
+        for block in file.iter_batches(_PARQUET_ROWS, columns=file.schema_arrow.names[:MOST_COLUMNS]):
+            columns = [_python(column) for column in block.columns]
+            characters += sum(len(v) for column in columns for v in column if isinstance(v, str))
+            if characters > BOMB_SIZE and characters > BOMB_RATIO * size:
+                problem = f"its texts have more than {BOMB_RATIO} times its size, which is implausible."
+                raise ReadError(path, problem, f"row {done:,}")
+            done += block.num_rows
+            report.progress(done, total, f"rows of {path.name}")
+            yield from zip(*columns, strict=True)
+
+
+def _python(column: Any) -> list[Any]:
+    """Return an Arrow column as Python values; times keep microseconds."""
+    import pyarrow as pa
+
+    kind = column.type
+    if pa.types.is_timestamp(kind):
+        column = column.cast(pa.timestamp("us", kind.tz), safe=False)
+    found: list[Any] = column.to_pylist()
+    return found
+
+
+METADATA = b"themescope"
+"""Key of the metadata of Parquet files in which exports record the types of columns, as JSON."""
+
+
+def _declared(schema: Any, names: Sequence[str]) -> dict[str, str]:
+    """Return the types that a schema declares: those of an export of ours, categories, and that texts are texts."""
+    import pyarrow as pa
+
+    recorded = _recorded((schema.metadata or {}).get(METADATA, b""))
+    found: dict[str, str] = {}
+    for name in names:
+        kind = schema.field(schema.names.index(name)).type
+        if pa.types.is_dictionary(kind) or pa.types.is_boolean(kind):
+            found[name] = ColumnType.CATEGORY
+        elif pa.types.is_string(kind) or pa.types.is_large_string(kind):
+            found[name] = STRING
+    return found | {name: type for name, type in recorded.items() if name in names}
+
+
+def _recorded(content: bytes) -> dict[str, str]:
+    try:
+        types = json.loads(content)["types"]
+        return {name: ColumnType(type) for name, type in types.items()}
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+        return {}
+
+
+_OPENERS: Mapping[str, Callable[[Path, Report, bool], Table]] = {
+    "txt": _lines, "csv": _csv, "tsv": _tsv, "jsonl": _json, "xlsx": _excel, "parquet": _parquet,
+}  # fmt: skip
+
+
+# --- columns ----------------------------------------------------------------------------------------------------------
+
+TEXT_NAMES = ("text", "sentence", "sentences", "claim", "claims", "content", "body", "comment", "comments", "review",
+               "message", "description", "answer", "abstract", "tweet", "utterance")  # fmt: skip
+"""Usual names of the column of the texts, in lower case."""
+
+
+def likely_column(columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> str:
+    """Return the column that probably contains the texts: one called so, else the one with the longest texts."""
+    sample = [[v for v in values if isinstance(v, str)] for values in zip(*rows[:SAMPLE_ROWS], strict=True)]
+    lengths = dict(zip(columns, (sum(map(len, values)) for values in sample), strict=False))
+    named = [column for column in columns if column.lower() in TEXT_NAMES and _is_text(lengths, column)]
+    return min(named, key=lambda column: TEXT_NAMES.index(column.lower()), default=None) or max(
+        columns, key=lambda column: lengths.get(column, 0)
+    )
+
+
+def _is_text(lengths: Mapping[str, int], column: str) -> bool:
+    """Return whether a column has texts that are not short beside the longest ones, such as codes."""
+    return 4 * lengths.get(column, 0) >= max(lengths.values(), default=0)

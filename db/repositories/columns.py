@@ -1,0 +1,200 @@
+"""Columns of corpora: their definitions, and the values of articles or sentences in blocks of up to 65,536."""
+
+from __future__ import annotations
+
+import builtins
+import json
+import zlib
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import datetime
+from itertools import chain
+from typing import Any
+
+import numpy as np
+import sqlalchemy as sa
+
+from core.columns import ColumnLevel, ColumnType, TypedColumn, Values
+from core.errors import StoreError
+from core.types import Article, Ids, Value
+from db import tables as t
+from db.records import ColumnRecord
+from db.repositories.base import RecordRepository
+from db.sql import bulk_insert, from_bytes, to_bytes, within
+from db.types import clean_text
+
+RAW = ""
+"""Type of a column while its corpus is being imported; its values are as the source gave them."""
+BLOCK = 65_536
+"""Maximum number of values of a block."""
+Block = tuple[int, int, bytes, bytes]
+"""First id, number of values, ids, and values."""
+_COLUMNS = ("column_id", "first", "rows", "ids", "data")
+_NAT = np.datetime64("NaT", "us")
+_MISSING: Mapping[str, Any] = {
+    ColumnType.TEXT: None, ColumnType.CATEGORY: -1, ColumnType.NUMBER: np.nan, ColumnType.DATE: _NAT,
+}  # fmt: skip
+_DTYPES = {ColumnType.TEXT: "O", ColumnType.CATEGORY: "i4", ColumnType.NUMBER: "f8", ColumnType.DATE: "M8[us]"}
+
+
+class Columns(RecordRepository[ColumnRecord]):
+    """Repository of columns. Values are numpy arrays in the form of :data:`core.columns.Values`."""
+
+    table, record = t.corpus_column, ColumnRecord
+
+    def _record(self, row: Any) -> ColumnRecord:
+        id, corpus_id, position, name, level, type, about = row
+        return ColumnRecord(id, corpus_id, position, name, ColumnLevel(level), type, about)
+
+    def list(self, corpus_id: int) -> list[ColumnRecord]:
+        """Return the columns of a corpus in the order of their source, those of articles first."""
+        c = t.corpus_column.c
+        return self._records(self._select().where(c.corpus_id == corpus_id).order_by(c.level, c.position, c.id))
+
+    def counts(self) -> dict[int, int]:
+        """Return corpus id → number of columns, for corpora with columns."""
+        c = t.corpus_column.c
+        rows = self.connection.execute(sa.select(c.corpus_id, sa.func.count()).group_by(c.corpus_id))
+        return {corpus: count for corpus, count in rows}
+
+    def values(self, column: ColumnRecord, ids: Ids) -> Values:
+        """Return the values (n,) of articles or sentences ``ids``, as the level says; missing where there is none."""
+        found = np.full(len(ids), _MISSING[column.type], dtype=_DTYPES[ColumnType(column.type)])
+        if not len(ids):
+            return found
+        for known, values in self._blocks(column, int(ids.min()), int(ids.max())):
+            place = np.minimum(np.searchsorted(known, ids), len(known) - 1)
+            there = known[place] == ids
+            found[there] = values[place[there]]
+        return found
+
+    def _blocks(self, column: ColumnRecord, low: int, high: int) -> Iterator[tuple[Ids, Any]]:
+        """Yield ascending ids and the values of the blocks with ids between ``low`` and ``high``."""
+        c = t.column_block.c
+        before = sa.select(sa.func.max(c.first)).where(c.column_id == column.id, c.first <= low).scalar_subquery()
+        query = sa.select(c.first, c.rows, c.ids, c.data).where(
+            c.column_id == column.id, c.first >= sa.func.coalesce(before, low), c.first <= high
+        )
+        for first, rows, ids, data in self.connection.execute(query.order_by(c.first)):
+            known = from_bytes(ids, "<i8") if ids else np.arange(first, first + rows)
+            yield known, _unpacked(column.type, data, rows)
+
+    # --- import -------------------------------------------------------------------------------------------------------
+
+    def add_raw(self, corpus_id: int, articles: Sequence[Article], article_ids: Sequence[int]) -> None:
+        """Store the values of new articles and of their sentences, as the source gave them."""
+        if any(article.values for article in articles):
+            self._add(corpus_id, ColumnLevel.ARTICLE, [dict(a.values) for a in articles], np.array(article_ids))
+        rich = [(id, a) for id, a in zip(article_ids, articles, strict=True) if a.sentence_values]
+        if rich:
+            self._add_sentences(corpus_id, [article for _, article in rich], [id for id, _ in rich])
+
+    def _add(self, corpus_id: int, level: ColumnLevel, rows: Sequence[Mapping[str, Value]], ids: Ids) -> None:
+        names = dict.fromkeys(chain.from_iterable(rows))
+        self._add_blocks(corpus_id, level, {name: [row.get(name) for row in rows] for name in names}, ids)
+
+    def _add_sentences(self, corpus_id: int, articles: Sequence[Article], article_ids: Sequence[int]) -> None:
+        names = dict.fromkeys(name for article in articles for name in article.sentence_values)
+        sizes = [article.sentence_count() for article in articles]
+        columns: dict[str, list[Value]] = {}
+        for name in names:
+            parts = [a.sentence_values.get(name, [None] * size) for a, size in zip(articles, sizes, strict=True)]
+            columns[name] = [value for part in parts for value in part]
+        c = t.sentence.c
+        query = (
+            sa.select(c.id).where(within(self.connection, c.article_id, article_ids)).order_by(c.article_id, c.position)
+        )
+        self._add_blocks(corpus_id, ColumnLevel.SENTENCE, columns, np.array(self.connection.scalars(query).all()))
+
+    def _add_blocks(self, corpus_id: int, level: ColumnLevel, columns: Mapping[str, Sequence[Value]], ids: Ids) -> None:
+        known = {column.name: column.id for column in self.list(corpus_id) if column.level is level}
+        for name in columns:
+            if name not in known:
+                values = {"corpus_id": corpus_id, "position": len(known), "name": name, "level": level}
+                known[name] = self._insert(t.corpus_column, **values, type=RAW, about={})
+        blocks = ((known[name], _packed_raw(values)) for name, values in columns.items())
+        rows = ((id, int(ids[0]), len(ids), _packed_ids(ids), data) for id, data in blocks)
+        bulk_insert(self.connection, t.column_block, _COLUMNS, rows)
+
+    def raw(
+        self, column: ColumnRecord, after: int = -1, blocks: int = 16
+    ) -> builtins.list[tuple[Ids, builtins.list[Value]]]:
+        """Return ids and values of the next blocks of a column that has no type yet, those from id ``after`` + 1 on."""
+        c = t.column_block.c
+        query = sa.select(c.first, c.rows, c.ids, c.data).where(c.column_id == column.id, c.first > after)
+        found = self.connection.execute(query.order_by(c.first).limit(blocks))
+        return [
+            (from_bytes(ids, "<i8") if ids else np.arange(first, first + rows), _unpacked_raw(data))
+            for first, rows, ids, data in found
+        ]
+
+    def set_type(self, column: ColumnRecord, found: TypedColumn, blocks: Sequence[Block]) -> None:
+        """Give a column its type, and the values that :func:`packed_blocks` packed before the transaction."""
+        self.connection.execute(t.column_block.delete().where(t.column_block.c.column_id == column.id))
+        bulk_insert(self.connection, t.column_block, _COLUMNS, ((column.id, *block) for block in blocks))
+        new = {"type": found.type, "about": dict(found.about)}
+        self.connection.execute(t.corpus_column.update().where(t.corpus_column.c.id == column.id).values(new))
+
+    def remove(self, column: ColumnRecord) -> None:
+        """Remove a column with its values."""
+        self._delete(t.corpus_column, column.id)
+
+
+def packed_blocks(ids: Ids, found: TypedColumn) -> list[Block]:
+    """Return the blocks of the values of ascending ``ids`` (n,)."""
+    blocks = []
+    for start in range(0, len(ids), BLOCK):
+        part, values = ids[start : start + BLOCK], found.values[start : start + BLOCK]
+        blocks.append((int(part[0]), len(part), _packed_ids(part), _packed(found.type, values)))
+    return blocks
+
+
+def _packed_ids(ids: Ids) -> bytes:
+    """Return the bytes of ascending ids; none for consecutive ones."""
+    return b"" if int(ids[-1]) - int(ids[0]) == len(ids) - 1 else to_bytes(ids, "<i8")
+
+
+def _packed_raw(values: Sequence[Value]) -> bytes:
+    return zlib.compress(json.dumps(list(map(_json, values)), ensure_ascii=True).encode("ascii"), 1)
+
+
+def _json(value: Value) -> Any:
+    """Return a value as JSON; texts are clean, and times are marked, which texts cannot be."""
+    if value is None or isinstance(value, bool | int | float):
+        return value
+    return clean_text(value) if isinstance(value, str) else [value.isoformat()]
+
+
+def _unpacked_raw(data: bytes) -> list[Value]:
+    values = json.loads(zlib.decompress(data))
+    return [datetime.fromisoformat(value[0]) if isinstance(value, list) else value for value in values]
+
+
+def _packed(type: ColumnType, values: Values) -> bytes:
+    """Return the compressed values; codes of categories are one higher, so that 0 is missing, in the smallest type."""
+    if type is ColumnType.TEXT:
+        return _packed_raw(values.tolist())
+    if type is ColumnType.NUMBER:
+        return zlib.compress(to_bytes(values, "<f8"), 1)
+    if type is ColumnType.DATE:
+        return zlib.compress(to_bytes(values.view(np.int64), "<i8"), 1)
+    codes = values.astype(np.int64) + 1
+    return zlib.compress(to_bytes(codes, _code_type(int(codes.max(initial=0)))), 1)
+
+
+def _code_type(largest: int) -> str:
+    return "<u1" if largest < 1 << 8 else "<u2" if largest < 1 << 16 else "<u4"
+
+
+def _unpacked(type: str, data: bytes, rows: int) -> Any:
+    content = zlib.decompress(data)
+    if type == ColumnType.TEXT:
+        texts = np.empty(rows, object)
+        texts[:] = json.loads(content)
+        return texts
+    if type == ColumnType.NUMBER:
+        return from_bytes(content, "<f8")
+    if type == ColumnType.DATE:
+        return from_bytes(content, "<i8").view("M8[us]")
+    if type == RAW:
+        raise StoreError("The columns of this corpus have no types yet, because its import is not finished.")
+    return from_bytes(content, f"<u{len(content) // max(rows, 1)}").astype(np.int32) - 1

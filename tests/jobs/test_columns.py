@@ -1,0 +1,157 @@
+"""Columns of imported files: their types and values, chosen types, and that bundles carry them."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import sqlalchemy as sa
+
+from core.columns import ColumnLevel, ColumnType, plain_values
+from core.errors import ConfigError, UnknownNameError
+from core.types import Article, Paragraph, Section
+from db import tables as t
+from db.settings import Settings
+from db.store import Store
+from jobs.common.columns import LEFT_OUT, KeptColumns
+from jobs.queue.foreground import run_here
+
+CLAIMS = """\
+claim,motion,score,day,note,empty
+Games are violent.,games,1.5,2020-01-05,first,
+Smoking kills.,smoking,,2020-02-01,second,
+,games,9,2020-01-01,no text,
+"Games are, however, fun.",games,3,NA,,
+Taxes help.,smoking,-2,1999-12-31,=1+1,
+"""
+DAYS = [datetime(2020, 1, 5, tzinfo=UTC), datetime(2020, 2, 1, tzinfo=UTC), None, datetime(1999, 12, 31, tzinfo=UTC)]
+
+
+def do(store: Store, kind: str, **args: Any) -> dict[str, Any]:
+    return run_here(store, kind, args, quiet=True)
+
+
+def write(folder: Path, name: str, text: str) -> str:
+    path = folder / name
+    path.write_text(text, encoding="utf-8")
+    return str(path)
+
+
+def columns_of(store: Store, corpus: str) -> dict[str, tuple[str, str, list[Any]]]:
+    """Return column → (level, type, plain values in the order of the corpus)."""
+    with store.reading() as r:
+        record = r.corpora.by_name(corpus)
+        sentences = r.corpora.sentence_ids(record.id)
+        articles = np.array([a.id for a in r.corpora.articles(record.id, limit=1_000)])
+        found = {}
+        for column in r.columns.list(record.id):
+            ids = sentences if column.level is ColumnLevel.SENTENCE else articles
+            values = plain_values(ColumnType(column.type), r.columns.values(column, ids), column.categories)
+            found[column.name] = (str(column.level), column.type, values)
+        return found
+
+
+def test_a_table_keeps_its_columns(store: Store, tmp_path: Path) -> None:
+    result = do(store, "import-corpus", files=[write(tmp_path, "claims.csv", CLAIMS)], corpus="C")
+    assert (result["articles"], result["sentences"], result["skipped"]) == (1, 4, {"no text": 1})
+    assert columns_of(store, "C") == {
+        "motion": ("sentence", "category", ["games", "smoking", "games", "smoking"]),
+        "score": ("sentence", "number", [1.5, None, 3, -2]),
+        "day": ("sentence", "date", DAYS),
+        "note": ("sentence", "text", ["first", "second", None, "=1+1"]),
+    }
+    with store.reading() as r:
+        corpus = r.corpora.by_name("C")
+        motion, score, *_ = r.columns.list(corpus.id)
+        assert motion.about == {"missing": 0, "categories": ["games", "smoking"], "counts": [2, 2]}
+        assert score.about == {"missing": 1, "whole": False, "low": -2, "high": 3}
+        assert r.columns.counts() == {corpus.id: 4}
+        # Any ids, in any order; unknown ones have no value.
+        ids = r.corpora.sentence_ids(corpus.id)[[3, 0]]
+        assert r.columns.values(score, np.append(ids, 10**9))[:2].tolist() == [-2, 1.5]
+    with store.writing() as w:
+        w.corpora.delete(corpus.id)
+        assert w.jobs.connection.scalar(sa.select(sa.func.count()).select_from(t.column_block)) == 0
+
+
+def test_a_person_chooses_columns_and_types(sqlite_store: Store, tmp_path: Path) -> None:
+    path = write(tmp_path, "claims.csv", CLAIMS)
+    settings = {"text": "claim", "title": "motion"}
+    types = {"score": "text", "note": "omit", "day": "category"}
+    do(sqlite_store, "import-corpus", files=[path], corpus="C", reader="table", settings=settings, types=types)
+    assert columns_of(sqlite_store, "C") == {
+        "score": ("sentence", "text", ["1.5", "3", None, "-2"]),
+        "day": ("sentence", "category", ["2020-01-05", "NA", "2020-02-01", "1999-12-31"]),
+    }
+    with pytest.raises(ConfigError, match="one of text, category"):
+        do(sqlite_store, "import-corpus", files=[path], corpus="D", types={"score": "colour"})
+    with pytest.raises(UnknownNameError, match="column called 'claims'"):
+        do(sqlite_store, "import-corpus", files=[path], corpus="D", reader="table", settings={"text": "claims"})
+
+
+def test_documents_and_articles_have_columns_of_their_own(sqlite_store: Store, tmp_path: Path) -> None:
+    rows = [{"text": "One. Two.", "year": 1990 + n, "tags": ["a", "b"], "free": True} for n in range(3)]
+    lines = "".join(json.dumps(row) + "\n" for row in rows)
+    path = write(tmp_path, "a.jsonl", lines)
+    do(sqlite_store, "import-corpus", files=[path], corpus="D", reader="table", settings={"rows": "documents"})
+    assert columns_of(sqlite_store, "D") == {
+        "year": ("article", "number", [1990, 1991, 1992]),
+        "tags": ("article", "category", ['["a", "b"]'] * 3),
+        "free": ("article", "category", ["true"] * 3),
+    }
+    section = {"title": "", "level": 1, "paragraphs": ["One. Two."]}
+    records = [{"title": f"A{n}", "sections": [section], "year": n, "by": {"name": "x"}} for n in range(2)]
+    path = write(tmp_path, "b.jsonl", "".join(json.dumps(record) + "\n" for record in records))
+    do(sqlite_store, "import-corpus", files=[path], corpus="E")
+    assert columns_of(sqlite_store, "E") == {
+        "year": ("article", "number", [0, 1]),
+        "by": ("article", "category", ['{"name": "x"}'] * 2),
+    }
+
+
+@pytest.fixture
+def other(tmp_path: Path, empty_sqlite_file: Path) -> Iterator[Store]:
+    """Another, empty store."""
+    home = tmp_path / "other home"
+    home.mkdir()
+    shutil.copy(empty_sqlite_file, home / "themescope.db")
+    store = Store(Settings.in_folder(home))
+    yield store
+    store.close()
+
+
+def test_a_bundle_carries_columns(sqlite_store: Store, other: Store, tmp_path: Path) -> None:
+    first, second = tmp_path / "first.zip", tmp_path / "second.zip"
+    types = {"score": "category"}
+    do(sqlite_store, "import-corpus", files=[write(tmp_path, "c.csv", CLAIMS)], corpus="C", types=types)
+    do(sqlite_store, "export-bundle", corpus="C", file=str(first))
+    do(other, "import-bundle", file=str(first))
+    assert columns_of(other, "C") == columns_of(sqlite_store, "C")
+    do(other, "export-bundle", corpus="C", file=str(second))
+    assert first.read_bytes() == second.read_bytes()
+
+
+def test_columns_beyond_the_limit_are_counted(sqlite_store: Store, tmp_path: Path) -> None:
+    section = {"title": "", "level": 1, "paragraphs": ["One."]}
+    record = {"title": "A", "sections": [section]} | {f"key {n}": n for n in range(103)}
+    result = do(sqlite_store, "import-corpus", files=[write(tmp_path, "a.jsonl", json.dumps(record))], corpus="C")
+    assert result["skipped"] == {LEFT_OUT: 3} and len(columns_of(sqlite_store, "C")) == 100
+
+
+def test_names_of_columns_are_on_one_line() -> None:
+    text = (Section("", 1, (Paragraph("", ("One.",)),)),)
+    (kept,) = KeptColumns({"a b": "omit"})([Article("A", text, values={"a\n b": 1, " c\x00": 2, "": 3})])
+    assert kept.values == {"c": 2}
+
+
+def test_articles_without_columns_have_no_rows(sqlite_store: Store) -> None:
+    with sqlite_store.writing() as w:
+        corpus = w.corpora.create("C", "en")
+        w.corpora.add_articles(corpus.id, [Article("A", (Section("", 1, (Paragraph("", ("One.",)),)),))])
+        assert w.columns.list(corpus.id) == [] and w.columns.counts() == {}
